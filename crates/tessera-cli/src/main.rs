@@ -1,0 +1,2 @@
+//! The program `tessera`.
+fn main() {}

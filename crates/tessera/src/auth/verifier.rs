@@ -1,0 +1,63 @@
+//! Who judges a peer's certificate and CertificateVerify.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::handshake::Reply;
+use crate::wire::{AlertDescription, SignatureScheme};
+
+/// Judges peers: certificate chain, name and signature. `tessera-webpki` implements it.
+pub trait PeerVerifier: Send + Sync {
+    /// The signature schemes that this verifier can check, in order of preference; they go into
+    /// signature_algorithms.
+    fn schemes(&self) -> &[SignatureScheme];
+
+    /// Judges a peer, now or later.
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>>;
+}
+
+/// The question whether the peer is who it should be: everything that Certificate and
+/// CertificateVerify brought (RFC 8446 §4.4.2, §4.4.3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifyPeer {
+    /// The name that the certificate must be valid for: set when the peer is a server, `None` when
+    /// it is a client.
+    pub server_name: Option<String>,
+    /// Whether the peer is the server; decides the extended key usage that must be there.
+    pub peer_is_server: bool,
+    /// The certificates as DER, the end entity first; never empty.
+    pub chain: Vec<Vec<u8>>,
+    /// The scheme of `signature`, one of those that the verifier named.
+    pub scheme: SignatureScheme,
+    /// What was signed: padding, context string and transcript hash.
+    pub signed: Vec<u8>,
+    /// The signature to be checked with the end entity's public key.
+    pub signature: Vec<u8>,
+    /// Seconds since the Unix epoch, where a clock is known.
+    pub unix: Option<u64>,
+}
+
+/// Who a peer is, in the words of whoever verified it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PeerIdentity {
+    /// Owner-defined; travels in tickets, so the engine bounds it to
+    /// [`MAX_LEN`](Self::MAX_LEN) bytes.
+    pub blob: Vec<u8>,
+    /// When the first certificate of the chain expires, in seconds since the Unix epoch. No
+    /// resumption outlives it.
+    pub expires_at: Option<u64>,
+}
+
+impl PeerIdentity {
+    /// The longest identity, in bytes.
+    pub const MAX_LEN: usize = 1024;
+}
+
+/// The peer is not accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerRejected {
+    /// The alert that tells the peer why (RFC 8446 §6.2).
+    pub alert: AlertDescription,
+    /// The reason in words, for the local log.
+    pub reason: String,
+}

@@ -1,0 +1,47 @@
+//! Authenticated encryption, in place.
+
+use alloc::boxed::Box;
+
+/// Length of every TLS 1.3 nonce, in bytes (RFC 8446 §5.3).
+pub const NONCE_LEN: usize = 12;
+
+/// Length of the authentication tag of every suite here, in bytes.
+pub const TAG_LEN: usize = 16;
+
+/// An AEAD algorithm: makes keys.
+pub trait AeadAlgorithm: Send + Sync {
+    /// Key length in bytes: 16 or 32.
+    fn key_len(&self) -> usize;
+
+    /// Prepares a key of exactly [`key_len`](Self::key_len) bytes.
+    fn key(&self, key: &[u8]) -> Box<dyn Aead>;
+}
+
+/// One AEAD key. The caller never uses a nonce twice.
+pub trait Aead: Send + Sync {
+    /// Encrypts `in_out` in place and returns the tag.
+    fn seal(&self, nonce: &Nonce, aad: &[u8], in_out: &mut [u8]) -> [u8; TAG_LEN];
+
+    /// Checks the tag at the end of `in_out`, decrypts in place and returns the plaintext's length
+    /// (the tag is not part of it).
+    fn open(&self, nonce: &Nonce, aad: &[u8], in_out: &mut [u8]) -> Result<usize, OpenFailed>;
+}
+
+/// The nonce of one record.
+#[derive(Clone, Copy)]
+pub struct Nonce(pub [u8; NONCE_LEN]);
+
+impl Nonce {
+    /// The record number, left-padded, exclusive-or the write IV (RFC 8446 §5.3).
+    pub fn for_record(iv: &[u8; NONCE_LEN], record_number: u64) -> Self {
+        let mut nonce = *iv;
+        for (byte, number) in nonce[4..].iter_mut().zip(record_number.to_be_bytes()) {
+            *byte ^= number;
+        }
+        Self(nonce)
+    }
+}
+
+/// The ciphertext or its additional data is not what the key's owner sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenFailed;

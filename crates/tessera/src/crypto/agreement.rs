@@ -1,0 +1,74 @@
+//! Key agreement in the shape of a KEM: Diffie-Hellman and ML-KEM alike.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::secret::SharedSecret;
+use crate::wire::NamedGroup;
+
+/// One way to agree a key: a group or a KEM.
+pub trait KeyAgreement: Send + Sync {
+    /// Its code point.
+    fn group(&self) -> NamedGroup;
+
+    /// Length in bytes of the share that [`Ephemeral::share`] gives (client to server).
+    fn share_len(&self) -> usize;
+
+    /// Length in bytes of the reply that [`encapsulate`](Self::encapsulate) gives (server to client).
+    fn reply_len(&self) -> usize;
+
+    /// Makes an ephemeral key (the client's side).
+    fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError>;
+
+    /// Answers a peer's share: the reply and the shared secret (the server's side).
+    ///
+    /// The same operation serves the client of forward-secret 0-RTT, which answers the public half
+    /// of a one-time key.
+    fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError>;
+}
+
+/// An ephemeral private key that agrees exactly one secret: RFC 9846 §4.3.8 forbids to use a share
+/// in two connections, and the type forbids to use it twice in one.
+pub trait Ephemeral: Send + Sync {
+    /// The public share.
+    fn share(&self) -> &[u8];
+
+    /// Agrees the secret with the peer's reply.
+    fn decapsulate(self: Box<Self>, reply: &[u8]) -> Result<SharedSecret, AgreementError>;
+}
+
+/// One kind of one-time key for forward-secret 0-RTT, kept as a seed and opened at most once.
+///
+/// Clients answer the public half with [`KeyAgreement::encapsulate`] of the same code point.
+pub trait OneTimeKeys: Send + Sync {
+    /// The code point of the key agreement that answers these keys.
+    fn kind(&self) -> NamedGroup;
+
+    /// Length of a seed in bytes.
+    fn seed_len(&self) -> usize;
+
+    /// Length of the public half in bytes.
+    fn public_len(&self) -> usize;
+
+    /// Derives the key from its seed of [`seed_len`](Self::seed_len) random bytes.
+    fn from_seed(&self, seed: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError>;
+}
+
+/// A one-time private key.
+pub trait OneTimeKey: Send + Sync {
+    /// The public half, which travels in a ticket.
+    fn public(&self) -> &[u8];
+
+    /// Opens what a client encapsulated to the public half; the key is gone afterwards.
+    fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError>;
+}
+
+/// A key agreement failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgreementError {
+    /// The peer's share or reply has a wrong length or encoding, is not on the curve, fails the
+    /// check of FIPS 203 §7.2, or gives the all-zero secret (RFC 8446 §7.4.2).
+    InvalidShare,
+    /// The provider failed, for example for want of randomness.
+    Provider,
+}

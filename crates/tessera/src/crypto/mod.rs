@@ -1,0 +1,70 @@
+//! The seam to cryptography: what a provider must give.
+//!
+//! The engine contains no primitive of its own. A [`Provider`] is a value made of static trait
+//! objects; `tessera-aws-lc` is the one for servers and desktops.
+
+mod aead;
+mod agreement;
+mod hash;
+mod hybrid;
+mod secret;
+mod signature;
+mod suite;
+
+pub use aead::{Aead, AeadAlgorithm, NONCE_LEN, Nonce, OpenFailed, TAG_LEN};
+pub use agreement::{AgreementError, Ephemeral, KeyAgreement, OneTimeKey, OneTimeKeys};
+pub use hash::{Digest, Hash, MAX_HASH_LEN, RunningHash};
+pub use hybrid::{Hybrid, HybridOneTimeKeys};
+pub use secret::{Secret, SharedSecret};
+pub use signature::{Signer, SigningError};
+pub use suite::Suite;
+
+use crate::wire::{CipherSuite, NamedGroup};
+
+/// Everything the engine asks of cryptography.
+#[derive(Clone, Copy)]
+pub struct Provider {
+    /// The cipher suites, in order of preference.
+    pub suites: &'static [&'static Suite],
+    /// The ways to agree a key with an ephemeral share, in order of preference.
+    pub groups: &'static [&'static dyn KeyAgreement],
+    /// The one-time key kinds for forward-secret 0-RTT, in order of preference.
+    pub one_time_keys: &'static [&'static dyn OneTimeKeys],
+    /// The random number generator.
+    pub random: &'static dyn Random,
+}
+
+impl Provider {
+    /// The suite with this code point, if the provider has it.
+    pub fn suite(&self, id: CipherSuite) -> Option<&'static Suite> {
+        self.suites.iter().copied().find(|suite| suite.id == id)
+    }
+
+    /// The key agreement with this code point, if the provider has it.
+    pub fn group(&self, id: NamedGroup) -> Option<&'static dyn KeyAgreement> {
+        self.groups.iter().copied().find(|group| group.group() == id)
+    }
+
+    /// The one-time keys of this kind, if the provider has them.
+    pub fn one_time(&self, kind: NamedGroup) -> Option<&'static dyn OneTimeKeys> {
+        self.one_time_keys.iter().copied().find(|keys| keys.kind() == kind)
+    }
+}
+
+/// A source of cryptographically secure random bytes.
+pub trait Random: Send + Sync {
+    /// Fills `out` with random bytes.
+    fn fill(&self, out: &mut [u8]) -> Result<(), RandomFailed>;
+}
+
+/// The random number generator failed; no handshake may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RandomFailed;
+
+impl core::fmt::Display for RandomFailed {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the random number generator failed")
+    }
+}
+
+impl core::error::Error for RandomFailed {}

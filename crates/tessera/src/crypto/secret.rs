@@ -1,0 +1,96 @@
+//! Secret byte strings: wiped when dropped, never printed, compared in constant time.
+
+use alloc::vec::Vec;
+
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::hash::{Digest, MAX_HASH_LEN};
+
+/// A secret of at most one hash output (64 bytes): a step of the key schedule, or a PSK.
+///
+/// It lives inline, so that a key schedule allocates nothing.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Secret {
+    bytes: [u8; MAX_HASH_LEN],
+    len: u8,
+}
+
+impl Secret {
+    /// A secret of `len` zero bytes, to be filled by `fill`.
+    ///
+    /// # Panics
+    /// If `len` is larger than [`MAX_HASH_LEN`]; lengths come from the suite, never from the network.
+    pub fn filled_by(len: usize, fill: impl FnOnce(&mut [u8])) -> Self {
+        assert!(len <= MAX_HASH_LEN, "a secret is at most one hash output long");
+        let mut secret = Self { bytes: [0; MAX_HASH_LEN], len: len as u8 };
+        fill(&mut secret.bytes[..len]);
+        secret
+    }
+
+    /// Copies `bytes` into a secret; `None` if they are longer than [`MAX_HASH_LEN`].
+    pub fn from_slice(bytes: &[u8]) -> Option<Self> {
+        (bytes.len() <= MAX_HASH_LEN)
+            .then(|| Self::filled_by(bytes.len(), |out| out.copy_from_slice(bytes)))
+    }
+
+    /// The bytes themselves, for a provider or for sealed storage.
+    pub fn expose(&self) -> &[u8] {
+        &self.bytes[..self.len as usize]
+    }
+
+    /// A second copy. Named so that every copy of a secret can be found.
+    pub fn duplicate(&self) -> Self {
+        Self { bytes: self.bytes, len: self.len }
+    }
+}
+
+impl From<&Digest> for Secret {
+    fn from(digest: &Digest) -> Self {
+        Self::filled_by(digest.as_ref().len(), |out| out.copy_from_slice(digest.as_ref()))
+    }
+}
+
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        self.expose().ct_eq(other.expose()).into()
+    }
+}
+
+impl Eq for Secret {}
+
+impl core::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Secret({} bytes)", self.len)
+    }
+}
+
+/// The result of a key agreement: 32 bytes (X25519, P-256, ML-KEM), 48 (P-384) or 64 (hybrid).
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct SharedSecret(Vec<u8>);
+
+impl SharedSecret {
+    /// Takes ownership of the bytes, which are wiped when this value is dropped.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    /// One secret out of two, in order: the concatenation of the hybrid groups.
+    pub fn concatenate(first: &Self, second: &Self) -> Self {
+        let mut bytes = Vec::with_capacity(first.0.len() + second.0.len());
+        bytes.extend_from_slice(&first.0);
+        bytes.extend_from_slice(&second.0);
+        Self(bytes)
+    }
+
+    /// The bytes themselves.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl core::fmt::Debug for SharedSecret {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "SharedSecret({} bytes)", self.0.len())
+    }
+}

@@ -1,0 +1,19 @@
+//! Signing with the private key of a certificate.
+
+use alloc::vec::Vec;
+
+use crate::wire::SignatureScheme;
+
+/// A private key that signs a CertificateVerify, where it is at hand. Keys that live elsewhere (an
+/// HSM, another process) answer the `Sign` question later instead.
+pub trait Signer: Send + Sync {
+    /// The schemes that this key can sign with, in order of preference.
+    fn schemes(&self) -> &[SignatureScheme];
+
+    /// Signs `message` with `scheme`, one of [`schemes`](Self::schemes).
+    fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Result<Vec<u8>, SigningError>;
+}
+
+/// The key could not sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SigningError;

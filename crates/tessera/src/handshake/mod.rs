@@ -1,0 +1,5 @@
+//! The handshake.
+
+mod question;
+
+pub use question::Reply;

@@ -1,0 +1,246 @@
+//! Code points: newtypes, so that unknown values survive and compare.
+
+macro_rules! code_points {
+    ($(#[$meta:meta])* $name:ident($int:ty) { $($(#[$doc:meta])* $constant:ident = $value:expr,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub $int);
+
+        impl $name {
+            $($(#[$doc])* pub const $constant: Self = Self($value);)*
+        }
+
+        impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match *self {
+                    $(Self::$constant => f.write_str(stringify!($constant)),)*
+                    Self(other) => write!(f, concat!(stringify!($name), "({:#x})"), other),
+                }
+            }
+        }
+    };
+}
+
+code_points! {
+    /// A cipher suite (RFC 8446 §B.4).
+    CipherSuite(u16) {
+        /// AES-128-GCM with SHA-256.
+        TLS_AES_128_GCM_SHA256 = 0x1301,
+        /// AES-256-GCM with SHA-384.
+        TLS_AES_256_GCM_SHA384 = 0x1302,
+        /// ChaCha20-Poly1305 with SHA-256.
+        TLS_CHACHA20_POLY1305_SHA256 = 0x1303,
+    }
+}
+
+code_points! {
+    /// A group or KEM (RFC 8446 §4.2.7).
+    NamedGroup(u16) {
+        /// NIST P-256.
+        SECP256R1 = 0x0017,
+        /// NIST P-384.
+        SECP384R1 = 0x0018,
+        /// X25519 (RFC 7748).
+        X25519 = 0x001d,
+        /// ML-KEM-768 alone (draft-ietf-tls-mlkem).
+        MLKEM768 = 0x0201,
+        /// ML-KEM-768 with X25519 (draft-ietf-tls-ecdhe-mlkem).
+        X25519MLKEM768 = 0x11ec,
+    }
+}
+
+impl NamedGroup {
+    /// Whether a recorded handshake stays confidential when discrete logarithms fall.
+    pub fn is_post_quantum(self) -> bool {
+        matches!(self, Self::MLKEM768 | Self::X25519MLKEM768)
+    }
+}
+
+code_points! {
+    /// A signature scheme (RFC 8446 §4.2.3).
+    SignatureScheme(u16) {
+        /// RSASSA-PKCS1-v1_5 with SHA-256; in certificates only.
+        RSA_PKCS1_SHA256 = 0x0401,
+        /// RSASSA-PKCS1-v1_5 with SHA-384; in certificates only.
+        RSA_PKCS1_SHA384 = 0x0501,
+        /// RSASSA-PKCS1-v1_5 with SHA-512; in certificates only.
+        RSA_PKCS1_SHA512 = 0x0601,
+        /// ECDSA on P-256 with SHA-256.
+        ECDSA_SECP256R1_SHA256 = 0x0403,
+        /// ECDSA on P-384 with SHA-384.
+        ECDSA_SECP384R1_SHA384 = 0x0503,
+        /// RSASSA-PSS with a rsaEncryption key and SHA-256.
+        RSA_PSS_RSAE_SHA256 = 0x0804,
+        /// RSASSA-PSS with a rsaEncryption key and SHA-384.
+        RSA_PSS_RSAE_SHA384 = 0x0805,
+        /// RSASSA-PSS with a rsaEncryption key and SHA-512.
+        RSA_PSS_RSAE_SHA512 = 0x0806,
+        /// Ed25519.
+        ED25519 = 0x0807,
+        /// ML-DSA-44 (draft-ietf-tls-mldsa).
+        MLDSA44 = 0x0904,
+        /// ML-DSA-65 (draft-ietf-tls-mldsa).
+        MLDSA65 = 0x0905,
+    }
+}
+
+impl SignatureScheme {
+    /// Whether the scheme may sign a handshake: RSASSA-PKCS1-v1_5 may not (RFC 8446 §4.2.3).
+    pub fn signs_handshakes(self) -> bool {
+        !matches!(self, Self::RSA_PKCS1_SHA256 | Self::RSA_PKCS1_SHA384 | Self::RSA_PKCS1_SHA512)
+    }
+}
+
+code_points! {
+    /// A protocol version on the wire.
+    ProtocolVersion(u16) {
+        /// TLS 1.0, the record version of an initial ClientHello.
+        TLS1_0 = 0x0301,
+        /// TLS 1.2, the legacy version of everything else.
+        TLS1_2 = 0x0303,
+        /// TLS 1.3.
+        TLS1_3 = 0x0304,
+    }
+}
+
+code_points! {
+    /// The type of a record (RFC 8446 §5.1).
+    ContentType(u8) {
+        /// change_cipher_spec, for middleboxes only.
+        CHANGE_CIPHER_SPEC = 20,
+        /// alert.
+        ALERT = 21,
+        /// handshake.
+        HANDSHAKE = 22,
+        /// application_data, and every protected record.
+        APPLICATION_DATA = 23,
+    }
+}
+
+code_points! {
+    /// The type of a handshake message (RFC 8446 §4).
+    HandshakeType(u8) {
+        /// client_hello.
+        CLIENT_HELLO = 1,
+        /// server_hello, and HelloRetryRequest.
+        SERVER_HELLO = 2,
+        /// new_session_ticket.
+        NEW_SESSION_TICKET = 4,
+        /// end_of_early_data.
+        END_OF_EARLY_DATA = 5,
+        /// encrypted_extensions.
+        ENCRYPTED_EXTENSIONS = 8,
+        /// certificate.
+        CERTIFICATE = 11,
+        /// certificate_request.
+        CERTIFICATE_REQUEST = 13,
+        /// certificate_verify.
+        CERTIFICATE_VERIFY = 15,
+        /// finished.
+        FINISHED = 20,
+        /// key_update.
+        KEY_UPDATE = 24,
+        /// message_hash, the synthetic first message after a HelloRetryRequest.
+        MESSAGE_HASH = 254,
+    }
+}
+
+code_points! {
+    /// The type of an extension (RFC 8446 §4.2).
+    ExtensionType(u16) {
+        /// server_name (RFC 6066).
+        SERVER_NAME = 0,
+        /// supported_groups.
+        SUPPORTED_GROUPS = 10,
+        /// signature_algorithms.
+        SIGNATURE_ALGORITHMS = 13,
+        /// application_layer_protocol_negotiation (RFC 7301).
+        ALPN = 16,
+        /// record_size_limit (RFC 8449).
+        RECORD_SIZE_LIMIT = 28,
+        /// pre_shared_key.
+        PRE_SHARED_KEY = 41,
+        /// early_data.
+        EARLY_DATA = 42,
+        /// supported_versions.
+        SUPPORTED_VERSIONS = 43,
+        /// cookie.
+        COOKIE = 44,
+        /// psk_key_exchange_modes.
+        PSK_KEY_EXCHANGE_MODES = 45,
+        /// key_share.
+        KEY_SHARE = 51,
+        /// ticket_request (RFC 9149).
+        TICKET_REQUEST = 58,
+        /// forward_secret_early_data: Tessera's own, from the private-use range. In a ClientHello
+        /// the kinds of one-time keys that the client can use; in a NewSessionTicket the
+        /// forward-secret ticket; in EncryptedExtensions the verdict on a refused one.
+        FORWARD_SECRET_EARLY_DATA = 0xff5a,
+    }
+}
+
+code_points! {
+    /// A PSK key exchange mode (RFC 8446 §4.2.9).
+    PskKeyExchangeMode(u8) {
+        /// The PSK alone: no forward secrecy of its own.
+        PSK_KE = 0,
+        /// The PSK with an (EC)DHE or KEM exchange.
+        PSK_DHE_KE = 1,
+    }
+}
+
+code_points! {
+    /// The description of an alert (RFC 8446 §6).
+    AlertDescription(u8) {
+        /// close_notify.
+        CLOSE_NOTIFY = 0,
+        /// unexpected_message.
+        UNEXPECTED_MESSAGE = 10,
+        /// bad_record_mac.
+        BAD_RECORD_MAC = 20,
+        /// record_overflow.
+        RECORD_OVERFLOW = 22,
+        /// handshake_failure.
+        HANDSHAKE_FAILURE = 40,
+        /// bad_certificate.
+        BAD_CERTIFICATE = 42,
+        /// unsupported_certificate.
+        UNSUPPORTED_CERTIFICATE = 43,
+        /// certificate_revoked.
+        CERTIFICATE_REVOKED = 44,
+        /// certificate_expired.
+        CERTIFICATE_EXPIRED = 45,
+        /// certificate_unknown.
+        CERTIFICATE_UNKNOWN = 46,
+        /// illegal_parameter.
+        ILLEGAL_PARAMETER = 47,
+        /// unknown_ca.
+        UNKNOWN_CA = 48,
+        /// access_denied.
+        ACCESS_DENIED = 49,
+        /// decode_error.
+        DECODE_ERROR = 50,
+        /// decrypt_error.
+        DECRYPT_ERROR = 51,
+        /// protocol_version.
+        PROTOCOL_VERSION = 70,
+        /// insufficient_security.
+        INSUFFICIENT_SECURITY = 71,
+        /// internal_error.
+        INTERNAL_ERROR = 80,
+        /// user_canceled.
+        USER_CANCELED = 90,
+        /// missing_extension.
+        MISSING_EXTENSION = 109,
+        /// unsupported_extension.
+        UNSUPPORTED_EXTENSION = 110,
+        /// unrecognized_name.
+        UNRECOGNIZED_NAME = 112,
+        /// unknown_psk_identity.
+        UNKNOWN_PSK_IDENTITY = 115,
+        /// certificate_required.
+        CERTIFICATE_REQUIRED = 116,
+        /// no_application_protocol.
+        NO_APPLICATION_PROTOCOL = 120,
+    }
+}
