@@ -1,1 +1,74 @@
-//! aws-lc
+//! Tessera's cryptography on AWS-LC: the provider for servers and desktops.
+//!
+//! [`provider`] gives everything that the engine asks for; [`SigningKey`] signs with the key of a
+//! certificate. It builds with a C compiler alone.
+#![forbid(unsafe_code)]
+
+mod aead;
+mod dh;
+mod hash;
+mod kem;
+mod one_time;
+mod random;
+mod sign;
+
+use tessera::crypto::{Hybrid, HybridOneTimeKeys, Provider, Suite};
+use tessera::wire::{CipherSuite, NamedGroup};
+
+pub use sign::{KeyRejected, SigningKey};
+
+/// The provider: all suites, groups and one-time key kinds of this crate, the preferred ones first.
+pub fn provider() -> Provider {
+    PROVIDER
+}
+
+static PROVIDER: Provider = Provider {
+    suites: &[&AES_128_GCM_SHA256, &AES_256_GCM_SHA384, &CHACHA20_POLY1305_SHA256],
+    groups: &[&X25519_ML_KEM_768, &dh::X25519, &dh::P256, &dh::P384, &kem::MlKem768],
+    one_time_keys: &[&X25519_ML_KEM_768_ONE_TIME, &one_time::X25519],
+    random: &random::AwsLc,
+};
+
+/// RFC 8446 §5.5 allows 2^24.5 full-size records under one AES-GCM key; this rounds down.
+const AES_GCM_CONFIDENTIALITY_LIMIT: u64 = 1 << 24;
+
+/// With ChaCha20-Poly1305 the record number would wrap before the limit is reached
+/// (RFC 8446 §5.5).
+const CHACHA20_POLY1305_CONFIDENTIALITY_LIMIT: u64 = u64::MAX;
+
+/// RFC 9147 §4.5.3: the same for AES-GCM and ChaCha20-Poly1305.
+const INTEGRITY_LIMIT: u64 = 1 << 36;
+
+static AES_128_GCM_SHA256: Suite = Suite {
+    id: CipherSuite::TLS_AES_128_GCM_SHA256,
+    hash: &hash::SHA256,
+    aead: &aead::AES_128_GCM,
+    confidentiality_limit: AES_GCM_CONFIDENTIALITY_LIMIT,
+    integrity_limit: INTEGRITY_LIMIT,
+};
+
+static AES_256_GCM_SHA384: Suite = Suite {
+    id: CipherSuite::TLS_AES_256_GCM_SHA384,
+    hash: &hash::SHA384,
+    aead: &aead::AES_256_GCM,
+    confidentiality_limit: AES_GCM_CONFIDENTIALITY_LIMIT,
+    integrity_limit: INTEGRITY_LIMIT,
+};
+
+static CHACHA20_POLY1305_SHA256: Suite = Suite {
+    id: CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
+    hash: &hash::SHA256,
+    aead: &aead::CHACHA20_POLY1305,
+    confidentiality_limit: CHACHA20_POLY1305_CONFIDENTIALITY_LIMIT,
+    integrity_limit: INTEGRITY_LIMIT,
+};
+
+static X25519_ML_KEM_768: Hybrid =
+    Hybrid { group: NamedGroup::X25519MLKEM768, first: &kem::MlKem768, second: &dh::X25519 };
+
+static X25519_ML_KEM_768_ONE_TIME: HybridOneTimeKeys = HybridOneTimeKeys {
+    kind: NamedGroup::X25519MLKEM768,
+    first: &one_time::MlKem768,
+    first_encapsulated_len: kem::CIPHERTEXT_LEN,
+    second: &one_time::X25519,
+};

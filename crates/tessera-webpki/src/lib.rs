@@ -1,1 +1,40 @@
-//! webpki
+//! Certificate verification for Tessera, on [rustls-webpki](webpki).
+//!
+//! [`WebPkiVerifier`] implements [`tessera::auth::PeerVerifier`]: it builds the chain to a trust
+//! anchor, checks validity, extended key usage, server name and revocation, and checks the
+//! CertificateVerify signature with the end entity's key. It answers at once, never later.
+//!
+//! ```no_run
+//! use tessera_webpki::{UnknownStatus, WebPkiVerifier};
+//!
+//! # #[cfg(not(feature = "aws-lc"))]
+//! # fn main() {}
+//! # #[cfg(feature = "aws-lc")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let root = std::fs::read("root.der")?;
+//! let crl = std::fs::read("root.crl")?;
+//! let verifier = WebPkiVerifier::new(&[root])?.with_crls(&[crl], UnknownStatus::Reject)?;
+//! # drop(verifier);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Two things are outside of it. The validity of a trust anchor itself is not checked: an anchor
+//! is trusted because the owner says so (RFC 5280 §6.1.1 takes only its name, key and
+//! constraints). And webpki ignores the key usage extension of end entities, so a certificate
+//! whose key usage lacks digitalSignature is not refused for that.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod alerts;
+mod algorithms;
+mod expiry;
+mod identity;
+mod revocation;
+mod verifier;
+
+pub use algorithms::Algorithms;
+pub use revocation::UnknownStatus;
+pub use verifier::{ConfigError, WebPkiVerifier};

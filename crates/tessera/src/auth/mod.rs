@@ -1,5 +1,12 @@
 //! How the peer is authenticated: the certificate flight and the seam to whoever judges it.
 
+mod certificate_flight;
+mod credential;
 mod verifier;
 
+pub(crate) use certificate_flight::{
+    Role, check_identity, equal, read_certificate_verify, read_finished, send_certificate,
+    send_certificate_verify, send_finished,
+};
+pub use credential::{Credential, PrivateKey};
 pub use verifier::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};

@@ -1,4 +1,20 @@
 //! Questions: whatever may wait is asked, and the owner answers.
+//!
+//! A question belongs to the state that waits for its answer. The configuration answers most of them
+//! on the spot ([`Reply::Now`]); one that it leaves for later becomes visible to the driver of the
+//! connection, with a token that takes only an answer of the right type. While a question is open
+//! the connection reads nothing.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use super::server::ServerConfig;
+use crate::auth::{PeerIdentity, PeerRejected, VerifyPeer};
+use crate::crypto::SigningError;
+use crate::resume::{AcceptResumption, OpenTicket, ResumptionVerdict, SessionState, TakeSecret, Taken};
+use crate::wire::SignatureScheme;
 
 /// What an owner says to a question: the answer at once, or that it comes later.
 #[derive(Debug)]
@@ -8,3 +24,153 @@ pub enum Reply<A> {
     /// The question becomes visible to the driver of the connection, which answers in its own time.
     Later,
 }
+
+/// A question, and the type of its answer.
+pub trait Question {
+    /// What answers it.
+    type Answer;
+}
+
+/// The question which configuration serves a client: asked once per connection, on the first
+/// ClientHello.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChooseConfig {
+    /// server_name.
+    pub server_name: Option<String>,
+    /// The application protocols that the client offers, in its order.
+    pub protocols: Vec<Vec<u8>>,
+    /// The signature schemes that the client can check, in its order.
+    pub signature_schemes: Vec<SignatureScheme>,
+}
+
+/// No configuration for this client: the handshake ends with unrecognized_name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoConfig;
+
+/// The question for a signature with the private key of this side's certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sign {
+    /// The scheme to sign with.
+    pub scheme: SignatureScheme,
+    /// What to sign, whole: the scheme hashes it.
+    pub message: Vec<u8>,
+}
+
+impl Question for ChooseConfig {
+    type Answer = Result<Arc<ServerConfig>, NoConfig>;
+}
+
+impl Question for OpenTicket {
+    type Answer = Option<SessionState>;
+}
+
+impl Question for AcceptResumption {
+    type Answer = ResumptionVerdict;
+}
+
+impl Question for TakeSecret {
+    type Answer = Taken;
+}
+
+impl Question for VerifyPeer {
+    type Answer = Result<PeerIdentity, PeerRejected>;
+}
+
+impl Question for Sign {
+    type Answer = Result<Vec<u8>, SigningError>;
+}
+
+/// An open question with the token for its answer.
+#[derive(Debug)]
+pub struct Asked<Q> {
+    /// The question.
+    pub question: Q,
+    /// To be given back with the answer.
+    pub token: Token<Q>,
+}
+
+impl<Q> Asked<Q> {
+    pub(crate) fn new(question: Q) -> Self {
+        Self { question, token: Token(PhantomData) }
+    }
+}
+
+/// Stands for one open question; it can be used once, and only with an answer to that question.
+#[derive(Debug)]
+pub struct Token<Q>(PhantomData<fn(Q)>);
+
+/// The questions of a client.
+#[derive(Debug)]
+pub enum ClientQuestion {
+    /// Is the server who it should be?
+    VerifyPeer(Asked<VerifyPeer>),
+    /// Sign with the client's key.
+    Sign(Asked<Sign>),
+}
+
+/// The questions of a server.
+#[derive(Debug)]
+pub enum ServerQuestion {
+    /// Which configuration serves this client?
+    ChooseConfig(Asked<ChooseConfig>),
+    /// What does this identity stand for?
+    OpenTicket(Asked<OpenTicket>),
+    /// May it be resumed?
+    AcceptResumption(Asked<AcceptResumption>),
+    /// Take the one-time secret.
+    TakeSecret(Asked<TakeSecret>),
+    /// Is the client who it should be?
+    VerifyPeer(Asked<VerifyPeer>),
+    /// Sign with the server's key.
+    Sign(Asked<Sign>),
+}
+
+/// An answer to a client's question.
+pub enum ClientAnswer {
+    /// To [`ClientQuestion::VerifyPeer`].
+    VerifyPeer(<VerifyPeer as Question>::Answer),
+    /// To [`ClientQuestion::Sign`].
+    Sign(<Sign as Question>::Answer),
+}
+
+/// An answer to a server's question.
+pub enum ServerAnswer {
+    /// To [`ServerQuestion::ChooseConfig`].
+    ChooseConfig(<ChooseConfig as Question>::Answer),
+    /// To [`ServerQuestion::OpenTicket`].
+    OpenTicket(<OpenTicket as Question>::Answer),
+    /// To [`ServerQuestion::AcceptResumption`].
+    AcceptResumption(<AcceptResumption as Question>::Answer),
+    /// To [`ServerQuestion::TakeSecret`].
+    TakeSecret(<TakeSecret as Question>::Answer),
+    /// To [`ServerQuestion::VerifyPeer`].
+    VerifyPeer(<VerifyPeer as Question>::Answer),
+    /// To [`ServerQuestion::Sign`].
+    Sign(<Sign as Question>::Answer),
+}
+
+/// A question that a client asks.
+pub trait AskedByClient: Question {
+    /// The answer as one of the client's answers.
+    fn answer(answer: Self::Answer) -> ClientAnswer;
+}
+
+/// A question that a server asks.
+pub trait AskedByServer: Question {
+    /// The answer as one of the server's answers.
+    fn answer(answer: Self::Answer) -> ServerAnswer;
+}
+
+macro_rules! asked_by {
+    ($side:ident, $answers:ident: $($question:ident)*) => {$(
+        impl $side for $question {
+            fn answer(answer: Self::Answer) -> $answers {
+                $answers::$question(answer)
+            }
+        }
+    )*};
+}
+
+asked_by!(AskedByClient, ClientAnswer: VerifyPeer Sign);
+asked_by!(AskedByServer, ServerAnswer:
+    ChooseConfig OpenTicket AcceptResumption TakeSecret VerifyPeer Sign);

@@ -1,5 +1,36 @@
 //! Messages, extensions and records: read and write, nothing else.
 
+mod certificate;
+mod client_hello;
 mod code_points;
+mod distinct;
+mod encrypted_extensions;
+mod extensions;
+mod handshake;
+mod key_share;
+mod negotiation;
+mod new_session_ticket;
+mod pre_shared_key;
+mod reader;
+mod server_hello;
+mod writer;
 
+pub(crate) use certificate::{
+    CertificateRequest, CertificateVerify, read_certificate, write_certificate,
+};
+pub(crate) use client_hello::ClientHello;
 pub use code_points::*;
+pub(crate) use encrypted_extensions::EncryptedExtensions;
+pub(crate) use extensions::write_extension;
+pub(crate) use handshake::{HANDSHAKE_HEADER_LEN, HandshakeMessage, write_message};
+pub(crate) use key_share::{KeyShareEntry, write_client_key_share};
+pub use negotiation::TicketRequest;
+pub(crate) use negotiation::{
+    write_code_points, write_empty, write_protocols, write_record_size_limit, write_server_name,
+};
+pub(crate) use new_session_ticket::{ForwardSecretTicket, MAX_LIFETIME, NewSessionTicket};
+pub use new_session_ticket::TICKET_ID_LEN;
+pub(crate) use pre_shared_key::{OfferedPsks, PskIdentity, PskModes, write_offered_psks};
+pub(crate) use reader::{CodePoints, Reader};
+pub(crate) use server_hello::{HelloRetryRequest, ServerAnswer, ServerHello};
+pub(crate) use writer::Writer;

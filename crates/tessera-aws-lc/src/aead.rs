@@ -1,0 +1,56 @@
+//! AES-GCM and ChaCha20-Poly1305.
+
+use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};
+use tessera::crypto::{Aead, AeadAlgorithm, Nonce, OpenFailed, TAG_LEN};
+
+/// One of the AEAD algorithms.
+pub(crate) struct Algorithm {
+    key_len: usize,
+    aead: &'static aead::Algorithm,
+}
+
+/// AES-128-GCM.
+pub(crate) static AES_128_GCM: Algorithm = Algorithm { key_len: 16, aead: &aead::AES_128_GCM };
+
+/// AES-256-GCM.
+pub(crate) static AES_256_GCM: Algorithm = Algorithm { key_len: 32, aead: &aead::AES_256_GCM };
+
+/// ChaCha20-Poly1305 (RFC 8439).
+pub(crate) static CHACHA20_POLY1305: Algorithm =
+    Algorithm { key_len: 32, aead: &aead::CHACHA20_POLY1305 };
+
+impl AeadAlgorithm for Algorithm {
+    fn key_len(&self) -> usize {
+        self.key_len
+    }
+
+    fn key(&self, key: &[u8]) -> Box<dyn Aead> {
+        let key = UnboundKey::new(self.aead, key).expect("the key is exactly `key_len` bytes long");
+        Box::new(Key(LessSafeKey::new(key)))
+    }
+}
+
+/// "Less safe" because the caller chooses the nonces: the engine numbers its records itself
+/// (RFC 8446 §5.3).
+struct Key(LessSafeKey);
+
+impl Aead for Key {
+    fn seal(&self, nonce: &Nonce, aad: &[u8], in_out: &mut [u8]) -> [u8; TAG_LEN] {
+        self.0
+            .seal_in_place_separate_tag(own_nonce(nonce), Aad::from(aad), in_out)
+            .ok()
+            .and_then(|tag| tag.as_ref().try_into().ok())
+            .expect("sealing fails only beyond 2^36 bytes, and every tag here has 16 bytes")
+    }
+
+    fn open(&self, nonce: &Nonce, aad: &[u8], in_out: &mut [u8]) -> Result<usize, OpenFailed> {
+        self.0
+            .open_in_place(own_nonce(nonce), Aad::from(aad), in_out)
+            .map(|plaintext| plaintext.len())
+            .map_err(|_| OpenFailed)
+    }
+}
+
+fn own_nonce(nonce: &Nonce) -> aead::Nonce {
+    aead::Nonce::assume_unique_for_key(nonce.0)
+}

@@ -1,0 +1,162 @@
+//! Signing with the private key of a certificate.
+
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::rsa;
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair,
+    KeyPair, ML_DSA_44_SIGNING, ML_DSA_65_SIGNING, PqdsaKeyPair, RSA_PSS_SHA256, RSA_PSS_SHA384,
+    RSA_PSS_SHA512, RsaEncoding,
+};
+use tessera::crypto::{Signer, SigningError};
+use tessera::wire::SignatureScheme;
+
+/// A private key: ECDSA on P-256 or P-384, Ed25519, RSA (which signs RSASSA-PSS), ML-DSA-44 or
+/// ML-DSA-65.
+pub struct SigningKey {
+    pair: Pair,
+    schemes: &'static [SignatureScheme],
+}
+
+enum Pair {
+    Ecdsa(EcdsaKeyPair),
+    Ed25519(Ed25519KeyPair),
+    Rsa(rsa::KeyPair),
+    MlDsa(PqdsaKeyPair),
+}
+
+/// A private key could not be loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyRejected {
+    /// The bytes are not PKCS#8 DER of any kind that AWS-LC can read, or the parts of the key do
+    /// not belong together.
+    Malformed,
+    /// The key is of a kind, on a curve or of a size that TLS 1.3 or this provider does not sign
+    /// with.
+    Unsupported,
+}
+
+impl core::fmt::Display for KeyRejected {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "the private key is not valid PKCS#8",
+            Self::Unsupported => "private keys of this kind or size are not supported",
+        })
+    }
+}
+
+impl core::error::Error for KeyRejected {}
+
+impl SigningKey {
+    /// Reads an unencrypted PKCS#8 key (RFC 5958) as DER and finds out of which kind it is.
+    pub fn from_pkcs8(der: &[u8]) -> Result<Self, KeyRejected> {
+        let mut reason = KeyRejected::Malformed;
+        for kind in KINDS {
+            match (kind.read)(der) {
+                Ok(pair) => return Ok(Self { pair, schemes: kind.schemes }),
+                // AWS-LC gives its reasons as words alone. It compares kinds after parsing, so
+                // this one says that the encoding is good.
+                Err(rejected) if rejected.description_() == "WrongAlgorithm" => {
+                    reason = KeyRejected::Unsupported;
+                }
+                Err(_) => {}
+            }
+        }
+        Err(reason)
+    }
+
+    /// The public half, as the BIT STRING of a SubjectPublicKeyInfo holds it (RFC 5280 §4.1.2.7),
+    /// to check that a certificate belongs to this key.
+    pub fn public_key(&self) -> &[u8] {
+        match &self.pair {
+            Pair::Ecdsa(pair) => pair.public_key().as_ref(),
+            Pair::Ed25519(pair) => pair.public_key().as_ref(),
+            Pair::Rsa(pair) => pair.public_key().as_ref(),
+            Pair::MlDsa(pair) => pair.public_key().as_ref(),
+        }
+    }
+}
+
+/// One kind of key: what it signs with, and how it is read.
+struct Kind {
+    schemes: &'static [SignatureScheme],
+    read: fn(&[u8]) -> Result<Pair, aws_lc_rs::error::KeyRejected>,
+}
+
+const KINDS: [Kind; 6] = [
+    Kind {
+        schemes: &[SignatureScheme::ECDSA_SECP256R1_SHA256],
+        read: |der| EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, der).map(Pair::Ecdsa),
+    },
+    Kind {
+        schemes: &[SignatureScheme::ECDSA_SECP384R1_SHA384],
+        read: |der| EcdsaKeyPair::from_pkcs8(&ECDSA_P384_SHA384_ASN1_SIGNING, der).map(Pair::Ecdsa),
+    },
+    Kind {
+        schemes: &[SignatureScheme::ED25519],
+        read: |der| Ed25519KeyPair::from_pkcs8(der).map(Pair::Ed25519),
+    },
+    Kind {
+        schemes: &[
+            SignatureScheme::RSA_PSS_RSAE_SHA256,
+            SignatureScheme::RSA_PSS_RSAE_SHA384,
+            SignatureScheme::RSA_PSS_RSAE_SHA512,
+        ],
+        read: |der| rsa::KeyPair::from_pkcs8(der).map(Pair::Rsa),
+    },
+    Kind {
+        schemes: &[SignatureScheme::MLDSA44],
+        read: |der| PqdsaKeyPair::from_pkcs8(&ML_DSA_44_SIGNING, der).map(Pair::MlDsa),
+    },
+    Kind {
+        schemes: &[SignatureScheme::MLDSA65],
+        read: |der| PqdsaKeyPair::from_pkcs8(&ML_DSA_65_SIGNING, der).map(Pair::MlDsa),
+    },
+];
+
+impl Signer for SigningKey {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.schemes
+    }
+
+    fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Result<Vec<u8>, SigningError> {
+        if !self.schemes.contains(&scheme) {
+            return Err(SigningError);
+        }
+        match &self.pair {
+            Pair::Ecdsa(pair) => pair
+                .sign(&SystemRandom::new(), message)
+                .map(|signature| signature.as_ref().to_vec())
+                .map_err(|_| SigningError),
+            Pair::Ed25519(pair) => pair
+                .try_sign(message)
+                .map(|signature| signature.as_ref().to_vec())
+                .map_err(|_| SigningError),
+            Pair::Rsa(pair) => sign_rsa(pair, scheme, message),
+            Pair::MlDsa(pair) => sign_ml_dsa(pair, message),
+        }
+    }
+}
+
+/// RSASSA-PSS whose salt is as long as the hash output, as RFC 8446 §4.2.3 wants.
+fn sign_rsa(
+    pair: &rsa::KeyPair,
+    scheme: SignatureScheme,
+    message: &[u8],
+) -> Result<Vec<u8>, SigningError> {
+    let encoding: &'static dyn RsaEncoding = match scheme {
+        SignatureScheme::RSA_PSS_RSAE_SHA256 => &RSA_PSS_SHA256,
+        SignatureScheme::RSA_PSS_RSAE_SHA384 => &RSA_PSS_SHA384,
+        SignatureScheme::RSA_PSS_RSAE_SHA512 => &RSA_PSS_SHA512,
+        _ => return Err(SigningError),
+    };
+    let mut signature = vec![0; pair.public_modulus_len()];
+    pair.sign(encoding, &SystemRandom::new(), message, &mut signature).map_err(|_| SigningError)?;
+    Ok(signature)
+}
+
+/// Pure ML-DSA with the empty context string, as draft-ietf-tls-mldsa wants.
+fn sign_ml_dsa(pair: &PqdsaKeyPair, message: &[u8]) -> Result<Vec<u8>, SigningError> {
+    let mut signature = vec![0; pair.algorithm().signature_len()];
+    pair.sign(message, &mut signature).map_err(|_| SigningError)?;
+    Ok(signature)
+}

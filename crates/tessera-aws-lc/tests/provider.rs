@@ -1,0 +1,51 @@
+//! What the provider offers, in which order and with which limits.
+
+use tessera::wire::{CipherSuite, NamedGroup};
+use tessera_aws_lc::provider;
+
+#[test]
+fn suites_in_order() {
+    let suites: Vec<_> = provider().suites.iter().map(|suite| suite.id).collect();
+    assert_eq!(
+        suites,
+        [
+            CipherSuite::TLS_AES_128_GCM_SHA256,
+            CipherSuite::TLS_AES_256_GCM_SHA384,
+            CipherSuite::TLS_CHACHA20_POLY1305_SHA256
+        ]
+    );
+    for suite in provider().suites {
+        assert_eq!(suite.integrity_limit, 1 << 36);
+    }
+    assert_eq!(provider().suites[0].confidentiality_limit, 1 << 24);
+    assert_eq!(provider().suites[1].confidentiality_limit, 1 << 24);
+    assert_eq!(provider().suites[2].confidentiality_limit, u64::MAX);
+}
+
+#[test]
+fn groups_in_order() {
+    let groups: Vec<_> = provider().groups.iter().map(|group| group.group()).collect();
+    assert_eq!(
+        groups,
+        [
+            NamedGroup::X25519MLKEM768,
+            NamedGroup::X25519,
+            NamedGroup::SECP256R1,
+            NamedGroup::SECP384R1,
+            NamedGroup::MLKEM768
+        ]
+    );
+    let kinds: Vec<_> = provider().one_time_keys.iter().map(|keys| keys.kind()).collect();
+    assert_eq!(kinds, [NamedGroup::X25519MLKEM768, NamedGroup::X25519]);
+}
+
+#[test]
+fn random_bytes_differ() {
+    let mut first = [0; 32];
+    let mut second = [0; 32];
+    provider().random.fill(&mut first).unwrap();
+    provider().random.fill(&mut second).unwrap();
+    assert_ne!(first, [0; 32]);
+    assert_ne!(first, second);
+    provider().random.fill(&mut []).unwrap();
+}

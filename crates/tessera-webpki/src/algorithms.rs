@@ -1,0 +1,73 @@
+//! Which signature algorithms are accepted, and where.
+
+use pki_types::SignatureVerificationAlgorithm;
+use tessera::wire::SignatureScheme;
+#[cfg(feature = "aws-lc")]
+use webpki::aws_lc_rs as aws_lc;
+
+/// The signature algorithms of a verifier.
+#[derive(Debug, Clone, Copy)]
+pub struct Algorithms {
+    /// For CertificateVerify: each scheme with the one algorithm that it stands for, in order of
+    /// preference. In TLS 1.3 an ECDSA scheme names its curve (RFC 8446 §4.2.3), so each scheme
+    /// has exactly one.
+    pub handshake: &'static [(SignatureScheme, &'static dyn SignatureVerificationAlgorithm)],
+    /// For the signatures in certificates and revocation lists.
+    pub chain: &'static [&'static dyn SignatureVerificationAlgorithm],
+    /// Schemes to offer for chains only, after those of `handshake`. Without
+    /// signature_algorithms_cert, signature_algorithms speaks for certificates too (RFC 8446
+    /// §4.2.3), so a peer may hold back a chain that it does not allow.
+    pub chain_schemes: &'static [SignatureScheme],
+}
+
+#[cfg(feature = "aws-lc")]
+impl Algorithms {
+    /// AWS-LC's algorithms: ECDSA on P-256 and P-384, Ed25519, RSA from 2048 bits, ML-DSA-44 and
+    /// ML-DSA-65.
+    ///
+    /// ML-DSA stands last: a signature of today's handshake cannot be forged later, so a peer with
+    /// both kinds of certificate spares the handshake some ten kilobytes.
+    pub const AWS_LC: Self = Self {
+        handshake: &[
+            (SignatureScheme::ECDSA_SECP256R1_SHA256, aws_lc::ECDSA_P256_SHA256),
+            (SignatureScheme::ED25519, aws_lc::ED25519),
+            (SignatureScheme::ECDSA_SECP384R1_SHA384, aws_lc::ECDSA_P384_SHA384),
+            (SignatureScheme::RSA_PSS_RSAE_SHA256, aws_lc::RSA_PSS_2048_8192_SHA256_LEGACY_KEY),
+            (SignatureScheme::RSA_PSS_RSAE_SHA384, aws_lc::RSA_PSS_2048_8192_SHA384_LEGACY_KEY),
+            (SignatureScheme::RSA_PSS_RSAE_SHA512, aws_lc::RSA_PSS_2048_8192_SHA512_LEGACY_KEY),
+            (SignatureScheme::MLDSA44, aws_lc::ML_DSA_44),
+            (SignatureScheme::MLDSA65, aws_lc::ML_DSA_65),
+        ],
+        // Certificates also pair a curve with another hash, and are found so in the wild.
+        chain: &[
+            aws_lc::ECDSA_P256_SHA256,
+            aws_lc::ECDSA_P256_SHA384,
+            aws_lc::ECDSA_P384_SHA256,
+            aws_lc::ECDSA_P384_SHA384,
+            aws_lc::ED25519,
+            aws_lc::RSA_PSS_2048_8192_SHA256_LEGACY_KEY,
+            aws_lc::RSA_PSS_2048_8192_SHA384_LEGACY_KEY,
+            aws_lc::RSA_PSS_2048_8192_SHA512_LEGACY_KEY,
+            aws_lc::RSA_PKCS1_2048_8192_SHA256,
+            aws_lc::RSA_PKCS1_2048_8192_SHA384,
+            aws_lc::RSA_PKCS1_2048_8192_SHA512,
+            aws_lc::ML_DSA_44,
+            aws_lc::ML_DSA_65,
+        ],
+        chain_schemes: &[
+            SignatureScheme::RSA_PKCS1_SHA256,
+            SignatureScheme::RSA_PKCS1_SHA384,
+            SignatureScheme::RSA_PKCS1_SHA512,
+        ],
+    };
+}
+
+impl Algorithms {
+    /// The algorithm that a scheme stands for in CertificateVerify.
+    pub(crate) fn for_handshake(
+        &self,
+        scheme: SignatureScheme,
+    ) -> Option<&'static dyn SignatureVerificationAlgorithm> {
+        self.handshake.iter().find(|(known, _)| *known == scheme).map(|(_, algorithm)| *algorithm)
+    }
+}

@@ -1,0 +1,201 @@
+//! The verifier.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use pki_types::{CertificateDer, ServerName, TrustAnchor, UnixTime};
+use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::handshake::Reply;
+use tessera::wire::{AlertDescription, SignatureScheme};
+use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
+
+use crate::alerts::{self, reject};
+use crate::algorithms::Algorithms;
+use crate::revocation::{Revocation, UnknownStatus};
+use crate::{expiry, identity};
+
+/// Verifies peers by their certificate chains, servers and clients alike.
+///
+/// Without a clock nobody is accepted: validity could not be judged. Revocation is checked only
+/// with [`with_crls`](Self::with_crls).
+///
+/// # Identities
+///
+/// A server's [`PeerIdentity::blob`] is the server name that it was verified for, as asked. A
+/// client's is stable when its certificate is renewed under the same names:
+///
+/// - if its certificate has DNS names or URIs among its subject alternative names: all of them as
+///   `dns:NAME` (in lower case) and `uri:URI`, sorted, without duplicates, separated by one space;
+/// - otherwise `subject:` and the DER of the subject, without the outermost tag and length.
+///
+/// A client with none of these, or whose identity would exceed [`PeerIdentity::MAX_LEN`], is
+/// refused. Names from different trust anchors are not told apart. Who needs another identity
+/// wraps the verifier and replaces the blob.
+///
+/// [`PeerIdentity::expires_at`] is the earliest notAfter on the path that was verified, the trust
+/// anchor aside.
+pub struct WebPkiVerifier {
+    anchors: Vec<TrustAnchor<'static>>,
+    algorithms: Algorithms,
+    schemes: Vec<SignatureScheme>,
+    revocation: Option<Revocation>,
+}
+
+impl WebPkiVerifier {
+    /// A verifier that trusts these root certificates (DER) and uses AWS-LC's algorithms.
+    #[cfg(feature = "aws-lc")]
+    pub fn new<T: AsRef<[u8]>>(roots: &[T]) -> Result<Self, ConfigError> {
+        Self::with_algorithms(roots, Algorithms::AWS_LC)
+    }
+
+    /// A verifier that trusts these root certificates (DER) and uses the caller's algorithms.
+    pub fn with_algorithms<T: AsRef<[u8]>>(
+        roots: &[T],
+        algorithms: Algorithms,
+    ) -> Result<Self, ConfigError> {
+        let anchors = roots
+            .iter()
+            .map(|root| {
+                let root = CertificateDer::from(root.as_ref());
+                anchor_from_trusted_cert(&root).map(|anchor| anchor.to_owned())
+            })
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| ConfigError::Root(error.to_string()))?;
+        if anchors.is_empty() {
+            return Err(ConfigError::NoRoots);
+        }
+        if !algorithms.handshake.iter().all(|(scheme, _)| scheme.signs_handshakes()) {
+            return Err(ConfigError::HandshakeScheme);
+        }
+        let handshake = algorithms.handshake.iter().map(|(scheme, _)| *scheme);
+        let schemes = handshake.chain(algorithms.chain_schemes.iter().copied()).collect();
+        Ok(Self { anchors, algorithms, schemes, revocation: None })
+    }
+
+    /// Checks the certificates of every path against these revocation lists (DER). An empty list
+    /// of lists with [`UnknownStatus::Reject`] would refuse everybody and is an error.
+    pub fn with_crls<T: AsRef<[u8]>>(
+        mut self,
+        crls: &[T],
+        unknown: UnknownStatus,
+    ) -> Result<Self, ConfigError> {
+        if crls.is_empty() && unknown == UnknownStatus::Reject {
+            return Err(ConfigError::NoCrls);
+        }
+        self.revocation = Some(
+            Revocation::new(crls, unknown).map_err(|error| ConfigError::Crl(error.to_string()))?,
+        );
+        Ok(self)
+    }
+
+    fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
+        // Whatever the owner failed to say is not the peer's fault, but nobody is accepted for it.
+        let ours = |reason: &str| reject(AlertDescription::INTERNAL_ERROR, reason);
+        let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
+        let server_name = match (question.peer_is_server, &question.server_name) {
+            (true, Some(name)) => Some(name.as_str()),
+            (true, None) => return Err(ours("no server name to verify the server for")),
+            (false, _) => None,
+        };
+
+        // RFC 8446 §4.4.3: the scheme must be one of those offered for handshakes.
+        let algorithm = self.algorithms.for_handshake(question.scheme).ok_or_else(|| {
+            reject(AlertDescription::ILLEGAL_PARAMETER, "CertificateVerify: scheme not offered")
+        })?;
+
+        let chain: Vec<_> =
+            question.chain.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
+        let (first, intermediates) = chain
+            .split_first()
+            .ok_or_else(|| reject(AlertDescription::DECODE_ERROR, "no certificate"))?;
+        let end_entity = EndEntityCert::try_from(first).map_err(|e| alerts::certificate(&e))?;
+
+        let lists = self.revocation.as_ref().map(Revocation::lists).unwrap_or_default();
+        let path = end_entity
+            .verify_for_usage(
+                self.algorithms.chain,
+                &self.anchors,
+                intermediates,
+                UnixTime::since_unix_epoch(Duration::from_secs(unix)),
+                if server_name.is_some() {
+                    KeyUsage::server_auth()
+                } else {
+                    KeyUsage::client_auth()
+                },
+                self.revocation.as_ref().and_then(|revocation| revocation.options(&lists)),
+                None,
+            )
+            .map_err(|e| alerts::certificate(&e))?;
+
+        if let Some(name) = server_name {
+            let name = ServerName::try_from(name)
+                .map_err(|_| ours("the server name is neither a DNS name nor an IP address"))?;
+            end_entity
+                .verify_is_valid_for_subject_name(&name)
+                .map_err(|e| alerts::certificate(&e))?;
+        }
+
+        end_entity
+            .verify_signature(algorithm, &question.signed, &question.signature)
+            .map_err(|e| alerts::certificate_verify(&e))?;
+
+        let expires_at = expiry::earliest(&path)
+            .ok_or_else(|| ours("the certificates do not tell when they expire"))?;
+        let blob = match server_name {
+            Some(name) => name.as_bytes().to_vec(),
+            None => identity::of_client(&end_entity)?,
+        };
+        Ok(PeerIdentity { blob, expires_at: Some(expires_at) })
+    }
+}
+
+impl PeerVerifier for WebPkiVerifier {
+    fn schemes(&self) -> &[SignatureScheme] {
+        &self.schemes
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+        Reply::Now(self.judge(question))
+    }
+}
+
+impl core::fmt::Debug for WebPkiVerifier {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("WebPkiVerifier")
+            .field("anchors", &self.anchors.len())
+            .field("schemes", &self.schemes)
+            .field("checks_revocation", &self.revocation.is_some())
+            .finish()
+    }
+}
+
+/// A verifier cannot be made like this.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Without a trust anchor nobody can be accepted.
+    NoRoots,
+    /// A root certificate is malformed, in the words of webpki.
+    Root(String),
+    /// A scheme for handshakes is one that may only sign certificates (RFC 8446 §4.2.3).
+    HandshakeScheme,
+    /// Without a revocation list every status is unknown, and unknown was to be refused.
+    NoCrls,
+    /// A revocation list is malformed, or of a kind that is not supported, in the words of webpki.
+    Crl(String),
+}
+
+impl core::fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NoRoots => f.write_str("no root certificate"),
+            Self::Root(error) => write!(f, "root certificate: {error}"),
+            Self::HandshakeScheme => f.write_str("a handshake scheme may only sign certificates"),
+            Self::NoCrls => f.write_str("no revocation list, and unknown statuses are refused"),
+            Self::Crl(error) => write!(f, "revocation list: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}

@@ -1,0 +1,160 @@
+//! A small public key infrastructure, and peers that sign with it.
+
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{self, RsaKeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
+    RevokedCertParams, SerialNumber, SignatureAlgorithm, SigningKey, date_time_ymd,
+};
+use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::handshake::Reply;
+use tessera::wire::{AlertDescription, SignatureScheme};
+use tessera_webpki::WebPkiVerifier;
+
+/// Certificates are valid from the beginning of 2030 to that of 2031.
+pub const BEFORE: u64 = 1_893_456_000 - 1;
+pub const NOW: u64 = 1_900_000_000;
+pub const NOT_AFTER: u64 = 1_924_992_000;
+
+pub type Ca = CertifiedIssuer<'static, KeyPair>;
+
+pub fn ca_params(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params
+}
+
+pub fn root_with(name: &str, algorithm: &'static SignatureAlgorithm) -> Ca {
+    let key = KeyPair::generate_for(algorithm).unwrap();
+    CertifiedIssuer::self_signed(ca_params(name), key).unwrap()
+}
+
+pub fn root(name: &str) -> Ca {
+    root_with(name, &rcgen::PKCS_ECDSA_P256_SHA256)
+}
+
+pub fn trusting(ca: &Ca) -> WebPkiVerifier {
+    WebPkiVerifier::new(&[ca.der()]).unwrap()
+}
+
+fn leaf_params(names: &[&str], usage: ExtendedKeyUsagePurpose) -> CertificateParams {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let mut params = CertificateParams::new(names).unwrap();
+    params.not_before = date_time_ymd(2030, 1, 1);
+    params.not_after = date_time_ymd(2031, 1, 1);
+    params.serial_number = Some(SerialNumber::from(7_u64));
+    params.extended_key_usages = vec![usage];
+    params
+}
+
+pub fn server_params() -> CertificateParams {
+    leaf_params(&["server.example", "192.0.2.1"], ExtendedKeyUsagePurpose::ServerAuth)
+}
+
+pub fn client_params(names: &[&str]) -> CertificateParams {
+    leaf_params(names, ExtendedKeyUsagePurpose::ClientAuth)
+}
+
+/// A peer: its key and its chain.
+pub struct Peer {
+    pub key: KeyPair,
+    pub chain: Vec<Vec<u8>>,
+}
+
+impl Peer {
+    pub fn with(
+        params: &CertificateParams,
+        algorithm: &'static SignatureAlgorithm,
+        issuer: &Issuer<'_, KeyPair>,
+    ) -> Self {
+        let key = KeyPair::generate_for(algorithm).unwrap();
+        let certificate = params.signed_by(&key, issuer).unwrap();
+        Self { key, chain: vec![certificate.der().to_vec()] }
+    }
+
+    pub fn new(params: &CertificateParams, issuer: &Issuer<'_, KeyPair>) -> Self {
+        Self::with(params, &rcgen::PKCS_ECDSA_P256_SHA256, issuer)
+    }
+
+    fn question(&self, scheme: SignatureScheme) -> VerifyPeer {
+        let signed = b"what was signed".to_vec();
+        VerifyPeer {
+            server_name: None,
+            peer_is_server: false,
+            chain: self.chain.clone(),
+            scheme,
+            signature: sign(&self.key, scheme, &signed),
+            signed,
+            unix: Some(NOW),
+        }
+    }
+
+    pub fn as_server_with(&self, scheme: SignatureScheme) -> VerifyPeer {
+        VerifyPeer {
+            server_name: Some("server.example".into()),
+            peer_is_server: true,
+            ..self.question(scheme)
+        }
+    }
+
+    pub fn as_server(&self) -> VerifyPeer {
+        self.as_server_with(SignatureScheme::ECDSA_SECP256R1_SHA256)
+    }
+
+    pub fn as_client(&self) -> VerifyPeer {
+        self.question(SignatureScheme::ECDSA_SECP256R1_SHA256)
+    }
+}
+
+/// RSA keys sign with RSASSA-PSS here, whatever rcgen would make of them.
+fn sign(key: &KeyPair, scheme: SignatureScheme, message: &[u8]) -> Vec<u8> {
+    let padding: &'static dyn signature::RsaEncoding = match scheme {
+        SignatureScheme::RSA_PSS_RSAE_SHA256 => &signature::RSA_PSS_SHA256,
+        SignatureScheme::RSA_PSS_RSAE_SHA384 => &signature::RSA_PSS_SHA384,
+        SignatureScheme::RSA_PSS_RSAE_SHA512 => &signature::RSA_PSS_SHA512,
+        _ => return key.sign(message).unwrap(),
+    };
+    let key = RsaKeyPair::from_pkcs8(key.serialized_der()).unwrap();
+    let mut signature = vec![0; key.public_modulus_len()];
+    key.sign(padding, &SystemRandom::new(), message, &mut signature).unwrap();
+    signature
+}
+
+/// A revocation list of 2030 that revokes these serial numbers.
+pub fn crl(issuer: &Issuer<'_, KeyPair>, serials: &[u64]) -> Vec<u8> {
+    let revoked = |serial: &u64| RevokedCertParams {
+        serial_number: SerialNumber::from(*serial),
+        revocation_time: date_time_ymd(2030, 1, 2),
+        reason_code: None,
+        invalidity_date: None,
+    };
+    let params = CertificateRevocationListParams {
+        this_update: date_time_ymd(2030, 1, 1),
+        next_update: date_time_ymd(2030, 12, 1),
+        crl_number: SerialNumber::from(1_u64),
+        issuing_distribution_point: None,
+        revoked_certs: serials.iter().map(revoked).collect(),
+        key_identifier_method: KeyIdMethod::Sha256,
+    };
+    params.signed_by(issuer).unwrap().der().to_vec()
+}
+
+pub fn judge(
+    verifier: &WebPkiVerifier,
+    question: &VerifyPeer,
+) -> Result<PeerIdentity, PeerRejected> {
+    match verifier.verify(question) {
+        Reply::Now(verdict) => verdict,
+        Reply::Later => panic!("webpki answers at once"),
+    }
+}
+
+#[track_caller]
+pub fn refused(verifier: &WebPkiVerifier, question: &VerifyPeer, alert: AlertDescription) {
+    let rejected = judge(verifier, question).unwrap_err();
+    assert_eq!(rejected.alert, alert, "{}", rejected.reason);
+    assert!(!rejected.reason.is_empty());
+}

@@ -1,0 +1,96 @@
+//! Revocation lists.
+
+use rcgen::{CertifiedIssuer, KeyPair, SerialNumber};
+use tessera::auth::VerifyPeer;
+use tessera::wire::AlertDescription;
+use tessera_webpki::{ConfigError, UnknownStatus, WebPkiVerifier};
+
+use crate::pki::{
+    Ca, Peer, ca_params, client_params, crl, judge, refused, root, server_params, trusting,
+};
+
+/// 2030-12-15: the certificates are valid, the lists are past their nextUpdate.
+const LISTS_ARE_OLD: u64 = 1_923_523_200;
+
+fn checking(root: &Ca, crls: &[Vec<u8>], unknown: UnknownStatus) -> WebPkiVerifier {
+    trusting(root).with_crls(crls, unknown).unwrap()
+}
+
+#[test]
+fn revoked() {
+    let root = root("root");
+    for unknown in [UnknownStatus::Reject, UnknownStatus::Accept] {
+        let verifier = checking(&root, &[crl(&root, &[7])], unknown);
+        let server = Peer::new(&server_params(), &root).as_server();
+        refused(&verifier, &server, AlertDescription::CERTIFICATE_REVOKED);
+        let client = Peer::new(&client_params(&["client.example"]), &root).as_client();
+        refused(&verifier, &client, AlertDescription::CERTIFICATE_REVOKED);
+    }
+}
+
+#[test]
+fn another_is_revoked() {
+    let root = root("root");
+    let verifier = checking(&root, &[crl(&root, &[8])], UnknownStatus::Reject);
+    assert!(judge(&verifier, &Peer::new(&server_params(), &root).as_server()).is_ok());
+}
+
+#[test]
+fn revoked_intermediate() {
+    let root = root("root");
+    let mut params = ca_params("intermediate");
+    params.serial_number = Some(SerialNumber::from(9_u64));
+    let issuer = CertifiedIssuer::signed_by(params, KeyPair::generate().unwrap(), &root).unwrap();
+    let mut peer = Peer::new(&server_params(), &issuer);
+    peer.chain.push(issuer.der().to_vec());
+    let lists = [crl(&root, &[9]), crl(&issuer, &[])];
+    let verifier = checking(&root, &lists, UnknownStatus::Reject);
+    refused(&verifier, &peer.as_server(), AlertDescription::CERTIFICATE_REVOKED);
+
+    let lists = [crl(&root, &[]), crl(&issuer, &[])];
+    assert!(judge(&checking(&root, &lists, UnknownStatus::Reject), &peer.as_server()).is_ok());
+}
+
+#[test]
+fn unknown() {
+    let root = root("root");
+    let lists = [crl(&crate::pki::root("elsewhere"), &[7])];
+    let question = Peer::new(&server_params(), &root).as_server();
+    let strict = checking(&root, &lists, UnknownStatus::Reject);
+    refused(&strict, &question, AlertDescription::CERTIFICATE_UNKNOWN);
+    assert!(judge(&checking(&root, &lists, UnknownStatus::Accept), &question).is_ok());
+}
+
+#[test]
+fn old_list() {
+    let root = root("root");
+    let question =
+        VerifyPeer { unix: Some(LISTS_ARE_OLD), ..Peer::new(&server_params(), &root).as_server() };
+    let strict = checking(&root, &[crl(&root, &[])], UnknownStatus::Reject);
+    refused(&strict, &question, AlertDescription::CERTIFICATE_UNKNOWN);
+    let lenient = checking(&root, &[crl(&root, &[])], UnknownStatus::Accept);
+    assert!(judge(&lenient, &question).is_ok());
+    let lenient = checking(&root, &[crl(&root, &[7])], UnknownStatus::Accept);
+    refused(&lenient, &question, AlertDescription::CERTIFICATE_REVOKED);
+}
+
+#[test]
+fn forged_list() {
+    let root = root("root");
+    let lists = [crl(&crate::pki::root("root"), &[])];
+    let question = Peer::new(&server_params(), &root).as_server();
+    for unknown in [UnknownStatus::Reject, UnknownStatus::Accept] {
+        let verifier = checking(&root, &lists, unknown);
+        refused(&verifier, &question, AlertDescription::CERTIFICATE_UNKNOWN);
+    }
+}
+
+#[test]
+fn unusable_lists() {
+    let root = root("root");
+    let with = |crls: &[&[u8]], unknown| trusting(&root).with_crls(crls, unknown).unwrap_err();
+    assert!(matches!(with(&[b"garbage"], UnknownStatus::Accept), ConfigError::Crl(_)));
+    assert_eq!(with(&[], UnknownStatus::Reject), ConfigError::NoCrls);
+    let none = trusting(&root).with_crls::<Vec<u8>>(&[], UnknownStatus::Accept).unwrap();
+    assert!(judge(&none, &Peer::new(&server_params(), &root).as_server()).is_ok());
+}

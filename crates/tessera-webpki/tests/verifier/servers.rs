@@ -1,0 +1,212 @@
+//! Chains, names and times of servers.
+
+use rcgen::{
+    BasicConstraints, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
+};
+use tessera::auth::VerifyPeer;
+use tessera::wire::AlertDescription;
+
+use crate::pki::{
+    BEFORE, Ca, NOT_AFTER, Peer, ca_params, client_params, judge, refused, root, server_params,
+    trusting,
+};
+
+fn intermediate(name: &str, root: &Ca) -> Ca {
+    let mut params = ca_params(name);
+    params.not_before = date_time_ymd(2030, 1, 1);
+    params.not_after = date_time_ymd(2030, 6, 1);
+    CertifiedIssuer::signed_by(params, KeyPair::generate().unwrap(), root).unwrap()
+}
+
+#[test]
+fn good() {
+    let root = root("root");
+    let identity =
+        judge(&trusting(&root), &Peer::new(&server_params(), &root).as_server()).unwrap();
+    assert_eq!(identity.blob, b"server.example");
+    assert_eq!(identity.expires_at, Some(NOT_AFTER));
+}
+
+#[test]
+fn good_by_ip_address() {
+    let root = root("root");
+    let peer = Peer::new(&server_params(), &root);
+    let named = |name: &str| VerifyPeer { server_name: Some(name.into()), ..peer.as_server() };
+    assert_eq!(judge(&trusting(&root), &named("192.0.2.1")).unwrap().blob, b"192.0.2.1");
+    refused(&trusting(&root), &named("192.0.2.2"), AlertDescription::BAD_CERTIFICATE);
+}
+
+#[test]
+fn wildcard_covers_one_label() {
+    let root = root("root");
+    let mut params = server_params();
+    params.subject_alt_names = vec![rcgen::SanType::DnsName("*.wild.example".try_into().unwrap())];
+    let peer = Peer::new(&params, &root);
+    let named = |name: &str| VerifyPeer { server_name: Some(name.into()), ..peer.as_server() };
+    assert!(judge(&trusting(&root), &named("a.wild.example")).is_ok());
+    refused(&trusting(&root), &named("a.b.wild.example"), AlertDescription::BAD_CERTIFICATE);
+}
+
+#[test]
+fn wrong_name() {
+    let root = root("root");
+    let question = VerifyPeer {
+        server_name: Some("other.example".into()),
+        ..Peer::new(&server_params(), &root).as_server()
+    };
+    refused(&trusting(&root), &question, AlertDescription::BAD_CERTIFICATE);
+}
+
+#[test]
+fn owners_mistakes_accept_nobody() {
+    let root = root("root");
+    let good = Peer::new(&server_params(), &root).as_server();
+    for question in [
+        VerifyPeer { server_name: None, ..good.clone() },
+        VerifyPeer { server_name: Some("not a name".into()), ..good.clone() },
+        VerifyPeer { unix: None, ..good },
+    ] {
+        refused(&trusting(&root), &question, AlertDescription::INTERNAL_ERROR);
+    }
+}
+
+#[test]
+fn validity() {
+    let root = root("root");
+    let good = Peer::new(&server_params(), &root).as_server();
+    let at = |unix| VerifyPeer { unix: Some(unix), ..good.clone() };
+    assert!(judge(&trusting(&root), &at(BEFORE + 1)).is_ok());
+    assert!(judge(&trusting(&root), &at(NOT_AFTER)).is_ok());
+    for unix in [0, BEFORE, NOT_AFTER + 1, u64::MAX] {
+        refused(&trusting(&root), &at(unix), AlertDescription::CERTIFICATE_EXPIRED);
+    }
+}
+
+#[test]
+fn unknown_ca() {
+    let peer = Peer::new(&server_params(), &root("elsewhere"));
+    refused(&trusting(&root("root")), &peer.as_server(), AlertDescription::UNKNOWN_CA);
+}
+
+#[test]
+fn ca_of_the_same_name_with_another_key() {
+    let peer = Peer::new(&server_params(), &root("root"));
+    refused(&trusting(&root("root")), &peer.as_server(), AlertDescription::BAD_CERTIFICATE);
+}
+
+#[test]
+fn self_signed() {
+    let key = KeyPair::generate().unwrap();
+    let der = server_params().self_signed(&key).unwrap().der().to_vec();
+    let peer = Peer { key, chain: vec![der] };
+    refused(&trusting(&root("root")), &peer.as_server(), AlertDescription::UNKNOWN_CA);
+}
+
+#[test]
+fn wrong_extended_key_usage() {
+    let root = root("root");
+    let client = Peer::new(&client_params(&["server.example"]), &root);
+    refused(&trusting(&root), &client.as_server(), AlertDescription::UNSUPPORTED_CERTIFICATE);
+
+    let mut params = server_params();
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::CodeSigning];
+    let signer = Peer::new(&params, &root);
+    refused(&trusting(&root), &signer.as_server(), AlertDescription::UNSUPPORTED_CERTIFICATE);
+}
+
+#[test]
+fn ca_as_server() {
+    let root = root("root");
+    let mut params = server_params();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let peer = Peer::new(&params, &root);
+    refused(&trusting(&root), &peer.as_server(), AlertDescription::UNSUPPORTED_CERTIFICATE);
+}
+
+#[test]
+fn intermediates_in_any_order() {
+    let root = root("root");
+    let upper = intermediate("upper", &root);
+    let lower = intermediate("lower", &upper);
+    let mut peer = Peer::new(&server_params(), &lower);
+    let end_entity = peer.chain[0].clone();
+
+    refused(&trusting(&root), &peer.as_server(), AlertDescription::UNKNOWN_CA);
+    for order in [[&upper, &lower], [&lower, &upper]] {
+        peer.chain = vec![end_entity.clone(), order[0].der().to_vec(), order[1].der().to_vec()];
+        let identity = judge(&trusting(&root), &peer.as_server()).unwrap();
+        // 2030-06-01, when the intermediates expire: before the end entity does.
+        assert_eq!(identity.expires_at, Some(1_906_502_400));
+    }
+    let late = VerifyPeer { unix: Some(1_906_502_401), ..peer.as_server() };
+    refused(&trusting(&root), &late, AlertDescription::CERTIFICATE_EXPIRED);
+}
+
+#[test]
+fn certificates_off_the_path_do_not_shorten_it() {
+    let root = root("root");
+    let mut peer = Peer::new(&server_params(), &root);
+    peer.chain.push(intermediate("unused", &root).der().to_vec());
+    let identity = judge(&trusting(&root), &peer.as_server()).unwrap();
+    assert_eq!(identity.expires_at, Some(NOT_AFTER));
+}
+
+#[test]
+fn end_entity_as_issuer() {
+    let root = root("root");
+    let mut params = server_params();
+    params.distinguished_name.push(rcgen::DnType::CommonName, "no ca");
+    let issuer = CertifiedIssuer::signed_by(params, KeyPair::generate().unwrap(), &root).unwrap();
+    let mut peer = Peer::new(&server_params(), &issuer);
+    peer.chain.push(issuer.der().to_vec());
+    refused(&trusting(&root), &peer.as_server(), AlertDescription::BAD_CERTIFICATE);
+}
+
+#[test]
+fn name_constraints() {
+    let root = root("root");
+    let mut params = ca_params("constrained");
+    params.name_constraints = Some(rcgen::NameConstraints {
+        permitted_subtrees: vec![rcgen::GeneralSubtree::DnsName("other.example".into())],
+        excluded_subtrees: vec![],
+    });
+    let issuer = CertifiedIssuer::signed_by(params, KeyPair::generate().unwrap(), &root).unwrap();
+    let mut peer = Peer::new(&server_params(), &issuer);
+    peer.chain.push(issuer.der().to_vec());
+    refused(&trusting(&root), &peer.as_server(), AlertDescription::BAD_CERTIFICATE);
+}
+
+#[test]
+fn garbage() {
+    let root = root("root");
+    let good = Peer::new(&server_params(), &root);
+    for der in [vec![], b"garbage".to_vec(), good.chain[0][1..].to_vec(), {
+        let mut trailing = good.chain[0].clone();
+        trailing.push(0);
+        trailing
+    }] {
+        let question = VerifyPeer { chain: vec![der], ..good.as_server() };
+        refused(&trusting(&root), &question, AlertDescription::BAD_CERTIFICATE);
+    }
+    let question = VerifyPeer { chain: vec![], ..good.as_server() };
+    refused(&trusting(&root), &question, AlertDescription::DECODE_ERROR);
+}
+
+/// No truncation and no flipped bit of a certificate is accepted, and none panics.
+#[test]
+fn damaged() {
+    let root = root("root");
+    let verifier = trusting(&root);
+    let good = Peer::new(&server_params(), &root).as_server();
+    let der = &good.chain[0];
+    for length in 0..der.len() {
+        let question = VerifyPeer { chain: vec![der[..length].to_vec()], ..good.clone() };
+        assert!(judge(&verifier, &question).is_err(), "cut to {length}");
+    }
+    for bit in 0..der.len() * 8 {
+        let mut der = der.clone();
+        der[bit / 8] ^= 1 << (bit % 8);
+        let question = VerifyPeer { chain: vec![der], ..good.clone() };
+        assert!(judge(&verifier, &question).is_err(), "bit {bit}");
+    }
+}

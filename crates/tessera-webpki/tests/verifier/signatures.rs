@@ -1,0 +1,101 @@
+//! CertificateVerify: schemes, keys and signatures.
+
+use rcgen::SignatureAlgorithm;
+use tessera::auth::{PeerVerifier, VerifyPeer};
+use tessera::wire::{AlertDescription, SignatureScheme};
+
+use crate::pki::{Peer, judge, refused, root, root_with, server_params, trusting};
+
+const KINDS: [(&SignatureAlgorithm, &[SignatureScheme]); 6] = [
+    (&rcgen::PKCS_ECDSA_P256_SHA256, &[SignatureScheme::ECDSA_SECP256R1_SHA256]),
+    (&rcgen::PKCS_ECDSA_P384_SHA384, &[SignatureScheme::ECDSA_SECP384R1_SHA384]),
+    (&rcgen::PKCS_ED25519, &[SignatureScheme::ED25519]),
+    (
+        &rcgen::PKCS_RSA_SHA256,
+        &[
+            SignatureScheme::RSA_PSS_RSAE_SHA256,
+            SignatureScheme::RSA_PSS_RSAE_SHA384,
+            SignatureScheme::RSA_PSS_RSAE_SHA512,
+        ],
+    ),
+    (&rcgen::PKCS_ML_DSA_44, &[SignatureScheme::MLDSA44]),
+    (&rcgen::PKCS_ML_DSA_65, &[SignatureScheme::MLDSA65]),
+];
+
+/// Each kind of key signs the chain and the handshake; every scheme fits its own kind only.
+#[test]
+fn every_kind_of_key_with_every_scheme() {
+    for (algorithm, fitting) in KINDS {
+        let root = root_with("root", algorithm);
+        let verifier = trusting(&root);
+        let peer = Peer::with(&server_params(), algorithm, &root);
+        for &scheme in fitting {
+            judge(&verifier, &peer.as_server_with(scheme)).unwrap();
+        }
+        for &scheme in KINDS.iter().flat_map(|(_, schemes)| *schemes) {
+            if !fitting.contains(&scheme) {
+                let question = VerifyPeer { scheme, ..peer.as_server_with(fitting[0]) };
+                refused(&verifier, &question, AlertDescription::ILLEGAL_PARAMETER);
+            }
+        }
+    }
+}
+
+/// RSASSA-PSS with another hash than the scheme's is a wrong signature, not a wrong scheme.
+#[test]
+fn another_hash_of_the_same_key() {
+    let root = root("root");
+    let peer = Peer::with(&server_params(), &rcgen::PKCS_RSA_SHA256, &root);
+    let question = VerifyPeer {
+        scheme: SignatureScheme::RSA_PSS_RSAE_SHA384,
+        ..peer.as_server_with(SignatureScheme::RSA_PSS_RSAE_SHA256)
+    };
+    refused(&trusting(&root), &question, AlertDescription::DECRYPT_ERROR);
+}
+
+#[test]
+fn wrong_signatures() {
+    let root = root("root");
+    let verifier = trusting(&root);
+    let peer = Peer::new(&server_params(), &root);
+    let good = peer.as_server();
+    let other_key = Peer::new(&server_params(), &root).as_server();
+    for question in [
+        VerifyPeer { signature: vec![], ..good.clone() },
+        VerifyPeer { signature: other_key.signature, ..good.clone() },
+        VerifyPeer { signed: b"something else".to_vec(), ..good },
+    ] {
+        refused(&verifier, &question, AlertDescription::DECRYPT_ERROR);
+    }
+}
+
+/// RFC 8446 §4.4.3: PKCS #1 v1.5 is for certificates only, even with a signature that is right.
+#[test]
+fn pkcs1_only_inside_chains() {
+    let root = root_with("root", &rcgen::PKCS_RSA_SHA256);
+    let verifier = trusting(&root);
+    let peer = Peer::with(&server_params(), &rcgen::PKCS_RSA_SHA256, &root);
+    let question = peer.as_server_with(SignatureScheme::RSA_PKCS1_SHA256);
+    refused(&verifier, &question, AlertDescription::ILLEGAL_PARAMETER);
+    assert!(verifier.schemes().contains(&SignatureScheme::RSA_PKCS1_SHA256));
+}
+
+#[test]
+fn unknown_scheme() {
+    let root = root("root");
+    let question = VerifyPeer {
+        scheme: SignatureScheme(0xfefe),
+        ..Peer::new(&server_params(), &root).as_server()
+    };
+    refused(&trusting(&root), &question, AlertDescription::ILLEGAL_PARAMETER);
+}
+
+/// P-521 and ML-DSA-87 are not among the algorithms.
+#[test]
+fn chain_signed_with_an_algorithm_that_is_not_accepted() {
+    for algorithm in [&rcgen::PKCS_ECDSA_P521_SHA512, &rcgen::PKCS_ML_DSA_87] {
+        let root = root_with("root", algorithm);
+        let question = Peer::new(&server_params(), &root).as_server();
+        refused(&trusting(&root), &question, AlertDescription::UNSUPPORTED_CERTIFICATE);
+    }
+}

@@ -1,0 +1,131 @@
+//! The certificate flight, the same for client and server (RFC 8446 §4.4).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::credential::Credential;
+use super::verifier::{PeerIdentity, PeerVerifier, VerifyPeer};
+use crate::crypto::{Digest, SigningError};
+use crate::error::{Error, decrypt_error, illegal_parameter};
+use crate::handshake::{Context, Epoch, Sign};
+use crate::schedule::{TrafficSecret, Transcript};
+use crate::wire::{
+    CertificateVerify, HandshakeMessage, HandshakeType, Reader, SignatureScheme, Writer,
+    write_certificate, write_message,
+};
+
+/// Which end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Client,
+    Server,
+}
+
+/// Sends Certificate and gives the question for the signature that follows it.
+pub(crate) fn send_certificate(
+    ctx: &mut Context<'_>,
+    transcript: &mut Transcript,
+    role: Role,
+    credential: &Credential,
+    scheme: SignatureScheme,
+) -> Sign {
+    ctx.send(Epoch::Handshake, transcript, |out| write_certificate(out, &credential.chain));
+    Sign { scheme, message: signed_content(role, &transcript.hash()) }
+}
+
+/// Sends the CertificateVerify with the signature.
+pub(crate) fn send_certificate_verify(
+    ctx: &mut Context<'_>,
+    transcript: &mut Transcript,
+    scheme: SignatureScheme,
+    signature: Result<Vec<u8>, SigningError>,
+) -> Result<(), Error> {
+    let signature = signature.map_err(|_| Error::Provider("the private key did not sign"))?;
+    ctx.send(Epoch::Handshake, transcript, |out| {
+        CertificateVerify { scheme, signature: &signature }.write(out);
+    });
+    Ok(())
+}
+
+/// Reads the peer's CertificateVerify and gives the question whether the peer is accepted. The
+/// transcript ends with the peer's Certificate.
+pub(crate) fn read_certificate_verify(
+    message: HandshakeMessage<'_>,
+    transcript: &Transcript,
+    peer: Role,
+    chain: Vec<Vec<u8>>,
+    server_name: Option<String>,
+    verifier: &dyn PeerVerifier,
+    now: crate::time::Time,
+) -> Result<VerifyPeer, Error> {
+    let verify = CertificateVerify::read(message.expect(HandshakeType::CERTIFICATE_VERIFY)?)?;
+    // RFC 8446 §4.4.3: one of those offered in signature_algorithms, and never PKCS #1 v1.5.
+    if !verifier.schemes().contains(&verify.scheme) || !verify.scheme.signs_handshakes() {
+        return Err(illegal_parameter("a signature with a scheme that was not offered"));
+    }
+    Ok(VerifyPeer {
+        server_name,
+        peer_is_server: peer == Role::Server,
+        chain,
+        scheme: verify.scheme,
+        signed: signed_content(peer, &transcript.hash()),
+        signature: verify.signature.to_vec(),
+        unix: now.unix_secs(),
+    })
+}
+
+/// An identity that does not fit a ticket is a mistake of the verifier.
+pub(crate) fn check_identity(identity: &PeerIdentity) -> Result<(), Error> {
+    if identity.blob.len() > PeerIdentity::MAX_LEN {
+        return Err(Error::Configuration("the verifier made an identity of more than 1,024 bytes"));
+    }
+    Ok(())
+}
+
+/// Sends Finished under `secret`.
+pub(crate) fn send_finished(
+    ctx: &mut Context<'_>,
+    transcript: &mut Transcript,
+    secret: &TrafficSecret,
+) {
+    let verify_data = secret.finished(&transcript.hash());
+    ctx.send(Epoch::Handshake, transcript, |out| {
+        write_message(out, HandshakeType::FINISHED, |out| out.bytes(verify_data.as_ref()));
+    });
+}
+
+/// Checks the peer's Finished and adds it to the transcript.
+pub(crate) fn read_finished(
+    message: HandshakeMessage<'_>,
+    transcript: &mut Transcript,
+    secret: &TrafficSecret,
+) -> Result<(), Error> {
+    let mut reader: Reader<'_> = message.expect(HandshakeType::FINISHED)?;
+    let expected = secret.finished(&transcript.hash());
+    // A length that is not the hash's is a decode_error (BoringSSL and OpenSSL say so as well).
+    let verify_data = reader.take(expected.as_ref().len())?;
+    reader.finish()?;
+    if !equal(verify_data, expected.as_ref()) {
+        return Err(decrypt_error("the peer's Finished is wrong"));
+    }
+    transcript.add(message.bytes);
+    Ok(())
+}
+
+/// Compares in constant time.
+pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
+    subtle::ConstantTimeEq::ct_eq(a, b).into()
+}
+
+/// What a CertificateVerify signs (RFC 8446 §4.4.3).
+fn signed_content(signer: Role, transcript: &Digest) -> Vec<u8> {
+    let context: &[u8] = match signer {
+        Role::Client => b"TLS 1.3, client CertificateVerify\0",
+        Role::Server => b"TLS 1.3, server CertificateVerify\0",
+    };
+    let mut content = Vec::with_capacity(64 + context.len() + transcript.as_ref().len());
+    content.resize(64, b' ');
+    content.extend_from_slice(context);
+    content.extend_from_slice(transcript.as_ref());
+    content
+}

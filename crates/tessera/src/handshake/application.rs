@@ -1,0 +1,80 @@
+//! After the handshake, on either side: key updates and exporters.
+
+use super::context::Context;
+use super::transport::Epoch;
+use crate::crypto::Suite;
+use crate::error::{Error, decode_error, illegal_parameter, unexpected_message};
+use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
+use crate::schedule::{ExporterSecret, TrafficSecret};
+use crate::wire::{HandshakeMessage, HandshakeType, Writer, write_message};
+
+/// The secrets of a connection whose handshake is complete.
+pub(crate) struct Application {
+    pub(crate) suite: &'static Suite,
+    pub(crate) write: TrafficSecret,
+    pub(crate) read: TrafficSecret,
+    pub(crate) exporter: ExporterSecret,
+    post_handshake_in_a_row: u8,
+}
+
+impl Application {
+    pub(crate) fn new(
+        suite: &'static Suite,
+        write: TrafficSecret,
+        read: TrafficSecret,
+        exporter: ExporterSecret,
+    ) -> Self {
+        Self { suite, write, read, exporter, post_handshake_in_a_row: 0 }
+    }
+
+    /// The peer changed its keys (RFC 8446 §4.6.3).
+    pub(crate) fn read_key_update(
+        &mut self,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        self.count_post_handshake()?;
+        let mut reader = message.expect(HandshakeType::KEY_UPDATE)?;
+        let request = reader.u8()?;
+        reader.finish().map_err(|_| decode_error("a KeyUpdate is too long"))?;
+        let requested = match request {
+            UPDATE_NOT_REQUESTED => false,
+            UPDATE_REQUESTED => true,
+            _ => return Err(illegal_parameter("a KeyUpdate asks for something unknown")),
+        };
+        self.read = self.read.next();
+        ctx.transport.install_read(Epoch::Application, self.suite, &self.read)?;
+        if requested {
+            self.update_write_key(false, ctx);
+        }
+        Ok(())
+    }
+
+    /// Changes this side's keys, and asks the peer to do the same if `request`.
+    pub(crate) fn update_write_key(&mut self, request: bool, ctx: &mut Context<'_>) {
+        ctx.send_after_handshake(|out| {
+            write_message(out, HandshakeType::KEY_UPDATE, |out| {
+                out.u8(if request { UPDATE_REQUESTED } else { UPDATE_NOT_REQUESTED });
+            });
+        });
+        self.write = self.write.next();
+        ctx.transport.install_write(Epoch::Application, self.suite, &self.write);
+    }
+
+    /// Floods of messages that carry nothing end the connection.
+    pub(crate) fn count_post_handshake(&mut self) -> Result<(), Error> {
+        self.post_handshake_in_a_row += 1;
+        if self.post_handshake_in_a_row > MAX_POST_HANDSHAKE_IN_A_ROW {
+            return Err(unexpected_message("too many handshake messages without data between them"));
+        }
+        Ok(())
+    }
+
+    /// Application data came: no flood.
+    pub(crate) fn saw_data(&mut self) {
+        self.post_handshake_in_a_row = 0;
+    }
+}
+
+const UPDATE_NOT_REQUESTED: u8 = 0;
+const UPDATE_REQUESTED: u8 = 1;

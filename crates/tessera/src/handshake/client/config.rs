@@ -1,0 +1,129 @@
+//! A client's configuration, shared by all its connections.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::auth::{Credential, PeerVerifier};
+use crate::crypto::{KeyAgreement, Provider, Suite};
+use crate::error::Error;
+use crate::key_log::KeyLog;
+use crate::resume::{ClientSession, ExternalPsk, OfferEarlyData, PskKind, ReconnectPolicy};
+use crate::wire::{CipherSuite, NamedGroup, PskModes};
+
+/// What a client offers and accepts. Build it once, and share it.
+#[derive(Clone)]
+pub struct ClientConfig {
+    /// The cryptography.
+    pub provider: Provider,
+    /// Judges servers.
+    pub verifier: Arc<dyn PeerVerifier>,
+    /// How to come back.
+    pub policy: ReconnectPolicy<OfferEarlyData>,
+    /// The suites to offer, in order; at first all of the provider.
+    pub suites: Vec<CipherSuite>,
+    /// The groups to offer, in order; a share is sent for the first. At first all of the provider.
+    pub groups: Vec<NamedGroup>,
+    /// The application protocols to offer, in order.
+    pub protocols: Vec<Vec<u8>>,
+    /// The client's certificates, for servers that ask; the first that fits is sent.
+    pub credentials: Vec<Credential>,
+    /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
+    /// the protocol's own limit.
+    pub record_size_limit: Option<u16>,
+    /// How long a handshake may take.
+    pub handshake_timeout: Duration,
+    /// Receives the secrets of every connection: for debugging only.
+    pub key_log: Option<Arc<dyn KeyLog>>,
+}
+
+impl ClientConfig {
+    /// A configuration with safe defaults.
+    pub fn new(provider: Provider, verifier: Arc<dyn PeerVerifier>) -> Self {
+        Self {
+            suites: provider.suites.iter().map(|suite| suite.id).collect(),
+            groups: provider.groups.iter().map(|group| group.group()).collect(),
+            provider,
+            verifier,
+            policy: ReconnectPolicy::default(),
+            protocols: Vec::new(),
+            credentials: Vec::new(),
+            record_size_limit: None,
+            handshake_timeout: Duration::from_secs(10),
+            key_log: None,
+        }
+    }
+
+    /// The provider's suite, if this configuration offers it.
+    pub(crate) fn suite(&self, id: CipherSuite) -> Option<&'static Suite> {
+        self.suites.contains(&id).then(|| self.provider.suite(id)).flatten()
+    }
+
+    /// The provider's key agreement, if this configuration offers it.
+    pub(crate) fn group(&self, id: NamedGroup) -> Option<&'static dyn KeyAgreement> {
+        self.groups.contains(&id).then(|| self.provider.group(id)).flatten()
+    }
+
+    /// The kinds of one-time keys that this client can answer: it must be able to agree a key with
+    /// their public half, and must want to.
+    pub(crate) fn one_time_kinds(&self) -> impl Iterator<Item = NamedGroup> {
+        let kinds = self.provider.one_time_keys.iter().map(|keys| keys.kind());
+        let wanted = self.policy.early_data.forward_secret.is_some();
+        kinds.filter(move |kind| wanted && self.group(*kind).is_some())
+    }
+
+    /// The modes in which this client uses a PSK of this kind.
+    pub(crate) fn psk_modes(&self, kind: PskKind) -> PskModes {
+        let policy = &self.policy;
+        kind.modes(policy.psk_only_without_forward_secrecy, policy.early_data.forward_secret)
+    }
+
+    /// Checks what can't be checked by types.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        check_common(&self.provider, &self.suites, &self.groups, &self.protocols)?;
+        check_record_size_limit(self.record_size_limit)
+    }
+}
+
+/// The checks that both sides' configurations have in common.
+pub(crate) fn check_common(
+    provider: &Provider,
+    suites: &[CipherSuite],
+    groups: &[NamedGroup],
+    protocols: &[Vec<u8>],
+) -> Result<(), Error> {
+    if !suites.iter().any(|suite| provider.suite(*suite).is_some()) {
+        return Err(Error::Configuration("suites: name at least one that the provider has"));
+    }
+    if !groups.iter().any(|group| provider.group(*group).is_some()) {
+        return Err(Error::Configuration("groups: name at least one that the provider has"));
+    }
+    let bytes: usize = protocols.iter().map(|protocol| 1 + protocol.len()).sum();
+    if bytes > 4096 || protocols.iter().any(|protocol| protocol.is_empty() || protocol.len() > 255) {
+        return Err(Error::Configuration("protocols: 1 to 255 bytes each, 4,096 in all"));
+    }
+    Ok(())
+}
+
+/// RFC 8449 §4: 64 to 2^14 + 1.
+pub(crate) fn check_record_size_limit(limit: Option<u16>) -> Result<(), Error> {
+    match limit {
+        Some(limit) if !(64..=16_385).contains(&limit) => {
+            Err(Error::Configuration("record_size_limit: 64 to 16,385 bytes"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// To whom one connection goes, and how it comes back there.
+#[derive(Debug, Default)]
+pub struct Destination {
+    /// The name that the server's certificate must be valid for; sent as server_name unless it is an
+    /// IP address.
+    pub server_name: String,
+    /// A session with this server. Take it out of its store, durably, before it is used here.
+    pub session: Option<ClientSession>,
+    /// PSKs agreed with this server outside of TLS.
+    pub external_psks: Vec<ExternalPsk>,
+}

@@ -1,0 +1,117 @@
+//! EncryptedExtensions in: what the server made of the offer (RFC 8446 §4.3.1).
+
+use alloc::boxed::Box;
+
+use super::ClientState;
+use super::certificate::ReadCertificate;
+use super::finished::ReadFinished;
+use super::hello::reject_early_data;
+use super::offer::Offer;
+use crate::crypto::Suite;
+use crate::error::{Error, illegal_parameter};
+use crate::handshake::context::Context;
+use crate::handshake::event::Event;
+use crate::handshake::facts::EarlyDataStatus;
+use crate::resume::{Ancestry, PskKind, Verdict};
+use crate::schedule::{HandshakeSecret, TrafficSecret, Transcript};
+use crate::wire::{
+    EncryptedExtensions, ExtensionType, HandshakeMessage, HandshakeType,
+};
+
+/// ServerHello was read.
+pub(crate) struct ReadEncryptedExtensions {
+    pub(super) offer: Offer,
+    pub(super) suite: &'static Suite,
+    pub(super) psk: Option<PskKind>,
+    pub(super) first_identity: bool,
+    pub(super) transcript: Transcript,
+    pub(super) handshake: HandshakeSecret,
+    pub(super) client_handshake: TrafficSecret,
+    pub(super) server_handshake: TrafficSecret,
+}
+
+impl ReadEncryptedExtensions {
+    pub(crate) fn receive(
+        mut self: Box<Self>,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ClientState, Error> {
+        let reader = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
+        let offered_early_data = ctx.facts.early_data != EarlyDataStatus::NotOffered;
+        let extensions = EncryptedExtensions::read(reader, |typ| {
+            self.offer.has(typ) || (typ == ExtensionType::EARLY_DATA && offered_early_data)
+        })?;
+        self.transcript.add(message.bytes);
+
+        if let Some(protocol) = extensions.protocol {
+            if !self.offer.config.protocols.iter().any(|offered| offered == protocol) {
+                return Err(illegal_parameter("the server chose a protocol that was not offered"));
+            }
+            ctx.facts.protocol = Some(protocol.to_vec());
+        }
+        if let Some(limit) = extensions.record_size_limit {
+            ctx.transport.limit_records(limit);
+        }
+        self.settle_early_data(&extensions, ctx)?;
+        self.recall_session(ctx);
+
+        let Self { offer, suite, psk, transcript, handshake, client_handshake, server_handshake, .. } =
+            *self;
+        let read_finished = ReadFinished {
+            offer,
+            suite,
+            transcript,
+            handshake,
+            client_handshake,
+            server_handshake,
+            certificate_request: None,
+        };
+        Ok(match psk {
+            Some(_) => ClientState::ReadFinished(Box::new(read_finished)),
+            None => ClientState::ReadCertificate(Box::new(ReadCertificate { then: read_finished })),
+        })
+    }
+
+    fn settle_early_data(
+        &self,
+        extensions: &EncryptedExtensions<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        let verdict = extensions.forward_secret_verdict;
+        if extensions.early_data {
+            // RFC 8446 §4.2.10: only with the first identity, its suite and its protocol, and never
+            // after a HelloRetryRequest.
+            let session = self.offer.session.as_ref().map(|session| &session.state);
+            let as_before = session.is_some_and(|session| {
+                session.suite == self.suite.id && session.protocol == ctx.facts.protocol
+            });
+            let offered = ctx.facts.early_data == EarlyDataStatus::Offered;
+            if !offered || !self.first_identity || !as_before {
+                return Err(illegal_parameter("the server may not accept this early data"));
+            }
+            if verdict.is_some() {
+                return Err(illegal_parameter("a verdict on early data that was accepted"));
+            }
+            ctx.facts.early_data = EarlyDataStatus::Accepted;
+            ctx.transport.event(Event::EarlyDataAccepted);
+        } else if ctx.facts.early_data != EarlyDataStatus::NotOffered {
+            reject_early_data(Verdict::from_wire(verdict), ctx);
+        }
+        Ok(())
+    }
+
+    /// What a resumed connection inherits from its session.
+    fn recall_session(&self, ctx: &mut Context<'_>) {
+        let session = self.offer.session.as_ref().filter(|_| {
+            matches!(self.psk, Some(PskKind::Resumption | PskKind::ForwardSecret))
+        });
+        ctx.facts.ancestry = Some(match session {
+            None => Ancestry::of_exchange(ctx.facts.group),
+            Some(session) => {
+                ctx.facts.peer = session.state.peer.clone();
+                ctx.facts.authenticated_at = Some(session.state.authenticated_at);
+                session.state.ancestry.resumed(ctx.facts.group, ctx.facts.one_time_key)
+            }
+        });
+    }
+}

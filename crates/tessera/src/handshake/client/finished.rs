@@ -1,0 +1,157 @@
+//! The server's Finished in; the client's last flight out (RFC 8446 §4.4.4, §4.5).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::ClientState;
+use super::hello::logged;
+use super::offer::Offer;
+use super::tickets::Connected;
+use crate::auth::{
+    Credential, Role, read_finished, send_certificate, send_certificate_verify, send_finished,
+};
+use crate::crypto::{SigningError, Suite};
+use crate::error::Error;
+use crate::handshake::application::Application;
+use crate::handshake::context::Context;
+use crate::handshake::event::Event;
+use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::question::{Reply, Sign};
+use crate::handshake::transport::Epoch;
+use crate::schedule::{
+    ExporterSecret, HandshakeSecret, MasterSecret, STREAM, TrafficSecret, Transcript,
+};
+use crate::wire::{HandshakeMessage, HandshakeType, SignatureScheme, write_message};
+
+/// The server is authenticated but for its Finished.
+pub(crate) struct ReadFinished {
+    pub(super) offer: Offer,
+    pub(super) suite: &'static Suite,
+    pub(super) transcript: Transcript,
+    pub(super) handshake: HandshakeSecret,
+    pub(super) client_handshake: TrafficSecret,
+    pub(super) server_handshake: TrafficSecret,
+    /// The schemes that the server can check, if it asks for a certificate.
+    pub(super) certificate_request: Option<Vec<SignatureScheme>>,
+}
+
+impl ReadFinished {
+    pub(crate) fn receive(
+        mut self: Box<Self>,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ClientState, Error> {
+        read_finished(message, &mut self.transcript, &self.server_handshake)?;
+
+        let Self { offer, suite, mut transcript, handshake, client_handshake, .. } = *self;
+        let after_server_finished = transcript.hash();
+        let master = handshake.into_master();
+        let log = logged(&offer);
+        let client = master.client_traffic(&after_server_finished);
+        let client = log.secret("CLIENT_TRAFFIC_SECRET_0", client);
+        let server = master.server_traffic(&after_server_finished);
+        let server = log.secret("SERVER_TRAFFIC_SECRET_0", server);
+        let exporter = master.exporter(&after_server_finished);
+        ctx.transport.install_read(Epoch::Application, suite, &server)?;
+
+        // §4.5: the end of the early data goes under its own keys.
+        if ctx.facts.early_data == EarlyDataStatus::Accepted && STREAM.end_of_early_data {
+            ctx.send(Epoch::EarlyData, &mut transcript, |out| {
+                write_message(out, HandshakeType::END_OF_EARLY_DATA, |_| ());
+            });
+        }
+        ctx.transport.change_cipher_spec();
+        ctx.transport.install_write(Epoch::Handshake, suite, &client_handshake);
+
+        let mut last = LastFlight {
+            offer,
+            suite,
+            transcript,
+            master,
+            exporter,
+            client_handshake,
+            client,
+            server,
+        };
+        match self.certificate_request {
+            None => Ok(last.finish(ctx)),
+            Some(schemes) => {
+                let fitting = last.offer.config.credentials.iter().find_map(|credential| {
+                    let scheme = credential.scheme_for(|scheme| schemes.contains(&scheme))?;
+                    Some((credential.clone(), scheme))
+                });
+                match fitting {
+                    Some((credential, scheme)) => last.sign(&credential, scheme, ctx),
+                    None => {
+                        ctx.send(Epoch::Handshake, &mut last.transcript, |out| {
+                            crate::wire::write_certificate(out, &[]);
+                        });
+                        Ok(last.finish(ctx))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the client's last flight is made of.
+struct LastFlight {
+    offer: Offer,
+    suite: &'static Suite,
+    transcript: Transcript,
+    master: MasterSecret,
+    exporter: ExporterSecret,
+    client_handshake: TrafficSecret,
+    client: TrafficSecret,
+    server: TrafficSecret,
+}
+
+impl LastFlight {
+    fn sign(
+        mut self,
+        credential: &Credential,
+        scheme: SignatureScheme,
+        ctx: &mut Context<'_>,
+    ) -> Result<ClientState, Error> {
+        let question = send_certificate(ctx, &mut self.transcript, Role::Client, credential, scheme);
+        let reply = credential.sign(&question);
+        let waiting = Box::new(Signing { last: self, scheme, question: Some(question) });
+        match reply {
+            Reply::Now(answer) => waiting.answered(answer, ctx),
+            Reply::Later => Ok(ClientState::Signing(waiting)),
+        }
+    }
+
+    fn finish(mut self, ctx: &mut Context<'_>) -> ClientState {
+        send_finished(ctx, &mut self.transcript, &self.client_handshake);
+        ctx.transport.install_write(Epoch::Application, self.suite, &self.client);
+        ctx.facts.handshake_complete = true;
+        ctx.transport.event(Event::HandshakeComplete);
+        let resumption = self.master.into_resumption(&self.transcript.hash());
+        let application =
+            Application::new(self.suite, self.client, self.server, self.exporter);
+        ClientState::Connected(Box::new(Connected {
+            application,
+            resumption,
+            config: self.offer.config,
+        }))
+    }
+}
+
+/// Someone signs for the client.
+pub(crate) struct Signing {
+    last: LastFlight,
+    scheme: SignatureScheme,
+    pub(super) question: Option<Sign>,
+}
+
+impl Signing {
+    pub(crate) fn answered(
+        mut self: Box<Self>,
+        answer: Result<Vec<u8>, SigningError>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ClientState, Error> {
+        send_certificate_verify(ctx, &mut self.last.transcript, self.scheme, answer)?;
+        Ok(self.last.finish(ctx))
+    }
+}

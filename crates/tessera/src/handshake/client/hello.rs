@@ -1,0 +1,232 @@
+//! ClientHello out; ServerHello or HelloRetryRequest in (RFC 8446 §4.1).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::ClientState;
+use super::encrypted_extensions::ReadEncryptedExtensions;
+use super::offer::{Offer, OfferedPsk};
+use crate::auth::equal;
+use crate::crypto::{SharedSecret, Suite};
+use crate::error::{Error, illegal_parameter, protocol, unexpected_message};
+use crate::handshake::context::{Context, Logged, same_hash};
+use crate::handshake::event::Event;
+use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::transport::Epoch;
+use crate::resume::{Continuation, PskKind, Verdict};
+use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
+use crate::wire::{
+    AlertDescription, HandshakeMessage, HandshakeType, HelloRetryRequest, ServerAnswer, ServerHello,
+};
+
+/// The ClientHello is sent.
+pub(crate) struct ReadServerHello {
+    offer: Offer,
+    progress: Progress,
+}
+
+/// How the hash of the transcript stands.
+enum Progress {
+    /// The hash is not chosen; this is the ClientHello.
+    First(Vec<u8>),
+    /// After a HelloRetryRequest: its suite, and everything up to the second ClientHello.
+    Retried(&'static Suite, Transcript),
+}
+
+impl ReadServerHello {
+    pub(crate) fn start(offer: Offer, ctx: &mut Context<'_>) -> Box<Self> {
+        let mut hello = Vec::with_capacity(512);
+        offer.write(&mut hello, None);
+        ctx.transport.send(Epoch::Initial, &hello);
+        ctx.facts.server_name =
+            Some(offer.server_name.clone()).filter(|name| !name.is_empty());
+        if offer.early_data.is_some()
+            && let Some(psk) = offer.psks.first()
+        {
+            ctx.facts.early_data = EarlyDataStatus::Offered;
+            ctx.transport.change_cipher_spec();
+            let secret = psk.early.client_early_traffic(&psk.suite.hash.hash(&hello));
+            let secret = logged(&offer).secret("CLIENT_EARLY_TRAFFIC_SECRET", secret);
+            ctx.transport.install_write(Epoch::EarlyData, psk.suite, &secret);
+        }
+        Box::new(Self { offer, progress: Progress::First(hello) })
+    }
+
+    pub(crate) fn receive(
+        self: Box<Self>,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ClientState, Error> {
+        let reader = message.expect(HandshakeType::SERVER_HELLO)?;
+        match ServerAnswer::read(reader, |typ| self.offer.has(typ))? {
+            ServerAnswer::Hello(hello) => self.hello(hello, message, ctx),
+            ServerAnswer::Retry(retry) => self.retry(retry, message, ctx),
+        }
+    }
+
+    /// RFC 8446 §4.1.4: change what the server asks for, and say hello again.
+    fn retry(
+        self: Box<Self>,
+        retry: HelloRetryRequest<'_>,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ClientState, Error> {
+        let Self { mut offer, progress } = *self;
+        let Progress::First(first_hello) = progress else {
+            return Err(unexpected_message("a second HelloRetryRequest"));
+        };
+        let suite = chosen_suite(&offer, retry.cipher_suite, retry.session_id)?;
+        if let Some(group) = retry.group {
+            let sent = offer.ephemeral.as_ref().map(|(group, _)| *group);
+            let agreement = offer.config.group(group).filter(|_| sent != Some(group));
+            let agreement = agreement.ok_or(illegal_parameter(
+                "HelloRetryRequest wants a group that was not offered, or whose share was sent",
+            ))?;
+            offer.ephemeral = Some((group, agreement.generate()?));
+            // The client sends a share now: the server may use it with a PSK as well.
+            offer.modes.psk_dhe_ke = true;
+        } else if retry.cookie.is_none() {
+            return Err(illegal_parameter("HelloRetryRequest changes nothing"));
+        }
+        offer.cookie = retry.cookie.map(<[u8]>::to_vec);
+
+        ctx.facts.hello_retry = true;
+        if offer.early_data.take().is_some() {
+            // §4.2.10: refused. The verdict comes with EncryptedExtensions.
+            ctx.facts.early_data = EarlyDataStatus::Rejected(Verdict::Unknown);
+        }
+        offer.keep_psks_of(suite);
+        ctx.transport.change_cipher_spec();
+
+        let mut transcript = Transcript::restart_after_retry(suite.hash, &first_hello);
+        transcript.add(message.bytes);
+        offer.write(ctx.scratch, Some(&mut transcript));
+        ctx.transport.send(Epoch::Initial, ctx.scratch);
+        let progress = Progress::Retried(suite, transcript);
+        Ok(ClientState::ReadServerHello(Box::new(Self { offer, progress })))
+    }
+
+    fn hello(
+        self: Box<Self>,
+        hello: ServerHello<'_>,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ClientState, Error> {
+        let Self { mut offer, progress } = *self;
+        let suite = chosen_suite(&offer, hello.cipher_suite, hello.session_id)?;
+        let mut transcript = match progress {
+            Progress::First(first_hello) => Transcript::start(suite.hash, &first_hello),
+            Progress::Retried(retried, _) if retried != suite => {
+                return Err(illegal_parameter("the suite changed after HelloRetryRequest"));
+            }
+            Progress::Retried(_, transcript) => transcript,
+        };
+        transcript.add(message.bytes);
+
+        let psk = chosen_psk(&mut offer, hello.selected_identity, suite)?;
+        check_mode(&offer, psk.as_ref(), hello.key_share.is_some())?;
+        let shared = agree(&mut offer, &hello)?;
+
+        let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
+        let psk_kind = psk.as_ref().map(|psk| psk.kind);
+        let early = psk.map_or_else(|| EarlySecret::without_psk(kdf), |psk| psk.early);
+        let handshake = early.into_handshake(shared.as_ref().map(|(_, secret)| secret));
+
+        let after_hello = transcript.hash();
+        let log = logged(&offer);
+        let client = handshake.client_traffic(&after_hello);
+        let client = log.secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client);
+        let server = handshake.server_traffic(&after_hello);
+        let server = log.secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server);
+        ctx.transport.install_read(Epoch::Handshake, suite, &server)?;
+
+        ctx.facts.suite = Some(suite.id);
+        ctx.facts.group = shared.as_ref().map(|(group, _)| *group);
+        ctx.facts.psk = psk_kind;
+        if psk_kind == Some(PskKind::ForwardSecret) {
+            ctx.facts.one_time_key = offer.one_time_kind;
+            ctx.facts.continuation = Some(match shared {
+                Some(_) => Continuation::PskDheKe,
+                None => Continuation::PskKe,
+            });
+        }
+        Ok(ClientState::ReadEncryptedExtensions(Box::new(ReadEncryptedExtensions {
+            offer,
+            suite,
+            psk: psk_kind,
+            first_identity: hello.selected_identity == Some(0),
+            transcript,
+            handshake,
+            client_handshake: client,
+            server_handshake: server,
+        })))
+    }
+}
+
+fn chosen_suite(
+    offer: &Offer,
+    id: crate::wire::CipherSuite,
+    session_id: &[u8],
+) -> Result<&'static Suite, Error> {
+    if STREAM.middlebox_compatibility && !equal(session_id, &offer.session_id) {
+        return Err(illegal_parameter("the server did not echo legacy_session_id"));
+    }
+    offer.config.suite(id).ok_or(illegal_parameter("the server chose a suite that was not offered"))
+}
+
+fn chosen_psk(
+    offer: &mut Offer,
+    selected: Option<u16>,
+    suite: &Suite,
+) -> Result<Option<OfferedPsk>, Error> {
+    let Some(index) = selected else { return Ok(None) };
+    if usize::from(index) >= offer.psks.len() {
+        return Err(illegal_parameter("the server selected an identity that was not offered"));
+    }
+    let psk = offer.psks.swap_remove(index.into());
+    if !same_hash(psk.suite, suite) {
+        return Err(illegal_parameter("the selected PSK has another hash than the suite"));
+    }
+    Ok(Some(psk))
+}
+
+/// The key exchange modes belong to the kind of PSK, and the client enforces them as well: whoever
+/// could make it use a PSK alone would take its forward secrecy.
+fn check_mode(offer: &Offer, psk: Option<&OfferedPsk>, with_share: bool) -> Result<(), Error> {
+    match (psk, with_share) {
+        (None, false) => Err(protocol(
+            AlertDescription::MISSING_EXTENSION,
+            "ServerHello has neither a PSK nor a key share",
+        )),
+        (None, true) => Ok(()),
+        (Some(psk), false) if offer.modes.psk_ke && offer.config.psk_modes(psk.kind).psk_ke => {
+            Ok(())
+        }
+        (Some(_), true) if offer.modes.psk_dhe_ke => Ok(()),
+        _ => Err(illegal_parameter("the PSK may not be used in the mode that the server chose")),
+    }
+}
+
+fn agree(
+    offer: &mut Offer,
+    hello: &ServerHello<'_>,
+) -> Result<Option<(crate::wire::NamedGroup, SharedSecret)>, Error> {
+    // The ephemeral key is gone after this, whatever comes of it.
+    let ephemeral = offer.ephemeral.take();
+    let Some(reply) = hello.key_share else { return Ok(None) };
+    let (group, ephemeral) = ephemeral
+        .filter(|(group, _)| *group == reply.group)
+        .ok_or(illegal_parameter("a key share for a group whose share was not sent"))?;
+    Ok(Some((group, ephemeral.decapsulate(reply.key_exchange)?)))
+}
+
+/// Under what the secrets of this handshake are logged.
+pub(super) fn logged(offer: &Offer) -> Logged<'_> {
+    Logged { key_log: offer.config.key_log.as_deref(), client_random: &offer.random }
+}
+
+/// Tells the user that early data was refused, and why.
+pub(super) fn reject_early_data(verdict: Verdict, ctx: &mut Context<'_>) {
+    ctx.facts.early_data = EarlyDataStatus::Rejected(verdict);
+    ctx.transport.event(Event::EarlyDataRejected(verdict));
+}

@@ -1,0 +1,141 @@
+//! The client's handshake (RFC 8446 §A.1): one state after the other, each with its own data.
+
+mod certificate;
+mod config;
+mod encrypted_extensions;
+mod finished;
+mod hello;
+mod offer;
+mod tickets;
+
+pub use config::{ClientConfig, Destination};
+pub(crate) use config::{check_common, check_record_size_limit};
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use super::application::Application;
+use super::context::Context;
+use super::question::{Asked, ClientAnswer, ClientQuestion};
+use crate::error::{Error, unexpected_message};
+use crate::time::Time;
+use crate::wire::{HandshakeMessage, HandshakeType};
+
+/// A client's handshake, and what it knows afterwards.
+pub(crate) struct ClientHandshake {
+    state: ClientState,
+}
+
+enum ClientState {
+    ReadServerHello(Box<hello::ReadServerHello>),
+    ReadEncryptedExtensions(Box<encrypted_extensions::ReadEncryptedExtensions>),
+    ReadCertificate(Box<certificate::ReadCertificate>),
+    ReadCertificateVerify(Box<certificate::ReadCertificateVerify>),
+    VerifyingPeer(Box<certificate::VerifyingPeer>),
+    ReadFinished(Box<finished::ReadFinished>),
+    Signing(Box<finished::Signing>),
+    Connected(Box<tickets::Connected>),
+    /// An error ended the handshake.
+    Failed,
+}
+
+impl ClientHandshake {
+    /// Sends the ClientHello.
+    pub(crate) fn start(
+        config: Arc<ClientConfig>,
+        destination: Destination,
+        ctx: &mut Context<'_>,
+    ) -> Result<Self, Error> {
+        let offer = offer::Offer::new(config, destination, ctx.now)?;
+        let state = ClientState::ReadServerHello(hello::ReadServerHello::start(offer, ctx));
+        Ok(Self { state })
+    }
+
+    /// Takes the server's next message.
+    pub(crate) fn receive(
+        &mut self,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        self.advance(|state| match state {
+            ClientState::ReadServerHello(state) => state.receive(message, ctx),
+            ClientState::ReadEncryptedExtensions(state) => state.receive(message, ctx),
+            ClientState::ReadCertificate(state) => state.receive(message, ctx),
+            ClientState::ReadCertificateVerify(state) => state.receive(message, ctx),
+            ClientState::ReadFinished(state) => state.receive(message, ctx),
+            ClientState::Connected(state) => state.receive(message, ctx),
+            ClientState::VerifyingPeer(_) | ClientState::Signing(_) | ClientState::Failed => {
+                Err(unexpected_message("a message while a question is open"))
+            }
+        })
+    }
+
+    /// The open question, the first time it is asked for.
+    pub(crate) fn question(&mut self) -> Option<ClientQuestion> {
+        match &mut self.state {
+            ClientState::VerifyingPeer(state) => {
+                state.question.take().map(|question| ClientQuestion::VerifyPeer(Asked::new(question)))
+            }
+            ClientState::Signing(state) => {
+                state.question.take().map(|question| ClientQuestion::Sign(Asked::new(question)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the handshake waits for an answer.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(self.state, ClientState::VerifyingPeer(_) | ClientState::Signing(_))
+    }
+
+    /// Goes on with an answer.
+    pub(crate) fn answer(
+        &mut self,
+        answer: ClientAnswer,
+        ctx: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        match (&self.state, &answer) {
+            (ClientState::VerifyingPeer(_), ClientAnswer::VerifyPeer(_))
+            | (ClientState::Signing(_), ClientAnswer::Sign(_)) => (),
+            _ => return Err(Error::Misuse("this is not the answer to the open question")),
+        }
+        self.advance(|state| match (state, answer) {
+            (ClientState::VerifyingPeer(state), ClientAnswer::VerifyPeer(answer)) => {
+                state.answered(answer, ctx)
+            }
+            (ClientState::Signing(state), ClientAnswer::Sign(answer)) => state.answered(answer, ctx),
+            _ => Ok(ClientState::Failed),
+        })
+    }
+
+    /// The largest message that may come now, in bytes.
+    pub(crate) fn max_message(&self) -> usize {
+        crate::limits::MAX_HANDSHAKE_MESSAGE
+    }
+
+    /// The secrets of the connection, when the handshake is complete.
+    pub(crate) fn application(&mut self) -> Option<&mut Application> {
+        match &mut self.state {
+            ClientState::Connected(state) => Some(&mut state.application),
+            _ => None,
+        }
+    }
+
+    fn advance(
+        &mut self,
+        step: impl FnOnce(ClientState) -> Result<ClientState, Error>,
+    ) -> Result<(), Error> {
+        self.state = step(core::mem::replace(&mut self.state, ClientState::Failed))?;
+        Ok(())
+    }
+}
+
+/// A time by which tickets can be judged.
+fn unix_secs(now: Time) -> u64 {
+    now.unix_secs().unwrap_or(0)
+}
+
+/// The error for a message that has no place in the state.
+fn out_of_turn(_: HandshakeType) -> Error {
+    unexpected_message("a handshake message came out of turn")
+}

@@ -1,0 +1,328 @@
+//! What a client offers in its ClientHello, and remembers until the server has chosen.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use super::config::{ClientConfig, Destination};
+use crate::crypto::{Ephemeral, Suite};
+use crate::error::Error;
+use crate::handshake::context::same_hash;
+use crate::limits::MAX_PLAINTEXT;
+use crate::resume::{
+    ClientSession, ExternalPsk, FsIdentity, PskKind, psk_for_flight,
+};
+use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
+use crate::time::Time;
+use crate::wire::{
+    ExtensionType, HandshakeType, KeyShareEntry, NamedGroup, ProtocolVersion, PskIdentity, PskModes,
+    Writer, write_client_key_share, write_code_points, write_empty, write_extension, write_message,
+    write_offered_psks, write_protocols, write_record_size_limit, write_server_name,
+};
+
+/// The client's side of a handshake until ServerHello.
+pub(crate) struct Offer {
+    pub(crate) config: Arc<ClientConfig>,
+    pub(crate) random: [u8; 32],
+    pub(crate) session_id: [u8; 32],
+    pub(crate) server_name: String,
+    /// The ephemeral key of the one share that is sent.
+    pub(crate) ephemeral: Option<(NamedGroup, Box<dyn Ephemeral>)>,
+    pub(crate) psks: Vec<OfferedPsk>,
+    pub(crate) modes: PskModes,
+    /// The session behind the PSKs that aren't external.
+    pub(crate) session: Option<ClientSession>,
+    /// How much early data goes with the first identity; `None` if early data isn't offered.
+    pub(crate) early_data: Option<u32>,
+    pub(crate) cookie: Option<Vec<u8>>,
+    /// The kind of the one-time key behind a forward-secret identity.
+    pub(crate) one_time_kind: Option<NamedGroup>,
+}
+
+/// A PSK in the order of the identities.
+pub(crate) struct OfferedPsk {
+    pub(crate) kind: PskKind,
+    pub(crate) suite: &'static Suite,
+    pub(crate) early: EarlySecret,
+    identity: Vec<u8>,
+    obfuscated_age: u32,
+}
+
+impl Offer {
+    /// Decides what is offered to a destination.
+    pub(crate) fn new(
+        config: Arc<ClientConfig>,
+        destination: Destination,
+        now: Time,
+    ) -> Result<Self, Error> {
+        config.check()?;
+        let mut random = [0; 32];
+        let mut session_id = [0; 32];
+        config.provider.random.fill(&mut random)?;
+        config.provider.random.fill(&mut session_id)?;
+        let Destination { server_name, session, external_psks } = destination;
+        let mut offer = Self {
+            session: session.filter(|session| is_usable(&config, session, &server_name, now)),
+            config,
+            random,
+            session_id,
+            server_name,
+            ephemeral: None,
+            psks: Vec::new(),
+            modes: PskModes { psk_ke: false, psk_dhe_ke: true },
+            early_data: None,
+            cookie: None,
+            one_time_kind: None,
+        };
+        offer.add_session_psks(now)?;
+        offer.add_external_psks(external_psks)?;
+        offer.choose_modes();
+        if offer.modes.psk_dhe_ke {
+            let first = offer.config.groups.iter().find_map(|group| offer.config.group(*group));
+            let group = first.ok_or(Error::Configuration("groups: none that the provider has"))?;
+            offer.ephemeral = Some((group.group(), group.generate()?));
+        }
+        Ok(offer)
+    }
+
+    /// The forward-secret ticket first, then the sealed ticket of the same pair (the fallback, and
+    /// the proof that lets the server take the key).
+    fn add_session_psks(&mut self, now: Time) -> Result<(), Error> {
+        let (Some(session), Some(unix)) = (&mut self.session, now.unix) else { return Ok(()) };
+        let Some(suite) = self.config.suite(session.state.suite) else { return Ok(()) };
+        let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
+
+        let offers_kind = |kind| self.config.one_time_kinds().any(|offered| offered == kind);
+        let ticket = session.forward_secret.take().filter(|ticket| offers_kind(ticket.kind));
+        if let Some(ticket) = ticket
+            && let Some(agreement) = self.config.provider.group(ticket.kind)
+        {
+            // A ticket key that can't be answered is no reason to fail: the sealed ticket remains.
+            if let Ok((encapsulated, agreed)) = agreement.encapsulate(&ticket.public) {
+                let identity = FsIdentity { id: &ticket.id, encapsulated: &encapsulated }.encode();
+                let psk = psk_for_flight(
+                    kdf,
+                    &ticket.secret,
+                    &agreed,
+                    &identity,
+                    ticket.kind,
+                    &ticket.public,
+                )?;
+                self.psks.push(OfferedPsk {
+                    kind: PskKind::ForwardSecret,
+                    suite,
+                    early: EarlySecret::new(kdf, psk.expose()),
+                    identity,
+                    obfuscated_age: 0,
+                });
+                self.early_data = Some(ticket.max_early_data_size).filter(|size| *size > 0);
+                self.one_time_kind = Some(ticket.kind);
+            }
+        }
+        let Some(session) = &self.session else { return Ok(()) };
+        let replayable = self.config.policy.early_data.replayable_without_forward_secrecy;
+        if self.psks.is_empty() && replayable && session.state.max_early_data_size > 0 {
+            self.early_data = Some(session.state.max_early_data_size);
+        }
+        self.psks.push(OfferedPsk {
+            kind: PskKind::Resumption,
+            suite,
+            early: EarlySecret::new(kdf, session.state.psk.expose()),
+            identity: session.ticket.clone(),
+            obfuscated_age: session.obfuscated_age(unix),
+        });
+        Ok(())
+    }
+
+    fn add_external_psks(&mut self, external: Vec<ExternalPsk>) -> Result<(), Error> {
+        for psk in external {
+            let suite = self.config.suite(psk.suite).ok_or(Error::Configuration(
+                "external_psks: the PSK's suite is not among the configuration's suites",
+            ))?;
+            if psk.identity.is_empty() || psk.identity.len() > 8192 || psk.secret.is_empty() {
+                return Err(Error::Configuration(
+                    "external_psks: an identity has 1 to 8,192 bytes, and a secret is not empty",
+                ));
+            }
+            let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
+            self.psks.push(OfferedPsk {
+                kind: PskKind::External,
+                suite,
+                early: EarlySecret::new(kdf, &psk.secret),
+                identity: psk.identity,
+                obfuscated_age: 0,
+            });
+        }
+        Ok(())
+    }
+
+    /// Where the PSK alone is wanted, no share is sent: should the server refuse, a
+    /// HelloRetryRequest brings one. With forward-secret 0-RTT the share is there for the fallback.
+    fn choose_modes(&mut self) {
+        let policy = &self.config.policy;
+        let any_psk_ke = self.psks.iter().any(|psk| self.config.psk_modes(psk.kind).psk_ke);
+        let alone = policy.psk_only_without_forward_secrecy
+            && !self.psks.is_empty()
+            && self.psks.iter().all(|psk| psk.kind != PskKind::ForwardSecret);
+        self.modes = PskModes { psk_ke: any_psk_ke, psk_dhe_ke: !alone };
+    }
+
+    /// Whether the ClientHello has this extension.
+    pub(crate) fn has(&self, typ: ExtensionType) -> bool {
+        match typ {
+            ExtensionType::SUPPORTED_VERSIONS
+            | ExtensionType::SUPPORTED_GROUPS
+            | ExtensionType::SIGNATURE_ALGORITHMS
+            | ExtensionType::KEY_SHARE => true,
+            ExtensionType::PSK_KEY_EXCHANGE_MODES | ExtensionType::TICKET_REQUEST => {
+                self.offers_resumption()
+            }
+            ExtensionType::SERVER_NAME => self.sends_server_name(),
+            ExtensionType::ALPN => !self.config.protocols.is_empty(),
+            ExtensionType::RECORD_SIZE_LIMIT => self.config.record_size_limit.is_some(),
+            ExtensionType::FORWARD_SECRET_EARLY_DATA => {
+                self.config.one_time_kinds().next().is_some()
+            }
+            ExtensionType::COOKIE => self.cookie.is_some(),
+            ExtensionType::EARLY_DATA => self.early_data.is_some(),
+            ExtensionType::PRE_SHARED_KEY => !self.psks.is_empty(),
+            _ => false,
+        }
+    }
+
+    fn offers_resumption(&self) -> bool {
+        self.config.policy.resumption || !self.psks.is_empty()
+    }
+
+    /// RFC 6066 §3: literal addresses are not host names.
+    fn sends_server_name(&self) -> bool {
+        !self.server_name.is_empty() && self.server_name.parse::<IpAddr>().is_err()
+    }
+
+    /// Writes the ClientHello into `out`, binders included. `before` is the transcript of the first
+    /// ClientHello and the HelloRetryRequest, where there were any.
+    pub(crate) fn write(&self, out: &mut Vec<u8>, before: Option<&mut Transcript>) {
+        out.clear();
+        let mut binders_len = 0;
+        write_message(out, HandshakeType::CLIENT_HELLO, |out| {
+            out.u16(ProtocolVersion::TLS1_2.0);
+            out.bytes(&self.random);
+            out.vec8(|out| {
+                if STREAM.middlebox_compatibility {
+                    out.bytes(&self.session_id);
+                }
+            });
+            out.vec16(|out| self.suites().for_each(|suite| out.u16(suite)));
+            out.bytes(&[1, 0]);
+            out.vec16(|out| binders_len = self.write_extensions(out));
+        });
+        if binders_len > 0 {
+            self.write_binders(out, binders_len, before);
+        } else if let Some(transcript) = before {
+            transcript.add(out);
+        }
+    }
+
+    /// The configuration's suites, but that of early data first: the server may then choose it.
+    fn suites(&self) -> impl Iterator<Item = u16> {
+        let pinned = self.early_data.and(self.psks.first()).map(|psk| psk.suite.id);
+        let known = self.config.suites.iter().filter(|suite| self.config.suite(**suite).is_some());
+        let rest = known.filter(move |suite| Some(**suite) != pinned);
+        pinned.into_iter().chain(rest.copied()).map(|suite| suite.0)
+    }
+
+    /// Returns the length of the binders.
+    fn write_extensions(&self, out: &mut Vec<u8>) -> usize {
+        let config = &self.config;
+        if self.sends_server_name() {
+            write_server_name(out, &self.server_name);
+        }
+        write_extension(out, ExtensionType::SUPPORTED_VERSIONS, |out| {
+            out.vec8(|out| out.u16(ProtocolVersion::TLS1_3.0));
+        });
+        let groups = config.groups.iter().filter(|group| config.group(**group).is_some());
+        write_code_points(out, ExtensionType::SUPPORTED_GROUPS, groups.map(|group| group.0));
+        let schemes = config.verifier.schemes().iter().map(|scheme| scheme.0);
+        write_code_points(out, ExtensionType::SIGNATURE_ALGORITHMS, schemes);
+        if !config.protocols.is_empty() {
+            write_protocols(out, config.protocols.iter().map(Vec::as_slice));
+        }
+        if let Some(limit) = config.record_size_limit {
+            write_record_size_limit(out, limit);
+        }
+        let share = self.ephemeral.as_ref().map(|(group, ephemeral)| KeyShareEntry {
+            group: *group,
+            key_exchange: ephemeral.share(),
+        });
+        write_client_key_share(out, share);
+        if self.offers_resumption() {
+            self.modes.write(out);
+            config.policy.tickets.write(out);
+        }
+        if self.has(ExtensionType::FORWARD_SECRET_EARLY_DATA) {
+            let kinds = config.one_time_kinds().map(|kind| kind.0);
+            write_code_points(out, ExtensionType::FORWARD_SECRET_EARLY_DATA, kinds);
+        }
+        if let Some(cookie) = &self.cookie {
+            write_extension(out, ExtensionType::COOKIE, |out| out.vec16(|out| out.bytes(cookie)));
+        }
+        if self.early_data.is_some() {
+            write_empty(out, ExtensionType::EARLY_DATA);
+        }
+        if self.psks.is_empty() {
+            return 0;
+        }
+        write_offered_psks(
+            out,
+            self.psks.iter().map(|psk| {
+                let identity = PskIdentity {
+                    identity: &psk.identity,
+                    obfuscated_ticket_age: psk.obfuscated_age,
+                };
+                (identity, psk.suite.hash.len())
+            }),
+        )
+    }
+
+    /// Each binder covers everything before the binders (RFC 8446 §4.2.11.2).
+    fn write_binders(&self, out: &mut [u8], binders_len: usize, before: Option<&mut Transcript>) {
+        let (covered, binders) = out.split_at_mut(out.len() - binders_len);
+        let after_retry = before.map(|transcript| {
+            transcript.add(covered);
+            (transcript.hash(), transcript)
+        });
+        let mut at = 2;
+        for psk in &self.psks {
+            let hash = match &after_retry {
+                // All PSKs have the hash of the retry's suite; others were dropped.
+                Some((hash, _)) => *hash,
+                None => psk.suite.hash.hash(covered),
+            };
+            let binder = psk.early.binder(psk.kind, &hash);
+            let binder = binder.as_ref();
+            binders[at + 1..at + 1 + binder.len()].copy_from_slice(binder);
+            at += 1 + binder.len();
+        }
+        if let Some((_, transcript)) = after_retry {
+            transcript.add(binders);
+        }
+    }
+
+    /// Drops the PSKs that can't be used with the suite of a HelloRetryRequest.
+    pub(crate) fn keep_psks_of(&mut self, suite: &Suite) {
+        self.psks.retain(|psk| same_hash(psk.suite, suite));
+    }
+}
+
+/// Whether a session fits this connection; one that doesn't is as good as none.
+fn is_usable(config: &ClientConfig, session: &ClientSession, server_name: &str, now: Time) -> bool {
+    let state = &session.state;
+    let same_server = state.server_name.as_deref().unwrap_or_default() == server_name;
+    let fresh = now
+        .unix
+        .is_some_and(|unix| state.is_fresh(unix, config.policy.max_authentication_age));
+    // A ticket that would make the ClientHello larger than a record is no ticket of a sane server.
+    config.policy.resumption && same_server && fresh && session.ticket.len() <= MAX_PLAINTEXT
+}

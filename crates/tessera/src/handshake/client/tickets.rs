@@ -1,0 +1,85 @@
+//! After the handshake: tickets and key updates in (RFC 8446 §4.6).
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use super::config::ClientConfig;
+use super::{ClientState, unix_secs};
+use crate::error::{Error, unexpected_message};
+use crate::handshake::application::Application;
+use crate::handshake::context::Context;
+use crate::handshake::event::Event;
+use crate::resume::{
+    Ancestry, ClientSession, Companion, FsClientTicket, SessionState, fs_secret,
+};
+use crate::schedule::ResumptionSecret;
+use crate::wire::{HandshakeMessage, HandshakeType, NewSessionTicket};
+
+/// The handshake is complete.
+pub(crate) struct Connected {
+    pub(super) application: Application,
+    pub(super) resumption: ResumptionSecret,
+    pub(super) config: Arc<ClientConfig>,
+}
+
+impl Connected {
+    pub(crate) fn receive(
+        mut self: Box<Self>,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ClientState, Error> {
+        match message.typ {
+            HandshakeType::NEW_SESSION_TICKET => self.read_ticket(message, ctx)?,
+            HandshakeType::KEY_UPDATE => self.application.read_key_update(message, ctx)?,
+            _ => return Err(unexpected_message("a handshake message after the handshake")),
+        }
+        Ok(ClientState::Connected(self))
+    }
+
+    fn read_ticket(
+        &mut self,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        self.application.count_post_handshake()?;
+        let message = NewSessionTicket::read(message.expect(HandshakeType::NEW_SESSION_TICKET)?)?;
+        // §4.6.1: a lifetime of zero means that the ticket is to be discarded. Without a clock its
+        // age can't be told.
+        let Some(unix) = ctx.now.unix.filter(|_| message.lifetime > 0) else { return Ok(()) };
+        if !self.config.policy.resumption {
+            return Ok(());
+        }
+        let forward_secret = message
+            .forward_secret
+            .filter(|ticket| self.config.one_time_kinds().any(|kind| kind == ticket.kind))
+            .map(|ticket| FsClientTicket {
+                kind: ticket.kind,
+                id: *ticket.id,
+                public: ticket.public.to_vec(),
+                max_early_data_size: ticket.max_early_data_size,
+                secret: fs_secret(&self.application.exporter, ticket.id),
+            });
+        let facts = &ctx.facts;
+        let state = SessionState {
+            suite: self.application.suite.id,
+            psk: self.resumption.psk(message.nonce),
+            protocol: facts.protocol.clone(),
+            server_name: facts.server_name.clone(),
+            peer: facts.peer.clone(),
+            authenticated_at: facts.authenticated_at.unwrap_or(unix_secs(ctx.now)),
+            scope: alloc::vec::Vec::new(),
+            ancestry: facts.ancestry.unwrap_or(Ancestry::PskOnly),
+            issued_at: unix.as_millis() as u64,
+            lifetime: message.lifetime,
+            age_add: message.age_add,
+            max_early_data_size: message.max_early_data_size.unwrap_or(0),
+            companion: forward_secret.as_ref().map(|ticket| Companion {
+                id: ticket.id,
+                max_early_data_size: ticket.max_early_data_size,
+            }),
+        };
+        let session = ClientSession { state, ticket: message.ticket.to_vec(), forward_secret };
+        ctx.transport.event(Event::NewSession(Box::new(session)));
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! What is known of a connection.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::auth::PeerIdentity;
+use crate::resume::{Ancestry, Continuation, PskKind, Verdict};
+use crate::wire::{CipherSuite, NamedGroup, SignatureScheme};
+
+/// The facts of a connection, as far as its handshake has come.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// The suite.
+    pub suite: Option<CipherSuite>,
+    /// The group or KEM of the key exchange; `None` in psk_ke.
+    pub group: Option<NamedGroup>,
+    /// The kind of the PSK; `None` after a full handshake.
+    pub psk: Option<PskKind>,
+    /// The kind of the one-time key, where a forward-secret PSK was used.
+    pub one_time_key: Option<NamedGroup>,
+    /// How a handshake with a forward-secret PSK went on.
+    pub continuation: Option<Continuation>,
+    /// The application protocol.
+    pub protocol: Option<Vec<u8>>,
+    /// The server_name.
+    pub server_name: Option<String>,
+    /// The peer, from this handshake or the one that began the chain of resumptions.
+    pub peer: Option<PeerIdentity>,
+    /// When the last full handshake of the chain was, in seconds since the Unix epoch.
+    pub authenticated_at: Option<u64>,
+    /// The scheme with which the server signed, in a full handshake.
+    pub signature_scheme: Option<SignatureScheme>,
+    /// Whether a HelloRetryRequest was needed.
+    pub hello_retry: bool,
+    /// The weakest key exchange of the chain, this connection's included.
+    pub ancestry: Option<Ancestry>,
+    /// What became of the early data.
+    pub early_data: EarlyDataStatus,
+    /// Whether the handshake is complete.
+    pub handshake_complete: bool,
+}
+
+/// What became of a connection's early data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EarlyDataStatus {
+    /// None was offered.
+    #[default]
+    NotOffered,
+    /// The client sends it; the server has not answered.
+    Offered,
+    /// The server took it.
+    Accepted,
+    /// The server did not take it.
+    Rejected(Verdict),
+}

@@ -1,0 +1,144 @@
+//! A server's configuration, shared by all its connections.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::auth::{Credential, PeerVerifier};
+use crate::crypto::{KeyAgreement, Provider, Suite};
+use crate::error::Error;
+use crate::handshake::client::{check_common, check_record_size_limit};
+use crate::handshake::question::{ChooseConfig, NoConfig, Reply};
+use crate::key_log::KeyLog;
+use crate::resume::{
+    AcceptEarlyData, ExternalPsk, PskKind, ReconnectPolicy, ResumptionJudge, TicketKeys,
+};
+use crate::wire::{CipherSuite, NamedGroup, PskModes};
+
+/// What a server offers and accepts. Build it once, and share it.
+#[derive(Clone)]
+pub struct ServerConfig {
+    /// The cryptography.
+    pub provider: Provider,
+    /// How clients may come back.
+    pub policy: ReconnectPolicy<AcceptEarlyData>,
+    /// The suites to accept, in order of preference; at first all of the provider.
+    pub suites: Vec<CipherSuite>,
+    /// The groups to accept, in order of preference; at first all of the provider.
+    pub groups: Vec<NamedGroup>,
+    /// The application protocols to accept, in order of preference.
+    pub protocols: Vec<Vec<u8>>,
+    /// The server's certificates; the first that fits the client is sent.
+    pub credentials: Vec<Credential>,
+    /// Whether clients are asked for a certificate.
+    pub client_authentication: ClientAuthentication,
+    /// Chooses another configuration by server_name, protocols or signature schemes.
+    pub chooser: Option<Arc<dyn ConfigChooser>>,
+    /// Seals and opens tickets; without it there are none.
+    pub tickets: Option<Arc<dyn TicketKeys>>,
+    /// How long a ticket lives: at most seven days.
+    pub ticket_lifetime: Duration,
+    /// PSKs agreed with clients outside of TLS.
+    pub external_psks: Vec<ExternalPsk>,
+    /// Decides on resumptions, after the engine's own checks.
+    pub judge: Option<Arc<dyn ResumptionJudge>>,
+    /// Opaque; a session of another scope is not resumed. Listener, virtual host, trust anchors,
+    /// policy epoch: whatever must not be crossed. At most 256 bytes.
+    pub scope: Vec<u8>,
+    /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
+    /// the protocol's own limit.
+    pub record_size_limit: Option<u16>,
+    /// How long a handshake may take.
+    pub handshake_timeout: Duration,
+    /// Receives the secrets of every connection: for debugging only.
+    pub key_log: Option<Arc<dyn KeyLog>>,
+}
+
+/// Whether clients are asked for a certificate.
+#[derive(Clone, Default)]
+pub enum ClientAuthentication {
+    /// No.
+    #[default]
+    None,
+    /// Asked; one that has none is welcome, as nobody.
+    Optional(Arc<dyn PeerVerifier>),
+    /// Asked; one that has none is refused.
+    Required(Arc<dyn PeerVerifier>),
+}
+
+impl ClientAuthentication {
+    pub(crate) fn verifier(&self) -> Option<&Arc<dyn PeerVerifier>> {
+        match self {
+            Self::None => None,
+            Self::Optional(verifier) | Self::Required(verifier) => Some(verifier),
+        }
+    }
+
+    pub(crate) fn is_required(&self) -> bool {
+        matches!(self, Self::Required(_))
+    }
+}
+
+/// Chooses the configuration of a connection.
+pub trait ConfigChooser: Send + Sync {
+    /// Chooses, now or later.
+    fn choose(&self, question: &ChooseConfig) -> Reply<Result<Arc<ServerConfig>, NoConfig>>;
+}
+
+impl ServerConfig {
+    /// A configuration with safe defaults, and with one certificate.
+    pub fn new(provider: Provider, credentials: Vec<Credential>) -> Self {
+        Self {
+            suites: provider.suites.iter().map(|suite| suite.id).collect(),
+            groups: provider.groups.iter().map(|group| group.group()).collect(),
+            provider,
+            policy: ReconnectPolicy::default(),
+            protocols: Vec::new(),
+            credentials,
+            client_authentication: ClientAuthentication::None,
+            chooser: None,
+            tickets: None,
+            ticket_lifetime: Duration::from_secs(24 * 3600),
+            external_psks: Vec::new(),
+            judge: None,
+            scope: Vec::new(),
+            record_size_limit: None,
+            handshake_timeout: Duration::from_secs(10),
+            key_log: None,
+        }
+    }
+
+    /// The provider's suite, if this configuration accepts it.
+    pub(crate) fn suite(&self, id: CipherSuite) -> Option<&'static Suite> {
+        self.suites.contains(&id).then(|| self.provider.suite(id)).flatten()
+    }
+
+    /// The provider's key agreement, if this configuration accepts it.
+    pub(crate) fn group(&self, id: NamedGroup) -> Option<&'static dyn KeyAgreement> {
+        self.groups.contains(&id).then(|| self.provider.group(id)).flatten()
+    }
+
+    /// The modes in which this server uses a PSK of this kind.
+    pub(crate) fn psk_modes(&self, kind: PskKind) -> PskModes {
+        let policy = &self.policy;
+        let continuation = policy.early_data.forward_secret.as_ref().map(|guard| guard.continuation);
+        kind.modes(policy.psk_only_without_forward_secrecy, continuation)
+    }
+
+    /// Checks what can't be checked by types.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        check_common(&self.provider, &self.suites, &self.groups, &self.protocols)?;
+        check_record_size_limit(self.record_size_limit)?;
+        if self.scope.len() > 256 {
+            return Err(Error::Configuration("scope: at most 256 bytes"));
+        }
+        if self.ticket_lifetime > Duration::from_secs(crate::wire::MAX_LIFETIME.into()) {
+            return Err(Error::Configuration("ticket_lifetime: at most seven days"));
+        }
+        let guard = self.policy.early_data.forward_secret.as_ref();
+        if guard.is_some_and(|guard| guard.lifetime > Duration::from_secs(24 * 3600)) {
+            return Err(Error::Configuration("one-time keys: a lifetime of at most a day"));
+        }
+        Ok(())
+    }
+}

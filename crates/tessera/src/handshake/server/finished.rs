@@ -1,0 +1,109 @@
+//! The client's Finished in; after it tickets out and key updates in (RFC 8446 §4.4.4, §4.6).
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use super::ServerState;
+use super::config::ServerConfig;
+use super::tickets::send_tickets;
+use crate::auth::read_finished;
+use crate::crypto::Suite;
+use crate::error::{Error, unexpected_message};
+use crate::handshake::application::Application;
+use crate::handshake::context::Context;
+use crate::handshake::event::Event;
+use crate::handshake::transport::Epoch;
+use crate::schedule::{ExporterSecret, MasterSecret, TrafficSecret, Transcript};
+use crate::wire::{ClientHello, HandshakeMessage, HandshakeType, NamedGroup};
+
+/// Only the client's Finished is missing.
+pub(crate) struct ReadFinished {
+    pub(super) config: Arc<ServerConfig>,
+    pub(super) suite: &'static Suite,
+    pub(super) transcript: Transcript,
+    /// Set as soon as the client sends under it: after EndOfEarlyData, where there is early data.
+    pub(super) client_handshake: Option<TrafficSecret>,
+    pub(super) master: MasterSecret,
+    pub(super) exporter: ExporterSecret,
+    pub(super) client_application: TrafficSecret,
+    pub(super) server_application: TrafficSecret,
+    pub(super) tickets: TicketWish,
+}
+
+/// Which tickets a client can use.
+pub(super) struct TicketWish {
+    /// How many.
+    pub(super) count: u8,
+    /// The kind of one-time key, if forward-secret tickets are to come with them.
+    pub(super) one_time_kind: Option<NamedGroup>,
+}
+
+impl TicketWish {
+    /// RFC 9149: what the client asks for, up to what the server gives. A client that can't use a
+    /// ticket with psk_dhe_ke gets none, unless psk_ke is allowed.
+    pub(super) fn of(hello: &ClientHello<'_>, resumed: bool, config: &ServerConfig) -> Self {
+        let modes = hello.psk_modes.unwrap_or_default();
+        let usable =
+            modes.psk_dhe_ke || (modes.psk_ke && config.policy.psk_only_without_forward_secrecy);
+        let most = config.policy.tickets;
+        let wish = hello.ticket_request.unwrap_or(most);
+        let count = match (usable, resumed) {
+            (false, _) => 0,
+            (true, false) => wish.new_session_count.min(most.new_session_count),
+            (true, true) => wish.resumption_count.min(most.resumption_count),
+        };
+        let guard = config.policy.early_data.forward_secret.as_ref();
+        let one_time_kind = guard.zip(hello.one_time_kinds).and_then(|(guard, offered)| {
+            let known = guard.kinds.iter().filter(|kind| config.provider.one_time(**kind).is_some());
+            known.copied().find(|kind| offered.contains(kind.0))
+        });
+        Self { count, one_time_kind }
+    }
+}
+
+impl ReadFinished {
+    pub(crate) fn receive(
+        mut self: Box<Self>,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        let secret = self.client_handshake.take();
+        let secret = secret.ok_or(unexpected_message("Finished before the end of early data"))?;
+        read_finished(message, &mut self.transcript, &secret)?;
+        ctx.transport.install_read(Epoch::Application, self.suite, &self.client_application)?;
+        ctx.facts.handshake_complete = true;
+        if ctx.facts.psk.is_none() {
+            ctx.facts.authenticated_at = ctx.now.unix_secs();
+        }
+        ctx.transport.event(Event::HandshakeComplete);
+
+        let resumption = self.master.into_resumption(&self.transcript.hash());
+        let application = Application::new(
+            self.suite,
+            self.server_application,
+            self.client_application,
+            self.exporter,
+        );
+        send_tickets(&self.config, &application, &resumption, &self.tickets, ctx)?;
+        Ok(ServerState::Connected(Box::new(Connected { application })))
+    }
+}
+
+/// The handshake is complete.
+pub(crate) struct Connected {
+    pub(super) application: Application,
+}
+
+impl Connected {
+    pub(crate) fn receive(
+        mut self: Box<Self>,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        match message.typ {
+            HandshakeType::KEY_UPDATE => self.application.read_key_update(message, ctx)?,
+            _ => return Err(unexpected_message("a handshake message after the handshake")),
+        }
+        Ok(ServerState::Connected(self))
+    }
+}

@@ -1,0 +1,144 @@
+//! ClientHello in, and the configuration for it (RFC 8446 §4.1.2).
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::ServerState;
+use super::config::ServerConfig;
+use super::negotiation::{Negotiation, Retried};
+use crate::error::{Error, illegal_parameter, protocol};
+use crate::handshake::context::Context;
+use crate::handshake::question::{ChooseConfig, NoConfig, Reply};
+use crate::wire::{
+    AlertDescription, ClientHello, HANDSHAKE_HEADER_LEN, HandshakeMessage, HandshakeType, Reader,
+    SignatureScheme,
+};
+
+/// A ClientHello as bytes and as what they say.
+pub(crate) struct Received<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) hello: ClientHello<'a>,
+}
+
+impl<'a> Received<'a> {
+    /// Reads the message again that was kept while a question was open.
+    pub(crate) fn again(bytes: &'a [u8]) -> Result<Self, Error> {
+        let body = bytes.get(HANDSHAKE_HEADER_LEN..).unwrap_or_default();
+        Ok(Self { bytes, hello: ClientHello::read(Reader::new(body))? })
+    }
+}
+
+/// Nothing was received, or a HelloRetryRequest was sent.
+pub(crate) struct ReadClientHello {
+    config: Arc<ServerConfig>,
+    retried: Option<Retried>,
+}
+
+impl ReadClientHello {
+    pub(crate) fn first(config: Arc<ServerConfig>) -> Box<Self> {
+        Box::new(Self { config, retried: None })
+    }
+
+    pub(crate) fn second(config: Arc<ServerConfig>, retried: Retried) -> Box<Self> {
+        Box::new(Self { config, retried: Some(retried) })
+    }
+
+    pub(crate) fn receive(
+        self: Box<Self>,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        let hello = ClientHello::read(message.expect(HandshakeType::CLIENT_HELLO)?)?;
+        let received = Received { bytes: message.bytes, hello };
+        let Self { config, retried } = *self;
+        if let Some(retried) = &retried {
+            check_second_hello(&Received::again(&retried.first_hello)?.hello, &received.hello)?;
+        } else if received.hello.cookie.is_some() {
+            return Err(illegal_parameter("a cookie that no HelloRetryRequest gave"));
+        }
+        match (config.chooser.clone(), &retried) {
+            (Some(chooser), None) => {
+                let question = choose_config(&received.hello);
+                match chooser.choose(&question) {
+                    Reply::Now(answer) => configured(answer, &received, ctx),
+                    Reply::Later => Ok(ServerState::ChoosingConfig(Box::new(ChoosingConfig {
+                        hello: received.bytes.to_vec(),
+                        question: Some(question),
+                    }))),
+                }
+            }
+            _ => Negotiation::begin(config, retried, &received, ctx),
+        }
+    }
+}
+
+/// Someone chooses the configuration.
+pub(crate) struct ChoosingConfig {
+    hello: Vec<u8>,
+    pub(super) question: Option<ChooseConfig>,
+}
+
+impl ChoosingConfig {
+    pub(crate) fn answered(
+        self: Box<Self>,
+        answer: Result<Arc<ServerConfig>, NoConfig>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        configured(answer, &Received::again(&self.hello)?, ctx)
+    }
+}
+
+fn configured(
+    answer: Result<Arc<ServerConfig>, NoConfig>,
+    received: &Received<'_>,
+    ctx: &mut Context<'_>,
+) -> Result<ServerState, Error> {
+    let config = answer.map_err(|NoConfig| {
+        protocol(AlertDescription::UNRECOGNIZED_NAME, "no configuration for this server_name")
+    })?;
+    config.check()?;
+    Negotiation::begin(config, None, received, ctx)
+}
+
+fn choose_config(hello: &ClientHello<'_>) -> ChooseConfig {
+    let protocols = hello.protocols.into_iter().flat_map(|protocols| protocols.iter());
+    let schemes = hello.signature_algorithms.into_iter().flat_map(|schemes| schemes.iter());
+    ChooseConfig {
+        server_name: hello.server_name.map(String::from),
+        protocols: protocols.map(<[u8]>::to_vec).collect(),
+        signature_schemes: schemes.map(SignatureScheme).collect(),
+    }
+}
+
+/// RFC 8446 §4.1.2: the second ClientHello is the first but for what a HelloRetryRequest may change.
+fn check_second_hello(first: &ClientHello<'_>, second: &ClientHello<'_>) -> Result<(), Error> {
+    let same_protocols = match (first.protocols, second.protocols) {
+        (Some(first), Some(second)) => first.iter().eq(second.iter()),
+        (first, second) => first.is_none() && second.is_none(),
+    };
+    let same = |a: Option<crate::wire::CodePoints<'_>>, b: Option<crate::wire::CodePoints<'_>>| {
+        match (a, b) {
+            (Some(a), Some(b)) => a.iter().eq(b.iter()),
+            (a, b) => a.is_none() && b.is_none(),
+        }
+    };
+    let unchanged = first.random == second.random
+        && first.session_id == second.session_id
+        && first.cipher_suites.iter().eq(second.cipher_suites.iter())
+        && first.server_name == second.server_name
+        && same(first.supported_groups, second.supported_groups)
+        && same(first.signature_algorithms, second.signature_algorithms)
+        && same_protocols;
+    if !unchanged {
+        return Err(illegal_parameter("the second ClientHello differs from the first"));
+    }
+    if second.early_data {
+        return Err(illegal_parameter("early_data after HelloRetryRequest"));
+    }
+    if second.cookie.is_some() {
+        return Err(illegal_parameter("a cookie that no HelloRetryRequest gave"));
+    }
+    Ok(())
+}

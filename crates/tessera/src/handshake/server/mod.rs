@@ -1,0 +1,163 @@
+//! The server's handshake (RFC 8446 §A.2): one state after the other, each with its own data.
+
+mod certificate;
+mod config;
+mod early_data;
+mod finished;
+mod hello;
+mod identities;
+mod negotiation;
+mod one_time_key;
+mod server_hello;
+mod tickets;
+
+pub use config::{ClientAuthentication, ConfigChooser, ServerConfig};
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use super::application::Application;
+use super::context::Context;
+use super::question::{Asked, ServerAnswer, ServerQuestion};
+use crate::error::{Error, unexpected_message};
+use crate::limits::{MAX_CLIENT_HELLO, MAX_HANDSHAKE_MESSAGE};
+use crate::wire::HandshakeMessage;
+
+/// A server's handshake, and what it knows afterwards.
+pub(crate) struct ServerHandshake {
+    state: ServerState,
+}
+
+enum ServerState {
+    ReadClientHello(Box<hello::ReadClientHello>),
+    ChoosingConfig(Box<hello::ChoosingConfig>),
+    OpeningTicket(Box<identities::OpeningTicket>),
+    AcceptingResumption(Box<identities::AcceptingResumption>),
+    TakingSecret(Box<one_time_key::TakingSecret>),
+    Signing(Box<server_hello::Signing>),
+    ReadEndOfEarlyData(Box<early_data::ReadEndOfEarlyData>),
+    ReadCertificate(Box<certificate::ReadCertificate>),
+    ReadCertificateVerify(Box<certificate::ReadCertificateVerify>),
+    VerifyingPeer(Box<certificate::VerifyingPeer>),
+    ReadFinished(Box<finished::ReadFinished>),
+    Connected(Box<finished::Connected>),
+    /// An error ended the handshake.
+    Failed,
+}
+
+impl ServerHandshake {
+    /// Waits for a ClientHello.
+    pub(crate) fn start(config: Arc<ServerConfig>) -> Result<Self, Error> {
+        config.check()?;
+        let state = ServerState::ReadClientHello(hello::ReadClientHello::first(config));
+        Ok(Self { state })
+    }
+
+    /// Takes the client's next message.
+    pub(crate) fn receive(
+        &mut self,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        self.advance(|state| match state {
+            ServerState::ReadClientHello(state) => state.receive(message, ctx),
+            ServerState::ReadEndOfEarlyData(state) => state.receive(message, ctx),
+            ServerState::ReadCertificate(state) => state.receive(message, ctx),
+            ServerState::ReadCertificateVerify(state) => state.receive(message, ctx),
+            ServerState::ReadFinished(state) => state.receive(message, ctx),
+            ServerState::Connected(state) => state.receive(message, ctx),
+            ServerState::ChoosingConfig(_)
+            | ServerState::OpeningTicket(_)
+            | ServerState::AcceptingResumption(_)
+            | ServerState::TakingSecret(_)
+            | ServerState::Signing(_)
+            | ServerState::VerifyingPeer(_)
+            | ServerState::Failed => Err(unexpected_message("a message while a question is open")),
+        })
+    }
+
+    /// The open question, the first time it is asked for.
+    pub(crate) fn question(&mut self) -> Option<ServerQuestion> {
+        macro_rules! take {
+            ($state:ident, $variant:ident) => {
+                $state.question.take().map(|question| ServerQuestion::$variant(Asked::new(question)))
+            };
+        }
+        match &mut self.state {
+            ServerState::ChoosingConfig(state) => take!(state, ChooseConfig),
+            ServerState::OpeningTicket(state) => take!(state, OpenTicket),
+            ServerState::AcceptingResumption(state) => take!(state, AcceptResumption),
+            ServerState::TakingSecret(state) => take!(state, TakeSecret),
+            ServerState::VerifyingPeer(state) => take!(state, VerifyPeer),
+            ServerState::Signing(state) => take!(state, Sign),
+            _ => None,
+        }
+    }
+
+    /// Whether the handshake waits for an answer.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(
+            self.state,
+            ServerState::ChoosingConfig(_)
+                | ServerState::OpeningTicket(_)
+                | ServerState::AcceptingResumption(_)
+                | ServerState::TakingSecret(_)
+                | ServerState::VerifyingPeer(_)
+                | ServerState::Signing(_)
+        )
+    }
+
+    /// Goes on with an answer.
+    pub(crate) fn answer(
+        &mut self,
+        answer: ServerAnswer,
+        ctx: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        use ServerAnswer as A;
+        use ServerState as S;
+        match (&self.state, &answer) {
+            (S::ChoosingConfig(_), A::ChooseConfig(_))
+            | (S::OpeningTicket(_), A::OpenTicket(_))
+            | (S::AcceptingResumption(_), A::AcceptResumption(_))
+            | (S::TakingSecret(_), A::TakeSecret(_))
+            | (S::VerifyingPeer(_), A::VerifyPeer(_))
+            | (S::Signing(_), A::Sign(_)) => (),
+            _ => return Err(Error::Misuse("this is not the answer to the open question")),
+        }
+        self.advance(|state| match (state, answer) {
+            (S::ChoosingConfig(state), A::ChooseConfig(answer)) => state.answered(answer, ctx),
+            (S::OpeningTicket(state), A::OpenTicket(answer)) => state.answered(answer, ctx),
+            (S::AcceptingResumption(state), A::AcceptResumption(answer)) => {
+                state.answered(answer, ctx)
+            }
+            (S::TakingSecret(state), A::TakeSecret(answer)) => state.answered(answer, ctx),
+            (S::VerifyingPeer(state), A::VerifyPeer(answer)) => state.answered(answer, ctx),
+            (S::Signing(state), A::Sign(answer)) => state.answered(answer, ctx),
+            _ => Ok(S::Failed),
+        })
+    }
+
+    /// The largest message that may come now, in bytes.
+    pub(crate) fn max_message(&self) -> usize {
+        match self.state {
+            ServerState::ReadClientHello(_) => MAX_CLIENT_HELLO,
+            _ => MAX_HANDSHAKE_MESSAGE,
+        }
+    }
+
+    /// The secrets of the connection, when the handshake is complete.
+    pub(crate) fn application(&mut self) -> Option<&mut Application> {
+        match &mut self.state {
+            ServerState::Connected(state) => Some(&mut state.application),
+            _ => None,
+        }
+    }
+
+    fn advance(
+        &mut self,
+        step: impl FnOnce(ServerState) -> Result<ServerState, Error>,
+    ) -> Result<(), Error> {
+        self.state = step(core::mem::replace(&mut self.state, ServerState::Failed))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! Forward-secret 0-RTT: the take, and what follows from it.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::ServerState;
+use super::hello::Received;
+use super::negotiation::Negotiation;
+use super::server_hello::{EarlyDataAnswer, Selected, SelectedPsk};
+use crate::error::Error;
+use crate::handshake::context::Context;
+use crate::handshake::question::Reply;
+use crate::resume::{
+    Absent, FsIdentity, OneTimeSecret, PskKind, TakePurpose, TakeSecret, Taken, TicketId, Verdict,
+    psk_for_flight,
+};
+use crate::schedule::{EarlySecret, KeyDerivation, STREAM};
+
+impl Negotiation {
+    /// Takes the one-time key. The sealed ticket's binder was right and names it. If its flight
+    /// can't be accepted the key is burned, so that the client may resend.
+    pub(super) fn take_secret(
+        self,
+        id: TicketId,
+        allowed: bool,
+        received: &Received<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        let purpose = if allowed && self.fits_early_data() {
+            TakePurpose::Accept
+        } else {
+            TakePurpose::Burn
+        };
+        let question = TakeSecret { id, purpose, unix: ctx.now.unix };
+        let reply = match &self.config.policy.early_data.forward_secret {
+            Some(guard) => guard.vault.take(&question),
+            None => Reply::Now(Taken::Unavailable),
+        };
+        match reply {
+            Reply::Now(answer) => self.taken(purpose, answer, received, ctx),
+            Reply::Later => Ok(ServerState::TakingSecret(Box::new(TakingSecret {
+                negotiation: self,
+                purpose,
+                hello: received.bytes.to_vec(),
+                question: Some(question),
+            }))),
+        }
+    }
+
+    fn taken(
+        self,
+        purpose: TakePurpose,
+        answer: Taken,
+        received: &Received<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        let verdict = match (answer, purpose) {
+            (Taken::Taken(secret), TakePurpose::Accept) => return self.accept(secret, received, ctx),
+            (Taken::Taken(_), TakePurpose::Burn) => Verdict::Burned,
+            (Taken::Absent(Absent::Burned), _) => Verdict::Burned,
+            (Taken::Absent(Absent::Used), _) => Verdict::Used,
+            (Taken::Absent(Absent::Unknown) | Taken::Unavailable, _) => Verdict::Unknown,
+        };
+        let answer = if self.early_data_was_offered(&received.hello) {
+            EarlyDataAnswer::Rejected { verdict: Some(verdict) }
+        } else {
+            EarlyDataAnswer::NotOffered
+        };
+        self.answer_found(answer, received, ctx)
+    }
+
+    /// The key was taken: from here on whatever is wrong is forged, and fatal.
+    fn accept(
+        self,
+        secret: OneTimeSecret,
+        received: &Received<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        let first = received.hello.psks.and_then(|psks| psks.identities().next());
+        let bytes = first.map(|first| first.identity).unwrap_or_default();
+        let identity = FsIdentity::read(bytes).ok_or(Error::Provider("one-time key"))?;
+        let keys = self.config.provider.one_time(secret.kind);
+        let key = keys.ok_or(Error::Provider("the kind of a one-time key"))?.from_seed(&secret.seed)?;
+        let public = key.public().to_vec();
+        let agreed = key.open(identity.encapsulated)?;
+
+        let kdf = KeyDerivation { hash: self.suite().hash, profile: &STREAM };
+        let psk = psk_for_flight(kdf, &secret.fs_secret, &agreed, bytes, secret.kind, &public)?;
+        let early = EarlySecret::new(kdf, psk.expose());
+        self.check_binder(received, 0, PskKind::ForwardSecret, &early)?;
+
+        let session = self.found.as_ref().and_then(|found| found.psk.session());
+        let limit = session.and_then(|session| session.companion).map(|c| c.max_early_data_size);
+        let early_data = if received.hello.early_data {
+            EarlyDataAnswer::Accepted { limit: limit.unwrap_or(0) }
+        } else {
+            EarlyDataAnswer::NotOffered
+        };
+        let offered = received.hello.psk_modes.unwrap_or_default();
+        let with_share = !self.continues_without_share(offered);
+        let selected = Selected {
+            psk: Some(SelectedPsk { index: 0, kind: PskKind::ForwardSecret, early }),
+            with_share,
+            early_data,
+            one_time_key: Some(secret.kind),
+        };
+        self.answer(selected, received, ctx)
+    }
+}
+
+/// The vault is asked.
+pub(crate) struct TakingSecret {
+    negotiation: Negotiation,
+    purpose: TakePurpose,
+    hello: Vec<u8>,
+    pub(super) question: Option<TakeSecret>,
+}
+
+impl TakingSecret {
+    pub(crate) fn answered(
+        self: Box<Self>,
+        answer: Taken,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        let received = Received::again(&self.hello)?;
+        self.negotiation.taken(self.purpose, answer, &received, ctx)
+    }
+}

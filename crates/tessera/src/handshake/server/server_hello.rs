@@ -1,0 +1,344 @@
+//! The server's flight out: ServerHello to Finished (RFC 8446 §4.1.3, §4.3, §4.4).
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::ServerState;
+use super::certificate::ReadCertificate;
+use super::config::ServerConfig;
+use super::early_data::ReadEndOfEarlyData;
+use super::finished::{ReadFinished, TicketWish};
+use super::hello::Received;
+use super::negotiation::Negotiation;
+use crate::auth::{
+    Credential, Role, send_certificate, send_certificate_verify, send_finished,
+};
+use crate::crypto::{SigningError, Suite};
+use crate::error::{Error, handshake_failure, protocol};
+use crate::handshake::context::{Context, Logged};
+use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::question::{Reply, Sign};
+use crate::handshake::transport::{Epoch, SkipEarlyData};
+use crate::resume::{Ancestry, Continuation, PskKind, Verdict};
+use crate::schedule::{
+    EarlySecret, HandshakeSecret, KeyDerivation, STREAM, TrafficSecret, Transcript,
+};
+use crate::wire::{
+    AlertDescription, CertificateRequest, ClientHello, EncryptedExtensions, KeyShareEntry,
+    NamedGroup, ServerHello, SignatureScheme,
+};
+
+/// What was decided.
+pub(super) struct Selected {
+    pub(super) psk: Option<SelectedPsk>,
+    pub(super) with_share: bool,
+    pub(super) early_data: EarlyDataAnswer,
+    /// The kind of the one-time key behind a forward-secret PSK.
+    pub(super) one_time_key: Option<NamedGroup>,
+}
+
+/// The PSK of the connection.
+pub(super) struct SelectedPsk {
+    pub(super) index: usize,
+    pub(super) kind: PskKind,
+    pub(super) early: EarlySecret,
+}
+
+/// What the client is told of its early data.
+#[derive(Clone, Copy)]
+pub(super) enum EarlyDataAnswer {
+    NotOffered,
+    Accepted { limit: u32 },
+    Rejected { verdict: Option<Verdict> },
+}
+
+impl Negotiation {
+    /// Sends ServerHello and what follows it.
+    pub(super) fn answer(
+        mut self,
+        selected: Selected,
+        received: &Received<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        let hello = &received.hello;
+        let suite = self.suite();
+        let mut transcript = self.take_transcript();
+        let log =
+            Logged { key_log: self.config.key_log.as_deref(), client_random: hello.random };
+        let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
+        let psk_kind = selected.psk.as_ref().map(|psk| psk.kind);
+        let selected_identity = selected.psk.as_ref().map(|psk| psk.index as u16);
+        let early = selected.psk.map_or_else(|| EarlySecret::without_psk(kdf), |psk| psk.early);
+        let early_traffic = match selected.early_data {
+            EarlyDataAnswer::Accepted { .. } => Some(log.secret(
+                "CLIENT_EARLY_TRAFFIC_SECRET",
+                early.client_early_traffic(&transcript.hash()),
+            )),
+            _ => None,
+        };
+
+        let exchange = match self.group.filter(|_| selected.with_share) {
+            None if selected.with_share => return Err(handshake_failure("no group in common")),
+            None => None,
+            Some(group) => {
+                let shares = hello.key_shares;
+                let share = shares.and_then(|shares| shares.get(group.agreement.group()));
+                let reply = group.agreement.encapsulate(share.unwrap_or_default())?;
+                Some((group.agreement.group(), reply))
+            }
+        };
+        let mut random = [0; 32];
+        self.config.provider.random.fill(&mut random)?;
+        ctx.send(Epoch::Initial, &mut transcript, |out| {
+            let key_share = exchange
+                .as_ref()
+                .map(|(group, (reply, _))| KeyShareEntry { group: *group, key_exchange: reply });
+            let hello = ServerHello {
+                random: &random,
+                session_id: hello.session_id,
+                cipher_suite: suite.id,
+                key_share,
+                selected_identity,
+            };
+            hello.write(out);
+        });
+        if !hello.session_id.is_empty() {
+            ctx.transport.change_cipher_spec();
+        }
+
+        let handshake = early.into_handshake(exchange.as_ref().map(|(_, (_, secret))| secret));
+        let after_hello = transcript.hash();
+        let client = handshake.client_traffic(&after_hello);
+        let client = log.secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client);
+        let server = handshake.server_traffic(&after_hello);
+        let server = log.secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server);
+        ctx.transport.install_write(Epoch::Handshake, suite, &server);
+
+        ctx.facts.suite = Some(suite.id);
+        let group = exchange.map(|(group, _)| group);
+        self.note_facts(psk_kind, group, selected.one_time_key, selected.early_data, hello, ctx);
+        self.send_encrypted_extensions(selected.early_data, hello, &mut transcript, ctx);
+
+        let receiving = match (selected.early_data, early_traffic) {
+            (EarlyDataAnswer::Accepted { limit }, Some(secret)) => {
+                ctx.transport.install_read(Epoch::EarlyData, suite, &secret)?;
+                ctx.transport.limit_early_data(limit);
+                Receiving::EarlyData
+            }
+            (answer, _) => {
+                ctx.transport.install_read(Epoch::Handshake, suite, &client)?;
+                if matches!(answer, EarlyDataAnswer::Rejected { .. }) && self.retried.is_none() {
+                    let limit = self.early_data_to_skip();
+                    ctx.transport.skip_early_data(SkipEarlyData::ThatDoesNotOpen, limit);
+                }
+                Receiving::Handshake
+            }
+        };
+        let flight = Flight {
+            suite,
+            transcript,
+            handshake,
+            client,
+            server,
+            client_random: *hello.random,
+            receiving,
+            certificate_requested: false,
+            tickets: TicketWish::of(hello, psk_kind.is_some(), &self.config),
+            config: self.config,
+        };
+        match psk_kind {
+            Some(_) => flight.finish(ctx),
+            None => flight.send_certificates(hello, ctx),
+        }
+    }
+
+    fn note_facts(
+        &mut self,
+        psk: Option<PskKind>,
+        group: Option<NamedGroup>,
+        one_time_key: Option<NamedGroup>,
+        early_data: EarlyDataAnswer,
+        hello: &ClientHello<'_>,
+        ctx: &mut Context<'_>,
+    ) {
+        let facts = &mut *ctx.facts;
+        facts.group = group;
+        facts.psk = psk;
+        facts.one_time_key = one_time_key;
+        facts.continuation = one_time_key.map(|_| match group {
+            Some(_) => Continuation::PskDheKe,
+            None => Continuation::PskKe,
+        });
+        facts.protocol = self.protocol.clone();
+        facts.server_name = hello.server_name.map(String::from);
+        facts.early_data = match early_data {
+            EarlyDataAnswer::NotOffered => EarlyDataStatus::NotOffered,
+            EarlyDataAnswer::Accepted { .. } => EarlyDataStatus::Accepted,
+            EarlyDataAnswer::Rejected { verdict } => {
+                EarlyDataStatus::Rejected(verdict.unwrap_or(Verdict::Unknown))
+            }
+        };
+        let session = self.found.as_ref().and_then(|found| found.psk.session());
+        facts.ancestry = Some(match session.filter(|_| psk.is_some()) {
+            None => Ancestry::of_exchange(group),
+            Some(session) => {
+                facts.peer = session.peer.clone();
+                facts.authenticated_at = Some(session.authenticated_at);
+                session.ancestry.resumed(group, one_time_key)
+            }
+        });
+    }
+
+    fn send_encrypted_extensions(
+        &self,
+        early_data: EarlyDataAnswer,
+        hello: &ClientHello<'_>,
+        transcript: &mut Transcript,
+        ctx: &mut Context<'_>,
+    ) {
+        if let Some(limit) = hello.record_size_limit {
+            ctx.transport.limit_records(limit);
+        }
+        let own_limit = self.config.record_size_limit.unwrap_or(16_385);
+        ctx.send(Epoch::Handshake, transcript, |out| {
+            let extensions = EncryptedExtensions {
+                server_name: hello.server_name.is_some(),
+                protocol: self.protocol.as_deref(),
+                record_size_limit: hello.record_size_limit.map(|_| own_limit),
+                early_data: matches!(early_data, EarlyDataAnswer::Accepted { .. }),
+                forward_secret_verdict: match early_data {
+                    EarlyDataAnswer::Rejected { verdict } => verdict.map(Verdict::to_wire),
+                    _ => None,
+                },
+            };
+            extensions.write(out);
+        });
+    }
+}
+
+/// What the client sends first after its ClientHello.
+enum Receiving {
+    EarlyData,
+    Handshake,
+}
+
+/// The server's flight after EncryptedExtensions.
+struct Flight {
+    config: Arc<ServerConfig>,
+    suite: &'static Suite,
+    transcript: Transcript,
+    handshake: HandshakeSecret,
+    client: TrafficSecret,
+    server: TrafficSecret,
+    client_random: [u8; 32],
+    receiving: Receiving,
+    certificate_requested: bool,
+    tickets: TicketWish,
+}
+
+impl Flight {
+    fn send_certificates(
+        mut self,
+        hello: &ClientHello<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        if hello.signature_algorithms.is_none() {
+            return Err(protocol(
+                AlertDescription::MISSING_EXTENSION,
+                "no PSK of the client's is known, and it offers no signature_algorithms",
+            ));
+        }
+        let config = self.config.clone();
+        let fitting = config.credentials.iter().find_map(|credential| {
+            let scheme = credential.scheme_for(|scheme| hello.accepts_signature(scheme))?;
+            Some((credential, scheme))
+        });
+        let (credential, scheme) =
+            fitting.ok_or(handshake_failure("no certificate that the client can check"))?;
+        if let Some(verifier) = config.client_authentication.verifier() {
+            self.certificate_requested = true;
+            ctx.send(Epoch::Handshake, &mut self.transcript, |out| {
+                CertificateRequest::write_with(out, verifier.schemes());
+            });
+        }
+        ctx.facts.signature_scheme = Some(scheme);
+        self.sign(credential, scheme, ctx)
+    }
+
+    fn sign(
+        mut self,
+        credential: &Credential,
+        scheme: SignatureScheme,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        let question = send_certificate(ctx, &mut self.transcript, Role::Server, credential, scheme);
+        let reply = credential.sign(&question);
+        let waiting = Box::new(Signing { flight: self, scheme, question: Some(question) });
+        match reply {
+            Reply::Now(answer) => waiting.answered(answer, ctx),
+            Reply::Later => Ok(ServerState::Signing(waiting)),
+        }
+    }
+
+    fn finish(mut self, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
+        send_finished(ctx, &mut self.transcript, &self.server);
+        let after_server_finished = self.transcript.hash();
+        let master = self.handshake.into_master();
+        let log = Logged {
+            key_log: self.config.key_log.as_deref(),
+            client_random: &self.client_random,
+        };
+        let client_application = master.client_traffic(&after_server_finished);
+        let client_application = log.secret("CLIENT_TRAFFIC_SECRET_0", client_application);
+        let server_application = master.server_traffic(&after_server_finished);
+        let server_application = log.secret("SERVER_TRAFFIC_SECRET_0", server_application);
+        let exporter = master.exporter(&after_server_finished);
+        ctx.transport.install_write(Epoch::Application, self.suite, &server_application);
+
+        let mut then = Box::new(ReadFinished {
+            config: self.config,
+            suite: self.suite,
+            transcript: self.transcript,
+            client_handshake: None,
+            master,
+            exporter,
+            client_application,
+            server_application,
+            tickets: self.tickets,
+        });
+        Ok(match self.receiving {
+            Receiving::EarlyData => ServerState::ReadEndOfEarlyData(Box::new(ReadEndOfEarlyData {
+                client_handshake: self.client,
+                then,
+            })),
+            Receiving::Handshake => {
+                then.client_handshake = Some(self.client);
+                if self.certificate_requested {
+                    ServerState::ReadCertificate(Box::new(ReadCertificate { then }))
+                } else {
+                    ServerState::ReadFinished(then)
+                }
+            }
+        })
+    }
+}
+
+/// Someone signs for the server.
+pub(crate) struct Signing {
+    flight: Flight,
+    scheme: SignatureScheme,
+    pub(super) question: Option<Sign>,
+}
+
+impl Signing {
+    pub(crate) fn answered(
+        mut self: Box<Self>,
+        answer: Result<Vec<u8>, SigningError>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        send_certificate_verify(ctx, &mut self.flight.transcript, self.scheme, answer)?;
+        self.flight.finish(ctx)
+    }
+}

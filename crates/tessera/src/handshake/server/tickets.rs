@@ -1,0 +1,129 @@
+//! Tickets out (RFC 8446 §4.6.1): sealed ones, and their forward-secret companions.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use zeroize::Zeroizing;
+
+use super::config::ServerConfig;
+use super::finished::TicketWish;
+use crate::crypto::Secret;
+use crate::error::Error;
+use crate::handshake::application::Application;
+use crate::handshake::context::Context;
+use crate::resume::{Ancestry, Companion, OneTimeSecret, SessionState, TicketId, fs_secret};
+use crate::schedule::ResumptionSecret;
+use crate::wire::{ForwardSecretTicket, NamedGroup, NewSessionTicket};
+
+/// Sends as many tickets as the client can use. No clock, no key to seal with, a full vault: fewer
+/// tickets, never an error.
+pub(super) fn send_tickets(
+    config: &ServerConfig,
+    application: &Application,
+    resumption: &ResumptionSecret,
+    wish: &TicketWish,
+    ctx: &mut Context<'_>,
+) -> Result<(), Error> {
+    let (Some(keys), Some(unix)) = (&config.tickets, ctx.now.unix) else { return Ok(()) };
+    if !config.policy.resumption {
+        return Ok(());
+    }
+    let lifetime = lifetime(config, ctx, unix);
+    for nonce in 0..wish.count {
+        if lifetime == 0 {
+            break;
+        }
+        let companion = match wish.one_time_kind {
+            Some(kind) => issue_one_time_key(config, application, kind, unix)?,
+            None => None,
+        };
+        let session = session(config, application, resumption.psk(&[nonce]), lifetime, ctx, unix)?;
+        let session = SessionState {
+            companion: companion.as_ref().map(|issued| issued.companion),
+            ..session
+        };
+        let Some(ticket) = keys.seal(&session, unix) else { break };
+        ctx.send_after_handshake(|out| {
+            let message = NewSessionTicket {
+                lifetime,
+                age_add: session.age_add,
+                nonce: &[nonce],
+                ticket: &ticket,
+                max_early_data_size: Some(session.max_early_data_size).filter(|size| *size > 0),
+                forward_secret: companion.as_ref().map(|issued| ForwardSecretTicket {
+                    kind: issued.kind,
+                    id: &issued.companion.id,
+                    public: &issued.public,
+                    max_early_data_size: issued.companion.max_early_data_size,
+                }),
+            };
+            message.write(out);
+        });
+    }
+    Ok(())
+}
+
+/// How long a ticket lives, in seconds: no longer than the authentication behind it.
+fn lifetime(config: &ServerConfig, ctx: &Context<'_>, unix: Duration) -> u32 {
+    let now = unix.as_secs();
+    let authenticated = ctx.facts.authenticated_at.unwrap_or(now);
+    let chain_ends = authenticated.saturating_add(config.policy.max_authentication_age.as_secs());
+    let peer_expires = ctx.facts.peer.as_ref().and_then(|peer| peer.expires_at).unwrap_or(u64::MAX);
+    let left = chain_ends.min(peer_expires).saturating_sub(now);
+    u32::try_from(left.min(config.ticket_lifetime.as_secs())).unwrap_or(u32::MAX)
+}
+
+fn session(
+    config: &ServerConfig,
+    application: &Application,
+    psk: Secret,
+    lifetime: u32,
+    ctx: &Context<'_>,
+    unix: Duration,
+) -> Result<SessionState, Error> {
+    let mut age_add = [0; 4];
+    config.provider.random.fill(&mut age_add)?;
+    let replayable = config.policy.early_data.replayable_without_forward_secrecy.as_ref();
+    let facts = &ctx.facts;
+    Ok(SessionState {
+        suite: application.suite.id,
+        psk,
+        protocol: facts.protocol.clone(),
+        server_name: facts.server_name.clone(),
+        peer: facts.peer.clone(),
+        authenticated_at: facts.authenticated_at.unwrap_or(unix.as_secs()),
+        scope: config.scope.clone(),
+        ancestry: facts.ancestry.unwrap_or(Ancestry::PskOnly),
+        issued_at: unix.as_millis() as u64,
+        lifetime,
+        age_add: u32::from_be_bytes(age_add),
+        max_early_data_size: replayable.map_or(0, |guard| guard.max_early_data_size),
+        companion: None,
+    })
+}
+
+/// A one-time key whose private half is in the vault.
+struct Issued {
+    kind: NamedGroup,
+    companion: Companion,
+    public: Vec<u8>,
+}
+
+fn issue_one_time_key(
+    config: &ServerConfig,
+    application: &Application,
+    kind: NamedGroup,
+    unix: Duration,
+) -> Result<Option<Issued>, Error> {
+    let guard = config.policy.early_data.forward_secret.as_ref();
+    let Some((guard, keys)) = guard.zip(config.provider.one_time(kind)) else { return Ok(None) };
+    let mut id: TicketId = [0; 32];
+    config.provider.random.fill(&mut id)?;
+    let mut seed = Zeroizing::new(alloc::vec![0; keys.seed_len()]);
+    config.provider.random.fill(&mut seed)?;
+    let public = keys.from_seed(&seed)?.public().to_vec();
+    let secret = OneTimeSecret { kind, seed, fs_secret: fs_secret(&application.exporter, &id) };
+    let put = guard.vault.put(&id, secret, unix + guard.lifetime);
+    let companion = Companion { id, max_early_data_size: guard.max_early_data_size };
+    Ok(put.ok().map(|()| Issued { kind, companion, public }))
+}

@@ -1,0 +1,28 @@
+//! Bounds on what a peer can make this side do or keep.
+
+/// The longest handshake message, in bytes: room for a chain of ML-DSA certificates.
+pub(crate) const MAX_HANDSHAKE_MESSAGE: usize = 128 * 1024;
+
+/// The longest ClientHello, in bytes: it is read before anything is known of the peer.
+pub(crate) const MAX_CLIENT_HELLO: usize = 32 * 1024;
+
+/// How many key updates and tickets may come in a row without application data.
+pub(crate) const MAX_POST_HANDSHAKE_IN_A_ROW: u8 = 32;
+
+/// How many records without content may come in a row.
+pub(crate) const MAX_EMPTY_RECORDS: u8 = 32;
+
+/// How many user_canceled warnings a peer may send.
+pub(crate) const MAX_WARNINGS: u8 = 4;
+
+/// How many change_cipher_spec records are dropped.
+pub(crate) const MAX_CHANGE_CIPHER_SPECS: u8 = 8;
+
+/// How many identities of a ClientHello a server looks at.
+pub(crate) const MAX_IDENTITIES: usize = 8;
+
+/// The most plaintext in one record, in bytes (RFC 8446 §5.1).
+pub(crate) const MAX_PLAINTEXT: usize = 1 << 14;
+
+/// The most that a protected record may be longer than its plaintext, in bytes (RFC 8446 §5.2).
+pub(crate) const MAX_EXPANSION: usize = 256;

@@ -1,0 +1,110 @@
+//! A client's session: what it needs to come back, and how that is written to a file.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use zeroize::Zeroizing;
+
+use super::forward_secret::FsClientTicket;
+use super::session::SessionState;
+use super::tlv;
+use crate::crypto::Secret;
+use crate::wire::{NamedGroup, Reader, Writer};
+
+/// A ticket with everything that belongs to it. It is used for one connection and then gone: pop it
+/// from its store, durably, before the connection starts. A lost session costs a round trip; one
+/// that is used twice links two connections.
+#[derive(Debug)]
+pub struct ClientSession {
+    /// The session, with the server as its peer.
+    pub state: SessionState,
+    /// The ticket, opaque to the client.
+    pub ticket: Vec<u8>,
+    /// The forward-secret ticket that came with it.
+    pub forward_secret: Option<FsClientTicket>,
+}
+
+impl ClientSession {
+    /// The obfuscated_ticket_age at `unix` (RFC 8446 §4.2.11.1).
+    pub(crate) fn obfuscated_age(&self, unix: Duration) -> u32 {
+        (self.state.age_millis(unix) as u32).wrapping_add(self.state.age_add)
+    }
+
+    /// Writes the session for storage. The bytes are secret: whoever has them can be the client,
+    /// and for as long as its one-time key exists can read the early data sent with it.
+    pub fn export(&self) -> Zeroizing<Vec<u8>> {
+        let mut out = Zeroizing::new(Vec::with_capacity(512 + self.ticket.len()));
+        out.bytes(MAGIC);
+        self.state.encode_fields(&mut out);
+        tlv::put(&mut out, tag::TICKET, &self.ticket);
+        if let Some(ticket) = &self.forward_secret {
+            let mut value = Zeroizing::new(Vec::with_capacity(128 + ticket.public.len()));
+            value.u16(ticket.kind.0);
+            value.bytes(&ticket.id);
+            value.vec16(|out| out.bytes(&ticket.public));
+            value.u32(ticket.max_early_data_size);
+            value.vec8(|out| out.bytes(ticket.secret.expose()));
+            tlv::put(&mut out, tag::FORWARD_SECRET, &value);
+        }
+        out
+    }
+
+    /// Reads what [`export`](Self::export) wrote.
+    pub fn import(bytes: &[u8]) -> Result<Self, SessionImportError> {
+        let fields = bytes.strip_prefix(MAGIC).ok_or(SessionImportError::OtherVersion)?;
+        let mut ticket = None;
+        let mut forward_secret = None;
+        let state = SessionState::decode_fields(fields, |tag, value| {
+            match tag {
+                tag::TICKET if !value.is_empty() => ticket = Some(value.to_vec()),
+                tag::FORWARD_SECRET => forward_secret = Some(read_forward_secret(value)?),
+                _ => return None,
+            }
+            Some(())
+        });
+        let state = state.ok_or(SessionImportError::Malformed)?;
+        let ticket = ticket.ok_or(SessionImportError::Malformed)?;
+        Ok(Self { state, ticket, forward_secret })
+    }
+}
+
+fn read_forward_secret(value: &[u8]) -> Option<FsClientTicket> {
+    let mut reader = Reader::new(value);
+    let ticket = FsClientTicket {
+        kind: NamedGroup(reader.u16().ok()?),
+        id: *reader.array().ok()?,
+        public: reader.vec16().ok()?.to_vec(),
+        max_early_data_size: reader.u32().ok()?,
+        secret: Secret::from_slice(reader.vec8().ok()?)?,
+    };
+    reader.is_empty().then_some(ticket)
+}
+
+/// The file's kind and version.
+const MAGIC: &[u8] = b"tessera session 1\n";
+
+mod tag {
+    pub(super) const TICKET: u8 = 64;
+    pub(super) const FORWARD_SECRET: u8 = 65;
+}
+
+/// Stored bytes are not a session of this version. Drop them and make a full handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionImportError {
+    /// The bytes are not a session, or one of another version of Tessera.
+    OtherVersion,
+    /// The bytes begin like a session and are damaged.
+    Malformed,
+}
+
+impl fmt::Display for SessionImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OtherVersion => "not a session of this version; drop it",
+            Self::Malformed => "a damaged session; drop it",
+        })
+    }
+}
+
+impl core::error::Error for SessionImportError {}

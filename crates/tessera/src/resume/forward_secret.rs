@@ -1,0 +1,241 @@
+//! Forward-secret 0-RTT: the key is the nonce, and it exists once.
+//!
+//! Each forward-secret ticket names a one-time key whose private half is in the server's vault and
+//! nowhere else. The client agrees a fresh secret with it and mixes it into the PSK; the server
+//! takes the private half, reading and deleting it in one atomic step. That step gives forward
+//! secrecy and at-most-once acceptance together.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use zeroize::Zeroizing;
+
+use crate::crypto::{Secret, SharedSecret};
+use crate::error::{Error, decode_error};
+use crate::handshake::Reply;
+use crate::schedule::{ExporterSecret, KeyDerivation};
+use crate::wire::{NamedGroup, Reader, TICKET_ID_LEN, Writer};
+
+/// The id of a forward-secret ticket: random, used on the wire once.
+pub type TicketId = [u8; TICKET_ID_LEN];
+
+/// A client's forward-secret ticket.
+pub struct FsClientTicket {
+    /// The kind of the one-time key.
+    pub kind: NamedGroup,
+    /// The ticket's id.
+    pub id: TicketId,
+    /// The one-time public key.
+    pub public: Vec<u8>,
+    /// How much early data the server takes, in bytes.
+    pub max_early_data_size: u32,
+    /// The FS secret; see [`OneTimeSecret::fs_secret`].
+    pub secret: Secret,
+}
+
+impl fmt::Debug for FsClientTicket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FsClientTicket").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+/// What a server's vault keeps per forward-secret ticket.
+pub struct OneTimeSecret {
+    /// The kind of the one-time key.
+    pub kind: NamedGroup,
+    /// The seed of the private key.
+    pub seed: Zeroizing<Vec<u8>>,
+    /// TLS-Exporter("EXPORTER-tessera-0rttfs", ticket id, Hash.length) of the connection that issued
+    /// the ticket. Neither it nor the resumption PSK can be derived from the other.
+    pub fs_secret: Secret,
+}
+
+impl OneTimeSecret {
+    /// Encodes the secret for a vault that stores bytes, which has to wrap them.
+    pub fn encode(&self) -> Zeroizing<Vec<u8>> {
+        let mut out = Zeroizing::new(Vec::with_capacity(8 + self.seed.len() + 64));
+        out.u16(self.kind.0);
+        out.vec8(|out| out.bytes(&self.seed));
+        out.vec8(|out| out.bytes(self.fs_secret.expose()));
+        out
+    }
+
+    /// Decodes what [`encode`](Self::encode) wrote.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(bytes);
+        let secret = Self {
+            kind: NamedGroup(reader.u16().ok()?),
+            seed: Zeroizing::new(reader.vec8().ok()?.to_vec()),
+            fs_secret: Secret::from_slice(reader.vec8().ok()?)?,
+        };
+        reader.is_empty().then_some(secret)
+    }
+}
+
+impl fmt::Debug for OneTimeSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OneTimeSecret").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+/// Holds the one-time secrets of a site.
+///
+/// The contract: of all takes of an id at most one ever returns [`Taken::Taken`], over crash, restart
+/// and failover; afterwards the secret can't be had from the vault. A lost vault means fewer early
+/// data, and nothing else.
+pub trait Vault: Send + Sync {
+    /// Keeps a secret until `expires_at` (since the Unix epoch). A vault that is full refuses: the
+    /// client then gets an ordinary ticket.
+    fn put(
+        &self,
+        id: &TicketId,
+        secret: OneTimeSecret,
+        expires_at: Duration,
+    ) -> Result<(), PutRefused>;
+
+    /// Reads and deletes in one atomic step, now or later.
+    fn take(&self, question: &TakeSecret) -> Reply<Taken>;
+
+    /// Deletes without reading; whoever asks for it later is told that it was burned.
+    fn burn(&self, id: &TicketId);
+
+    /// How many secrets there are.
+    fn len(&self) -> usize;
+
+    /// Whether there is none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The vault took the secret not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PutRefused;
+
+/// The question for a one-time secret. It is asked only after the client proved that it holds the
+/// sealed ticket of the same pair, so nobody can burn another's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TakeSecret {
+    /// The ticket's id.
+    pub id: TicketId,
+    /// What will become of the secret.
+    pub purpose: TakePurpose,
+    /// Since the Unix epoch, where a clock is known.
+    pub unix: Option<Duration>,
+}
+
+/// Why a secret is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakePurpose {
+    /// To accept the flight.
+    Accept,
+    /// To make sure that nobody accepts it any more.
+    Burn,
+}
+
+/// What a vault says to a take.
+#[derive(Debug)]
+pub enum Taken {
+    /// The secret; this is its only copy.
+    Taken(OneTimeSecret),
+    /// There is no such secret.
+    Absent(Absent),
+    /// The vault did not answer in time: the secret may still exist.
+    Unavailable,
+}
+
+/// Why a secret is not there, as far as the vault remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    /// It was taken to accept a flight.
+    Used,
+    /// It was taken or burned without accepting anything.
+    Burned,
+    /// Never there, expired, evicted or forgotten.
+    Unknown,
+}
+
+/// What a client learns about early data that was not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The server took the key and threw the data away: nobody can accept it any more. Resend.
+    Burned,
+    /// The flight was accepted before. Never resend.
+    Used,
+    /// Nobody knows. Resend only what may be executed twice.
+    Unknown,
+}
+
+impl Verdict {
+    pub(crate) fn to_wire(self) -> u8 {
+        match self {
+            Self::Unknown => 0,
+            Self::Burned => 1,
+            Self::Used => 2,
+        }
+    }
+
+    /// No verdict, and one that this version does not know, mean [`Verdict::Unknown`].
+    pub(crate) fn from_wire(byte: Option<u8>) -> Self {
+        match byte {
+            Some(1) => Self::Burned,
+            Some(2) => Self::Used,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// The identity of a forward-secret PSK: which key, and what was agreed with it.
+pub(crate) struct FsIdentity<'a> {
+    pub(crate) id: &'a TicketId,
+    pub(crate) encapsulated: &'a [u8],
+}
+
+impl<'a> FsIdentity<'a> {
+    /// Reads an identity, if it is one.
+    pub(crate) fn read(identity: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader::new(identity.strip_prefix(IDENTITY_PREFIX)?);
+        let id = reader.array().ok()?;
+        let encapsulated = reader.vec16().ok()?;
+        (reader.is_empty() && !encapsulated.is_empty()).then_some(Self { id, encapsulated })
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(IDENTITY_PREFIX.len() + TICKET_ID_LEN + 2 + self.encapsulated.len());
+        out.bytes(IDENTITY_PREFIX);
+        out.bytes(self.id);
+        out.vec16(|out| out.bytes(self.encapsulated));
+        out
+    }
+}
+
+/// Version 1. Four bytes, so that a foreign ticket is not taken for one of these by chance.
+const IDENTITY_PREFIX: &[u8] = b"\xff\x5afs\x01";
+
+/// The FS secret of a ticket.
+pub(crate) fn fs_secret(exporter: &ExporterSecret, id: &TicketId) -> Secret {
+    exporter.export_secret(b"EXPORTER-tessera-0rttfs", id)
+}
+
+/// psk': the PSK of one flight, made of the FS secret and of what was agreed with the one-time key.
+///
+/// The context binds the whole identity (ticket id and encapsulation), the kind and the public key.
+pub(crate) fn psk_for_flight(
+    kdf: KeyDerivation,
+    fs_secret: &Secret,
+    agreed: &SharedSecret,
+    identity: &[u8],
+    kind: NamedGroup,
+    public: &[u8],
+) -> Result<Secret, Error> {
+    if fs_secret.expose().len() != kdf.hash.len() {
+        return Err(decode_error("an FS secret does not fit the suite's hash"));
+    }
+    let mut context = Vec::with_capacity(identity.len() + public.len() + 6);
+    context.vec16(|out| out.bytes(identity));
+    context.u16(kind.0);
+    context.vec16(|out| out.bytes(public));
+    let extracted = kdf.hash.extract(fs_secret.expose(), agreed.expose());
+    Ok(kdf.derive_secret(&extracted, b"0rttfs", &kdf.hash.hash(&context)))
+}

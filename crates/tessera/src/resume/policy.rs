@@ -1,0 +1,110 @@
+//! What a side offers and accepts when it reconnects: one readable value.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::early_data::SingleUseRegister;
+use super::forward_secret::Vault;
+use crate::wire::{NamedGroup, TicketRequest};
+
+/// How a side reconnects. The defaults are safe; everything that gives something up has a name that
+/// says so. `E` is what the side does with early data: [`OfferEarlyData`] or [`AcceptEarlyData`].
+#[derive(Clone)]
+pub struct ReconnectPolicy<E> {
+    /// Resume with tickets, psk_dhe_ke: forward-secret, one round trip, no certificates.
+    pub resumption: bool,
+    /// Also use PSKs alone (psk_ke), of tickets or external: cheap, but whoever learns the PSK later
+    /// reads everything. Off by default. A client that has it on offers nothing else with a PSK.
+    pub psk_only_without_forward_secrecy: bool,
+    /// How long a chain of resumptions may go on without a full handshake.
+    pub max_authentication_age: Duration,
+    /// How many tickets a client asks for (RFC 9149), and how many a server gives at most.
+    pub tickets: TicketRequest,
+    /// Early data: none by default.
+    pub early_data: E,
+}
+
+impl<E: Default> Default for ReconnectPolicy<E> {
+    fn default() -> Self {
+        Self {
+            resumption: true,
+            psk_only_without_forward_secrecy: false,
+            max_authentication_age: Duration::from_secs(24 * 3600),
+            tickets: TicketRequest { new_session_count: 2, resumption_count: 1 },
+            early_data: E::default(),
+        }
+    }
+}
+
+/// The early data that a client offers, where it has a ticket for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OfferEarlyData {
+    /// Forward-secret 0-RTT, executed at most once; the application opts in, and says how the
+    /// handshake may go on.
+    pub forward_secret: Option<Continuation>,
+    /// Replayable 0-RTT (RFC 8446 §2.3): whoever learns the ticket's PSK later reads the early data,
+    /// and only the server's register keeps a copy from being executed.
+    pub replayable_without_forward_secrecy: bool,
+}
+
+/// The early data that a server accepts. None can be accepted without a guard: the guard is the
+/// permission.
+#[derive(Clone, Default)]
+pub struct AcceptEarlyData {
+    /// Forward-secret 0-RTT.
+    pub forward_secret: Option<OneTimeKeyGuard>,
+    /// Replayable 0-RTT.
+    pub replayable_without_forward_secrecy: Option<ReplayGuard>,
+}
+
+/// The guard of forward-secret 0-RTT: one-time keys that exist once.
+#[derive(Clone)]
+pub struct OneTimeKeyGuard {
+    /// Where the private halves are.
+    pub vault: Arc<dyn Vault>,
+    /// The kinds of keys to issue, in order of preference; the client's first choice among them
+    /// does not count.
+    pub kinds: Vec<NamedGroup>,
+    /// How a handshake may go on; [`Continuation::PskKe`] is used with clients that offer it too.
+    pub continuation: Continuation,
+    /// The most early data of one flight, in bytes.
+    pub max_early_data_size: u32,
+    /// How long a key is kept: the forward secrecy of a flight that never arrives begins when it
+    /// ends. At most a day.
+    pub lifetime: Duration,
+}
+
+impl OneTimeKeyGuard {
+    /// A guard with safe defaults: hybrid keys before classical ones, psk_dhe_ke, 16 KiB, an hour.
+    pub fn new(vault: Arc<dyn Vault>) -> Self {
+        Self {
+            vault,
+            kinds: alloc::vec![NamedGroup::X25519MLKEM768, NamedGroup::X25519],
+            continuation: Continuation::PskDheKe,
+            max_early_data_size: 16 * 1024,
+            lifetime: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// The guard of replayable 0-RTT.
+#[derive(Clone)]
+pub struct ReplayGuard {
+    /// Remembers the tickets that were used with early data.
+    pub register: Arc<dyn SingleUseRegister>,
+    /// The most early data of one flight, in bytes.
+    pub max_early_data_size: u32,
+}
+
+/// How a handshake goes on after forward-secret early data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Continuation {
+    /// With another key exchange (psk_dhe_ke).
+    #[default]
+    PskDheKe,
+    /// On the one-time key's secret alone (psk_ke, "fs-fast"): saves a key exchange; who has *read*
+    /// the vault before the flight and gets the ticket opens the whole session, not only the early
+    /// data.
+    PskKe,
+}

@@ -1,0 +1,99 @@
+//! The kinds of PSK, and what belongs to each.
+
+use alloc::vec::Vec;
+
+use zeroize::Zeroizing;
+
+use super::policy::Continuation;
+use super::session::SessionState;
+use crate::wire::{CipherSuite, PskModes};
+
+/// Where a PSK comes from. Every decision about PSKs reads this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PskKind {
+    /// From a ticket of an earlier connection.
+    Resumption,
+    /// Agreed outside of TLS.
+    External,
+    /// External, imported for TLS 1.3 (RFC 9258).
+    Imported,
+    /// From a forward-secret ticket: it holds a key agreed for this flight alone.
+    ForwardSecret,
+}
+
+impl PskKind {
+    /// The label of the binder key (RFC 8446 §7.1, RFC 9258 §5.2). Forward-secret PSKs are external
+    /// ones to a stock TLS stack.
+    pub(crate) fn binder_label(self) -> &'static [u8] {
+        match self {
+            Self::Resumption => b"res binder",
+            Self::External | Self::ForwardSecret => b"ext binder",
+            Self::Imported => b"imp binder",
+        }
+    }
+
+    /// The key exchange modes in which a PSK of this kind may be used; both ends enforce them.
+    pub(crate) fn modes(self, psk_only: bool, continuation: Option<Continuation>) -> PskModes {
+        let psk_ke = match self {
+            Self::Resumption | Self::External | Self::Imported => psk_only,
+            Self::ForwardSecret => continuation == Some(Continuation::PskKe),
+        };
+        PskModes { psk_ke, psk_dhe_ke: true }
+    }
+}
+
+/// A PSK that was agreed outside of TLS.
+#[derive(Clone)]
+pub struct ExternalPsk {
+    /// Its name on the wire: 1 to 65,535 bytes.
+    pub identity: Vec<u8>,
+    /// The key: at least 16 bytes of entropy (RFC 9257 §6).
+    pub secret: Zeroizing<Vec<u8>>,
+    /// A suite whose hash is the PSK's hash; RFC 8446 §4.2.11 takes SHA-256 where nothing was said.
+    pub suite: CipherSuite,
+}
+
+impl core::fmt::Debug for ExternalPsk {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ExternalPsk").field("suite", &self.suite).finish_non_exhaustive()
+    }
+}
+
+/// What a server knows about an identity that a client offered.
+#[derive(Debug)]
+pub enum KnownPsk {
+    /// A ticket, opened.
+    Session(SessionState),
+    /// An external PSK.
+    External(ExternalPsk),
+}
+
+impl KnownPsk {
+    pub(crate) fn kind(&self) -> PskKind {
+        match self {
+            Self::Session(_) => PskKind::Resumption,
+            Self::External(_) => PskKind::External,
+        }
+    }
+
+    pub(crate) fn secret(&self) -> &[u8] {
+        match self {
+            Self::Session(session) => session.psk.expose(),
+            Self::External(psk) => &psk.secret,
+        }
+    }
+
+    pub(crate) fn suite(&self) -> CipherSuite {
+        match self {
+            Self::Session(session) => session.suite,
+            Self::External(psk) => psk.suite,
+        }
+    }
+
+    pub(crate) fn session(&self) -> Option<&SessionState> {
+        match self {
+            Self::Session(session) => Some(session),
+            Self::External(_) => None,
+        }
+    }
+}

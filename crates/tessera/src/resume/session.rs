@@ -1,0 +1,249 @@
+//! What both ends remember of a connection, to come back to it.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use zeroize::Zeroizing;
+
+use super::tlv;
+use crate::auth::PeerIdentity;
+use crate::crypto::Secret;
+use crate::wire::{CipherSuite, NamedGroup, TICKET_ID_LEN};
+
+/// A session: the content of a sealed ticket, and the heart of a client's copy.
+///
+/// Everything that a full handshake had established and a resumption must not widen is here, and is
+/// checked again when the client comes back.
+#[derive(Debug)]
+pub struct SessionState {
+    /// The suite; its hash is the PSK's.
+    pub suite: CipherSuite,
+    /// The resumption PSK (RFC 8446 §4.6.1).
+    pub psk: Secret,
+    /// The application protocol.
+    pub protocol: Option<Vec<u8>>,
+    /// The server_name.
+    pub server_name: Option<String>,
+    /// The peer as it was verified in the full handshake; `None` if it wasn't.
+    pub peer: Option<PeerIdentity>,
+    /// When the last full handshake was, in seconds since the Unix epoch.
+    pub authenticated_at: u64,
+    /// Opaque to the engine and compared whole: listener, virtual host, trust anchors, policy epoch.
+    pub scope: Vec<u8>,
+    /// The weakest key exchange of the whole chain of resumptions.
+    pub ancestry: Ancestry,
+    /// When the ticket was issued, in milliseconds since the Unix epoch.
+    pub issued_at: u64,
+    /// How long the ticket lives, in seconds.
+    pub lifetime: u32,
+    /// ticket_age_add.
+    pub age_add: u32,
+    /// How much replayable early data may come with it, in bytes; 0 for none.
+    pub max_early_data_size: u32,
+    /// The forward-secret ticket that was issued with it.
+    pub companion: Option<Companion>,
+}
+
+/// The forward-secret ticket that a sealed ticket names. The server takes a one-time key only for a
+/// client that proved possession of the sealed ticket of its pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Companion {
+    /// Its id.
+    pub id: [u8; TICKET_ID_LEN],
+    /// How much early data it allows, in bytes.
+    pub max_early_data_size: u32,
+}
+
+/// The weakest way in which keys were agreed between the full handshake and now. Verdicts on
+/// post-quantum confidentiality speak of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ancestry {
+    /// Somewhere only an external PSK was used.
+    PskOnly,
+    /// Every exchange was at least (EC)DHE.
+    Classical,
+    /// Every exchange was at least hybrid or ML-KEM.
+    PostQuantum,
+}
+
+impl SessionState {
+    /// How long the ticket has existed, by this side's clock, in milliseconds; 0 if it seems to come
+    /// from the future.
+    pub fn age_millis(&self, unix: Duration) -> u64 {
+        (unix.as_millis() as u64).saturating_sub(self.issued_at)
+    }
+
+    /// Whether the session may still be resumed at `unix`: the ticket, the authentication that began
+    /// the chain and the peer's certificates are young enough.
+    pub fn is_fresh(&self, unix: Duration, max_authentication_age: Duration) -> bool {
+        let now = unix.as_secs();
+        let expired = self.peer.as_ref().and_then(|peer| peer.expires_at).is_some_and(|at| at <= now);
+        self.age_millis(unix) < u64::from(self.lifetime) * 1000
+            && now.saturating_sub(self.authenticated_at) < max_authentication_age.as_secs()
+            && !expired
+    }
+
+    /// Encodes the session: secret, to be sealed by the caller.
+    pub fn encode(&self) -> Zeroizing<Vec<u8>> {
+        let mut out = Zeroizing::new(Vec::with_capacity(320));
+        out.push(VERSION);
+        self.encode_fields(&mut out);
+        out
+    }
+
+    pub(crate) fn encode_fields(&self, out: &mut Vec<u8>) {
+        tlv::put(out, tag::SUITE, &self.suite.0.to_be_bytes());
+        tlv::put(out, tag::PSK, self.psk.expose());
+        if let Some(protocol) = &self.protocol {
+            tlv::put(out, tag::PROTOCOL, protocol);
+        }
+        if let Some(name) = &self.server_name {
+            tlv::put(out, tag::SERVER_NAME, name.as_bytes());
+        }
+        if let Some(peer) = &self.peer {
+            tlv::put(out, tag::PEER, &peer.blob);
+            if let Some(at) = peer.expires_at {
+                tlv::put(out, tag::PEER_EXPIRES_AT, &at.to_be_bytes());
+            }
+        }
+        tlv::put(out, tag::AUTHENTICATED_AT, &self.authenticated_at.to_be_bytes());
+        tlv::put(out, tag::SCOPE, &self.scope);
+        tlv::put(out, tag::ANCESTRY, &[self.ancestry as u8]);
+        tlv::put(out, tag::ISSUED_AT, &self.issued_at.to_be_bytes());
+        tlv::put(out, tag::LIFETIME, &self.lifetime.to_be_bytes());
+        tlv::put(out, tag::AGE_ADD, &self.age_add.to_be_bytes());
+        tlv::put(out, tag::MAX_EARLY_DATA_SIZE, &self.max_early_data_size.to_be_bytes());
+        if let Some(companion) = &self.companion {
+            tlv::put(out, tag::COMPANION_ID, &companion.id);
+            let size = companion.max_early_data_size.to_be_bytes();
+            tlv::put(out, tag::COMPANION_MAX_EARLY_DATA_SIZE, &size);
+        }
+    }
+
+    /// Decodes a session; `None` for anything that [`encode`](Self::encode) of this version does not
+    /// write. A ticket of a newer version is an unknown ticket, and costs a round trip.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (&version, fields) = bytes.split_first()?;
+        if version != VERSION {
+            return None;
+        }
+        Self::decode_fields(fields, |_, _| None)
+    }
+
+    /// Decodes the fields of a session; `other` sees those that are not the session's.
+    pub(crate) fn decode_fields<'a>(
+        fields: &'a [u8],
+        mut other: impl FnMut(u8, &'a [u8]) -> Option<()>,
+    ) -> Option<Self> {
+        let mut suite = None;
+        let mut psk = None;
+        let mut protocol = None;
+        let mut server_name = None;
+        let mut peer: Option<PeerIdentity> = None;
+        let mut authenticated_at = None;
+        let mut scope = None;
+        let mut ancestry = None;
+        let mut issued_at = None;
+        let mut lifetime = None;
+        let mut age_add = None;
+        let mut max_early_data_size = None;
+        let mut companion: Option<Companion> = None;
+        tlv::read(fields, |tag, value| {
+            match tag {
+                tag::SUITE => suite = Some(CipherSuite(u16::from_be_bytes(tlv::array(value)?))),
+                tag::PSK => psk = Some(Secret::from_slice(value).filter(|_| !value.is_empty())?),
+                tag::PROTOCOL => protocol = Some(value.to_vec()),
+                tag::SERVER_NAME => {
+                    server_name = Some(String::from(core::str::from_utf8(value).ok()?));
+                }
+                tag::PEER => peer = Some(PeerIdentity { blob: value.to_vec(), expires_at: None }),
+                tag::PEER_EXPIRES_AT => {
+                    peer.as_mut()?.expires_at = Some(u64::from_be_bytes(tlv::array(value)?));
+                }
+                tag::AUTHENTICATED_AT => {
+                    authenticated_at = Some(u64::from_be_bytes(tlv::array(value)?));
+                }
+                tag::SCOPE => scope = Some(value.to_vec()),
+                tag::ANCESTRY => ancestry = Some(Ancestry::decode(value)?),
+                tag::ISSUED_AT => issued_at = Some(u64::from_be_bytes(tlv::array(value)?)),
+                tag::LIFETIME => lifetime = Some(u32::from_be_bytes(tlv::array(value)?)),
+                tag::AGE_ADD => age_add = Some(u32::from_be_bytes(tlv::array(value)?)),
+                tag::MAX_EARLY_DATA_SIZE => {
+                    max_early_data_size = Some(u32::from_be_bytes(tlv::array(value)?));
+                }
+                tag::COMPANION_ID => {
+                    companion = Some(Companion { id: tlv::array(value)?, max_early_data_size: 0 });
+                }
+                tag::COMPANION_MAX_EARLY_DATA_SIZE => {
+                    let size = u32::from_be_bytes(tlv::array(value)?);
+                    companion.as_mut()?.max_early_data_size = size;
+                }
+                _ => other(tag, value)?,
+            }
+            Some(())
+        })?;
+        Some(Self {
+            suite: suite?,
+            psk: psk?,
+            protocol,
+            server_name,
+            peer,
+            authenticated_at: authenticated_at?,
+            scope: scope?,
+            ancestry: ancestry?,
+            issued_at: issued_at?,
+            lifetime: lifetime?,
+            age_add: age_add?,
+            max_early_data_size: max_early_data_size?,
+            companion,
+        })
+    }
+}
+
+impl Ancestry {
+    /// The strength of one key exchange; without one it is that of a PSK alone.
+    pub(crate) fn of_exchange(group: Option<NamedGroup>) -> Self {
+        match group {
+            Some(group) if group.is_post_quantum() => Self::PostQuantum,
+            Some(_) => Self::Classical,
+            None => Self::PskOnly,
+        }
+    }
+
+    /// The ancestry of a connection that resumes this one. A PSK alone adds nothing and takes
+    /// nothing away; a one-time key counts as an exchange.
+    pub(crate) fn resumed(self, group: Option<NamedGroup>, one_time_key: Option<NamedGroup>) -> Self {
+        [group, one_time_key]
+            .into_iter()
+            .flatten()
+            .map(|group| Self::of_exchange(Some(group)))
+            .fold(self, Self::min)
+    }
+
+    fn decode(value: &[u8]) -> Option<Self> {
+        [Self::PskOnly, Self::Classical, Self::PostQuantum]
+            .into_iter()
+            .find(|ancestry| value == [*ancestry as u8])
+    }
+}
+
+const VERSION: u8 = 1;
+
+mod tag {
+    pub(super) const SUITE: u8 = 1;
+    pub(super) const PSK: u8 = 2;
+    pub(super) const PROTOCOL: u8 = 3;
+    pub(super) const SERVER_NAME: u8 = 4;
+    pub(super) const PEER: u8 = 5;
+    pub(super) const PEER_EXPIRES_AT: u8 = 6;
+    pub(super) const AUTHENTICATED_AT: u8 = 7;
+    pub(super) const SCOPE: u8 = 8;
+    pub(super) const ANCESTRY: u8 = 9;
+    pub(super) const ISSUED_AT: u8 = 10;
+    pub(super) const LIFETIME: u8 = 11;
+    pub(super) const AGE_ADD: u8 = 12;
+    pub(super) const MAX_EARLY_DATA_SIZE: u8 = 13;
+    pub(super) const COMPANION_ID: u8 = 14;
+    pub(super) const COMPANION_MAX_EARLY_DATA_SIZE: u8 = 15;
+}

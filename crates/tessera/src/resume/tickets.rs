@@ -1,0 +1,69 @@
+//! The questions about resumption, and the seam to the ticket keys.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::psk::PskKind;
+use super::session::SessionState;
+use crate::auth::PeerIdentity;
+use crate::handshake::Reply;
+
+/// Seals sessions into tickets and opens them again. `tessera-vault` has the ring that several
+/// servers share.
+pub trait TicketKeys: Send + Sync {
+    /// Seals a session at `unix`. `None` when there is no key to seal with: the client gets no
+    /// ticket, and the handshake does not fail.
+    fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>>;
+
+    /// Opens a ticket, now or later. An identity that is no ticket of these keys is `None`.
+    fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>>;
+}
+
+/// The question what an identity stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenTicket {
+    /// The identity as the client sent it.
+    pub identity: Vec<u8>,
+    /// Since the Unix epoch, where a clock is known.
+    pub unix: Option<Duration>,
+}
+
+/// The question whether an identity that was opened, and whose binder was right, may be used.
+///
+/// The engine has checked already: suite, scope, server_name, the ages of ticket, authentication and
+/// certificates. This is for what only the owner knows, such as a peer that was revoked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcceptResumption {
+    /// Where the PSK comes from.
+    pub kind: PskKind,
+    /// The identity as the client sent it.
+    pub identity: Vec<u8>,
+    /// The binder, for owners that record ClientHellos.
+    pub binder: Vec<u8>,
+    /// The client as it was verified in the full handshake of the chain.
+    pub peer: Option<PeerIdentity>,
+    /// When that was, in seconds since the Unix epoch; `None` for external PSKs.
+    pub authenticated_at: Option<u64>,
+    /// The server_name of this connection.
+    pub server_name: Option<String>,
+    /// Whether early data would come with it.
+    pub early_data: bool,
+}
+
+/// Decides on resumptions, where the engine's own checks are not enough.
+pub trait ResumptionJudge: Send + Sync {
+    /// Decides, now or later.
+    fn judge(&self, question: &AcceptResumption) -> Reply<ResumptionVerdict>;
+}
+
+/// The owner's word on a resumption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResumptionVerdict {
+    /// Resume.
+    Accept,
+    /// Resume, but without early data.
+    AcceptWithoutEarlyData,
+    /// Make a full handshake.
+    Refuse,
+}

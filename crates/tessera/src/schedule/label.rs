@@ -1,0 +1,55 @@
+//! HKDF-Expand-Label and Derive-Secret (RFC 8446 §7.1).
+
+use super::profile::Profile;
+use crate::crypto::{Digest, Hash, MAX_HASH_LEN, Secret};
+
+/// The hash of the handshake and the prefix of its labels: all that a derivation needs.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyDerivation {
+    pub(crate) hash: &'static dyn Hash,
+    pub(crate) profile: &'static Profile,
+}
+
+impl KeyDerivation {
+    /// HKDF-Expand-Label(Secret, Label, Context, length of `out`).
+    pub(crate) fn expand_label(&self, secret: &Secret, label: &[u8], context: &[u8], out: &mut [u8]) {
+        let prefix = self.profile.label_prefix;
+        // struct { uint16 length; opaque label<7..255>; opaque context<0..255>; } HkdfLabel;
+        let mut info = [0; 2 + 256 + 256];
+        let mut len = 0;
+        let mut put = |bytes: &[u8]| {
+            info[len..len + bytes.len()].copy_from_slice(bytes);
+            len += bytes.len();
+        };
+        put(&(out.len() as u16).to_be_bytes());
+        put(&[(prefix.len() + label.len()) as u8]);
+        put(prefix);
+        put(label);
+        put(&[context.len() as u8]);
+        put(context);
+        self.hash.expand(secret.expose(), &info[..len], out);
+    }
+
+    /// HKDF-Expand-Label to one hash output.
+    pub(crate) fn expand_label_to_secret(&self, secret: &Secret, label: &[u8], context: &[u8]) -> Secret {
+        Secret::filled_by(self.hash.len(), |out| self.expand_label(secret, label, context, out))
+    }
+
+    /// Derive-Secret(Secret, Label, Messages), given the hash of the messages.
+    pub(crate) fn derive_secret(&self, secret: &Secret, label: &[u8], transcript: &Digest) -> Secret {
+        self.expand_label_to_secret(secret, label, transcript.as_ref())
+    }
+
+    /// One hash output of zeros, which stands for an absent input.
+    pub(crate) fn zeros(&self) -> alloc::vec::Vec<u8> {
+        alloc::vec![0; self.hash.len()]
+    }
+}
+
+/// The longest exporter label: 255 bytes with the prefix "tls13 ".
+pub(crate) const MAX_EXPORTER_LABEL: usize = 249;
+
+/// A hash output is never longer than the buffers for it.
+pub(crate) fn hash_len(hash: &dyn Hash) -> usize {
+    hash.len().min(MAX_HASH_LEN)
+}

@@ -1,0 +1,154 @@
+//! The key schedule (RFC 8446 §7.1) as typestates: early, handshake, master.
+//!
+//! Each secret gives what may be derived from it and is then consumed by the next step, so that a
+//! step can't be taken twice or out of order, and nothing outlives its use.
+
+mod label;
+mod profile;
+mod traffic;
+mod transcript;
+
+pub(crate) use label::{KeyDerivation, hash_len};
+pub(crate) use profile::{Profile, STREAM};
+pub(crate) use traffic::TrafficSecret;
+pub(crate) use transcript::Transcript;
+
+use crate::crypto::{Digest, Secret, SharedSecret};
+use crate::resume::PskKind;
+
+/// The Early Secret: of a PSK, or of nothing.
+pub(crate) struct EarlySecret {
+    kdf: KeyDerivation,
+    secret: Secret,
+}
+
+impl EarlySecret {
+    /// Extracts the PSK.
+    pub(crate) fn new(kdf: KeyDerivation, psk: &[u8]) -> Self {
+        Self { kdf, secret: kdf.hash.extract(&[], psk) }
+    }
+
+    /// The early secret of a handshake without PSK.
+    pub(crate) fn without_psk(kdf: KeyDerivation) -> Self {
+        Self::new(kdf, &kdf.zeros())
+    }
+
+    /// The PSK binder over a transcript that ends before the binders (§4.2.11.2).
+    pub(crate) fn binder(&self, kind: PskKind, transcript: &Digest) -> Digest {
+        let empty = self.kdf.hash.hash(&[]);
+        let key = self.kdf.derive_secret(&self.secret, kind.binder_label(), &empty);
+        TrafficSecret::new(self.kdf, key).finished(transcript)
+    }
+
+    /// client_early_traffic_secret over the ClientHello.
+    pub(crate) fn client_early_traffic(&self, transcript: &Digest) -> TrafficSecret {
+        self.traffic(b"c e traffic", transcript)
+    }
+
+    /// Goes on with the secret of a key exchange, or with none in psk_ke.
+    pub(crate) fn into_handshake(self, shared: Option<&SharedSecret>) -> HandshakeSecret {
+        let salt = self.kdf.derive_secret(&self.secret, b"derived", &self.kdf.hash.hash(&[]));
+        let zeros = self.kdf.zeros();
+        let input = shared.map_or(zeros.as_slice(), SharedSecret::expose);
+        let secret = self.kdf.hash.extract(salt.expose(), input);
+        HandshakeSecret { kdf: self.kdf, secret }
+    }
+
+    fn traffic(&self, label: &[u8], transcript: &Digest) -> TrafficSecret {
+        TrafficSecret::new(self.kdf, self.kdf.derive_secret(&self.secret, label, transcript))
+    }
+}
+
+/// The Handshake Secret.
+pub(crate) struct HandshakeSecret {
+    kdf: KeyDerivation,
+    secret: Secret,
+}
+
+impl HandshakeSecret {
+    /// client_handshake_traffic_secret over ClientHello..ServerHello.
+    pub(crate) fn client_traffic(&self, transcript: &Digest) -> TrafficSecret {
+        self.traffic(b"c hs traffic", transcript)
+    }
+
+    /// server_handshake_traffic_secret over ClientHello..ServerHello.
+    pub(crate) fn server_traffic(&self, transcript: &Digest) -> TrafficSecret {
+        self.traffic(b"s hs traffic", transcript)
+    }
+
+    /// Goes on to the Master Secret.
+    pub(crate) fn into_master(self) -> MasterSecret {
+        let salt = self.kdf.derive_secret(&self.secret, b"derived", &self.kdf.hash.hash(&[]));
+        let secret = self.kdf.hash.extract(salt.expose(), &self.kdf.zeros());
+        MasterSecret { kdf: self.kdf, secret }
+    }
+
+    fn traffic(&self, label: &[u8], transcript: &Digest) -> TrafficSecret {
+        TrafficSecret::new(self.kdf, self.kdf.derive_secret(&self.secret, label, transcript))
+    }
+}
+
+/// The Master Secret.
+pub(crate) struct MasterSecret {
+    kdf: KeyDerivation,
+    secret: Secret,
+}
+
+impl MasterSecret {
+    /// client_application_traffic_secret_0 over ClientHello..server Finished.
+    pub(crate) fn client_traffic(&self, transcript: &Digest) -> TrafficSecret {
+        TrafficSecret::new(self.kdf, self.derive(b"c ap traffic", transcript))
+    }
+
+    /// server_application_traffic_secret_0 over ClientHello..server Finished.
+    pub(crate) fn server_traffic(&self, transcript: &Digest) -> TrafficSecret {
+        TrafficSecret::new(self.kdf, self.derive(b"s ap traffic", transcript))
+    }
+
+    /// exporter_master_secret over ClientHello..server Finished.
+    pub(crate) fn exporter(&self, transcript: &Digest) -> ExporterSecret {
+        ExporterSecret { kdf: self.kdf, secret: self.derive(b"exp master", transcript) }
+    }
+
+    /// resumption_master_secret over ClientHello..client Finished; the last use of this secret.
+    pub(crate) fn into_resumption(self, transcript: &Digest) -> ResumptionSecret {
+        ResumptionSecret { kdf: self.kdf, secret: self.derive(b"res master", transcript) }
+    }
+
+    fn derive(&self, label: &[u8], transcript: &Digest) -> Secret {
+        self.kdf.derive_secret(&self.secret, label, transcript)
+    }
+}
+
+/// exporter_master_secret (§7.5).
+pub(crate) struct ExporterSecret {
+    kdf: KeyDerivation,
+    secret: Secret,
+}
+
+impl ExporterSecret {
+    /// TLS-Exporter(label, context, length of `out`).
+    pub(crate) fn export(&self, label: &[u8], context: &[u8], out: &mut [u8]) {
+        let secret = self.kdf.derive_secret(&self.secret, label, &self.kdf.hash.hash(&[]));
+        let context = self.kdf.hash.hash(context);
+        self.kdf.expand_label(&secret, b"exporter", context.as_ref(), out);
+    }
+
+    /// One hash output of exported key material.
+    pub(crate) fn export_secret(&self, label: &[u8], context: &[u8]) -> Secret {
+        Secret::filled_by(self.kdf.hash.len(), |out| self.export(label, context, out))
+    }
+}
+
+/// resumption_master_secret (§4.6.1).
+pub(crate) struct ResumptionSecret {
+    kdf: KeyDerivation,
+    secret: Secret,
+}
+
+impl ResumptionSecret {
+    /// The PSK of the ticket with this nonce.
+    pub(crate) fn psk(&self, ticket_nonce: &[u8]) -> Secret {
+        self.kdf.expand_label_to_secret(&self.secret, b"resumption", ticket_nonce)
+    }
+}

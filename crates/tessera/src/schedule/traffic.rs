@@ -1,0 +1,45 @@
+//! Traffic secrets: record keys, Finished and key update (RFC 8446 §4.4.4, §7.2, §7.3).
+
+use alloc::boxed::Box;
+
+use super::label::KeyDerivation;
+use crate::crypto::{Aead, Digest, MAX_HASH_LEN, NONCE_LEN, Secret, Suite};
+
+/// A traffic secret of one direction and epoch; also the binder key, which works the same way.
+pub(crate) struct TrafficSecret {
+    kdf: KeyDerivation,
+    secret: Secret,
+}
+
+impl TrafficSecret {
+    pub(crate) fn new(kdf: KeyDerivation, secret: Secret) -> Self {
+        Self { kdf, secret }
+    }
+
+    /// The verify_data of a Finished, or a PSK binder.
+    pub(crate) fn finished(&self, transcript: &Digest) -> Digest {
+        let key = self.kdf.expand_label_to_secret(&self.secret, b"finished", &[]);
+        self.kdf.hash.hmac(key.expose(), transcript.as_ref())
+    }
+
+    /// The record key and write IV.
+    pub(crate) fn record_keys(&self, suite: &Suite) -> (Box<dyn Aead>, [u8; NONCE_LEN]) {
+        let key = Secret::filled_by(suite.aead.key_len().min(MAX_HASH_LEN), |out| {
+            self.kdf.expand_label(&self.secret, b"key", &[], out);
+        });
+        let mut iv = [0; NONCE_LEN];
+        self.kdf.expand_label(&self.secret, b"iv", &[], &mut iv);
+        (suite.aead.key(key.expose()), iv)
+    }
+
+    /// The secret after a KeyUpdate.
+    pub(crate) fn next(&self) -> Self {
+        let secret = self.kdf.expand_label_to_secret(&self.secret, b"traffic upd", &[]);
+        Self { kdf: self.kdf, secret }
+    }
+
+    /// The secret itself, for the key log.
+    pub(crate) fn expose(&self) -> &[u8] {
+        self.secret.expose()
+    }
+}

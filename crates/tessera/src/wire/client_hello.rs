@@ -1,0 +1,195 @@
+//! ClientHello (RFC 8446 §4.1.2), read where it lies.
+
+use super::code_points::{CipherSuite, ExtensionType, NamedGroup, ProtocolVersion, SignatureScheme};
+use super::extensions::read_extensions;
+use super::key_share::KeyShares;
+use super::negotiation::{
+    Protocols, TicketRequest, read_record_size_limit, read_server_name,
+};
+use super::pre_shared_key::{OfferedPsks, PskModes};
+use super::reader::{CodePoints, Reader};
+use crate::error::{Error, decode_error, illegal_parameter, protocol};
+use crate::wire::AlertDescription;
+
+/// A ClientHello of TLS 1.3.
+pub struct ClientHello<'a> {
+    /// client_random.
+    pub random: &'a [u8; 32],
+    /// legacy_session_id, to be echoed.
+    pub session_id: &'a [u8],
+    /// The suites in the client's order.
+    pub cipher_suites: CodePoints<'a>,
+    /// server_name: the host name.
+    pub server_name: Option<&'a str>,
+    /// supported_groups.
+    pub supported_groups: Option<CodePoints<'a>>,
+    /// signature_algorithms.
+    pub signature_algorithms: Option<CodePoints<'a>>,
+    /// application_layer_protocol_negotiation.
+    pub protocols: Option<Protocols<'a>>,
+    /// record_size_limit.
+    pub record_size_limit: Option<u16>,
+    /// key_share.
+    pub key_shares: Option<KeyShares<'a>>,
+    /// psk_key_exchange_modes.
+    pub psk_modes: Option<PskModes>,
+    /// pre_shared_key.
+    pub psks: Option<OfferedPsks<'a>>,
+    /// early_data.
+    pub early_data: bool,
+    /// cookie.
+    pub cookie: Option<&'a [u8]>,
+    /// ticket_request.
+    pub ticket_request: Option<TicketRequest>,
+    /// forward_secret_early_data: the kinds of one-time keys that the client can use.
+    pub one_time_kinds: Option<CodePoints<'a>>,
+}
+
+impl<'a> ClientHello<'a> {
+    /// Reads the body of the message and makes every check that needs no configuration.
+    pub fn read(mut reader: Reader<'a>) -> Result<Self, Error> {
+        let legacy_version = ProtocolVersion(reader.u16()?);
+        let random = reader.array()?;
+        let session_id = reader.vec8()?;
+        if session_id.len() > 32 {
+            return Err(decode_error("legacy_session_id is longer than 32 bytes"));
+        }
+        let cipher_suites = CodePoints::new(reader.vec16()?)?;
+        let compression = reader.vec8()?;
+        if compression.is_empty() {
+            return Err(decode_error("legacy_compression_methods is empty"));
+        }
+        let mut hello = Self {
+            random,
+            session_id,
+            cipher_suites,
+            server_name: None,
+            supported_groups: None,
+            signature_algorithms: None,
+            protocols: None,
+            record_size_limit: None,
+            key_shares: None,
+            psk_modes: None,
+            psks: None,
+            early_data: false,
+            cookie: None,
+            ticket_request: None,
+            one_time_kinds: None,
+        };
+        let mut versions = None;
+        if !reader.is_empty() {
+            read_extensions(&mut reader, |typ, body| hello.read_extension(typ, body, &mut versions))?;
+        }
+        reader.finish()?;
+
+        // Only TLS 1.3 is spoken here: a client that doesn't name it in supported_versions is told so.
+        let offers_1_3 = versions.is_some_and(|v: CodePoints<'_>| v.contains(ProtocolVersion::TLS1_3.0));
+        if !offers_1_3 || legacy_version.0 < 0x0300 {
+            return Err(protocol(AlertDescription::PROTOCOL_VERSION, "the client offers no TLS 1.3"));
+        }
+        if compression != [0] {
+            return Err(illegal_parameter("legacy_compression_methods is not just null"));
+        }
+        hello.check_combinations()?;
+        Ok(hello)
+    }
+
+    fn read_extension(
+        &mut self,
+        typ: ExtensionType,
+        mut body: Reader<'a>,
+        versions: &mut Option<CodePoints<'a>>,
+    ) -> Result<(), Error> {
+        if self.psks.is_some() {
+            return Err(illegal_parameter("pre_shared_key is not the last extension"));
+        }
+        match typ {
+            ExtensionType::SERVER_NAME => self.server_name = read_server_name(body)?,
+            ExtensionType::SUPPORTED_GROUPS => {
+                self.supported_groups = Some(CodePoints::new(whole(body, Reader::vec16)?)?);
+            }
+            ExtensionType::SIGNATURE_ALGORITHMS => {
+                self.signature_algorithms = Some(CodePoints::new(whole(body, Reader::vec16)?)?);
+            }
+            ExtensionType::ALPN => self.protocols = Some(Protocols::read(body)?),
+            ExtensionType::RECORD_SIZE_LIMIT => {
+                self.record_size_limit = Some(read_record_size_limit(body)?);
+            }
+            ExtensionType::SUPPORTED_VERSIONS => {
+                *versions = Some(CodePoints::new(whole(body, Reader::vec8)?)?);
+            }
+            ExtensionType::KEY_SHARE => self.key_shares = Some(KeyShares::read(body)?),
+            ExtensionType::PSK_KEY_EXCHANGE_MODES => self.psk_modes = Some(PskModes::read(body)?),
+            ExtensionType::PRE_SHARED_KEY => self.psks = Some(OfferedPsks::read(body)?),
+            ExtensionType::EARLY_DATA => {
+                body.rest().is_empty().then_some(()).ok_or(NOT_EMPTY)?;
+                self.early_data = true;
+            }
+            ExtensionType::COOKIE => {
+                let cookie = whole(body, Reader::vec16)?;
+                if cookie.is_empty() {
+                    return Err(decode_error("the cookie is empty"));
+                }
+                self.cookie = Some(cookie);
+            }
+            ExtensionType::TICKET_REQUEST => self.ticket_request = Some(TicketRequest::read(body)?),
+            ExtensionType::FORWARD_SECRET_EARLY_DATA => {
+                self.one_time_kinds = Some(CodePoints::new(whole(body, Reader::vec16)?)?);
+            }
+            _ => (),
+        }
+        Ok(())
+    }
+
+    /// RFC 8446 §9.2, §4.2.9 and §4.2.10: what must come together.
+    fn check_combinations(&self) -> Result<(), Error> {
+        let missing = |reason| Err(protocol(AlertDescription::MISSING_EXTENSION, reason));
+        if self.psks.is_some() && self.psk_modes.is_none() {
+            return missing("pre_shared_key without psk_key_exchange_modes");
+        }
+        if self.psks.is_none() && (self.signature_algorithms.is_none() || self.supported_groups.is_none()) {
+            return missing("neither pre_shared_key nor signature_algorithms with supported_groups");
+        }
+        if self.supported_groups.is_some() != self.key_shares.is_some() {
+            return missing("supported_groups and key_share come together or not at all");
+        }
+        if self.early_data && self.psks.is_none() {
+            return Err(illegal_parameter("early_data without pre_shared_key"));
+        }
+        if let (Some(groups), Some(shares)) = (self.supported_groups, self.key_shares) {
+            // §4.2.8: each share stands for a supported group, in the same order.
+            let mut groups = groups.iter();
+            if !shares.iter().all(|share| groups.any(|group| group == share.group.0)) {
+                return Err(illegal_parameter("a key share for a group that is not supported"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the client offers the suite.
+    pub fn offers_suite(&self, suite: CipherSuite) -> bool {
+        self.cipher_suites.contains(suite.0)
+    }
+
+    /// Whether the client supports the group.
+    pub fn supports_group(&self, group: NamedGroup) -> bool {
+        self.supported_groups.is_some_and(|groups| groups.contains(group.0))
+    }
+
+    /// Whether the client can check signatures of the scheme.
+    pub fn accepts_signature(&self, scheme: SignatureScheme) -> bool {
+        self.signature_algorithms.is_some_and(|schemes| schemes.contains(scheme.0))
+    }
+}
+
+const NOT_EMPTY: Error = decode_error("an extension that must be empty is not");
+
+/// Reads one vector that is all there is in the extension.
+fn whole<'a>(
+    mut body: Reader<'a>,
+    vector: impl FnOnce(&mut Reader<'a>) -> Result<&'a [u8], Error>,
+) -> Result<&'a [u8], Error> {
+    let contents = vector(&mut body)?;
+    body.finish()?;
+    Ok(contents)
+}

@@ -1,0 +1,27 @@
+//! A set that notices what comes twice.
+
+use alloc::collections::BTreeSet;
+
+/// The code points seen so far in a list that may name each only once. Real lists fit the array;
+/// longer ones go to a tree, so that a hostile list of 16,000 entries costs no quadratic time.
+#[derive(Default)]
+pub struct Distinct {
+    first: [u16; 24],
+    len: usize,
+    more: BTreeSet<u16>,
+}
+
+impl Distinct {
+    /// Whether `code_point` is new.
+    pub fn insert(&mut self, code_point: u16) -> bool {
+        if self.first[..self.len].contains(&code_point) {
+            false
+        } else if self.len < self.first.len() {
+            self.first[self.len] = code_point;
+            self.len += 1;
+            true
+        } else {
+            self.more.insert(code_point)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! EncryptedExtensions (RFC 8446 §4.3.1).
+
+use alloc::vec::Vec;
+
+use super::code_points::{ExtensionType, HandshakeType};
+use super::extensions::{UNSOLICITED, read_extensions, refuse_response_extension, write_extension};
+use super::handshake::write_message;
+use super::negotiation::{
+    Protocols, read_record_size_limit, write_empty, write_protocols, write_record_size_limit,
+};
+use super::reader::{CodePoints, Reader};
+use super::writer::Writer;
+use crate::error::{Error, decode_error};
+
+/// What the server says of the connection under its handshake keys.
+#[derive(Default)]
+pub struct EncryptedExtensions<'a> {
+    /// The server used the server_name.
+    pub server_name: bool,
+    /// The application protocol.
+    pub protocol: Option<&'a [u8]>,
+    /// The largest record that the server takes.
+    pub record_size_limit: Option<u16>,
+    /// The server accepted the early data.
+    pub early_data: bool,
+    /// What became of a forward-secret ticket whose early data was refused, as its byte.
+    pub forward_secret_verdict: Option<u8>,
+}
+
+impl<'a> EncryptedExtensions<'a> {
+    /// Reads the body of the message; `offered` says which extensions the client sent.
+    pub fn read(
+        mut reader: Reader<'a>,
+        offered: impl Fn(ExtensionType) -> bool,
+    ) -> Result<Self, Error> {
+        let mut extensions = Self::default();
+        read_extensions(&mut reader, |typ, mut body| {
+            if !offered(typ) {
+                return Err(UNSOLICITED);
+            }
+            match typ {
+                ExtensionType::SERVER_NAME => extensions.server_name = true,
+                ExtensionType::ALPN => {
+                    extensions.protocol = Some(Protocols::read(Reader::new(body.rest()))?.only()?);
+                }
+                ExtensionType::RECORD_SIZE_LIMIT => {
+                    let limit = read_record_size_limit(Reader::new(body.rest()))?;
+                    extensions.record_size_limit = Some(limit);
+                }
+                // The server's preferences for later connections; nothing to act on (§4.2.7).
+                ExtensionType::SUPPORTED_GROUPS => drop(CodePoints::new(body.vec16()?)?),
+                ExtensionType::EARLY_DATA => extensions.early_data = true,
+                ExtensionType::TICKET_REQUEST => drop(body.u8()?),
+                ExtensionType::FORWARD_SECRET_EARLY_DATA => {
+                    extensions.forward_secret_verdict = Some(body.u8()?);
+                }
+                _ => return Err(refuse_response_extension(true)),
+            }
+            if body.is_empty() { Ok(()) } else { Err(decode_error("an extension is too long")) }
+        })?;
+        reader.finish()?;
+        Ok(extensions)
+    }
+
+    /// Appends the message.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        write_message(out, HandshakeType::ENCRYPTED_EXTENSIONS, |out| {
+            out.vec16(|out| {
+                if self.server_name {
+                    write_empty(out, ExtensionType::SERVER_NAME);
+                }
+                if let Some(protocol) = self.protocol {
+                    write_protocols(out, core::iter::once(protocol));
+                }
+                if let Some(limit) = self.record_size_limit {
+                    write_record_size_limit(out, limit);
+                }
+                if self.early_data {
+                    write_empty(out, ExtensionType::EARLY_DATA);
+                }
+                if let Some(verdict) = self.forward_secret_verdict {
+                    write_extension(out, ExtensionType::FORWARD_SECRET_EARLY_DATA, |out| {
+                        out.u8(verdict);
+                    });
+                }
+            });
+        });
+    }
+}

@@ -1,0 +1,49 @@
+//! Extension blocks: the list itself, and the rules that hold for every message that has one.
+
+use alloc::vec::Vec;
+
+use super::code_points::ExtensionType;
+use super::distinct::Distinct;
+use super::reader::Reader;
+use super::writer::Writer;
+use crate::error::{Error, illegal_parameter, protocol};
+use crate::wire::AlertDescription;
+
+/// Calls `each` with every extension of the block that `reader` stands at; a type that comes twice
+/// is an error (RFC 8446 §4.2).
+pub fn read_extensions<'a>(
+    reader: &mut Reader<'a>,
+    mut each: impl FnMut(ExtensionType, Reader<'a>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut block = Reader::new(reader.vec16()?);
+    let mut seen = Distinct::default();
+    while !block.is_empty() {
+        let typ = ExtensionType(block.u16()?);
+        let body = Reader::new(block.vec16()?);
+        if !seen.insert(typ.0) {
+            return Err(illegal_parameter("an extension comes twice"));
+        }
+        each(typ, body)?;
+    }
+    Ok(())
+}
+
+/// Appends one extension.
+pub fn write_extension(out: &mut Vec<u8>, typ: ExtensionType, body: impl FnOnce(&mut Vec<u8>)) {
+    out.u16(typ.0);
+    out.vec16(body);
+}
+
+/// What to say of an extension that is not read in this message: one that the client did not offer
+/// is unsupported_extension, one that it did offer stands in the wrong message (RFC 8446 §4.2).
+pub fn refuse_response_extension(offered: bool) -> Error {
+    if offered {
+        illegal_parameter("an extension stands in a message where it may not")
+    } else {
+        UNSOLICITED
+    }
+}
+
+/// A response to an extension that was not offered.
+pub const UNSOLICITED: Error =
+    protocol(AlertDescription::UNSUPPORTED_EXTENSION, "an extension that was not offered");

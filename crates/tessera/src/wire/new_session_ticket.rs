@@ -1,0 +1,117 @@
+//! NewSessionTicket (RFC 8446 §4.6.1), with the forward-secret ticket as an extension.
+
+use alloc::vec::Vec;
+
+use super::code_points::{ExtensionType, HandshakeType, NamedGroup};
+use super::extensions::{read_extensions, write_extension};
+use super::handshake::write_message;
+use super::reader::Reader;
+use super::writer::Writer;
+use crate::error::{Error, decode_error, illegal_parameter};
+
+/// Length of a forward-secret ticket's id in bytes.
+pub const TICKET_ID_LEN: usize = 32;
+
+/// A NewSessionTicket.
+pub struct NewSessionTicket<'a> {
+    /// Seconds after which the ticket is worthless; at most seven days.
+    pub lifetime: u32,
+    /// Added to the age that the client reports.
+    pub age_add: u32,
+    /// Makes the PSK different from those of the connection's other tickets.
+    pub nonce: &'a [u8],
+    /// The ticket itself.
+    pub ticket: &'a [u8],
+    /// How much replayable early data the server takes, in bytes.
+    pub max_early_data_size: Option<u32>,
+    /// The forward-secret companion.
+    pub forward_secret: Option<ForwardSecretTicket<'a>>,
+}
+
+/// What a client needs for one forward-secret 0-RTT connection; nothing in it is secret.
+#[derive(Clone, Copy)]
+pub struct ForwardSecretTicket<'a> {
+    /// The kind of the one-time key.
+    pub kind: NamedGroup,
+    /// The id: the name of the one-time key, and the context of the FS secret.
+    pub id: &'a [u8; TICKET_ID_LEN],
+    /// The one-time public key.
+    pub public: &'a [u8],
+    /// How much early data the server takes, in bytes.
+    pub max_early_data_size: u32,
+}
+
+impl<'a> NewSessionTicket<'a> {
+    /// Reads the body of the message.
+    pub fn read(mut reader: Reader<'a>) -> Result<Self, Error> {
+        let mut message = Self {
+            lifetime: reader.u32()?,
+            age_add: reader.u32()?,
+            nonce: reader.vec8()?,
+            ticket: reader.vec16()?,
+            max_early_data_size: None,
+            forward_secret: None,
+        };
+        if message.ticket.is_empty() {
+            return Err(decode_error("a ticket is empty"));
+        }
+        if message.lifetime > MAX_LIFETIME {
+            return Err(illegal_parameter("ticket_lifetime is above seven days"));
+        }
+        read_extensions(&mut reader, |typ, mut body| {
+            match typ {
+                ExtensionType::EARLY_DATA => message.max_early_data_size = Some(body.u32()?),
+                ExtensionType::FORWARD_SECRET_EARLY_DATA => {
+                    message.forward_secret = Some(ForwardSecretTicket::read(&mut body)?);
+                }
+                // §4.6.1: clients MUST ignore unrecognized extensions.
+                _ => return Ok(()),
+            }
+            body.finish()
+        })?;
+        reader.finish()?;
+        Ok(message)
+    }
+
+    /// Appends the message.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        write_message(out, HandshakeType::NEW_SESSION_TICKET, |out| {
+            out.u32(self.lifetime);
+            out.u32(self.age_add);
+            out.vec8(|out| out.bytes(self.nonce));
+            out.vec16(|out| out.bytes(self.ticket));
+            out.vec16(|out| {
+                if let Some(size) = self.max_early_data_size {
+                    write_extension(out, ExtensionType::EARLY_DATA, |out| out.u32(size));
+                }
+                if let Some(ticket) = &self.forward_secret {
+                    let typ = ExtensionType::FORWARD_SECRET_EARLY_DATA;
+                    write_extension(out, typ, |out| ticket.write(out));
+                }
+            });
+        });
+    }
+}
+
+/// RFC 8446 §4.6.1: seven days.
+pub const MAX_LIFETIME: u32 = 604_800;
+
+impl<'a> ForwardSecretTicket<'a> {
+    /// Reads the structure.
+    pub fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
+        Ok(Self {
+            kind: NamedGroup(reader.u16()?),
+            id: reader.array()?,
+            public: reader.vec16()?,
+            max_early_data_size: reader.u32()?,
+        })
+    }
+
+    /// Appends the structure.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.u16(self.kind.0);
+        out.bytes(self.id);
+        out.vec16(|out| out.bytes(self.public));
+        out.u32(self.max_early_data_size);
+    }
+}

@@ -1,0 +1,64 @@
+//! **THIS PROTECTS NOTHING. NEVER USE IT FOR A CONNECTION.**
+//!
+//! A provider whose primitives cost next to nothing, so that counting instructions counts protocol
+//! code. It encrypts nothing, every secret is public, every signature is the same, and its random
+//! numbers are a counter. Anyone can read and forge everything that passes through it.
+//!
+//! What it keeps is the shape: lengths are those of the real algorithms, two ends agree, and ends
+//! that saw different transcripts or shares notice.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod aead;
+mod agreement;
+mod hash;
+mod mix;
+mod one_time;
+mod random;
+mod sign;
+mod verify;
+
+use tessera::crypto::{Provider, Suite};
+use tessera::wire::CipherSuite;
+
+pub use sign::NullSigner;
+pub use verify::NullVerifier;
+
+/// The provider, with the same suites and one-time key kinds as a real one. **It protects
+/// nothing.**
+pub fn provider() -> Provider {
+    PROVIDER
+}
+
+static PROVIDER: Provider = Provider {
+    suites: &[&AES_128_GCM_SHA256, &AES_256_GCM_SHA384, &CHACHA20_POLY1305_SHA256],
+    groups: &[&agreement::X25519_ML_KEM_768, &agreement::X25519],
+    one_time_keys: &[&one_time::X25519_ML_KEM_768, &one_time::X25519],
+    random: &random::Counter,
+};
+
+static AES_128_GCM_SHA256: Suite = Suite {
+    id: CipherSuite::TLS_AES_128_GCM_SHA256,
+    hash: &hash::LIKE_SHA256,
+    aead: &aead::KEY_OF_16,
+    confidentiality_limit: u64::MAX,
+    integrity_limit: u64::MAX,
+};
+
+static AES_256_GCM_SHA384: Suite = Suite {
+    id: CipherSuite::TLS_AES_256_GCM_SHA384,
+    hash: &hash::LIKE_SHA384,
+    aead: &aead::KEY_OF_32,
+    confidentiality_limit: u64::MAX,
+    integrity_limit: u64::MAX,
+};
+
+static CHACHA20_POLY1305_SHA256: Suite = Suite {
+    id: CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
+    hash: &hash::LIKE_SHA256,
+    aead: &aead::KEY_OF_32,
+    confidentiality_limit: u64::MAX,
+    integrity_limit: u64::MAX,
+};
