@@ -24,6 +24,8 @@ pub enum Error {
     PeerRejected(PeerRejected),
     /// The stream ended without close_notify: data may be missing.
     Truncated,
+    /// The handshake took longer than the configuration allows.
+    TimedOut,
     /// This side's cryptography failed.
     Provider(&'static str),
     /// The configuration can't work; the text says which part and what would be right.
@@ -39,7 +41,7 @@ impl Error {
             Self::Protocol { alert, .. } => Some(*alert),
             Self::PeerRejected(rejected) => Some(rejected.alert),
             Self::Provider(_) | Self::Configuration(_) => Some(AlertDescription::INTERNAL_ERROR),
-            Self::AlertReceived(_) | Self::Truncated | Self::Misuse(_) => None,
+            Self::AlertReceived(_) | Self::Truncated | Self::TimedOut | Self::Misuse(_) => None,
         }
     }
 }
@@ -52,6 +54,7 @@ impl fmt::Display for Error {
             Self::PeerRejected(rejected) => {
                 write!(f, "the peer is not accepted: {} ({:?})", rejected.reason, rejected.alert)
             }
+            Self::TimedOut => f.write_str("the handshake took too long"),
             Self::Truncated => f.write_str("the stream ended without close_notify"),
             Self::Provider(what) => write!(f, "cryptography failed: {what}"),
             Self::Configuration(what) => write!(f, "configuration: {what}"),

@@ -41,9 +41,7 @@ impl Credential {
 
     pub(crate) fn sign(&self, question: &Sign) -> Reply<Result<Vec<u8>, SigningError>> {
         match &self.key {
-            PrivateKey::Here(signer) => {
-                Reply::Now(signer.sign(question.scheme, &question.message))
-            }
+            PrivateKey::Here(signer) => Reply::Now(signer.sign(question.scheme, &question.message)),
             PrivateKey::Elsewhere(_) => Reply::Later,
         }
     }

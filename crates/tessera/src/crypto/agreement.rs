@@ -51,6 +51,7 @@ pub trait OneTimeKeys: Send + Sync {
     fn public_len(&self) -> usize;
 
     /// Derives the key from its seed of [`seed_len`](Self::seed_len) random bytes.
+    #[expect(clippy::wrong_self_convention, reason = "the trait is an object: a factory of keys")]
     fn from_seed(&self, seed: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError>;
 }
 

@@ -8,6 +8,7 @@ use super::secret::Secret;
 pub const MAX_HASH_LEN: usize = 64;
 
 /// A hash function with its HMAC (RFC 2104) and HKDF (RFC 5869).
+#[expect(clippy::len_without_is_empty, reason = "the length of the output, never zero")]
 pub trait Hash: Send + Sync {
     /// Output length in bytes: 32 for SHA-256, 48 for SHA-384; at most [`MAX_HASH_LEN`].
     fn len(&self) -> usize;

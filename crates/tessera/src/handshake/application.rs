@@ -9,7 +9,7 @@ use crate::schedule::{ExporterSecret, TrafficSecret};
 use crate::wire::{HandshakeMessage, HandshakeType, Writer, write_message};
 
 /// The secrets of a connection whose handshake is complete.
-pub(crate) struct Application {
+pub struct Application {
     pub(crate) suite: &'static Suite,
     pub(crate) write: TrafficSecret,
     pub(crate) read: TrafficSecret,
@@ -65,7 +65,9 @@ impl Application {
     pub(crate) fn count_post_handshake(&mut self) -> Result<(), Error> {
         self.post_handshake_in_a_row += 1;
         if self.post_handshake_in_a_row > MAX_POST_HANDSHAKE_IN_A_ROW {
-            return Err(unexpected_message("too many handshake messages without data between them"));
+            return Err(unexpected_message(
+                "too many handshake messages without data between them",
+            ));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::schedule::{TrafficSecret, Transcript};
 use crate::time::Time;
 
 /// The world outside the state machine, for the time of one call.
-pub(crate) struct Context<'c> {
+pub struct Context<'c> {
     pub(crate) now: Time,
     pub(crate) transport: &'c mut dyn Transport,
     pub(crate) facts: &'c mut Facts,

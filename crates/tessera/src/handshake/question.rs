@@ -13,7 +13,9 @@ use core::marker::PhantomData;
 use super::server::ServerConfig;
 use crate::auth::{PeerIdentity, PeerRejected, VerifyPeer};
 use crate::crypto::SigningError;
-use crate::resume::{AcceptResumption, OpenTicket, ResumptionVerdict, SessionState, TakeSecret, Taken};
+use crate::resume::{
+    AcceptResumption, OpenTicket, ResumptionVerdict, SessionState, TakeSecret, Taken,
+};
 use crate::wire::SignatureScheme;
 
 /// What an owner says to a question: the answer at once, or that it comes later.

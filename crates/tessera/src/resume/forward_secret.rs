@@ -202,7 +202,8 @@ impl<'a> FsIdentity<'a> {
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(IDENTITY_PREFIX.len() + TICKET_ID_LEN + 2 + self.encapsulated.len());
+        let mut out =
+            Vec::with_capacity(IDENTITY_PREFIX.len() + TICKET_ID_LEN + 2 + self.encapsulated.len());
         out.bytes(IDENTITY_PREFIX);
         out.bytes(self.id);
         out.vec16(|out| out.bytes(self.encapsulated));

@@ -11,16 +11,14 @@ mod tlv;
 
 pub use client_session::{ClientSession, SessionImportError};
 pub use early_data::{AlreadyUsed, SingleUseRegister};
-pub(crate) use forward_secret::{FsIdentity, fs_secret, psk_for_flight};
 pub use forward_secret::{
     Absent, FsClientTicket, OneTimeSecret, PutRefused, TakePurpose, TakeSecret, Taken, TicketId,
     Vault, Verdict,
 };
+pub(crate) use forward_secret::{FsIdentity, fs_secret, psk_for_flight};
 pub use policy::{
     AcceptEarlyData, Continuation, OfferEarlyData, OneTimeKeyGuard, ReconnectPolicy, ReplayGuard,
 };
 pub use psk::{ExternalPsk, KnownPsk, PskKind};
 pub use session::{Ancestry, Companion, SessionState};
-pub use tickets::{
-    AcceptResumption, OpenTicket, ResumptionJudge, ResumptionVerdict, TicketKeys,
-};
+pub use tickets::{AcceptResumption, OpenTicket, ResumptionJudge, ResumptionVerdict, TicketKeys};

@@ -78,7 +78,8 @@ impl SessionState {
     /// the chain and the peer's certificates are young enough.
     pub fn is_fresh(&self, unix: Duration, max_authentication_age: Duration) -> bool {
         let now = unix.as_secs();
-        let expired = self.peer.as_ref().and_then(|peer| peer.expires_at).is_some_and(|at| at <= now);
+        let expired =
+            self.peer.as_ref().and_then(|peer| peer.expires_at).is_some_and(|at| at <= now);
         self.age_millis(unix) < u64::from(self.lifetime) * 1000
             && now.saturating_sub(self.authenticated_at) < max_authentication_age.as_secs()
             && !expired
@@ -213,7 +214,11 @@ impl Ancestry {
 
     /// The ancestry of a connection that resumes this one. A PSK alone adds nothing and takes
     /// nothing away; a one-time key counts as an exchange.
-    pub(crate) fn resumed(self, group: Option<NamedGroup>, one_time_key: Option<NamedGroup>) -> Self {
+    pub(crate) fn resumed(
+        self,
+        group: Option<NamedGroup>,
+        one_time_key: Option<NamedGroup>,
+    ) -> Self {
         [group, one_time_key]
             .into_iter()
             .flatten()

@@ -12,7 +12,10 @@ pub(crate) fn put(out: &mut Vec<u8>, tag: u8, value: &[u8]) {
 
 /// Calls `field` for every tag and value; `None` as soon as something is malformed or `field` says
 /// so. Tags must rise, so no field comes twice and every value has one encoding.
-pub(crate) fn read<'a>(bytes: &'a [u8], mut field: impl FnMut(u8, &'a [u8]) -> Option<()>) -> Option<()> {
+pub(crate) fn read<'a>(
+    bytes: &'a [u8],
+    mut field: impl FnMut(u8, &'a [u8]) -> Option<()>,
+) -> Option<()> {
     let mut reader = Reader::new(bytes);
     let mut last = None;
     while !reader.is_empty() {

@@ -1,7 +1,7 @@
 //! HKDF-Expand-Label and Derive-Secret (RFC 8446 §7.1).
 
 use super::profile::Profile;
-use crate::crypto::{Digest, Hash, MAX_HASH_LEN, Secret};
+use crate::crypto::{Digest, Hash, Secret};
 
 /// The hash of the handshake and the prefix of its labels: all that a derivation needs.
 #[derive(Clone, Copy)]
@@ -12,7 +12,13 @@ pub(crate) struct KeyDerivation {
 
 impl KeyDerivation {
     /// HKDF-Expand-Label(Secret, Label, Context, length of `out`).
-    pub(crate) fn expand_label(&self, secret: &Secret, label: &[u8], context: &[u8], out: &mut [u8]) {
+    pub(crate) fn expand_label(
+        &self,
+        secret: &Secret,
+        label: &[u8],
+        context: &[u8],
+        out: &mut [u8],
+    ) {
         let prefix = self.profile.label_prefix;
         // struct { uint16 length; opaque label<7..255>; opaque context<0..255>; } HkdfLabel;
         let mut info = [0; 2 + 256 + 256];
@@ -31,12 +37,22 @@ impl KeyDerivation {
     }
 
     /// HKDF-Expand-Label to one hash output.
-    pub(crate) fn expand_label_to_secret(&self, secret: &Secret, label: &[u8], context: &[u8]) -> Secret {
+    pub(crate) fn expand_label_to_secret(
+        &self,
+        secret: &Secret,
+        label: &[u8],
+        context: &[u8],
+    ) -> Secret {
         Secret::filled_by(self.hash.len(), |out| self.expand_label(secret, label, context, out))
     }
 
     /// Derive-Secret(Secret, Label, Messages), given the hash of the messages.
-    pub(crate) fn derive_secret(&self, secret: &Secret, label: &[u8], transcript: &Digest) -> Secret {
+    pub(crate) fn derive_secret(
+        &self,
+        secret: &Secret,
+        label: &[u8],
+        transcript: &Digest,
+    ) -> Secret {
         self.expand_label_to_secret(secret, label, transcript.as_ref())
     }
 
@@ -48,8 +64,3 @@ impl KeyDerivation {
 
 /// The longest exporter label: 255 bytes with the prefix "tls13 ".
 pub(crate) const MAX_EXPORTER_LABEL: usize = 249;
-
-/// A hash output is never longer than the buffers for it.
-pub(crate) fn hash_len(hash: &dyn Hash) -> usize {
-    hash.len().min(MAX_HASH_LEN)
-}

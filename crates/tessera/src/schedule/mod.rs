@@ -8,8 +8,8 @@ mod profile;
 mod traffic;
 mod transcript;
 
-pub(crate) use label::{KeyDerivation, hash_len};
-pub(crate) use profile::{Profile, STREAM};
+pub(crate) use label::{KeyDerivation, MAX_EXPORTER_LABEL};
+pub(crate) use profile::STREAM;
 pub(crate) use traffic::TrafficSecret;
 pub(crate) use transcript::Transcript;
 

@@ -103,8 +103,7 @@ pub struct CertificateVerify<'a> {
 impl<'a> CertificateVerify<'a> {
     /// Reads the body of the message.
     pub fn read(mut reader: Reader<'a>) -> Result<Self, Error> {
-        let verify =
-            Self { scheme: SignatureScheme(reader.u16()?), signature: reader.vec16()? };
+        let verify = Self { scheme: SignatureScheme(reader.u16()?), signature: reader.vec16()? };
         reader.finish()?;
         Ok(verify)
     }

@@ -1,11 +1,11 @@
 //! ClientHello (RFC 8446 §4.1.2), read where it lies.
 
-use super::code_points::{CipherSuite, ExtensionType, NamedGroup, ProtocolVersion, SignatureScheme};
+use super::code_points::{
+    CipherSuite, ExtensionType, NamedGroup, ProtocolVersion, SignatureScheme,
+};
 use super::extensions::read_extensions;
 use super::key_share::KeyShares;
-use super::negotiation::{
-    Protocols, TicketRequest, read_record_size_limit, read_server_name,
-};
+use super::negotiation::{Protocols, TicketRequest, read_record_size_limit, read_server_name};
 use super::pre_shared_key::{OfferedPsks, PskModes};
 use super::reader::{CodePoints, Reader};
 use crate::error::{Error, decode_error, illegal_parameter, protocol};
@@ -78,14 +78,20 @@ impl<'a> ClientHello<'a> {
         };
         let mut versions = None;
         if !reader.is_empty() {
-            read_extensions(&mut reader, |typ, body| hello.read_extension(typ, body, &mut versions))?;
+            read_extensions(&mut reader, |typ, body| {
+                hello.read_extension(typ, body, &mut versions)
+            })?;
         }
         reader.finish()?;
 
         // Only TLS 1.3 is spoken here: a client that doesn't name it in supported_versions is told so.
-        let offers_1_3 = versions.is_some_and(|v: CodePoints<'_>| v.contains(ProtocolVersion::TLS1_3.0));
+        let offers_1_3 =
+            versions.is_some_and(|v: CodePoints<'_>| v.contains(ProtocolVersion::TLS1_3.0));
         if !offers_1_3 || legacy_version.0 < 0x0300 {
-            return Err(protocol(AlertDescription::PROTOCOL_VERSION, "the client offers no TLS 1.3"));
+            return Err(protocol(
+                AlertDescription::PROTOCOL_VERSION,
+                "the client offers no TLS 1.3",
+            ));
         }
         if compression != [0] {
             return Err(illegal_parameter("legacy_compression_methods is not just null"));
@@ -147,8 +153,12 @@ impl<'a> ClientHello<'a> {
         if self.psks.is_some() && self.psk_modes.is_none() {
             return missing("pre_shared_key without psk_key_exchange_modes");
         }
-        if self.psks.is_none() && (self.signature_algorithms.is_none() || self.supported_groups.is_none()) {
-            return missing("neither pre_shared_key nor signature_algorithms with supported_groups");
+        if self.psks.is_none()
+            && (self.signature_algorithms.is_none() || self.supported_groups.is_none())
+        {
+            return missing(
+                "neither pre_shared_key nor signature_algorithms with supported_groups",
+            );
         }
         if self.supported_groups.is_some() != self.key_shares.is_some() {
             return missing("supported_groups and key_share come together or not at all");

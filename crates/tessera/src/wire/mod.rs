@@ -28,8 +28,8 @@ pub use negotiation::TicketRequest;
 pub(crate) use negotiation::{
     write_code_points, write_empty, write_protocols, write_record_size_limit, write_server_name,
 };
-pub(crate) use new_session_ticket::{ForwardSecretTicket, MAX_LIFETIME, NewSessionTicket};
 pub use new_session_ticket::TICKET_ID_LEN;
+pub(crate) use new_session_ticket::{ForwardSecretTicket, MAX_LIFETIME, NewSessionTicket};
 pub(crate) use pre_shared_key::{OfferedPsks, PskIdentity, PskModes, write_offered_psks};
 pub(crate) use reader::{CodePoints, Reader};
 pub(crate) use server_hello::{HelloRetryRequest, ServerAnswer, ServerHello};

@@ -25,7 +25,8 @@ pub fn read_server_name<'a>(mut reader: Reader<'a>) -> Result<Option<&'a str>, E
         if host_name.is_some() {
             return Err(illegal_parameter("server_name has two host names"));
         }
-        let printable = !name.is_empty() && name.len() <= 255 && name.iter().all(u8::is_ascii_graphic);
+        let printable =
+            !name.is_empty() && name.len() <= 255 && name.iter().all(u8::is_ascii_graphic);
         let name = core::str::from_utf8(name).ok().filter(|_| printable);
         host_name = Some(name.ok_or(illegal_parameter("server_name is not a host name"))?);
     }

@@ -17,11 +17,6 @@ impl<'a> Reader<'a> {
         self.0.is_empty()
     }
 
-    /// How many bytes are left.
-    pub fn remaining(&self) -> usize {
-        self.0.len()
-    }
-
     /// The next `len` bytes.
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
         let (taken, rest) = self.0.split_at_checked(len).ok_or(SHORT)?;
@@ -61,11 +56,6 @@ impl<'a> Reader<'a> {
         self.array().map(|bytes| u32::from_be_bytes(*bytes))
     }
 
-    /// A uint64.
-    pub fn u64(&mut self) -> Result<u64, Error> {
-        self.array().map(|bytes| u64::from_be_bytes(*bytes))
-    }
-
     /// A vector with a length of one byte.
     pub fn vec8(&mut self) -> Result<&'a [u8], Error> {
         let len = self.u8()?;
@@ -86,7 +76,11 @@ impl<'a> Reader<'a> {
 
     /// Checks that nothing is left.
     pub fn finish(self) -> Result<(), Error> {
-        if self.is_empty() { Ok(()) } else { Err(decode_error("bytes left over after a structure")) }
+        if self.is_empty() {
+            Ok(())
+        } else {
+            Err(decode_error("bytes left over after a structure"))
+        }
     }
 }
 
@@ -99,7 +93,7 @@ pub struct CodePoints<'a>(&'a [u8]);
 impl<'a> CodePoints<'a> {
     /// Takes the contents of a vector; they must be a non-zero number of pairs.
     pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
-        if bytes.is_empty() || bytes.len() % 2 != 0 {
+        if bytes.is_empty() || !bytes.len().is_multiple_of(2) {
             return Err(decode_error("a list of code points is empty or has half an entry"));
         }
         Ok(Self(bytes))

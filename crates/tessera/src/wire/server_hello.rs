@@ -72,7 +72,9 @@ impl<'a> ServerAnswer<'a> {
         if !reader.is_empty() {
             read_extensions(&mut reader, |typ, mut body| {
                 match typ {
-                    ExtensionType::SUPPORTED_VERSIONS => version = Some(ProtocolVersion(body.u16()?)),
+                    ExtensionType::SUPPORTED_VERSIONS => {
+                        version = Some(ProtocolVersion(body.u16()?))
+                    }
                     ExtensionType::KEY_SHARE if retry => group = Some(NamedGroup(body.u16()?)),
                     ExtensionType::KEY_SHARE if offered(typ) => {
                         key_share = Some(KeyShareEntry::read(&mut body)?);
@@ -90,7 +92,10 @@ impl<'a> ServerAnswer<'a> {
 
         if version.is_none() {
             // A server of TLS 1.2 or older: its extensions are absent or different.
-            return Err(protocol(AlertDescription::PROTOCOL_VERSION, "the server speaks no TLS 1.3"));
+            return Err(protocol(
+                AlertDescription::PROTOCOL_VERSION,
+                "the server speaks no TLS 1.3",
+            ));
         }
         if version != Some(ProtocolVersion::TLS1_3) || legacy_version != ProtocolVersion::TLS1_2 {
             return Err(illegal_parameter("the server chose a version that was not offered"));
@@ -104,7 +109,13 @@ impl<'a> ServerAnswer<'a> {
         Ok(if retry {
             Self::Retry(HelloRetryRequest { session_id, cipher_suite, group, cookie })
         } else {
-            Self::Hello(ServerHello { random, session_id, cipher_suite, key_share, selected_identity })
+            Self::Hello(ServerHello {
+                random,
+                session_id,
+                cipher_suite,
+                key_share,
+                selected_identity,
+            })
         })
     }
 }

@@ -10,8 +10,6 @@ pub trait Writer {
     fn u16(&mut self, value: u16);
     /// A uint32.
     fn u32(&mut self, value: u32);
-    /// A uint64.
-    fn u64(&mut self, value: u64);
     /// Bytes as they are.
     fn bytes(&mut self, bytes: &[u8]);
     /// A vector with a length of one byte, its contents written by `contents`.
@@ -32,10 +30,6 @@ impl Writer for Vec<u8> {
     }
 
     fn u32(&mut self, value: u32) {
-        self.extend_from_slice(&value.to_be_bytes());
-    }
-
-    fn u64(&mut self, value: u64) {
         self.extend_from_slice(&value.to_be_bytes());
     }
 

@@ -12,8 +12,7 @@ use crate::error::{Error, decode_error};
 use crate::handshake::context::Context;
 use crate::handshake::question::Reply;
 use crate::wire::{
-    CertificateRequest, CertificateVerify, HandshakeMessage, HandshakeType, SignatureScheme,
-    read_certificate,
+    CertificateRequest, HandshakeMessage, HandshakeType, SignatureScheme, read_certificate,
 };
 
 /// EncryptedExtensions was read, and no PSK is used.
@@ -27,7 +26,8 @@ impl ReadCertificate {
         message: HandshakeMessage<'_>,
         _: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        if message.typ == HandshakeType::CERTIFICATE_REQUEST && self.then.certificate_request.is_none()
+        if message.typ == HandshakeType::CERTIFICATE_REQUEST
+            && self.then.certificate_request.is_none()
         {
             let request =
                 CertificateRequest::read(message.expect(HandshakeType::CERTIFICATE_REQUEST)?)?;

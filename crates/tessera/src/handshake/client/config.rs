@@ -100,7 +100,8 @@ pub(crate) fn check_common(
         return Err(Error::Configuration("groups: name at least one that the provider has"));
     }
     let bytes: usize = protocols.iter().map(|protocol| 1 + protocol.len()).sum();
-    if bytes > 4096 || protocols.iter().any(|protocol| protocol.is_empty() || protocol.len() > 255) {
+    if bytes > 4096 || protocols.iter().any(|protocol| protocol.is_empty() || protocol.len() > 255)
+    {
         return Err(Error::Configuration("protocols: 1 to 255 bytes each, 4,096 in all"));
     }
     Ok(())

@@ -14,9 +14,7 @@ use crate::handshake::event::Event;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::resume::{Ancestry, PskKind, Verdict};
 use crate::schedule::{HandshakeSecret, TrafficSecret, Transcript};
-use crate::wire::{
-    EncryptedExtensions, ExtensionType, HandshakeMessage, HandshakeType,
-};
+use crate::wire::{EncryptedExtensions, ExtensionType, HandshakeMessage, HandshakeType};
 
 /// ServerHello was read.
 pub(crate) struct ReadEncryptedExtensions {
@@ -55,8 +53,16 @@ impl ReadEncryptedExtensions {
         self.settle_early_data(&extensions, ctx)?;
         self.recall_session(ctx);
 
-        let Self { offer, suite, psk, transcript, handshake, client_handshake, server_handshake, .. } =
-            *self;
+        let Self {
+            offer,
+            suite,
+            psk,
+            transcript,
+            handshake,
+            client_handshake,
+            server_handshake,
+            ..
+        } = *self;
         let read_finished = ReadFinished {
             offer,
             suite,
@@ -102,9 +108,11 @@ impl ReadEncryptedExtensions {
 
     /// What a resumed connection inherits from its session.
     fn recall_session(&self, ctx: &mut Context<'_>) {
-        let session = self.offer.session.as_ref().filter(|_| {
-            matches!(self.psk, Some(PskKind::Resumption | PskKind::ForwardSecret))
-        });
+        let session = self
+            .offer
+            .session
+            .as_ref()
+            .filter(|_| matches!(self.psk, Some(PskKind::Resumption | PskKind::ForwardSecret)));
         ctx.facts.ancestry = Some(match session {
             None => Ancestry::of_exchange(ctx.facts.group),
             Some(session) => {

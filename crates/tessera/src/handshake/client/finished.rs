@@ -113,7 +113,8 @@ impl LastFlight {
         scheme: SignatureScheme,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        let question = send_certificate(ctx, &mut self.transcript, Role::Client, credential, scheme);
+        let question =
+            send_certificate(ctx, &mut self.transcript, Role::Client, credential, scheme);
         let reply = credential.sign(&question);
         let waiting = Box::new(Signing { last: self, scheme, question: Some(question) });
         match reply {
@@ -128,8 +129,7 @@ impl LastFlight {
         ctx.facts.handshake_complete = true;
         ctx.transport.event(Event::HandshakeComplete);
         let resumption = self.master.into_resumption(&self.transcript.hash());
-        let application =
-            Application::new(self.suite, self.client, self.server, self.exporter);
+        let application = Application::new(self.suite, self.client, self.server, self.exporter);
         ClientState::Connected(Box::new(Connected {
             application,
             resumption,

@@ -38,9 +38,8 @@ impl ReadServerHello {
         let mut hello = Vec::with_capacity(512);
         offer.write(&mut hello, None);
         ctx.transport.send(Epoch::Initial, &hello);
-        ctx.facts.server_name =
-            Some(offer.server_name.clone()).filter(|name| !name.is_empty());
-        if offer.early_data.is_some()
+        ctx.facts.server_name = Some(offer.server_name.clone()).filter(|name| !name.is_empty());
+        if let Some(limit) = offer.early_data
             && let Some(psk) = offer.psks.first()
         {
             ctx.facts.early_data = EarlyDataStatus::Offered;
@@ -48,6 +47,7 @@ impl ReadServerHello {
             let secret = psk.early.client_early_traffic(&psk.suite.hash.hash(&hello));
             let secret = logged(&offer).secret("CLIENT_EARLY_TRAFFIC_SECRET", secret);
             ctx.transport.install_write(Epoch::EarlyData, psk.suite, &secret);
+            ctx.transport.limit_early_data(limit);
         }
         Box::new(Self { offer, progress: Progress::First(hello) })
     }

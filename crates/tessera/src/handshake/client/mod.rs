@@ -16,13 +16,14 @@ use alloc::sync::Arc;
 
 use super::application::Application;
 use super::context::Context;
+use super::driven::Handshake;
 use super::question::{Asked, ClientAnswer, ClientQuestion};
 use crate::error::{Error, unexpected_message};
 use crate::time::Time;
-use crate::wire::{HandshakeMessage, HandshakeType};
+use crate::wire::HandshakeMessage;
 
 /// A client's handshake, and what it knows afterwards.
-pub(crate) struct ClientHandshake {
+pub struct ClientHandshake {
     state: ClientState,
 }
 
@@ -51,8 +52,20 @@ impl ClientHandshake {
         Ok(Self { state })
     }
 
-    /// Takes the server's next message.
-    pub(crate) fn receive(
+    fn advance(
+        &mut self,
+        step: impl FnOnce(ClientState) -> Result<ClientState, Error>,
+    ) -> Result<(), Error> {
+        self.state = step(core::mem::replace(&mut self.state, ClientState::Failed))?;
+        Ok(())
+    }
+}
+
+impl Handshake for ClientHandshake {
+    type Question = ClientQuestion;
+    type Answer = ClientAnswer;
+
+    fn receive(
         &mut self,
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
@@ -70,12 +83,12 @@ impl ClientHandshake {
         })
     }
 
-    /// The open question, the first time it is asked for.
-    pub(crate) fn question(&mut self) -> Option<ClientQuestion> {
+    fn question(&mut self) -> Option<Self::Question> {
         match &mut self.state {
-            ClientState::VerifyingPeer(state) => {
-                state.question.take().map(|question| ClientQuestion::VerifyPeer(Asked::new(question)))
-            }
+            ClientState::VerifyingPeer(state) => state
+                .question
+                .take()
+                .map(|question| ClientQuestion::VerifyPeer(Asked::new(question))),
             ClientState::Signing(state) => {
                 state.question.take().map(|question| ClientQuestion::Sign(Asked::new(question)))
             }
@@ -83,17 +96,11 @@ impl ClientHandshake {
         }
     }
 
-    /// Whether the handshake waits for an answer.
-    pub(crate) fn is_waiting(&self) -> bool {
+    fn is_waiting(&self) -> bool {
         matches!(self.state, ClientState::VerifyingPeer(_) | ClientState::Signing(_))
     }
 
-    /// Goes on with an answer.
-    pub(crate) fn answer(
-        &mut self,
-        answer: ClientAnswer,
-        ctx: &mut Context<'_>,
-    ) -> Result<(), Error> {
+    fn answer(&mut self, answer: ClientAnswer, ctx: &mut Context<'_>) -> Result<(), Error> {
         match (&self.state, &answer) {
             (ClientState::VerifyingPeer(_), ClientAnswer::VerifyPeer(_))
             | (ClientState::Signing(_), ClientAnswer::Sign(_)) => (),
@@ -103,39 +110,26 @@ impl ClientHandshake {
             (ClientState::VerifyingPeer(state), ClientAnswer::VerifyPeer(answer)) => {
                 state.answered(answer, ctx)
             }
-            (ClientState::Signing(state), ClientAnswer::Sign(answer)) => state.answered(answer, ctx),
+            (ClientState::Signing(state), ClientAnswer::Sign(answer)) => {
+                state.answered(answer, ctx)
+            }
             _ => Ok(ClientState::Failed),
         })
     }
 
-    /// The largest message that may come now, in bytes.
-    pub(crate) fn max_message(&self) -> usize {
+    fn max_message(&self) -> usize {
         crate::limits::MAX_HANDSHAKE_MESSAGE
     }
 
-    /// The secrets of the connection, when the handshake is complete.
-    pub(crate) fn application(&mut self) -> Option<&mut Application> {
+    fn application(&mut self) -> Option<&mut Application> {
         match &mut self.state {
             ClientState::Connected(state) => Some(&mut state.application),
             _ => None,
         }
-    }
-
-    fn advance(
-        &mut self,
-        step: impl FnOnce(ClientState) -> Result<ClientState, Error>,
-    ) -> Result<(), Error> {
-        self.state = step(core::mem::replace(&mut self.state, ClientState::Failed))?;
-        Ok(())
     }
 }
 
 /// A time by which tickets can be judged.
 fn unix_secs(now: Time) -> u64 {
     now.unix_secs().unwrap_or(0)
-}
-
-/// The error for a message that has no place in the state.
-fn out_of_turn(_: HandshakeType) -> Error {
-    unexpected_message("a handshake message came out of turn")
 }

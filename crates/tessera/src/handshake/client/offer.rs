@@ -11,15 +11,13 @@ use crate::crypto::{Ephemeral, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
 use crate::limits::MAX_PLAINTEXT;
-use crate::resume::{
-    ClientSession, ExternalPsk, FsIdentity, PskKind, psk_for_flight,
-};
+use crate::resume::{ClientSession, ExternalPsk, FsIdentity, PskKind, psk_for_flight};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::time::Time;
 use crate::wire::{
-    ExtensionType, HandshakeType, KeyShareEntry, NamedGroup, ProtocolVersion, PskIdentity, PskModes,
-    Writer, write_client_key_share, write_code_points, write_empty, write_extension, write_message,
-    write_offered_psks, write_protocols, write_record_size_limit, write_server_name,
+    ExtensionType, HandshakeType, KeyShareEntry, NamedGroup, ProtocolVersion, PskIdentity,
+    PskModes, Writer, write_client_key_share, write_code_points, write_empty, write_extension,
+    write_message, write_offered_psks, write_protocols, write_record_size_limit, write_server_name,
 };
 
 /// The client's side of a handshake until ServerHello.
@@ -320,9 +318,8 @@ impl Offer {
 fn is_usable(config: &ClientConfig, session: &ClientSession, server_name: &str, now: Time) -> bool {
     let state = &session.state;
     let same_server = state.server_name.as_deref().unwrap_or_default() == server_name;
-    let fresh = now
-        .unix
-        .is_some_and(|unix| state.is_fresh(unix, config.policy.max_authentication_age));
+    let fresh =
+        now.unix.is_some_and(|unix| state.is_fresh(unix, config.policy.max_authentication_age));
     // A ticket that would make the ClientHello larger than a record is no ticket of a sane server.
     config.policy.resumption && same_server && fresh && session.ticket.len() <= MAX_PLAINTEXT
 }

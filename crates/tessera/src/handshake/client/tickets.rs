@@ -9,9 +9,7 @@ use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
-use crate::resume::{
-    Ancestry, ClientSession, Companion, FsClientTicket, SessionState, fs_secret,
-};
+use crate::resume::{Ancestry, ClientSession, Companion, FsClientTicket, SessionState, fs_secret};
 use crate::schedule::ResumptionSecret;
 use crate::wire::{HandshakeMessage, HandshakeType, NewSessionTicket};
 

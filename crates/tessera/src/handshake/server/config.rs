@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::auth::{Credential, PeerVerifier};
-use crate::crypto::{KeyAgreement, Provider, Suite};
+use crate::crypto::{Provider, Suite};
 use crate::error::Error;
 use crate::handshake::client::{check_common, check_record_size_limit};
 use crate::handshake::question::{ChooseConfig, NoConfig, Reply};
@@ -113,15 +113,11 @@ impl ServerConfig {
         self.suites.contains(&id).then(|| self.provider.suite(id)).flatten()
     }
 
-    /// The provider's key agreement, if this configuration accepts it.
-    pub(crate) fn group(&self, id: NamedGroup) -> Option<&'static dyn KeyAgreement> {
-        self.groups.contains(&id).then(|| self.provider.group(id)).flatten()
-    }
-
     /// The modes in which this server uses a PSK of this kind.
     pub(crate) fn psk_modes(&self, kind: PskKind) -> PskModes {
         let policy = &self.policy;
-        let continuation = policy.early_data.forward_secret.as_ref().map(|guard| guard.continuation);
+        let continuation =
+            policy.early_data.forward_secret.as_ref().map(|guard| guard.continuation);
         kind.modes(policy.psk_only_without_forward_secrecy, continuation)
     }
 

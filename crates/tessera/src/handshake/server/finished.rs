@@ -54,7 +54,8 @@ impl TicketWish {
         };
         let guard = config.policy.early_data.forward_secret.as_ref();
         let one_time_kind = guard.zip(hello.one_time_kinds).and_then(|(guard, offered)| {
-            let known = guard.kinds.iter().filter(|kind| config.provider.one_time(**kind).is_some());
+            let known =
+                guard.kinds.iter().filter(|kind| config.provider.one_time(**kind).is_some());
             known.copied().find(|kind| offered.contains(kind.0))
         });
         Self { count, one_time_kind }

@@ -118,12 +118,13 @@ fn check_second_hello(first: &ClientHello<'_>, second: &ClientHello<'_>) -> Resu
         (Some(first), Some(second)) => first.iter().eq(second.iter()),
         (first, second) => first.is_none() && second.is_none(),
     };
-    let same = |a: Option<crate::wire::CodePoints<'_>>, b: Option<crate::wire::CodePoints<'_>>| {
-        match (a, b) {
+    let same =
+        |a: Option<crate::wire::CodePoints<'_>>, b: Option<crate::wire::CodePoints<'_>>| match (
+            a, b,
+        ) {
             (Some(a), Some(b)) => a.iter().eq(b.iter()),
             (a, b) => a.is_none() && b.is_none(),
-        }
-    };
+        };
     let unchanged = first.random == second.random
         && first.session_id == second.session_id
         && first.cipher_suites.iter().eq(second.cipher_suites.iter())

@@ -93,9 +93,10 @@ impl Negotiation {
         let Received { hello, .. } = received;
         let config = &self.config;
         let Some(suite) = config.provider.suite(psk.suite()) else { return false };
-        let fits_retry = self.retried.as_ref().is_none_or(|retried| {
-            crate::handshake::context::same_hash(retried.suite, suite)
-        });
+        let fits_retry = self
+            .retried
+            .as_ref()
+            .is_none_or(|retried| crate::handshake::context::same_hash(retried.suite, suite));
         let allowed = config.psk_modes(psk.kind());
         let offered = hello.psk_modes.unwrap_or_default();
         let has_mode = (allowed.psk_ke && offered.psk_ke)
@@ -153,13 +154,11 @@ impl Negotiation {
         };
         match judge.judge(&question) {
             Reply::Now(answer) => self.judged(answer, received, ctx),
-            Reply::Later => {
-                Ok(ServerState::AcceptingResumption(Box::new(AcceptingResumption {
-                    negotiation: self,
-                    hello: received.bytes.to_vec(),
-                    question: Some(question),
-                })))
-            }
+            Reply::Later => Ok(ServerState::AcceptingResumption(Box::new(AcceptingResumption {
+                negotiation: self,
+                hello: received.bytes.to_vec(),
+                question: Some(question),
+            }))),
         }
     }
 }

@@ -18,13 +18,14 @@ use alloc::sync::Arc;
 
 use super::application::Application;
 use super::context::Context;
+use super::driven::Handshake;
 use super::question::{Asked, ServerAnswer, ServerQuestion};
 use crate::error::{Error, unexpected_message};
 use crate::limits::{MAX_CLIENT_HELLO, MAX_HANDSHAKE_MESSAGE};
 use crate::wire::HandshakeMessage;
 
 /// A server's handshake, and what it knows afterwards.
-pub(crate) struct ServerHandshake {
+pub struct ServerHandshake {
     state: ServerState,
 }
 
@@ -53,8 +54,20 @@ impl ServerHandshake {
         Ok(Self { state })
     }
 
-    /// Takes the client's next message.
-    pub(crate) fn receive(
+    fn advance(
+        &mut self,
+        step: impl FnOnce(ServerState) -> Result<ServerState, Error>,
+    ) -> Result<(), Error> {
+        self.state = step(core::mem::replace(&mut self.state, ServerState::Failed))?;
+        Ok(())
+    }
+}
+
+impl Handshake for ServerHandshake {
+    type Question = ServerQuestion;
+    type Answer = ServerAnswer;
+
+    fn receive(
         &mut self,
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
@@ -76,11 +89,13 @@ impl ServerHandshake {
         })
     }
 
-    /// The open question, the first time it is asked for.
-    pub(crate) fn question(&mut self) -> Option<ServerQuestion> {
+    fn question(&mut self) -> Option<Self::Question> {
         macro_rules! take {
             ($state:ident, $variant:ident) => {
-                $state.question.take().map(|question| ServerQuestion::$variant(Asked::new(question)))
+                $state
+                    .question
+                    .take()
+                    .map(|question| ServerQuestion::$variant(Asked::new(question)))
             };
         }
         match &mut self.state {
@@ -94,8 +109,7 @@ impl ServerHandshake {
         }
     }
 
-    /// Whether the handshake waits for an answer.
-    pub(crate) fn is_waiting(&self) -> bool {
+    fn is_waiting(&self) -> bool {
         matches!(
             self.state,
             ServerState::ChoosingConfig(_)
@@ -107,12 +121,7 @@ impl ServerHandshake {
         )
     }
 
-    /// Goes on with an answer.
-    pub(crate) fn answer(
-        &mut self,
-        answer: ServerAnswer,
-        ctx: &mut Context<'_>,
-    ) -> Result<(), Error> {
+    fn answer(&mut self, answer: ServerAnswer, ctx: &mut Context<'_>) -> Result<(), Error> {
         use ServerAnswer as A;
         use ServerState as S;
         match (&self.state, &answer) {
@@ -137,27 +146,17 @@ impl ServerHandshake {
         })
     }
 
-    /// The largest message that may come now, in bytes.
-    pub(crate) fn max_message(&self) -> usize {
+    fn max_message(&self) -> usize {
         match self.state {
             ServerState::ReadClientHello(_) => MAX_CLIENT_HELLO,
             _ => MAX_HANDSHAKE_MESSAGE,
         }
     }
 
-    /// The secrets of the connection, when the handshake is complete.
-    pub(crate) fn application(&mut self) -> Option<&mut Application> {
+    fn application(&mut self) -> Option<&mut Application> {
         match &mut self.state {
             ServerState::Connected(state) => Some(&mut state.application),
             _ => None,
         }
-    }
-
-    fn advance(
-        &mut self,
-        step: impl FnOnce(ServerState) -> Result<ServerState, Error>,
-    ) -> Result<(), Error> {
-        self.state = step(core::mem::replace(&mut self.state, ServerState::Failed))?;
-        Ok(())
     }
 }

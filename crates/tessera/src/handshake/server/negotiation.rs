@@ -199,9 +199,9 @@ impl Negotiation {
         psk_suite: &'static Suite,
     ) -> Option<&'static Suite> {
         let accepted = self.config.suite(psk_suite.id);
-        accepted.filter(|suite| hello.offers_suite(suite.id)).or_else(|| {
-            self.common_suites(hello).find(|suite| same_hash(suite, psk_suite))
-        })
+        accepted
+            .filter(|suite| hello.offers_suite(suite.id))
+            .or_else(|| self.common_suites(hello).find(|suite| same_hash(suite, psk_suite)))
     }
 
     fn common_suites<'n>(
@@ -280,7 +280,10 @@ impl Negotiation {
 }
 
 /// The first protocol of the server's that the client offers; RFC 7301 §3.2 if there is none.
-fn choose_protocol(config: &ServerConfig, hello: &ClientHello<'_>) -> Result<Option<Vec<u8>>, Error> {
+fn choose_protocol(
+    config: &ServerConfig,
+    hello: &ClientHello<'_>,
+) -> Result<Option<Vec<u8>>, Error> {
     let Some(offered) = hello.protocols.filter(|_| !config.protocols.is_empty()) else {
         return Ok(None);
     };
@@ -306,7 +309,9 @@ fn choose_group(
         // §4.1.2: exactly the share that was asked for.
         let shares = hello.key_shares.into_iter().flat_map(|shares| shares.iter());
         if !shares.map(|entry| entry.group).eq([retried.group]) {
-            return Err(illegal_parameter("the second ClientHello has another share than asked for"));
+            return Err(illegal_parameter(
+                "the second ClientHello has another share than asked for",
+            ));
         }
     }
     let ours = || config.groups.iter().filter_map(|group| config.provider.group(*group));

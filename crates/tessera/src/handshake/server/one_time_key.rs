@@ -26,11 +26,8 @@ impl Negotiation {
         received: &Received<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let purpose = if allowed && self.fits_early_data() {
-            TakePurpose::Accept
-        } else {
-            TakePurpose::Burn
-        };
+        let purpose =
+            if allowed && self.fits_early_data() { TakePurpose::Accept } else { TakePurpose::Burn };
         let question = TakeSecret { id, purpose, unix: ctx.now.unix };
         let reply = match &self.config.policy.early_data.forward_secret {
             Some(guard) => guard.vault.take(&question),
@@ -55,7 +52,9 @@ impl Negotiation {
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         let verdict = match (answer, purpose) {
-            (Taken::Taken(secret), TakePurpose::Accept) => return self.accept(secret, received, ctx),
+            (Taken::Taken(secret), TakePurpose::Accept) => {
+                return self.accept(secret, received, ctx);
+            }
             (Taken::Taken(_), TakePurpose::Burn) => Verdict::Burned,
             (Taken::Absent(Absent::Burned), _) => Verdict::Burned,
             (Taken::Absent(Absent::Used), _) => Verdict::Used,
@@ -80,7 +79,8 @@ impl Negotiation {
         let bytes = first.map(|first| first.identity).unwrap_or_default();
         let identity = FsIdentity::read(bytes).ok_or(Error::Provider("one-time key"))?;
         let keys = self.config.provider.one_time(secret.kind);
-        let key = keys.ok_or(Error::Provider("the kind of a one-time key"))?.from_seed(&secret.seed)?;
+        let key =
+            keys.ok_or(Error::Provider("the kind of a one-time key"))?.from_seed(&secret.seed)?;
         let public = key.public().to_vec();
         let agreed = key.open(identity.encapsulated)?;
 

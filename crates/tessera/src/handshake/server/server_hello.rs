@@ -12,9 +12,7 @@ use super::early_data::ReadEndOfEarlyData;
 use super::finished::{ReadFinished, TicketWish};
 use super::hello::Received;
 use super::negotiation::Negotiation;
-use crate::auth::{
-    Credential, Role, send_certificate, send_certificate_verify, send_finished,
-};
+use crate::auth::{Credential, Role, send_certificate, send_certificate_verify, send_finished};
 use crate::crypto::{SigningError, Suite};
 use crate::error::{Error, handshake_failure, protocol};
 use crate::handshake::context::{Context, Logged};
@@ -65,8 +63,7 @@ impl Negotiation {
         let hello = &received.hello;
         let suite = self.suite();
         let mut transcript = self.take_transcript();
-        let log =
-            Logged { key_log: self.config.key_log.as_deref(), client_random: hello.random };
+        let log = Logged { key_log: self.config.key_log.as_deref(), client_random: hello.random };
         let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
         let psk_kind = selected.psk.as_ref().map(|psk| psk.kind);
         let selected_identity = selected.psk.as_ref().map(|psk| psk.index as u16);
@@ -273,7 +270,8 @@ impl Flight {
         scheme: SignatureScheme,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let question = send_certificate(ctx, &mut self.transcript, Role::Server, credential, scheme);
+        let question =
+            send_certificate(ctx, &mut self.transcript, Role::Server, credential, scheme);
         let reply = credential.sign(&question);
         let waiting = Box::new(Signing { flight: self, scheme, question: Some(question) });
         match reply {
@@ -286,10 +284,8 @@ impl Flight {
         send_finished(ctx, &mut self.transcript, &self.server);
         let after_server_finished = self.transcript.hash();
         let master = self.handshake.into_master();
-        let log = Logged {
-            key_log: self.config.key_log.as_deref(),
-            client_random: &self.client_random,
-        };
+        let log =
+            Logged { key_log: self.config.key_log.as_deref(), client_random: &self.client_random };
         let client_application = master.client_traffic(&after_server_finished);
         let client_application = log.secret("CLIENT_TRAFFIC_SECRET_0", client_application);
         let server_application = master.server_traffic(&after_server_finished);

@@ -1,0 +1,32 @@
+//! The server's connection.
+
+use alloc::sync::Arc;
+
+use super::{Common, Connection};
+use crate::error::Error;
+use crate::handshake::{AskedByServer, ServerConfig, ServerHandshake, Token};
+use crate::time::Time;
+use crate::transport::Output;
+
+/// A server's connection.
+pub type ServerConnection = Connection<ServerHandshake>;
+
+impl ServerConnection {
+    /// Waits for a client.
+    pub fn start(config: Arc<ServerConfig>, now: Time) -> Result<Self, Error> {
+        let deadline = now.monotonic + config.handshake_timeout;
+        let common = Common::new(false, config.record_size_limit, deadline);
+        Ok(Self { handshake: ServerHandshake::start(config)?, common })
+    }
+
+    /// Answers a question.
+    pub fn answer<Q: AskedByServer>(
+        &mut self,
+        _token: Token<Q>,
+        answer: Q::Answer,
+        now: Time,
+        output: &mut Output,
+    ) -> Result<(), Error> {
+        self.give_answer(Q::answer(answer), now, output)
+    }
+}

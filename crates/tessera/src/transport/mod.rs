@@ -1,0 +1,6 @@
+//! Transports: how messages and data travel. Streams now; datagrams will stand beside them.
+
+mod stream;
+
+pub use stream::Output;
+pub(crate) use stream::{Incoming, Stream, StreamTransport};

@@ -1,0 +1,138 @@
+//! Records out.
+
+use alloc::vec::Vec;
+
+use super::output::Output;
+use super::protection::Protection;
+use crate::handshake::Epoch;
+use crate::limits::MAX_PLAINTEXT;
+use crate::wire::{ContentType, ProtocolVersion, Writer};
+
+/// The sending half.
+pub(crate) struct OutgoingRecords {
+    pub(crate) epoch: Epoch,
+    protection: Option<Protection>,
+    /// Handshake messages that will share records.
+    pending: Vec<u8>,
+    /// The most plaintext of one record; the peer may have lowered it (RFC 8449).
+    max_plaintext: usize,
+    change_cipher_spec_sent: bool,
+    /// RFC 8446 §5.1: an initial ClientHello goes out as TLS 1.0.
+    version: ProtocolVersion,
+    pub(crate) early_data_left: usize,
+}
+
+impl OutgoingRecords {
+    pub(crate) fn new(is_client: bool) -> Self {
+        Self {
+            epoch: Epoch::Initial,
+            protection: None,
+            pending: Vec::new(),
+            max_plaintext: MAX_PLAINTEXT,
+            change_cipher_spec_sent: false,
+            version: if is_client { ProtocolVersion::TLS1_0 } else { ProtocolVersion::TLS1_2 },
+            early_data_left: 0,
+        }
+    }
+
+    /// Adds a handshake message to those that the next flush sends.
+    pub(crate) fn handshake(&mut self, message: &[u8]) {
+        self.pending.extend_from_slice(message);
+    }
+
+    /// Sends the pending handshake messages, as few records as possible.
+    pub(crate) fn flush(&mut self, output: &mut Output) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let pending = core::mem::take(&mut self.pending);
+        for fragment in pending.chunks(self.max_plaintext()) {
+            self.record(ContentType::HANDSHAKE, fragment, output);
+        }
+        self.version = ProtocolVersion::TLS1_2;
+        self.pending = pending;
+        self.pending.clear();
+    }
+
+    pub(crate) fn install(&mut self, epoch: Epoch, protection: Protection) {
+        self.epoch = epoch;
+        self.protection = Some(protection);
+    }
+
+    /// Sends as much data as fits the output; returns how much.
+    pub(crate) fn application_data(&mut self, data: &[u8], output: &mut Output) -> usize {
+        let mut written = 0;
+        while written < data.len() {
+            let fits = output.room().saturating_sub(OVERHEAD).min(self.max_plaintext());
+            let fragment = &data[written..data.len().min(written + fits)];
+            if fragment.is_empty() || self.nears_limit() {
+                break;
+            }
+            self.record(ContentType::APPLICATION_DATA, fragment, output);
+            written += fragment.len();
+        }
+        written
+    }
+
+    /// Whether the keys must be changed before more data is sent.
+    pub(crate) fn nears_limit(&self) -> bool {
+        self.protection.as_ref().is_some_and(Protection::nears_limit)
+    }
+
+    /// Sends one record.
+    pub(crate) fn record(&mut self, typ: ContentType, content: &[u8], output: &mut Output) {
+        let version = self.version.0;
+        let out = output.buffer();
+        let start = out.len();
+        match &mut self.protection {
+            None => {
+                out.u8(typ.0);
+                out.u16(version);
+                out.u16(content.len() as u16);
+                out.bytes(content);
+            }
+            Some(protection) => {
+                out.u8(ContentType::APPLICATION_DATA.0);
+                out.u16(ProtocolVersion::TLS1_2.0);
+                out.u16((content.len() + OVERHEAD - HEADER_LEN) as u16);
+                out.bytes(content);
+                out.u8(typ.0);
+                let (header, inner) = out[start..].split_at_mut(HEADER_LEN);
+                let tag = protection.seal(header, inner);
+                out.bytes(&tag);
+            }
+        }
+    }
+
+    /// RFC 8446 §D.4: once, for middleboxes.
+    pub(crate) fn change_cipher_spec(&mut self, output: &mut Output) {
+        if self.change_cipher_spec_sent {
+            return;
+        }
+        self.change_cipher_spec_sent = true;
+        self.flush(output);
+        let out = output.buffer();
+        out.u8(ContentType::CHANGE_CIPHER_SPEC.0);
+        out.u16(ProtocolVersion::TLS1_2.0);
+        out.u16(1);
+        out.u8(1);
+    }
+
+    /// RFC 8449 §4: the limit counts the content type, and holds for protected records.
+    pub(crate) fn limit_records(&mut self, peer_limit: u16) {
+        self.max_plaintext = MAX_PLAINTEXT.min(usize::from(peer_limit) - 1);
+    }
+
+    fn max_plaintext(&self) -> usize {
+        if self.protection.is_some() { self.max_plaintext } else { MAX_PLAINTEXT }
+    }
+
+    pub(crate) fn release(&mut self) {
+        self.pending = Vec::new();
+    }
+}
+
+const HEADER_LEN: usize = 5;
+
+/// Header, content type and tag: what a protected record is longer than its content.
+const OVERHEAD: usize = HEADER_LEN + 1 + crate::crypto::TAG_LEN;

@@ -1,0 +1,71 @@
+//! Where a connection's bytes go.
+
+use alloc::vec::Vec;
+
+/// The bytes to be sent: owned by the caller, filled by the connection, bounded.
+///
+/// The bound holds for application data and for answers to the peer: a connection whose output is
+/// full reads nothing more. A handshake's own flight is bounded by its messages, and always fits.
+#[derive(Debug, Default)]
+pub struct Output {
+    bytes: Vec<u8>,
+    sent: usize,
+    limit: usize,
+}
+
+impl Output {
+    /// An output that takes about `limit` bytes before it is full; at least one whole record fits.
+    pub fn with_limit(limit: usize) -> Self {
+        Self { bytes: Vec::new(), sent: 0, limit: limit.max(Self::ONE_RECORD) }
+    }
+
+    /// An output of 64 KiB.
+    pub fn new() -> Self {
+        Self::with_limit(64 * 1024)
+    }
+
+    /// The bytes to send now.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[self.sent..]
+    }
+
+    /// Says that the first `count` bytes of [`as_slice`](Self::as_slice) were sent.
+    pub fn consume(&mut self, count: usize) {
+        self.sent = self.bytes.len().min(self.sent + count);
+        if self.sent == self.bytes.len() {
+            self.bytes.clear();
+            self.sent = 0;
+        }
+    }
+
+    /// Whether there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        self.sent == self.bytes.len()
+    }
+
+    /// Whether nothing more is taken before something is sent.
+    pub fn is_full(&self) -> bool {
+        self.room() == 0
+    }
+
+    /// Gives back memory that is not needed now.
+    pub fn release(&mut self) {
+        self.bytes.drain(..self.sent);
+        self.sent = 0;
+        self.bytes.shrink_to_fit();
+    }
+
+    pub(crate) fn room(&self) -> usize {
+        self.limit.saturating_sub(self.bytes.len() - self.sent)
+    }
+
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+        if self.sent > self.limit / 2 {
+            self.bytes.drain(..self.sent);
+            self.sent = 0;
+        }
+        &mut self.bytes
+    }
+
+    const ONE_RECORD: usize = 5 + (1 << 14) + 256;
+}
