@@ -26,6 +26,10 @@ pub(crate) trait Transport {
     /// From now on everything is sent under this secret.
     fn install_write(&mut self, epoch: Epoch, suite: &'static Suite, secret: &TrafficSecret);
 
+    /// The second ClientHello goes out in plaintext again, after early data under its keys (RFC 8446
+    /// §4.1.2).
+    fn uninstall_write(&mut self);
+
     /// From now on everything is received under this secret. An error if the peer already sent a
     /// part of another message under the old one (RFC 8446 §5.1).
     fn install_read(

@@ -94,6 +94,7 @@ impl ReadServerHello {
         if offer.early_data.take().is_some() {
             // §4.2.10: refused. The verdict comes with EncryptedExtensions.
             ctx.facts.early_data = EarlyDataStatus::Rejected(Verdict::Unknown);
+            ctx.transport.uninstall_write();
         }
         offer.keep_psks_of(suite);
         ctx.transport.change_cipher_spec();

@@ -80,6 +80,10 @@ impl Transport for StreamTransport<'_> {
         self.stream.outgoing.install(epoch, Protection::new(suite, secret));
     }
 
+    fn uninstall_write(&mut self) {
+        self.stream.outgoing.uninstall();
+    }
+
     fn install_read(
         &mut self,
         epoch: Epoch,

@@ -59,6 +59,11 @@ impl OutgoingRecords {
         self.protection = Some(protection);
     }
 
+    pub(crate) fn uninstall(&mut self) {
+        self.epoch = Epoch::Initial;
+        self.protection = None;
+    }
+
     /// Sends as much data as fits the output; returns how much.
     pub(crate) fn application_data(&mut self, data: &[u8], output: &mut Output) -> usize {
         let mut written = 0;

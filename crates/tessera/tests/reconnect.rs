@@ -1,0 +1,138 @@
+//! Every way to connect and to come back, end to end in memory.
+
+use std::sync::Arc;
+
+use tessera::auth::{Credential, PrivateKey};
+use tessera::crypto::Provider;
+use tessera::handshake::{ClientAuthentication, EarlyDataStatus};
+use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard, PskKind, Verdict};
+use tessera::wire::NamedGroup;
+use tessera::{ClientConfig, Destination, ServerConfig};
+use tessera_harness::{OneVault, Pair, UnsealedTickets, at};
+use tessera_null_provider::{NullSigner, NullVerifier};
+
+fn client(provider: Provider) -> ClientConfig {
+    ClientConfig::new(provider, Arc::new(NullVerifier))
+}
+
+fn server(provider: Provider) -> ServerConfig {
+    let mut config = ServerConfig::new(provider, vec![credential()]);
+    config.tickets = Some(Arc::new(UnsealedTickets));
+    config
+}
+
+fn credential() -> Credential {
+    Credential { chain: vec![vec![0x30; 300]], key: PrivateKey::Here(Arc::new(NullSigner)) }
+}
+
+fn to(session: Option<ClientSession>) -> Destination {
+    Destination { server_name: "server.example".into(), session, external_psks: Vec::new() }
+}
+
+/// Connects, exchanges data, and gives the pair back.
+fn connect(client: &ClientConfig, server: &ServerConfig, session: Option<ClientSession>) -> Pair {
+    let (client, server) = (Arc::new(client.clone()), Arc::new(server.clone()));
+    let mut pair = Pair::start(&client, &server, to(session), at(0)).expect("starts");
+    if pair.client.early_data_room() > 0 {
+        pair.client.write_early_data(b"early", &mut pair.client_output).expect("early data");
+    }
+    pair.run();
+    assert_eq!(pair.to_server.error, None);
+    assert_eq!(pair.to_client.error, None);
+    assert!(pair.to_client.complete && pair.to_server.complete);
+    pair.client_write(b"ping");
+    pair.run();
+    pair.server_write(b"pong");
+    pair.run();
+    assert_eq!(pair.to_server.data, b"ping");
+    assert_eq!(pair.to_client.data, b"pong");
+    pair
+}
+
+fn providers() -> [Provider; 2] {
+    [tessera_null_provider::provider(), tessera_aws_lc::provider()]
+}
+
+#[test]
+fn full_handshake_then_resumption() {
+    for provider in providers() {
+        let (client, server) = (client(provider), server(provider));
+        let mut first = connect(&client, &server, None);
+        assert_eq!(first.client.facts().psk, None);
+        assert_eq!(first.to_client.sessions.len(), 2);
+        let session = first.to_client.sessions.pop();
+        let second = connect(&client, &server, session);
+        assert_eq!(second.client.facts().psk, Some(PskKind::Resumption));
+        assert_eq!(second.server.facts().psk, Some(PskKind::Resumption));
+        assert_eq!(second.to_client.sessions.len(), 1);
+        assert_eq!(second.client.facts().group, Some(NamedGroup::X25519MLKEM768));
+    }
+}
+
+#[test]
+fn mutual_authentication() {
+    for provider in providers() {
+        let (mut client, mut server) = (client(provider), server(provider));
+        client.credentials = vec![credential()];
+        server.client_authentication = ClientAuthentication::Required(Arc::new(NullVerifier));
+        let pair = connect(&client, &server, None);
+        assert!(pair.server.facts().peer.is_some());
+    }
+}
+
+#[test]
+fn hello_retry_request() {
+    for provider in providers() {
+        let (client, mut server) = (client(provider), server(provider));
+        server.groups = vec![NamedGroup::X25519];
+        let mut pair = connect(&client, &server, None);
+        assert!(pair.client.facts().hello_retry);
+        let resumed = connect(&client, &server, pair.to_client.sessions.pop());
+        assert!(resumed.client.facts().hello_retry);
+        assert_eq!(resumed.client.facts().psk, Some(PskKind::Resumption));
+    }
+}
+
+#[test]
+fn forward_secret_early_data() {
+    for provider in providers() {
+        for continuation in [Continuation::PskDheKe, Continuation::PskKe] {
+            for kind in [NamedGroup::X25519, NamedGroup::X25519MLKEM768] {
+                let (mut client, mut server) = (client(provider), server(provider));
+                client.policy.early_data.forward_secret = Some(continuation);
+                let mut guard = OneTimeKeyGuard::new(Arc::new(OneVault::default()));
+                guard.continuation = continuation;
+                guard.kinds = vec![kind];
+                server.policy.early_data.forward_secret = Some(guard);
+                let mut first = connect(&client, &server, None);
+                let session = first.to_client.sessions.pop();
+                let mut second = connect(&client, &server, session);
+                assert_eq!(second.to_server.early_data, b"early");
+                let facts = second.client.facts();
+                assert_eq!(facts.psk, Some(PskKind::ForwardSecret));
+                assert_eq!(facts.one_time_key, Some(kind));
+                assert_eq!(facts.continuation, Some(continuation));
+                assert_eq!(facts.early_data, EarlyDataStatus::Accepted);
+                assert_eq!(facts.group.is_some(), continuation == Continuation::PskDheKe);
+                // The session that came with it works as well: the chain goes on.
+                let third = connect(&client, &server, second.to_client.sessions.pop());
+                assert_eq!(third.to_server.early_data, b"early");
+            }
+        }
+    }
+}
+
+#[test]
+fn forward_secret_early_data_after_retry_is_burned() {
+    for provider in providers() {
+        let (mut client, mut server) = (client(provider), server(provider));
+        client.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
+        server.policy.early_data.forward_secret =
+            Some(OneTimeKeyGuard::new(Arc::new(OneVault::default())));
+        let mut first = connect(&client, &server, None);
+        server.groups = vec![NamedGroup::X25519];
+        let pair = connect(&client, &server, first.to_client.sessions.pop());
+        assert_eq!(pair.to_server.early_data, b"");
+        assert_eq!(pair.to_client.verdict, Some(Verdict::Burned));
+    }
+}

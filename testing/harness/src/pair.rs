@@ -1,0 +1,200 @@
+//! A client and a server that talk through memory.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::handshake::{ClientQuestion, ServerQuestion};
+use tessera::resume::{ClientSession, Verdict};
+use tessera::{
+    ClientConfig, ClientConnection, Destination, Error, Event, Output, Progress, ReadEvent,
+    ServerConfig, ServerConnection, Time,
+};
+
+/// A moment: this many seconds after a fixed one, on both clocks.
+pub type At = u64;
+
+/// The moment `seconds` after the tests' beginning of time.
+pub fn at(seconds: At) -> Time {
+    let since = Duration::from_secs(seconds);
+    Time { monotonic: since, unix: Some(Duration::from_secs(1_800_000_000) + since) }
+}
+
+/// What one end was told.
+#[derive(Default)]
+pub struct Received {
+    /// Application data.
+    pub data: Vec<u8>,
+    /// Early data (the server's end).
+    pub early_data: Vec<u8>,
+    /// The handshake is complete.
+    pub complete: bool,
+    /// What became of the early data (the client's end).
+    pub early_data_accepted: Option<bool>,
+    /// Why it was rejected (the client's end).
+    pub verdict: Option<Verdict>,
+    /// The sessions that came (the client's end).
+    pub sessions: Vec<ClientSession>,
+    /// close_notify came.
+    pub closed: bool,
+    /// The error that ended this end.
+    pub error: Option<Error>,
+}
+
+impl Received {
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::HandshakeComplete => self.complete = true,
+            Event::EarlyDataAccepted => self.early_data_accepted = Some(true),
+            Event::EarlyDataRejected(verdict) => {
+                self.early_data_accepted = Some(false);
+                self.verdict = Some(verdict);
+            }
+            Event::EarlyDataEnd => (),
+            Event::NewSession(session) => self.sessions.push(*session),
+        }
+    }
+}
+
+/// Both ends, and what is between them.
+pub struct Pair {
+    /// The client.
+    pub client: ClientConnection,
+    /// The server.
+    pub server: ServerConnection,
+    /// What the client was told.
+    pub to_client: Received,
+    /// What the server was told.
+    pub to_server: Received,
+    /// What the client has to send.
+    pub client_output: Output,
+    /// What the server has to send.
+    pub server_output: Output,
+    /// The time that both ends are told.
+    pub now: Time,
+    /// Everything that the client sent.
+    pub client_sent: Vec<u8>,
+    /// Everything that the server sent.
+    pub server_sent: Vec<u8>,
+    /// Questions that the server left open, until someone takes them out.
+    pub server_questions: Vec<ServerQuestion>,
+    /// Questions that the client left open, until someone takes them out.
+    pub client_questions: Vec<ClientQuestion>,
+    client_input: Vec<u8>,
+    server_input: Vec<u8>,
+}
+
+impl Pair {
+    /// Starts both ends; the client's first flight waits in its output.
+    pub fn start(
+        client: &Arc<ClientConfig>,
+        server: &Arc<ServerConfig>,
+        destination: Destination,
+        now: Time,
+    ) -> Result<Self, Error> {
+        let mut client_output = Output::new();
+        let client = ClientConnection::start(client.clone(), destination, now, &mut client_output)?;
+        Ok(Self {
+            client,
+            server: ServerConnection::start(server.clone(), now)?,
+            to_client: Received::default(),
+            to_server: Received::default(),
+            client_output,
+            server_output: Output::new(),
+            now,
+            client_sent: Vec::new(),
+            server_sent: Vec::new(),
+            server_questions: Vec::new(),
+            client_questions: Vec::new(),
+            client_input: Vec::new(),
+            server_input: Vec::new(),
+        })
+    }
+
+    /// Carries bytes both ways until nothing moves.
+    pub fn run(&mut self) -> &mut Self {
+        while self.client_to_server() | self.server_to_client() {}
+        self
+    }
+
+    /// Carries what the client has to send; says whether there was anything.
+    pub fn client_to_server(&mut self) -> bool {
+        let bytes = self.client_output.as_slice().to_vec();
+        self.client_output.consume(bytes.len());
+        self.client_sent.extend_from_slice(&bytes);
+        self.deliver_to_server(&bytes);
+        !bytes.is_empty()
+    }
+
+    /// Carries what the server has to send; says whether there was anything.
+    pub fn server_to_client(&mut self) -> bool {
+        let bytes = self.server_output.as_slice().to_vec();
+        self.server_output.consume(bytes.len());
+        self.server_sent.extend_from_slice(&bytes);
+        self.deliver_to_client(&bytes);
+        !bytes.is_empty()
+    }
+
+    /// Gives the server bytes from anywhere.
+    pub fn deliver_to_server(&mut self, bytes: &[u8]) {
+        self.server_input.extend_from_slice(bytes);
+        let (server, output, now) = (&mut self.server, &mut self.server_output, self.now);
+        let received = &mut self.to_server;
+        deliver(&mut self.server_input, received, &mut self.server_questions, |input| {
+            server.read(now, input, output)
+        });
+    }
+
+    /// Gives the client bytes from anywhere.
+    pub fn deliver_to_client(&mut self, bytes: &[u8]) {
+        self.client_input.extend_from_slice(bytes);
+        let (client, output, now) = (&mut self.client, &mut self.client_output, self.now);
+        let received = &mut self.to_client;
+        deliver(&mut self.client_input, received, &mut self.client_questions, |input| {
+            client.read(now, input, output)
+        });
+    }
+
+    /// Writes application data at the client's end.
+    pub fn client_write(&mut self, data: &[u8]) {
+        let written = self.client.write(self.now, data, &mut self.client_output);
+        assert_eq!(written, Ok(data.len()), "the client writes it all");
+    }
+
+    /// Writes application data at the server's end.
+    pub fn server_write(&mut self, data: &[u8]) {
+        let written = self.server.write(self.now, data, &mut self.server_output);
+        assert_eq!(written, Ok(data.len()), "the server writes it all");
+    }
+}
+
+/// Reads until nothing more can be read.
+fn deliver<Q>(
+    input: &mut Vec<u8>,
+    received: &mut Received,
+    questions: &mut Vec<Q>,
+    mut read: impl for<'i> FnMut(&'i mut [u8]) -> Result<Progress<'i, Q>, Error>,
+) {
+    let mut consumed = 0;
+    while received.error.is_none() {
+        match read(&mut input[consumed..]) {
+            Err(error) => received.error = Some(error),
+            Ok(progress) => {
+                consumed += progress.consumed;
+                match progress.event {
+                    ReadEvent::Data(data) => received.data.extend_from_slice(data),
+                    ReadEvent::EarlyData(data) => received.early_data.extend_from_slice(data),
+                    ReadEvent::Handshake(event) => received.event(event),
+                    ReadEvent::Question(question) => questions.push(question),
+                    ReadEvent::NeedInput | ReadEvent::OutputFull | ReadEvent::WaitingForAnswer => {
+                        break;
+                    }
+                    ReadEvent::PeerClosed => {
+                        received.closed = true;
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    input.drain(..consumed);
+}

@@ -1,0 +1,66 @@
+//! The simplest stores that can work: nothing sealed, nothing bounded. For tests alone.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tessera::handshake::Reply;
+use tessera::resume::{
+    Absent, OneTimeSecret, OpenTicket, PutRefused, SessionState, TakePurpose, TakeSecret, Taken,
+    TicketId, TicketKeys, Vault,
+};
+
+/// Tickets that anyone can read and make.
+pub struct UnsealedTickets;
+
+impl TicketKeys for UnsealedTickets {
+    fn seal(&self, session: &SessionState, _: Duration) -> Option<Vec<u8>> {
+        Some(session.encode().to_vec())
+    }
+
+    fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>> {
+        Reply::Now(SessionState::decode(&question.identity))
+    }
+}
+
+/// A vault without bounds.
+#[derive(Default)]
+pub struct OneVault {
+    secrets: Mutex<HashMap<TicketId, OneTimeSecret>>,
+    gone: Mutex<HashMap<TicketId, Absent>>,
+}
+
+impl Vault for OneVault {
+    fn put(&self, id: &TicketId, secret: OneTimeSecret, _: Duration) -> Result<(), PutRefused> {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(*id, secret);
+        Ok(())
+    }
+
+    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+        let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        Reply::Now(match secrets.remove(&question.id) {
+            Some(secret) => {
+                let absent = match question.purpose {
+                    TakePurpose::Accept => Absent::Used,
+                    TakePurpose::Burn => Absent::Burned,
+                };
+                gone.insert(question.id, absent);
+                Taken::Taken(secret)
+            }
+            None => Taken::Absent(gone.get(&question.id).copied().unwrap_or(Absent::Unknown)),
+        })
+    }
+
+    fn burn(&self, id: &TicketId) {
+        let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        if secrets.remove(id).is_some() {
+            let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+            gone.insert(*id, Absent::Burned);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
