@@ -1,0 +1,73 @@
+//! Application records cost no allocation, and an idle connection little memory.
+
+use std::sync::Arc;
+
+use tessera::auth::{Credential, PrivateKey};
+use tessera::{ClientConfig, Destination, ReadEvent, ServerConfig};
+use tessera_harness::{Pair, UnsealedTickets, at};
+use tessera_null_provider::{NullSigner, NullVerifier};
+use tikv_jemalloc_ctl::thread;
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+fn connected() -> Pair {
+    let provider = tessera_aws_lc::provider();
+    let credential =
+        Credential { chain: vec![vec![0x30; 600]], key: PrivateKey::Here(Arc::new(NullSigner)) };
+    let client = ClientConfig::new(provider, Arc::new(NullVerifier));
+    let mut server = ServerConfig::new(provider, vec![credential]);
+    server.tickets = Some(Arc::new(UnsealedTickets));
+    let destination = Destination { server_name: "server.example".into(), ..Default::default() };
+    let mut pair =
+        Pair::start(&Arc::new(client), &Arc::new(server), destination, at(0)).expect("starts");
+    pair.run();
+    assert!(pair.to_client.complete && pair.to_server.complete);
+    pair
+}
+
+#[test]
+fn no_allocation_per_application_record() {
+    let mut pair = connected();
+    let data = [7; 16_000];
+    let mut input = Vec::with_capacity(20_000);
+    let allocated = thread::allocatedp::read().expect("jemalloc counts");
+    let mut before = 0;
+    for round in 0..200 {
+        // The first rounds let the buffers of the caller grow.
+        if round == 20 {
+            before = allocated.get();
+        }
+        let written = pair.client.write(pair.now, &data, &mut pair.client_output);
+        assert_eq!(written, Ok(data.len()));
+        input.clear();
+        input.extend_from_slice(pair.client_output.as_slice());
+        pair.client_output.consume(input.len());
+        let progress =
+            pair.server.read(pair.now, &mut input, &mut pair.server_output).expect("reads");
+        assert!(matches!(progress.event, ReadEvent::Data(received) if received == data));
+    }
+    assert_eq!(allocated.get() - before, 0, "bytes allocated by 180 records");
+}
+
+#[test]
+fn an_idle_connection_fits_six_kibibytes() {
+    let (allocated, freed) = (
+        thread::allocatedp::read().expect("jemalloc counts"),
+        thread::deallocatedp::read().expect("jemalloc counts"),
+    );
+    let live = || allocated.get() - freed.get();
+    let warm = connected();
+    let before = live();
+    let mut pair = connected();
+    // Only the two connections themselves are to be counted.
+    pair.to_client.sessions = Vec::new();
+    pair.client_sent = Vec::new();
+    pair.server_sent = Vec::new();
+    pair.client_output.release();
+    pair.server_output.release();
+    let both = live() - before;
+    drop(warm);
+    eprintln!("client and server together: {both} bytes, configurations and test buffers included");
+    assert!(both <= 2 * 6 * 1024, "{both} bytes for two idle connections");
+}
