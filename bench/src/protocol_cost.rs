@@ -23,11 +23,14 @@ fn main() -> ExitCode {
     let mode = arguments.next().unwrap_or_else(|| "psk-dhe".into());
     let count = arguments.next().and_then(|count| count.parse().ok()).unwrap_or(100);
     let Some((client, server)) = configurations(&mode) else {
-        eprintln!("protocol-cost: no mode {mode}; full, psk-dhe, psk-only, 0rtt-fs, 0rtt-fs-psk-ke");
+        eprintln!(
+            "protocol-cost: no mode {mode}; full, psk-dhe, psk-only, 0rtt-fs, 0rtt-fs-psk-ke"
+        );
         return ExitCode::from(2);
     };
     for _ in 0..count {
-        let session = if mode == "full" { None } else { handshake(&client, &server, None, false).1 };
+        let session =
+            if mode == "full" { None } else { handshake(&client, &server, None, false).1 };
         let (facts, _) = handshake(&client, &server, session, true);
         assert_eq!(facts.psk.is_none(), mode == "full", "the handshake is of the mode");
     }
@@ -71,11 +74,8 @@ fn handshake(
     session: Option<ClientSession>,
     counted: bool,
 ) -> (Facts, Option<ClientSession>) {
-    let destination = Destination {
-        server_name: "server.example".into(),
-        session,
-        external_psks: Vec::new(),
-    };
+    let destination =
+        Destination { server_name: "server.example".into(), session, external_psks: Vec::new() };
     let (mut to_server, mut to_client) = (Output::new(), Output::new());
     let mut client = match counted {
         true => client_start(client, destination, &mut to_server),

@@ -24,5 +24,8 @@ pub(crate) const MAX_IDENTITIES: usize = 8;
 /// The most plaintext in one record, in bytes (RFC 8446 §5.1).
 pub(crate) const MAX_PLAINTEXT: usize = 1 << 14;
 
+/// The largest record_size_limit: the protocol's own (RFC 8449 §4).
+pub(crate) const MAX_RECORD_SIZE_LIMIT: u16 = 16_385;
+
 /// The most that a protected record may be longer than its plaintext, in bytes (RFC 8446 §5.2).
 pub(crate) const MAX_EXPANSION: usize = 256;

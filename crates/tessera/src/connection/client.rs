@@ -23,7 +23,7 @@ impl ClientConnection {
         output: &mut Output,
     ) -> Result<Self, Error> {
         let deadline = now.monotonic + config.handshake_timeout;
-        let mut common = Common::new(true, config.record_size_limit, deadline);
+        let mut common = Common::new(true, deadline);
         let handshake = common
             .with_context(now, output, |ctx| ClientHandshake::start(config, destination, ctx))?;
         Ok(Self { handshake, common })

@@ -76,13 +76,9 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    pub(crate) fn new(is_client: bool, record_size_limit: Option<u16>, deadline: Duration) -> Self {
-        let mut stream = Stream::new(is_client);
-        if let Some(limit) = record_size_limit {
-            stream.incoming.max_inner_plaintext = limit.into();
-        }
+    pub(crate) fn new(is_client: bool, deadline: Duration) -> Self {
         Self {
-            stream,
+            stream: Stream::new(is_client),
             facts: Facts::default(),
             scratch: Vec::new(),
             deadline,

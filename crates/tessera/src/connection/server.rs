@@ -15,7 +15,7 @@ impl ServerConnection {
     /// Waits for a client.
     pub fn start(config: Arc<ServerConfig>, now: Time) -> Result<Self, Error> {
         let deadline = now.monotonic + config.handshake_timeout;
-        let common = Common::new(false, config.record_size_limit, deadline);
+        let common = Common::new(false, deadline);
         Ok(Self { handshake: ServerHandshake::start(config)?, common })
     }
 

@@ -48,8 +48,9 @@ pub(crate) trait Transport {
     /// Sends a change_cipher_spec for middleboxes, where the transport has one, once.
     fn change_cipher_spec(&mut self);
 
-    /// The largest plaintext record that the peer takes, content type included (RFC 8449).
-    fn limit_records(&mut self, peer_limit: u16);
+    /// The largest plaintext records that the peer and this side take, content type included, where
+    /// both have said so (RFC 8449).
+    fn limit_records(&mut self, peer_limit: u16, own_limit: u16);
 
     /// Tells the user.
     fn event(&mut self, event: Event);

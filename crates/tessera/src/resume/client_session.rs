@@ -21,6 +21,9 @@ pub struct ClientSession {
     pub state: SessionState,
     /// The ticket, opaque to the client.
     pub ticket: Vec<u8>,
+    /// The group of the last key exchange: the next connection sends its share for it, so that no
+    /// HelloRetryRequest is needed.
+    pub group: Option<NamedGroup>,
     /// The forward-secret ticket that came with it.
     pub forward_secret: Option<FsClientTicket>,
 }
@@ -38,6 +41,9 @@ impl ClientSession {
         out.bytes(MAGIC);
         self.state.encode_fields(&mut out);
         tlv::put(&mut out, tag::TICKET, &self.ticket);
+        if let Some(group) = self.group {
+            tlv::put(&mut out, tag::GROUP, &group.0.to_be_bytes());
+        }
         if let Some(ticket) = &self.forward_secret {
             let mut value = Zeroizing::new(Vec::with_capacity(128 + ticket.public.len()));
             value.u16(ticket.kind.0);
@@ -54,10 +60,12 @@ impl ClientSession {
     pub fn import(bytes: &[u8]) -> Result<Self, SessionImportError> {
         let fields = bytes.strip_prefix(MAGIC).ok_or(SessionImportError::OtherVersion)?;
         let mut ticket = None;
+        let mut group = None;
         let mut forward_secret = None;
         let state = SessionState::decode_fields(fields, |tag, value| {
             match tag {
                 tag::TICKET if !value.is_empty() => ticket = Some(value.to_vec()),
+                tag::GROUP => group = Some(NamedGroup(u16::from_be_bytes(tlv::array(value)?))),
                 tag::FORWARD_SECRET => forward_secret = Some(read_forward_secret(value)?),
                 _ => return None,
             }
@@ -65,7 +73,7 @@ impl ClientSession {
         });
         let state = state.ok_or(SessionImportError::Malformed)?;
         let ticket = ticket.ok_or(SessionImportError::Malformed)?;
-        Ok(Self { state, ticket, forward_secret })
+        Ok(Self { state, ticket, group, forward_secret })
     }
 }
 
@@ -86,7 +94,8 @@ const MAGIC: &[u8] = b"tessera session 1\n";
 
 mod tag {
     pub(super) const TICKET: u8 = 64;
-    pub(super) const FORWARD_SECRET: u8 = 65;
+    pub(super) const GROUP: u8 = 65;
+    pub(super) const FORWARD_SECRET: u8 = 66;
 }
 
 /// Stored bytes are not a session of this version. Drop them and make a full handshake.

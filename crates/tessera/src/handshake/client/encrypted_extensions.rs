@@ -12,6 +12,8 @@ use crate::error::{Error, illegal_parameter};
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::transport::Epoch;
+use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{Ancestry, PskKind, Verdict};
 use crate::schedule::{HandshakeSecret, TrafficSecret, Transcript};
 use crate::wire::{EncryptedExtensions, ExtensionType, HandshakeMessage, HandshakeType};
@@ -48,7 +50,8 @@ impl ReadEncryptedExtensions {
             ctx.facts.protocol = Some(protocol.to_vec());
         }
         if let Some(limit) = extensions.record_size_limit {
-            ctx.transport.limit_records(limit);
+            let own_limit = self.offer.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
+            ctx.transport.limit_records(limit, own_limit);
         }
         self.settle_early_data(&extensions, ctx)?;
         self.recall_session(ctx);
@@ -101,6 +104,9 @@ impl ReadEncryptedExtensions {
             ctx.facts.early_data = EarlyDataStatus::Accepted;
             ctx.transport.event(Event::EarlyDataAccepted);
         } else if ctx.facts.early_data != EarlyDataStatus::NotOffered {
+            if ctx.facts.early_data == EarlyDataStatus::Offered {
+                ctx.transport.install_write(Epoch::Handshake, self.suite, &self.client_handshake);
+            }
             reject_early_data(Verdict::from_wire(verdict), ctx);
         }
         Ok(())

@@ -54,14 +54,15 @@ impl ReadFinished {
         let exporter = master.exporter(&after_server_finished);
         ctx.transport.install_read(Epoch::Application, suite, &server)?;
 
-        // §4.5: the end of the early data goes under its own keys.
-        if ctx.facts.early_data == EarlyDataStatus::Accepted && STREAM.end_of_early_data {
-            ctx.send(Epoch::EarlyData, &mut transcript, |out| {
-                write_message(out, HandshakeType::END_OF_EARLY_DATA, |_| ());
-            });
+        if ctx.facts.early_data == EarlyDataStatus::Accepted {
+            // §4.5: the end of the early data goes under its own keys.
+            if STREAM.end_of_early_data {
+                ctx.send(Epoch::EarlyData, &mut transcript, |out| {
+                    write_message(out, HandshakeType::END_OF_EARLY_DATA, |_| ());
+                });
+            }
+            ctx.transport.install_write(Epoch::Handshake, suite, &client_handshake);
         }
-        ctx.transport.change_cipher_spec();
-        ctx.transport.install_write(Epoch::Handshake, suite, &client_handshake);
 
         let mut last = LastFlight {
             offer,

@@ -140,6 +140,11 @@ impl ReadServerHello {
         let server = handshake.server_traffic(&after_hello);
         let server = log.secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server);
         ctx.transport.install_read(Epoch::Handshake, suite, &server)?;
+        ctx.transport.change_cipher_spec();
+        if ctx.facts.early_data != EarlyDataStatus::Offered {
+            // With early data under way, the keys change when the server has said what becomes of it.
+            ctx.transport.install_write(Epoch::Handshake, suite, &client);
+        }
 
         ctx.facts.suite = Some(suite.id);
         ctx.facts.group = shared.as_ref().map(|(group, _)| *group);

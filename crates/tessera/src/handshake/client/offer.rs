@@ -78,7 +78,11 @@ impl Offer {
         offer.add_external_psks(external_psks)?;
         offer.choose_modes();
         if offer.modes.psk_dhe_ke {
-            let first = offer.config.groups.iter().find_map(|group| offer.config.group(*group));
+            // The group that worked last time, or else the first.
+            let known = offer.session.as_ref().and_then(|session| session.group);
+            let first = known.and_then(|group| offer.config.group(group)).or_else(|| {
+                offer.config.groups.iter().find_map(|group| offer.config.group(*group))
+            });
             let group = first.ok_or(Error::Configuration("groups: none that the provider has"))?;
             offer.ephemeral = Some((group.group(), group.generate()?));
         }

@@ -76,7 +76,8 @@ impl Connected {
                 max_early_data_size: ticket.max_early_data_size,
             }),
         };
-        let session = ClientSession { state, ticket: message.ticket.to_vec(), forward_secret };
+        let ticket = message.ticket.to_vec();
+        let session = ClientSession { state, ticket, group: facts.group, forward_secret };
         ctx.transport.event(Event::NewSession(Box::new(session)));
         Ok(())
     }

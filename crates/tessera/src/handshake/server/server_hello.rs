@@ -19,6 +19,7 @@ use crate::handshake::context::{Context, Logged};
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::question::{Reply, Sign};
 use crate::handshake::transport::{Epoch, SkipEarlyData};
+use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{Ancestry, Continuation, PskKind, Verdict};
 use crate::schedule::{
     EarlySecret, HandshakeSecret, KeyDerivation, STREAM, TrafficSecret, Transcript,
@@ -195,10 +196,10 @@ impl Negotiation {
         transcript: &mut Transcript,
         ctx: &mut Context<'_>,
     ) {
+        let own_limit = self.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
         if let Some(limit) = hello.record_size_limit {
-            ctx.transport.limit_records(limit);
+            ctx.transport.limit_records(limit, own_limit);
         }
-        let own_limit = self.config.record_size_limit.unwrap_or(16_385);
         ctx.send(Epoch::Handshake, transcript, |out| {
             let extensions = EncryptedExtensions {
                 server_name: hello.server_name.is_some(),

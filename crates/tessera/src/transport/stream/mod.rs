@@ -33,8 +33,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// `is_client` decides which way early data goes; `record_size_limit` is what this side told the
-    /// peer.
+    /// `is_client` decides who sends the first record, and where a change_cipher_spec stands.
     pub(crate) fn new(is_client: bool) -> Self {
         Self {
             incoming: IncomingRecords::new(is_client),
@@ -44,7 +43,7 @@ impl Stream {
         }
     }
 
-    /// Sends an alert (RFC 8446 §6).
+    /// Sends an alert, after which nothing is sent (RFC 8446 §6).
     pub(crate) fn send_alert(&mut self, alert: AlertDescription, output: &mut Output) {
         const WARNING: u8 = 1;
         const FATAL: u8 = 2;
@@ -53,6 +52,7 @@ impl Stream {
         let level = if is_warning { WARNING } else { FATAL };
         self.outgoing.flush(output);
         self.outgoing.record(ContentType::ALERT, &[level, alert.0], output);
+        self.outgoing.close();
     }
 
     /// Gives back the memory that only the handshake needed.
@@ -111,8 +111,9 @@ impl Transport for StreamTransport<'_> {
         self.stream.outgoing.change_cipher_spec(self.output);
     }
 
-    fn limit_records(&mut self, peer_limit: u16) {
+    fn limit_records(&mut self, peer_limit: u16, own_limit: u16) {
         self.stream.outgoing.limit_records(peer_limit);
+        self.stream.incoming.max_inner_plaintext = own_limit.into();
     }
 
     fn event(&mut self, event: Event) {

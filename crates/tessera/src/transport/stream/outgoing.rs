@@ -16,7 +16,10 @@ pub(crate) struct OutgoingRecords {
     pending: Vec<u8>,
     /// The most plaintext of one record; the peer may have lowered it (RFC 8449).
     max_plaintext: usize,
-    change_cipher_spec_sent: bool,
+    change_cipher_spec: ChangeCipherSpec,
+    /// close_notify or a fatal alert was sent: nothing may follow it (RFC 8446 §6.1).
+    closed: bool,
+    is_client: bool,
     /// RFC 8446 §5.1: an initial ClientHello goes out as TLS 1.0.
     version: ProtocolVersion,
     pub(crate) early_data_left: usize,
@@ -29,7 +32,9 @@ impl OutgoingRecords {
             protection: None,
             pending: Vec::new(),
             max_plaintext: MAX_PLAINTEXT,
-            change_cipher_spec_sent: false,
+            change_cipher_spec: ChangeCipherSpec::NotSent,
+            closed: false,
+            is_client,
             version: if is_client { ProtocolVersion::TLS1_0 } else { ProtocolVersion::TLS1_2 },
             early_data_left: 0,
         }
@@ -86,8 +91,15 @@ impl OutgoingRecords {
 
     /// Sends one record.
     pub(crate) fn record(&mut self, typ: ContentType, content: &[u8], output: &mut Output) {
+        if self.closed {
+            return;
+        }
         let version = self.version.0;
         let out = output.buffer();
+        if self.change_cipher_spec == ChangeCipherSpec::Due {
+            self.change_cipher_spec = ChangeCipherSpec::Sent;
+            out.bytes(&CHANGE_CIPHER_SPEC_RECORD);
+        }
         let start = out.len();
         match &mut self.protection {
             None => {
@@ -109,18 +121,24 @@ impl OutgoingRecords {
         }
     }
 
-    /// RFC 8446 §D.4: once, for middleboxes.
+    /// RFC 8446 §D.4: once, for middleboxes. A server's stands right after its first message, a
+    /// client's right before its second flight.
     pub(crate) fn change_cipher_spec(&mut self, output: &mut Output) {
-        if self.change_cipher_spec_sent {
+        if self.change_cipher_spec != ChangeCipherSpec::NotSent {
             return;
         }
-        self.change_cipher_spec_sent = true;
         self.flush(output);
-        let out = output.buffer();
-        out.u8(ContentType::CHANGE_CIPHER_SPEC.0);
-        out.u16(ProtocolVersion::TLS1_2.0);
-        out.u16(1);
-        out.u8(1);
+        if self.is_client {
+            self.change_cipher_spec = ChangeCipherSpec::Due;
+        } else {
+            self.change_cipher_spec = ChangeCipherSpec::Sent;
+            output.buffer().bytes(&CHANGE_CIPHER_SPEC_RECORD);
+        }
+    }
+
+    /// Nothing is sent any more.
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
     }
 
     /// RFC 8449 §4: the limit counts the content type, and holds for protected records.
@@ -136,6 +154,17 @@ impl OutgoingRecords {
         self.pending = Vec::new();
     }
 }
+
+/// The change_cipher_spec for middleboxes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ChangeCipherSpec {
+    NotSent,
+    /// Goes out before the next record.
+    Due,
+    Sent,
+}
+
+const CHANGE_CIPHER_SPEC_RECORD: [u8; 6] = [20, 3, 3, 0, 1, 1];
 
 const HEADER_LEN: usize = 5;
 
