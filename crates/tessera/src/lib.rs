@@ -5,7 +5,32 @@
 //! full handshakes, PSK with and without a key exchange, replayable 0-RTT, and forward-secret 0-RTT
 //! whose early data is executed at most once.
 //!
-//! Begin with [`ClientConnection`] and [`ServerConnection`].
+//! Begin with [`ClientConnection`] and [`ServerConnection`]. Both take bytes and time, and give bytes,
+//! data, events and questions:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//! use tessera::{ClientConfig, ClientConnection, Destination, Output, ReadEvent, Time};
+//! # use tessera_null_provider::NullVerifier as Verifier;
+//!
+//! # fn main() -> Result<(), tessera::Error> {
+//! let config = Arc::new(ClientConfig::new(tessera_aws_lc::provider(), Arc::new(Verifier)));
+//! let now = Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_800_000_000)) };
+//! let destination = Destination { server_name: "server.example".into(), ..Default::default() };
+//!
+//! // The ClientHello is in the output: send it.
+//! let mut output = Output::new();
+//! let mut connection = ClientConnection::start(config, destination, now, &mut output)?;
+//! assert!(!output.as_slice().is_empty());
+//!
+//! // Whatever the server sends is decrypted where it lies.
+//! let mut input: Vec<u8> = Vec::new();
+//! let progress = connection.read(now, &mut input, &mut output)?;
+//! assert!(matches!(progress.event, ReadEvent::NeedInput));
+//! # Ok(())
+//! # }
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 

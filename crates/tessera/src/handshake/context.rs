@@ -6,7 +6,7 @@ use super::facts::Facts;
 use super::transport::{Epoch, Transport};
 use crate::crypto::Suite;
 use crate::key_log::KeyLog;
-use crate::schedule::{TrafficSecret, Transcript};
+use crate::schedule::{ExporterSecret, TrafficSecret, Transcript};
 use crate::time::Time;
 
 /// The world outside the state machine, for the time of one call.
@@ -54,6 +54,13 @@ impl Logged<'_> {
             log.log(label, self.client_random, secret.expose());
         }
         secret
+    }
+
+    /// Logs exporter_master_secret.
+    pub(crate) fn exporter(&self, secret: &ExporterSecret) {
+        if let Some(log) = self.key_log {
+            log.log("EXPORTER_SECRET", self.client_random, secret.expose());
+        }
     }
 }
 

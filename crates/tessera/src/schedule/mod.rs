@@ -134,6 +134,11 @@ impl ExporterSecret {
         self.kdf.expand_label(&secret, b"exporter", context.as_ref(), out);
     }
 
+    /// The secret itself, for the key log.
+    pub(crate) fn expose(&self) -> &[u8] {
+        self.secret.expose()
+    }
+
     /// One hash output of exported key material.
     pub(crate) fn export_secret(&self, label: &[u8], context: &[u8]) -> Secret {
         Secret::filled_by(self.kdf.hash.len(), |out| self.export(label, context, out))

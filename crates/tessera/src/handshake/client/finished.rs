@@ -52,6 +52,7 @@ impl ReadFinished {
         let server = master.server_traffic(&after_server_finished);
         let server = log.secret("SERVER_TRAFFIC_SECRET_0", server);
         let exporter = master.exporter(&after_server_finished);
+        log.exporter(&exporter);
         ctx.transport.install_read(Epoch::Application, suite, &server)?;
 
         if ctx.facts.early_data == EarlyDataStatus::Accepted {

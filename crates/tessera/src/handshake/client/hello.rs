@@ -130,6 +130,10 @@ impl ReadServerHello {
 
         let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
         let psk_kind = psk.as_ref().map(|psk| psk.kind);
+        ctx.facts.external_psk = psk
+            .as_ref()
+            .filter(|psk| psk.kind == PskKind::External)
+            .map(|psk| psk.identity.clone());
         let early = psk.map_or_else(|| EarlySecret::without_psk(kdf), |psk| psk.early);
         let handshake = early.into_handshake(shared.as_ref().map(|(_, secret)| secret));
 

@@ -44,7 +44,7 @@ pub(crate) struct OfferedPsk {
     pub(crate) kind: PskKind,
     pub(crate) suite: &'static Suite,
     pub(crate) early: EarlySecret,
-    identity: Vec<u8>,
+    pub(crate) identity: Vec<u8>,
     obfuscated_age: u32,
 }
 

@@ -11,6 +11,7 @@ use super::config::ServerConfig;
 use super::early_data::ReadEndOfEarlyData;
 use super::finished::{ReadFinished, TicketWish};
 use super::hello::Received;
+use super::identities::Found;
 use super::negotiation::Negotiation;
 use crate::auth::{Credential, Role, send_certificate, send_certificate_verify, send_finished};
 use crate::crypto::{SigningError, Suite};
@@ -20,7 +21,7 @@ use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::question::{Reply, Sign};
 use crate::handshake::transport::{Epoch, SkipEarlyData};
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
-use crate::resume::{Ancestry, Continuation, PskKind, Verdict};
+use crate::resume::{Ancestry, Continuation, KnownPsk, PskKind, Verdict};
 use crate::schedule::{
     EarlySecret, HandshakeSecret, KeyDerivation, STREAM, TrafficSecret, Transcript,
 };
@@ -178,6 +179,12 @@ impl Negotiation {
                 EarlyDataStatus::Rejected(verdict.unwrap_or(Verdict::Unknown))
             }
         };
+        facts.external_psk = match &self.found {
+            Some(Found { psk: KnownPsk::External(known), .. }) if psk.is_some() => {
+                Some(known.identity.clone())
+            }
+            _ => None,
+        };
         let session = self.found.as_ref().and_then(|found| found.psk.session());
         facts.ancestry = Some(match session.filter(|_| psk.is_some()) {
             None => Ancestry::of_exchange(group),
@@ -292,6 +299,7 @@ impl Flight {
         let server_application = master.server_traffic(&after_server_finished);
         let server_application = log.secret("SERVER_TRAFFIC_SECRET_0", server_application);
         let exporter = master.exporter(&after_server_finished);
+        log.exporter(&exporter);
         ctx.transport.install_write(Epoch::Application, self.suite, &server_application);
 
         let mut then = Box::new(ReadFinished {
