@@ -83,8 +83,9 @@ fn mutual_authentication() {
 #[test]
 fn hello_retry_request() {
     for provider in providers() {
-        let (client, mut server) = (client(provider), server(provider));
-        server.groups = vec![NamedGroup::X25519];
+        let (mut client, mut server) = (client(provider), server(provider));
+        client.groups = vec![NamedGroup::X25519, NamedGroup::X25519MLKEM768];
+        server.groups = vec![NamedGroup::X25519MLKEM768];
         let mut pair = connect(&client, &server, None);
         assert!(pair.client.facts().hello_retry);
         let resumed = connect(&client, &server, pair.to_client.sessions.pop());

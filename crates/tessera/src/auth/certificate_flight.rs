@@ -102,7 +102,7 @@ pub(crate) fn read_finished(
 ) -> Result<(), Error> {
     let mut reader: Reader<'_> = message.expect(HandshakeType::FINISHED)?;
     let expected = secret.finished(&transcript.hash());
-    // A length that is not the hash's is a decode_error (BoringSSL and OpenSSL say so as well).
+    // A length that is not the hash's is a mistake of encoding, not of cryptography.
     let verify_data = reader.take(expected.as_ref().len())?;
     reader.finish()?;
     if !equal(verify_data, expected.as_ref()) {

@@ -290,14 +290,18 @@ impl<H: Handshake> Connection<H> {
         }
         let mut written = 0;
         while written < data.len() {
-            if self.common.stream.outgoing.nears_limit() {
-                // RFC 8446 §5.5: change the keys before they are used up. Until the client's
-                // Finished a server can't: it waits.
-                let Some(application) = self.handshake.application() else { break };
-                self.common.with_context(now, output, |ctx| {
-                    application.update_write_key(true, ctx);
-                    Ok(())
-                })?;
+            // RFC 8446 §5.5: the keys change before they are used up. Until the client's Finished a
+            // server can't change them: it waits.
+            let used_up = self.common.stream.outgoing.nears_limit();
+            match self.handshake.application() {
+                None if used_up => break,
+                Some(application) if used_up || application.owes_update() => {
+                    self.common.with_context(now, output, |ctx| {
+                        application.update_write_key(used_up, ctx);
+                        Ok(())
+                    })?;
+                }
+                _ => (),
             }
             let some = self.common.stream.outgoing.application_data(&data[written..], output);
             written += some;

@@ -15,6 +15,9 @@ pub struct Application {
     pub(crate) read: TrafficSecret,
     pub(crate) exporter: ExporterSecret,
     post_handshake_in_a_row: u8,
+    /// The peer asked for new keys of this side; they come with the next data, however often it asked
+    /// (RFC 8446 §4.6.3).
+    update_requested: bool,
 }
 
 impl Application {
@@ -24,7 +27,7 @@ impl Application {
         read: TrafficSecret,
         exporter: ExporterSecret,
     ) -> Self {
-        Self { suite, write, read, exporter, post_handshake_in_a_row: 0 }
+        Self { suite, write, read, exporter, post_handshake_in_a_row: 0, update_requested: false }
     }
 
     /// The peer changed its keys (RFC 8446 §4.6.3).
@@ -44,10 +47,13 @@ impl Application {
         };
         self.read = self.read.next();
         ctx.transport.install_read(Epoch::Application, self.suite, &self.read)?;
-        if requested {
-            self.update_write_key(false, ctx);
-        }
+        self.update_requested |= requested;
         Ok(())
+    }
+
+    /// Whether the peer waits for new keys of this side.
+    pub(crate) fn owes_update(&self) -> bool {
+        self.update_requested
     }
 
     /// Changes this side's keys, and asks the peer to do the same if `request`.
@@ -57,6 +63,7 @@ impl Application {
                 out.u8(if request { UPDATE_REQUESTED } else { UPDATE_NOT_REQUESTED });
             });
         });
+        self.update_requested = false;
         self.write = self.write.next();
         ctx.transport.install_write(Epoch::Application, self.suite, &self.write);
     }

@@ -39,6 +39,10 @@ pub(crate) trait Transport {
         secret: &TrafficSecret,
     ) -> Result<(), Error>;
 
+    /// An error if the peer already sent a part of another message: nothing may follow the last
+    /// message of a flight before it is answered.
+    fn end_of_flight(&self) -> Result<(), Error>;
+
     /// More early data than `limit` bytes is an error (RFC 8446 §4.2.10).
     fn limit_early_data(&mut self, limit: u32);
 

@@ -77,7 +77,7 @@ pub fn read_certificate(mut reader: Reader<'_>) -> Result<Vec<Vec<u8>>, Error> {
 }
 
 /// The longest chain that is read; longer ones are no real PKI's.
-const MAX_CHAIN: usize = 16;
+const MAX_CHAIN: usize = 100;
 
 /// Appends a Certificate.
 pub fn write_certificate(out: &mut Vec<u8>, chain: &[Vec<u8>]) {

@@ -163,9 +163,6 @@ impl<'a> ClientHello<'a> {
         if self.supported_groups.is_some() != self.key_shares.is_some() {
             return missing("supported_groups and key_share come together or not at all");
         }
-        if self.early_data && self.psks.is_none() {
-            return Err(illegal_parameter("early_data without pre_shared_key"));
-        }
         if let (Some(groups), Some(shares)) = (self.supported_groups, self.key_shares) {
             // §4.2.8: each share stands for a supported group, in the same order.
             let mut groups = groups.iter();

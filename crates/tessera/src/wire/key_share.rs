@@ -69,13 +69,12 @@ impl<'a> KeyShares<'a> {
 }
 
 /// Writes the client's extension.
-pub fn write_client_key_share(out: &mut Vec<u8>, share: Option<KeyShareEntry<'_>>) {
+pub fn write_client_key_shares<'s>(
+    out: &mut Vec<u8>,
+    shares: impl Iterator<Item = KeyShareEntry<'s>>,
+) {
     write_extension(out, ExtensionType::KEY_SHARE, |out| {
-        out.vec16(|out| {
-            if let Some(share) = share {
-                share.write(out);
-            }
-        });
+        out.vec16(|out| shares.for_each(|share| share.write(out)));
     });
 }
 

@@ -23,7 +23,7 @@ pub use code_points::*;
 pub(crate) use encrypted_extensions::EncryptedExtensions;
 pub(crate) use extensions::write_extension;
 pub(crate) use handshake::{HANDSHAKE_HEADER_LEN, HandshakeMessage, write_message};
-pub(crate) use key_share::{KeyShareEntry, write_client_key_share};
+pub(crate) use key_share::{KeyShareEntry, write_client_key_shares};
 pub use negotiation::TicketRequest;
 pub(crate) use negotiation::{
     write_code_points, write_empty, write_protocols, write_record_size_limit, write_server_name,

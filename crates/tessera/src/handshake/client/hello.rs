@@ -75,14 +75,15 @@ impl ReadServerHello {
         let Progress::First(first_hello) = progress else {
             return Err(unexpected_message("a second HelloRetryRequest"));
         };
+        ctx.transport.end_of_flight()?;
         let suite = chosen_suite(&offer, retry.cipher_suite, retry.session_id)?;
         if let Some(group) = retry.group {
-            let sent = offer.ephemeral.as_ref().map(|(group, _)| *group);
-            let agreement = offer.config.group(group).filter(|_| sent != Some(group));
+            let sent = offer.ephemerals.iter().any(|(sent, _)| *sent == group);
+            let agreement = offer.config.group(group).filter(|_| !sent);
             let agreement = agreement.ok_or(illegal_parameter(
                 "HelloRetryRequest wants a group that was not offered, or whose share was sent",
             ))?;
-            offer.ephemeral = Some((group, agreement.generate()?));
+            offer.ephemerals = alloc::vec![(group, agreement.generate()?)];
             // The client sends a share now: the server may use it with a PSK as well.
             offer.modes.psk_dhe_ke = true;
         } else if retry.cookie.is_none() {
@@ -221,11 +222,12 @@ fn agree(
     offer: &mut Offer,
     hello: &ServerHello<'_>,
 ) -> Result<Option<(crate::wire::NamedGroup, SharedSecret)>, Error> {
-    // The ephemeral key is gone after this, whatever comes of it.
-    let ephemeral = offer.ephemeral.take();
+    // The ephemeral keys are gone after this, whatever comes of it.
+    let ephemerals = core::mem::take(&mut offer.ephemerals);
     let Some(reply) = hello.key_share else { return Ok(None) };
-    let (group, ephemeral) = ephemeral
-        .filter(|(group, _)| *group == reply.group)
+    let (group, ephemeral) = ephemerals
+        .into_iter()
+        .find(|(group, _)| *group == reply.group)
         .ok_or(illegal_parameter("a key share for a group whose share was not sent"))?;
     Ok(Some((group, ephemeral.decapsulate(reply.key_exchange)?)))
 }

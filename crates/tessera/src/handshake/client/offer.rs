@@ -16,7 +16,7 @@ use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::time::Time;
 use crate::wire::{
     ExtensionType, HandshakeType, KeyShareEntry, NamedGroup, ProtocolVersion, PskIdentity,
-    PskModes, Writer, write_client_key_share, write_code_points, write_empty, write_extension,
+    PskModes, Writer, write_client_key_shares, write_code_points, write_empty, write_extension,
     write_message, write_offered_psks, write_protocols, write_record_size_limit, write_server_name,
 };
 
@@ -26,8 +26,8 @@ pub(crate) struct Offer {
     pub(crate) random: [u8; 32],
     pub(crate) session_id: [u8; 32],
     pub(crate) server_name: String,
-    /// The ephemeral key of the one share that is sent.
-    pub(crate) ephemeral: Option<(NamedGroup, Box<dyn Ephemeral>)>,
+    /// The ephemeral keys of the shares that are sent.
+    pub(crate) ephemerals: Vec<(NamedGroup, Box<dyn Ephemeral>)>,
     pub(crate) psks: Vec<OfferedPsk>,
     pub(crate) modes: PskModes,
     /// The session behind the PSKs that aren't external.
@@ -67,7 +67,7 @@ impl Offer {
             random,
             session_id,
             server_name,
-            ephemeral: None,
+            ephemerals: Vec::new(),
             psks: Vec::new(),
             modes: PskModes { psk_ke: false, psk_dhe_ke: true },
             early_data: None,
@@ -78,13 +78,7 @@ impl Offer {
         offer.add_external_psks(external_psks)?;
         offer.choose_modes();
         if offer.modes.psk_dhe_ke {
-            // The group that worked last time, or else the first.
-            let known = offer.session.as_ref().and_then(|session| session.group);
-            let first = known.and_then(|group| offer.config.group(group)).or_else(|| {
-                offer.config.groups.iter().find_map(|group| offer.config.group(*group))
-            });
-            let group = first.ok_or(Error::Configuration("groups: none that the provider has"))?;
-            offer.ephemeral = Some((group.group(), group.generate()?));
+            offer.add_shares()?;
         }
         Ok(offer)
     }
@@ -96,6 +90,11 @@ impl Offer {
         let Some(suite) = self.config.suite(session.state.suite) else { return Ok(()) };
         let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
 
+        // §4.2.10: early data belongs to the protocol of its session; if that isn't offered any more,
+        // nothing would go out under it.
+        let protocol = session.state.protocol.as_ref();
+        let keeps_protocol =
+            protocol.is_none_or(|protocol| self.config.protocols.contains(protocol));
         let offers_kind = |kind| self.config.one_time_kinds().any(|offered| offered == kind);
         let ticket = session.forward_secret.take().filter(|ticket| offers_kind(ticket.kind));
         if let Some(ticket) = ticket
@@ -119,13 +118,18 @@ impl Offer {
                     identity,
                     obfuscated_age: 0,
                 });
-                self.early_data = Some(ticket.max_early_data_size).filter(|size| *size > 0);
+                let size = ticket.max_early_data_size;
+                self.early_data = Some(size).filter(|size| *size > 0 && keeps_protocol);
                 self.one_time_kind = Some(ticket.kind);
             }
         }
         let Some(session) = &self.session else { return Ok(()) };
         let replayable = self.config.policy.early_data.replayable_without_forward_secrecy;
-        if self.psks.is_empty() && replayable && session.state.max_early_data_size > 0 {
+        if self.psks.is_empty()
+            && replayable
+            && keeps_protocol
+            && session.state.max_early_data_size > 0
+        {
             self.early_data = Some(session.state.max_early_data_size);
         }
         self.psks.push(OfferedPsk {
@@ -169,6 +173,27 @@ impl Offer {
             && !self.psks.is_empty()
             && self.psks.iter().all(|psk| psk.kind != PskKind::ForwardSecret);
         self.modes = PskModes { psk_ke: any_psk_ke, psk_dhe_ke: !alone };
+    }
+
+    /// A share for the group that worked last time. To a server that isn't known a post-quantum share
+    /// goes together with a classical one, so that no server needs a HelloRetryRequest.
+    fn add_shares(&mut self) -> Result<(), Error> {
+        let known = self.session.as_ref().and_then(|session| session.group);
+        let groups: Vec<_> = match known.and_then(|group| self.config.group(group)) {
+            Some(known) => alloc::vec![known],
+            None => {
+                let mut offered = self.config.groups.iter().filter_map(|id| self.config.group(*id));
+                let first = offered.next().ok_or(Error::Configuration("groups: none to offer"))?;
+                let classical = Some(first).filter(|first| first.group().is_post_quantum());
+                let classical =
+                    classical.and_then(|_| offered.find(|g| !g.group().is_post_quantum()));
+                core::iter::once(first).chain(classical).collect()
+            }
+        };
+        for group in groups {
+            self.ephemerals.push((group.group(), group.generate()?));
+        }
+        Ok(())
     }
 
     /// Whether the ClientHello has this extension.
@@ -254,11 +279,13 @@ impl Offer {
         if let Some(limit) = config.record_size_limit {
             write_record_size_limit(out, limit);
         }
-        let share = self.ephemeral.as_ref().map(|(group, ephemeral)| KeyShareEntry {
-            group: *group,
-            key_exchange: ephemeral.share(),
-        });
-        write_client_key_share(out, share);
+        write_client_key_shares(
+            out,
+            self.ephemerals.iter().map(|(group, ephemeral)| KeyShareEntry {
+                group: *group,
+                key_exchange: ephemeral.share(),
+            }),
+        );
         if self.offers_resumption() {
             self.modes.write(out);
             config.policy.tickets.write(out);

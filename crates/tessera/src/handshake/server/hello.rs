@@ -50,6 +50,7 @@ impl ReadClientHello {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
+        ctx.transport.end_of_flight()?;
         let hello = ClientHello::read(message.expect(HandshakeType::CLIENT_HELLO)?)?;
         let received = Received { bytes: message.bytes, hello };
         let Self { config, retried } = *self;

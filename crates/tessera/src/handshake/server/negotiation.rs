@@ -250,9 +250,7 @@ impl Negotiation {
             retry.write(out);
         });
         ctx.facts.hello_retry = true;
-        if !hello.session_id.is_empty() {
-            ctx.transport.change_cipher_spec();
-        }
+        ctx.transport.change_cipher_spec();
         if hello.early_data {
             let limit = self.early_data_to_skip();
             ctx.transport.skip_early_data(SkipEarlyData::UntilSecondHello, limit);

@@ -103,9 +103,7 @@ impl Negotiation {
             };
             hello.write(out);
         });
-        if !hello.session_id.is_empty() {
-            ctx.transport.change_cipher_spec();
-        }
+        ctx.transport.change_cipher_spec();
 
         let handshake = early.into_handshake(exchange.as_ref().map(|(_, (_, secret))| secret));
         let after_hello = transcript.hash();
@@ -118,7 +116,16 @@ impl Negotiation {
         ctx.facts.suite = Some(suite.id);
         let group = exchange.map(|(group, _)| group);
         self.note_facts(psk_kind, group, selected.one_time_key, selected.early_data, hello, ctx);
-        self.send_encrypted_extensions(selected.early_data, hello, &mut transcript, ctx);
+        // RFC 6066 §3: a server that resumes does not say that it used the name.
+        let names_server = hello.server_name.is_some()
+            && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
+        self.send_encrypted_extensions(
+            selected.early_data,
+            names_server,
+            hello,
+            &mut transcript,
+            ctx,
+        );
 
         let receiving = match (selected.early_data, early_traffic) {
             (EarlyDataAnswer::Accepted { limit }, Some(secret)) => {
@@ -199,6 +206,7 @@ impl Negotiation {
     fn send_encrypted_extensions(
         &self,
         early_data: EarlyDataAnswer,
+        names_server: bool,
         hello: &ClientHello<'_>,
         transcript: &mut Transcript,
         ctx: &mut Context<'_>,
@@ -209,7 +217,7 @@ impl Negotiation {
         }
         ctx.send(Epoch::Handshake, transcript, |out| {
             let extensions = EncryptedExtensions {
-                server_name: hello.server_name.is_some(),
+                server_name: names_server,
                 protocol: self.protocol.as_deref(),
                 record_size_limit: hello.record_size_limit.map(|_| own_limit),
                 early_data: matches!(early_data, EarlyDataAnswer::Accepted { .. }),

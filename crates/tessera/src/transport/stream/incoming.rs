@@ -1,7 +1,7 @@
 //! Records in.
 
 use super::protection::Protection;
-use crate::error::{Error, decode_error, protocol, unexpected_message};
+use crate::error::{Error, decode_error, illegal_parameter, protocol, unexpected_message};
 use crate::handshake::{Epoch, SkipEarlyData};
 use crate::limits::{MAX_CHANGE_CIPHER_SPECS, MAX_EMPTY_RECORDS, MAX_EXPANSION, MAX_PLAINTEXT};
 use crate::wire::{AlertDescription, ContentType};
@@ -156,7 +156,9 @@ impl IncomingRecords {
                 Ok(Incoming::Handshake(content))
             }
             ContentType::ALERT => match content {
-                [_level, description] => Ok(Incoming::Alert(AlertDescription(*description))),
+                // §6: the level says nothing in TLS 1.3, but there are only two.
+                [1 | 2, description] => Ok(Incoming::Alert(AlertDescription(*description))),
+                [_, _] => Err(illegal_parameter("an alert of no known level")),
                 _ => Err(decode_error("an alert has two bytes")),
             },
             ContentType::APPLICATION_DATA => self.data(content),

@@ -90,10 +90,15 @@ impl Transport for StreamTransport<'_> {
         suite: &'static Suite,
         secret: &TrafficSecret,
     ) -> Result<(), Error> {
-        if self.stream.joiner.has_more {
-            return Err(unexpected_message("a message goes on across a change of keys"));
-        }
+        self.end_of_flight()?;
         self.stream.incoming.install(epoch, Protection::new(suite, secret));
+        Ok(())
+    }
+
+    fn end_of_flight(&self) -> Result<(), Error> {
+        if self.stream.joiner.has_more {
+            return Err(unexpected_message("a message where the peer has to wait"));
+        }
         Ok(())
     }
 
