@@ -1,0 +1,247 @@
+//! The contract of every [`Vault`], as functions that panic where it is broken.
+//!
+//! The author of a vault calls [`vault`] from a test, or the functions one by one. They expect
+//! answers at once ([`Reply::Now`]); a vault that answers later is wrapped in one that waits.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
+
+use tessera::crypto::Secret;
+use tessera::handshake::Reply;
+use tessera::resume::{Absent, OneTimeSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault};
+use tessera::wire::NamedGroup;
+use zeroize::Zeroizing;
+
+/// The time at which the contract is tested, since the Unix epoch.
+pub const NOW: Duration = Duration::from_secs(1_800_000_000);
+
+/// A little while: how long most secrets of the contract live from [`NOW`] on.
+pub const LIFETIME: Duration = Duration::from_secs(3600);
+
+/// Tests the whole contract. `make` gives an empty vault with room for at least 100 secrets and 100
+/// tombstones.
+pub fn vault<V: Vault>(make: impl Fn() -> V) {
+    a_secret_comes_back_as_it_was(&make());
+    one_of_many_takes_wins(&make());
+    takes_and_burns_race(&make());
+    what_was_taken_is_used(&make());
+    what_was_taken_to_burn_is_burned(&make());
+    what_was_burned_is_burned(&make());
+    an_id_serves_once(&make());
+    expired_secrets_are_unknown(&make());
+    the_clock_may_jump(&make());
+    secrets_are_counted(&make());
+}
+
+/// An id for tests.
+pub fn id(number: u32) -> TicketId {
+    let mut id = [0xa5; 32];
+    id[..4].copy_from_slice(&number.to_be_bytes());
+    id
+}
+
+/// A secret for tests, in the size of an X25519 key with SHA-384; it depends on `number`.
+pub fn secret(number: u32) -> OneTimeSecret {
+    let fill = |out: &mut [u8]| {
+        out.fill(0x5a);
+        out[..4].copy_from_slice(&number.to_be_bytes());
+    };
+    let mut seed = Zeroizing::new(vec![0; 32]);
+    fill(&mut seed);
+    OneTimeSecret { kind: NamedGroup::X25519, seed, fs_secret: Secret::filled_by(48, fill) }
+}
+
+/// Puts [`secret`] under [`id`] for [`LIFETIME`]; whether the vault took it.
+pub fn put(vault: &impl Vault, number: u32) -> bool {
+    vault.put(&id(number), secret(number), NOW + LIFETIME).is_ok()
+}
+
+/// Takes the secret under [`id`].
+///
+/// # Panics
+/// If the vault does not answer at once, or with another secret.
+pub fn take(
+    vault: &impl Vault,
+    number: u32,
+    purpose: TakePurpose,
+    unix: Option<Duration>,
+) -> Result<(), Absent> {
+    let taken = match vault.take(&TakeSecret { id: id(number), purpose, unix }) {
+        Reply::Now(Taken::Taken(taken)) => Ok(taken),
+        Reply::Now(Taken::Absent(absent)) => Err(absent),
+        Reply::Now(Taken::Unavailable) => unreachable!("the vault is not available"),
+        Reply::Later => unreachable!("the vault does not answer at once"),
+    };
+    taken.map(|taken| {
+        let put = secret(number);
+        assert_eq!(taken.kind, put.kind);
+        assert_eq!(*taken.seed, *put.seed);
+        assert_eq!(taken.fs_secret, put.fs_secret);
+    })
+}
+
+/// Takes the secret under [`id`] at [`NOW`], to accept a flight.
+///
+/// # Panics
+/// Like [`take`].
+pub fn accept(vault: &impl Vault, number: u32) -> Result<(), Absent> {
+    take(vault, number, TakePurpose::Accept, Some(NOW))
+}
+
+/// What goes in comes out, of any kind and length.
+pub fn a_secret_comes_back_as_it_was(vault: &impl Vault) {
+    assert_eq!(accept(vault, 0), Err(Absent::Unknown), "nothing is there yet");
+    for number in 1..=3 {
+        assert!(put(vault, number));
+    }
+    for number in [2, 3, 1] {
+        assert_eq!(accept(vault, number), Ok(()));
+    }
+    let hybrid = OneTimeSecret {
+        kind: NamedGroup::X25519MLKEM768,
+        seed: Zeroizing::new((0..96).collect()),
+        fs_secret: Secret::filled_by(32, |out| out.fill(1)),
+    };
+    vault.put(&id(4), hybrid, NOW + LIFETIME).expect("there is room");
+    let question = TakeSecret { id: id(4), purpose: TakePurpose::Accept, unix: Some(NOW) };
+    let Reply::Now(Taken::Taken(taken)) = vault.take(&question) else {
+        unreachable!("the secret is there");
+    };
+    assert_eq!(taken.kind, NamedGroup::X25519MLKEM768);
+    assert!(taken.seed.iter().copied().eq(0..96));
+    assert_eq!(taken.fs_secret.expose(), [1; 32]);
+}
+
+/// 64 threads want the same secret: one gets it, the others learn that it was used.
+pub fn one_of_many_takes_wins(vault: &impl Vault) {
+    for number in 0..10 {
+        assert!(put(vault, number));
+        let results = race(64, |_| accept(vault, number));
+        assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+        let used = results.iter().filter(|result| **result == Err(Absent::Used)).count();
+        assert_eq!(used, 63, "{results:?}");
+    }
+}
+
+/// Takes of either purpose race with burns: at most one take wins, and all see what became of it.
+pub fn takes_and_burns_race(vault: &impl Vault) {
+    for number in 0..10 {
+        assert!(put(vault, number));
+        let results = race(64, |thread| match thread % 3 {
+            0 => accept(vault, number),
+            1 => take(vault, number, TakePurpose::Burn, Some(NOW)),
+            _ => {
+                vault.burn(&id(number));
+                Err(Absent::Unknown)
+            }
+        });
+        assert!(results.iter().filter(|result| result.is_ok()).count() <= 1, "{results:?}");
+        let accepted = results.iter().step_by(3).any(|result| result.is_ok());
+        let fate = if accepted { Absent::Used } else { Absent::Burned };
+        assert_eq!(accept(vault, number), Err(fate));
+        let takes = results.iter().enumerate().filter(|(thread, _)| thread % 3 != 2);
+        for (_, result) in takes {
+            assert!(*result == Ok(()) || *result == Err(fate), "{results:?}");
+        }
+    }
+}
+
+/// A secret that was taken to accept a flight is used, whatever comes later.
+pub fn what_was_taken_is_used(vault: &impl Vault) {
+    assert!(put(vault, 1));
+    assert_eq!(accept(vault, 1), Ok(()));
+    vault.burn(&id(1));
+    assert_eq!(accept(vault, 1), Err(Absent::Used));
+    assert_eq!(take(vault, 1, TakePurpose::Burn, Some(NOW)), Err(Absent::Used));
+}
+
+/// A secret that was taken to burn it is burned, whatever comes later.
+pub fn what_was_taken_to_burn_is_burned(vault: &impl Vault) {
+    assert!(put(vault, 1));
+    assert_eq!(take(vault, 1, TakePurpose::Burn, Some(NOW)), Ok(()));
+    assert_eq!(accept(vault, 1), Err(Absent::Burned));
+    assert_eq!(take(vault, 1, TakePurpose::Burn, Some(NOW)), Err(Absent::Burned));
+}
+
+/// A burn destroys what is there, and says nothing about what never was.
+pub fn what_was_burned_is_burned(vault: &impl Vault) {
+    assert!(put(vault, 1));
+    vault.burn(&id(1));
+    vault.burn(&id(1));
+    assert_eq!(vault.len(), 0);
+    assert_eq!(accept(vault, 1), Err(Absent::Burned));
+    vault.burn(&id(2));
+    assert_eq!(accept(vault, 2), Err(Absent::Unknown));
+}
+
+/// An id that is or was there is refused, and changes nothing.
+pub fn an_id_serves_once(vault: &impl Vault) {
+    assert!(put(vault, 1));
+    assert!(vault.put(&id(1), secret(2), NOW + LIFETIME).is_err());
+    assert_eq!(accept(vault, 1), Ok(()), "the first secret is still there");
+    assert!(!put(vault, 1));
+    assert_eq!(accept(vault, 1), Err(Absent::Used));
+}
+
+/// Nobody gets a secret at or after its time, and it is gone for good.
+pub fn expired_secrets_are_unknown(vault: &impl Vault) {
+    for number in 0..3 {
+        assert!(put(vault, number));
+    }
+    let end = NOW + LIFETIME;
+    let before = end.checked_sub(Duration::from_secs(1));
+    assert_eq!(take(vault, 0, TakePurpose::Accept, before), Ok(()));
+    assert_eq!(take(vault, 1, TakePurpose::Accept, Some(end)), Err(Absent::Unknown));
+    assert_eq!(take(vault, 2, TakePurpose::Accept, Some(end * 2)), Err(Absent::Unknown));
+    assert_eq!(accept(vault, 1), Err(Absent::Unknown), "the clock went back");
+}
+
+/// Whatever the clock does, no secret comes twice, and new secrets work.
+pub fn the_clock_may_jump(vault: &impl Vault) {
+    let times = [Duration::ZERO, NOW * 3, NOW, Duration::MAX, NOW / 2, NOW];
+    for (number, time) in (0..).zip(times) {
+        assert!(put(vault, number), "{time:?}");
+        let first = take(vault, number, TakePurpose::Accept, Some(time));
+        assert_eq!(first.is_ok(), time < NOW + LIFETIME, "{time:?}");
+        for other in times {
+            let again = take(vault, number, TakePurpose::Accept, Some(other));
+            assert!(again.is_err(), "{time:?} {other:?}");
+        }
+    }
+    assert!(put(vault, 100));
+    assert_eq!(accept(vault, 100), Ok(()));
+}
+
+/// `len` counts the secrets that are there.
+pub fn secrets_are_counted(vault: &impl Vault) {
+    assert!(vault.is_empty());
+    for number in 0..20 {
+        assert_eq!(vault.len(), number as usize);
+        assert!(put(vault, number));
+    }
+    for number in 0..10 {
+        assert_eq!(accept(vault, number), Ok(()));
+    }
+    assert_eq!(vault.len(), 10);
+    vault.burn(&id(10));
+    vault.burn(&id(0));
+    assert_eq!(vault.len(), 9);
+}
+
+/// Runs `job` in many threads that begin together.
+///
+/// # Panics
+/// If a job panics.
+pub fn race<T: Send>(threads: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let start = Barrier::new(threads);
+    let run = |thread| {
+        start.wait();
+        job(thread)
+    };
+    let run = &run;
+    thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|thread| scope.spawn(move || run(thread))).collect();
+        handles.into_iter().map(|handle| handle.join().expect("the job does not panic")).collect()
+    })
+}
