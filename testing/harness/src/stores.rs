@@ -1,13 +1,13 @@
 //! The simplest stores that can work: nothing sealed, nothing bounded. For tests alone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, OneTimeSecret, OpenTicket, PutRefused, SessionState, TakePurpose, TakeSecret, Taken,
-    TicketId, TicketKeys, Vault,
+    Absent, AlreadyUsed, OneTimeSecret, OpenTicket, PutRefused, SessionState, SingleUseRegister,
+    TakePurpose, TakeSecret, Taken, TicketId, TicketKeys, Vault,
 };
 
 /// Tickets that anyone can read and make.
@@ -62,5 +62,22 @@ impl Vault for OneVault {
 
     fn len(&self) -> usize {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+/// A register that forgets nothing.
+#[derive(Default)]
+pub struct OneRegister(Mutex<HashSet<TicketId>>);
+
+impl SingleUseRegister for OneRegister {
+    fn claim(
+        &self,
+        key: &TicketId,
+        _: Duration,
+        _: Duration,
+        _: Duration,
+    ) -> Result<(), AlreadyUsed> {
+        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        used.insert(*key).then_some(()).ok_or(AlreadyUsed)
     }
 }
