@@ -174,3 +174,33 @@ pub fn open_all(stream: &[u8], sealers: &mut [Sealer]) -> Vec<(usize, ContentTyp
     }
     opened
 }
+
+/// A direction's stream with every handshake message as `edit` leaves it, one to a record, sealed
+/// again. An emptied message is left out. `sealers` gives those of the direction, each time anew.
+pub fn rewrite(
+    stream: &[u8],
+    sealers: impl Fn() -> Vec<Sealer>,
+    mut edit: impl FnMut(&mut Vec<u8>),
+) -> Vec<u8> {
+    let mut closers = sealers();
+    let mut rewritten = Vec::new();
+    for (epoch, typ, content) in open_all(stream, &mut sealers()) {
+        let pieces = match typ {
+            ContentType::HANDSHAKE => messages(&content),
+            _ => vec![content],
+        };
+        for mut piece in pieces {
+            if typ == ContentType::HANDSHAKE {
+                edit(&mut piece);
+            }
+            if piece.is_empty() && typ == ContentType::HANDSHAKE {
+                continue;
+            }
+            rewritten.extend(match epoch.checked_sub(1) {
+                None => plain(typ, &piece),
+                Some(index) => closers[index].seal(typ, &piece),
+            });
+        }
+    }
+    rewritten
+}

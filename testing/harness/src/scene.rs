@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use tessera::auth::{Credential, PrivateKey};
-use tessera::crypto::Provider;
+use tessera::crypto::{Provider, Suite};
 use tessera::handshake::ClientAuthentication;
 use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard, ReplayGuard};
 use tessera::wire::NamedGroup;
 use tessera::{ClientConfig, Destination, ServerConfig, Time};
 use tessera_null_provider::{NullSigner, NullVerifier};
 
-use crate::{OneRegister, OneVault, Pair, Secrets, UnsealedTickets, at};
+use crate::{OneRegister, OneVault, Pair, Sealer, Secrets, UnsealedTickets, at};
 
 /// A way to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +143,29 @@ impl Scene {
             assert_eq!(written, Ok(EARLY_DATA.len()), "early data fits");
         }
         pair
+    }
+
+    /// The suite that the scene's ends choose.
+    pub fn suite(&self) -> &'static Suite {
+        let provider = &self.server.provider;
+        provider.suite(self.server.suites[0]).expect("a suite of the provider's")
+    }
+
+    /// What the server sends under, from its newest hello on.
+    pub fn server_sealers(&self) -> Vec<Sealer> {
+        self.sealers(&["SERVER_HANDSHAKE_TRAFFIC_SECRET", "SERVER_TRAFFIC_SECRET_0"])
+    }
+
+    /// What the client sends under, from its newest hello on. The scene's early data counts as sent.
+    pub fn client_sealers(&self) -> Vec<Sealer> {
+        let mut early = self.sealers(&["CLIENT_EARLY_TRAFFIC_SECRET"]);
+        early.iter_mut().for_each(|sealer| sealer.number = 1);
+        early.extend(self.sealers(&["CLIENT_HANDSHAKE_TRAFFIC_SECRET", "CLIENT_TRAFFIC_SECRET_0"]));
+        early
+    }
+
+    fn sealers(&self, labels: &[&str]) -> Vec<Sealer> {
+        labels.iter().filter_map(|label| self.secrets.sealer(self.suite(), label)).collect()
     }
 
     /// Starts both ends in the scene's mode.
