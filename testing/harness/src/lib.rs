@@ -13,4 +13,4 @@ pub use forge::{
 pub use hello::{Hello, Identity, binder, vec16};
 pub use pair::{At, Pair, Received, at};
 pub use scene::{EARLY_DATA, Mode, SERVER_NAME, Scene, credential, to};
-pub use stores::{OneRegister, OneVault, UnsealedTickets};
+pub use stores::{OneRegister, OneVault, Ring, UnsealedTickets};
