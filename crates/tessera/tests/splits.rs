@@ -187,6 +187,31 @@ fn small_records_by_agreement() {
     }
 }
 
+#[test]
+fn limits_hold_for_those_who_were_told() {
+    // A client that doesn't know the extension (RFC 8449) may send whole records.
+    let mut scene = Scene::new(tessera_null_provider::provider(), Mode::FsDhe);
+    scene.server.record_size_limit = Some(64);
+    let mut pair = scene.pair();
+    check(&mut pair, Mode::FsDhe);
+    pair.client_write(&[7; 10_000]);
+    pair.run();
+    assert_eq!(pair.to_server.data.len(), 10_004);
+    // One that does learns the limit after its early data was sent.
+    for mode in [Mode::Replayable, Mode::FsDhe, Mode::FsKe] {
+        let mut scene = Scene::new(tessera_null_provider::provider(), mode);
+        scene.client.record_size_limit = Some(64);
+        scene.server.record_size_limit = Some(64);
+        let mut pair = scene.pair();
+        let written = pair.client.write_early_data(&[7; 10_000], &mut pair.client_output);
+        assert_eq!(written, Ok(10_000));
+        pair.run();
+        assert_eq!(pair.to_server.error, None);
+        assert_eq!(pair.to_server.early_data.len(), EARLY_DATA.len() + 10_000);
+        assert!(pair.to_server.complete);
+    }
+}
+
 /// A small generator, so that a failing seed can be tried again.
 struct Seeded(u64);
 
