@@ -254,15 +254,17 @@ impl Transport for Recorder {
         Ok(())
     }
 
+    fn end_of_flight(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn limit_early_data(&mut self, _: u32) {}
 
     fn skip_early_data(&mut self, _: SkipEarlyData, _: usize) {}
 
     fn change_cipher_spec(&mut self) {}
 
-    fn limit_records(&mut self, _: u16) {}
-
-    fn limit_received_records(&mut self, _: u16) {}
+    fn limit_records(&mut self, _: u16, _: u16) {}
 
     fn event(&mut self, _: Event) {}
 }

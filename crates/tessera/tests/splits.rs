@@ -8,7 +8,7 @@ fn scene(mode: Mode) -> Scene {
     let mut scene = Scene::new(tessera_null_provider::provider(), mode);
     scene.client.groups = vec![NamedGroup::X25519];
     if mode == Mode::Retry {
-        scene.client.groups = vec![NamedGroup::X25519MLKEM768, NamedGroup::X25519];
+        scene.client.groups.push(NamedGroup::X25519MLKEM768);
     }
     if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
         guard.kinds = vec![NamedGroup::X25519];

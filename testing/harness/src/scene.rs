@@ -90,7 +90,12 @@ impl Scene {
                 server.client_authentication =
                     ClientAuthentication::Required(Arc::new(NullVerifier));
             }
-            Mode::Retry => server.groups = vec![NamedGroup::X25519],
+            Mode::Retry => {
+                // To a server that isn't known a client sends no post-quantum share if its first
+                // group is a classical one.
+                client.groups = vec![NamedGroup::X25519, NamedGroup::X25519MLKEM768];
+                server.groups = vec![NamedGroup::X25519MLKEM768];
+            }
             Mode::PskOnly => {
                 client.policy.psk_only_without_forward_secrecy = true;
                 server.policy.psk_only_without_forward_secrecy = true;
