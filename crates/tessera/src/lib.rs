@@ -35,6 +35,8 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 pub mod auth;
 mod connection;
@@ -45,6 +47,8 @@ mod key_log;
 mod limits;
 pub mod resume;
 mod schedule;
+#[cfg(test)]
+mod testing;
 mod time;
 mod transport;
 pub mod wire;

@@ -134,6 +134,20 @@ impl Pair {
         !bytes.is_empty()
     }
 
+    /// Takes what the client has to send; it never arrives.
+    pub fn intercept_client(&mut self) -> Vec<u8> {
+        let bytes = self.client_output.as_slice().to_vec();
+        self.client_output.consume(bytes.len());
+        bytes
+    }
+
+    /// Takes what the server has to send; it never arrives.
+    pub fn intercept_server(&mut self) -> Vec<u8> {
+        let bytes = self.server_output.as_slice().to_vec();
+        self.server_output.consume(bytes.len());
+        bytes
+    }
+
     /// Gives the server bytes from anywhere.
     pub fn deliver_to_server(&mut self, bytes: &[u8]) {
         self.server_input.extend_from_slice(bytes);

@@ -1,13 +1,14 @@
 //! The simplest stores that can work: nothing sealed, nothing bounded. For tests alone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use tessera::crypto::Provider;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, OneTimeSecret, OpenTicket, PutRefused, SessionState, TakePurpose, TakeSecret, Taken,
-    TicketId, TicketKeys, Vault,
+    Absent, AlreadyUsed, OneTimeSecret, OpenTicket, PutRefused, SessionState, SingleUseRegister,
+    TakePurpose, TakeSecret, Taken, TicketId, TicketKeys, Vault,
 };
 
 /// Tickets that anyone can read and make.
@@ -62,5 +63,65 @@ impl Vault for OneVault {
 
     fn len(&self) -> usize {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+/// A register that forgets nothing.
+#[derive(Default)]
+pub struct OneRegister(Mutex<HashSet<TicketId>>);
+
+impl SingleUseRegister for OneRegister {
+    fn claim(
+        &self,
+        key: &TicketId,
+        _: Duration,
+        _: Duration,
+        _: Duration,
+    ) -> Result<(), AlreadyUsed> {
+        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        used.insert(*key).then_some(()).ok_or(AlreadyUsed)
+    }
+}
+
+/// A ring of ticket keys that rotates: nothing is hidden, but what was changed or sealed under
+/// another key does not open.
+pub struct Ring {
+    provider: Provider,
+    keys: Mutex<VecDeque<u64>>,
+}
+
+impl Ring {
+    /// A ring with one key of this number.
+    pub fn new(provider: Provider, key: u64) -> Self {
+        Self { provider, keys: Mutex::new([key].into()) }
+    }
+
+    /// Seals under a new key; the newest three still open.
+    pub fn rotate(&self, key: u64) {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.push_front(key);
+        keys.truncate(3);
+    }
+
+    fn tag(&self, key: u64, body: &[u8]) -> Vec<u8> {
+        let tag = self.provider.suites[0].hash.hmac(&key.to_be_bytes(), body);
+        tag.as_ref().to_vec()
+    }
+}
+
+impl TicketKeys for Ring {
+    fn seal(&self, session: &SessionState, _: Duration) -> Option<Vec<u8>> {
+        let key = *self.keys.lock().unwrap_or_else(PoisonError::into_inner).front()?;
+        let body = session.encode().to_vec();
+        Some([self.tag(key, &body), body].concat())
+    }
+
+    fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>> {
+        let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let parts = question.identity.split_at_checked(32);
+        Reply::Now(parts.and_then(|(tag, body)| {
+            keys.iter().find(|key| self.tag(**key, body) == tag)?;
+            SessionState::decode(body)
+        }))
     }
 }

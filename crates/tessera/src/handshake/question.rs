@@ -98,6 +98,29 @@ impl<Q> Asked<Q> {
 }
 
 /// Stands for one open question; it can be used once, and only with an answer to that question.
+/// Another answer does not compile:
+///
+/// ```compile_fail,E0308
+/// use tessera::handshake::{Asked, Sign};
+/// use tessera::resume::ResumptionVerdict;
+/// use tessera::{Output, ServerConnection, Time};
+///
+/// fn answer(server: &mut ServerConnection, asked: Asked<Sign>, now: Time, output: &mut Output) {
+///     let _ = server.answer(asked.token, ResumptionVerdict::Accept, now, output);
+/// }
+/// ```
+///
+/// Nor does a second one:
+///
+/// ```compile_fail,E0382
+/// use tessera::handshake::{Asked, Sign};
+/// use tessera::{Output, ServerConnection, Time};
+///
+/// fn answer(server: &mut ServerConnection, asked: Asked<Sign>, now: Time, output: &mut Output) {
+///     let _ = server.answer(asked.token, Ok(Vec::new()), now, output);
+///     let _ = server.answer(asked.token, Ok(Vec::new()), now, output);
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Token<Q>(PhantomData<fn(Q)>);
 

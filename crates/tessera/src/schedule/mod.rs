@@ -5,6 +5,8 @@
 
 mod label;
 mod profile;
+#[cfg(test)]
+mod tests;
 mod traffic;
 mod transcript;
 

@@ -124,11 +124,12 @@ impl ServerHello<'_> {
     /// Appends the message.
     pub fn write(&self, out: &mut Vec<u8>) {
         write_answer(out, self.random, self.session_id, self.cipher_suite, |out| {
-            if let Some(reply) = self.key_share {
-                write_server_key_share(out, reply);
-            }
+            // The order of RFC 8448, so that its traces can be replayed to the byte.
             if let Some(index) = self.selected_identity {
                 write_extension(out, ExtensionType::PRE_SHARED_KEY, |out| out.u16(index));
+            }
+            if let Some(reply) = self.key_share {
+                write_server_key_share(out, reply);
             }
         });
     }

@@ -52,6 +52,12 @@ impl ReadServerHello {
         Box::new(Self { offer, progress: Progress::First(hello) })
     }
 
+    /// As if this ClientHello had been sent for the offer.
+    #[cfg(test)]
+    pub(super) fn sent(offer: Offer, first_hello: Vec<u8>) -> Box<Self> {
+        Box::new(Self { offer, progress: Progress::First(first_hello) })
+    }
+
     pub(crate) fn receive(
         self: Box<Self>,
         message: HandshakeMessage<'_>,

@@ -6,6 +6,8 @@ mod encrypted_extensions;
 mod finished;
 mod hello;
 mod offer;
+#[cfg(test)]
+mod tests;
 mod tickets;
 
 pub use config::{ClientConfig, Destination};

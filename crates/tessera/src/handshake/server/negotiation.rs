@@ -227,6 +227,13 @@ impl Negotiation {
         self.config.psk_modes(PskKind::ForwardSecret).psk_ke && offered.psk_ke
     }
 
+    /// Whether a forward-secret PSK can go on at all: alone, or with a share in a mode that the client
+    /// offers.
+    pub(super) fn can_continue(&self, offered: PskModes) -> bool {
+        let with_share = offered.psk_dhe_ke && self.group.is_some_and(|group| group.has_share);
+        with_share || self.continues_without_share(offered)
+    }
+
     /// Sends a HelloRetryRequest (RFC 8446 §4.1.4).
     fn retry(
         self,

@@ -26,8 +26,9 @@ impl Negotiation {
         received: &Received<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let purpose =
-            if allowed && self.fits_early_data() { TakePurpose::Accept } else { TakePurpose::Burn };
+        let offered = received.hello.psk_modes.unwrap_or_default();
+        let acceptable = allowed && self.fits_early_data() && self.can_continue(offered);
+        let purpose = if acceptable { TakePurpose::Accept } else { TakePurpose::Burn };
         let question = TakeSecret { id, purpose, unix: ctx.now.unix };
         let reply = match &self.config.policy.early_data.forward_secret {
             Some(guard) => guard.vault.take(&question),

@@ -1,5 +1,8 @@
 //! The server's flight out: ServerHello to Finished (RFC 8446 §4.1.3, §4.3, §4.4).
 
+#[cfg(test)]
+mod tests;
+
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;

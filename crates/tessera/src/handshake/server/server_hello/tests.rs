@@ -1,0 +1,144 @@
+//! RFC 8448 replayed against the server from EncryptedExtensions on (its own would differ: it names
+//! no groups): everything it sends after, and every secret, is compared with the traces.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use tessera_harness::Trace;
+
+use super::{Flight, Receiving};
+use crate::auth::{Credential, PrivateKey};
+use crate::crypto::SharedSecret;
+use crate::handshake::server::finished::TicketWish;
+use crate::handshake::server::{ClientAuthentication, ServerConfig, ServerHandshake, ServerState};
+use crate::handshake::{Epoch, Handshake};
+use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
+use crate::testing::{
+    AES_128_GCM_SHA256, Recorder, ScriptedSigner, TRACES, Trusting, message, provider, trace,
+};
+use crate::wire::{CertificateRequest, ClientHello, HandshakeType, SignatureScheme};
+
+const KDF: KeyDerivation = KeyDerivation { hash: AES_128_GCM_SHA256.hash, profile: &STREAM };
+
+fn config(trace: &Trace) -> ServerConfig {
+    let mut config = ServerConfig::new(provider(trace), Vec::new());
+    if let Some(certificate) = trace.find("messages", "server_certificate") {
+        let verify = trace.message("server_certificate_verify");
+        let chain = vec![certificate[11..certificate.len() - 2].to_vec()];
+        let key = PrivateKey::Here(ScriptedSigner::new(verify));
+        config.credentials = vec![Credential { chain, key }];
+    }
+    if trace.find("messages", "certificate_request").is_some() {
+        let request = message(trace, "certificate_request");
+        let reader = request.expect(HandshakeType::CERTIFICATE_REQUEST).expect("a request");
+        let request = CertificateRequest::read(reader).expect("as in the trace");
+        let schemes = request.signature_algorithms.iter().map(SignatureScheme).collect();
+        config.client_authentication = ClientAuthentication::Required(Arc::new(Trusting(schemes)));
+    }
+    config
+}
+
+/// The flight of a trace's server after its EncryptedExtensions.
+fn flight(trace: &Trace) -> Flight {
+    let mut transcript = Transcript::start(KDF.hash, trace.message("client_hello"));
+    if let Some(retry) = trace.find("messages", "hello_retry_request") {
+        transcript = Transcript::restart_after_retry(KDF.hash, trace.message("client_hello"));
+        transcript.add(retry);
+        transcript.add(trace.message("client_hello_2"));
+    }
+    transcript.add(trace.message("server_hello"));
+    let early = match trace.find("secrets", "psk") {
+        Some(psk) => EarlySecret::new(KDF, psk),
+        None => EarlySecret::without_psk(KDF),
+    };
+    let shared = SharedSecret::new(trace.secret("shared").to_vec());
+    let handshake = early.into_handshake(Some(&shared));
+    let hash = transcript.hash();
+    transcript.add(trace.message("encrypted_extensions"));
+    let receiving = match trace.find("messages", "end_of_early_data") {
+        Some(_) => Receiving::EarlyData,
+        None => Receiving::Handshake,
+    };
+    Flight {
+        config: Arc::new(config(trace)),
+        suite: &AES_128_GCM_SHA256,
+        transcript,
+        client: handshake.client_traffic(&hash),
+        server: handshake.server_traffic(&hash),
+        handshake,
+        client_random: [0; 32],
+        receiving,
+        certificate_requested: false,
+        tickets: TicketWish { count: 0, one_time_kind: None },
+    }
+}
+
+#[test]
+fn what_the_server_sends_and_derives() {
+    for name in TRACES {
+        let trace = trace(name);
+        let mut recorder = Recorder::default();
+        let hello_name = match trace.find("messages", "client_hello_2") {
+            Some(_) => "client_hello_2",
+            None => "client_hello",
+        };
+        let hello = message(&trace, hello_name);
+        let hello = hello.expect(HandshakeType::CLIENT_HELLO).expect("a hello");
+        let hello = ClientHello::read(hello).expect("as in the trace");
+        let flight = flight(&trace);
+        let state = recorder.step(|ctx| match trace.find("secrets", "psk") {
+            Some(_) => flight.finish(ctx),
+            None => flight.send_certificates(&hello, ctx),
+        });
+        let mut server = ServerHandshake { state: state.expect("no error") };
+
+        // The messages, to the byte.
+        let expected: Vec<(Epoch, Vec<u8>)> = [
+            "certificate_request",
+            "server_certificate",
+            "server_certificate_verify",
+            "server_finished",
+        ]
+        .into_iter()
+        .filter_map(|name| Some((Epoch::Handshake, trace.find("messages", name)?.to_vec())))
+        .collect();
+        assert_eq!(recorder.sent, expected, "{name}");
+
+        // The client's last flight.
+        for name in [
+            "end_of_early_data",
+            "client_certificate",
+            "client_certificate_verify",
+            "client_finished",
+        ] {
+            if trace.find("messages", name).is_some() {
+                let received = recorder.step(|ctx| server.receive(message(&trace, name), ctx));
+                assert_eq!(received, Ok(()), "{name}");
+            }
+        }
+        assert!(matches!(server.state, ServerState::Connected(_)), "{name}");
+
+        // The secrets.
+        let secret = |epoch, name| (epoch, trace.secret(name).to_vec());
+        assert_eq!(recorder.write_secrets, [secret(Epoch::Application, "s_ap_traffic")]);
+        let mut read = vec![secret(Epoch::Application, "c_ap_traffic")];
+        if trace.find("messages", "end_of_early_data").is_some() {
+            read.insert(0, secret(Epoch::Handshake, "c_hs_traffic"));
+        }
+        assert_eq!(recorder.read_secrets, read, "{name}");
+    }
+}
+
+#[test]
+fn a_finished_of_another_trace() {
+    let trace = trace("simple_1rtt");
+    let other = crate::testing::trace("compatibility_mode");
+    let mut recorder = Recorder::default();
+    let state = recorder.step(|ctx| flight(&trace).finish(ctx)).expect("no error");
+    let mut server = Box::new(ServerHandshake { state });
+    let finished = message(&other, "client_finished");
+    let error = recorder.step(|ctx| server.receive(finished, ctx)).expect_err("it is wrong");
+    assert_eq!(error.alert(), Some(crate::wire::AlertDescription::DECRYPT_ERROR));
+}

@@ -1,0 +1,163 @@
+//! Every secret, key, Finished and binder of RFC 8448.
+
+use alloc::vec::Vec;
+use std::collections::HashMap;
+use std::string::String;
+
+use tessera_harness::Trace;
+
+use super::{EarlySecret, KeyDerivation, STREAM, TrafficSecret, Transcript};
+use crate::crypto::{Digest, NONCE_LEN, Nonce, Secret, SharedSecret};
+use crate::resume::PskKind;
+use crate::testing::{AES_128_GCM_SHA256, TRACES, trace};
+use crate::wire::ContentType;
+
+const KDF: KeyDerivation = KeyDerivation { hash: AES_128_GCM_SHA256.hash, profile: &STREAM };
+
+/// The transcript after each message, tickets left out.
+fn transcripts(trace: &Trace) -> HashMap<String, Digest> {
+    let mut transcript = Transcript::start(KDF.hash, &[]);
+    let mut hashes = HashMap::new();
+    let mut first = Vec::new();
+    for (name, message) in
+        trace.section("messages").filter(|(name, _)| *name != "new_session_ticket")
+    {
+        if name == "hello_retry_request" {
+            transcript = Transcript::restart_after_retry(KDF.hash, &first);
+        }
+        if name == "client_hello" {
+            first = message.to_vec();
+        }
+        transcript.add(message);
+        hashes.insert(name.into(), transcript.hash());
+    }
+    hashes
+}
+
+#[track_caller]
+fn same(trace: &Trace, section: &str, name: &str, computed: &[u8]) {
+    if let Some(expected) = trace.find(section, name) {
+        assert_eq!(computed, expected, "[{section}] {name}");
+    }
+}
+
+fn check_keys(trace: &Trace, name: &str, secret: &TrafficSecret) {
+    let mut key = [0; 16];
+    let exposed = Secret::from_slice(secret.expose()).expect("32 bytes");
+    KDF.expand_label(&exposed, b"key", &[], &mut key);
+    let mut iv = [0; NONCE_LEN];
+    KDF.expand_label(&exposed, b"iv", &[], &mut iv);
+    same(trace, "traffic_keys", &alloc::format!("{name}_key"), &key);
+    same(trace, "traffic_keys", &alloc::format!("{name}_iv"), &iv);
+    assert_eq!(secret.record_keys(&AES_128_GCM_SHA256).1, iv);
+}
+
+/// Opens every record of one direction with the secrets in order.
+fn check_records(trace: &Trace, sender: &str, secrets: &[&TrafficSecret]) -> usize {
+    let mut content_of_messages = Vec::new();
+    for (_, message) in trace.section("messages") {
+        content_of_messages.extend_from_slice(message);
+    }
+    let mut epochs = secrets.iter().map(|secret| secret.record_keys(&AES_128_GCM_SHA256));
+    let mut keys = epochs.next();
+    let mut number = 0;
+    let mut opened = 0;
+    for (name, record) in trace.section("records") {
+        if !name[3..].starts_with(sender) || record[0] != ContentType::APPLICATION_DATA.0 {
+            continue;
+        }
+        let plaintext = loop {
+            let (aead, iv) = keys.as_ref().expect("one of the keys opens the record");
+            let mut body = record[5..].to_vec();
+            if let Ok(len) = aead.open(&Nonce::for_record(iv, number), &record[..5], &mut body) {
+                body.truncate(len);
+                break body;
+            }
+            keys = epochs.next();
+            number = 0;
+        };
+        number += 1;
+        opened += 1;
+        let (typ, content) = plaintext.split_last().expect("a content type");
+        if ContentType(*typ) == ContentType::HANDSHAKE {
+            let mut among = content_of_messages.windows(content.len());
+            assert!(among.any(|window| window == content), "{name}");
+        } else {
+            same(trace, "plaintexts", &name[3..], content);
+        }
+    }
+    opened
+}
+
+#[test]
+fn every_secret_of_the_traces() {
+    for name in TRACES {
+        let trace = trace(name);
+        let hashes = transcripts(&trace);
+        for (message, hash) in
+            trace.section("transcript_hashes").filter(|(name, _)| *name != "binder")
+        {
+            assert_eq!(hashes[message].as_ref(), hash, "{name}, {message}");
+        }
+
+        let early = match trace.find("secrets", "psk") {
+            Some(psk) => EarlySecret::new(KDF, psk),
+            None => EarlySecret::without_psk(KDF),
+        };
+        same(&trace, "secrets", "early", early.secret.expose());
+        let mut client_secrets = Vec::new();
+        if let Some(binder) = trace.find("finished", "binder") {
+            let hello = trace.message("client_hello");
+            let covered = &hello[..hello.len() - 2 - 1 - binder.len()];
+            let hash = KDF.hash.hash(covered);
+            same(&trace, "transcript_hashes", "binder", hash.as_ref());
+            assert_eq!(early.binder(PskKind::Resumption, &hash).as_ref(), binder);
+            assert_ne!(early.binder(PskKind::External, &hash).as_ref(), binder);
+            let secret = early.client_early_traffic(&hashes["client_hello"]);
+            same(&trace, "secrets", "c_e_traffic", secret.expose());
+            check_keys(&trace, "client_early", &secret);
+            client_secrets.push(secret);
+        }
+
+        let shared = SharedSecret::new(trace.secret("shared").to_vec());
+        let handshake = early.into_handshake(Some(&shared));
+        same(&trace, "secrets", "handshake", handshake.secret.expose());
+        let client = handshake.client_traffic(&hashes["server_hello"]);
+        let server = handshake.server_traffic(&hashes["server_hello"]);
+        same(&trace, "secrets", "c_hs_traffic", client.expose());
+        same(&trace, "secrets", "s_hs_traffic", server.expose());
+        check_keys(&trace, "client_handshake", &client);
+        check_keys(&trace, "server_handshake", &server);
+
+        // Each Finished covers everything before it.
+        let before = |finished: &str| {
+            let messages: Vec<&str> = trace.section("messages").map(|(name, _)| name).collect();
+            let at = messages.iter().position(|name| *name == finished).expect("a Finished");
+            hashes[messages[at - 1]]
+        };
+        let verify_data = server.finished(&before("server_finished"));
+        assert_eq!(verify_data.as_ref(), trace.get("finished", "server_verify_data"));
+        let verify_data = client.finished(&before("client_finished"));
+        assert_eq!(verify_data.as_ref(), trace.get("finished", "client_verify_data"));
+
+        let master = handshake.into_master();
+        same(&trace, "secrets", "master", master.secret.expose());
+        let after = &hashes["server_finished"];
+        let (client_0, server_0) = (master.client_traffic(after), master.server_traffic(after));
+        same(&trace, "secrets", "c_ap_traffic", client_0.expose());
+        same(&trace, "secrets", "s_ap_traffic", server_0.expose());
+        check_keys(&trace, "client_application", &client_0);
+        check_keys(&trace, "server_application", &server_0);
+        same(&trace, "secrets", "exp_master", master.exporter(after).secret.expose());
+        let resumption = master.into_resumption(&hashes["client_finished"]);
+        same(&trace, "secrets", "res_master", resumption.secret.expose());
+        if let Some(nonce) = trace.find("ticket", "nonce") {
+            same(&trace, "secrets", "resumption_psk", resumption.psk(nonce).expose());
+        }
+
+        client_secrets.extend([client, client_0]);
+        let client_secrets: Vec<&TrafficSecret> = client_secrets.iter().collect();
+        assert!(check_records(&trace, "client", &client_secrets) >= 2, "{name}");
+        assert!(check_records(&trace, "server", &[&server, &server_0]) >= 2, "{name}");
+    }
+}

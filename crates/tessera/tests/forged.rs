@@ -1,0 +1,408 @@
+//! What is forged is fatal: Finished, CertificateVerify, binders, and identities of forward-secret
+//! tickets. Whatever an attacker changes, no key but that of the flight itself leaves the vault.
+
+use tessera::crypto::Suite;
+use tessera::handshake::EarlyDataStatus;
+use tessera::resume::{ClientSession, FsClientTicket, PskKind, Vault, Verdict};
+use tessera::wire::{AlertDescription, ContentType, HandshakeType};
+use tessera::{Error, ServerConnection};
+use tessera_harness::{
+    Hello, Mode, Pair, Received, Scene, at, expand_label_to_hash, plain, records, rewrite, vec16,
+};
+
+fn scene(mode: Mode) -> Scene {
+    Scene::new(tessera_null_provider::provider(), mode)
+}
+
+fn alert(received: &Received) -> Option<AlertDescription> {
+    received.error.as_ref().and_then(Error::alert)
+}
+
+/// Sends a client's flight to a server of its own.
+fn fresh_server(scene: &Scene, flight: &[u8]) -> Pair {
+    let mut pair = scene.start(None, at(0));
+    pair.intercept_client();
+    pair.deliver_to_server(flight);
+    pair
+}
+
+/// A flight with another hello.
+fn with_hello(flight: &[u8], hello: &Hello) -> Vec<u8> {
+    let rest: Vec<u8> = records(flight).split_off(1).concat();
+    [plain(ContentType::HANDSHAKE, &hello.write()), rest].concat()
+}
+
+fn hello_of(flight: &[u8]) -> Hello {
+    Hello::read(&records(flight)[0][5..])
+}
+
+#[test]
+fn finished_of_the_server() {
+    for mode in [Mode::Full, Mode::PskDhe, Mode::FsDhe] {
+        for index in 0..32 {
+            let scene = scene(mode);
+            let mut pair = scene.pair();
+            pair.client_to_server();
+            let flight = pair.intercept_server();
+            let forged = rewrite(
+                &flight,
+                || scene.server_sealers(),
+                |message| {
+                    if message[0] == HandshakeType::FINISHED.0 {
+                        message[4 + index] ^= 1 << (index % 8);
+                    }
+                },
+            );
+            pair.deliver_to_client(&forged);
+            assert_eq!(alert(&pair.to_client), Some(AlertDescription::DECRYPT_ERROR));
+            assert!(!pair.to_client.complete);
+        }
+    }
+}
+
+#[test]
+fn finished_of_the_client() {
+    for mode in [Mode::Full, Mode::Mutual, Mode::PskDhe, Mode::FsDhe, Mode::FsKe] {
+        for index in 0..32 {
+            let scene = scene(mode);
+            let mut pair = scene.pair();
+            pair.client_to_server();
+            pair.server_to_client();
+            let flight = pair.intercept_client();
+            let forged = rewrite(
+                &flight,
+                || scene.client_sealers(),
+                |message| {
+                    if message[0] == HandshakeType::FINISHED.0 {
+                        message[4 + index] ^= 1 << (index % 8);
+                    }
+                },
+            );
+            pair.deliver_to_server(&forged);
+            assert_eq!(alert(&pair.to_server), Some(AlertDescription::DECRYPT_ERROR), "{mode:?}");
+            assert!(!pair.to_server.complete);
+        }
+    }
+}
+
+#[test]
+fn finished_of_another_length() {
+    for len in [0u8, 31, 33] {
+        let resize = |message: &mut Vec<u8>| {
+            if message[0] == HandshakeType::FINISHED.0 {
+                message.resize(4 + usize::from(len), 0);
+                message[3] = len;
+            }
+        };
+        let scene = scene(Mode::Full);
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        let flight = pair.intercept_server();
+        pair.deliver_to_client(&rewrite(&flight, || scene.server_sealers(), resize));
+        assert_eq!(alert(&pair.to_client), Some(AlertDescription::DECODE_ERROR));
+
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        pair.server_to_client();
+        let flight = pair.intercept_client();
+        pair.deliver_to_server(&rewrite(&flight, || scene.client_sealers(), resize));
+        assert_eq!(alert(&pair.to_server), Some(AlertDescription::DECODE_ERROR));
+    }
+}
+
+#[test]
+fn certificate_verify() {
+    // The signature; then schemes that weren't offered, one of them PKCS #1.
+    let cases: [(&[u8], AlertDescription); 3] = [
+        (&[8, 7, 0, 64, 0x54], AlertDescription::DECRYPT_ERROR),
+        (&[8, 4], AlertDescription::ILLEGAL_PARAMETER),
+        (&[4, 1], AlertDescription::ILLEGAL_PARAMETER),
+    ];
+    for (start, expected) in cases {
+        let edit = |message: &mut Vec<u8>| {
+            if message[0] == HandshakeType::CERTIFICATE_VERIFY.0 {
+                message[4..4 + start.len()].copy_from_slice(start);
+            }
+        };
+        let scene = scene(Mode::Mutual);
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        let flight = pair.intercept_server();
+        pair.deliver_to_client(&rewrite(&flight, || scene.server_sealers(), edit));
+        assert_eq!(alert(&pair.to_client), Some(expected));
+
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        pair.server_to_client();
+        let flight = pair.intercept_client();
+        pair.deliver_to_server(&rewrite(&flight, || scene.client_sealers(), edit));
+        assert_eq!(alert(&pair.to_server), Some(expected));
+    }
+}
+
+#[test]
+fn certificates_left_out() {
+    // A server that proves nothing: its Finished comes instead of Certificate or CertificateVerify.
+    for left_out in [HandshakeType::CERTIFICATE, HandshakeType::CERTIFICATE_VERIFY] {
+        let edit = |message: &mut Vec<u8>| {
+            if message[0] == left_out.0 {
+                message.clear();
+            }
+        };
+        let scene = scene(Mode::Mutual);
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        let flight = pair.intercept_server();
+        pair.deliver_to_client(&rewrite(&flight, || scene.server_sealers(), edit));
+        assert_eq!(alert(&pair.to_client), Some(AlertDescription::UNEXPECTED_MESSAGE));
+
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        pair.server_to_client();
+        let flight = pair.intercept_client();
+        pair.deliver_to_server(&rewrite(&flight, || scene.client_sealers(), edit));
+        assert_eq!(alert(&pair.to_server), Some(AlertDescription::UNEXPECTED_MESSAGE));
+    }
+}
+
+#[test]
+fn an_empty_certificate() {
+    let edit = |message: &mut Vec<u8>| {
+        if message[0] == HandshakeType::CERTIFICATE.0 {
+            *message = vec![11, 0, 0, 4, 0, 0, 0, 0];
+        }
+    };
+    let scene = scene(Mode::Mutual);
+    let mut pair = scene.pair();
+    pair.client_to_server();
+    let flight = pair.intercept_server();
+    pair.deliver_to_client(&rewrite(&flight, || scene.server_sealers(), edit));
+    assert_eq!(alert(&pair.to_client), Some(AlertDescription::DECODE_ERROR));
+
+    let mut pair = scene.pair();
+    pair.client_to_server();
+    pair.server_to_client();
+    let flight = pair.intercept_client();
+    pair.deliver_to_server(&rewrite(&flight, || scene.client_sealers(), edit));
+    assert_eq!(alert(&pair.to_server), Some(AlertDescription::CERTIFICATE_REQUIRED));
+}
+
+#[test]
+fn binders_of_sealed_tickets() {
+    for mode in [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe] {
+        let scene = scene(mode);
+        let flight = scene.pair().intercept_client();
+        let keys = scene.vault.len();
+        let last = hello_of(&flight).binders().len() - 1;
+        for index in 0..32 {
+            let mut hello = hello_of(&flight);
+            hello.binders()[last][index] ^= 1 << (index % 8);
+            let pair = fresh_server(&scene, &with_hello(&flight, &hello));
+            assert_eq!(alert(&pair.to_server), Some(AlertDescription::DECRYPT_ERROR), "{mode:?}");
+            assert_eq!(pair.to_server.early_data, b"");
+        }
+        assert_eq!(scene.vault.len(), keys, "nobody's key was taken");
+    }
+}
+
+#[test]
+fn binders_of_forward_secret_tickets() {
+    for mode in [Mode::FsDhe, Mode::FsKe] {
+        for index in 0..32 {
+            let scene = scene(mode);
+            let flight = scene.pair().intercept_client();
+            let keys = scene.vault.len();
+            let mut hello = hello_of(&flight);
+            hello.binders()[0][index] ^= 1 << (index % 8);
+            let psk = scene.sessions_psk(&hello);
+            hello.bind(1, scene.suite(), &psk, "res binder");
+            let pair = fresh_server(&scene, &with_hello(&flight, &hello));
+            assert_eq!(alert(&pair.to_server), Some(AlertDescription::DECRYPT_ERROR));
+            assert_eq!(pair.to_server.early_data, b"");
+            assert_eq!(scene.vault.len(), keys - 1, "its own key is gone, and no other");
+        }
+    }
+}
+
+/// Sealed tickets of the scenes are readable, so the PSK stands in them.
+trait SessionsPsk {
+    fn sessions_psk(&self, hello: &Hello) -> Vec<u8>;
+}
+
+impl SessionsPsk for Scene {
+    fn sessions_psk(&self, hello: &Hello) -> Vec<u8> {
+        let ticket = hello.identities().pop().expect("an identity").0;
+        let state = tessera::resume::SessionState::decode(&ticket).expect("a sealed ticket");
+        state.psk.expose().to_vec()
+    }
+}
+
+/// psk' of a flight as its client computes it.
+fn psk_for_flight(
+    suite: &Suite,
+    ticket: &FsClientTicket,
+    agreed: &[u8],
+    identity: &[u8],
+) -> Vec<u8> {
+    let context =
+        [vec16(identity), ticket.kind.0.to_be_bytes().to_vec(), vec16(&ticket.public)].concat();
+    let extracted = suite.hash.extract(ticket.secret.expose(), agreed);
+    let context = suite.hash.hash(&context);
+    expand_label_to_hash(suite.hash, extracted.expose(), "0rttfs", context.as_ref())
+}
+
+fn verdict(server: &ServerConnection) -> Option<Verdict> {
+    match server.facts().early_data {
+        EarlyDataStatus::Rejected(verdict) => Some(verdict),
+        _ => None,
+    }
+}
+
+#[test]
+fn swapped_pairs() {
+    for mode in [Mode::FsDhe, Mode::FsKe] {
+        let scene = scene(mode);
+        let mut sessions = scene.sessions();
+        let (mut a, mut b) = (sessions.remove(0), sessions.remove(0));
+        std::mem::swap(&mut a.forward_secret, &mut b.forward_secret);
+        let swap_back = |a: ClientSession, b: ClientSession| {
+            let forward_secret = b.forward_secret;
+            ClientSession { forward_secret, ..a }
+        };
+        let keys = scene.vault.len();
+        let exported = b.export();
+        let mut pair = scene.start(Some(b), at(0));
+        pair.run();
+        assert_eq!(pair.to_client.error, None);
+        assert_eq!(pair.client.facts().psk, Some(PskKind::Resumption));
+        assert_eq!(pair.to_client.verdict, Some(Verdict::Unknown));
+        assert_eq!(pair.to_server.early_data, b"");
+        // One ticket more was issued; none was taken: A's and B's keys still work.
+        assert_eq!(scene.vault.len(), keys + 1);
+        let b = ClientSession::import(&exported).expect("as exported");
+        let mut pair = scene.start(Some(swap_back(a, b)), at(0));
+        pair.run();
+        assert_eq!(pair.to_client.early_data_accepted, Some(true));
+    }
+}
+
+#[test]
+fn a_forward_secret_identity_alone_or_second() {
+    for mode in [Mode::FsDhe, Mode::FsKe] {
+        let scene = scene(mode);
+        let suite = scene.suite();
+        let session = scene.session().expect("a session");
+        let ticket = session.forward_secret.as_ref().expect("a ticket");
+        let agreement = scene.client.provider.group(ticket.kind).expect("the kind");
+        let (encapsulated, agreed) = agreement.encapsulate(&ticket.public).expect("agrees");
+        let identity = [b"\xff\x5afs\x01", &ticket.id[..], &vec16(&encapsulated)].concat();
+        let fs_psk = psk_for_flight(suite, ticket, agreed.expose(), &identity);
+        let psk = session.state.psk.expose().to_vec();
+
+        let flight = scene.start(Some(session), at(0)).intercept_client();
+        let keys = scene.vault.len();
+        let sealed = hello_of(&flight).identities().remove(1);
+        let forward_secret = (identity, 0);
+
+        // Alone: nobody vouches for it.
+        let mut hello = hello_of(&flight);
+        hello.set_identities(&[forward_secret.clone()], 32);
+        hello.bind(0, suite, &fs_psk, "ext binder");
+        let pair = fresh_server(&scene, &with_hello(&flight, &hello));
+        assert_eq!(pair.to_server.error, None);
+        assert_eq!(pair.server.facts().psk, None);
+        assert_eq!(verdict(&pair.server), Some(Verdict::Unknown));
+        assert_eq!(scene.vault.len(), keys);
+
+        // After the sealed ticket: that is used, and the other is not looked at.
+        let mut hello = hello_of(&flight);
+        hello.set_identities(&[sealed.clone(), forward_secret.clone()], 32);
+        hello.bind(0, suite, &psk, "res binder");
+        hello.bind(1, suite, &fs_psk, "ext binder");
+        let pair = fresh_server(&scene, &with_hello(&flight, &hello));
+        assert_eq!(pair.to_server.error, None);
+        assert_eq!(pair.server.facts().psk, Some(PskKind::Resumption));
+        assert_eq!(verdict(&pair.server), Some(Verdict::Unknown));
+        assert_eq!(scene.vault.len(), keys);
+
+        // In its place: taken. The early data was for another psk', so it doesn't open.
+        let mut hello = hello_of(&flight);
+        hello.set_identities(&[forward_secret, sealed], 32);
+        hello.bind(0, suite, &fs_psk, "ext binder");
+        hello.bind(1, suite, &psk, "res binder");
+        let pair = fresh_server(&scene, &with_hello(&flight, &hello));
+        assert_eq!(alert(&pair.to_server), Some(AlertDescription::BAD_RECORD_MAC));
+        assert_eq!(pair.to_server.early_data, b"");
+        assert_eq!(scene.vault.len(), keys - 1);
+    }
+}
+
+#[test]
+fn bit_flips_of_forward_secret_identities() {
+    let scene = scene(Mode::FsDhe);
+    let flight = scene.pair().intercept_client();
+    let keys = scene.vault.len();
+    let len = hello_of(&flight).identities()[0].0.len();
+    let flip = |index: usize| {
+        let mut hello = hello_of(&flight);
+        let binders: Vec<Vec<u8>> = hello.binders().iter().map(|binder| binder.to_vec()).collect();
+        let mut identities = hello.identities();
+        identities[0].0[index] ^= 1 << (index % 8);
+        hello.set_identities(&identities, 32);
+        for (place, binder) in hello.binders().into_iter().zip(binders) {
+            place.copy_from_slice(&binder);
+        }
+        hello
+    };
+    for index in 0..len {
+        // By anyone: the sealed ticket's binder notices.
+        let mut hello = flip(index);
+        let pair = fresh_server(&scene, &with_hello(&flight, &hello));
+        assert_eq!(alert(&pair.to_server), Some(AlertDescription::DECRYPT_ERROR));
+        assert_eq!(scene.vault.len(), keys);
+
+        // By the client itself. Up to the id the server knows no such ticket, or none of this pair.
+        let psk = scene.sessions_psk(&hello);
+        hello.bind(1, scene.suite(), &psk, "res binder");
+        if index < 5 + 32 {
+            let pair = fresh_server(&scene, &with_hello(&flight, &hello));
+            assert_eq!(pair.to_server.error, None, "byte {index}");
+            assert_eq!(verdict(&pair.server), Some(Verdict::Unknown));
+            assert_eq!(pair.server.facts().psk, Some(PskKind::Resumption));
+            assert_eq!(scene.vault.len(), keys);
+        }
+    }
+    // After the id: the identity is no longer one (its length), or it is and nothing fits.
+    for index in [5 + 32, 5 + 33, 5 + 34, 5 + 60, len - 1] {
+        let scene = self::scene(Mode::FsDhe);
+        let flight = scene.pair().intercept_client();
+        let keys = scene.vault.len();
+        let mut hello = hello_of(&flight);
+        let mut identities = hello.identities();
+        identities[0].0[index] ^= 1;
+        let psk = scene.sessions_psk(&hello);
+        hello.set_identities(&identities, 32);
+        hello.bind(1, scene.suite(), &psk, "res binder");
+        let pair = fresh_server(&scene, &with_hello(&flight, &hello));
+        let is_length = index < 5 + 34;
+        let expected = (!is_length).then_some(AlertDescription::DECRYPT_ERROR);
+        assert_eq!(alert(&pair.to_server), expected, "byte {index}");
+        assert_eq!(pair.to_server.early_data, b"");
+        assert_eq!(scene.vault.len(), keys - usize::from(!is_length));
+    }
+}
+
+#[test]
+fn a_flight_for_another_server() {
+    // The same ring, another vault: nothing to take, nothing executed, the connection resumes.
+    let scene = scene(Mode::FsDhe);
+    let session = scene.session();
+    let mut other = self::scene(Mode::FsDhe);
+    other.client = scene.client.clone();
+    other.client.key_log = None;
+    let mut pair = other.start(session, at(0));
+    pair.run();
+    assert_eq!(pair.to_client.error, None);
+    assert_eq!(pair.to_client.verdict, Some(Verdict::Unknown));
+    assert_eq!(pair.to_server.early_data, b"");
+}

@@ -1,0 +1,373 @@
+//! Too much of anything is bounded, and ended by the right alert.
+
+use std::time::Instant;
+
+use tessera::Error;
+use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType};
+use tessera_harness::{
+    Hello, Mode, Pair, Received, Scene, Sealer, at, message, plain, records, rewrite, vec16,
+};
+
+fn scene(mode: Mode) -> Scene {
+    Scene::new(tessera_null_provider::provider(), mode)
+}
+
+fn alert(received: &Received) -> Option<AlertDescription> {
+    received.error.as_ref().and_then(Error::alert)
+}
+
+/// A connected pair, and what the client's and the server's next records are sealed with.
+fn connected(mode: Mode) -> (Pair, Sealer, Sealer) {
+    let scene = scene(mode);
+    let mut pair = scene.pair();
+    pair.run();
+    let client = scene.client_sealers().pop().expect("the client's keys");
+    let mut server = scene.server_sealers().pop().expect("the server's keys");
+    // Each ticket went out in a record with others: one record in all.
+    server.number = 1;
+    (pair, client, server)
+}
+
+/// What a server says to a hello that `edit` changed.
+fn after_hello(edit: impl FnOnce(&mut Hello)) -> Option<AlertDescription> {
+    let scene = scene(Mode::Full);
+    let mut pair = scene.pair();
+    let flight = pair.intercept_client();
+    let mut hello = Hello::read(&records(&flight)[0][5..]);
+    edit(&mut hello);
+    let bytes = hello.write();
+    let began = Instant::now();
+    for fragment in bytes.chunks(1 << 14) {
+        pair.deliver_to_server(&plain(ContentType::HANDSHAKE, fragment));
+    }
+    assert!(began.elapsed().as_secs() < 2, "no more than linear time");
+    alert(&pair.to_server)
+}
+
+#[test]
+fn lists_of_a_hello() {
+    let grease = |count: u16| (0..count).map(|typ| (0x4000 + typ, Vec::new()));
+    // RFC 8446 §4.1.2: unknown extensions are passed over, however many.
+    assert_eq!(after_hello(|hello| hello.extensions.extend(grease(7_000))), None);
+    let too_long = Some(AlertDescription::ILLEGAL_PARAMETER);
+    assert_eq!(after_hello(|hello| hello.extensions.extend(grease(16_000))), too_long);
+    let twice = |hello: &mut Hello| hello.extensions.extend(grease(5_000).chain(grease(1)));
+    assert_eq!(after_hello(twice), Some(AlertDescription::ILLEGAL_PARAMETER));
+
+    let groups = |hello: &mut Hello, count: u16| {
+        let groups: Vec<u8> = (0..count).flat_map(|n| (0x2000 + n).to_be_bytes()).collect();
+        let known = hello.extension(ExtensionType::SUPPORTED_GROUPS).expect("groups")[2..].to_vec();
+        hello.set(ExtensionType::SUPPORTED_GROUPS, &vec16(&[groups, known].concat()));
+    };
+    let shares = |hello: &mut Hello, count: u16| {
+        let shares: Vec<u8> = (0..count)
+            .flat_map(|n| [&(0x2000 + n).to_be_bytes()[..], &[0, 1, 7]].concat())
+            .collect();
+        let known = hello.extension(ExtensionType::KEY_SHARE).expect("a share")[2..].to_vec();
+        hello.set(ExtensionType::KEY_SHARE, &vec16(&[shares, known].concat()));
+    };
+    assert_eq!(
+        after_hello(|hello| {
+            groups(hello, 4_000);
+            shares(hello, 4_000);
+        }),
+        None
+    );
+    assert_eq!(
+        after_hello(|hello| shares(hello, 4_000)),
+        Some(AlertDescription::ILLEGAL_PARAMETER)
+    );
+    assert_eq!(after_hello(|hello| shares(hello, 10_000)), too_long);
+
+    let identities = |hello: &mut Hello, count: u32| {
+        let identities: Vec<_> = (0..count).map(|n| (n.to_be_bytes().to_vec(), 0)).collect();
+        hello.set_identities(&identities, 32);
+    };
+    // Nobody knows them: a full handshake.
+    assert_eq!(after_hello(|hello| identities(hello, 600)), None);
+    assert_eq!(after_hello(|hello| identities(hello, 1_400)), too_long);
+}
+
+#[test]
+fn no_more_than_some_identities_are_opened() {
+    let scene = scene(Mode::PskDhe);
+    let session = scene.session().expect("a session");
+    let psk = session.state.psk.expose().to_vec();
+    let flight = scene.start(Some(session), at(0)).intercept_client();
+    let hello = Hello::read(&records(&flight)[0][5..]);
+    let known = hello.identities().remove(0);
+    for (before, resumed) in [(7, true), (8, false), (200, false)] {
+        let mut hello = hello.clone();
+        let mut identities = vec![(b"unknown".to_vec(), 0); before];
+        identities.push(known.clone());
+        hello.set_identities(&identities, 32);
+        hello.bind(before, scene.suite(), &psk, "res binder");
+        let mut pair = scene.start(None, at(0));
+        pair.intercept_client();
+        pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
+        assert_eq!(pair.to_server.error, None);
+        assert_eq!(pair.server.facts().psk.is_some(), resumed);
+    }
+}
+
+#[test]
+fn long_messages() {
+    // Told by the length alone, before anything of it is kept.
+    for (announced, expected) in [
+        (32 * 1024 - 4, None),
+        (32 * 1024, Some(AlertDescription::ILLEGAL_PARAMETER)),
+        (64 * 1024, Some(AlertDescription::ILLEGAL_PARAMETER)),
+        (0xff_ffff, Some(AlertDescription::ILLEGAL_PARAMETER)),
+    ] {
+        let mut pair = scene(Mode::Full).pair();
+        let [_, a, b, c] = u32::to_be_bytes(announced);
+        pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &[1, a, b, c]));
+        assert_eq!(alert(&pair.to_server), expected);
+    }
+    for (len, expected) in [
+        (100 * 1024, Some(AlertDescription::DECODE_ERROR)),
+        (128 * 1024, Some(AlertDescription::ILLEGAL_PARAMETER)),
+    ] {
+        let scene = scene(Mode::Full);
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        let flight = records(&pair.intercept_server());
+        pair.deliver_to_client(&flight[..2].concat());
+        let mut sealer = scene.server_sealers().remove(0);
+        for fragment in message(HandshakeType::ENCRYPTED_EXTENSIONS, &vec![0; len]).chunks(1 << 14)
+        {
+            pair.deliver_to_client(&sealer.seal(ContentType::HANDSHAKE, fragment));
+        }
+        assert_eq!(alert(&pair.to_client), expected);
+    }
+}
+
+#[test]
+fn messages_of_a_server() {
+    let certificates = |count: usize| {
+        let list = [0, 0, 4, 0x30, 1, 1, 1, 0, 0].repeat(count);
+        let len = (list.len() as u32).to_be_bytes();
+        message(HandshakeType::CERTIFICATE, &[&[0], &len[1..], &list].concat())
+    };
+    let extensions: Vec<u8> =
+        (0..16_000u16).flat_map(|n| [&n.to_be_bytes()[..], &[0, 0]].concat()).collect();
+    let many = message(HandshakeType::ENCRYPTED_EXTENSIONS, &vec16(&extensions));
+    // Signed by nobody, but read whole: a chain of 100 is no error of its own.
+    let cases = [
+        (certificates(100), Some(AlertDescription::DECRYPT_ERROR)),
+        (certificates(101), Some(AlertDescription::BAD_CERTIFICATE)),
+        (certificates(10_000), Some(AlertDescription::BAD_CERTIFICATE)),
+        (many, Some(AlertDescription::UNSUPPORTED_EXTENSION)),
+    ];
+    for (replacement, expected) in cases {
+        let scene = scene(Mode::Full);
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        let flight = pair.intercept_server();
+        let mut sealer_of = scene.server_sealers().remove(0);
+        let mut forged = Vec::new();
+        // Records can't hold it all: cut what is long.
+        let plain_part = records(&flight);
+        forged.extend(plain_part[..2].concat());
+        rewrite(
+            &flight,
+            || scene.server_sealers(),
+            |message| {
+                let bytes = if message[0] == replacement[0] { &replacement } else { &*message };
+                if message[0] != HandshakeType::SERVER_HELLO.0 {
+                    for fragment in bytes.chunks(1 << 14) {
+                        forged.extend(sealer_of.seal(ContentType::HANDSHAKE, fragment));
+                    }
+                }
+            },
+        );
+        pair.deliver_to_client(&forged);
+        assert_eq!(alert(&pair.to_client), expected);
+    }
+}
+
+#[test]
+fn long_records() {
+    let overflow = Some(AlertDescription::RECORD_OVERFLOW);
+    // In plaintext: 2^14 bytes, told by the header.
+    for typ in [ContentType::HANDSHAKE, ContentType::ALERT] {
+        let mut pair = scene(Mode::Full).pair();
+        pair.deliver_to_server(&[typ.0, 3, 1, 0x40, 1]);
+        assert_eq!(alert(&pair.to_server), overflow);
+    }
+    let mut pair = scene(Mode::Full).pair();
+    pair.client_to_server();
+    pair.deliver_to_client(&[22, 3, 3, 0x40, 1]);
+    assert_eq!(alert(&pair.to_client), overflow);
+    // Protected: 2^14 + 256 outside, 2^14 + 1 inside.
+    for is_client in [false, true] {
+        let deliver = |pair: &mut Pair, bytes: &[u8]| match is_client {
+            true => pair.deliver_to_client(bytes),
+            false => pair.deliver_to_server(bytes),
+        };
+        let (mut pair, mut client, mut server) = connected(Mode::Full);
+        let sealer = if is_client { &mut server } else { &mut client };
+        deliver(&mut pair, &sealer.seal(ContentType::APPLICATION_DATA, &vec![7; 1 << 14]));
+        deliver(&mut pair, &sealer.seal(ContentType::APPLICATION_DATA, &vec![7; (1 << 14) + 1]));
+        let received = if is_client { &pair.to_client } else { &pair.to_server };
+        assert_eq!(received.data.len(), 1 << 14);
+        assert_eq!(alert(received), overflow);
+        let (mut pair, _, _) = connected(Mode::Full);
+        deliver(&mut pair, &[23, 3, 3, 0x41, 1]);
+        let received = if is_client { &pair.to_client } else { &pair.to_server };
+        assert_eq!(alert(received), overflow);
+    }
+}
+
+#[test]
+fn records_above_the_limit_that_was_told() {
+    let mut scene = scene(Mode::Full);
+    scene.server.record_size_limit = Some(64);
+    scene.client.record_size_limit = Some(100);
+    for is_client in [false, true] {
+        let mut pair = scene.pair();
+        pair.run();
+        let sealer = if is_client { scene.server_sealers() } else { scene.client_sealers() }.pop();
+        let mut sealer = sealer.expect("keys");
+        let limit = if is_client { 100 } else { 64 };
+        if is_client {
+            sealer.number = records(&pair.server_sent)
+                .iter()
+                .filter(|record| sealer.open(record).is_some())
+                .count() as u64;
+        }
+        let mut deliver = |bytes: &[u8]| match is_client {
+            true => pair.deliver_to_client(bytes),
+            false => pair.deliver_to_server(bytes),
+        };
+        deliver(&sealer.seal(ContentType::APPLICATION_DATA, &vec![7; limit - 1]));
+        deliver(&sealer.seal(ContentType::APPLICATION_DATA, &vec![7; limit]));
+        let received = if is_client { &pair.to_client } else { &pair.to_server };
+        assert_eq!(received.data.len(), limit - 1);
+        assert_eq!(alert(received), Some(AlertDescription::RECORD_OVERFLOW));
+    }
+}
+
+#[test]
+fn floods() {
+    let update = message(HandshakeType::KEY_UPDATE, &[0]);
+    let unexpected = Some(AlertDescription::UNEXPECTED_MESSAGE);
+    // Key updates: 32 may come without data between them.
+    let (mut pair, mut client, _) = connected(Mode::Full);
+    for count in 1..=33 {
+        assert_eq!(pair.to_server.error, None, "{count}");
+        pair.deliver_to_server(&client.seal(ContentType::HANDSHAKE, &update));
+        client.update();
+    }
+    assert_eq!(alert(&pair.to_server), unexpected);
+    // With data they may go on.
+    let (mut pair, mut client, _) = connected(Mode::Full);
+    for _ in 0..100 {
+        pair.deliver_to_server(&client.seal(ContentType::HANDSHAKE, &update));
+        client.update();
+        pair.deliver_to_server(&client.seal(ContentType::APPLICATION_DATA, b"."));
+    }
+    assert_eq!(pair.to_server.error, None);
+    assert_eq!(pair.to_server.data.len(), 100);
+
+    // Records without content.
+    let (mut pair, mut client, _) = connected(Mode::Full);
+    for count in 1..=33 {
+        assert_eq!(pair.to_server.error, None, "{count}");
+        pair.deliver_to_server(&client.seal(ContentType::APPLICATION_DATA, b""));
+    }
+    assert_eq!(alert(&pair.to_server), unexpected);
+
+    // Tickets.
+    let (mut pair, _, mut server) = connected(Mode::Full);
+    let body = [&[0, 0, 14, 16, 1, 2, 3, 4, 1, 0, 0, 4][..], &[9; 4], &[0, 0]].concat();
+    let ticket = message(HandshakeType::NEW_SESSION_TICKET, &body);
+    for _ in 0..33 {
+        pair.deliver_to_client(&server.seal(ContentType::HANDSHAKE, &ticket));
+    }
+    assert_eq!(alert(&pair.to_client), unexpected);
+
+    // user_canceled.
+    let (mut pair, mut client, _) = connected(Mode::Full);
+    for count in 1..=5 {
+        assert_eq!(pair.to_server.error, None, "{count}");
+        pair.deliver_to_server(&client.seal(ContentType::ALERT, &[1, 90]));
+    }
+    assert_eq!(alert(&pair.to_server), unexpected);
+
+    // change_cipher_spec.
+    let mut pair = scene(Mode::Full).pair();
+    for count in 1..=9 {
+        assert_eq!(pair.to_client.error, None, "{count}");
+        pair.deliver_to_client(&plain(ContentType::CHANGE_CIPHER_SPEC, &[1]));
+    }
+    assert_eq!(alert(&pair.to_client), unexpected);
+}
+
+#[test]
+fn empty_early_data() {
+    let scene = scene(Mode::FsDhe);
+    let mut pair = scene.pair();
+    pair.client_to_server();
+    let mut early = scene.client_sealers().remove(0);
+    for _ in 0..32 {
+        pair.deliver_to_server(&early.seal(ContentType::APPLICATION_DATA, b""));
+    }
+    assert_eq!(pair.to_server.error, None);
+    pair.deliver_to_server(&early.seal(ContentType::APPLICATION_DATA, b""));
+    assert_eq!(alert(&pair.to_server), Some(AlertDescription::UNEXPECTED_MESSAGE));
+}
+
+#[test]
+fn more_early_data_than_allowed() {
+    for mode in [Mode::FsDhe, Mode::FsKe, Mode::Replayable] {
+        let scene = scene(mode);
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        let mut early = scene.client_sealers().remove(0);
+        let left = 16 * 1024 - tessera_harness::EARLY_DATA.len();
+        pair.deliver_to_server(&early.seal(ContentType::APPLICATION_DATA, &vec![7; left]));
+        assert_eq!(pair.to_server.error, None);
+        assert_eq!(pair.to_server.early_data.len(), 16 * 1024);
+        pair.deliver_to_server(&early.seal(ContentType::APPLICATION_DATA, b"."));
+        assert_eq!(alert(&pair.to_server), Some(AlertDescription::UNEXPECTED_MESSAGE));
+    }
+    // Refused early data is passed over only so far.
+    let mut scene = scene(Mode::FsDhe);
+    let session = scene.session();
+    scene.server.policy.early_data.forward_secret = None;
+    let mut pair = scene.start(session, at(0));
+    pair.client_to_server();
+    let junk = plain(ContentType::APPLICATION_DATA, &vec![7; 1017]);
+    let mut passed = 0;
+    while pair.to_server.error.is_none() {
+        pair.deliver_to_server(&junk);
+        passed += 1;
+        assert!(passed < 100, "it ends");
+    }
+    assert_eq!(passed, 17);
+    assert_eq!(alert(&pair.to_server), Some(AlertDescription::UNEXPECTED_MESSAGE));
+}
+
+#[test]
+fn key_updates_are_answered_once() {
+    // However often the peer asks, the answer goes out with the next data (RFC 8446 §4.6.3).
+    let (mut pair, mut client, mut server) = connected(Mode::Full);
+    let update = message(HandshakeType::KEY_UPDATE, &[1]);
+    for _ in 0..1_000 {
+        pair.deliver_to_server(&client.seal(ContentType::HANDSHAKE, &update));
+        client.update();
+        pair.deliver_to_server(&client.seal(ContentType::APPLICATION_DATA, b"."));
+    }
+    assert_eq!(pair.to_server.error, None);
+    assert_eq!(pair.to_server.data.len(), 1_000);
+    assert!(pair.server_output.is_empty());
+    pair.server_write(b"pong");
+    let sent = records(&pair.intercept_server());
+    let answer = message(HandshakeType::KEY_UPDATE, &[0]);
+    assert_eq!(server.open(&sent[0]), Some((ContentType::HANDSHAKE, answer)));
+    server.update();
+    let data = (ContentType::APPLICATION_DATA, b"pong".to_vec());
+    assert_eq!(server.open(&sent[1]), Some(data));
+    assert_eq!(sent.len(), 2);
+}

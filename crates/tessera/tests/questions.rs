@@ -1,0 +1,427 @@
+//! Questions answered later, in both roles; wrong answers; and what happens to input and time while
+//! a question is open.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::auth::{Credential, PeerIdentity, PeerRejected, PeerVerifier, PrivateKey, VerifyPeer};
+use tessera::crypto::{Signer, SigningError};
+use tessera::handshake::{
+    ChooseConfig, ClientAuthentication, ClientQuestion, ConfigChooser, NoConfig, Reply,
+    ServerQuestion,
+};
+use tessera::resume::{
+    AcceptResumption, OneTimeSecret, OpenTicket, PskKind, PutRefused, ResumptionJudge,
+    ResumptionVerdict, SessionState, TakeSecret, Taken, TicketId, TicketKeys, Vault, Verdict,
+};
+use tessera::wire::{AlertDescription, SignatureScheme};
+use tessera::{Error, Output, ReadEvent, ServerConfig, Time};
+use tessera_harness::{EARLY_DATA, Mode, OneVault, Pair, Scene, UnsealedTickets, at, credential};
+use tessera_null_provider::{NullSigner, NullVerifier};
+
+/// Answers everything later.
+struct Later(Arc<OneVault>);
+
+impl ConfigChooser for Later {
+    fn choose(&self, _: &ChooseConfig) -> Reply<Result<Arc<ServerConfig>, NoConfig>> {
+        Reply::Later
+    }
+}
+
+impl TicketKeys for Later {
+    fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>> {
+        UnsealedTickets.seal(session, unix)
+    }
+
+    fn open(&self, _: &OpenTicket) -> Reply<Option<SessionState>> {
+        Reply::Later
+    }
+}
+
+impl ResumptionJudge for Later {
+    fn judge(&self, _: &AcceptResumption) -> Reply<ResumptionVerdict> {
+        Reply::Later
+    }
+}
+
+impl Vault for Later {
+    fn put(&self, id: &TicketId, secret: OneTimeSecret, at: Duration) -> Result<(), PutRefused> {
+        self.0.put(id, secret, at)
+    }
+
+    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+        Reply::Later
+    }
+
+    fn burn(&self, id: &TicketId) {
+        self.0.burn(id);
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl PeerVerifier for Later {
+    fn schemes(&self) -> &[SignatureScheme] {
+        NullVerifier.schemes()
+    }
+
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+        Reply::Later
+    }
+}
+
+fn elsewhere() -> Credential {
+    let key = PrivateKey::Elsewhere(NullSigner.schemes().to_vec());
+    Credential { key, ..credential() }
+}
+
+/// A scene that asks everything, and the configuration that the chooser gives.
+fn asking(mode: Mode) -> (Scene, Arc<ServerConfig>) {
+    let mut scene = Scene::new(tessera_null_provider::provider(), mode);
+    let later = Arc::new(Later(scene.vault.clone()));
+    scene.client.verifier = later.clone();
+    if mode == Mode::Mutual {
+        scene.client.credentials = vec![elsewhere()];
+        scene.server.client_authentication = ClientAuthentication::Required(later.clone());
+    }
+    scene.server.credentials = vec![elsewhere()];
+    scene.server.tickets = Some(later.clone());
+    scene.server.judge = Some(later.clone());
+    if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
+        guard.vault = later.clone();
+    }
+    let chosen = Arc::new(scene.server.clone());
+    scene.server.chooser = Some(later);
+    (scene, chosen)
+}
+
+fn now<A>(reply: Reply<A>) -> A {
+    match reply {
+        Reply::Now(answer) => answer,
+        Reply::Later => panic!("answers at once"),
+    }
+}
+
+/// What the owner says; each field refuses one thing.
+#[derive(Default, Clone, Copy)]
+struct Owner {
+    no_config: bool,
+    no_ticket: bool,
+    judges: Option<ResumptionVerdict>,
+    vault_is_away: bool,
+    rejects_client: bool,
+    rejects_server: bool,
+    server_does_not_sign: bool,
+    client_does_not_sign: bool,
+}
+
+fn rejected() -> PeerRejected {
+    PeerRejected { alert: AlertDescription::UNKNOWN_CA, reason: "as told".into() }
+}
+
+impl Owner {
+    fn answer_server(
+        self,
+        pair: &mut Pair,
+        question: ServerQuestion,
+        scene: &Scene,
+        chosen: &Arc<ServerConfig>,
+    ) -> (&'static str, Result<(), Error>) {
+        let (server, time, out) = (&mut pair.server, pair.now, &mut pair.server_output);
+        match question {
+            ServerQuestion::ChooseConfig(asked) => {
+                let answer = if self.no_config { Err(NoConfig) } else { Ok(chosen.clone()) };
+                ("choose", server.answer(asked.token, answer, time, out))
+            }
+            ServerQuestion::OpenTicket(asked) => {
+                let opened = now(UnsealedTickets.open(&asked.question));
+                let answer = opened.filter(|_| !self.no_ticket);
+                ("open", server.answer(asked.token, answer, time, out))
+            }
+            ServerQuestion::AcceptResumption(asked) => {
+                assert_eq!(asked.question.kind, PskKind::Resumption);
+                let answer = self.judges.unwrap_or(ResumptionVerdict::Accept);
+                ("judge", server.answer(asked.token, answer, time, out))
+            }
+            ServerQuestion::TakeSecret(asked) => {
+                let answer = match self.vault_is_away {
+                    true => Taken::Unavailable,
+                    false => now(scene.vault.take(&asked.question)),
+                };
+                ("take", server.answer(asked.token, answer, time, out))
+            }
+            ServerQuestion::VerifyPeer(asked) => {
+                assert!(!asked.question.peer_is_server && asked.question.server_name.is_none());
+                let answer = match self.rejects_client {
+                    true => Err(rejected()),
+                    false => now(NullVerifier.verify(&asked.question)),
+                };
+                ("verify client", server.answer(asked.token, answer, time, out))
+            }
+            ServerQuestion::Sign(asked) => {
+                let signed = NullSigner.sign(asked.question.scheme, &asked.question.message);
+                let answer = if self.server_does_not_sign { Err(SigningError) } else { signed };
+                ("server signs", server.answer(asked.token, answer, time, out))
+            }
+        }
+    }
+
+    fn answer_client(
+        self,
+        pair: &mut Pair,
+        question: ClientQuestion,
+    ) -> (&'static str, Result<(), Error>) {
+        let (client, time, out) = (&mut pair.client, pair.now, &mut pair.client_output);
+        match question {
+            ClientQuestion::VerifyPeer(asked) => {
+                assert!(asked.question.peer_is_server && asked.question.server_name.is_some());
+                let answer = match self.rejects_server {
+                    true => Err(rejected()),
+                    false => now(NullVerifier.verify(&asked.question)),
+                };
+                ("verify server", client.answer(asked.token, answer, time, out))
+            }
+            ClientQuestion::Sign(asked) => {
+                let signed = NullSigner.sign(asked.question.scheme, &asked.question.message);
+                let answer = if self.client_does_not_sign { Err(SigningError) } else { signed };
+                ("client signs", client.answer(asked.token, answer, time, out))
+            }
+        }
+    }
+
+    /// Runs a pair, answering whatever is asked; what was asked, and the first error of an answer.
+    fn run(
+        self,
+        pair: &mut Pair,
+        scene: &Scene,
+        chosen: &Arc<ServerConfig>,
+    ) -> (BTreeSet<&'static str>, Option<Error>) {
+        let mut asked = BTreeSet::new();
+        loop {
+            pair.run();
+            let (name, answered) = if let Some(question) = pair.server_questions.pop() {
+                self.answer_server(pair, question, scene, chosen)
+            } else if let Some(question) = pair.client_questions.pop() {
+                self.answer_client(pair, question)
+            } else {
+                return (asked, None);
+            };
+            asked.insert(name);
+            if let Err(error) = answered {
+                pair.run();
+                return (asked, Some(error));
+            }
+            // What waited for the answer is read now.
+            pair.deliver_to_server(&[]);
+            pair.deliver_to_client(&[]);
+        }
+    }
+
+    /// A first connection where the mode needs one, and then the mode's own.
+    fn connect(self, mode: Mode) -> (BTreeSet<&'static str>, Option<Error>, Pair, Scene) {
+        let (scene, chosen) = asking(mode);
+        let session = mode.resumes().then(|| {
+            let mut pair = scene.start(None, at(0));
+            assert_eq!(Owner::default().run(&mut pair, &scene, &chosen).1, None);
+            pair.to_client.sessions.pop().expect("a session")
+        });
+        let mut pair = scene.start(session, at(0));
+        let (asked, error) = self.run(&mut pair, &scene, &chosen);
+        (asked, error, pair, scene)
+    }
+}
+
+#[test]
+fn everything_later() {
+    for mode in Mode::ALL {
+        let (asked, error, pair, _) = Owner::default().connect(mode);
+        assert_eq!(error, None, "{mode:?}");
+        assert!(pair.to_client.complete && pair.to_server.complete, "{mode:?}");
+        let expected: &[&str] = match mode {
+            Mode::Full | Mode::Retry => &["choose", "server signs", "verify server"],
+            Mode::Mutual => {
+                &["choose", "server signs", "verify server", "client signs", "verify client"]
+            }
+            Mode::PskDhe | Mode::PskOnly | Mode::Replayable => &["choose", "open", "judge"],
+            Mode::FsDhe | Mode::FsKe => &["choose", "open", "judge", "take"],
+        };
+        assert_eq!(asked, expected.iter().copied().collect(), "{mode:?}");
+        let early = matches!(mode, Mode::Replayable | Mode::FsDhe | Mode::FsKe);
+        assert_eq!(pair.to_server.early_data, if early { EARLY_DATA } else { b"" });
+    }
+}
+
+#[test]
+fn refusals_cost_a_round_trip() {
+    let owners = [
+        Owner { no_ticket: true, ..Owner::default() },
+        Owner { judges: Some(ResumptionVerdict::Refuse), ..Owner::default() },
+    ];
+    for owner in owners {
+        for mode in [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe] {
+            let (_, error, pair, scene) = owner.connect(mode);
+            assert_eq!(error, None);
+            assert!(pair.to_client.complete && pair.to_server.complete, "{mode:?}");
+            assert_eq!(pair.client.facts().psk, None);
+            assert_eq!(pair.to_server.early_data, b"");
+            assert!(pair.to_client.verdict.is_none_or(|verdict| verdict == Verdict::Unknown));
+            // Two keys of the first connection, two of this one.
+            let keys = if matches!(mode, Mode::FsDhe | Mode::FsKe) { 4 } else { 0 };
+            assert_eq!(scene.vault.len(), keys);
+        }
+    }
+    let owner = Owner { vault_is_away: true, ..Owner::default() };
+    let (_, error, pair, _) = owner.connect(Mode::FsDhe);
+    assert_eq!(error, None);
+    assert_eq!(pair.client.facts().psk, Some(PskKind::Resumption));
+    assert_eq!(pair.to_client.verdict, Some(Verdict::Unknown));
+    let judges = Some(ResumptionVerdict::AcceptWithoutEarlyData);
+    let (_, error, pair, _) = Owner { judges, ..Owner::default() }.connect(Mode::FsKe);
+    assert_eq!(error, None);
+    assert_eq!(pair.to_client.verdict, Some(Verdict::Burned));
+}
+
+#[test]
+fn refusals_end_the_handshake() {
+    let unknown_ca = Error::PeerRejected(rejected());
+    let cases = [
+        (Owner { no_config: true, ..Owner::default() }, AlertDescription::UNRECOGNIZED_NAME),
+        (Owner { rejects_client: true, ..Owner::default() }, AlertDescription::UNKNOWN_CA),
+        (Owner { rejects_server: true, ..Owner::default() }, AlertDescription::UNKNOWN_CA),
+        (
+            Owner { server_does_not_sign: true, ..Owner::default() },
+            AlertDescription::INTERNAL_ERROR,
+        ),
+        (
+            Owner { client_does_not_sign: true, ..Owner::default() },
+            AlertDescription::INTERNAL_ERROR,
+        ),
+    ];
+    for (owner, alert) in cases {
+        let (asked, error, pair, _) = owner.connect(Mode::Mutual);
+        let error = error.expect("an error");
+        assert_eq!(error.alert(), Some(alert), "{asked:?}");
+        assert_eq!(error == unknown_ca, owner.rejects_client || owner.rejects_server);
+        // The other end is told.
+        let told = Some(Error::AlertReceived(alert));
+        assert!(pair.to_client.error == told || pair.to_server.error == told, "{asked:?}");
+        assert!(!pair.to_server.complete);
+    }
+}
+
+/// A server that waits for its configuration, with more input behind the question.
+fn waiting() -> (Pair, Scene, Arc<ServerConfig>) {
+    let (scene, chosen) = asking(Mode::FsDhe);
+    let mut pair = scene.start(None, at(0));
+    Owner::default().run(&mut pair, &scene, &chosen);
+    let mut pair = scene.start(pair.to_client.sessions.pop(), at(0));
+    pair.client_to_server();
+    assert_eq!(pair.server_questions.len(), 1);
+    (pair, scene, chosen)
+}
+
+#[test]
+fn nothing_is_read_while_a_question_is_open() {
+    let (mut pair, scene, chosen) = waiting();
+    let mut output = Output::new();
+    for _ in 0..3 {
+        let mut input = [0xff; 64];
+        let progress = pair.server.read(pair.now, &mut input, &mut output).expect("no error");
+        assert_eq!(progress.consumed, 0);
+        assert!(matches!(progress.event, ReadEvent::WaitingForAnswer));
+    }
+    assert!(output.is_empty());
+    let (_, error) = Owner::default().run(&mut pair, &scene, &chosen);
+    assert_eq!(error, None);
+    assert_eq!(pair.to_server.early_data, EARLY_DATA);
+}
+
+#[test]
+fn an_answer_to_another_question_is_only_refused() {
+    // A token of another connection's question.
+    let (signing, chosen) = asking(Mode::Full);
+    let mut other = signing.start(None, at(0));
+    other.run();
+    let Some(question) = other.server_questions.pop() else { panic!("a question") };
+    let owner = Owner::default();
+    assert_eq!(owner.answer_server(&mut other, question, &signing, &chosen).1, Ok(()));
+    other.deliver_to_server(&[]);
+    let Some(ServerQuestion::Sign(asked)) = other.server_questions.pop() else {
+        panic!("the server signs")
+    };
+
+    let (mut pair, scene, chosen) = waiting();
+    let now = pair.now;
+    let refused = pair.server.answer(asked.token, Err(SigningError), now, &mut pair.server_output);
+    assert!(matches!(refused, Err(Error::Misuse(_))));
+    assert!(pair.server_output.is_empty());
+    let (_, error) = owner.run(&mut pair, &scene, &chosen);
+    assert_eq!(error, None);
+    assert!(pair.to_client.complete && pair.to_server.complete);
+}
+
+#[test]
+fn an_answer_to_no_question_is_only_refused() {
+    let (mut pair, _, chosen) = waiting();
+    let Some(ServerQuestion::ChooseConfig(asked)) = pair.server_questions.pop() else {
+        panic!("the configuration")
+    };
+    let mut unasked = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
+    let (now, out) = (unasked.now, &mut unasked.server_output);
+    let refused = unasked.server.answer(asked.token, Ok(chosen), now, out);
+    assert!(matches!(refused, Err(Error::Misuse(_))));
+    unasked.run();
+    assert!(unasked.to_server.complete);
+}
+
+#[test]
+fn the_handshake_times_out() {
+    let late =
+        |pair: &Pair| Time { monotonic: pair.now.monotonic + Duration::from_secs(10), ..pair.now };
+    // While a question is open, and while the peer says nothing.
+    let (waiting, _, _) = waiting();
+    let silent = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
+    for mut pair in [waiting, silent] {
+        let deadline = Some(pair.now.monotonic + Duration::from_secs(10));
+        assert_eq!(pair.server.deadline(), deadline);
+        assert_eq!(pair.client.deadline(), deadline);
+        let (now, mut output) = (late(&pair), Output::new());
+        let error = pair.server.read(now, &mut [], &mut output).err();
+        assert_eq!(error, Some(Error::TimedOut));
+        let error = pair.client.read(now, &mut [], &mut output).err();
+        assert_eq!(error, Some(Error::TimedOut));
+        assert!(output.is_empty());
+    }
+    // A connection that is complete has no deadline.
+    let mut pair = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
+    pair.run();
+    assert_eq!((pair.server.deadline(), pair.client.deadline()), (None, None));
+    pair.now = late(&pair);
+    pair.client_write(b"ping");
+    pair.run();
+    assert_eq!(pair.to_server.data, b"ping");
+}
+
+#[test]
+fn an_identity_that_fits_no_ticket() {
+    let (scene, chosen) = asking(Mode::Full);
+    let mut pair = scene.start(None, at(0));
+    let owner = Owner::default();
+    while pair.client_questions.is_empty() {
+        pair.run();
+        if let Some(question) = pair.server_questions.pop() {
+            assert_eq!(owner.answer_server(&mut pair, question, &scene, &chosen).1, Ok(()));
+            pair.deliver_to_server(&[]);
+        }
+    }
+    let Some(ClientQuestion::VerifyPeer(asked)) = pair.client_questions.pop() else {
+        panic!("the server's certificate")
+    };
+    let identity = PeerIdentity { blob: vec![0; PeerIdentity::MAX_LEN + 1], expires_at: None };
+    let (now, out) = (pair.now, &mut pair.client_output);
+    let error = pair.client.answer(asked.token, Ok(identity), now, out);
+    assert!(matches!(error, Err(Error::Configuration(_))));
+}

@@ -1,0 +1,191 @@
+//! Every way to connect and to come back, as configurations ready to use.
+
+use std::sync::Arc;
+
+use tessera::auth::{Credential, PrivateKey};
+use tessera::crypto::{Provider, Suite};
+use tessera::handshake::ClientAuthentication;
+use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard, ReplayGuard};
+use tessera::wire::NamedGroup;
+use tessera::{ClientConfig, Destination, ServerConfig, Time};
+use tessera_null_provider::{NullSigner, NullVerifier};
+
+use crate::{OneRegister, OneVault, Pair, Sealer, Secrets, UnsealedTickets, at};
+
+/// A way to connect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// A full handshake.
+    Full,
+    /// A full handshake in which the client has a certificate as well.
+    Mutual,
+    /// A full handshake with a HelloRetryRequest.
+    Retry,
+    /// Resumption with psk_dhe_ke.
+    PskDhe,
+    /// Resumption with psk_ke.
+    PskOnly,
+    /// Resumption with replayable early data.
+    Replayable,
+    /// Forward-secret early data, then psk_dhe_ke.
+    FsDhe,
+    /// Forward-secret early data, then psk_ke.
+    FsKe,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Full,
+        Self::Mutual,
+        Self::Retry,
+        Self::PskDhe,
+        Self::PskOnly,
+        Self::Replayable,
+        Self::FsDhe,
+        Self::FsKe,
+    ];
+
+    /// Whether it needs a session of an earlier connection.
+    pub fn resumes(self) -> bool {
+        !matches!(self, Self::Full | Self::Mutual | Self::Retry)
+    }
+}
+
+/// The early data that a scene's client sends where it can.
+pub const EARLY_DATA: &[u8] = b"early";
+
+/// The name of the scene's server.
+pub const SERVER_NAME: &str = "server.example";
+
+/// A client and a server that connect in one mode; change them at will.
+#[derive(Clone)]
+pub struct Scene {
+    /// The way to connect.
+    pub mode: Mode,
+    /// The client.
+    pub client: ClientConfig,
+    /// The server.
+    pub server: ServerConfig,
+    /// The server's vault, where the mode has one.
+    pub vault: Arc<OneVault>,
+    /// The secrets of the last connection.
+    pub secrets: Arc<Secrets>,
+}
+
+impl Scene {
+    /// The scene of a mode; tickets are unsealed.
+    pub fn new(provider: Provider, mode: Mode) -> Self {
+        let secrets = Arc::new(Secrets::default());
+        let vault = Arc::new(OneVault::default());
+        let mut client = ClientConfig::new(provider, Arc::new(NullVerifier));
+        let mut server = ServerConfig::new(provider, vec![credential()]);
+        client.key_log = Some(secrets.clone());
+        server.key_log = Some(secrets.clone());
+        server.tickets = Some(Arc::new(UnsealedTickets));
+        match mode {
+            Mode::Full | Mode::PskDhe => (),
+            Mode::Mutual => {
+                client.credentials = vec![credential()];
+                server.client_authentication =
+                    ClientAuthentication::Required(Arc::new(NullVerifier));
+            }
+            Mode::Retry => {
+                // To a server that isn't known a client sends no post-quantum share if its first
+                // group is a classical one.
+                client.groups = vec![NamedGroup::X25519, NamedGroup::X25519MLKEM768];
+                server.groups = vec![NamedGroup::X25519MLKEM768];
+            }
+            Mode::PskOnly => {
+                client.policy.psk_only_without_forward_secrecy = true;
+                server.policy.psk_only_without_forward_secrecy = true;
+            }
+            Mode::Replayable => {
+                client.policy.early_data.replayable_without_forward_secrecy = true;
+                server.policy.early_data.replayable_without_forward_secrecy = Some(ReplayGuard {
+                    register: Arc::new(OneRegister::default()),
+                    max_early_data_size: 16 * 1024,
+                });
+            }
+            Mode::FsDhe | Mode::FsKe => {
+                let continuation = match mode {
+                    Mode::FsKe => Continuation::PskKe,
+                    _ => Continuation::PskDheKe,
+                };
+                client.policy.early_data.forward_secret = Some(continuation);
+                let mut guard = OneTimeKeyGuard::new(vault.clone());
+                guard.continuation = continuation;
+                server.policy.early_data.forward_secret = Some(guard);
+            }
+        }
+        Self { mode, client, server, vault, secrets }
+    }
+
+    /// A session, where the mode needs one.
+    pub fn session(&self) -> Option<ClientSession> {
+        self.mode.resumes().then(|| self.sessions().pop()).flatten()
+    }
+
+    /// Sessions of one full handshake.
+    pub fn sessions(&self) -> Vec<ClientSession> {
+        let mut pair = self.start(None, at(0));
+        pair.run();
+        pair.to_client.sessions
+    }
+
+    /// Starts both ends at a moment; early data is written where there is room for it.
+    pub fn start(&self, session: Option<ClientSession>, now: Time) -> Pair {
+        self.start_to(to(session), now)
+    }
+
+    /// Starts both ends, to a destination.
+    pub fn start_to(&self, destination: Destination, now: Time) -> Pair {
+        self.secrets.forget();
+        let (client, server) = (Arc::new(self.client.clone()), Arc::new(self.server.clone()));
+        let mut pair = Pair::start(&client, &server, destination, now).expect("starts");
+        if pair.client.early_data_room() > 0 {
+            let written = pair.client.write_early_data(EARLY_DATA, &mut pair.client_output);
+            assert_eq!(written, Ok(EARLY_DATA.len()), "early data fits");
+        }
+        pair
+    }
+
+    /// The suite that the scene's ends choose.
+    pub fn suite(&self) -> &'static Suite {
+        let provider = &self.server.provider;
+        provider.suite(self.server.suites[0]).expect("a suite of the provider's")
+    }
+
+    /// What the server sends under, from its newest hello on.
+    pub fn server_sealers(&self) -> Vec<Sealer> {
+        self.sealers(&["SERVER_HANDSHAKE_TRAFFIC_SECRET", "SERVER_TRAFFIC_SECRET_0"])
+    }
+
+    /// What the client sends under, from its newest hello on. The scene's early data counts as sent.
+    pub fn client_sealers(&self) -> Vec<Sealer> {
+        let mut early = self.sealers(&["CLIENT_EARLY_TRAFFIC_SECRET"]);
+        early.iter_mut().for_each(|sealer| sealer.number = 1);
+        early.extend(self.sealers(&["CLIENT_HANDSHAKE_TRAFFIC_SECRET", "CLIENT_TRAFFIC_SECRET_0"]));
+        early
+    }
+
+    fn sealers(&self, labels: &[&str]) -> Vec<Sealer> {
+        labels.iter().filter_map(|label| self.secrets.sealer(self.suite(), label)).collect()
+    }
+
+    /// Starts both ends in the scene's mode.
+    pub fn pair(&self) -> Pair {
+        let session = self.session();
+        self.start(session, at(0))
+    }
+}
+
+/// A certificate of the null provider.
+pub fn credential() -> Credential {
+    Credential { chain: vec![vec![0x30; 300]], key: PrivateKey::Here(Arc::new(NullSigner)) }
+}
+
+/// The scene's server, with a session or without.
+pub fn to(session: Option<ClientSession>) -> Destination {
+    Destination { server_name: SERVER_NAME.into(), session, external_psks: Vec::new() }
+}
