@@ -101,7 +101,7 @@ fn asking(mode: Mode) -> (Scene, Arc<ServerConfig>) {
 fn now<A>(reply: Reply<A>) -> A {
     match reply {
         Reply::Now(answer) => answer,
-        Reply::Later => panic!("answers at once"),
+        Reply::Later => unreachable!("answers at once"),
     }
 }
 

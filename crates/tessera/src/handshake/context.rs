@@ -6,7 +6,7 @@ use super::facts::Facts;
 use super::transport::{Epoch, Transport};
 use crate::crypto::Suite;
 use crate::key_log::KeyLog;
-use crate::schedule::{ExporterSecret, TrafficSecret, Transcript};
+use crate::schedule::Transcript;
 use crate::time::Time;
 
 /// The world outside the state machine, for the time of one call.
@@ -48,18 +48,10 @@ pub(crate) struct Logged<'l> {
 }
 
 impl Logged<'_> {
-    /// Logs a secret and gives it back.
-    pub(crate) fn secret(&self, label: &str, secret: TrafficSecret) -> TrafficSecret {
+    /// Logs a secret.
+    pub(crate) fn secret(&self, label: &str, secret: &[u8]) {
         if let Some(log) = self.key_log {
-            log.log(label, self.client_random, secret.expose());
-        }
-        secret
-    }
-
-    /// Logs exporter_master_secret.
-    pub(crate) fn exporter(&self, secret: &ExporterSecret) {
-        if let Some(log) = self.key_log {
-            log.log("EXPORTER_SECRET", self.client_random, secret.expose());
+            log.log(label, self.client_random, secret);
         }
     }
 }

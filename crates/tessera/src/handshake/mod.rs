@@ -12,6 +12,7 @@ mod driven;
 mod event;
 mod facts;
 mod question;
+mod secrets;
 mod server;
 mod transport;
 

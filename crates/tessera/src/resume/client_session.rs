@@ -37,7 +37,9 @@ impl ClientSession {
     /// Writes the session for storage. The bytes are secret: whoever has them can be the client,
     /// and for as long as its one-time key exists can read the early data sent with it.
     pub fn export(&self) -> Zeroizing<Vec<u8>> {
-        let mut out = Zeroizing::new(Vec::with_capacity(512 + self.ticket.len()));
+        let forward_secret = self.forward_secret.as_ref().map_or(0, |ticket| ticket.public.len());
+        let room = self.state.encoded_room() + self.ticket.len() + forward_secret + 256;
+        let mut out = Zeroizing::new(Vec::with_capacity(room));
         out.bytes(MAGIC);
         self.state.encode_fields(&mut out);
         tlv::put(&mut out, tag::TICKET, &self.ticket);

@@ -161,7 +161,7 @@ pub enum Absent {
 pub enum Verdict {
     /// The server took the key and threw the data away: nobody can accept it any more. Resend.
     Burned,
-    /// The flight was accepted before. Never resend.
+    /// The key was taken to accept the flight, and it may have been executed. Never resend.
     Used,
     /// Nobody knows. Resend only what may be executed twice.
     Unknown,

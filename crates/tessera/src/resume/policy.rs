@@ -61,7 +61,7 @@ pub struct AcceptEarlyData {
 /// The guard of forward-secret 0-RTT: one-time keys that exist once.
 #[derive(Clone)]
 pub struct OneTimeKeyGuard {
-    /// Where the private halves are.
+    /// Where the private halves are. Its owner lets it forget expired secrets from time to time.
     pub vault: Arc<dyn Vault>,
     /// The kinds of keys to issue, in order of preference; the client's first choice among them
     /// does not count.
@@ -91,7 +91,8 @@ impl OneTimeKeyGuard {
 /// The guard of replayable 0-RTT.
 #[derive(Clone)]
 pub struct ReplayGuard {
-    /// Remembers the tickets that were used with early data.
+    /// Remembers the tickets that were used with early data. Servers that share ticket keys must share
+    /// it too: each register accepts a ticket once.
     pub register: Arc<dyn SingleUseRegister>,
     /// The most early data of one flight, in bytes.
     pub max_early_data_size: u32,

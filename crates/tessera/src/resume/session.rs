@@ -87,10 +87,19 @@ impl SessionState {
 
     /// Encodes the session: secret, to be sealed by the caller.
     pub fn encode(&self) -> Zeroizing<Vec<u8>> {
-        let mut out = Zeroizing::new(Vec::with_capacity(320));
+        // Room for everything: a vector that grows leaves the PSK in the memory that it gives back.
+        let mut out = Zeroizing::new(Vec::with_capacity(self.encoded_room()));
         out.push(VERSION);
         self.encode_fields(&mut out);
         out
+    }
+
+    /// More bytes than the encoding has.
+    pub(crate) fn encoded_room(&self) -> usize {
+        let names = self.protocol.as_ref().map_or(0, Vec::len)
+            + self.server_name.as_ref().map_or(0, String::len)
+            + self.peer.as_ref().map_or(0, |peer| peer.blob.len());
+        256 + names + self.scope.len()
     }
 
     pub(crate) fn encode_fields(&self, out: &mut Vec<u8>) {

@@ -12,10 +12,11 @@ use crate::error::{Error, illegal_parameter};
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::secrets::HandshakeSecrets;
 use crate::handshake::transport::Epoch;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{Ancestry, PskKind, Verdict};
-use crate::schedule::{HandshakeSecret, TrafficSecret, Transcript};
+use crate::schedule::Transcript;
 use crate::wire::{EncryptedExtensions, ExtensionType, HandshakeMessage, HandshakeType};
 
 /// ServerHello was read.
@@ -25,9 +26,7 @@ pub(crate) struct ReadEncryptedExtensions {
     pub(super) psk: Option<PskKind>,
     pub(super) first_identity: bool,
     pub(super) transcript: Transcript,
-    pub(super) handshake: HandshakeSecret,
-    pub(super) client_handshake: TrafficSecret,
-    pub(super) server_handshake: TrafficSecret,
+    pub(super) secrets: HandshakeSecrets,
 }
 
 impl ReadEncryptedExtensions {
@@ -56,25 +55,9 @@ impl ReadEncryptedExtensions {
         self.settle_early_data(&extensions, ctx)?;
         self.recall_session(ctx);
 
-        let Self {
-            offer,
-            suite,
-            psk,
-            transcript,
-            handshake,
-            client_handshake,
-            server_handshake,
-            ..
-        } = *self;
-        let read_finished = ReadFinished {
-            offer,
-            suite,
-            transcript,
-            handshake,
-            client_handshake,
-            server_handshake,
-            certificate_request: None,
-        };
+        let Self { offer, suite, psk, transcript, secrets, .. } = *self;
+        let read_finished =
+            ReadFinished { offer, suite, transcript, secrets, certificate_request: None };
         Ok(match psk {
             Some(_) => ClientState::ReadFinished(Box::new(read_finished)),
             None => ClientState::ReadCertificate(Box::new(ReadCertificate { then: read_finished })),
@@ -105,7 +88,7 @@ impl ReadEncryptedExtensions {
             ctx.transport.event(Event::EarlyDataAccepted);
         } else if ctx.facts.early_data != EarlyDataStatus::NotOffered {
             if ctx.facts.early_data == EarlyDataStatus::Offered {
-                ctx.transport.install_write(Epoch::Handshake, self.suite, &self.client_handshake);
+                ctx.transport.install_write(Epoch::Handshake, self.suite, &self.secrets.client);
             }
             reject_early_data(Verdict::from_wire(verdict), ctx);
         }

@@ -17,10 +17,9 @@ use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::question::{Reply, Sign};
+use crate::handshake::secrets::{ApplicationSecrets, HandshakeSecrets};
 use crate::handshake::transport::Epoch;
-use crate::schedule::{
-    ExporterSecret, HandshakeSecret, MasterSecret, STREAM, TrafficSecret, Transcript,
-};
+use crate::schedule::{STREAM, TrafficSecret, Transcript};
 use crate::wire::{HandshakeMessage, HandshakeType, SignatureScheme, write_message};
 
 /// The server is authenticated but for its Finished.
@@ -28,9 +27,7 @@ pub(crate) struct ReadFinished {
     pub(super) offer: Offer,
     pub(super) suite: &'static Suite,
     pub(super) transcript: Transcript,
-    pub(super) handshake: HandshakeSecret,
-    pub(super) client_handshake: TrafficSecret,
-    pub(super) server_handshake: TrafficSecret,
+    pub(super) secrets: HandshakeSecrets,
     /// The schemes that the server can check, if it asks for a certificate.
     pub(super) certificate_request: Option<Vec<SignatureScheme>>,
 }
@@ -41,19 +38,12 @@ impl ReadFinished {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        read_finished(message, &mut self.transcript, &self.server_handshake)?;
+        read_finished(message, &mut self.transcript, &self.secrets.server)?;
 
-        let Self { offer, suite, mut transcript, handshake, client_handshake, .. } = *self;
-        let after_server_finished = transcript.hash();
-        let master = handshake.into_master();
-        let log = logged(&offer);
-        let client = master.client_traffic(&after_server_finished);
-        let client = log.secret("CLIENT_TRAFFIC_SECRET_0", client);
-        let server = master.server_traffic(&after_server_finished);
-        let server = log.secret("SERVER_TRAFFIC_SECRET_0", server);
-        let exporter = master.exporter(&after_server_finished);
-        log.exporter(&exporter);
-        ctx.transport.install_read(Epoch::Application, suite, &server)?;
+        let Self { offer, suite, mut transcript, secrets, .. } = *self;
+        let (secrets, client_handshake) =
+            ApplicationSecrets::new(secrets, &transcript, logged(&offer));
+        ctx.transport.install_read(Epoch::Application, suite, &secrets.server)?;
 
         if ctx.facts.early_data == EarlyDataStatus::Accepted {
             // §4.5: the end of the early data goes under its own keys.
@@ -65,16 +55,7 @@ impl ReadFinished {
             ctx.transport.install_write(Epoch::Handshake, suite, &client_handshake);
         }
 
-        let mut last = LastFlight {
-            offer,
-            suite,
-            transcript,
-            master,
-            exporter,
-            client_handshake,
-            client,
-            server,
-        };
+        let mut last = LastFlight { offer, suite, transcript, client_handshake, secrets };
         match self.certificate_request {
             None => Ok(last.finish(ctx)),
             Some(schemes) => {
@@ -101,11 +82,8 @@ struct LastFlight {
     offer: Offer,
     suite: &'static Suite,
     transcript: Transcript,
-    master: MasterSecret,
-    exporter: ExporterSecret,
     client_handshake: TrafficSecret,
-    client: TrafficSecret,
-    server: TrafficSecret,
+    secrets: ApplicationSecrets,
 }
 
 impl LastFlight {
@@ -127,11 +105,12 @@ impl LastFlight {
 
     fn finish(mut self, ctx: &mut Context<'_>) -> ClientState {
         send_finished(ctx, &mut self.transcript, &self.client_handshake);
-        ctx.transport.install_write(Epoch::Application, self.suite, &self.client);
+        let ApplicationSecrets { client, server, exporter, master } = self.secrets;
+        ctx.transport.install_write(Epoch::Application, self.suite, &client);
         ctx.facts.handshake_complete = true;
         ctx.transport.event(Event::HandshakeComplete);
-        let resumption = self.master.into_resumption(&self.transcript.hash());
-        let application = Application::new(self.suite, self.client, self.server, self.exporter);
+        let resumption = master.into_resumption(&self.transcript.hash());
+        let application = Application::new(self.suite, client, server, exporter);
         ClientState::Connected(Box::new(Connected {
             application,
             resumption,

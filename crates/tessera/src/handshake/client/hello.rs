@@ -12,6 +12,7 @@ use crate::error::{Error, illegal_parameter, protocol, unexpected_message};
 use crate::handshake::context::{Context, Logged, same_hash};
 use crate::handshake::event::Event;
 use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::secrets::HandshakeSecrets;
 use crate::handshake::transport::Epoch;
 use crate::resume::{Continuation, PskKind, Verdict};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
@@ -45,7 +46,7 @@ impl ReadServerHello {
             ctx.facts.early_data = EarlyDataStatus::Offered;
             ctx.transport.change_cipher_spec();
             let secret = psk.early.client_early_traffic(&psk.suite.hash.hash(&hello));
-            let secret = logged(&offer).secret("CLIENT_EARLY_TRAFFIC_SECRET", secret);
+            logged(&offer).secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
             ctx.transport.install_write(Epoch::EarlyData, psk.suite, &secret);
             ctx.transport.limit_early_data(limit);
         }
@@ -142,19 +143,13 @@ impl ReadServerHello {
             .filter(|psk| psk.kind == PskKind::External)
             .map(|psk| psk.identity.clone());
         let early = psk.map_or_else(|| EarlySecret::without_psk(kdf), |psk| psk.early);
-        let handshake = early.into_handshake(shared.as_ref().map(|(_, secret)| secret));
-
-        let after_hello = transcript.hash();
-        let log = logged(&offer);
-        let client = handshake.client_traffic(&after_hello);
-        let client = log.secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client);
-        let server = handshake.server_traffic(&after_hello);
-        let server = log.secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server);
-        ctx.transport.install_read(Epoch::Handshake, suite, &server)?;
+        let shared_secret = shared.as_ref().map(|(_, secret)| secret);
+        let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, logged(&offer));
+        ctx.transport.install_read(Epoch::Handshake, suite, &secrets.server)?;
         ctx.transport.change_cipher_spec();
         if ctx.facts.early_data != EarlyDataStatus::Offered {
             // With early data under way, the keys change when the server has said what becomes of it.
-            ctx.transport.install_write(Epoch::Handshake, suite, &client);
+            ctx.transport.install_write(Epoch::Handshake, suite, &secrets.client);
         }
 
         ctx.facts.suite = Some(suite.id);
@@ -173,9 +168,7 @@ impl ReadServerHello {
             psk: psk_kind,
             first_identity: hello.selected_identity == Some(0),
             transcript,
-            handshake,
-            client_handshake: client,
-            server_handshake: server,
+            secrets,
         })))
     }
 }

@@ -16,7 +16,9 @@ use super::offer::Offer;
 use super::{ClientConfig, ClientHandshake, ClientState, Destination};
 use crate::auth::{Credential, PrivateKey};
 use crate::crypto::{Secret, SharedSecret};
+use crate::handshake::context::Logged;
 use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::secrets::HandshakeSecrets;
 use crate::handshake::{Epoch, Handshake};
 use crate::resume::{Ancestry, ClientSession, PskKind, SessionState};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
@@ -96,17 +98,15 @@ fn after_server_hello(trace: &Trace, mut offer: Offer, recorder: &mut Recorder) 
         recorder.facts.early_data = EarlyDataStatus::Offered;
     }
     let shared = SharedSecret::new(trace.secret("shared").to_vec());
-    let handshake = early.into_handshake(Some(&shared));
-    let hash = transcript.hash();
+    let log = Logged { key_log: None, client_random: &[0; 32] };
+    let secrets = HandshakeSecrets::new(early, Some(&shared), &transcript, log);
     ClientState::ReadEncryptedExtensions(Box::new(ReadEncryptedExtensions {
         offer,
         suite: &AES_128_GCM_SHA256,
         psk: resumed.then_some(PskKind::Resumption),
         first_identity: resumed,
         transcript,
-        client_handshake: handshake.client_traffic(&hash),
-        server_handshake: handshake.server_traffic(&hash),
-        handshake,
+        secrets,
     }))
 }
 

@@ -12,8 +12,9 @@ use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
+use crate::handshake::secrets::ApplicationSecrets;
 use crate::handshake::transport::Epoch;
-use crate::schedule::{ExporterSecret, MasterSecret, TrafficSecret, Transcript};
+use crate::schedule::{TrafficSecret, Transcript};
 use crate::wire::{ClientHello, HandshakeMessage, HandshakeType, NamedGroup};
 
 /// Only the client's Finished is missing.
@@ -23,10 +24,7 @@ pub(crate) struct ReadFinished {
     pub(super) transcript: Transcript,
     /// Set as soon as the client sends under it: after EndOfEarlyData, where there is early data.
     pub(super) client_handshake: Option<TrafficSecret>,
-    pub(super) master: MasterSecret,
-    pub(super) exporter: ExporterSecret,
-    pub(super) client_application: TrafficSecret,
-    pub(super) server_application: TrafficSecret,
+    pub(super) secrets: ApplicationSecrets,
     pub(super) tickets: TicketWish,
 }
 
@@ -71,20 +69,16 @@ impl ReadFinished {
         let secret = self.client_handshake.take();
         let secret = secret.ok_or(unexpected_message("Finished before the end of early data"))?;
         read_finished(message, &mut self.transcript, &secret)?;
-        ctx.transport.install_read(Epoch::Application, self.suite, &self.client_application)?;
+        let ApplicationSecrets { client, server, exporter, master } = self.secrets;
+        ctx.transport.install_read(Epoch::Application, self.suite, &client)?;
         ctx.facts.handshake_complete = true;
         if ctx.facts.psk.is_none() {
             ctx.facts.authenticated_at = ctx.now.unix_secs();
         }
         ctx.transport.event(Event::HandshakeComplete);
 
-        let resumption = self.master.into_resumption(&self.transcript.hash());
-        let application = Application::new(
-            self.suite,
-            self.server_application,
-            self.client_application,
-            self.exporter,
-        );
+        let resumption = master.into_resumption(&self.transcript.hash());
+        let application = Application::new(self.suite, server, client, exporter);
         send_tickets(&self.config, &application, &resumption, &self.tickets, ctx)?;
         Ok(ServerState::Connected(Box::new(Connected { application })))
     }

@@ -22,12 +22,11 @@ use crate::error::{Error, handshake_failure, protocol};
 use crate::handshake::context::{Context, Logged};
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::question::{Reply, Sign};
+use crate::handshake::secrets::{ApplicationSecrets, HandshakeSecrets};
 use crate::handshake::transport::{Epoch, SkipEarlyData};
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{Ancestry, Continuation, KnownPsk, PskKind, Verdict};
-use crate::schedule::{
-    EarlySecret, HandshakeSecret, KeyDerivation, STREAM, TrafficSecret, Transcript,
-};
+use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::wire::{
     AlertDescription, CertificateRequest, ClientHello, EncryptedExtensions, KeyShareEntry,
     NamedGroup, ServerHello, SignatureScheme,
@@ -73,13 +72,11 @@ impl Negotiation {
         let psk_kind = selected.psk.as_ref().map(|psk| psk.kind);
         let selected_identity = selected.psk.as_ref().map(|psk| psk.index as u16);
         let early = selected.psk.map_or_else(|| EarlySecret::without_psk(kdf), |psk| psk.early);
-        let early_traffic = match selected.early_data {
-            EarlyDataAnswer::Accepted { .. } => Some(log.secret(
-                "CLIENT_EARLY_TRAFFIC_SECRET",
-                early.client_early_traffic(&transcript.hash()),
-            )),
-            _ => None,
-        };
+        let early_traffic = matches!(selected.early_data, EarlyDataAnswer::Accepted { .. })
+            .then(|| early.client_early_traffic(&transcript.hash()));
+        if let Some(secret) = &early_traffic {
+            log.secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
+        }
 
         let exchange = match self.group.filter(|_| selected.with_share) {
             None if selected.with_share => return Err(handshake_failure("no group in common")),
@@ -108,13 +105,9 @@ impl Negotiation {
         });
         ctx.transport.change_cipher_spec();
 
-        let handshake = early.into_handshake(exchange.as_ref().map(|(_, (_, secret))| secret));
-        let after_hello = transcript.hash();
-        let client = handshake.client_traffic(&after_hello);
-        let client = log.secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client);
-        let server = handshake.server_traffic(&after_hello);
-        let server = log.secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server);
-        ctx.transport.install_write(Epoch::Handshake, suite, &server);
+        let shared_secret = exchange.as_ref().map(|(_, (_, secret))| secret);
+        let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, log);
+        ctx.transport.install_write(Epoch::Handshake, suite, &secrets.server);
 
         ctx.facts.suite = Some(suite.id);
         let group = exchange.map(|(group, _)| group);
@@ -137,7 +130,7 @@ impl Negotiation {
                 Receiving::EarlyData
             }
             (answer, _) => {
-                ctx.transport.install_read(Epoch::Handshake, suite, &client)?;
+                ctx.transport.install_read(Epoch::Handshake, suite, &secrets.client)?;
                 if matches!(answer, EarlyDataAnswer::Rejected { .. }) && self.retried.is_none() {
                     let limit = self.early_data_to_skip();
                     ctx.transport.skip_early_data(SkipEarlyData::ThatDoesNotOpen, limit);
@@ -148,9 +141,7 @@ impl Negotiation {
         let flight = Flight {
             suite,
             transcript,
-            handshake,
-            client,
-            server,
+            secrets,
             client_random: *hello.random,
             receiving,
             certificate_requested: false,
@@ -245,9 +236,7 @@ struct Flight {
     config: Arc<ServerConfig>,
     suite: &'static Suite,
     transcript: Transcript,
-    handshake: HandshakeSecret,
-    client: TrafficSecret,
-    server: TrafficSecret,
+    secrets: HandshakeSecrets,
     client_random: [u8; 32],
     receiving: Receiving,
     certificate_requested: bool,
@@ -300,37 +289,28 @@ impl Flight {
     }
 
     fn finish(mut self, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
-        send_finished(ctx, &mut self.transcript, &self.server);
-        let after_server_finished = self.transcript.hash();
-        let master = self.handshake.into_master();
+        send_finished(ctx, &mut self.transcript, &self.secrets.server);
         let log =
             Logged { key_log: self.config.key_log.as_deref(), client_random: &self.client_random };
-        let client_application = master.client_traffic(&after_server_finished);
-        let client_application = log.secret("CLIENT_TRAFFIC_SECRET_0", client_application);
-        let server_application = master.server_traffic(&after_server_finished);
-        let server_application = log.secret("SERVER_TRAFFIC_SECRET_0", server_application);
-        let exporter = master.exporter(&after_server_finished);
-        log.exporter(&exporter);
-        ctx.transport.install_write(Epoch::Application, self.suite, &server_application);
+        let (secrets, client_handshake) =
+            ApplicationSecrets::new(self.secrets, &self.transcript, log);
+        ctx.transport.install_write(Epoch::Application, self.suite, &secrets.server);
 
         let mut then = Box::new(ReadFinished {
             config: self.config,
             suite: self.suite,
             transcript: self.transcript,
             client_handshake: None,
-            master,
-            exporter,
-            client_application,
-            server_application,
+            secrets,
             tickets: self.tickets,
         });
         Ok(match self.receiving {
             Receiving::EarlyData => ServerState::ReadEndOfEarlyData(Box::new(ReadEndOfEarlyData {
-                client_handshake: self.client,
+                client_handshake,
                 then,
             })),
             Receiving::Handshake => {
-                then.client_handshake = Some(self.client);
+                then.client_handshake = Some(client_handshake);
                 if self.certificate_requested {
                     ServerState::ReadCertificate(Box::new(ReadCertificate { then }))
                 } else {

@@ -42,7 +42,14 @@ pub(super) fn send_tickets(
             companion: companion.as_ref().map(|issued| issued.companion),
             ..session
         };
-        let Some(ticket) = keys.seal(&session, unix) else { break };
+        let Some(ticket) = keys.seal(&session, unix) else {
+            // Nobody will ever use the one-time key.
+            let guard = config.policy.early_data.forward_secret.as_ref();
+            if let (Some(guard), Some(issued)) = (guard, &companion) {
+                guard.vault.burn(&issued.companion.id);
+            }
+            break;
+        };
         ctx.send_after_handshake(|out| {
             let message = NewSessionTicket {
                 lifetime,

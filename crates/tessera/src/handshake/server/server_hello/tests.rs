@@ -11,6 +11,8 @@ use tessera_harness::Trace;
 use super::{Flight, Receiving};
 use crate::auth::{Credential, PrivateKey};
 use crate::crypto::SharedSecret;
+use crate::handshake::context::Logged;
+use crate::handshake::secrets::HandshakeSecrets;
 use crate::handshake::server::finished::TicketWish;
 use crate::handshake::server::{ClientAuthentication, ServerConfig, ServerHandshake, ServerState};
 use crate::handshake::{Epoch, Handshake};
@@ -54,8 +56,8 @@ fn flight(trace: &Trace) -> Flight {
         None => EarlySecret::without_psk(KDF),
     };
     let shared = SharedSecret::new(trace.secret("shared").to_vec());
-    let handshake = early.into_handshake(Some(&shared));
-    let hash = transcript.hash();
+    let log = Logged { key_log: None, client_random: &[0; 32] };
+    let secrets = HandshakeSecrets::new(early, Some(&shared), &transcript, log);
     transcript.add(trace.message("encrypted_extensions"));
     let receiving = match trace.find("messages", "end_of_early_data") {
         Some(_) => Receiving::EarlyData,
@@ -65,9 +67,7 @@ fn flight(trace: &Trace) -> Flight {
         config: Arc::new(config(trace)),
         suite: &AES_128_GCM_SHA256,
         transcript,
-        client: handshake.client_traffic(&hash),
-        server: handshake.server_traffic(&hash),
-        handshake,
+        secrets,
         client_random: [0; 32],
         receiving,
         certificate_requested: false,
