@@ -306,7 +306,7 @@ fn a_forward_secret_identity_alone_or_second() {
 
         // Alone: nobody vouches for it.
         let mut hello = hello_of(&flight);
-        hello.set_identities(&[forward_secret.clone()], 32);
+        hello.set_identities(std::slice::from_ref(&forward_secret), 32);
         hello.bind(0, suite, &fs_psk, "ext binder");
         let pair = fresh_server(&scene, &with_hello(&flight, &hello));
         assert_eq!(pair.to_server.error, None);
