@@ -1,0 +1,148 @@
+//! Everybody's certificates.
+
+use std::sync::Arc;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose, SignatureAlgorithm,
+};
+use tessera::auth::{Credential, PrivateKey};
+use tessera_aws_lc::SigningKey;
+use tessera_webpki::WebPkiVerifier;
+
+use crate::folder::Folder;
+
+/// The name of every server.
+pub const SERVER_NAME: &str = "server.example";
+
+/// The name of every client.
+pub const CLIENT_NAME: &str = "client.example";
+
+/// The common name of every authority.
+pub const CA_NAME: &str = "Tessera interop CA";
+
+/// The kinds of keys that certificates are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyKind {
+    /// ECDSA on P-256.
+    P256,
+    /// ECDSA on P-384.
+    P384,
+    /// Ed25519.
+    Ed25519,
+    /// RSA with 2,048 bits, rsaEncryption.
+    Rsa,
+}
+
+impl KeyKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::P256, Self::P384, Self::Ed25519, Self::Rsa];
+
+    fn algorithm(self) -> &'static SignatureAlgorithm {
+        match self {
+            Self::P256 => &rcgen::PKCS_ECDSA_P256_SHA256,
+            Self::P384 => &rcgen::PKCS_ECDSA_P384_SHA384,
+            Self::Ed25519 => &rcgen::PKCS_ED25519,
+            Self::Rsa => &rcgen::PKCS_RSA_SHA256,
+        }
+    }
+}
+
+/// An authority, and the folder with its certificates.
+pub struct Pki {
+    /// The folder; tests may put more files into it.
+    pub folder: Folder,
+    /// The path of the authority's certificate, PEM.
+    pub ca_file: String,
+    ca: CertifiedIssuer<'static, KeyPair>,
+}
+
+/// A certificate with its key.
+pub struct Identity {
+    /// The path of the certificate, PEM.
+    pub certificate_file: String,
+    /// The path of the key, PEM.
+    pub key_file: String,
+    /// The certificate, DER.
+    pub certificate: Vec<u8>,
+    /// The key, PKCS#8 DER.
+    pub key: Vec<u8>,
+}
+
+impl Pki {
+    /// A new authority; nobody trusts it yet.
+    pub fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, CA_NAME);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let key = KeyPair::generate_for(KeyKind::P256.algorithm()).unwrap();
+        let ca = CertifiedIssuer::self_signed(params, key).unwrap();
+        let folder = Folder::new();
+        Self { ca_file: folder.write("ca.pem", ca.pem()), folder, ca }
+    }
+
+    /// A server's certificate, for [`SERVER_NAME`].
+    pub fn server(&self, kind: KeyKind) -> Identity {
+        self.issue("server", SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth, kind)
+    }
+
+    /// A client's certificate, for [`CLIENT_NAME`].
+    pub fn client(&self, kind: KeyKind) -> Identity {
+        self.issue("client", CLIENT_NAME, ExtendedKeyUsagePurpose::ClientAuth, kind)
+    }
+
+    fn issue(
+        &self,
+        file: &str,
+        name: &str,
+        usage: ExtendedKeyUsagePurpose,
+        kind: KeyKind,
+    ) -> Identity {
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.extended_key_usages = vec![usage];
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        let key = KeyPair::generate_for(kind.algorithm()).unwrap();
+        let certificate = params.signed_by(&key, &self.ca).unwrap();
+        let file = format!("{file}-{kind:?}");
+        Identity {
+            certificate_file: self.folder.write(&format!("{file}.pem"), certificate.pem()),
+            key_file: self.folder.write(&format!("{file}-key.pem"), key.serialize_pem()),
+            certificate: certificate.der().to_vec(),
+            key: key.serialize_der(),
+        }
+    }
+
+    /// A verifier that trusts this authority.
+    pub fn verifier(&self) -> Arc<WebPkiVerifier> {
+        Arc::new(WebPkiVerifier::new(&[self.ca.der()]).unwrap())
+    }
+
+    /// The authority's certificate, DER.
+    pub fn root(&self) -> Vec<u8> {
+        self.ca.der().to_vec()
+    }
+}
+
+impl Default for Pki {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Identity {
+    /// The identity for Tessera.
+    pub fn credential(&self) -> Credential {
+        let key = SigningKey::from_pkcs8(&self.key).unwrap();
+        Credential {
+            chain: vec![self.certificate.clone()],
+            key: PrivateKey::Here(Arc::new(key)),
+        }
+    }
+
+    /// The identity for the openssl program.
+    pub fn arguments(&self) -> [&str; 4] {
+        ["-cert", &self.certificate_file, "-key", &self.key_file]
+    }
+}

@@ -1,0 +1,57 @@
+//! Tessera's client against `openssl s_server`.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod application;
+mod early_data;
+mod full;
+mod psk;
+mod refusals;
+mod resumption;
+mod retry;
+
+use std::net::SocketAddr;
+
+use tessera_interop::{Client, Identity, KeyKind, Pki, Program, openssl};
+
+/// An authority, a certificate of it for the server, and what else a test needs of them.
+struct World {
+    pki: Pki,
+    identity: Identity,
+}
+
+impl World {
+    fn new() -> Self {
+        Self::with(KeyKind::P256)
+    }
+
+    fn with(kind: KeyKind) -> Self {
+        let pki = Pki::new();
+        let identity = pki.server(kind);
+        Self { pki, identity }
+    }
+
+    /// s_server with the certificate, and with more arguments.
+    fn server(&self, arguments: &[&str]) -> (Program, SocketAddr) {
+        openssl::s_server(&[&self.identity.arguments(), arguments].concat())
+    }
+}
+
+/// Data both ways.
+#[track_caller]
+fn talk(client: &mut Client, server: &mut Program) {
+    client.send(b"from Tessera\n");
+    server.says("from Tessera");
+    server.tell("from OpenSSL\n");
+    client.hear("from OpenSSL");
+}
+
+/// Finishes the handshake, exchanges data and closes both ways; the tickets came meanwhile.
+#[track_caller]
+fn talk_and_close(client: &mut Client, server: &mut Program) {
+    client.handshake();
+    talk(client, server);
+    client.close();
+    server.says("DONE");
+    client.closed();
+}
