@@ -20,7 +20,7 @@ mod told;
 pub use configs::{client, server, to};
 pub use end::{Client, End, Listener, Server};
 pub use folder::Folder;
-pub use pki::{CA_NAME, CLIENT_NAME, Identity, KeyKind, Pki, SERVER_NAME};
+pub use pki::{CLIENT_NAME, Identity, KeyKind, Pki, SERVER_NAME};
 pub use program::Program;
 pub use register::Register;
 pub use told::Told;

@@ -1,6 +1,7 @@
 //! Everybody's certificates.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -17,9 +18,6 @@ pub const SERVER_NAME: &str = "server.example";
 
 /// The name of every client.
 pub const CLIENT_NAME: &str = "client.example";
-
-/// The common name of every authority.
-pub const CA_NAME: &str = "Tessera interop CA";
 
 /// The kinds of keys that certificates are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +59,7 @@ pub struct Pki {
 pub struct Identity {
     /// The path of the certificate, PEM.
     pub certificate_file: String,
-    /// The path of the key, PEM.
+    /// The path of the key, DER.
     pub key_file: String,
     /// The certificate, DER.
     pub certificate: Vec<u8>,
@@ -73,7 +71,11 @@ impl Pki {
     /// A new authority; nobody trusts it yet.
     pub fn new() -> Self {
         let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, CA_NAME);
+        // Whoever meets two authorities of one name blames the signature, not the authority.
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("Tessera interop CA {number}");
+        params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let key = KeyPair::generate_for(KeyKind::P256.algorithm()).unwrap();
@@ -106,11 +108,12 @@ impl Pki {
         let key = KeyPair::generate_for(kind.algorithm()).unwrap();
         let certificate = params.signed_by(&key, &self.ca).unwrap();
         let file = format!("{file}-{kind:?}");
+        let der = private_key(&key, kind);
         Identity {
             certificate_file: self.folder.write(&format!("{file}.pem"), certificate.pem()),
-            key_file: self.folder.write(&format!("{file}-key.pem"), key.serialize_pem()),
+            key_file: self.folder.write(&format!("{file}-key.der"), &der),
             certificate: certificate.der().to_vec(),
-            key: key.serialize_der(),
+            key: der,
         }
     }
 
@@ -125,6 +128,19 @@ impl Pki {
     }
 }
 
+/// A key as PKCS#8. AWS-LC writes Ed25519 keys as version 2, with the public key (RFC 5958);
+/// OpenSSL 3.0 reads only version 1 (RFC 8410 §7).
+fn private_key(key: &KeyPair, kind: KeyKind) -> Vec<u8> {
+    let der = key.serialize_der();
+    if kind != KeyKind::Ed25519 {
+        return der;
+    }
+    const BEFORE_SEED: &[u8] =
+        &[0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+    // The two versions differ in nothing else before the seed.
+    [BEFORE_SEED, &der[BEFORE_SEED.len()..][..32]].concat()
+}
+
 impl Default for Pki {
     fn default() -> Self {
         Self::new()
@@ -135,10 +151,7 @@ impl Identity {
     /// The identity for Tessera.
     pub fn credential(&self) -> Credential {
         let key = SigningKey::from_pkcs8(&self.key).unwrap();
-        Credential {
-            chain: vec![self.certificate.clone()],
-            key: PrivateKey::Here(Arc::new(key)),
-        }
+        Credential { chain: vec![self.certificate.clone()], key: PrivateKey::Here(Arc::new(key)) }
     }
 
     /// The identity for the openssl program.

@@ -92,7 +92,10 @@ fn watch(stream: Option<impl Read + Send + 'static>, output: &Arc<Mutex<Vec<u8>>
     std::thread::spawn(move || {
         let mut bytes = [0; 4096];
         while let Ok(count @ 1..) = stream.read(&mut bytes) {
-            output.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&bytes[..count]);
+            output
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .extend_from_slice(&bytes[..count]);
         }
     });
 }

@@ -52,8 +52,9 @@ fn key_updates_of_the_client() {
         server.tell(&format!("an answer ({request})\n"));
         end.hear(&format!("an answer ({request})"));
     }
+    end.close();
     // Two of the client's, and the server's answer to the second.
-    server.says_times("KeyUpdate, Length=1", 3);
+    server.says("DONE").says_times("KeyUpdate, Length=1", 3);
 }
 
 #[test]
@@ -62,12 +63,17 @@ fn key_updates_of_the_server() {
     let (mut server, address) = world.server(&["-trace"]);
     let mut end = Client::start(&client(&world.pki), to(None), address);
     end.handshake();
-    for command in ["k\n", "K\n"] {
-        server.tell(command).says("SSL_do_handshake -> 1");
-        talk(&mut end, &mut server);
+    for command in ["k", "K"] {
+        server.tell(&format!("{command}\n"));
+        // When it has read this, it has read the command.
+        end.send(format!("after command {command}\n").as_bytes());
+        server.says(&format!("after command {command}"));
+        server.tell(&format!("an answer after {command}\n"));
+        end.hear(&format!("an answer after {command}"));
     }
+    end.close();
     // Two of the server's, and the client's answer to the second.
-    server.says_times("KeyUpdate, Length=1", 3);
+    server.says("DONE").says_times("KeyUpdate, Length=1", 3);
 }
 
 /// A server that says goodbye first: with `-www` it sends one page, and then close_notify.

@@ -65,7 +65,7 @@ fn mutual_with_every_kind_of_certificate() {
     for (kind, signature) in [
         (KeyKind::P256, "Peer signature type: ECDSA"),
         (KeyKind::P384, "Peer signature type: ECDSA"),
-        (KeyKind::Ed25519, "Peer signature type: Ed25519"),
+        (KeyKind::Ed25519, "Peer signature type: ed25519"),
         (KeyKind::Rsa, "Peer signature type: RSA-PSS"),
     ] {
         let strict = ["-Verify", "1", "-verify_return_error", "-CAfile", &world.pki.ca_file];

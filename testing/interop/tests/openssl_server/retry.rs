@@ -54,6 +54,6 @@ fn for_a_cookie() {
         talk_and_close(&mut end, &mut server);
         assert!(end.facts().hello_retry);
         assert_eq!(end.facts().group, Some(share));
-        server.says("extension_type=cookie(44)");
+        server.says("extension_type=cookie_ext(44)");
     }
 }
