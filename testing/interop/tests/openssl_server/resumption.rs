@@ -82,7 +82,8 @@ fn with_psk_ke() {
     second.close().closed();
 }
 
-/// A client that wants the PSK alone, and a server that doesn't: the retry brings a share.
+/// A client that wants the PSK alone, and a server that doesn't: the retry brings a share, for a
+/// full handshake.
 #[test]
 fn with_psk_ke_that_the_server_refuses() {
     let world = World::new();
@@ -96,6 +97,7 @@ fn with_psk_ke_that_the_server_refuses() {
     second.handshake();
     assert!(second.facts().hello_retry);
     assert!(second.facts().group.is_some());
+    assert_eq!(second.facts().psk, None);
 }
 
 /// A client that doesn't want the PSK alone does not get it from a server that would.
