@@ -148,10 +148,15 @@ where
         self
     }
 
-    /// Sends close_notify, and nothing after it.
+    /// Sends close_notify, and ends this direction of the stream.
     pub fn close(&mut self) -> &mut Self {
         self.connection.close(&mut self.output);
-        self.flush();
+        wait_until("the peer reads", || {
+            self.flush();
+            self.output.is_empty().then_some(())
+        });
+        // Fails only if the peer is gone already.
+        let _ = self.stream.shutdown(Shutdown::Write);
         self
     }
 
