@@ -141,6 +141,28 @@ where
         self
     }
 
+    /// Sends application data as soon as there are keys for it: a server may do so before the
+    /// client's Finished came.
+    #[track_caller]
+    pub fn send_first(&mut self, data: &[u8]) -> &mut Self {
+        wait_until("keys for application data", || {
+            self.step();
+            self.connection.write(now(), data, &mut self.output).ok()
+        });
+        assert!(!self.told.complete, "the handshake was not complete");
+        self.flush();
+        self
+    }
+
+    /// Exports keying material of 32 bytes.
+    pub fn export(&mut self, label: &str) -> [u8; 32] {
+        let mut out = [0; 32];
+        self.connection
+            .export_keying_material(label.as_bytes(), b"", &mut out)
+            .expect("it exports");
+        out
+    }
+
     /// Changes this side's keys, and with `request` asks the peer to change its own.
     pub fn update_keys(&mut self, request: bool) -> &mut Self {
         self.connection.update_keys(now(), request, &mut self.output).expect("keys can change");

@@ -11,6 +11,7 @@
 mod configs;
 mod end;
 mod folder;
+mod key_lines;
 pub mod openssl;
 mod pki;
 mod program;
@@ -20,6 +21,7 @@ mod told;
 pub use configs::{client, server, to};
 pub use end::{Client, End, Listener, Server};
 pub use folder::Folder;
+pub use key_lines::{KeyLines, hex};
 pub use pki::{CLIENT_NAME, Identity, KeyKind, Pki, SERVER_NAME};
 pub use program::Program;
 pub use register::Register;
@@ -28,7 +30,7 @@ pub use told::Told;
 use std::time::{Duration, Instant};
 
 /// How long anything may take before its test fails. Generous: it is only waited out by failures.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Asks again and again until there is an answer, or fails the test.
 pub fn wait_until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {

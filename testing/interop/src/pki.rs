@@ -61,8 +61,10 @@ pub struct Identity {
     pub certificate_file: String,
     /// The path of the key, DER.
     pub key_file: String,
-    /// The certificate, DER.
-    pub certificate: Vec<u8>,
+    /// The path of the certificate that issued it, PEM; empty if that is the authority's.
+    pub intermediate_file: String,
+    /// The chain, DER, the end entity first and without the authority.
+    pub chain: Vec<Vec<u8>>,
     /// The key, PKCS#8 DER.
     pub key: Vec<u8>,
 }
@@ -70,14 +72,10 @@ pub struct Identity {
 impl Pki {
     /// A new authority; nobody trusts it yet.
     pub fn new() -> Self {
-        let mut params = CertificateParams::default();
         // Whoever meets two authorities of one name blames the signature, not the authority.
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("Tessera interop CA {number}");
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let params = authority(&format!("Tessera interop CA {number}"));
         let key = KeyPair::generate_for(KeyKind::P256.algorithm()).unwrap();
         let ca = CertifiedIssuer::self_signed(params, key).unwrap();
         let folder = Folder::new();
@@ -86,12 +84,24 @@ impl Pki {
 
     /// A server's certificate, for [`SERVER_NAME`].
     pub fn server(&self, kind: KeyKind) -> Identity {
-        self.issue("server", SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth, kind)
+        self.issue("server", SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth, kind, &self.ca)
+    }
+
+    /// A server's certificate from an intermediate authority.
+    pub fn server_of_intermediate(&self) -> Identity {
+        let key = KeyPair::generate_for(KeyKind::P384.algorithm()).unwrap();
+        let params = authority("Tessera interop intermediate CA");
+        let intermediate = CertifiedIssuer::signed_by(params, key, &self.ca).unwrap();
+        let usage = ExtendedKeyUsagePurpose::ServerAuth;
+        let mut identity = self.issue("below", SERVER_NAME, usage, KeyKind::P256, &intermediate);
+        identity.intermediate_file = self.folder.write("intermediate.pem", intermediate.pem());
+        identity.chain.push(intermediate.der().to_vec());
+        identity
     }
 
     /// A client's certificate, for [`CLIENT_NAME`].
     pub fn client(&self, kind: KeyKind) -> Identity {
-        self.issue("client", CLIENT_NAME, ExtendedKeyUsagePurpose::ClientAuth, kind)
+        self.issue("client", CLIENT_NAME, ExtendedKeyUsagePurpose::ClientAuth, kind, &self.ca)
     }
 
     fn issue(
@@ -100,19 +110,21 @@ impl Pki {
         name: &str,
         usage: ExtendedKeyUsagePurpose,
         kind: KeyKind,
+        issuer: &CertifiedIssuer<'static, KeyPair>,
     ) -> Identity {
         let mut params = CertificateParams::new([name.to_owned()]).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages = vec![usage];
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate_for(kind.algorithm()).unwrap();
-        let certificate = params.signed_by(&key, &self.ca).unwrap();
+        let certificate = params.signed_by(&key, issuer).unwrap();
         let file = format!("{file}-{kind:?}");
         let der = private_key(&key, kind);
         Identity {
             certificate_file: self.folder.write(&format!("{file}.pem"), certificate.pem()),
             key_file: self.folder.write(&format!("{file}-key.der"), &der),
-            certificate: certificate.der().to_vec(),
+            intermediate_file: String::new(),
+            chain: vec![certificate.der().to_vec()],
             key: der,
         }
     }
@@ -126,6 +138,14 @@ impl Pki {
     pub fn root(&self) -> Vec<u8> {
         self.ca.der().to_vec()
     }
+}
+
+fn authority(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params
 }
 
 /// A key as PKCS#8. AWS-LC writes Ed25519 keys as version 2, with the public key (RFC 5958);
@@ -151,7 +171,7 @@ impl Identity {
     /// The identity for Tessera.
     pub fn credential(&self) -> Credential {
         let key = SigningKey::from_pkcs8(&self.key).unwrap();
-        Credential { chain: vec![self.certificate.clone()], key: PrivateKey::Here(Arc::new(key)) }
+        Credential { chain: self.chain.clone(), key: PrivateKey::Here(Arc::new(key)) }
     }
 
     /// The identity for the openssl program.

@@ -109,3 +109,13 @@ fn much_data() {
     client.says("the end");
     assert_eq!(client.output().matches('~').count(), 1 << 20);
 }
+
+/// The server speaks before it has heard the client's Finished.
+#[test]
+fn the_server_speaks_first() {
+    let world = World::new();
+    let (mut client, mut server) = world.client(&world.config(), &[]);
+    server.send_first(b"a greeting\n");
+    client.says("a greeting");
+    talk_and_close(&mut client, &mut server);
+}

@@ -86,3 +86,30 @@ fn refused_by_a_retry() {
     assert_eq!(server.told.early_data, b"");
     client.says("Early data was rejected");
 }
+
+/// More than one record, accepted and refused.
+#[test]
+fn much_of_it() {
+    let world = World::new();
+    let mut config = world.config();
+    config.policy.early_data.replayable_without_forward_secrecy =
+        Some(ReplayGuard { register: Arc::new(Register::default()), max_early_data_size: 60_000 });
+    let session = world.pki.folder.path("session.pem");
+    let (mut client, mut server) = world.client(&config, &["-sess_out", &session]);
+    talk_and_close(&mut client, &mut server);
+    let data = world.pki.folder.write("early", "~".repeat(60_000));
+    let arguments = ["-sess_in", &session, "-early_data", &data];
+    for accepted in [60_000, 0] {
+        let (mut client, mut server) = world.client(&config, &arguments);
+        talk_and_close(&mut client, &mut server);
+        assert_eq!(server.told.early_data.len(), accepted);
+    }
+    // Refused with its ticket, and by a retry: it can't be opened.
+    config.scope = b"another".to_vec();
+    for groups in ["X25519", "P-521:X25519"] {
+        let arguments = [&arguments[..], &["-groups", groups]].concat();
+        let (mut client, mut server) = world.client(&config, &arguments);
+        talk_and_close(&mut client, &mut server);
+        assert_eq!(server.told.early_data, b"");
+    }
+}

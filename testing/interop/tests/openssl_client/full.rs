@@ -138,3 +138,44 @@ fn without_server_name() {
     talk_and_close(&mut client, &mut server);
     assert_eq!(server.facts().server_name, None);
 }
+
+/// RSASSA-PSS with every hash.
+#[test]
+fn every_hash_of_rsa() {
+    let world = World::with(KeyKind::Rsa);
+    for (name, scheme) in [
+        ("RSA-PSS+SHA256", SignatureScheme::RSA_PSS_RSAE_SHA256),
+        ("RSA-PSS+SHA384", SignatureScheme::RSA_PSS_RSAE_SHA384),
+        ("RSA-PSS+SHA512", SignatureScheme::RSA_PSS_RSAE_SHA512),
+    ] {
+        // The authority's own signature is an ECDSA one.
+        let sigalgs = format!("{name}:ECDSA+SHA256");
+        let (mut client, mut server) = world.client(&world.config(), &["-sigalgs", &sigalgs]);
+        talk_and_close(&mut client, &mut server);
+        assert_eq!(server.facts().signature_scheme, Some(scheme));
+    }
+}
+
+/// The server's certificate was issued by another that comes along.
+#[test]
+fn a_chain_of_certificates() {
+    let world = World::new();
+    let identity = world.pki.server_of_intermediate();
+    let (mut client, mut server) = world.client(&tessera_interop::server(&identity), &[]);
+    talk_and_close(&mut client, &mut server);
+    client.says("Verify return code: 0 (ok)");
+}
+
+/// A ClientHello of several records.
+#[test]
+fn a_hello_in_pieces() {
+    let world = World::new();
+    let mut config = world.config();
+    config.protocols = vec![b"h2".to_vec()];
+    let protocols = format!("{},h2", vec!["p".repeat(250); 4].join(","));
+    for groups in ["X25519", "P-521:X25519"] {
+        let arguments = ["-alpn", &protocols, "-max_send_frag", "512", "-groups", groups];
+        let (mut client, mut server) = world.client(&config, &arguments);
+        talk_and_close(&mut client, &mut server);
+    }
+}

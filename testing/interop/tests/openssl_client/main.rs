@@ -8,6 +8,7 @@ mod full;
 mod psk;
 mod refusals;
 mod resumption;
+mod secrets;
 
 use tessera::ServerConfig;
 use tessera_interop::{Identity, KeyKind, Listener, Pki, Program, SERVER_NAME, Server, openssl};

@@ -102,3 +102,20 @@ fn refused_by_a_retry() {
     talk(&mut second, &mut server);
     assert!(!server.output().contains("too early"), "{}", server.output());
 }
+
+/// More than one record.
+#[test]
+fn much_of_it() {
+    let world = World::new();
+    let more = ["-early_data", "-max_early_data", "50000", "-recv_max_early_data", "50000"];
+    let (mut server, address) = world.server(&more);
+    let mut first = Client::start(&config(&world), to(None), address);
+    talk_and_close(&mut first, &mut server);
+    let session = first.told.sessions.pop().unwrap();
+    assert_eq!(session.state.max_early_data_size, 50_000);
+    let data = [b'~'; 50_000];
+    let mut second = Client::start_early(&config(&world), to(Some(session)), address, &data);
+    talk_and_close(&mut second, &mut server);
+    assert_eq!(second.told.early_data_accepted, Some(true));
+    assert_eq!(server.output().matches('~').count(), 50_000);
+}

@@ -1,7 +1,7 @@
 //! Full handshakes: suites, groups, certificates of both sides.
 
 use tessera::wire::{CipherSuite, NamedGroup, SignatureScheme};
-use tessera_interop::{CLIENT_NAME, Client, KeyKind, client, to};
+use tessera_interop::{CLIENT_NAME, Client, KeyKind, Pki, client, openssl, to};
 
 use crate::{World, talk, talk_and_close};
 
@@ -87,4 +87,31 @@ fn a_client_without_certificate_where_one_is_optional() {
     let mut end = Client::start(&client(&world.pki), to(None), address);
     end.handshake();
     talk(&mut end, &mut server);
+}
+
+/// RSASSA-PSS with every hash.
+#[test]
+fn every_hash_of_rsa() {
+    let world = World::with(KeyKind::Rsa);
+    for (name, scheme) in [
+        ("RSA-PSS+SHA256", SignatureScheme::RSA_PSS_RSAE_SHA256),
+        ("RSA-PSS+SHA384", SignatureScheme::RSA_PSS_RSAE_SHA384),
+        ("RSA-PSS+SHA512", SignatureScheme::RSA_PSS_RSAE_SHA512),
+    ] {
+        let (mut server, address) = world.server(&["-sigalgs", name]);
+        let mut end = Client::start(&client(&world.pki), to(None), address);
+        talk_and_close(&mut end, &mut server);
+        assert_eq!(end.facts().signature_scheme, Some(scheme));
+    }
+}
+
+/// The server's certificate was issued by another that comes along.
+#[test]
+fn a_chain_of_certificates() {
+    let pki = Pki::new();
+    let identity = pki.server_of_intermediate();
+    let chain = [&identity.arguments()[..], &["-cert_chain", &identity.intermediate_file]].concat();
+    let (mut server, address) = openssl::s_server(&chain);
+    let mut end = Client::start(&client(&pki), to(None), address);
+    talk_and_close(&mut end, &mut server);
 }

@@ -9,6 +9,7 @@ mod psk;
 mod refusals;
 mod resumption;
 mod retry;
+mod secrets;
 
 use std::net::SocketAddr;
 
@@ -54,4 +55,12 @@ fn talk_and_close(client: &mut Client, server: &mut Program) {
     client.close();
     server.says("DONE");
     client.closed();
+}
+
+/// What these tests know of OpenSSL they know of version 3, as Debian has it.
+#[test]
+fn the_program_is_openssl_3() {
+    let mut program = Program::start("openssl", &["version"]);
+    assert!(program.ends());
+    program.says("OpenSSL 3.");
 }

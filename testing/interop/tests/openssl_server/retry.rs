@@ -57,3 +57,21 @@ fn for_a_cookie() {
         server.says("extension_type=cookie_ext(44)");
     }
 }
+
+#[test]
+fn for_a_cookie_while_resuming() {
+    let world = World::new();
+    let (mut server, address) = world.server(&["-stateless"]);
+    let mut session = None;
+    for times in 0..3 {
+        let mut end = Client::start(&client(&world.pki), to(session), address);
+        end.drops_change_cipher_spec = true;
+        end.handshake().send(format!("for the time {times}\n").as_bytes());
+        server.says(&format!("for the time {times}"));
+        assert!(end.facts().hello_retry);
+        assert_eq!(end.facts().psk.is_some(), times > 0);
+        server.tell("an answer\n");
+        end.hear("an answer").close().closed();
+        session = end.told.sessions.pop();
+    }
+}

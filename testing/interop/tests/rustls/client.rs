@@ -226,3 +226,15 @@ fn much_data() {
     assert_eq!(heard.error, None);
     assert!(heard.data == vec![b't'; 1 << 20] && end.told.data == vec![b'r'; 1 << 20]);
 }
+
+/// The server speaks before it has heard the client's Finished.
+#[test]
+fn the_server_speaks_first() {
+    let world = World::new();
+    let listener = Listener::new();
+    let thread = connect(&Arc::new(world.rustls_client()), listener.address(), Plan::talk());
+    let mut end = listener.serve(&server(&world.server));
+    end.send_first(b"from Tessera\n").handshake().hear("from rustls\n").close().closed();
+    let heard = thread.join().unwrap();
+    assert_eq!((heard.error, &heard.data[..]), (None, &b"from Tessera\n"[..]));
+}

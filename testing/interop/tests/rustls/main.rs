@@ -79,7 +79,7 @@ impl World {
 
 fn identity(identity: &Identity) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
     let key = PrivateKeyDer::Pkcs8(identity.key.clone().into());
-    (vec![CertificateDer::from(identity.certificate.clone())], key)
+    (identity.chain.iter().cloned().map(CertificateDer::from).collect(), key)
 }
 
 /// rustls' provider with these groups alone.

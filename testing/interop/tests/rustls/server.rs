@@ -247,3 +247,24 @@ fn a_server_of_another_authority() {
     assert_eq!(end.failure().alert(), Some(AlertDescription::UNKNOWN_CA));
     assert!(thread.join().unwrap().error.unwrap().contains("UnknownCA"));
 }
+
+/// A client that has said all, and goes on listening.
+#[test]
+fn half_closed() {
+    let world = World::new();
+    let plan = Plan { says: vec![b'r'; 1 << 20], hears: 0, ..Plan::talk() };
+    let (address, thread) = serve(&Arc::new(world.rustls_server()), plan);
+    let mut end = Client::start(&client(&world.pki), to(None), address);
+    end.handshake().close().closed();
+    assert_eq!(end.told.data.len(), 1 << 20);
+    assert_eq!(thread.join().unwrap().error, None);
+}
+
+/// The server speaks before it has heard the client's Finished.
+#[test]
+fn the_server_speaks_first() {
+    let world = World::new();
+    let mut rustls = world.rustls_server();
+    rustls.send_half_rtt_data = true;
+    connect(&client(&world.pki), &Arc::new(rustls), None);
+}
