@@ -20,9 +20,10 @@ fn key_updates_of_the_client() {
     let world = World::new();
     let (mut client, mut server) = world.client(&world.config(), &["-trace"]);
     server.handshake();
-    for command in ["k", "K"] {
+    for (times, command) in [(1, "k"), (2, "K")] {
         client.tell(&format!("{command}\n"));
-        // When it has read this, it has read the command.
+        // Whatever came with the command in one piece would be lost with it.
+        client.says_times("KEYUPDATE", times);
         server.send(format!("after command {command}\n").as_bytes());
         client.says(&format!("after command {command}"));
         client.tell(&format!("an answer after {command}\n"));
