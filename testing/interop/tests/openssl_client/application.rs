@@ -28,6 +28,9 @@ fn key_updates_of_the_client() {
         client.says(&format!("after command {command}"));
         client.tell(&format!("an answer after {command}\n"));
         server.hear(&format!("an answer after {command}"));
+        // What was asked for goes out with the next data.
+        server.send(format!("more after {command}\n").as_bytes());
+        client.says(&format!("more after {command}"));
     }
     client.tell("Q\n");
     server.closed();

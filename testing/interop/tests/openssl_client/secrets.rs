@@ -26,6 +26,6 @@ fn key_log() {
     let (mut client, mut server) = world.client(&config, &["-keylogfile", &file]);
     talk_and_close(&mut client, &mut server);
     let theirs = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(lines.lines().len(), 4);
+    assert_eq!(lines.lines().len(), 5);
     assert!(lines.lines().iter().all(|line| theirs.contains(line)), "{theirs}");
 }

@@ -70,6 +70,8 @@ fn key_updates_of_the_server() {
         server.says(&format!("after command {command}"));
         server.tell(&format!("an answer after {command}\n"));
         end.hear(&format!("an answer after {command}"));
+        // What was asked for goes out with the next data.
+        talk(&mut end, &mut server);
     }
     end.close();
     // Two of the server's, and the client's answer to the second.

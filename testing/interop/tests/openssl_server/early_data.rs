@@ -94,7 +94,8 @@ fn refused_by_a_retry() {
     let (mut server, address) = world.server(&["-early_data", "-groups", "P-384"]);
     let mut first = Client::start(&config(&world), to(None), address);
     talk_and_close(&mut first, &mut server);
-    let session = first.told.sessions.pop();
+    // A client that remembered the group would not need the retry.
+    let session = first.told.sessions.pop().map(|session| ClientSession { group: None, ..session });
     let mut second = Client::start_early(&config(&world), to(session), address, b"too early");
     second.handshake();
     assert!(second.facts().hello_retry);
@@ -117,5 +118,5 @@ fn much_of_it() {
     let mut second = Client::start_early(&config(&world), to(Some(session)), address, &data);
     talk_and_close(&mut second, &mut server);
     assert_eq!(second.told.early_data_accepted, Some(true));
-    assert_eq!(server.output().matches('~').count(), 50_000);
+    server.says_times("~", 50_000);
 }

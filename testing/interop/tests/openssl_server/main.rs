@@ -12,6 +12,7 @@ mod retry;
 mod secrets;
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tessera_interop::{Client, Identity, KeyKind, Pki, Program, openssl};
 
@@ -38,13 +39,15 @@ impl World {
     }
 }
 
-/// Data both ways.
+/// Data both ways; one server may have several clients, so every line is another one.
 #[track_caller]
 fn talk(client: &mut Client, server: &mut Program) {
-    client.send(b"from Tessera\n");
-    server.says("from Tessera");
-    server.tell("from OpenSSL\n");
-    client.hear("from OpenSSL");
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    client.send(format!("from Tessera ({number})\n").as_bytes());
+    server.says(&format!("from Tessera ({number})"));
+    server.tell(&format!("from OpenSSL ({number})\n"));
+    client.hear(&format!("from OpenSSL ({number})"));
 }
 
 /// Finishes the handshake, exchanges data and closes both ways; the tickets came meanwhile.

@@ -78,3 +78,15 @@ fn with_a_wrong_secret() {
     let mut end = Client::start(&client(&world.pki), with_psk(b"device", &[1; 32]), address);
     assert_eq!(end.failure(), Error::AlertReceived(AlertDescription::ILLEGAL_PARAMETER));
 }
+
+/// The binder after a HelloRetryRequest. (With `-stateless` it can't be tested: OpenSSL 3.0 computes
+/// another one then than its own client.)
+#[test]
+fn after_a_retry() {
+    let world = World::new();
+    let (mut server, address) = openssl::s_server(&[&SERVER[..], &["-groups", "P-384"]].concat());
+    let mut end = Client::start(&client(&world.pki), with_psk(b"device", &SECRET), address);
+    talk_and_close(&mut end, &mut server);
+    assert!(end.facts().hello_retry);
+    assert_eq!(end.facts().psk, Some(PskKind::External));
+}

@@ -33,8 +33,8 @@ fn key_log() {
     talk_and_close(&mut second, &mut server);
 
     let ours = lines.lines();
-    // Four of each connection, and that of the early data.
-    assert_eq!(ours.len(), 9);
+    // Five of each connection, and that of the early data.
+    assert_eq!(ours.len(), 11);
     let theirs = std::fs::read_to_string(&file).unwrap();
     // OpenSSL's server does not log the secret of early data.
     for line in ours.iter().filter(|line| !line.starts_with("CLIENT_EARLY")) {

@@ -77,16 +77,22 @@ fn every_suite_and_group() {
 fn retry() {
     let world = World::new();
     for (theirs, ours) in
-        [(kx_group::X25519, NamedGroup::X25519), (kx_group::SECP384R1, NamedGroup::SECP384R1)]
+        [(kx_group::SECP256R1, NamedGroup::SECP256R1), (kx_group::SECP384R1, NamedGroup::SECP384R1)]
     {
         let rustls = Arc::new(world.rustls_server_with(with_groups(&[theirs])));
         let (mut first, heard) = connect(&client(&world.pki), &rustls, None);
         assert!(first.facts().hello_retry);
         assert_eq!(first.facts().group, Some(ours));
         assert_eq!(heard.kind, Some(HandshakeKind::FullWithHelloRetryRequest));
+        // The group is remembered; without that it needs the retry again.
+        let remembered = first.told.sessions.pop();
+        let (second, heard) = connect(&client(&world.pki), &rustls, remembered);
+        assert!(!second.facts().hello_retry);
+        assert_eq!(heard.kind, Some(HandshakeKind::Resumed));
         let session = first.told.sessions.pop();
-        let (second, heard) = connect(&client(&world.pki), &rustls, session);
-        assert!(second.facts().hello_retry);
+        let forgotten = session.map(|session| ClientSession { group: None, ..session });
+        let (third, heard) = connect(&client(&world.pki), &rustls, forgotten);
+        assert!(third.facts().hello_retry);
         assert_eq!(heard.kind, Some(HandshakeKind::Resumed));
     }
     // From a classical share to the hybrid.
@@ -172,7 +178,8 @@ fn early_data_refused_by_a_retry() {
     config.policy.early_data.replayable_without_forward_secrecy = true;
     let (mut first, _) = connect(&config, &rustls, None);
     let (address, thread) = serve(&rustls, Plan::talk());
-    let session = first.told.sessions.pop();
+    // A client that remembered the group would not need the retry.
+    let session = first.told.sessions.pop().map(|session| ClientSession { group: None, ..session });
     let mut second = Client::start_early(&config, to(session), address, b"too early");
     let heard = talk_and_close(&mut second, thread);
     assert_eq!(heard.early_data, b"");
