@@ -91,8 +91,6 @@ impl ReadServerHello {
                 "HelloRetryRequest wants a group that was not offered, or whose share was sent",
             ))?;
             offer.ephemerals = alloc::vec![(group, agreement.generate()?)];
-            // The client sends a share now: the server may use it with a PSK as well.
-            offer.modes.psk_dhe_ke = true;
         } else if retry.cookie.is_none() {
             return Err(illegal_parameter("HelloRetryRequest changes nothing"));
         }

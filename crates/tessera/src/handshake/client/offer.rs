@@ -165,7 +165,8 @@ impl Offer {
     }
 
     /// Where the PSK alone is wanted, no share is sent: should the server refuse, a
-    /// HelloRetryRequest brings one. With forward-secret 0-RTT the share is there for the fallback.
+    /// HelloRetryRequest brings one, for a full handshake: the modes stay as they are (RFC 8446
+    /// §4.1.2). With forward-secret 0-RTT the share is there for the fallback.
     fn choose_modes(&mut self) {
         let policy = &self.config.policy;
         let any_psk_ke = self.psks.iter().any(|psk| self.config.psk_modes(psk.kind).psk_ke);

@@ -1,0 +1,181 @@
+//! Everybody's certificates.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose, SignatureAlgorithm,
+};
+use tessera::auth::{Credential, PrivateKey};
+use tessera_aws_lc::SigningKey;
+use tessera_webpki::WebPkiVerifier;
+
+use crate::folder::Folder;
+
+/// The name of every server.
+pub const SERVER_NAME: &str = "server.example";
+
+/// The name of every client.
+pub const CLIENT_NAME: &str = "client.example";
+
+/// The kinds of keys that certificates are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyKind {
+    /// ECDSA on P-256.
+    P256,
+    /// ECDSA on P-384.
+    P384,
+    /// Ed25519.
+    Ed25519,
+    /// RSA with 2,048 bits, rsaEncryption.
+    Rsa,
+}
+
+impl KeyKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::P256, Self::P384, Self::Ed25519, Self::Rsa];
+
+    fn algorithm(self) -> &'static SignatureAlgorithm {
+        match self {
+            Self::P256 => &rcgen::PKCS_ECDSA_P256_SHA256,
+            Self::P384 => &rcgen::PKCS_ECDSA_P384_SHA384,
+            Self::Ed25519 => &rcgen::PKCS_ED25519,
+            Self::Rsa => &rcgen::PKCS_RSA_SHA256,
+        }
+    }
+}
+
+/// An authority, and the folder with its certificates.
+pub struct Pki {
+    /// The folder; tests may put more files into it.
+    pub folder: Folder,
+    /// The path of the authority's certificate, PEM.
+    pub ca_file: String,
+    ca: CertifiedIssuer<'static, KeyPair>,
+}
+
+/// A certificate with its key.
+pub struct Identity {
+    /// The path of the certificate, PEM.
+    pub certificate_file: String,
+    /// The path of the key, DER.
+    pub key_file: String,
+    /// The path of the certificate that issued it, PEM; empty if that is the authority's.
+    pub intermediate_file: String,
+    /// The chain, DER, the end entity first and without the authority.
+    pub chain: Vec<Vec<u8>>,
+    /// The key, PKCS#8 DER.
+    pub key: Vec<u8>,
+}
+
+impl Pki {
+    /// A new authority; nobody trusts it yet.
+    pub fn new() -> Self {
+        // Whoever meets two authorities of one name blames the signature, not the authority.
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let params = authority(&format!("Tessera interop CA {number}"));
+        let key = KeyPair::generate_for(KeyKind::P256.algorithm()).unwrap();
+        let ca = CertifiedIssuer::self_signed(params, key).unwrap();
+        let folder = Folder::new();
+        Self { ca_file: folder.write("ca.pem", ca.pem()), folder, ca }
+    }
+
+    /// A server's certificate, for [`SERVER_NAME`].
+    pub fn server(&self, kind: KeyKind) -> Identity {
+        self.issue("server", SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth, kind, &self.ca)
+    }
+
+    /// A server's certificate from an intermediate authority.
+    pub fn server_of_intermediate(&self) -> Identity {
+        let key = KeyPair::generate_for(KeyKind::P384.algorithm()).unwrap();
+        let params = authority("Tessera interop intermediate CA");
+        let intermediate = CertifiedIssuer::signed_by(params, key, &self.ca).unwrap();
+        let usage = ExtendedKeyUsagePurpose::ServerAuth;
+        let mut identity = self.issue("below", SERVER_NAME, usage, KeyKind::P256, &intermediate);
+        identity.intermediate_file = self.folder.write("intermediate.pem", intermediate.pem());
+        identity.chain.push(intermediate.der().to_vec());
+        identity
+    }
+
+    /// A client's certificate, for [`CLIENT_NAME`].
+    pub fn client(&self, kind: KeyKind) -> Identity {
+        self.issue("client", CLIENT_NAME, ExtendedKeyUsagePurpose::ClientAuth, kind, &self.ca)
+    }
+
+    fn issue(
+        &self,
+        file: &str,
+        name: &str,
+        usage: ExtendedKeyUsagePurpose,
+        kind: KeyKind,
+        issuer: &CertifiedIssuer<'static, KeyPair>,
+    ) -> Identity {
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.extended_key_usages = vec![usage];
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        let key = KeyPair::generate_for(kind.algorithm()).unwrap();
+        let certificate = params.signed_by(&key, issuer).unwrap();
+        let file = format!("{file}-{kind:?}");
+        let der = private_key(&key, kind);
+        Identity {
+            certificate_file: self.folder.write(&format!("{file}.pem"), certificate.pem()),
+            key_file: self.folder.write(&format!("{file}-key.der"), &der),
+            intermediate_file: String::new(),
+            chain: vec![certificate.der().to_vec()],
+            key: der,
+        }
+    }
+
+    /// A verifier that trusts this authority.
+    pub fn verifier(&self) -> Arc<WebPkiVerifier> {
+        Arc::new(WebPkiVerifier::new(&[self.ca.der()]).unwrap())
+    }
+
+    /// The authority's certificate, DER.
+    pub fn root(&self) -> Vec<u8> {
+        self.ca.der().to_vec()
+    }
+}
+
+fn authority(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params
+}
+
+/// A key as PKCS#8. AWS-LC writes Ed25519 keys as version 2, with the public key (RFC 5958);
+/// OpenSSL 3.0 reads only version 1 (RFC 8410 §7).
+fn private_key(key: &KeyPair, kind: KeyKind) -> Vec<u8> {
+    let der = key.serialize_der();
+    if kind != KeyKind::Ed25519 {
+        return der;
+    }
+    const BEFORE_SEED: &[u8] =
+        &[0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+    // The two versions differ in nothing else before the seed.
+    [BEFORE_SEED, &der[BEFORE_SEED.len()..][..32]].concat()
+}
+
+impl Default for Pki {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Identity {
+    /// The identity for Tessera.
+    pub fn credential(&self) -> Credential {
+        let key = SigningKey::from_pkcs8(&self.key).unwrap();
+        Credential { chain: self.chain.clone(), key: PrivateKey::Here(Arc::new(key)) }
+    }
+
+    /// The identity for the openssl program.
+    pub fn arguments(&self) -> [&str; 4] {
+        ["-cert", &self.certificate_file, "-key", &self.key_file]
+    }
+}

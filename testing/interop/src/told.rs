@@ -1,0 +1,67 @@
+//! What one end of a connection was told.
+
+use tessera::resume::{ClientSession, Verdict};
+use tessera::{Error, Event, ReadEvent};
+
+/// What an end was told so far.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Application data.
+    pub data: Vec<u8>,
+    /// Early data (a server).
+    pub early_data: Vec<u8>,
+    /// The client's early data is complete (a server).
+    pub early_data_end: bool,
+    /// The handshake is complete.
+    pub complete: bool,
+    /// What became of the early data (a client).
+    pub early_data_accepted: Option<bool>,
+    /// Why it was rejected (a client).
+    pub verdict: Option<Verdict>,
+    /// The sessions that came (a client).
+    pub sessions: Vec<ClientSession>,
+    /// close_notify came.
+    pub closed: bool,
+    /// The peer's stream ended.
+    pub end_of_stream: bool,
+    /// What ended this end.
+    pub error: Option<Error>,
+}
+
+impl Told {
+    /// Whether the data has this text in it.
+    pub fn heard(&self, text: &str) -> bool {
+        String::from_utf8_lossy(&self.data).contains(text)
+    }
+
+    /// Notes an event; says whether more can be read at once.
+    pub(crate) fn read<Q: core::fmt::Debug>(&mut self, event: ReadEvent<'_, Q>) -> bool {
+        match event {
+            ReadEvent::Data(data) => self.data.extend_from_slice(data),
+            ReadEvent::EarlyData(data) => self.early_data.extend_from_slice(data),
+            ReadEvent::Handshake(event) => self.event(event),
+            ReadEvent::NeedInput | ReadEvent::OutputFull => return false,
+            ReadEvent::PeerClosed => {
+                self.closed = true;
+                return false;
+            }
+            // Every seam of these tests answers at once.
+            ReadEvent::Question(question) => panic!("a question was left open: {question:?}"),
+            ReadEvent::WaitingForAnswer => panic!("a question was left open"),
+        }
+        true
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::HandshakeComplete => self.complete = true,
+            Event::EarlyDataAccepted => self.early_data_accepted = Some(true),
+            Event::EarlyDataRejected(verdict) => {
+                self.early_data_accepted = Some(false);
+                self.verdict = Some(verdict);
+            }
+            Event::EarlyDataEnd => self.early_data_end = true,
+            Event::NewSession(session) => self.sessions.push(*session),
+        }
+    }
+}

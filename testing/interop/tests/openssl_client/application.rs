@@ -1,0 +1,125 @@
+//! After the handshake, and around it: protocols, key updates, ends, sizes of records.
+
+use tessera::Error;
+
+use crate::{World, talk_and_close};
+
+#[test]
+fn application_protocol() {
+    let world = World::new();
+    let mut config = world.config();
+    config.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let (mut client, mut server) = world.client(&config, &["-alpn", "http/1.1,h2"]);
+    talk_and_close(&mut client, &mut server);
+    assert_eq!(server.facts().protocol.as_deref(), Some(&b"h2"[..]));
+    client.says("ALPN protocol: h2");
+}
+
+#[test]
+fn key_updates_of_the_client() {
+    let world = World::new();
+    let (mut client, mut server) = world.client(&world.config(), &["-trace"]);
+    server.handshake();
+    for (times, command) in [(1, "k"), (2, "K")] {
+        client.tell(&format!("{command}\n"));
+        // Whatever came with the command in one piece would be lost with it.
+        client.says_times("KEYUPDATE", times);
+        server.send(format!("after command {command}\n").as_bytes());
+        client.says(&format!("after command {command}"));
+        client.tell(&format!("an answer after {command}\n"));
+        server.hear(&format!("an answer after {command}"));
+        // What was asked for goes out with the next data.
+        server.send(format!("more after {command}\n").as_bytes());
+        client.says(&format!("more after {command}"));
+    }
+    client.tell("Q\n");
+    server.closed();
+    // Two of the client's, and the server's answer to the second.
+    client.says_times("KeyUpdate, Length=1", 3);
+}
+
+#[test]
+fn key_updates_of_the_server() {
+    let world = World::new();
+    let (mut client, mut server) = world.client(&world.config(), &["-trace"]);
+    server.handshake();
+    for request in [false, true] {
+        server.update_keys(request);
+        server.send(format!("after an update ({request})\n").as_bytes());
+        client.says(&format!("after an update ({request})"));
+        client.tell(&format!("an answer ({request})\n"));
+        server.hear(&format!("an answer ({request})"));
+    }
+    client.tell("Q\n");
+    server.closed();
+    // Two of the server's, and the client's answer to the second.
+    client.says_times("KeyUpdate, Length=1", 3);
+}
+
+/// s_client ends by itself, and in peace, when the server says goodbye.
+#[test]
+fn the_server_closes() {
+    let world = World::new();
+    let (mut client, mut server) = world.client(&world.config(), &[]);
+    server.handshake().send(b"goodbye\n").close();
+    client.says("goodbye");
+    assert!(client.ends(), "{}", client.output());
+    server.closed();
+}
+
+#[test]
+fn the_client_vanishes() {
+    let world = World::new();
+    let (client, mut server) = world.client(&world.config(), &[]);
+    server.handshake();
+    drop(client);
+    assert_eq!(server.failure(), Error::Truncated);
+}
+
+#[test]
+fn small_and_padded_records() {
+    let world = World::new();
+    let arguments = ["-max_send_frag", "512", "-record_padding", "256"];
+    let (mut client, mut server) = world.client(&world.config(), &arguments);
+    server.handshake();
+    let line = "s".repeat(4_000);
+    client.tell(&format!("{line}\n"));
+    server.hear(&line);
+    talk_and_close(&mut client, &mut server);
+}
+
+/// OpenSSL 3.0 doesn't know record_size_limit, so its records are of any size (RFC 8449 §4).
+#[test]
+fn record_size_limit_that_the_client_does_not_know() {
+    let world = World::new();
+    let mut config = world.config();
+    config.record_size_limit = Some(64);
+    let (mut client, mut server) = world.client(&config, &[]);
+    server.handshake();
+    let line = "l".repeat(2_000);
+    client.tell(&format!("{line}\n"));
+    server.hear(&line);
+    talk_and_close(&mut client, &mut server);
+}
+
+/// More than sockets buffer.
+#[test]
+fn much_data() {
+    let world = World::new();
+    let (client, mut server) = world.client(&world.config(), &[]);
+    let mut data = vec![b'~'; 1 << 20];
+    data.extend_from_slice(b"\nthe end\n");
+    server.handshake().send(&data);
+    client.says("the end");
+    assert_eq!(client.output().matches('~').count(), 1 << 20);
+}
+
+/// The server speaks before it has heard the client's Finished.
+#[test]
+fn the_server_speaks_first() {
+    let world = World::new();
+    let (mut client, mut server) = world.client(&world.config(), &[]);
+    server.send_first(b"a greeting\n");
+    client.says("a greeting");
+    talk_and_close(&mut client, &mut server);
+}

@@ -1,0 +1,81 @@
+//! PSKs that were agreed outside of TLS.
+
+use tessera::ServerConfig;
+use tessera::resume::{ExternalPsk, PskKind};
+use tessera::wire::CipherSuite;
+
+use crate::{World, talk_and_close};
+
+const SECRET: [u8; 32] = [0x5a; 32];
+const SECRET_HEX: &str = "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
+const CLIENT: [&str; 4] = ["-psk", SECRET_HEX, "-psk_identity", "device"];
+
+/// A server without a certificate: only the PSK can authenticate it.
+fn config(world: &World) -> ServerConfig {
+    let mut config = world.config();
+    config.credentials.clear();
+    config.external_psks = vec![ExternalPsk {
+        identity: b"device".to_vec(),
+        secret: SECRET.to_vec().into(),
+        suite: CipherSuite::TLS_AES_128_GCM_SHA256,
+    }];
+    config
+}
+
+#[test]
+fn with_psk_dhe_ke() {
+    let world = World::new();
+    let (mut client, mut server) = world.client(&config(&world), &CLIENT);
+    talk_and_close(&mut client, &mut server);
+    assert_eq!(server.facts().psk, Some(PskKind::External));
+    assert!(server.facts().group.is_some());
+    client.says("Reused, TLSv1.3, Cipher is TLS_AES_128_GCM_SHA256");
+}
+
+#[test]
+fn with_psk_ke() {
+    let world = World::new();
+    let mut config = config(&world);
+    config.policy.psk_only_without_forward_secrecy = true;
+    let alone = [&CLIENT[..], &["-allow_no_dhe_kex", "-groups", "P-521"]].concat();
+    let (mut client, mut server) = world.client(&config, &alone);
+    talk_and_close(&mut client, &mut server);
+    assert_eq!(server.facts().psk, Some(PskKind::External));
+    assert_eq!(server.facts().group, None);
+}
+
+#[test]
+fn after_a_retry() {
+    let world = World::new();
+    let arguments = [&CLIENT[..], &["-groups", "P-521:X25519"]].concat();
+    let (mut client, mut server) = world.client(&config(&world), &arguments);
+    talk_and_close(&mut client, &mut server);
+    assert!(server.facts().hello_retry);
+    assert_eq!(server.facts().psk, Some(PskKind::External));
+}
+
+/// The ticket of a connection that a PSK began.
+#[test]
+fn then_resumption() {
+    let world = World::new();
+    let file = world.pki.folder.path("session.pem");
+    let first = [&CLIENT[..], &["-sess_out", &file]].concat();
+    let (mut client, mut server) = world.client(&config(&world), &first);
+    talk_and_close(&mut client, &mut server);
+    let (mut client, mut server) = world.client(&config(&world), &["-sess_in", &file]);
+    talk_and_close(&mut client, &mut server);
+    assert_eq!(server.facts().psk, Some(PskKind::Resumption));
+}
+
+/// An identity that the server doesn't know: its certificate instead.
+#[test]
+fn that_the_server_does_not_know() {
+    let world = World::new();
+    let mut config = config(&world);
+    config.credentials = world.config().credentials;
+    let another = ["-psk", SECRET_HEX, "-psk_identity", "another"];
+    let (mut client, mut server) = world.client(&config, &another);
+    talk_and_close(&mut client, &mut server);
+    assert_eq!(server.facts().psk, None);
+    client.says("New, TLSv1.3");
+}

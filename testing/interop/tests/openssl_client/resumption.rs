@@ -1,0 +1,157 @@
+//! Coming back with tickets.
+
+use tessera::Error;
+use tessera::handshake::ClientAuthentication;
+use tessera::resume::PskKind;
+use tessera::wire::{AlertDescription, NamedGroup};
+use tessera_interop::KeyKind;
+
+use crate::{World, talk_and_close};
+
+#[test]
+fn with_psk_dhe_ke_in_every_suite() {
+    let world = World::new();
+    let config = world.config();
+    let file = world.pki.folder.path("session.pem");
+    for suite in
+        ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"]
+    {
+        let first = ["-ciphersuites", suite, "-sess_out", &file];
+        let (mut client, mut server) = world.client(&config, &first);
+        talk_and_close(&mut client, &mut server);
+
+        let second = ["-ciphersuites", suite, "-sess_in", &file];
+        let (mut client, mut server) = world.client(&config, &second);
+        talk_and_close(&mut client, &mut server);
+        assert_eq!(server.facts().psk, Some(PskKind::Resumption));
+        assert_eq!(server.facts().group, Some(NamedGroup::X25519));
+        client.says(&format!("Reused, TLSv1.3, Cipher is {suite}"));
+        // One new ticket for the one that was used.
+        client.says_times("Post-Handshake New Session Ticket arrived", 1);
+    }
+}
+
+/// One resumption after the other; each brings the ticket for the next.
+#[test]
+fn a_chain() {
+    let world = World::new();
+    let config = world.config();
+    let file = world.pki.folder.path("session.pem");
+    let (mut client, mut server) = world.client(&config, &["-sess_out", &file]);
+    talk_and_close(&mut client, &mut server);
+    for _ in 0..3 {
+        let both = ["-sess_in", &file, "-sess_out", &file];
+        let (mut client, mut server) = world.client(&config, &both);
+        talk_and_close(&mut client, &mut server);
+        assert_eq!(server.facts().psk, Some(PskKind::Resumption));
+    }
+}
+
+#[test]
+fn after_a_retry() {
+    let world = World::new();
+    let config = world.config();
+    let file = world.pki.folder.path("session.pem");
+    let (mut client, mut server) = world.client(&config, &["-sess_out", &file]);
+    talk_and_close(&mut client, &mut server);
+    let second = ["-sess_in", &file, "-groups", "P-521:P-384"];
+    let (mut client, mut server) = world.client(&config, &second);
+    talk_and_close(&mut client, &mut server);
+    assert!(server.facts().hello_retry);
+    assert_eq!(server.facts().psk, Some(PskKind::Resumption));
+    assert_eq!(server.facts().group, Some(NamedGroup::SECP384R1));
+    client.says("Reused, TLSv1.3");
+}
+
+/// s_client always offers shares too, so psk_ke is what remains where no group is in common.
+#[test]
+fn with_psk_ke() {
+    let world = World::new();
+    let mut config = world.config();
+    config.policy.psk_only_without_forward_secrecy = true;
+    let file = world.pki.folder.path("session.pem");
+    let (mut client, mut server) = world.client(&config, &["-sess_out", &file]);
+    talk_and_close(&mut client, &mut server);
+
+    let alone = ["-sess_in", &file, "-allow_no_dhe_kex", "-groups", "P-521"];
+    let (mut client, mut server) = world.client(&config, &alone);
+    talk_and_close(&mut client, &mut server);
+    assert_eq!(server.facts().psk, Some(PskKind::Resumption));
+    assert_eq!(server.facts().group, None);
+    client.says("Reused, TLSv1.3");
+
+    // With a group in common it is not needed.
+    let both = ["-sess_in", &file, "-allow_no_dhe_kex"];
+    let (mut client, mut server) = world.client(&config, &both);
+    talk_and_close(&mut client, &mut server);
+    assert_eq!(server.facts().psk, Some(PskKind::Resumption));
+    assert!(server.facts().group.is_some());
+
+    // And a server whose policy does not allow it would rather fail.
+    config.policy.psk_only_without_forward_secrecy = false;
+    let (client, mut server) = world.client(&config, &alone);
+    assert_eq!(server.failure().alert(), Some(AlertDescription::HANDSHAKE_FAILURE));
+    client.says("alert handshake failure");
+}
+
+/// The client is who it was in the full handshake.
+#[test]
+fn keeps_the_client() {
+    let world = World::new();
+    let mut config = world.config();
+    config.client_authentication = ClientAuthentication::Required(world.pki.verifier());
+    let identity = world.pki.client(KeyKind::P256);
+    let file = world.pki.folder.path("session.pem");
+    let first = [&identity.arguments()[..], &["-sess_out", &file]].concat();
+    let (mut client, mut server) = world.client(&config, &first);
+    talk_and_close(&mut client, &mut server);
+    let peer = server.facts().peer.clone();
+    assert!(peer.is_some());
+    let (mut client, mut server) = world.client(&config, &["-sess_in", &file]);
+    talk_and_close(&mut client, &mut server);
+    assert_eq!(server.facts().psk, Some(PskKind::Resumption));
+    assert_eq!(server.facts().peer, peer);
+}
+
+/// A session of another scope: a full handshake, and no failure.
+#[test]
+fn of_another_scope() {
+    let world = World::new();
+    let mut config = world.config();
+    let file = world.pki.folder.path("session.pem");
+    let (mut client, mut server) = world.client(&config, &["-sess_out", &file]);
+    talk_and_close(&mut client, &mut server);
+    config.scope = b"another".to_vec();
+    let (mut client, mut server) = world.client(&config, &["-sess_in", &file]);
+    talk_and_close(&mut client, &mut server);
+    assert_eq!(server.facts().psk, None);
+    client.says("New, TLSv1.3");
+}
+
+#[test]
+fn without_tickets() {
+    let world = World::new();
+    let mut config = world.config();
+    config.tickets = None;
+    let (mut client, mut server) = world.client(&config, &[]);
+    talk_and_close(&mut client, &mut server);
+    assert!(!client.output().contains("New Session Ticket"), "{}", client.output());
+}
+
+/// A ticket whose binder is wrong ends the connection.
+#[test]
+fn with_a_forged_binder() {
+    let world = World::new();
+    let mut config = world.config();
+    let psk = |byte| tessera::resume::ExternalPsk {
+        identity: b"device".to_vec(),
+        secret: vec![byte; 32].into(),
+        suite: tessera::wire::CipherSuite::TLS_AES_128_GCM_SHA256,
+    };
+    config.external_psks = vec![psk(1)];
+    let other = "02".repeat(32);
+    let (client, mut server) = world.client(&config, &["-psk", &other, "-psk_identity", "device"]);
+    let error = server.failure();
+    assert!(matches!(error, Error::Protocol { alert: AlertDescription::DECRYPT_ERROR, .. }));
+    client.says("alert decrypt error");
+}

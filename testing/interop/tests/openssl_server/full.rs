@@ -1,0 +1,117 @@
+//! Full handshakes: suites, groups, certificates of both sides.
+
+use tessera::wire::{CipherSuite, NamedGroup, SignatureScheme};
+use tessera_interop::{CLIENT_NAME, Client, KeyKind, Pki, client, openssl, to};
+
+use crate::{World, talk, talk_and_close};
+
+#[test]
+fn every_suite() {
+    let world = World::new();
+    for (suite, name) in [
+        (CipherSuite::TLS_AES_128_GCM_SHA256, "TLS_AES_128_GCM_SHA256"),
+        (CipherSuite::TLS_AES_256_GCM_SHA384, "TLS_AES_256_GCM_SHA384"),
+        (CipherSuite::TLS_CHACHA20_POLY1305_SHA256, "TLS_CHACHA20_POLY1305_SHA256"),
+    ] {
+        let (mut server, address) = world.server(&["-ciphersuites", name]);
+        let mut end = Client::start(&client(&world.pki), to(None), address);
+        talk_and_close(&mut end, &mut server);
+        assert_eq!(end.facts().suite, Some(suite));
+        assert_eq!(end.facts().psk, None);
+        server.says(&format!("CIPHER is {name}"));
+    }
+}
+
+#[test]
+fn every_group() {
+    let world = World::new();
+    for (group, name, traced) in [
+        (NamedGroup::X25519, "X25519", "NamedGroup: ecdh_x25519 (29)"),
+        (NamedGroup::SECP256R1, "P-256", "NamedGroup: secp256r1 (P-256) (23)"),
+        (NamedGroup::SECP384R1, "P-384", "NamedGroup: secp384r1 (P-384) (24)"),
+    ] {
+        let (mut server, address) = world.server(&["-groups", name, "-trace"]);
+        let mut config = client(&world.pki);
+        config.groups = vec![group];
+        let mut end = Client::start(&config, to(None), address);
+        talk_and_close(&mut end, &mut server);
+        assert_eq!(end.facts().group, Some(group));
+        assert!(!end.facts().hello_retry);
+        // Once in the client's share, once in the server's.
+        server.says_times(traced, 2);
+    }
+}
+
+#[test]
+fn every_kind_of_certificate() {
+    for (kind, scheme) in [
+        (KeyKind::P256, SignatureScheme::ECDSA_SECP256R1_SHA256),
+        (KeyKind::P384, SignatureScheme::ECDSA_SECP384R1_SHA384),
+        (KeyKind::Ed25519, SignatureScheme::ED25519),
+        (KeyKind::Rsa, SignatureScheme::RSA_PSS_RSAE_SHA256),
+    ] {
+        let world = World::with(kind);
+        let (mut server, address) = world.server(&[]);
+        let mut end = Client::start(&client(&world.pki), to(None), address);
+        talk_and_close(&mut end, &mut server);
+        assert_eq!(end.facts().signature_scheme, Some(scheme));
+        assert!(end.facts().peer.is_some());
+    }
+}
+
+#[test]
+fn mutual_with_every_kind_of_certificate() {
+    let world = World::new();
+    for (kind, signature) in [
+        (KeyKind::P256, "Peer signature type: ECDSA"),
+        (KeyKind::P384, "Peer signature type: ECDSA"),
+        (KeyKind::Ed25519, "Peer signature type: ed25519"),
+        (KeyKind::Rsa, "Peer signature type: RSA-PSS"),
+    ] {
+        let strict = ["-Verify", "1", "-verify_return_error", "-CAfile", &world.pki.ca_file];
+        let (mut server, address) = world.server(&strict);
+        let mut config = client(&world.pki);
+        config.credentials = vec![world.pki.client(kind).credential()];
+        let mut end = Client::start(&config, to(None), address);
+        talk_and_close(&mut end, &mut server);
+        server.says(signature);
+        assert!(server.output().contains(CLIENT_NAME), "{}", server.output());
+    }
+}
+
+#[test]
+fn a_client_without_certificate_where_one_is_optional() {
+    let world = World::new();
+    let asking = ["-verify", "1", "-CAfile", &world.pki.ca_file];
+    let (mut server, address) = world.server(&asking);
+    let mut end = Client::start(&client(&world.pki), to(None), address);
+    end.handshake();
+    talk(&mut end, &mut server);
+}
+
+/// RSASSA-PSS with every hash.
+#[test]
+fn every_hash_of_rsa() {
+    let world = World::with(KeyKind::Rsa);
+    for (name, scheme) in [
+        ("RSA-PSS+SHA256", SignatureScheme::RSA_PSS_RSAE_SHA256),
+        ("RSA-PSS+SHA384", SignatureScheme::RSA_PSS_RSAE_SHA384),
+        ("RSA-PSS+SHA512", SignatureScheme::RSA_PSS_RSAE_SHA512),
+    ] {
+        let (mut server, address) = world.server(&["-sigalgs", name]);
+        let mut end = Client::start(&client(&world.pki), to(None), address);
+        talk_and_close(&mut end, &mut server);
+        assert_eq!(end.facts().signature_scheme, Some(scheme));
+    }
+}
+
+/// The server's certificate was issued by another that comes along.
+#[test]
+fn a_chain_of_certificates() {
+    let pki = Pki::new();
+    let identity = pki.server_of_intermediate();
+    let chain = [&identity.arguments()[..], &["-cert_chain", &identity.intermediate_file]].concat();
+    let (mut server, address) = openssl::s_server(&chain);
+    let mut end = Client::start(&client(&pki), to(None), address);
+    talk_and_close(&mut end, &mut server);
+}

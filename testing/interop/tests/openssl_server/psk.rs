@@ -1,0 +1,92 @@
+//! PSKs that were agreed outside of TLS.
+
+use tessera::resume::{ExternalPsk, PskKind};
+use tessera::wire::{AlertDescription, CipherSuite};
+use tessera::{Destination, Error};
+use tessera_interop::{Client, client, openssl, to};
+
+use crate::{World, talk_and_close};
+
+const SECRET: [u8; 32] = [0x5a; 32];
+const SECRET_HEX: &str = "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
+
+fn with_psk(identity: &[u8], secret: &[u8]) -> Destination {
+    let psk = ExternalPsk {
+        identity: identity.to_vec(),
+        secret: secret.to_vec().into(),
+        suite: CipherSuite::TLS_AES_128_GCM_SHA256,
+    };
+    Destination { external_psks: vec![psk], ..to(None) }
+}
+
+/// A server without a certificate: only the PSK can have authenticated it.
+const SERVER: [&str; 5] = ["-nocert", "-psk", SECRET_HEX, "-psk_identity", "device"];
+
+#[test]
+fn with_psk_dhe_ke() {
+    let world = World::new();
+    let (mut server, address) = openssl::s_server(&SERVER);
+    let mut end = Client::start(&client(&world.pki), with_psk(b"device", &SECRET), address);
+    talk_and_close(&mut end, &mut server);
+    assert_eq!(end.facts().psk, Some(PskKind::External));
+    assert!(end.facts().group.is_some());
+    assert_eq!(end.facts().peer, None);
+}
+
+#[test]
+fn with_psk_ke() {
+    let world = World::new();
+    let (mut server, address) = openssl::s_server(&[&SERVER[..], &["-allow_no_dhe_kex"]].concat());
+    let mut config = client(&world.pki);
+    config.policy.psk_only_without_forward_secrecy = true;
+    let mut end = Client::start(&config, with_psk(b"device", &SECRET), address);
+    talk_and_close(&mut end, &mut server);
+    assert_eq!(end.facts().psk, Some(PskKind::External));
+    assert_eq!(end.facts().group, None);
+    assert!(!end.facts().hello_retry);
+}
+
+/// The ticket of a connection that a PSK began.
+#[test]
+fn then_resumption() {
+    let world = World::new();
+    let (mut server, address) = openssl::s_server(&SERVER);
+    let mut first = Client::start(&client(&world.pki), with_psk(b"device", &SECRET), address);
+    talk_and_close(&mut first, &mut server);
+    let session = first.told.sessions.pop();
+    let destination = Destination { session, ..with_psk(b"device", &SECRET) };
+    let mut second = Client::start(&client(&world.pki), destination, address);
+    talk_and_close(&mut second, &mut server);
+    assert_eq!(second.facts().psk, Some(PskKind::Resumption));
+}
+
+/// An identity that the server doesn't know: its certificate instead.
+#[test]
+fn that_the_server_does_not_know() {
+    let world = World::new();
+    let (mut server, address) = world.server(&SERVER[1..]);
+    let mut end = Client::start(&client(&world.pki), with_psk(b"another", &SECRET), address);
+    talk_and_close(&mut end, &mut server);
+    assert_eq!(end.facts().psk, None);
+    assert!(end.facts().peer.is_some());
+}
+
+#[test]
+fn with_a_wrong_secret() {
+    let world = World::new();
+    let (_server, address) = openssl::s_server(&SERVER);
+    let mut end = Client::start(&client(&world.pki), with_psk(b"device", &[1; 32]), address);
+    assert_eq!(end.failure(), Error::AlertReceived(AlertDescription::ILLEGAL_PARAMETER));
+}
+
+/// The binder after a HelloRetryRequest. (With `-stateless` it can't be tested: OpenSSL 3.0 computes
+/// another one then than its own client.)
+#[test]
+fn after_a_retry() {
+    let world = World::new();
+    let (mut server, address) = openssl::s_server(&[&SERVER[..], &["-groups", "P-384"]].concat());
+    let mut end = Client::start(&client(&world.pki), with_psk(b"device", &SECRET), address);
+    talk_and_close(&mut end, &mut server);
+    assert!(end.facts().hello_retry);
+    assert_eq!(end.facts().psk, Some(PskKind::External));
+}
