@@ -4,6 +4,7 @@
 mod arguments;
 mod values;
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -29,6 +30,10 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error @ LabError::Options(_)) => failed(&error, WRONG_OPTIONS),
+        // Whoever read the table has seen enough, and needs no word about it.
+        Err(LabError::System { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
+            ExitCode::from(FAILED)
+        }
         Err(error) => failed(&error, FAILED),
     }
 }
