@@ -69,7 +69,7 @@ fn the_report_has_every_row_and_every_field() {
 }
 
 fn check_sample(sample: &Value, mode: &str) {
-    let us = |field: &str| sample[field].as_f64().unwrap_or_else(|| panic!("{field} is missing"));
+    let us = |field: &str| sample[field].as_f64().expect(field);
     let (tcp, first_byte) = (us("tcp_us"), us("first_byte_us"));
     let (handshake, response) = (us("handshake_us"), us("response_us"));
     assert!(0.0 < tcp && tcp < first_byte && tcp < handshake, "{sample}");

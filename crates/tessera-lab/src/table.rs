@@ -10,7 +10,7 @@ use crate::statistics::Median;
 pub(crate) fn head(rtt_ms: f64) -> String {
     let rtt = format!("round-trip time {rtt_ms} ms");
     format!(
-        "\n{rtt:<33} ms since connect(), median ±95 %                 CPU µs cl/server  \
+        "\n{rtt:<33} ms since connect(), median ±95 %                CPU µs cl/server  \
          TLS bytes heap bytes\n{:<8} {:<6} {:<6} {:<10} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} \
          {:>9} {:>10}",
         "mode",

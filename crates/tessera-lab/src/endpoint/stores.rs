@@ -1,38 +1,39 @@
 //! What a server remembers between connections; a row begins with all of it empty.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use tessera::resume::{AlreadyUsed, SingleUseRegister, TicketKeys, Vault};
-use tessera_harness::{OneVault, UnsealedTickets};
+use tessera::resume::{SingleUseRegister, TicketKeys, Vault};
+use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
 
 use super::Result;
 
+/// More than a row needs: a full store would turn measured connections into others.
+const CAPACITY: usize = 100_000;
+
+/// A ring with one key, which outlives the row.
 pub(super) fn ticket_keys() -> Result<Arc<dyn TicketKeys>> {
-    Ok(Arc::new(UnsealedTickets))
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+    let provider = tessera_aws_lc::provider();
+    let now = unix_time()?;
+    let key = TicketKey::generate(&provider, now, DAY, DAY)
+        .map_err(|_| "no random bytes for a ticket key")?;
+    let ring = TicketKeyRing::new(&provider);
+    ring.install(vec![key], now)?;
+    Ok(Arc::new(ring))
 }
 
 pub(super) fn vault() -> Arc<dyn Vault> {
-    Arc::new(OneVault::default())
+    Arc::new(MemoryVault::new(CAPACITY))
 }
 
 pub(super) fn register() -> Result<Arc<dyn SingleUseRegister>> {
-    Ok(Arc::new(Seen::default()))
+    // It refuses what was issued before it began, and tickets tell that in whole milliseconds. The
+    // ring has no older tickets than the register, so the millisecond lets nothing else in.
+    let began = unix_time()?.saturating_sub(Duration::from_millis(1));
+    Ok(Arc::new(MemoryRegister::new(CAPACITY, began)))
 }
 
-#[derive(Default)]
-struct Seen(Mutex<HashSet<[u8; 32]>>);
-
-impl SingleUseRegister for Seen {
-    fn claim(
-        &self,
-        key: &[u8; 32],
-        _: Duration,
-        _: Duration,
-        _: Duration,
-    ) -> std::result::Result<(), AlreadyUsed> {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.insert(*key) { Ok(()) } else { Err(AlreadyUsed) }
-    }
+fn unix_time() -> Result<Duration> {
+    Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?)
 }
