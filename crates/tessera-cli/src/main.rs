@@ -1,2 +1,49 @@
 //! The program `tessera`.
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod values;
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tessera_lab::{LabError, endpoint, reconnect};
+
+use crate::arguments::{Arguments, Command, Lab};
+
+/// The lab reads from it what a connection holds.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+fn main() -> ExitCode {
+    let Arguments { command: Command::Lab { experiment } } = Arguments::parse();
+    let result = match experiment {
+        Lab::Reconnect(options) => reconnect::run(&options.into()),
+        Lab::Endpoint { end } => {
+            return match endpoint::run(end.into()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => failed(&error, FAILED),
+            };
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error @ LabError::Options(_)) => failed(&error, WRONG_OPTIONS),
+        // Whoever read the table has seen enough, and needs no word about it.
+        Err(LabError::System { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
+            ExitCode::from(FAILED)
+        }
+        Err(error) => failed(&error, FAILED),
+    }
+}
+
+/// Something went wrong while the program ran.
+const FAILED: u8 = 1;
+/// The options can't be as they are; the same code as for those that don't parse.
+const WRONG_OPTIONS: u8 = 2;
+
+fn failed(error: &dyn std::error::Error, code: u8) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::from(code)
+}

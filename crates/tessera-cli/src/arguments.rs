@@ -1,0 +1,235 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use tessera_lab::Mode;
+use tessera_lab::link::{End, LinkKind, LinkParameters};
+use tessera_lab::reconnect::{Destination, Options};
+
+use crate::values;
+
+/// TLS 1.3 that reconnects fast without giving anything up.
+#[derive(Parser)]
+#[command(
+    version,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  tessera lab reconnect          what each way of reconnecting costs and protects
+  tessera lab reconnect --help   how to measure something else"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What the program does.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Measures on real processes over an emulated link.
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Examples:
+  tessera lab reconnect
+  tessera lab reconnect --rtt 100ms --loss 1%"
+    )]
+    Lab {
+        #[command(subcommand)]
+        experiment: Lab,
+    },
+}
+
+/// The experiments.
+#[derive(Subcommand)]
+pub(crate) enum Lab {
+    /// Measures what each way of reconnecting costs, and what it protects.
+    ///
+    /// A client and a server, two processes, connect over the kernel's TCP and an emulated link:
+    /// with full handshakes, with PSKs, with 0-RTT and with forward-secret 0-RTT. The table shows
+    /// medians with 95 % confidence intervals; the JSON report has every sample.
+    ///
+    /// The emulated link needs root, or a system that lets users have namespaces. Without, the
+    /// lab says so and runs on loopback.
+    #[command(after_help = "\
+Examples:
+  tessera lab reconnect                                   all ways, at 0 and 33 ms; about a minute
+  tessera lab reconnect --modes psk-dhe,0rtt-fs           two ways only
+  tessera lab reconnect --rtt 5ms,80ms --loss 0.5%        two links, both losing packets
+  tessera lab reconnect --rate 2mbit --mtu 1280           a slow link
+  tessera lab reconnect --repetitions 101 --json out.json every sample, for other programs
+  tessera lab reconnect --json - | jq '.rows[].mode'      the report on standard output")]
+    Reconnect(ReconnectArguments),
+
+    /// One end of an experiment; the lab starts it.
+    #[command(hide = true)]
+    Endpoint { end: EndArgument },
+}
+
+#[derive(Args)]
+pub(crate) struct ReconnectArguments {
+    /// How many connections of each row count.
+    #[arg(long, value_name = "N", default_value_t = 35,
+          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
+    repetitions: usize,
+
+    /// Round-trip times, separated by commas, each with a unit: us, ms or s [default: 0,33ms].
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration)]
+    rtt: Option<Vec<Duration>>,
+
+    /// How likely a packet is lost: a percentage such as 1%, or a number from 0 to 1.
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share)]
+    loss: f64,
+
+    /// How much longer than usual a packet may take, with a unit: us, ms or s.
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::duration)]
+    jitter: Duration,
+
+    /// What the link carries, such as 10mbit (kbit, mbit or gbit a second); unlimited by default.
+    #[arg(long, value_name = "RATE", value_parser = values::rate)]
+    rate: Option<u64>,
+
+    /// The largest IP packet, in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 1500,
+          value_parser = clap::value_parser!(u16).range(576..))]
+    mtu: u16,
+
+    /// Where the random numbers for loss and jitter start: the same seed loses the same packets.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// How the link is made.
+    #[arg(long, value_name = "KIND", default_value = "auto")]
+    link: LinkArgument,
+
+    /// The modes to measure, separated by commas.
+    #[arg(
+        long,
+        value_name = "MODES",
+        value_delimiter = ',',
+        default_value = "full,psk-only,psk-dhe,0rtt,0rtt-fs"
+    )]
+    modes: Vec<ModeArgument>,
+
+    /// Writes a report with every sample to this file; `-` is standard output, and moves the
+    /// table to standard error.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl From<ReconnectArguments> for Options {
+    fn from(arguments: ReconnectArguments) -> Self {
+        let ReconnectArguments { loss, jitter, rate, mtu, seed, .. } = arguments;
+        let mut modes: Vec<Mode> = Vec::new();
+        for mode in arguments.modes.into_iter().map(Mode::from) {
+            if !modes.contains(&mode) {
+                modes.push(mode);
+            }
+        }
+        Self {
+            repetitions: arguments.repetitions,
+            rtts: arguments.rtt,
+            link: arguments.link.into(),
+            parameters: LinkParameters {
+                loss,
+                jitter,
+                rate,
+                mtu,
+                seed,
+                ..LinkParameters::default()
+            },
+            modes,
+            json: arguments.json.as_deref().map(Destination::named),
+        }
+    }
+}
+
+/// One of the two ends.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum EndArgument {
+    Client,
+    Server,
+}
+
+impl From<EndArgument> for End {
+    fn from(end: EndArgument) -> Self {
+        match end {
+            EndArgument::Client => Self::Client,
+            EndArgument::Server => Self::Server,
+        }
+    }
+}
+
+/// How the link is made.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum LinkArgument {
+    /// Emulated where the machine allows it, loopback elsewhere.
+    Auto,
+    /// The loopback interface; nothing is emulated.
+    Loopback,
+    /// Emulated between two network namespaces.
+    Tun,
+}
+
+impl From<LinkArgument> for LinkKind {
+    fn from(link: LinkArgument) -> Self {
+        match link {
+            LinkArgument::Auto => Self::Auto,
+            LinkArgument::Loopback => Self::Loopback,
+            LinkArgument::Tun => Self::Tun,
+        }
+    }
+}
+
+/// A way to connect.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ModeArgument {
+    /// Certificates on both sides, as in a first connection.
+    Full,
+    /// A ticket alone; no forward secrecy.
+    PskOnly,
+    /// A ticket and a key exchange.
+    PskDhe,
+    /// Early data as in RFC 8446; no forward secrecy for it.
+    #[value(name = "0rtt")]
+    ZeroRtt,
+    /// Forward-secret early data.
+    #[value(name = "0rtt-fs")]
+    ZeroRttFs,
+}
+
+impl From<ModeArgument> for Mode {
+    fn from(mode: ModeArgument) -> Self {
+        match mode {
+            ModeArgument::Full => Self::Full,
+            ModeArgument::PskOnly => Self::PskOnly,
+            ModeArgument::PskDhe => Self::PskDhe,
+            ModeArgument::ZeroRtt => Self::ZeroRtt,
+            ModeArgument::ZeroRttFs => Self::ZeroRttFs,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn endpoints_are_started_as_the_lab_does() {
+        for end in [End::Client, End::Server] {
+            let mut line = vec!["tessera"];
+            line.extend(tessera_lab::endpoint::ARGUMENTS);
+            line.push(tessera_lab::endpoint::name(end));
+            assert!(Arguments::try_parse_from(line).is_ok());
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! `tessera lab reconnect`, the program as a user starts it.
+
+use std::collections::HashSet;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn reconnect(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tessera"))
+        .args(["lab", "reconnect"])
+        .args(arguments)
+        .output()
+        .expect("starts")
+}
+
+fn report(arguments: &[&str]) -> Value {
+    let output = reconnect(&[arguments, &["--json", "-"]].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    assert!(stderr.contains("what it protects"), "the table is on standard error: {stderr}");
+    serde_json::from_slice(&output.stdout).expect("standard output is the report alone")
+}
+
+/// Everything that other programs may rely on.
+#[test]
+fn the_report_has_every_row_and_every_field() {
+    let report = report(&["--link", "loopback", "--repetitions", "3", "--seed", "7"]);
+    assert_eq!(report["experiment"], "reconnect");
+    assert_eq!(report["seed"], 7);
+    assert!(report["machine"]["cores"].as_u64() > Some(0));
+
+    let rows = report["rows"].as_array().expect("rows");
+    let mut ways = HashSet::new();
+    for row in rows {
+        let text = |field: &str| row[field].as_str().unwrap_or("null");
+        let way = ["mode", "kx", "ticket_key", "continuation"].map(text);
+        assert!(ways.insert(way), "{way:?} twice");
+        assert_eq!(row["rtt_ms"], 0.0);
+        let samples = row["samples"].as_array().expect("samples");
+        assert_eq!(samples.len(), 3);
+        for sample in samples {
+            check_sample(sample, way[0]);
+        }
+        for side in ["client", "server"] {
+            let bytes = row["bytes"][side].as_u64().expect("bytes");
+            assert!((300..10_000).contains(&bytes), "{way:?}: {side} sent {bytes}");
+            let heap = row["heap"][side].as_u64().expect("heap");
+            assert!((500..6 * 1024).contains(&heap), "{way:?}: {side} holds {heap}");
+        }
+        check_verdicts(&row["verdicts"], way);
+    }
+    let (x, m) = ("x25519", "x25519mlkem768");
+    let expected = [
+        ["full", x, "null", "null"],
+        ["full", m, "null", "null"],
+        ["psk-only", "none", "null", "null"],
+        ["psk-dhe", x, "null", "null"],
+        ["psk-dhe", m, "null", "null"],
+        ["0rtt", x, "null", "psk_dhe_ke"],
+        ["0rtt", m, "null", "psk_dhe_ke"],
+        ["0rtt-fs", x, x, "psk_dhe_ke"],
+        ["0rtt-fs", x, m, "psk_dhe_ke"],
+        ["0rtt-fs", m, x, "psk_dhe_ke"],
+        ["0rtt-fs", m, m, "psk_dhe_ke"],
+        ["0rtt-fs", "none", x, "psk_ke"],
+        ["0rtt-fs", "none", m, "psk_ke"],
+    ];
+    assert_eq!(ways, HashSet::from(expected));
+}
+
+fn check_sample(sample: &Value, mode: &str) {
+    let us = |field: &str| sample[field].as_f64().expect(field);
+    let (tcp, first_byte) = (us("tcp_us"), us("first_byte_us"));
+    let (handshake, response) = (us("handshake_us"), us("response_us"));
+    assert!(0.0 < tcp && tcp < first_byte && tcp < handshake, "{sample}");
+    assert!(first_byte < response, "{sample}");
+    let early = mode.starts_with("0rtt");
+    assert_eq!(first_byte < handshake, early, "{mode}: {sample}");
+    for side in ["client", "server"] {
+        let engine = us(&format!("{side}_engine_us"));
+        assert!(0.0 < engine && engine < us(&format!("{side}_cpu_us")), "{sample}");
+    }
+}
+
+fn check_verdicts(verdicts: &Value, [mode, kx, ticket_key, continuation]: [&str; 4]) {
+    let taken = "from_take_or_expiry";
+    let (first_byte, session) = match (mode, continuation) {
+        ("full" | "psk-dhe", _) => ("handshake", "handshake"),
+        ("psk-only", _) => ("none", "none"),
+        ("0rtt", _) => ("none", "handshake"),
+        ("0rtt-fs", "psk_ke") => (taken, taken),
+        _ => (taken, "handshake"),
+    };
+    assert_eq!(verdicts["first_byte_fs"], first_byte, "{mode}");
+    assert_eq!(verdicts["session_fs"], session, "{mode}");
+    assert_eq!(verdicts["replay_executions"], 1, "{mode}");
+    let weakest = [kx, ticket_key].contains(&"x25519");
+    assert_eq!(verdicts["pq_confidentiality"], !weakest, "{mode} {kx} {ticket_key}");
+}
+
+/// What the project promises, over the emulated link; machines that don't allow one can't tell.
+#[test]
+fn forward_secret_early_data_saves_a_round_trip() {
+    let modes = ["--modes", "psk-dhe,0rtt,0rtt-fs", "--rtt", "33ms", "--repetitions", "5"];
+    let probe =
+        reconnect(&["--link", "tun", "--rtt", "0", "--modes", "full", "--repetitions", "1"]);
+    if !probe.status.success() {
+        eprintln!("skipped: {}", String::from_utf8_lossy(&probe.stderr));
+        return;
+    }
+    let report = report(&[modes.as_slice(), &["--link", "tun"]].concat());
+    let rows = report["rows"].as_array().expect("rows");
+    let first_byte = |mode: &str, kx: &str, ticket_key: Option<&str>| {
+        let row = rows.iter().find(|row| {
+            row["mode"] == mode && row["kx"] == kx && row["ticket_key"].as_str() == ticket_key
+        });
+        let samples = row.and_then(|row| row["samples"].as_array()).expect("a row with samples");
+        let mut times: Vec<_> =
+            samples.iter().filter_map(|sample| sample["first_byte_us"].as_f64()).collect();
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    for kx in ["x25519", "x25519mlkem768"] {
+        let forward_secret = first_byte("0rtt-fs", kx, Some(kx));
+        let saved = first_byte("psk-dhe", kx, None) - forward_secret;
+        assert!(saved >= 0.8 * 33_000.0, "{kx}: saves {saved} µs");
+        let replayable = first_byte("0rtt", kx, None);
+        assert!(forward_secret <= 1.05 * replayable, "{kx}: {forward_secret} to {replayable} µs");
+    }
+    assert!(rows.iter().all(|row| row["verdicts"]["replay_executions"] == 1));
+}
+
+#[test]
+fn options_that_cannot_be_are_refused_at_once() {
+    for (arguments, words) in [
+        (["--rtt", "33"].as_slice(), ["--rtt", "33ms"]),
+        (&["--link", "loopback", "--rtt", "33ms"], ["--rtt", "--link loopback"]),
+        (&["--link", "loopback", "--loss", "1%"], ["--loss", "emulates nothing"]),
+        (&["--json", "/nowhere/report.json"], ["--json", "directory"]),
+        (&["--modes", "fast"], ["--modes", "0rtt-fs"]),
+        (&["--repetitions", "0"], ["--repetitions", "1..="]),
+    ] {
+        let output = reconnect(arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        for word in words {
+            assert!(stderr.contains(word), "{arguments:?}: no {word:?} in {stderr}");
+        }
+    }
+}

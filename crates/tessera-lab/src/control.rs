@@ -1,0 +1,130 @@
+//! What the processes of an experiment say to each other: one JSON object a line, orders on an
+//! endpoint's standard input, answers on its standard output.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::{Agreement, Continuation, Way};
+use crate::pki::Identity;
+
+/// What the server is told to do.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum ServerOrder {
+    /// Listen at this address; answered by [`ServerAnswer::Listening`].
+    Listen(IpAddr),
+    /// Start over for a row, with empty stores; answered by [`ServerAnswer::Ready`].
+    Prepare(Box<Preparation>),
+    /// Serve one connection to its end; answered by [`ServerAnswer::Ready`] just before it is
+    /// accepted, and [`ServerAnswer::Served`].
+    Accept,
+    /// Say how often a request was executed; answered by [`ServerAnswer::Executions`].
+    CountExecutions(RequestId),
+}
+
+/// What the server says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ServerAnswer {
+    Listening(SocketAddr),
+    Ready,
+    Served(Served),
+    Executions(u32),
+    /// The order could not be carried out, for this reason.
+    Failed(String),
+}
+
+/// What the client is told to do.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum ClientOrder {
+    /// Start over for a row, without sessions; answered by [`ClientAnswer::Ready`].
+    Prepare(Box<Preparation>),
+    /// Make a full handshake and keep the sessions that it brings; answered by
+    /// [`ClientAnswer::Connected`].
+    Collect { server: SocketAddr, sessions: u8 },
+    /// Connect in the row's way; answered by [`ClientAnswer::Connected`].
+    Connect(SocketAddr),
+    /// Be the adversary: send the first flight of the last connection again, byte by byte the
+    /// same, and read to the end; answered by [`ClientAnswer::Ready`].
+    Replay(SocketAddr),
+}
+
+/// What the client says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ClientAnswer {
+    Ready,
+    Connected(Connected),
+    /// The order could not be carried out, for this reason.
+    Failed(String),
+}
+
+/// What an endpoint needs to know for a row.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Preparation {
+    pub(crate) way: Way,
+    pub(crate) identity: Identity,
+}
+
+/// Stands for one request; random, so that each is counted on its own.
+pub(crate) type RequestId = u64;
+
+/// A connection as the client saw it. Moments are on the monotonic clock.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Connected {
+    pub(crate) request: RequestId,
+    /// Before connect().
+    pub(crate) started: Duration,
+    /// connect() returned.
+    pub(crate) tcp: Duration,
+    /// The handshake was complete.
+    pub(crate) handshake: Duration,
+    /// The first byte of the response was there.
+    pub(crate) response: Duration,
+    pub(crate) cost: Cost,
+    pub(crate) observed: Observed,
+}
+
+/// A connection as the server saw it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Served {
+    /// When the application held the first byte of a request; `None` if it never did.
+    pub(crate) first_byte: Option<Duration>,
+    pub(crate) cost: Cost,
+    pub(crate) observed: Observed,
+    /// Why the connection ended early, if it did.
+    pub(crate) error: Option<String>,
+}
+
+/// What a connection cost one end.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Cost {
+    /// Processor time in calls of the engine.
+    pub(crate) engine_cpu: Duration,
+    /// Processor time of the process, the kernel's work for it included.
+    pub(crate) process_cpu: Duration,
+    /// How many bytes this end sent over TCP.
+    pub(crate) sent: u64,
+    /// How many bytes on the heap the idle connection held: what dropping it gave back.
+    pub(crate) heap: i64,
+}
+
+/// The facts of a connection that verdicts depend on, as one end's engine told them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Observed {
+    pub(crate) psk: Psk,
+    pub(crate) group: Option<Agreement>,
+    pub(crate) one_time_key: Option<Agreement>,
+    pub(crate) continuation: Option<Continuation>,
+    pub(crate) early_data_accepted: bool,
+    /// Whether every key exchange since the last full handshake is safe against quantum computers.
+    pub(crate) post_quantum: bool,
+}
+
+/// The PSK of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Psk {
+    #[default]
+    None,
+    Resumption,
+    ForwardSecret,
+}

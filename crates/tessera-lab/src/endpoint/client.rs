@@ -1,0 +1,157 @@
+//! The client's process: connects as it is told, and can be the adversary.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::handshake::EarlyDataStatus;
+use tessera::resume::ClientSession;
+use tessera::{ClientConfig, ClientConnection, Destination, Event};
+
+use super::configuration::{self, PATIENCE};
+use super::wire::{Happened, Wire};
+use super::{Result, answer, orders, request};
+use crate::clock;
+use crate::control::{ClientAnswer, ClientOrder, Connected, Preparation};
+use crate::pki::SERVER_NAME;
+
+/// Does as it is told, until there is no one to tell it.
+pub(super) fn run() -> io::Result<()> {
+    let mut client = Client::default();
+    for order in orders() {
+        answer(&client.obey(order?).unwrap_or_else(|e| ClientAnswer::Failed(e.to_string())))?;
+    }
+    Ok(())
+}
+
+#[derive(Default)]
+struct Client {
+    row: Option<Row>,
+    sessions: VecDeque<ClientSession>,
+    /// What an adversary on the path would have recorded of the last connection.
+    recorded: Vec<u8>,
+}
+
+/// The present row.
+struct Row {
+    preparation: Preparation,
+    config: Arc<ClientConfig>,
+}
+
+impl Client {
+    fn obey(&mut self, order: ClientOrder) -> Result<ClientAnswer> {
+        match order {
+            ClientOrder::Prepare(preparation) => {
+                let config = configuration::client(&preparation, 1)?;
+                let row = Some(Row { preparation: *preparation, config });
+                *self = Self { row, ..Self::default() };
+                Ok(ClientAnswer::Ready)
+            }
+            ClientOrder::Collect { server, sessions } => {
+                let config = configuration::client(&self.row()?.preparation, sessions)?;
+                self.connect(server, config, None, sessions).map(ClientAnswer::Connected)
+            }
+            ClientOrder::Connect(server) => {
+                let Row { preparation, config } = self.row()?;
+                let (resumes, config) = (preparation.way.mode.resumes(), config.clone());
+                // A session is used once. The new ones wait at the end.
+                let session = if resumes { self.sessions.pop_front() } else { None };
+                if resumes && session.is_none() {
+                    return Err("no session is left to resume".into());
+                }
+                self.connect(server, config, session, 1).map(ClientAnswer::Connected)
+            }
+            ClientOrder::Replay(server) => {
+                replay(server, &self.recorded)?;
+                Ok(ClientAnswer::Ready)
+            }
+        }
+    }
+
+    fn row(&self) -> Result<&Row> {
+        self.row.as_ref().ok_or_else(|| "not prepared for a row".into())
+    }
+
+    /// One connection: a request, its response, the tickets that were asked for, goodbye.
+    fn connect(
+        &mut self,
+        server: SocketAddr,
+        config: Arc<ClientConfig>,
+        session: Option<ClientSession>,
+        sessions: u8,
+    ) -> Result<Connected> {
+        let destination =
+            Destination { server_name: SERVER_NAME.into(), session, external_psks: Vec::new() };
+        let (id, request) = request::fresh()?;
+        let process_cpu = clock::process_cpu()?;
+
+        let started = clock::monotonic()?;
+        let stream = TcpStream::connect(server)?;
+        let tcp = clock::monotonic()?;
+
+        let mut wire = Wire::new(stream)?;
+        let start = |now, output: &mut _| {
+            let mut connection =
+                Box::new(ClientConnection::start(config, destination, now, output)?);
+            let early = connection.early_data_room() >= request.len();
+            if early {
+                connection.write_early_data(&request, output)?;
+            }
+            Ok((connection, early))
+        };
+        let (mut connection, early) = wire.engine(start)?;
+
+        let mut handshake = None;
+        let mut response: Option<Duration> = None;
+        let mut responded = 0;
+        let mut tickets = VecDeque::new();
+        while handshake.is_none() || responded < request::LEN || tickets.len() < sessions.into() {
+            match wire.next(&mut connection)? {
+                Happened::Handshake(Event::HandshakeComplete) => {
+                    handshake = Some(clock::monotonic()?);
+                    if !early {
+                        wire.engine(|now, output| connection.write(now, &request, output))?;
+                    }
+                }
+                Happened::Handshake(Event::EarlyDataRejected(verdict)) => {
+                    return Err(format!("the early data was rejected ({verdict:?})").into());
+                }
+                Happened::Handshake(Event::NewSession(session)) => tickets.push_back(*session),
+                Happened::Handshake(Event::EarlyDataAccepted | Event::EarlyDataEnd) => (),
+                Happened::Data(data) => {
+                    if response.is_none() {
+                        response = Some(clock::monotonic()?);
+                    }
+                    responded += data.len();
+                }
+                Happened::EarlyData(_) => return Err("early data from a server".into()),
+                Happened::Ended => return Err("the server closed the connection early".into()),
+            }
+        }
+        let facts = connection.facts();
+        debug_assert_eq!(early, facts.early_data == EarlyDataStatus::Accepted);
+        let observed = configuration::observed(facts);
+        let (cost, first_flight) = wire.close(connection, process_cpu)?;
+        self.recorded = first_flight;
+        self.sessions.append(&mut tickets);
+        let (Some(handshake), Some(response)) = (handshake, response) else {
+            return Err("the connection ended without a response".into());
+        };
+        Ok(Connected { request: id, started, tcp, handshake, response, cost, observed })
+    }
+}
+
+/// Sends recorded bytes again, and lets the server answer whatever it will.
+fn replay(server: SocketAddr, recorded: &[u8]) -> Result<()> {
+    let mut stream = TcpStream::connect(server)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(recorded)?;
+    stream.shutdown(Shutdown::Write)?;
+    match stream.read_to_end(&mut Vec::new()) {
+        Err(error) if error.kind() != io::ErrorKind::ConnectionReset => Err(error.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,98 @@
+//! A row as configurations of the engine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::auth::{Credential, PrivateKey};
+use tessera::handshake::ClientAuthentication;
+use tessera::resume::{OneTimeKeyGuard, PskKind, ReplayGuard};
+use tessera::wire::TicketRequest;
+use tessera::{ClientConfig, Facts, ServerConfig};
+use tessera_aws_lc::SigningKey;
+use tessera_webpki::WebPkiVerifier;
+
+use super::{Result, stores};
+use crate::control::{Observed, Preparation, Psk};
+use crate::experiment::{Agreement, Mode};
+use crate::pki::Identity;
+
+/// How long a handshake may take, and how long an endpoint waits for bytes: far longer than TCP
+/// needs to repeat what a bad link loses.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The most early data of a flight, in bytes.
+const MAX_EARLY_DATA: u32 = 16 * 1024;
+
+/// The client's configuration for a row. A full handshake asks for `sessions` tickets; a
+/// resumption for one, to take the place of the one it used.
+pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Arc<ClientConfig>> {
+    let Preparation { way, identity } = preparation;
+    let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier(identity)?);
+    config.groups = way.groups();
+    config.credentials = vec![credential(identity)?];
+    config.handshake_timeout = PATIENCE;
+    let policy = &mut config.policy;
+    policy.tickets = TicketRequest { new_session_count: sessions, resumption_count: 1 };
+    policy.psk_only_without_forward_secrecy = way.mode == Mode::PskOnly;
+    policy.early_data.replayable_without_forward_secrecy = way.mode == Mode::ZeroRtt;
+    if way.mode == Mode::ZeroRttFs {
+        policy.early_data.forward_secret = way.continuation.map(Into::into);
+    }
+    Ok(Arc::new(config))
+}
+
+/// The server's configuration for a row.
+pub(super) fn server(preparation: &Preparation) -> Result<Arc<ServerConfig>> {
+    let Preparation { way, identity } = preparation;
+    let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![credential(identity)?]);
+    config.groups = way.groups();
+    config.client_authentication = ClientAuthentication::Required(verifier(identity)?);
+    config.tickets = Some(stores::ticket_keys()?);
+    config.handshake_timeout = PATIENCE;
+    let policy = &mut config.policy;
+    policy.tickets = TicketRequest { new_session_count: u8::MAX, resumption_count: 1 };
+    policy.psk_only_without_forward_secrecy = way.mode == Mode::PskOnly;
+    if way.mode == Mode::ZeroRtt {
+        policy.early_data.replayable_without_forward_secrecy = Some(ReplayGuard {
+            register: stores::register()?,
+            max_early_data_size: MAX_EARLY_DATA,
+        });
+    }
+    if let (Some(kind), Some(continuation)) = (way.ticket_key, way.continuation) {
+        let mut guard = OneTimeKeyGuard::new(stores::vault());
+        guard.kinds = vec![kind.group()];
+        guard.continuation = continuation.into();
+        guard.max_early_data_size = MAX_EARLY_DATA;
+        policy.early_data.forward_secret = Some(guard);
+    }
+    Ok(Arc::new(config))
+}
+
+fn verifier(identity: &Identity) -> Result<Arc<WebPkiVerifier>> {
+    Ok(Arc::new(WebPkiVerifier::new(&[&identity.root])?))
+}
+
+fn credential(identity: &Identity) -> Result<Credential> {
+    Ok(Credential {
+        chain: vec![identity.certificate.clone()],
+        key: PrivateKey::Here(Arc::new(SigningKey::from_pkcs8(&identity.private_key)?)),
+    })
+}
+
+/// What the engine says about a connection, as far as verdicts need it.
+pub(super) fn observed(facts: &Facts) -> Observed {
+    use tessera::handshake::EarlyDataStatus;
+    use tessera::resume::Ancestry;
+    Observed {
+        psk: match facts.psk {
+            None => Psk::None,
+            Some(PskKind::ForwardSecret) => Psk::ForwardSecret,
+            Some(_) => Psk::Resumption,
+        },
+        group: facts.group.and_then(Agreement::of),
+        one_time_key: facts.one_time_key.and_then(Agreement::of),
+        continuation: facts.continuation.map(Into::into),
+        early_data_accepted: facts.early_data == EarlyDataStatus::Accepted,
+        post_quantum: facts.ancestry == Some(Ancestry::PostQuantum),
+    }
+}

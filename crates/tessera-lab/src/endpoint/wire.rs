@@ -1,0 +1,170 @@
+//! A connection of the engine over a socket, and what it costs.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use tessera::handshake::Handshake;
+use tessera::{Connection, Error, Event, Output, ReadEvent, Time};
+
+use super::Result;
+use super::configuration::PATIENCE;
+use crate::control::Cost;
+use crate::{clock, heap};
+
+/// A socket with the bytes that come and go.
+pub(super) struct Wire {
+    stream: TcpStream,
+    input: Vec<u8>,
+    /// The part of the input that was received and not read yet.
+    unread: std::ops::Range<usize>,
+    output: Output,
+    engine_cpu: Duration,
+    sent: u64,
+    /// Everything that was sent before the peer said anything.
+    first_flight: Vec<u8>,
+    answered: bool,
+}
+
+/// What happened on a connection.
+pub(super) enum Happened {
+    Handshake(Event),
+    EarlyData(Vec<u8>),
+    Data(Vec<u8>),
+    /// The peer sends nothing more: with or without saying so.
+    Ended,
+}
+
+/// Room for the largest record, and for what follows it in the same segment.
+const INPUT_LEN: usize = 24 * 1024;
+
+impl Wire {
+    pub(super) fn new(stream: TcpStream) -> Result<Self> {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        Ok(Self {
+            stream,
+            input: vec![0; INPUT_LEN],
+            unread: 0..0,
+            output: Output::new(),
+            engine_cpu: Duration::ZERO,
+            sent: 0,
+            first_flight: Vec::new(),
+            answered: false,
+        })
+    }
+
+    /// Calls the engine, and counts the processor time.
+    pub(super) fn engine<T>(
+        &mut self,
+        call: impl FnOnce(Time, &mut Output) -> std::result::Result<T, Error>,
+    ) -> Result<T> {
+        let now = clock::engine_time()?;
+        let started = clock::thread_cpu()?;
+        let result = call(now, &mut self.output);
+        self.engine_cpu += clock::thread_cpu()?.saturating_sub(started);
+        Ok(result?)
+    }
+
+    /// Waits until something happens. Whatever there is to send goes out first, in one write.
+    pub(super) fn next<H: Handshake>(
+        &mut self,
+        connection: &mut Connection<H>,
+    ) -> Result<Happened> {
+        loop {
+            let now = clock::engine_time()?;
+            let started = clock::thread_cpu()?;
+            let unread = &mut self.input[self.unread.clone()];
+            let result = connection.read(now, unread, &mut self.output);
+            self.engine_cpu += clock::thread_cpu()?.saturating_sub(started);
+            let progress = match result {
+                Ok(progress) => progress,
+                Err(error) => {
+                    // The alert should go out; that it does not is no news after this error.
+                    let _ = self.send();
+                    return Err(error.into());
+                }
+            };
+            self.unread.start += progress.consumed;
+            match progress.event {
+                ReadEvent::Handshake(event) => return Ok(Happened::Handshake(event)),
+                ReadEvent::EarlyData(data) => return Ok(Happened::EarlyData(data.to_vec())),
+                ReadEvent::Data(data) => return Ok(Happened::Data(data.to_vec())),
+                ReadEvent::PeerClosed => return Ok(Happened::Ended),
+                ReadEvent::OutputFull => self.send()?,
+                ReadEvent::NeedInput => {
+                    self.send()?;
+                    if !self.receive()? {
+                        return Ok(Happened::Ended);
+                    }
+                }
+                ReadEvent::Question(_) | ReadEvent::WaitingForAnswer => {
+                    return Err("the engine asks what its configuration should answer".into());
+                }
+            }
+        }
+    }
+
+    /// Sends what there is to send, in one write.
+    pub(super) fn send(&mut self) -> Result<()> {
+        let bytes = self.output.as_slice();
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.stream.write_all(bytes)?;
+        if !self.answered {
+            self.first_flight.extend_from_slice(bytes);
+        }
+        let count = bytes.len();
+        self.sent += count as u64;
+        self.output.consume(count);
+        Ok(())
+    }
+
+    /// Waits for bytes; says whether there will be more.
+    fn receive(&mut self) -> Result<bool> {
+        self.input.copy_within(self.unread.clone(), 0);
+        self.unread = 0..self.unread.len();
+        let count = loop {
+            match self.stream.read(&mut self.input[self.unread.end..]) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => (),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Err("the peer was silent for too long".into());
+                }
+                result => break result?,
+            }
+        };
+        self.unread.end += count;
+        self.answered = true;
+        Ok(count > 0)
+    }
+
+    /// Says goodbye, and what the connection cost. `process_cpu` is what the process had used
+    /// before the connection.
+    pub(super) fn close<H: Handshake>(
+        mut self,
+        mut connection: Box<Connection<H>>,
+        process_cpu: Duration,
+    ) -> Result<(Cost, Vec<u8>)> {
+        self.engine(|_, output| {
+            connection.close(output);
+            Ok(())
+        })?;
+        // The peer may be gone already, having said goodbye itself.
+        let _ = self.send();
+        let process_cpu = clock::process_cpu()?.saturating_sub(process_cpu);
+        let heap = self.measure_heap(connection)?;
+        let cost = Cost { engine_cpu: self.engine_cpu, process_cpu, sent: self.sent, heap };
+        Ok((cost, self.first_flight))
+    }
+
+    /// What an idle connection holds: what dropping it and its output gives back. The input
+    /// buffer does not count, for its owner may share one among connections.
+    fn measure_heap<H>(&mut self, connection: Box<Connection<H>>) -> Result<i64> {
+        self.output.release();
+        let before = heap::held_by_thread()?;
+        drop(connection);
+        self.output = Output::new();
+        Ok(before - heap::held_by_thread()?)
+    }
+}

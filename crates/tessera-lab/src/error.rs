@@ -1,0 +1,73 @@
+//! Why an experiment did not come to its end.
+
+use std::{error, fmt, io};
+
+use crate::link::LinkError;
+
+/// Why an experiment did not come to its end.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LabError {
+    /// The options ask for what cannot be; the text names the option, the reason and the remedy.
+    Options(String),
+    /// The link could not be made or changed.
+    Link(LinkError),
+    /// An endpoint's process failed.
+    Endpoint {
+        /// Which.
+        name: &'static str,
+        /// What happened.
+        what: String,
+        /// What it wrote to its standard error.
+        stderr: String,
+    },
+    /// A connection was not what it should have been, so measuring it would mean nothing.
+    Connection(String),
+    /// A step failed.
+    System {
+        /// What was being done.
+        doing: String,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+impl LabError {
+    /// A step that failed.
+    pub(crate) fn system(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let doing = doing.into();
+        move |source| Self::System { doing, source }
+    }
+}
+
+impl fmt::Display for LabError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Options(what) | Self::Connection(what) => f.write_str(what),
+            Self::Link(error) => error.fmt(f),
+            Self::Endpoint { name, what, stderr } if stderr.is_empty() => {
+                write!(f, "the {name}'s process failed: {what}")
+            }
+            Self::Endpoint { name, what, stderr } => {
+                write!(f, "the {name}'s process failed: {what}; it wrote:\n{stderr}")
+            }
+            Self::System { doing, source } => write!(f, "{doing}: {source}"),
+        }
+    }
+}
+
+impl error::Error for LabError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Link(error) => Some(error),
+            Self::System { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<LinkError> for LabError {
+    fn from(error: LinkError) -> Self {
+        Self::Link(error)
+    }
+}

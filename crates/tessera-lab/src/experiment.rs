@@ -1,0 +1,213 @@
+//! What is measured: the ways of reconnecting, as data.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tessera::resume::Continuation as EngineContinuation;
+use tessera::wire::NamedGroup;
+
+/// A way to connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Mode {
+    /// Certificates on both sides, as in a first connection.
+    #[serde(rename = "full")]
+    Full,
+    /// A ticket's PSK alone (psk_ke).
+    #[serde(rename = "psk-only")]
+    PskOnly,
+    /// A ticket's PSK and a key exchange (psk_dhe_ke).
+    #[serde(rename = "psk-dhe")]
+    PskDhe,
+    /// The same with early data as in RFC 8446, behind a register of used tickets.
+    #[serde(rename = "0rtt")]
+    ZeroRtt,
+    /// Early data under a one-time key: forward-secret, executed at most once.
+    #[serde(rename = "0rtt-fs")]
+    ZeroRttFs,
+}
+
+impl Mode {
+    /// All of them, from the slowest to the fastest.
+    pub const ALL: [Self; 5] =
+        [Self::Full, Self::PskOnly, Self::PskDhe, Self::ZeroRtt, Self::ZeroRttFs];
+
+    /// Its name in options, tables and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::PskOnly => "psk-only",
+            Self::PskDhe => "psk-dhe",
+            Self::ZeroRtt => "0rtt",
+            Self::ZeroRttFs => "0rtt-fs",
+        }
+    }
+
+    /// Whether the request goes out as early data.
+    pub(crate) fn has_early_data(self) -> bool {
+        matches!(self, Self::ZeroRtt | Self::ZeroRttFs)
+    }
+
+    /// Whether it begins with the ticket of an earlier connection.
+    pub(crate) fn resumes(self) -> bool {
+        self != Self::Full
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How a key is agreed, in a handshake or with a one-time key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Agreement {
+    /// Classical.
+    X25519,
+    /// Hybrid, against quantum computers.
+    X25519MlKem768,
+}
+
+impl Agreement {
+    const ALL: [Self; 2] = [Self::X25519, Self::X25519MlKem768];
+
+    /// The engine's name for it.
+    pub(crate) fn group(self) -> NamedGroup {
+        match self {
+            Self::X25519 => NamedGroup::X25519,
+            Self::X25519MlKem768 => NamedGroup::X25519MLKEM768,
+        }
+    }
+
+    /// The lab's name for a group of the engine.
+    pub(crate) fn of(group: NamedGroup) -> Option<Self> {
+        Self::ALL.into_iter().find(|agreement| agreement.group() == group)
+    }
+}
+
+/// How a handshake goes on after early data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Continuation {
+    /// With a key exchange of its own.
+    PskDheKe,
+    /// On the one-time key's secret alone.
+    PskKe,
+}
+
+impl Continuation {
+    /// Its name in tables.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::PskDheKe => "psk_dhe_ke",
+            Self::PskKe => "psk_ke",
+        }
+    }
+}
+
+impl From<Continuation> for EngineContinuation {
+    fn from(continuation: Continuation) -> Self {
+        match continuation {
+            Continuation::PskDheKe => Self::PskDheKe,
+            Continuation::PskKe => Self::PskKe,
+        }
+    }
+}
+
+impl From<EngineContinuation> for Continuation {
+    fn from(continuation: EngineContinuation) -> Self {
+        match continuation {
+            EngineContinuation::PskDheKe => Self::PskDheKe,
+            EngineContinuation::PskKe => Self::PskKe,
+        }
+    }
+}
+
+/// One way to connect, down to the last choice: a row of the experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Way {
+    pub(crate) mode: Mode,
+    /// How the handshake agrees a key; `None` if it does not.
+    pub(crate) kx: Option<Agreement>,
+    /// The kind of the one-time key.
+    pub(crate) ticket_key: Option<Agreement>,
+    /// How the handshake goes on after early data.
+    pub(crate) continuation: Option<Continuation>,
+}
+
+impl Way {
+    /// All ways of these modes.
+    pub(crate) fn all(modes: &[Mode]) -> Vec<Self> {
+        modes.iter().flat_map(|mode| Self::of(*mode)).collect()
+    }
+
+    fn of(mode: Mode) -> Vec<Self> {
+        let plain = |kx, continuation| Self { mode, kx, ticket_key: None, continuation };
+        match mode {
+            Mode::PskOnly => vec![plain(None, None)],
+            Mode::Full | Mode::PskDhe => Agreement::ALL.map(|kx| plain(Some(kx), None)).to_vec(),
+            Mode::ZeroRtt => {
+                Agreement::ALL.map(|kx| plain(Some(kx), Some(Continuation::PskDheKe))).to_vec()
+            }
+            Mode::ZeroRttFs => {
+                let with_kx = Agreement::ALL.into_iter().flat_map(|kx| {
+                    Agreement::ALL.map(|key| Self {
+                        mode,
+                        kx: Some(kx),
+                        ticket_key: Some(key),
+                        continuation: Some(Continuation::PskDheKe),
+                    })
+                });
+                let alone = Agreement::ALL.map(|key| Self {
+                    mode,
+                    kx: None,
+                    ticket_key: Some(key),
+                    continuation: Some(Continuation::PskKe),
+                });
+                with_kx.chain(alone).collect()
+            }
+        }
+    }
+
+    /// The groups of both ends, the one whose share is sent first. A client answers one-time keys
+    /// only of kinds that are among its groups.
+    pub(crate) fn groups(&self) -> Vec<NamedGroup> {
+        let mut groups: Vec<_> =
+            [self.kx, self.ticket_key].into_iter().flatten().map(Agreement::group).collect();
+        groups.dedup();
+        if groups.is_empty() {
+            // Nothing is agreed in psk-only; this is for the connection that brings the tickets.
+            groups.push(NamedGroup::X25519MLKEM768);
+        }
+        groups
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_once() {
+        let ways = Way::all(&Mode::ALL);
+        assert_eq!(ways.len(), 2 + 1 + 2 + 2 + 6);
+        for (index, way) in ways.iter().enumerate() {
+            assert!(!ways[..index].contains(way), "{way:?} twice");
+            assert_eq!(way.ticket_key.is_some(), way.mode == Mode::ZeroRttFs);
+            assert_eq!(way.continuation.is_some(), way.mode.has_early_data());
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_report() {
+        for mode in Mode::ALL {
+            assert_eq!(serde_json::to_value(mode).unwrap(), mode.name());
+        }
+        assert_eq!(serde_json::to_value(Agreement::X25519MlKem768).unwrap(), "x25519mlkem768");
+        for continuation in [Continuation::PskDheKe, Continuation::PskKe] {
+            assert_eq!(serde_json::to_value(continuation).unwrap(), continuation.name());
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The endpoints' processes, seen from the lab.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::endpoint;
+use crate::error::LabError;
+use crate::link::{End, Link};
+
+/// How long an answer may take: longer than an endpoint waits for its peer, so that the endpoint
+/// can say itself what went wrong.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// An endpoint's process. It is gone when this value is.
+pub(crate) struct Process {
+    name: &'static str,
+    child: Child,
+    orders: ChildStdin,
+    answers: Receiver<String>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+impl Process {
+    /// Starts this program again as one end of the link.
+    pub(crate) fn start(link: &Link, end: End) -> Result<Self, LabError> {
+        let name = endpoint::name(end);
+        let failed = || LabError::system(format!("starting the {name}'s process"));
+        // Not by its path: the program's file may be replaced while it runs.
+        let mut command = Command::new("/proc/self/exe");
+        command.args(endpoint::ARGUMENTS).arg(name);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = link.spawn(end, command).map_err(failed())?;
+        let (Some(orders), Some(stdout), Some(mut stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(failed()(io::Error::other("it has no pipes")));
+        };
+        let (give, answers) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(io::Result::ok) {
+                if give.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let stderr = thread::spawn(move || {
+            let mut text = Vec::new();
+            // What was read until an error is all there is to tell.
+            let _ = stderr.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).trim_end().to_owned()
+        });
+        Ok(Self { name, child, orders, answers, stderr: Some(stderr) })
+    }
+
+    /// Gives an order.
+    pub(crate) fn tell(&mut self, order: &impl Serialize) -> Result<(), LabError> {
+        let written = serde_json::to_vec(order).map_err(io::Error::from).and_then(|mut line| {
+            line.push(b'\n');
+            self.orders.write_all(&line)
+        });
+        written.map_err(|error| self.died(&format!("it takes no orders ({error})")))
+    }
+
+    /// Waits for an answer.
+    pub(crate) fn hear<A: DeserializeOwned>(&mut self) -> Result<A, LabError> {
+        match self.answers.recv_timeout(PATIENCE) {
+            Ok(line) => serde_json::from_str(&line)
+                .map_err(|error| self.failed(format!("it answers unreadably ({error})"))),
+            Err(RecvTimeoutError::Disconnected) => Err(self.died("it ended")),
+            Err(RecvTimeoutError::Timeout) => Err(self.failed("it does not answer".to_owned())),
+        }
+    }
+
+    /// The error that the process is still there but of no use.
+    pub(crate) fn failed(&self, what: String) -> LabError {
+        LabError::Endpoint { name: self.name, what, stderr: String::new() }
+    }
+
+    /// The error that the process has died, with what it wrote last.
+    fn died(&mut self, what: &str) -> LabError {
+        // It ends by itself now if it has not; if not even killing helps there is nothing to add.
+        let _ = self.child.kill();
+        let status = match self.child.wait() {
+            Ok(status) => format!("{what}: {status}"),
+            Err(_) => what.to_owned(),
+        };
+        let stderr = self.stderr.take().and_then(|stderr| stderr.join().ok()).unwrap_or_default();
+        LabError::Endpoint { name: self.name, what: status, stderr }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,165 @@
+//! The report of an experiment: every sample, as JSON.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Serialize, Serializer};
+
+use crate::experiment::{Agreement, Continuation, Mode, Way};
+use crate::link::{LinkKind, LinkParameters};
+use crate::machine::Machine;
+use crate::verdicts::Verdicts;
+
+/// Where a report goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// Standard output; the table then goes to standard error.
+    StandardOutput,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Destination {
+    /// Whether a report can be written here, found out without leaving anything behind: a long
+    /// experiment should not end in a refusal.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        let Self::File(path) = self else { return Ok(()) };
+        match OpenOptions::new().write(true).create_new(true).open(path) {
+            Ok(_) => fs::remove_file(path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                OpenOptions::new().append(true).open(path).map(drop)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the report.
+    pub(crate) fn write(&self, report: &Report) -> io::Result<()> {
+        let mut json = serde_json::to_vec_pretty(report)?;
+        json.push(b'\n');
+        match self {
+            Self::StandardOutput => io::stdout().lock().write_all(&json),
+            Self::File(path) => fs::write(path, json),
+        }
+    }
+
+    /// The destination that an option names.
+    #[must_use]
+    pub fn named(name: &Path) -> Self {
+        if name == Path::new("-") { Self::StandardOutput } else { Self::File(name.to_owned()) }
+    }
+}
+
+/// An experiment with its results.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    pub(crate) experiment: &'static str,
+    pub(crate) seed: u64,
+    pub(crate) machine: Machine,
+    pub(crate) link: LinkReport,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// What the link did to packets, the round-trip time aside.
+#[derive(Serialize)]
+pub(crate) struct LinkReport {
+    kind: String,
+    loss: f64,
+    jitter_ms: f64,
+    rate_bps: Option<u64>,
+    mtu: u16,
+}
+
+impl LinkReport {
+    pub(crate) fn new(kind: LinkKind, parameters: &LinkParameters) -> Self {
+        Self {
+            kind: kind.to_string(),
+            loss: parameters.loss,
+            jitter_ms: parameters.jitter.as_secs_f64() * 1e3,
+            rate_bps: parameters.rate,
+            mtu: parameters.mtu,
+        }
+    }
+}
+
+/// One way of connecting at one round-trip time.
+#[derive(Serialize)]
+pub(crate) struct Row {
+    pub(crate) mode: Mode,
+    #[serde(serialize_with = "or_none")]
+    pub(crate) kx: Option<Agreement>,
+    pub(crate) ticket_key: Option<Agreement>,
+    pub(crate) continuation: Option<Continuation>,
+    pub(crate) rtt_ms: f64,
+    pub(crate) samples: Vec<Sample>,
+    /// Of a connection, request, response, one new ticket and close_notify included: the medians
+    /// of what each side sent.
+    pub(crate) bytes: Sides<u64>,
+    /// What an idle connection holds at each side, in bytes: the medians.
+    pub(crate) heap: Sides<u64>,
+    pub(crate) verdicts: Verdicts,
+}
+
+impl Row {
+    /// The way that was measured.
+    pub(crate) fn way(&self) -> Way {
+        let Self { mode, kx, ticket_key, continuation, .. } = *self;
+        Way { mode, kx, ticket_key, continuation }
+    }
+}
+
+/// Both sides of something.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Sides<T> {
+    pub(crate) client: T,
+    pub(crate) server: T,
+}
+
+/// One connection, in microseconds: since before connect() for the first four, and of processor
+/// time for the others.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Sample {
+    /// connect() returned.
+    pub(crate) tcp_us: f64,
+    /// The server's application held the first byte of an accepted request.
+    pub(crate) first_byte_us: f64,
+    /// The client's handshake was complete.
+    pub(crate) handshake_us: f64,
+    /// The client held the first byte of the response.
+    pub(crate) response_us: f64,
+    /// In the client's calls of the engine.
+    pub(crate) client_engine_us: f64,
+    /// In the server's calls of the engine.
+    pub(crate) server_engine_us: f64,
+    /// In the client's process, with the kernel's work for it.
+    pub(crate) client_cpu_us: f64,
+    /// In the server's process, with the kernel's work for it.
+    pub(crate) server_cpu_us: f64,
+}
+
+fn or_none<S: Serializer>(kx: &Option<Agreement>, serializer: S) -> Result<S::Ok, S::Error> {
+    match kx {
+        Some(kx) => kx.serialize(serializer),
+        None => serializer.serialize_str("none"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checking_leaves_nothing_behind() {
+        let directory = std::env::temp_dir();
+        let path = directory.join(format!("tessera-report-{}.json", std::process::id()));
+        Destination::named(&path).check().unwrap();
+        assert!(!path.exists());
+        fs::write(&path, "kept").unwrap();
+        Destination::named(&path).check().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"kept");
+        fs::remove_file(&path).unwrap();
+        assert!(Destination::named(&path.join("deeper")).check().is_err());
+        Destination::named(Path::new("-")).check().unwrap();
+    }
+}

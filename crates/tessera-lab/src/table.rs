@@ -1,0 +1,153 @@
+//! The results, for people.
+
+use std::fmt::Write;
+
+use crate::experiment::{Agreement, Way};
+use crate::report::{Row, Sample};
+use crate::statistics::Median;
+
+/// The head of the table of costs at one round-trip time.
+pub(crate) fn head(rtt_ms: f64) -> String {
+    let rtt = format!("round-trip time {rtt_ms} ms");
+    format!(
+        "\n{rtt:<33} ms since connect(), median ±95 %                CPU µs cl/server  \
+         TLS bytes heap bytes\n{:<8} {:<6} {:<6} {:<10} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} \
+         {:>9} {:>10}",
+        "mode",
+        "kx",
+        "ticket",
+        "continues",
+        "TCP",
+        "first byte",
+        "handshake",
+        "response",
+        "engine",
+        "process",
+        "cl/server",
+        "cl/server",
+    )
+}
+
+/// A row of the table of costs.
+pub(crate) fn costs(row: &Row) -> String {
+    let ms = |value: fn(&Sample) -> f64| {
+        let median = Median::of(row.samples.iter().map(|sample| value(sample) / 1e3));
+        median.map_or_else(String::new, |median| spread(&median))
+    };
+    let both = |client: fn(&Sample) -> f64, server: fn(&Sample) -> f64| {
+        let median = |value: fn(&Sample) -> f64| {
+            Median::of(row.samples.iter().map(value)).map_or(0.0, |median| median.value)
+        };
+        format!("{:.0}/{:.0}", median(client), median(server))
+    };
+    let tcp = Median::of(row.samples.iter().map(|sample| sample.tcp_us / 1e3));
+    format!(
+        "{} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} {:>9} {:>10}",
+        way(&row.way()),
+        tcp.map_or_else(String::new, |tcp| number(tcp.value)),
+        ms(|sample| sample.first_byte_us),
+        ms(|sample| sample.handshake_us),
+        ms(|sample| sample.response_us),
+        both(|sample| sample.client_engine_us, |sample| sample.server_engine_us),
+        both(|sample| sample.client_cpu_us, |sample| sample.server_cpu_us),
+        format!("{}/{}", row.bytes.client, row.bytes.server),
+        format!("{}/{}", row.heap.client, row.heap.server),
+    )
+}
+
+/// The table of what each way protects: the same at every round-trip time, unless an attack went
+/// better at one; then that counts.
+pub(crate) fn verdicts(rows: &[Row]) -> String {
+    let mut table = format!(
+        "\n{:<33} forward secrecy from                     executed   confidential against\n\
+         {:<8} {:<6} {:<6} {:<10} {:<20} {:<20} (replays)  quantum computers\n",
+        "what it protects", "mode", "kx", "ticket", "continues", "first byte", "session",
+    );
+    let mut seen: Vec<Way> = Vec::new();
+    for row in rows {
+        if seen.contains(&row.way()) {
+            continue;
+        }
+        seen.push(row.way());
+        let same = rows.iter().filter(|other| other.way() == row.way());
+        let executions = same.map(|other| other.verdicts.replay_executions).max().unwrap_or(0);
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            table,
+            "{} {:<20} {:<20} {:<10} {}",
+            way(&row.way()),
+            row.verdicts.first_byte_fs.name(),
+            row.verdicts.session_fs.name(),
+            format!("{executions}×"),
+            if row.verdicts.pq_confidentiality { "yes" } else { "no" },
+        );
+    }
+    table
+}
+
+/// What the words in the tables mean.
+pub(crate) const LEGEND: &str = "\
+kx, ticket   how the handshake agrees a key, and the kind of the ticket's one-time key;
+             hybrid is X25519MLKEM768
+first byte   the server's application holds the first byte of the request (early data: accepted)
+handshake    the client's handshake is complete; response: its first byte is at the client
+engine       processor time inside the TLS engine; process: all of the endpoint, kernel included
+             (both are higher where endpoints wait longer: meanwhile caches go cold)
+heap         what an idle connection holds: what dropping it gives back, AWS-LC's part included
+forward secrecy from
+  handshake            a recording cannot be opened with any key that exists after the handshake
+  from_take_or_expiry  … after the server took the one-time key, or the key expired untaken
+  from_epoch_end       … after the end of the epoch under whose key the one-time key was stored
+  none                 whoever learns the ticket's keys later opens it
+executed     how often the application executed one request whose first flight was recorded and
+             sent again 20 times: 1 is never more than the client asked for";
+
+/// The columns that say what a row is.
+fn way(way: &Way) -> String {
+    let agreement = |agreement: Option<Agreement>, none| match agreement {
+        Some(Agreement::X25519) => "x25519",
+        Some(Agreement::X25519MlKem768) => "hybrid",
+        None => none,
+    };
+    format!(
+        "{:<8} {:<6} {:<6} {:<10}",
+        way.mode,
+        agreement(way.kx, "none"),
+        agreement(way.ticket_key, "-"),
+        way.continuation.map_or("-", |continuation| continuation.name()),
+    )
+}
+
+fn spread(median: &Median) -> String {
+    let value = number(median.value);
+    match median.uncertainty() {
+        // No more digits than the median has, and fewer where they would say nothing.
+        Some(uncertainty) if uncertainty >= 10.0 => format!("{value}±{uncertainty:.0}"),
+        Some(uncertainty) if median.value < 10.0 => format!("{value}±{uncertainty:.3}"),
+        Some(uncertainty) => format!("{value}±{uncertainty:.2}"),
+        None => value,
+    }
+}
+
+/// Three or four significant digits.
+fn number(value: f64) -> String {
+    match value {
+        ..10.0 => format!("{value:.3}"),
+        10.0..100.0 => format!("{value:.2}"),
+        _ => format!("{value:.1}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_that_say_something() {
+        let median = |value, around| Median { value, interval: Some((value - around, value)) };
+        assert_eq!(spread(&median(0.4129, 0.0111)), "0.413±0.011");
+        assert_eq!(spread(&median(82.614, 0.07)), "82.61±0.07");
+        assert_eq!(spread(&median(302.5, 784.59)), "302.5±785");
+        assert_eq!(spread(&Median { value: 1.0, interval: None }), "1.000");
+    }
+}
