@@ -38,7 +38,10 @@ impl ReadEncryptedExtensions {
         let reader = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
         let offered_early_data = ctx.facts.early_data != EarlyDataStatus::NotOffered;
         let extensions = EncryptedExtensions::read(reader, |typ| {
-            self.offer.has(typ) || (typ == ExtensionType::EARLY_DATA && offered_early_data)
+            // The offer has changed since: the PSK was chosen, and early data may be refused.
+            self.offer.has(typ)
+                || (typ == ExtensionType::EARLY_DATA && offered_early_data)
+                || (typ == ExtensionType::PRE_SHARED_KEY && self.psk.is_some())
         })?;
         self.transcript.add(message.bytes);
 
