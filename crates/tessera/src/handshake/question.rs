@@ -97,7 +97,8 @@ impl<Q> Asked<Q> {
     }
 }
 
-/// Stands for one open question; it can be used once, and only with an answer to that question.
+/// Stands for one open question of one connection; it can be used once, and only with an answer to
+/// that question.
 /// Another answer does not compile:
 ///
 /// ```compile_fail,E0308

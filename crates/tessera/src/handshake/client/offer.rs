@@ -353,5 +353,6 @@ fn is_usable(config: &ClientConfig, session: &ClientSession, server_name: &str, 
     let fresh =
         now.unix.is_some_and(|unix| state.is_fresh(unix, config.policy.max_authentication_age));
     // A ticket that would make the ClientHello larger than a record is no ticket of a sane server.
-    config.policy.resumption && same_server && fresh && session.ticket.len() <= MAX_PLAINTEXT
+    let sane = (1..=MAX_PLAINTEXT).contains(&session.ticket.len());
+    config.policy.resumption && same_server && fresh && sane
 }

@@ -132,7 +132,9 @@ fn check_second_hello(first: &ClientHello<'_>, second: &ClientHello<'_>) -> Resu
         && first.server_name == second.server_name
         && same(first.supported_groups, second.supported_groups)
         && same(first.signature_algorithms, second.signature_algorithms)
-        && same_protocols;
+        && same_protocols
+        && first.psk_modes == second.psk_modes
+        && first.record_size_limit == second.record_size_limit;
     if !unchanged {
         return Err(illegal_parameter("the second ClientHello differs from the first"));
     }

@@ -272,14 +272,19 @@ impl Negotiation {
         Ok(ServerState::ReadClientHello(ReadClientHello::second(self.config, retried)))
     }
 
-    /// How much refused early data is passed over, in bytes. Clients may hold tickets of other
-    /// servers, so at least one record's worth.
+    /// How much refused early data is passed over, in bytes: what this server allows, what the ticket
+    /// allowed, and at least one record, since clients may hold tickets of other servers.
     pub(super) fn early_data_to_skip(&self) -> usize {
         let accept = &self.config.policy.early_data;
         let forward_secret = accept.forward_secret.as_ref().map(|guard| guard.max_early_data_size);
         let replayable = accept.replayable_without_forward_secrecy.as_ref();
         let replayable = replayable.map(|guard| guard.max_early_data_size);
-        let most = forward_secret.max(replayable).unwrap_or(0);
+        let session = self.found.as_ref().and_then(|found| found.psk.session());
+        let ticket = session.map(|session| session.max_early_data_size);
+        let companion = session.and_then(|session| session.companion);
+        let companion = companion.map(|companion| companion.max_early_data_size);
+        let most = [forward_secret, replayable, ticket, companion].into_iter().flatten().max();
+        let most = most.unwrap_or(0);
         usize::try_from(most).unwrap_or(usize::MAX).max(crate::limits::MAX_PLAINTEXT)
     }
 }
