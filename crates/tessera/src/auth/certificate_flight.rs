@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::credential::Credential;
-use super::verifier::{PeerIdentity, PeerVerifier, VerifyPeer};
+use super::verifier::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use crate::crypto::{Digest, SigningError};
 use crate::error::{Error, decrypt_error, illegal_parameter};
 use crate::handshake::{Context, Epoch, Sign};
@@ -74,11 +74,17 @@ pub(crate) fn read_certificate_verify(
     })
 }
 
-/// An identity that does not fit a ticket is a mistake of the verifier.
-pub(crate) fn check_identity(identity: &PeerIdentity) -> Result<(), Error> {
+/// The peer is who the verifier says, from now on.
+pub(crate) fn accept_peer(
+    answer: Result<PeerIdentity, PeerRejected>,
+    ctx: &mut Context<'_>,
+) -> Result<(), Error> {
+    let identity = answer.map_err(Error::PeerRejected)?;
     if identity.blob.len() > PeerIdentity::MAX_LEN {
         return Err(Error::Configuration("the verifier made an identity of more than 1,024 bytes"));
     }
+    ctx.facts.peer = Some(identity);
+    ctx.facts.authenticated_at = ctx.now.unix_secs();
     Ok(())
 }
 

@@ -5,7 +5,7 @@ mod credential;
 mod verifier;
 
 pub(crate) use certificate_flight::{
-    Role, check_identity, equal, read_certificate_verify, read_finished, send_certificate,
+    Role, accept_peer, equal, read_certificate_verify, read_finished, send_certificate,
     send_certificate_verify, send_finished,
 };
 pub use credential::{Credential, PrivateKey};

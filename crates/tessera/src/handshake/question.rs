@@ -5,6 +5,7 @@
 //! connection, with a token that takes only an answer of the right type. While a question is open
 //! the connection reads nothing.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -91,9 +92,21 @@ pub struct Asked<Q> {
     pub token: Token<Q>,
 }
 
-impl<Q> Asked<Q> {
-    pub(crate) fn new(question: Q) -> Self {
-        Self { question, token: Token(PhantomData) }
+/// The state of a handshake while a question is open: the question, until it is put, and what goes on
+/// with the answer.
+pub(crate) struct Waiting<Q, T> {
+    question: Option<Q>,
+    pub(crate) then: T,
+}
+
+impl<Q, T> Waiting<Q, T> {
+    pub(crate) fn new(question: Q, then: T) -> Box<Self> {
+        Box::new(Self { question: Some(question), then })
+    }
+
+    /// The question, the first time it is asked for.
+    pub(crate) fn ask(&mut self) -> Option<Asked<Q>> {
+        self.question.take().map(|question| Asked { question, token: Token(PhantomData) })
     }
 }
 

@@ -5,12 +5,10 @@ use alloc::vec::Vec;
 
 use super::ClientState;
 use super::finished::ReadFinished;
-use crate::auth::{
-    PeerIdentity, PeerRejected, Role, VerifyPeer, check_identity, read_certificate_verify,
-};
+use crate::auth::{PeerIdentity, PeerRejected, Role, accept_peer, read_certificate_verify};
 use crate::error::{Error, decode_error};
 use crate::handshake::context::Context;
-use crate::handshake::question::Reply;
+use crate::handshake::question::{Reply, Waiting};
 use crate::wire::{
     CertificateRequest, HandshakeMessage, HandshakeType, SignatureScheme, read_certificate,
 };
@@ -73,30 +71,21 @@ impl ReadCertificateVerify {
         then.transcript.add(message.bytes);
         let reply = verifier.verify(&question);
         ctx.facts.signature_scheme = Some(question.scheme);
-        let waiting = Box::new(VerifyingPeer { then, question: Some(question) });
         match reply {
-            Reply::Now(answer) => waiting.answered(answer, ctx),
-            Reply::Later => Ok(ClientState::VerifyingPeer(waiting)),
+            Reply::Now(answer) => then.verified(answer, ctx),
+            Reply::Later => Ok(ClientState::VerifyingPeer(Waiting::new(question, then))),
         }
     }
 }
 
-/// Someone judges the server.
-pub(crate) struct VerifyingPeer {
-    then: ReadFinished,
-    pub(super) question: Option<VerifyPeer>,
-}
-
-impl VerifyingPeer {
-    pub(crate) fn answered(
-        self: Box<Self>,
+impl ReadFinished {
+    /// Someone judged the server.
+    pub(super) fn verified(
+        self,
         answer: Result<PeerIdentity, PeerRejected>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        let identity = answer.map_err(Error::PeerRejected)?;
-        check_identity(&identity)?;
-        ctx.facts.peer = Some(identity);
-        ctx.facts.authenticated_at = ctx.now.unix_secs();
-        Ok(ClientState::ReadFinished(Box::new(self.then)))
+        accept_peer(answer, ctx)?;
+        Ok(ClientState::ReadFinished(Box::new(self)))
     }
 }

@@ -16,7 +16,7 @@ use crate::handshake::application::Application;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::facts::EarlyDataStatus;
-use crate::handshake::question::{Reply, Sign};
+use crate::handshake::question::{Reply, Waiting};
 use crate::handshake::secrets::{ApplicationSecrets, HandshakeSecrets};
 use crate::handshake::transport::Epoch;
 use crate::schedule::{STREAM, TrafficSecret, Transcript};
@@ -78,7 +78,7 @@ impl ReadFinished {
 }
 
 /// What the client's last flight is made of.
-struct LastFlight {
+pub(super) struct LastFlight {
     offer: Offer,
     suite: &'static Suite,
     transcript: Transcript,
@@ -96,11 +96,21 @@ impl LastFlight {
         let question =
             send_certificate(ctx, &mut self.transcript, Role::Client, credential, scheme);
         let reply = credential.sign(&question);
-        let waiting = Box::new(Signing { last: self, scheme, question: Some(question) });
         match reply {
-            Reply::Now(answer) => waiting.answered(answer, ctx),
-            Reply::Later => Ok(ClientState::Signing(waiting)),
+            Reply::Now(answer) => self.signed(scheme, answer, ctx),
+            Reply::Later => Ok(ClientState::Signing(Waiting::new(question, (self, scheme)))),
         }
+    }
+
+    /// Someone signed for the client.
+    pub(super) fn signed(
+        mut self,
+        scheme: SignatureScheme,
+        signature: Result<Vec<u8>, SigningError>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ClientState, Error> {
+        send_certificate_verify(ctx, &mut self.transcript, scheme, signature)?;
+        Ok(self.finish(ctx))
     }
 
     fn finish(mut self, ctx: &mut Context<'_>) -> ClientState {
@@ -116,23 +126,5 @@ impl LastFlight {
             resumption,
             config: self.offer.config,
         }))
-    }
-}
-
-/// Someone signs for the client.
-pub(crate) struct Signing {
-    last: LastFlight,
-    scheme: SignatureScheme,
-    pub(super) question: Option<Sign>,
-}
-
-impl Signing {
-    pub(crate) fn answered(
-        mut self: Box<Self>,
-        answer: Result<Vec<u8>, SigningError>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ClientState, Error> {
-        send_certificate_verify(ctx, &mut self.last.transcript, self.scheme, answer)?;
-        Ok(self.last.finish(ctx))
     }
 }

@@ -19,10 +19,11 @@ use alloc::sync::Arc;
 use super::application::Application;
 use super::context::Context;
 use super::driven::Handshake;
-use super::question::{Asked, ClientAnswer, ClientQuestion};
+use super::question::{ClientAnswer, ClientQuestion, Sign, Waiting};
+use crate::auth::VerifyPeer;
 use crate::error::{Error, unexpected_message};
 use crate::time::Time;
-use crate::wire::HandshakeMessage;
+use crate::wire::{HandshakeMessage, SignatureScheme};
 
 /// A client's handshake, and what it knows afterwards.
 pub struct ClientHandshake {
@@ -34,9 +35,9 @@ enum ClientState {
     ReadEncryptedExtensions(Box<encrypted_extensions::ReadEncryptedExtensions>),
     ReadCertificate(Box<certificate::ReadCertificate>),
     ReadCertificateVerify(Box<certificate::ReadCertificateVerify>),
-    VerifyingPeer(Box<certificate::VerifyingPeer>),
+    VerifyingPeer(Box<Waiting<VerifyPeer, finished::ReadFinished>>),
     ReadFinished(Box<finished::ReadFinished>),
-    Signing(Box<finished::Signing>),
+    Signing(Box<Waiting<Sign, (finished::LastFlight, SignatureScheme)>>),
     Connected(Box<tickets::Connected>),
     /// An error ended the handshake.
     Failed,
@@ -87,13 +88,8 @@ impl Handshake for ClientHandshake {
 
     fn question(&mut self) -> Option<Self::Question> {
         match &mut self.state {
-            ClientState::VerifyingPeer(state) => state
-                .question
-                .take()
-                .map(|question| ClientQuestion::VerifyPeer(Asked::new(question))),
-            ClientState::Signing(state) => {
-                state.question.take().map(|question| ClientQuestion::Sign(Asked::new(question)))
-            }
+            ClientState::VerifyingPeer(state) => state.ask().map(ClientQuestion::VerifyPeer),
+            ClientState::Signing(state) => state.ask().map(ClientQuestion::Sign),
             _ => None,
         }
     }
@@ -110,10 +106,11 @@ impl Handshake for ClientHandshake {
         }
         self.advance(|state| match (state, answer) {
             (ClientState::VerifyingPeer(state), ClientAnswer::VerifyPeer(answer)) => {
-                state.answered(answer, ctx)
+                state.then.verified(answer, ctx)
             }
             (ClientState::Signing(state), ClientAnswer::Sign(answer)) => {
-                state.answered(answer, ctx)
+                let (flight, scheme) = state.then;
+                flight.signed(scheme, answer, ctx)
             }
             _ => Ok(ClientState::Failed),
         })

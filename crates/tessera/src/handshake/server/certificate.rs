@@ -5,12 +5,10 @@ use alloc::vec::Vec;
 
 use super::ServerState;
 use super::finished::ReadFinished;
-use crate::auth::{
-    PeerIdentity, PeerRejected, Role, VerifyPeer, check_identity, read_certificate_verify,
-};
+use crate::auth::{PeerIdentity, PeerRejected, Role, accept_peer, read_certificate_verify};
 use crate::error::{Error, protocol};
 use crate::handshake::context::Context;
-use crate::handshake::question::Reply;
+use crate::handshake::question::{Reply, Waiting};
 use crate::wire::{AlertDescription, HandshakeMessage, HandshakeType, read_certificate};
 
 /// The client was asked for a certificate.
@@ -71,29 +69,21 @@ impl ReadCertificateVerify {
         )?;
         then.transcript.add(message.bytes);
         let reply = verifier.verify(&question);
-        let waiting = Box::new(VerifyingPeer { then, question: Some(question) });
         match reply {
-            Reply::Now(answer) => waiting.answered(answer, ctx),
-            Reply::Later => Ok(ServerState::VerifyingPeer(waiting)),
+            Reply::Now(answer) => then.verified(answer, ctx),
+            Reply::Later => Ok(ServerState::VerifyingPeer(Waiting::new(question, then))),
         }
     }
 }
 
-/// Someone judges the client.
-pub(crate) struct VerifyingPeer {
-    then: Box<ReadFinished>,
-    pub(super) question: Option<VerifyPeer>,
-}
-
-impl VerifyingPeer {
-    pub(crate) fn answered(
+impl ReadFinished {
+    /// Someone judged the client.
+    pub(super) fn verified(
         self: Box<Self>,
         answer: Result<PeerIdentity, PeerRejected>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let identity = answer.map_err(Error::PeerRejected)?;
-        check_identity(&identity)?;
-        ctx.facts.peer = Some(identity);
-        Ok(ServerState::ReadFinished(self.then))
+        accept_peer(answer, ctx)?;
+        Ok(ServerState::ReadFinished(self))
     }
 }

@@ -3,14 +3,13 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use super::ServerState;
 use super::config::ServerConfig;
 use super::negotiation::{Negotiation, Retried};
 use crate::error::{Error, illegal_parameter, protocol};
 use crate::handshake::context::Context;
-use crate::handshake::question::{ChooseConfig, NoConfig, Reply};
+use crate::handshake::question::{ChooseConfig, NoConfig, Reply, Waiting};
 use crate::wire::{
     AlertDescription, ClientHello, HANDSHAKE_HEADER_LEN, HandshakeMessage, HandshakeType, Reader,
     SignatureScheme,
@@ -64,10 +63,10 @@ impl ReadClientHello {
                 let question = choose_config(&received.hello);
                 match chooser.choose(&question) {
                     Reply::Now(answer) => configured(answer, &received, ctx),
-                    Reply::Later => Ok(ServerState::ChoosingConfig(Box::new(ChoosingConfig {
-                        hello: received.bytes.to_vec(),
-                        question: Some(question),
-                    }))),
+                    Reply::Later => {
+                        let hello = received.bytes.to_vec();
+                        Ok(ServerState::ChoosingConfig(Waiting::new(question, hello)))
+                    }
                 }
             }
             _ => Negotiation::begin(config, retried, &received, ctx),
@@ -75,23 +74,8 @@ impl ReadClientHello {
     }
 }
 
-/// Someone chooses the configuration.
-pub(crate) struct ChoosingConfig {
-    hello: Vec<u8>,
-    pub(super) question: Option<ChooseConfig>,
-}
-
-impl ChoosingConfig {
-    pub(crate) fn answered(
-        self: Box<Self>,
-        answer: Result<Arc<ServerConfig>, NoConfig>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        configured(answer, &Received::again(&self.hello)?, ctx)
-    }
-}
-
-fn configured(
+/// Someone chose the configuration.
+pub(super) fn configured(
     answer: Result<Arc<ServerConfig>, NoConfig>,
     received: &Received<'_>,
     ctx: &mut Context<'_>,

@@ -1,16 +1,14 @@
 //! The client's PSK identities: which of them this server knows, and may use.
 
-use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use super::ServerState;
 use super::hello::Received;
-use super::negotiation::Negotiation;
+use super::negotiation::{Negotiation, Paused};
 use crate::auth::equal;
 use crate::error::{Error, decrypt_error};
 use crate::handshake::context::Context;
-use crate::handshake::question::Reply;
+use crate::handshake::question::{Reply, Waiting};
 use crate::limits::MAX_IDENTITIES;
 use crate::resume::{
     AcceptResumption, FsIdentity, KnownPsk, OpenTicket, PskKind, ResumptionVerdict, SessionState,
@@ -52,12 +50,8 @@ impl Negotiation {
                 let answer = match tickets.open(&question) {
                     Reply::Now(answer) => answer,
                     Reply::Later => {
-                        return Ok(ServerState::OpeningTicket(Box::new(OpeningTicket {
-                            negotiation: self,
-                            index,
-                            hello: received.bytes.to_vec(),
-                            question: Some(question),
-                        })));
+                        let paused = (self.pause(received), index);
+                        return Ok(ServerState::OpeningTicket(Waiting::new(question, paused)));
                     }
                 };
                 if let Some(found) = self.usable_session(index, answer, received, ctx) {
@@ -154,30 +148,23 @@ impl Negotiation {
         };
         match judge.judge(&question) {
             Reply::Now(answer) => self.judged(answer, received, ctx),
-            Reply::Later => Ok(ServerState::AcceptingResumption(Box::new(AcceptingResumption {
-                negotiation: self,
-                hello: received.bytes.to_vec(),
-                question: Some(question),
-            }))),
+            Reply::Later => {
+                let paused = self.pause(received);
+                Ok(ServerState::AcceptingResumption(Waiting::new(question, paused)))
+            }
         }
     }
 }
 
-/// Someone opens an identity.
-pub(crate) struct OpeningTicket {
-    negotiation: Negotiation,
-    index: usize,
-    hello: Vec<u8>,
-    pub(super) question: Option<OpenTicket>,
-}
-
-impl OpeningTicket {
-    pub(crate) fn answered(
-        self: Box<Self>,
+impl Paused {
+    /// Someone opened the identity at `index`, or tried.
+    pub(super) fn opened(
+        self,
+        index: usize,
         answer: Option<SessionState>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let Self { mut negotiation, index, hello, .. } = *self;
+        let Self { mut negotiation, hello } = self;
         let received = Received::again(&hello)?;
         negotiation.found = negotiation.usable_session(index, answer, &received, ctx);
         match negotiation.found {
@@ -185,22 +172,13 @@ impl OpeningTicket {
             None => negotiation.find_psk(index + 1, &received, ctx),
         }
     }
-}
 
-/// Someone judges a resumption.
-pub(crate) struct AcceptingResumption {
-    negotiation: Negotiation,
-    hello: Vec<u8>,
-    pub(super) question: Option<AcceptResumption>,
-}
-
-impl AcceptingResumption {
-    pub(crate) fn answered(
-        self: Box<Self>,
+    /// Someone judged the resumption.
+    pub(super) fn judged(
+        self,
         answer: ResumptionVerdict,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let received = Received::again(&self.hello)?;
-        self.negotiation.judged(answer, &received, ctx)
+        self.negotiation.judged(answer, &Received::again(&self.hello)?, ctx)
     }
 }

@@ -15,14 +15,19 @@ pub use config::{ClientAuthentication, ConfigChooser, ServerConfig};
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use super::application::Application;
 use super::context::Context;
 use super::driven::Handshake;
-use super::question::{Asked, ServerAnswer, ServerQuestion};
+use super::question::{ChooseConfig, ServerAnswer, ServerQuestion, Sign, Waiting};
+use crate::auth::VerifyPeer;
 use crate::error::{Error, unexpected_message};
 use crate::limits::{MAX_CLIENT_HELLO, MAX_HANDSHAKE_MESSAGE};
-use crate::wire::HandshakeMessage;
+use crate::resume::{AcceptResumption, OpenTicket, TakePurpose, TakeSecret};
+use crate::wire::{HandshakeMessage, SignatureScheme};
+use hello::Received;
+use negotiation::Paused;
 
 /// A server's handshake, and what it knows afterwards.
 pub struct ServerHandshake {
@@ -31,15 +36,15 @@ pub struct ServerHandshake {
 
 enum ServerState {
     ReadClientHello(Box<hello::ReadClientHello>),
-    ChoosingConfig(Box<hello::ChoosingConfig>),
-    OpeningTicket(Box<identities::OpeningTicket>),
-    AcceptingResumption(Box<identities::AcceptingResumption>),
-    TakingSecret(Box<one_time_key::TakingSecret>),
-    Signing(Box<server_hello::Signing>),
+    ChoosingConfig(Box<Waiting<ChooseConfig, Vec<u8>>>),
+    OpeningTicket(Box<Waiting<OpenTicket, (Paused, usize)>>),
+    AcceptingResumption(Box<Waiting<AcceptResumption, Paused>>),
+    TakingSecret(Box<Waiting<TakeSecret, (Paused, TakePurpose)>>),
+    Signing(Box<Waiting<Sign, (server_hello::Flight, SignatureScheme)>>),
     ReadEndOfEarlyData(Box<early_data::ReadEndOfEarlyData>),
     ReadCertificate(Box<certificate::ReadCertificate>),
     ReadCertificateVerify(Box<certificate::ReadCertificateVerify>),
-    VerifyingPeer(Box<certificate::VerifyingPeer>),
+    VerifyingPeer(Box<Waiting<VerifyPeer, Box<finished::ReadFinished>>>),
     ReadFinished(Box<finished::ReadFinished>),
     Connected(Box<finished::Connected>),
     /// An error ended the handshake.
@@ -90,21 +95,15 @@ impl Handshake for ServerHandshake {
     }
 
     fn question(&mut self) -> Option<Self::Question> {
-        macro_rules! take {
-            ($state:ident, $variant:ident) => {
-                $state
-                    .question
-                    .take()
-                    .map(|question| ServerQuestion::$variant(Asked::new(question)))
-            };
-        }
         match &mut self.state {
-            ServerState::ChoosingConfig(state) => take!(state, ChooseConfig),
-            ServerState::OpeningTicket(state) => take!(state, OpenTicket),
-            ServerState::AcceptingResumption(state) => take!(state, AcceptResumption),
-            ServerState::TakingSecret(state) => take!(state, TakeSecret),
-            ServerState::VerifyingPeer(state) => take!(state, VerifyPeer),
-            ServerState::Signing(state) => take!(state, Sign),
+            ServerState::ChoosingConfig(state) => state.ask().map(ServerQuestion::ChooseConfig),
+            ServerState::OpeningTicket(state) => state.ask().map(ServerQuestion::OpenTicket),
+            ServerState::AcceptingResumption(state) => {
+                state.ask().map(ServerQuestion::AcceptResumption)
+            }
+            ServerState::TakingSecret(state) => state.ask().map(ServerQuestion::TakeSecret),
+            ServerState::VerifyingPeer(state) => state.ask().map(ServerQuestion::VerifyPeer),
+            ServerState::Signing(state) => state.ask().map(ServerQuestion::Sign),
             _ => None,
         }
     }
@@ -134,14 +133,25 @@ impl Handshake for ServerHandshake {
             _ => return Err(Error::Misuse("this is not the answer to the open question")),
         }
         self.advance(|state| match (state, answer) {
-            (S::ChoosingConfig(state), A::ChooseConfig(answer)) => state.answered(answer, ctx),
-            (S::OpeningTicket(state), A::OpenTicket(answer)) => state.answered(answer, ctx),
-            (S::AcceptingResumption(state), A::AcceptResumption(answer)) => {
-                state.answered(answer, ctx)
+            (S::ChoosingConfig(state), A::ChooseConfig(answer)) => {
+                hello::configured(answer, &Received::again(&state.then)?, ctx)
             }
-            (S::TakingSecret(state), A::TakeSecret(answer)) => state.answered(answer, ctx),
-            (S::VerifyingPeer(state), A::VerifyPeer(answer)) => state.answered(answer, ctx),
-            (S::Signing(state), A::Sign(answer)) => state.answered(answer, ctx),
+            (S::OpeningTicket(state), A::OpenTicket(answer)) => {
+                let (paused, index) = state.then;
+                paused.opened(index, answer, ctx)
+            }
+            (S::AcceptingResumption(state), A::AcceptResumption(answer)) => {
+                state.then.judged(answer, ctx)
+            }
+            (S::TakingSecret(state), A::TakeSecret(answer)) => {
+                let (paused, purpose) = state.then;
+                paused.taken(purpose, answer, ctx)
+            }
+            (S::VerifyingPeer(state), A::VerifyPeer(answer)) => state.then.verified(answer, ctx),
+            (S::Signing(state), A::Sign(answer)) => {
+                let (flight, scheme) = state.then;
+                flight.signed(scheme, answer, ctx)
+            }
             _ => Ok(S::Failed),
         })
     }

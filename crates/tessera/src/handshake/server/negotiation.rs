@@ -28,6 +28,18 @@ pub(crate) struct Negotiation {
     decided: Option<Decided>,
 }
 
+/// A negotiation that waits for an answer, with the ClientHello that it is about.
+pub(crate) struct Paused {
+    pub(super) negotiation: Negotiation,
+    pub(super) hello: Vec<u8>,
+}
+
+impl Negotiation {
+    pub(super) fn pause(self, received: &Received<'_>) -> Paused {
+        Paused { negotiation: self, hello: received.bytes.to_vec() }
+    }
+}
+
 struct Decided {
     suite: &'static Suite,
     transcript: Transcript,

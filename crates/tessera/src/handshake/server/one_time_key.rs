@@ -1,15 +1,12 @@
 //! Forward-secret 0-RTT: the take, and what follows from it.
 
-use alloc::boxed::Box;
-use alloc::vec::Vec;
-
 use super::ServerState;
 use super::hello::Received;
-use super::negotiation::Negotiation;
+use super::negotiation::{Negotiation, Paused};
 use super::server_hello::{EarlyDataAnswer, Selected, SelectedPsk};
 use crate::error::Error;
 use crate::handshake::context::Context;
-use crate::handshake::question::Reply;
+use crate::handshake::question::{Reply, Waiting};
 use crate::resume::{
     Absent, FsIdentity, OneTimeSecret, PskKind, TakePurpose, TakeSecret, Taken, TicketId, Verdict,
     psk_for_flight,
@@ -36,12 +33,10 @@ impl Negotiation {
         };
         match reply {
             Reply::Now(answer) => self.taken(purpose, answer, received, ctx),
-            Reply::Later => Ok(ServerState::TakingSecret(Box::new(TakingSecret {
-                negotiation: self,
-                purpose,
-                hello: received.bytes.to_vec(),
-                question: Some(question),
-            }))),
+            Reply::Later => {
+                let paused = (self.pause(received), purpose);
+                Ok(ServerState::TakingSecret(Waiting::new(question, paused)))
+            }
         }
     }
 
@@ -109,21 +104,14 @@ impl Negotiation {
     }
 }
 
-/// The vault is asked.
-pub(crate) struct TakingSecret {
-    negotiation: Negotiation,
-    purpose: TakePurpose,
-    hello: Vec<u8>,
-    pub(super) question: Option<TakeSecret>,
-}
-
-impl TakingSecret {
-    pub(crate) fn answered(
-        self: Box<Self>,
+impl Paused {
+    /// The vault answered.
+    pub(super) fn taken(
+        self,
+        purpose: TakePurpose,
         answer: Taken,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let received = Received::again(&self.hello)?;
-        self.negotiation.taken(self.purpose, answer, &received, ctx)
+        self.negotiation.taken(purpose, answer, &Received::again(&self.hello)?, ctx)
     }
 }

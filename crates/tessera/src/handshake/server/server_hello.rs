@@ -21,7 +21,7 @@ use crate::crypto::{SigningError, Suite};
 use crate::error::{Error, handshake_failure, protocol};
 use crate::handshake::context::{Context, Logged};
 use crate::handshake::facts::EarlyDataStatus;
-use crate::handshake::question::{Reply, Sign};
+use crate::handshake::question::{Reply, Waiting};
 use crate::handshake::secrets::{ApplicationSecrets, HandshakeSecrets};
 use crate::handshake::transport::{Epoch, SkipEarlyData};
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
@@ -232,7 +232,7 @@ enum Receiving {
 }
 
 /// The server's flight after EncryptedExtensions.
-struct Flight {
+pub(super) struct Flight {
     config: Arc<ServerConfig>,
     suite: &'static Suite,
     transcript: Transcript,
@@ -281,11 +281,21 @@ impl Flight {
         let question =
             send_certificate(ctx, &mut self.transcript, Role::Server, credential, scheme);
         let reply = credential.sign(&question);
-        let waiting = Box::new(Signing { flight: self, scheme, question: Some(question) });
         match reply {
-            Reply::Now(answer) => waiting.answered(answer, ctx),
-            Reply::Later => Ok(ServerState::Signing(waiting)),
+            Reply::Now(answer) => self.signed(scheme, answer, ctx),
+            Reply::Later => Ok(ServerState::Signing(Waiting::new(question, (self, scheme)))),
         }
+    }
+
+    /// Someone signed for the server.
+    pub(super) fn signed(
+        mut self,
+        scheme: SignatureScheme,
+        signature: Result<Vec<u8>, SigningError>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        send_certificate_verify(ctx, &mut self.transcript, scheme, signature)?;
+        self.finish(ctx)
     }
 
     fn finish(mut self, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
@@ -318,23 +328,5 @@ impl Flight {
                 }
             }
         })
-    }
-}
-
-/// Someone signs for the server.
-pub(crate) struct Signing {
-    flight: Flight,
-    scheme: SignatureScheme,
-    pub(super) question: Option<Sign>,
-}
-
-impl Signing {
-    pub(crate) fn answered(
-        mut self: Box<Self>,
-        answer: Result<Vec<u8>, SigningError>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        send_certificate_verify(ctx, &mut self.flight.transcript, self.scheme, answer)?;
-        self.flight.finish(ctx)
     }
 }
