@@ -26,8 +26,9 @@ pub(super) fn run() -> io::Result<()> {
     Ok(())
 }
 
+/// The client, between orders.
 #[derive(Default)]
-struct Client {
+pub(super) struct Client {
     row: Option<Row>,
     sessions: VecDeque<ClientSession>,
     /// What an adversary on the path would have recorded of the last connection.
@@ -41,7 +42,7 @@ struct Row {
 }
 
 impl Client {
-    fn obey(&mut self, order: ClientOrder) -> Result<ClientAnswer> {
+    pub(super) fn obey(&mut self, order: ClientOrder) -> Result<ClientAnswer> {
         match order {
             ClientOrder::Prepare(preparation) => {
                 let config = configuration::client(&preparation, 1)?;
