@@ -89,7 +89,7 @@ impl Client {
         let process_cpu = clock::process_cpu()?;
 
         let started = clock::monotonic()?;
-        let stream = TcpStream::connect(server)?;
+        let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
         let tcp = clock::monotonic()?;
 
         let mut wire = Wire::new(stream)?;
@@ -146,7 +146,7 @@ impl Client {
 
 /// Sends recorded bytes again, and lets the server answer whatever it will.
 fn replay(server: SocketAddr, recorded: &[u8]) -> Result<()> {
-    let mut stream = TcpStream::connect(server)?;
+    let mut stream = TcpStream::connect_timeout(&server, PATIENCE)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.write_all(recorded)?;
