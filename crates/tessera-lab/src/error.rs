@@ -21,7 +21,7 @@ pub enum LabError {
         /// What it wrote to its standard error.
         stderr: String,
     },
-    /// A connection was not what it should have been, so measuring it would mean nothing.
+    /// A connection failed or was not what it should have been, so measuring would mean nothing.
     Connection(String),
     /// A step failed.
     System {

@@ -163,8 +163,9 @@ impl Bench {
         if let Some(reason) = self.link.failure() {
             return LabError::Connection(format!("the link failed: {reason}"));
         }
-        let server = match self.served() {
-            Ok(Served { error: Some(reason), .. }) => reason,
+        // A server that saw nothing of the connection still waits for it.
+        let server = match self.server.hear_within(Duration::from_secs(2)) {
+            Ok(ServerAnswer::Served(Served { error: Some(reason), .. })) => reason,
             Ok(_) => "nothing went wrong".to_owned(),
             Err(error) => error.to_string(),
         };

@@ -69,7 +69,15 @@ impl Process {
 
     /// Waits for an answer.
     pub(crate) fn hear<A: DeserializeOwned>(&mut self) -> Result<A, LabError> {
-        match self.answers.recv_timeout(PATIENCE) {
+        self.hear_within(PATIENCE)
+    }
+
+    /// Waits for an answer, but not for longer than this.
+    pub(crate) fn hear_within<A: DeserializeOwned>(
+        &mut self,
+        patience: Duration,
+    ) -> Result<A, LabError> {
+        match self.answers.recv_timeout(patience) {
             Ok(line) => serde_json::from_str(&line)
                 .map_err(|error| self.failed(format!("it answers unreadably ({error})"))),
             Err(RecvTimeoutError::Disconnected) => Err(self.died("it ended")),

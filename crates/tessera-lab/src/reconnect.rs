@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::error::LabError;
 use crate::experiment::{Mode, Way};
-use crate::link::{Link, LinkError, LinkKind, LinkParameters, enter_user_namespace_if_needed};
+use crate::link::{Link, LinkKind, LinkParameters, enter_user_namespace_if_needed};
 use crate::machine::Machine;
 use crate::measure::Bench;
 pub use crate::report::Destination;
@@ -129,14 +129,13 @@ fn rtts(options: &Options, link: &Link) -> Result<Vec<Duration>, LabError> {
     }
     let possible: Vec<_> = wanted.iter().copied().filter(Duration::is_zero).collect();
     if let Some(reason) = link.fallback_reason() {
+        if possible.is_empty() || !options.parameters.is_plain() {
+            return Err(LabError::Connection(format!(
+                "{reason}.\nNothing of what was asked for can be measured there."
+            )));
+        }
         // Said before the results, so that nobody takes them for others.
         eprintln!("{reason}.\nThis run is on loopback: rows with a round-trip time are left out.");
-        if possible.is_empty() || !options.parameters.is_plain() {
-            let reason = Some(Box::new(LinkError::Parameters(
-                "the machine does not allow an emulated link",
-            )));
-            return Err(LinkError::NoEmulation { reason }.into());
-        }
     } else if options.rtts.is_none() {
         eprintln!("On loopback only rows without a round-trip time can be measured.");
     }

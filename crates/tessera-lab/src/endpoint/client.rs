@@ -26,8 +26,9 @@ pub(super) fn run() -> io::Result<()> {
     Ok(())
 }
 
+/// The client, between orders.
 #[derive(Default)]
-struct Client {
+pub(super) struct Client {
     row: Option<Row>,
     sessions: VecDeque<ClientSession>,
     /// What an adversary on the path would have recorded of the last connection.
@@ -41,7 +42,7 @@ struct Row {
 }
 
 impl Client {
-    fn obey(&mut self, order: ClientOrder) -> Result<ClientAnswer> {
+    pub(super) fn obey(&mut self, order: ClientOrder) -> Result<ClientAnswer> {
         match order {
             ClientOrder::Prepare(preparation) => {
                 let config = configuration::client(&preparation, 1)?;
@@ -88,7 +89,7 @@ impl Client {
         let process_cpu = clock::process_cpu()?;
 
         let started = clock::monotonic()?;
-        let stream = TcpStream::connect(server)?;
+        let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
         let tcp = clock::monotonic()?;
 
         let mut wire = Wire::new(stream)?;
@@ -145,7 +146,7 @@ impl Client {
 
 /// Sends recorded bytes again, and lets the server answer whatever it will.
 fn replay(server: SocketAddr, recorded: &[u8]) -> Result<()> {
-    let mut stream = TcpStream::connect(server)?;
+    let mut stream = TcpStream::connect_timeout(&server, PATIENCE)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.write_all(recorded)?;

@@ -9,6 +9,8 @@ mod configuration;
 mod request;
 mod server;
 mod stores;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use std::io::{self, BufRead, Write};

@@ -22,15 +22,16 @@ pub(super) fn run() -> io::Result<()> {
     Ok(())
 }
 
+/// The server, between orders.
 #[derive(Default)]
-struct Server {
+pub(super) struct Server {
     listener: Option<TcpListener>,
-    config: Option<Arc<ServerConfig>>,
+    pub(super) config: Option<Arc<ServerConfig>>,
     application: Application,
 }
 
 impl Server {
-    fn obey(&mut self, order: ServerOrder) -> Result<ServerAnswer> {
+    pub(super) fn obey(&mut self, order: ServerOrder) -> Result<ServerAnswer> {
         match order {
             ServerOrder::Listen(address) => self.listen(address),
             ServerOrder::Prepare(preparation) => {
@@ -38,7 +39,10 @@ impl Server {
                 self.application = Application::default();
                 Ok(ServerAnswer::Ready)
             }
-            ServerOrder::Accept => self.accept().map(ServerAnswer::Served),
+            ServerOrder::Accept => {
+                answer(&ServerAnswer::Ready)?;
+                self.accept().map(ServerAnswer::Served)
+            }
             ServerOrder::CountExecutions(id) => {
                 Ok(ServerAnswer::Executions(self.application.executions(id)))
             }
@@ -52,10 +56,9 @@ impl Server {
         Ok(ServerAnswer::Listening(address))
     }
 
-    fn accept(&mut self) -> Result<Served> {
+    pub(super) fn accept(&mut self) -> Result<Served> {
         let listener = self.listener.as_ref().ok_or("not listening")?;
         let config = self.config.clone().ok_or("not prepared for a row")?;
-        answer(&ServerAnswer::Ready)?;
         let process_cpu = clock::process_cpu()?;
         let (stream, _) = listener.accept()?;
 
