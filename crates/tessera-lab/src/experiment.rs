@@ -133,7 +133,7 @@ pub(crate) struct Way {
     pub(crate) kx: Option<Agreement>,
     /// The kind of the one-time key.
     pub(crate) ticket_key: Option<Agreement>,
-    /// How the handshake goes on after early data.
+    /// How the handshake goes on after forward-secret early data.
     pub(crate) continuation: Option<Continuation>,
 }
 
@@ -144,12 +144,11 @@ impl Way {
     }
 
     fn of(mode: Mode) -> Vec<Self> {
-        let plain = |kx, continuation| Self { mode, kx, ticket_key: None, continuation };
+        let plain = |kx| Self { mode, kx, ticket_key: None, continuation: None };
         match mode {
-            Mode::PskOnly => vec![plain(None, None)],
-            Mode::Full | Mode::PskDhe => Agreement::ALL.map(|kx| plain(Some(kx), None)).to_vec(),
-            Mode::ZeroRtt => {
-                Agreement::ALL.map(|kx| plain(Some(kx), Some(Continuation::PskDheKe))).to_vec()
+            Mode::PskOnly => vec![plain(None)],
+            Mode::Full | Mode::PskDhe | Mode::ZeroRtt => {
+                Agreement::ALL.map(|kx| plain(Some(kx))).to_vec()
             }
             Mode::ZeroRttFs => {
                 let with_kx = Agreement::ALL.into_iter().flat_map(|kx| {
@@ -196,7 +195,7 @@ mod tests {
         for (index, way) in ways.iter().enumerate() {
             assert!(!ways[..index].contains(way), "{way:?} twice");
             assert_eq!(way.ticket_key.is_some(), way.mode == Mode::ZeroRttFs);
-            assert_eq!(way.continuation.is_some(), way.mode.has_early_data());
+            assert_eq!(way.continuation.is_some(), way.mode == Mode::ZeroRttFs);
         }
     }
 

@@ -215,7 +215,7 @@ fn check(way: Way, client: &Observed, server: &Observed) -> Result<(), LabError>
         },
         group: way.kx,
         one_time_key: way.ticket_key,
-        continuation: way.continuation.filter(|_| way.mode == Mode::ZeroRttFs),
+        continuation: way.continuation,
         early_data_accepted: way.mode.has_early_data(),
         post_quantum: client.post_quantum,
     };
