@@ -56,8 +56,8 @@ fn the_report_has_every_row_and_every_field() {
         ["psk-only", "none", "null", "null"],
         ["psk-dhe", x, "null", "null"],
         ["psk-dhe", m, "null", "null"],
-        ["0rtt", x, "null", "psk_dhe_ke"],
-        ["0rtt", m, "null", "psk_dhe_ke"],
+        ["0rtt", x, "null", "null"],
+        ["0rtt", m, "null", "null"],
         ["0rtt-fs", x, x, "psk_dhe_ke"],
         ["0rtt-fs", x, m, "psk_dhe_ke"],
         ["0rtt-fs", m, x, "psk_dhe_ke"],
@@ -106,7 +106,11 @@ fn forward_secret_early_data_saves_a_round_trip() {
     let probe =
         reconnect(&["--link", "tun", "--rtt", "0", "--modes", "full", "--repetitions", "1"]);
     if !probe.status.success() {
-        eprintln!("skipped: {}", String::from_utf8_lossy(&probe.stderr));
+        // Only where the machine forbids it; as root nothing does.
+        let reason = String::from_utf8_lossy(&probe.stderr).into_owned();
+        let is_root = std::process::Command::new("id").arg("-u").output().expect("id").stdout;
+        assert_ne!(is_root, b"0\n", "no link although root: {reason}");
+        eprintln!("not run, this machine allows no emulated link: {reason}");
         return;
     }
     let report = report(&[modes.as_slice(), &["--link", "tun"]].concat());
