@@ -108,7 +108,7 @@ fn forward_secret_early_data_saves_a_round_trip() {
     if !probe.status.success() {
         // Only where the machine forbids it; as root nothing does.
         let reason = String::from_utf8_lossy(&probe.stderr).into_owned();
-        let is_root = std::process::Command::new("id").arg("-u").output().expect("id").stdout;
+        let is_root = Command::new("id").arg("-u").output().expect("id").stdout;
         assert_ne!(is_root, b"0\n", "no link although root: {reason}");
         eprintln!("not run, this machine allows no emulated link: {reason}");
         return;
