@@ -203,7 +203,7 @@ fn every_pair_of_continuations() {
 
 fn external(name: &str, suite: CipherSuite) -> ExternalPsk {
     let secret = name.bytes().cycle().take(32).collect::<Vec<u8>>().into();
-    ExternalPsk { identity: name.into(), secret, suite }
+    ExternalPsk::new(name.into(), secret, suite)
 }
 
 fn connect(scene: &Scene, external_psks: Vec<ExternalPsk>) -> Pair {

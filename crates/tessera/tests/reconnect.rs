@@ -5,8 +5,10 @@ use std::sync::Arc;
 use tessera::auth::{Credential, PrivateKey};
 use tessera::crypto::Provider;
 use tessera::handshake::{ClientAuthentication, EarlyDataStatus};
-use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard, PskKind, Verdict};
-use tessera::wire::NamedGroup;
+use tessera::resume::{
+    ClientSession, Continuation, ImportablePsk, OneTimeKeyGuard, PskKind, Verdict,
+};
+use tessera::wire::{AlertDescription, CipherSuite, NamedGroup};
 use tessera::{ClientConfig, Destination, ServerConfig};
 use tessera_harness::{OneVault, Pair, UnsealedTickets, at};
 use tessera_null_provider::{NullSigner, NullVerifier};
@@ -136,5 +138,42 @@ fn forward_secret_early_data_after_retry_is_burned() {
         let pair = connect(&client, &server, first.to_client.sessions.pop());
         assert_eq!(pair.to_server.early_data, b"");
         assert_eq!(pair.to_client.verdict, Some(Verdict::Burned));
+    }
+}
+
+#[test]
+fn imported_psk() {
+    for provider in providers() {
+        let (mut client, mut server) = (client(provider), server(provider));
+        let importable = |secret| ImportablePsk {
+            external_identity: b"device 7".to_vec(),
+            secret: vec![secret; 32].into(),
+            context: b"client device 7, server hub".to_vec(),
+            suite: CipherSuite::TLS_AES_128_GCM_SHA256,
+        };
+        let imported = importable(1).import(&provider).expect("imports");
+        assert_eq!(imported.len(), 2, "one for each hash");
+        server.external_psks = imported.clone();
+        for suite in [CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_AES_256_GCM_SHA384] {
+            client.suites =
+                vec![CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_AES_256_GCM_SHA384];
+            server.suites = vec![suite];
+            let destination = Destination { external_psks: imported.clone(), ..to(None) };
+            let (client, server) = (Arc::new(client.clone()), Arc::new(server.clone()));
+            let mut pair = Pair::start(&client, &server, destination, at(0)).expect("starts");
+            pair.run();
+            assert!(pair.to_client.complete && pair.to_server.complete);
+            assert_eq!(pair.server.facts().psk, Some(PskKind::Imported));
+            assert_eq!(pair.server.facts().external_psk, pair.client.facts().external_psk);
+        }
+        let other = importable(2).import(&provider).expect("imports");
+        let destination = Destination { external_psks: other, ..to(None) };
+        let mut pair =
+            Pair::start(&Arc::new(client), &Arc::new(server), destination, at(0)).expect("starts");
+        pair.run();
+        assert_eq!(
+            pair.to_server.error.and_then(|error| error.alert()),
+            Some(AlertDescription::DECRYPT_ERROR)
+        );
     }
 }

@@ -16,7 +16,8 @@ pub struct Facts {
     pub group: Option<NamedGroup>,
     /// The kind of the PSK; `None` after a full handshake.
     pub psk: Option<PskKind>,
-    /// The identity of the PSK, where an external one was used: who the peer is.
+    /// The identity of the PSK on the wire, where an external or imported one was used: who the peer
+    /// is.
     pub external_psk: Option<Vec<u8>>,
     /// The kind of the one-time key, where a forward-secret PSK was used.
     pub one_time_key: Option<NamedGroup>,

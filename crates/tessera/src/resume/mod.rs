@@ -3,6 +3,7 @@
 mod client_session;
 mod early_data;
 mod forward_secret;
+mod importer;
 mod policy;
 mod psk;
 mod session;
@@ -16,6 +17,7 @@ pub use forward_secret::{
     Vault, Verdict,
 };
 pub(crate) use forward_secret::{FsIdentity, fs_secret, psk_for_flight};
+pub use importer::ImportablePsk;
 pub use policy::{
     AcceptEarlyData, Continuation, OfferEarlyData, OneTimeKeyGuard, ReconnectPolicy, ReplayGuard,
 };

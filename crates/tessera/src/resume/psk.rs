@@ -42,7 +42,8 @@ impl PskKind {
     }
 }
 
-/// A PSK that was agreed outside of TLS.
+/// A PSK that was agreed outside of TLS, as it is used in a handshake: as it is, or
+/// [imported](super::ImportablePsk).
 #[derive(Clone)]
 pub struct ExternalPsk {
     /// Its name on the wire: 1 to 65,535 bytes.
@@ -51,6 +52,27 @@ pub struct ExternalPsk {
     pub secret: Zeroizing<Vec<u8>>,
     /// A suite whose hash is the PSK's hash; RFC 8446 §4.2.11 takes SHA-256 where nothing was said.
     pub suite: CipherSuite,
+    kind: PskKind,
+}
+
+impl ExternalPsk {
+    /// A PSK that is used as it is.
+    pub fn new(identity: Vec<u8>, secret: Zeroizing<Vec<u8>>, suite: CipherSuite) -> Self {
+        Self { identity, secret, suite, kind: PskKind::External }
+    }
+
+    pub(crate) fn imported(
+        identity: Vec<u8>,
+        secret: Zeroizing<Vec<u8>>,
+        suite: CipherSuite,
+    ) -> Self {
+        Self { identity, secret, suite, kind: PskKind::Imported }
+    }
+
+    /// Whether it is used as it is, or imported.
+    pub fn kind(&self) -> PskKind {
+        self.kind
+    }
 }
 
 impl core::fmt::Debug for ExternalPsk {
@@ -72,7 +94,7 @@ impl KnownPsk {
     pub(crate) fn kind(&self) -> PskKind {
         match self {
             Self::Session(_) => PskKind::Resumption,
-            Self::External(_) => PskKind::External,
+            Self::External(psk) => psk.kind,
         }
     }
 

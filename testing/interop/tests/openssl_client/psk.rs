@@ -14,11 +14,11 @@ const CLIENT: [&str; 4] = ["-psk", SECRET_HEX, "-psk_identity", "device"];
 fn config(world: &World) -> ServerConfig {
     let mut config = world.config();
     config.credentials.clear();
-    config.external_psks = vec![ExternalPsk {
-        identity: b"device".to_vec(),
-        secret: SECRET.to_vec().into(),
-        suite: CipherSuite::TLS_AES_128_GCM_SHA256,
-    }];
+    config.external_psks = vec![ExternalPsk::new(
+        b"device".to_vec(),
+        SECRET.to_vec().into(),
+        CipherSuite::TLS_AES_128_GCM_SHA256,
+    )];
     config
 }
 

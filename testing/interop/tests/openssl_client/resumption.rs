@@ -143,10 +143,12 @@ fn without_tickets() {
 fn with_a_forged_binder() {
     let world = World::new();
     let mut config = world.config();
-    let psk = |byte| tessera::resume::ExternalPsk {
-        identity: b"device".to_vec(),
-        secret: vec![byte; 32].into(),
-        suite: tessera::wire::CipherSuite::TLS_AES_128_GCM_SHA256,
+    let psk = |byte| {
+        tessera::resume::ExternalPsk::new(
+            b"device".to_vec(),
+            vec![byte; 32].into(),
+            tessera::wire::CipherSuite::TLS_AES_128_GCM_SHA256,
+        )
     };
     config.external_psks = vec![psk(1)];
     let other = "02".repeat(32);

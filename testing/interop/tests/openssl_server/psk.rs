@@ -11,11 +11,11 @@ const SECRET: [u8; 32] = [0x5a; 32];
 const SECRET_HEX: &str = "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 
 fn with_psk(identity: &[u8], secret: &[u8]) -> Destination {
-    let psk = ExternalPsk {
-        identity: identity.to_vec(),
-        secret: secret.to_vec().into(),
-        suite: CipherSuite::TLS_AES_128_GCM_SHA256,
-    };
+    let psk = ExternalPsk::new(
+        identity.to_vec(),
+        secret.to_vec().into(),
+        CipherSuite::TLS_AES_128_GCM_SHA256,
+    );
     Destination { external_psks: vec![psk], ..to(None) }
 }
 

@@ -138,7 +138,7 @@ impl ReadServerHello {
         let psk_kind = psk.as_ref().map(|psk| psk.kind);
         ctx.facts.external_psk = psk
             .as_ref()
-            .filter(|psk| psk.kind == PskKind::External)
+            .filter(|psk| matches!(psk.kind, PskKind::External | PskKind::Imported))
             .map(|psk| psk.identity.clone());
         let early = psk.map_or_else(|| EarlySecret::without_psk(kdf), |psk| psk.early);
         let shared_secret = shared.as_ref().map(|(_, secret)| secret);

@@ -154,7 +154,7 @@ impl Offer {
             }
             let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
             self.psks.push(OfferedPsk {
-                kind: PskKind::External,
+                kind: psk.kind(),
                 suite,
                 early: EarlySecret::new(kdf, &psk.secret),
                 identity: psk.identity,

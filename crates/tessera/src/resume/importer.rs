@@ -1,0 +1,86 @@
+//! Importing external PSKs into TLS 1.3 (RFC 9258): one key gives one PSK for each protocol and hash,
+//! and none of them can be mistaken for another.
+
+use alloc::vec::Vec;
+
+use zeroize::Zeroizing;
+
+use super::psk::ExternalPsk;
+use crate::crypto::{Hash, Provider, Suite};
+use crate::error::Error;
+use crate::schedule::{KeyDerivation, STREAM};
+use crate::wire::{CipherSuite, ProtocolVersion, Writer};
+
+/// An external PSK that may be used in several protocols and with several hashes.
+///
+/// Bind the roles: put who is client and who is server into the context, or use another key for each
+/// direction. Otherwise a peer can be made to talk to itself (RFC 9257 §4.1).
+#[derive(Clone)]
+pub struct ImportablePsk {
+    /// What both ends call the key: 1 to 4,096 bytes.
+    pub external_identity: Vec<u8>,
+    /// The key.
+    pub secret: Zeroizing<Vec<u8>>,
+    /// What else both ends agree on, such as their roles; up to 4,096 bytes, and it may be empty.
+    pub context: Vec<u8>,
+    /// A suite whose hash is the key's; SHA-256 where nothing was said.
+    pub suite: CipherSuite,
+}
+
+impl ImportablePsk {
+    /// The PSKs for TLS 1.3: one for each hash that the provider's suites have (RFC 9258 §5.1).
+    pub fn import(&self, provider: &Provider) -> Result<Vec<ExternalPsk>, Error> {
+        let sizes = 1..=4096;
+        let sane = sizes.contains(&self.external_identity.len()) && self.context.len() <= 4096;
+        if !sane || self.secret.is_empty() {
+            return Err(Error::Configuration(
+                "an importable PSK: an identity of 1 to 4,096 bytes, a context of up to 4,096, and \
+                 a secret",
+            ));
+        }
+        let own = provider.suite(self.suite).ok_or(Error::Configuration(
+            "an importable PSK: its suite is not among the provider's",
+        ))?;
+        let targets = [HKDF_SHA256, HKDF_SHA384].into_iter().filter_map(|target| {
+            let suite = provider.suites.iter().find(|suite| target_kdf(suite) == Some(target))?;
+            Some((target, *suite))
+        });
+        Ok(targets.map(|(target, suite)| self.import_for(target, suite, own.hash)).collect())
+    }
+
+    fn import_for(&self, target: u16, suite: &Suite, own: &'static dyn Hash) -> ExternalPsk {
+        let mut identity = Vec::new();
+        identity.vec16(|out| out.bytes(&self.external_identity));
+        identity.vec16(|out| out.bytes(&self.context));
+        identity.u16(ProtocolVersion::TLS1_3.0);
+        identity.u16(target);
+
+        // §4.1: the key's own hash extracts and expands; the target's says how long the PSK is.
+        let kdf = KeyDerivation { hash: own, profile: &STREAM };
+        let extracted = own.extract(&[], &self.secret);
+        let mut secret = Zeroizing::new(alloc::vec![0; suite.hash.len()]);
+        let hash = own.hash(&identity);
+        kdf.expand_label(&extracted, b"derived psk", hash.as_ref(), &mut secret);
+        ExternalPsk::imported(identity, secret, suite.id)
+    }
+}
+
+impl core::fmt::Debug for ImportablePsk {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ImportablePsk").field("suite", &self.suite).finish_non_exhaustive()
+    }
+}
+
+/// The registry of RFC 9258 §10.
+const HKDF_SHA256: u16 = 1;
+const HKDF_SHA384: u16 = 2;
+
+fn target_kdf(suite: &Suite) -> Option<u16> {
+    match suite.id {
+        CipherSuite::TLS_AES_128_GCM_SHA256 | CipherSuite::TLS_CHACHA20_POLY1305_SHA256 => {
+            Some(HKDF_SHA256)
+        }
+        CipherSuite::TLS_AES_256_GCM_SHA384 => Some(HKDF_SHA384),
+        _ => None,
+    }
+}
