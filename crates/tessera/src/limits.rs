@@ -4,7 +4,10 @@
 pub(crate) const MAX_HANDSHAKE_MESSAGE: usize = 128 * 1024;
 
 /// The longest ClientHello, in bytes: it is read before anything is known of the peer.
-pub(crate) const MAX_CLIENT_HELLO: usize = 32 * 1024;
+pub(crate) const MAX_CLIENT_HELLO: usize = 80 * 1024;
+
+/// The longest message where only small ones may come, in bytes.
+pub(crate) const MAX_SMALL_MESSAGE: usize = 16 * 1024;
 
 /// How many key updates and tickets may come in a row without application data.
 pub(crate) const MAX_POST_HANDSHAKE_IN_A_ROW: u8 = 32;
@@ -17,6 +20,9 @@ pub(crate) const MAX_WARNINGS: u8 = 4;
 
 /// How many change_cipher_spec records are dropped.
 pub(crate) const MAX_CHANGE_CIPHER_SPECS: u8 = 8;
+
+/// The longest cookie that a client repeats, in bytes.
+pub(crate) const MAX_COOKIE: usize = 4096;
 
 /// How many identities of a ClientHello a server looks at.
 pub(crate) const MAX_IDENTITIES: usize = 8;

@@ -1,5 +1,6 @@
 //! Hellos and EncryptedExtensions that break a rule, and the alert that RFC 8446 names for each.
 
+use tessera::handshake::EarlyDataStatus;
 use tessera::resume::Verdict;
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType};
 use tessera::{Error, wire::CipherSuite};
@@ -239,14 +240,8 @@ fn encrypted_extensions() {
 }
 
 #[test]
-fn verdicts_that_nobody_knows() {
-    for (byte, expected) in [
-        (0, Verdict::Unknown),
-        (1, Verdict::Burned),
-        (2, Verdict::Used),
-        (3, Verdict::Unknown),
-        (255, Verdict::Unknown),
-    ] {
+fn a_verdict_is_nothing_before_the_servers_finished() {
+    for byte in [0, 1, 2, 3, 255] {
         let scene = scene(Mode::FsDhe);
         let mut pair = scene.pair();
         pair.client_to_server();
@@ -262,7 +257,11 @@ fn verdicts_that_nobody_knows() {
             },
         );
         pair.deliver_to_client(&forged);
-        assert_eq!(pair.to_client.verdict, Some(expected));
+        // Whoever has no Finished for it has said nothing.
+        assert_eq!(alert(&pair.to_client), Some(AlertDescription::DECRYPT_ERROR), "{byte}");
+        assert_eq!(pair.to_client.verdict, None);
+        let status = pair.client.facts().early_data;
+        assert_eq!(status, EarlyDataStatus::Rejected(Verdict::Unknown));
     }
 }
 

@@ -22,7 +22,7 @@ impl ClientConnection {
         now: Time,
         output: &mut Output,
     ) -> Result<Self, Error> {
-        let deadline = now.monotonic + config.handshake_timeout;
+        let deadline = now.monotonic.saturating_add(config.handshake_timeout);
         let mut common = Common::new(true, deadline);
         let handshake = common
             .with_context(now, output, |ctx| ClientHandshake::start(config, destination, ctx))?;

@@ -189,6 +189,7 @@ impl<H: Handshake> Connection<H> {
                     return Err(unexpected_message("a record between the parts of a message"));
                 }
                 Incoming::Alert(alert) => self.alert(alert)?,
+                Incoming::Data([]) => (),
                 Incoming::Data(data) => {
                     if let Some(application) = self.handshake.application() {
                         application.saw_data();
@@ -248,6 +249,9 @@ impl<H: Handshake> Connection<H> {
 
     fn alert(&mut self, alert: AlertDescription) -> Result<(), Error> {
         match alert {
+            AlertDescription::CLOSE_NOTIFY if !self.common.facts.handshake_complete => {
+                Err(Error::AlertReceived(alert))
+            }
             AlertDescription::CLOSE_NOTIFY => {
                 self.common.read_closed = true;
                 Ok(())

@@ -14,7 +14,7 @@ pub type ServerConnection = Connection<ServerHandshake>;
 impl ServerConnection {
     /// Waits for a client.
     pub fn start(config: Arc<ServerConfig>, now: Time) -> Result<Self, Error> {
-        let deadline = now.monotonic + config.handshake_timeout;
+        let deadline = now.monotonic.saturating_add(config.handshake_timeout);
         let common = Common::new(false, deadline);
         Ok(Self { handshake: ServerHandshake::start(config)?, common })
     }

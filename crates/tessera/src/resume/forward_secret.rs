@@ -240,3 +240,18 @@ pub(crate) fn psk_for_flight(
     let extracted = kdf.hash.extract(fs_secret.expose(), agreed.expose());
     Ok(kdf.derive_secret(&extracted, b"0rttfs", &kdf.hash.hash(&context)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_on_the_wire() {
+        for verdict in [Verdict::Burned, Verdict::Used, Verdict::Unknown] {
+            assert_eq!(Verdict::from_wire(Some(verdict.to_wire())), verdict);
+        }
+        for byte in [None, Some(3), Some(255)] {
+            assert_eq!(Verdict::from_wire(byte), Verdict::Unknown);
+        }
+    }
+}

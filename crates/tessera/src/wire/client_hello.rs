@@ -87,7 +87,7 @@ impl<'a> ClientHello<'a> {
         // Only TLS 1.3 is spoken here: a client that doesn't name it in supported_versions is told so.
         let offers_1_3 =
             versions.is_some_and(|v: CodePoints<'_>| v.contains(ProtocolVersion::TLS1_3.0));
-        if !offers_1_3 || legacy_version.0 < 0x0300 {
+        if !offers_1_3 || legacy_version.0 <= 0x0300 {
             return Err(protocol(
                 AlertDescription::PROTOCOL_VERSION,
                 "the client offers no TLS 1.3",

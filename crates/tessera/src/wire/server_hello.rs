@@ -18,7 +18,7 @@ pub const HELLO_RETRY_RANDOM: [u8; 32] = [
 ];
 
 /// What a server answers to a ClientHello.
-pub enum ServerAnswer<'a> {
+pub enum HelloAnswer<'a> {
     /// The handshake goes on.
     Hello(ServerHello<'a>),
     /// The client is to say hello again.
@@ -51,7 +51,7 @@ pub struct HelloRetryRequest<'a> {
     pub cookie: Option<&'a [u8]>,
 }
 
-impl<'a> ServerAnswer<'a> {
+impl<'a> HelloAnswer<'a> {
     /// Reads the body of the message; `offered` says which extensions the client sent.
     pub fn read(
         mut reader: Reader<'a>,
@@ -69,6 +69,7 @@ impl<'a> ServerAnswer<'a> {
         let mut group = None;
         let mut selected_identity = None;
         let mut cookie = None;
+        let mut refused = None;
         if !reader.is_empty() {
             read_extensions(&mut reader, |typ, mut body| {
                 match typ {
@@ -83,7 +84,11 @@ impl<'a> ServerAnswer<'a> {
                         selected_identity = Some(body.u16()?);
                     }
                     ExtensionType::COOKIE if retry => cookie = Some(body.vec16()?),
-                    _ => return Err(refuse_response_extension(offered(typ))),
+                    // A server of TLS 1.2 answers here what belongs elsewhere: see below.
+                    _ => {
+                        refused.get_or_insert(refuse_response_extension(offered(typ)));
+                        return Ok(());
+                    }
                 }
                 body.finish()
             })?;
@@ -96,6 +101,9 @@ impl<'a> ServerAnswer<'a> {
                 AlertDescription::PROTOCOL_VERSION,
                 "the server speaks no TLS 1.3",
             ));
+        }
+        if let Some(refused) = refused {
+            return Err(refused);
         }
         if version != Some(ProtocolVersion::TLS1_3) || legacy_version != ProtocolVersion::TLS1_2 {
             return Err(illegal_parameter("the server chose a version that was not offered"));

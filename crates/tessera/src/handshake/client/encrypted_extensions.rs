@@ -5,19 +5,17 @@ use alloc::boxed::Box;
 use super::ClientState;
 use super::certificate::ReadCertificate;
 use super::finished::ReadFinished;
-use super::hello::reject_early_data;
 use super::offer::Offer;
 use crate::crypto::Suite;
 use crate::error::{Error, illegal_parameter};
 use crate::handshake::context::Context;
-use crate::handshake::event::Event;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::handshake::transport::Epoch;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{Ancestry, PskKind, Verdict};
 use crate::schedule::Transcript;
-use crate::wire::{EncryptedExtensions, ExtensionType, HandshakeMessage, HandshakeType};
+use crate::wire::{EncryptedExtensions, HandshakeMessage, HandshakeType};
 
 /// ServerHello was read.
 pub(crate) struct ReadEncryptedExtensions {
@@ -36,13 +34,7 @@ impl ReadEncryptedExtensions {
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
         let reader = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
-        let offered_early_data = ctx.facts.early_data != EarlyDataStatus::NotOffered;
-        let extensions = EncryptedExtensions::read(reader, |typ| {
-            // The offer has changed since: the PSK was chosen, and early data may be refused.
-            self.offer.has(typ)
-                || (typ == ExtensionType::EARLY_DATA && offered_early_data)
-                || (typ == ExtensionType::PRE_SHARED_KEY && self.psk.is_some())
-        })?;
+        let extensions = EncryptedExtensions::read(reader, |typ| self.offer.has(typ))?;
         self.transcript.add(message.bytes);
 
         if let Some(protocol) = extensions.protocol {
@@ -55,24 +47,36 @@ impl ReadEncryptedExtensions {
             let own_limit = self.offer.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
             ctx.transport.limit_records(limit, own_limit);
         }
-        self.settle_early_data(&extensions, ctx)?;
+        let early_data = self.settle_early_data(&extensions, ctx)?;
         self.recall_session(ctx);
 
         let Self { offer, suite, psk, transcript, secrets, .. } = *self;
-        let read_finished =
-            ReadFinished { offer, suite, transcript, secrets, certificate_request: None };
+        let read_finished = ReadFinished {
+            offer,
+            suite,
+            transcript,
+            secrets,
+            early_data,
+            certificate_request: None,
+        };
         Ok(match psk {
             Some(_) => ClientState::ReadFinished(Box::new(read_finished)),
             None => ClientState::ReadCertificate(Box::new(ReadCertificate { then: read_finished })),
         })
     }
 
+    /// What became of the early data. The server isn't authenticated yet: the application learns it
+    /// after its Finished. Who could say before it that a flight was burned could have it executed
+    /// twice.
     fn settle_early_data(
         &self,
         extensions: &EncryptedExtensions<'_>,
         ctx: &mut Context<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<EarlyDataStatus, Error> {
         let verdict = extensions.forward_secret_verdict;
+        if verdict.is_some() && self.offer.one_time_kind.is_none() {
+            return Err(illegal_parameter("a verdict on no forward-secret ticket"));
+        }
         if extensions.early_data {
             // RFC 8446 §4.2.10: only with the first identity, its suite and its protocol, and never
             // after a HelloRetryRequest.
@@ -87,15 +91,16 @@ impl ReadEncryptedExtensions {
             if verdict.is_some() {
                 return Err(illegal_parameter("a verdict on early data that was accepted"));
             }
-            ctx.facts.early_data = EarlyDataStatus::Accepted;
-            ctx.transport.event(Event::EarlyDataAccepted);
-        } else if ctx.facts.early_data != EarlyDataStatus::NotOffered {
+            return Ok(EarlyDataStatus::Accepted);
+        }
+        if ctx.facts.early_data != EarlyDataStatus::NotOffered {
             if ctx.facts.early_data == EarlyDataStatus::Offered {
                 ctx.transport.install_write(Epoch::Handshake, self.suite, &self.secrets.client);
             }
-            reject_early_data(Verdict::from_wire(verdict), ctx);
+            ctx.facts.early_data = EarlyDataStatus::Rejected(Verdict::Unknown);
+            return Ok(EarlyDataStatus::Rejected(Verdict::from_wire(verdict)));
         }
-        Ok(())
+        Ok(EarlyDataStatus::NotOffered)
     }
 
     /// What a resumed connection inherits from its session.

@@ -28,6 +28,8 @@ pub(crate) struct ReadFinished {
     pub(super) suite: &'static Suite,
     pub(super) transcript: Transcript,
     pub(super) secrets: HandshakeSecrets,
+    /// What the server says of the early data.
+    pub(super) early_data: EarlyDataStatus,
     /// The schemes that the server can check, if it asks for a certificate.
     pub(super) certificate_request: Option<Vec<SignatureScheme>>,
 }
@@ -45,7 +47,15 @@ impl ReadFinished {
             ApplicationSecrets::new(secrets, &transcript, logged(&offer));
         ctx.transport.install_read(Epoch::Application, suite, &secrets.server)?;
 
-        if ctx.facts.early_data == EarlyDataStatus::Accepted {
+        ctx.facts.early_data = self.early_data;
+        match self.early_data {
+            EarlyDataStatus::Accepted => ctx.transport.event(Event::EarlyDataAccepted),
+            EarlyDataStatus::Rejected(verdict) => {
+                ctx.transport.event(Event::EarlyDataRejected(verdict));
+            }
+            EarlyDataStatus::NotOffered | EarlyDataStatus::Offered => (),
+        }
+        if self.early_data == EarlyDataStatus::Accepted {
             // §4.5: the end of the early data goes under its own keys.
             if STREAM.end_of_early_data {
                 ctx.send(Epoch::EarlyData, &mut transcript, |out| {

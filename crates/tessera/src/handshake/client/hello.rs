@@ -10,14 +10,14 @@ use crate::auth::equal;
 use crate::crypto::{SharedSecret, Suite};
 use crate::error::{Error, illegal_parameter, protocol, unexpected_message};
 use crate::handshake::context::{Context, Logged, same_hash};
-use crate::handshake::event::Event;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::handshake::transport::Epoch;
+use crate::limits::MAX_COOKIE;
 use crate::resume::{Continuation, PskKind, Verdict};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::wire::{
-    AlertDescription, HandshakeMessage, HandshakeType, HelloRetryRequest, ServerAnswer, ServerHello,
+    AlertDescription, HandshakeMessage, HandshakeType, HelloAnswer, HelloRetryRequest, ServerHello,
 };
 
 /// The ClientHello is sent.
@@ -65,9 +65,9 @@ impl ReadServerHello {
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
         let reader = message.expect(HandshakeType::SERVER_HELLO)?;
-        match ServerAnswer::read(reader, |typ| self.offer.has(typ))? {
-            ServerAnswer::Hello(hello) => self.hello(hello, message, ctx),
-            ServerAnswer::Retry(retry) => self.retry(retry, message, ctx),
+        match HelloAnswer::read(reader, |typ| self.offer.has(typ))? {
+            HelloAnswer::Hello(hello) => self.hello(hello, message, ctx),
+            HelloAnswer::Retry(retry) => self.retry(retry, message, ctx),
         }
     }
 
@@ -93,6 +93,9 @@ impl ReadServerHello {
             offer.ephemerals = alloc::vec![(group, agreement.generate()?)];
         } else if retry.cookie.is_none() {
             return Err(illegal_parameter("HelloRetryRequest changes nothing"));
+        }
+        if retry.cookie.is_some_and(|cookie| cookie.len() > MAX_COOKIE) {
+            return Err(illegal_parameter("a cookie that no ClientHello has room for"));
         }
         offer.cookie = retry.cookie.map(<[u8]>::to_vec);
 
@@ -187,11 +190,13 @@ fn chosen_psk(
     selected: Option<u16>,
     suite: &Suite,
 ) -> Result<Option<OfferedPsk>, Error> {
+    // Those that aren't chosen are gone.
+    let mut psks = core::mem::take(&mut offer.psks);
     let Some(index) = selected else { return Ok(None) };
-    if usize::from(index) >= offer.psks.len() {
+    if usize::from(index) >= psks.len() {
         return Err(illegal_parameter("the server selected an identity that was not offered"));
     }
-    let psk = offer.psks.swap_remove(index.into());
+    let psk = psks.swap_remove(index.into());
     if !same_hash(psk.suite, suite) {
         return Err(illegal_parameter("the selected PSK has another hash than the suite"));
     }
@@ -232,10 +237,4 @@ fn agree(
 /// Under what the secrets of this handshake are logged.
 pub(super) fn logged(offer: &Offer) -> Logged<'_> {
     Logged { key_log: offer.config.key_log.as_deref(), client_random: &offer.random }
-}
-
-/// Tells the user that early data was refused, and why.
-pub(super) fn reject_early_data(verdict: Verdict, ctx: &mut Context<'_>) {
-    ctx.facts.early_data = EarlyDataStatus::Rejected(verdict);
-    ctx.transport.event(Event::EarlyDataRejected(verdict));
 }

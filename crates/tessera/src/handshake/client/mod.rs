@@ -22,7 +22,7 @@ use super::driven::Handshake;
 use super::question::{ClientAnswer, ClientQuestion, Sign, Waiting};
 use crate::auth::VerifyPeer;
 use crate::error::{Error, unexpected_message};
-use crate::time::Time;
+use crate::limits::{MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
 use crate::wire::{HandshakeMessage, SignatureScheme};
 
 /// A client's handshake, and what it knows afterwards.
@@ -117,7 +117,12 @@ impl Handshake for ClientHandshake {
     }
 
     fn max_message(&self) -> usize {
-        crate::limits::MAX_HANDSHAKE_MESSAGE
+        match self.state {
+            ClientState::ReadFinished(_) | ClientState::ReadCertificateVerify(_) => {
+                MAX_SMALL_MESSAGE
+            }
+            _ => MAX_HANDSHAKE_MESSAGE,
+        }
     }
 
     fn application(&mut self) -> Option<&mut Application> {
@@ -126,9 +131,4 @@ impl Handshake for ClientHandshake {
             _ => None,
         }
     }
-}
-
-/// A time by which tickets can be judged.
-fn unix_secs(now: Time) -> u64 {
-    now.unix_secs().unwrap_or(0)
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::config::{ClientConfig, Destination};
-use crate::crypto::{Ephemeral, Suite};
+use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
 use crate::limits::MAX_PLAINTEXT;
@@ -29,6 +29,8 @@ pub(crate) struct Offer {
     /// The ephemeral keys of the shares that are sent.
     pub(crate) ephemerals: Vec<(NamedGroup, Box<dyn Ephemeral>)>,
     pub(crate) psks: Vec<OfferedPsk>,
+    /// Whether the last ClientHello had PSKs; the list itself ends with ServerHello.
+    offers_psks: bool,
     pub(crate) modes: PskModes,
     /// The session behind the PSKs that aren't external.
     pub(crate) session: Option<ClientSession>,
@@ -61,6 +63,12 @@ impl Offer {
         config.provider.random.fill(&mut random)?;
         config.provider.random.fill(&mut session_id)?;
         let Destination { server_name, session, external_psks } = destination;
+        if server_name.len() > 255 {
+            return Err(Error::Configuration("server_name: at most 255 bytes"));
+        }
+        if external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>() > MAX_PLAINTEXT {
+            return Err(Error::Configuration("external_psks: identities of at most 16 KiB in all"));
+        }
         let mut offer = Self {
             session: session.filter(|session| is_usable(&config, session, &server_name, now)),
             config,
@@ -69,6 +77,7 @@ impl Offer {
             server_name,
             ephemerals: Vec::new(),
             psks: Vec::new(),
+            offers_psks: false,
             modes: PskModes { psk_ke: false, psk_dhe_ke: true },
             early_data: None,
             cookie: None,
@@ -76,6 +85,7 @@ impl Offer {
         };
         offer.add_session_psks(now)?;
         offer.add_external_psks(external_psks)?;
+        offer.offers_psks = !offer.psks.is_empty();
         offer.choose_modes();
         if offer.modes.psk_dhe_ke {
             offer.add_shares()?;
@@ -101,16 +111,17 @@ impl Offer {
             && let Some(agreement) = self.config.provider.group(ticket.kind)
         {
             // A ticket key that can't be answered is no reason to fail: the sealed ticket remains.
-            if let Ok((encapsulated, agreed)) = agreement.encapsulate(&ticket.public) {
-                let identity = FsIdentity { id: &ticket.id, encapsulated: &encapsulated }.encode();
-                let psk = psk_for_flight(
-                    kdf,
-                    &ticket.secret,
-                    &agreed,
-                    &identity,
-                    ticket.kind,
-                    &ticket.public,
-                )?;
+            let flight = agreement.encapsulate(&ticket.public).map_err(Error::from).and_then(
+                |(encapsulated, agreed)| {
+                    let identity =
+                        FsIdentity { id: &ticket.id, encapsulated: &encapsulated }.encode();
+                    let secret = &ticket.secret;
+                    let (kind, public) = (ticket.kind, &ticket.public);
+                    let psk = psk_for_flight(kdf, secret, &agreed, &identity, kind, public)?;
+                    Ok((identity, psk))
+                },
+            );
+            if let Ok((identity, psk)) = flight {
                 self.psks.push(OfferedPsk {
                     kind: PskKind::ForwardSecret,
                     suite,
@@ -123,7 +134,7 @@ impl Offer {
                 self.one_time_kind = Some(ticket.kind);
             }
         }
-        let Some(session) = &self.session else { return Ok(()) };
+        let Some(session) = &mut self.session else { return Ok(()) };
         let replayable = self.config.policy.early_data.replayable_without_forward_secrecy;
         if self.psks.is_empty()
             && replayable
@@ -139,6 +150,8 @@ impl Offer {
             identity: session.ticket.clone(),
             obfuscated_age: session.obfuscated_age(unix),
         });
+        // What the handshake still needs of the session is no secret.
+        session.state.psk = Secret::filled_by(0, |_| ());
         Ok(())
     }
 
@@ -169,11 +182,14 @@ impl Offer {
     /// §4.1.2). With forward-secret 0-RTT the share is there for the fallback.
     fn choose_modes(&mut self) {
         let policy = &self.config.policy;
-        let any_psk_ke = self.psks.iter().any(|psk| self.config.psk_modes(psk.kind).psk_ke);
+        // The modes hold for all identities, and the server may choose the first: what isn't allowed
+        // for it isn't offered. After it, `check_mode` stands guard.
+        let first = self.psks.first();
+        let psk_ke = first.is_some_and(|psk| self.config.psk_modes(psk.kind).psk_ke);
         let alone = policy.psk_only_without_forward_secrecy
             && !self.psks.is_empty()
             && self.psks.iter().all(|psk| psk.kind != PskKind::ForwardSecret);
-        self.modes = PskModes { psk_ke: any_psk_ke, psk_dhe_ke: !alone };
+        self.modes = PskModes { psk_ke, psk_dhe_ke: !alone };
     }
 
     /// A share for the group that worked last time. To a server that isn't known a post-quantum share
@@ -204,9 +220,8 @@ impl Offer {
             | ExtensionType::SUPPORTED_GROUPS
             | ExtensionType::SIGNATURE_ALGORITHMS
             | ExtensionType::KEY_SHARE => true,
-            ExtensionType::PSK_KEY_EXCHANGE_MODES | ExtensionType::TICKET_REQUEST => {
-                self.offers_resumption()
-            }
+            ExtensionType::PSK_KEY_EXCHANGE_MODES => self.offers_resumption(),
+            ExtensionType::TICKET_REQUEST => self.config.policy.resumption,
             ExtensionType::SERVER_NAME => self.sends_server_name(),
             ExtensionType::ALPN => !self.config.protocols.is_empty(),
             ExtensionType::RECORD_SIZE_LIMIT => self.config.record_size_limit.is_some(),
@@ -215,7 +230,7 @@ impl Offer {
             }
             ExtensionType::COOKIE => self.cookie.is_some(),
             ExtensionType::EARLY_DATA => self.early_data.is_some(),
-            ExtensionType::PRE_SHARED_KEY => !self.psks.is_empty(),
+            ExtensionType::PRE_SHARED_KEY => self.offers_psks,
             _ => false,
         }
     }
@@ -265,7 +280,8 @@ impl Offer {
     fn write_extensions(&self, out: &mut Vec<u8>) -> usize {
         let config = &self.config;
         if self.sends_server_name() {
-            write_server_name(out, &self.server_name);
+            // RFC 6066 §3: without the dot of an absolute name.
+            write_server_name(out, self.server_name.trim_end_matches('.'));
         }
         write_extension(out, ExtensionType::SUPPORTED_VERSIONS, |out| {
             out.vec8(|out| out.u16(ProtocolVersion::TLS1_3.0));
@@ -289,6 +305,8 @@ impl Offer {
         );
         if self.offers_resumption() {
             self.modes.write(out);
+        }
+        if config.policy.resumption {
             config.policy.tickets.write(out);
         }
         if self.has(ExtensionType::FORWARD_SECRET_EARLY_DATA) {
@@ -343,6 +361,7 @@ impl Offer {
     /// Drops the PSKs that can't be used with the suite of a HelloRetryRequest.
     pub(crate) fn keep_psks_of(&mut self, suite: &Suite) {
         self.psks.retain(|psk| same_hash(psk.suite, suite));
+        self.offers_psks = !self.psks.is_empty();
     }
 }
 

@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
+use super::ClientState;
 use super::config::ClientConfig;
-use super::{ClientState, unix_secs};
 use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
@@ -64,7 +64,7 @@ impl Connected {
             protocol: facts.protocol.clone(),
             server_name: facts.server_name.clone(),
             peer: facts.peer.clone(),
-            authenticated_at: facts.authenticated_at.unwrap_or(unix_secs(ctx.now)),
+            authenticated_at: facts.authenticated_at.unwrap_or(unix.as_secs()),
             scope: alloc::vec::Vec::new(),
             ancestry: facts.ancestry.unwrap_or(Ancestry::PskOnly),
             issued_at: unix.as_millis() as u64,

@@ -23,7 +23,7 @@ use super::driven::Handshake;
 use super::question::{ChooseConfig, ServerAnswer, ServerQuestion, Sign, Waiting};
 use crate::auth::VerifyPeer;
 use crate::error::{Error, unexpected_message};
-use crate::limits::{MAX_CLIENT_HELLO, MAX_HANDSHAKE_MESSAGE};
+use crate::limits::{MAX_CLIENT_HELLO, MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
 use crate::resume::{AcceptResumption, OpenTicket, TakePurpose, TakeSecret};
 use crate::wire::{HandshakeMessage, SignatureScheme};
 use hello::Received;
@@ -159,7 +159,8 @@ impl Handshake for ServerHandshake {
     fn max_message(&self) -> usize {
         match self.state {
             ServerState::ReadClientHello(_) => MAX_CLIENT_HELLO,
-            _ => MAX_HANDSHAKE_MESSAGE,
+            ServerState::ReadCertificate(_) => MAX_HANDSHAKE_MESSAGE,
+            _ => MAX_SMALL_MESSAGE,
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) fn send_tickets(
             break;
         }
         let companion = match wish.one_time_kind {
-            Some(kind) => issue_one_time_key(config, application, kind, unix)?,
+            Some(kind) => issue_one_time_key(config, application, kind, lifetime, unix)?,
             None => None,
         };
         let session = session(config, application, resumption.psk(&[nonce]), lifetime, ctx, unix)?;
@@ -120,6 +120,7 @@ fn issue_one_time_key(
     config: &ServerConfig,
     application: &Application,
     kind: NamedGroup,
+    lifetime: u32,
     unix: Duration,
 ) -> Result<Option<Issued>, Error> {
     let guard = config.policy.early_data.forward_secret.as_ref();
@@ -130,7 +131,9 @@ fn issue_one_time_key(
     config.provider.random.fill(&mut seed)?;
     let public = keys.from_seed(&seed)?.public().to_vec();
     let secret = OneTimeSecret { kind, seed, fs_secret: fs_secret(&application.exporter, &id) };
-    let put = guard.vault.put(&id, secret, unix + guard.lifetime);
+    // The key dies with the ticket that vouches for it, at the latest.
+    let lifetime = guard.lifetime.min(Duration::from_secs(lifetime.into()));
+    let put = guard.vault.put(&id, secret, unix + lifetime);
     let companion = Companion { id, max_early_data_size: guard.max_early_data_size };
     Ok(put.ok().map(|()| Issued { kind, companion, public }))
 }

@@ -112,10 +112,16 @@ impl IncomingRecords {
         fragment: &'i mut [u8],
     ) -> Result<Incoming<'i>, Error> {
         let Some(protection) = &mut self.protection else { return Ok(Incoming::Nothing) };
-        // A peer that failed before it had keys says so in plaintext; it ends the connection, so
-        // nothing is lost by believing it.
+        // A peer that failed before it had keys says so in plaintext. It ends the connection with an
+        // error, so nothing is lost by believing it; an end without error anyone could forge.
         if typ == ContentType::ALERT && protection.is_unused() && self.epoch <= Epoch::Handshake {
-            return self.content(typ, fragment);
+            let incoming = self.content(typ, fragment)?;
+            return match incoming {
+                Incoming::Alert(
+                    AlertDescription::CLOSE_NOTIFY | AlertDescription::USER_CANCELED,
+                ) => Err(unexpected_message("an end in plaintext after keys were agreed")),
+                incoming => Ok(incoming),
+            };
         }
         if typ != ContentType::APPLICATION_DATA {
             return Err(unexpected_message("a record in plaintext after keys were agreed"));
@@ -190,9 +196,9 @@ impl IncomingRecords {
             if self.empty_in_a_row > MAX_EMPTY_RECORDS {
                 return Err(unexpected_message("too many empty records"));
             }
-            return Ok(Incoming::Nothing);
+        } else {
+            self.empty_in_a_row = 0;
         }
-        self.empty_in_a_row = 0;
         Ok(Incoming::Data(content))
     }
 

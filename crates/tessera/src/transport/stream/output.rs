@@ -6,11 +6,17 @@ use alloc::vec::Vec;
 ///
 /// The bound holds for application data and for answers to the peer: a connection whose output is
 /// full reads nothing more. A handshake's own flight is bounded by its messages, and always fits.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Output {
     bytes: Vec<u8>,
     sent: usize,
     limit: usize,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Output {

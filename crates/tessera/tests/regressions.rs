@@ -1,0 +1,117 @@
+//! What once was wrong, each with the test that would have shown it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::auth::{Credential, PrivateKey};
+use tessera::handshake::EarlyDataStatus;
+use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard, PskKind};
+use tessera::wire::AlertDescription;
+use tessera::{ClientConfig, ClientConnection, Destination, Error, Output, ServerConfig};
+use tessera_harness::{OneVault, Pair, UnsealedTickets, at};
+use tessera_null_provider::{NullSigner, NullVerifier, provider};
+
+fn configurations() -> (ClientConfig, ServerConfig) {
+    let credential =
+        Credential { chain: vec![vec![0x30; 300]], key: PrivateKey::Here(Arc::new(NullSigner)) };
+    let mut client = ClientConfig::new(provider(), Arc::new(NullVerifier));
+    client.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
+    let mut server = ServerConfig::new(provider(), vec![credential]);
+    server.tickets = Some(Arc::new(UnsealedTickets));
+    server.policy.early_data.forward_secret =
+        Some(OneTimeKeyGuard::new(Arc::new(OneVault::default())));
+    (client, server)
+}
+
+fn to(session: Option<ClientSession>) -> Destination {
+    Destination { server_name: "server.example".into(), session, external_psks: Vec::new() }
+}
+
+fn start(client: &ClientConfig, server: &ServerConfig, session: Option<ClientSession>) -> Pair {
+    let (client, server) = (Arc::new(client.clone()), Arc::new(server.clone()));
+    Pair::start(&client, &server, to(session), at(0)).expect("starts")
+}
+
+fn session(client: &ClientConfig, server: &ServerConfig) -> Option<ClientSession> {
+    start(client, server, None).run().to_client.sessions.pop()
+}
+
+/// Policies that look compatible: what may go out under the sealed ticket alone may not under the
+/// forward-secret one, and the modes hold for both.
+#[test]
+fn psk_ke_for_the_fallback_is_not_psk_ke_for_the_flight() {
+    let (mut client, mut server) = configurations();
+    if let Some(guard) = &mut server.policy.early_data.forward_secret {
+        guard.continuation = Continuation::PskKe;
+    }
+    let session = session(&client, &server);
+    client.policy.psk_only_without_forward_secrecy = true;
+    let mut pair = start(&client, &server, session);
+    pair.client.write_early_data(b"early", &mut pair.client_output).expect("early data");
+    pair.run();
+    assert_eq!(pair.to_client.error, None);
+    assert_eq!(pair.to_server.early_data, b"early");
+    assert_eq!(pair.client.facts().early_data, EarlyDataStatus::Accepted);
+    assert_eq!(pair.client.facts().psk, Some(PskKind::ForwardSecret));
+}
+
+/// Anyone can write a plaintext close_notify: it ends nothing without an error.
+#[test]
+fn a_close_in_plaintext_is_no_end() {
+    let (client, server) = configurations();
+    let session = session(&client, &server);
+    let mut pair = start(&client, &server, session);
+    pair.client_to_server();
+    pair.deliver_to_server(&[21, 3, 3, 0, 2, 1, 0]);
+    assert!(!pair.to_server.closed);
+    let alert = pair.to_server.error.and_then(|error| error.alert());
+    assert_eq!(alert, Some(AlertDescription::UNEXPECTED_MESSAGE));
+    assert!(pair.server.end_of_stream().is_err());
+}
+
+/// An orderly end in the middle of a handshake is none.
+#[test]
+fn a_close_during_the_handshake_is_an_error() {
+    let (client, server) = configurations();
+    let mut pair = start(&client, &server, None);
+    // Before the ClientHello: nothing is protected yet.
+    pair.deliver_to_server(&[21, 3, 3, 0, 2, 1, 0]);
+    let closed = Some(Error::AlertReceived(AlertDescription::CLOSE_NOTIFY));
+    assert_eq!(pair.to_server.error, closed);
+    assert!(!pair.to_server.closed);
+}
+
+#[test]
+fn names_that_no_hello_has_room_for() {
+    let (client, _) = configurations();
+    let destination = Destination { server_name: "a".repeat(70_000), ..to(None) };
+    let started = ClientConnection::start(Arc::new(client), destination, at(0), &mut Output::new());
+    assert!(matches!(started.err(), Some(Error::Configuration(_))));
+}
+
+#[test]
+fn a_handshake_may_take_for_ever() {
+    let (mut client, _) = configurations();
+    client.handshake_timeout = Duration::MAX;
+    let connection = ClientConnection::start(Arc::new(client), to(None), at(1), &mut Output::new());
+    assert_eq!(connection.expect("starts").deadline(), Some(Duration::MAX));
+}
+
+#[test]
+fn a_default_output_takes_something() {
+    assert!(!Output::default().is_full());
+}
+
+/// A one-time key is kept no longer than the ticket that vouches for it.
+#[test]
+fn a_one_time_key_dies_with_its_ticket() {
+    let (client, mut server) = configurations();
+    server.ticket_lifetime = Duration::from_secs(10);
+    let vault = Arc::new(tessera_vault::MemoryVault::new(10));
+    server.policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(vault.clone()));
+    let mut pair = start(&client, &server, None);
+    pair.run();
+    assert_eq!(pair.to_client.sessions.len(), 2);
+    let later = at(11).unix.expect("a clock");
+    assert_eq!(vault.purge(later), 2);
+}
