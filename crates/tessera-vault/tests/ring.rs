@@ -37,6 +37,7 @@ fn session() -> SessionState {
         protocol: Some(b"h2".to_vec()),
         server_name: Some("example.org".into()),
         peer: Some(PeerIdentity { blob: vec![3; 20], expires_at: Some(2_000_000_000) }),
+        external_psk: None,
         authenticated_at: NOW.as_secs(),
         scope: vec![1, 2, 3],
         ancestry: Ancestry::PostQuantum,

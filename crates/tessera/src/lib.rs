@@ -55,7 +55,11 @@ pub mod wire;
 
 pub use connection::{ClientConnection, Connection, Progress, ReadEvent, ServerConnection};
 pub use error::Error;
-pub use handshake::{ClientConfig, Destination, Event, Facts, ServerConfig};
+pub use handshake::{
+    ClientConfig, ClientQuestion, Destination, EarlyDataStatus, Event, Facts, Reply, ServerConfig,
+    ServerQuestion,
+};
 pub use key_log::KeyLog;
 pub use time::Time;
 pub use transport::Output;
+pub use zeroize::Zeroizing;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tessera::auth::{Credential, PrivateKey};
 use tessera::handshake::EarlyDataStatus;
-use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard, PskKind};
-use tessera::wire::AlertDescription;
+use tessera::resume::{ClientSession, Continuation, ExternalPsk, OneTimeKeyGuard, PskKind};
+use tessera::wire::{AlertDescription, CipherSuite};
 use tessera::{ClientConfig, ClientConnection, Destination, Error, Output, ServerConfig};
 use tessera_harness::{OneVault, Pair, UnsealedTickets, at};
 use tessera_null_provider::{NullSigner, NullVerifier, provider};
@@ -114,4 +114,29 @@ fn a_one_time_key_dies_with_its_ticket() {
     assert_eq!(pair.to_client.sessions.len(), 2);
     let later = at(11).unix.expect("a clock");
     assert_eq!(vault.purge(later), 2);
+}
+
+/// A ticket that began with an external PSK says so, and falls with it.
+#[test]
+fn a_withdrawn_psk_withdraws_its_tickets() {
+    let (client, mut server) = configurations();
+    let suite = CipherSuite::TLS_AES_128_GCM_SHA256;
+    let alice = ExternalPsk::new(b"alice".to_vec(), vec![7; 32].into(), suite);
+    server.external_psks = vec![alice.clone()];
+    let destination = || Destination { external_psks: vec![alice.clone()], ..to(None) };
+    let connect = |server: &ServerConfig, destination| {
+        let (client, server) = (Arc::new(client.clone()), Arc::new(server.clone()));
+        let mut pair = Pair::start(&client, &server, destination, at(0)).expect("starts");
+        pair.run();
+        assert!(pair.to_server.complete);
+        pair
+    };
+    let mut first = connect(&server, destination());
+    let sessions = &mut first.to_client.sessions;
+    let known = connect(&server, to(sessions.pop()));
+    assert_eq!(known.server.facts().psk, Some(PskKind::ForwardSecret));
+    assert_eq!(known.server.facts().external_psk.as_deref(), Some(b"alice".as_slice()));
+    server.external_psks.clear();
+    let withdrawn = connect(&server, to(sessions.pop()));
+    assert_eq!(withdrawn.server.facts().psk, None);
 }

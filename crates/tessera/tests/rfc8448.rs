@@ -219,6 +219,7 @@ fn resumption_with_early_data() {
         protocol: None,
         server_name: Some("server".into()),
         peer: None,
+        external_psk: None,
         authenticated_at: issued_at / 1000,
         scope: Vec::new(),
         ancestry: Ancestry::Classical,

@@ -27,16 +27,20 @@ pub enum PrivateKey {
 }
 
 impl Credential {
-    /// The first scheme of this key that the peer can check, if any.
-    pub(crate) fn scheme_for(
-        &self,
+    /// The first credential whose key can sign what the peer can check, and with which scheme.
+    pub(crate) fn first_fitting(
+        credentials: &[Self],
         peer_accepts: impl Fn(SignatureScheme) -> bool,
-    ) -> Option<SignatureScheme> {
-        let schemes = match &self.key {
-            PrivateKey::Here(signer) => signer.schemes(),
-            PrivateKey::Elsewhere(schemes) => schemes,
-        };
-        schemes.iter().copied().find(|scheme| scheme.signs_handshakes() && peer_accepts(*scheme))
+    ) -> Option<(&Self, SignatureScheme)> {
+        credentials.iter().find_map(|credential| {
+            let schemes = match &credential.key {
+                PrivateKey::Here(signer) => signer.schemes(),
+                PrivateKey::Elsewhere(schemes) => schemes,
+            };
+            let fits =
+                |scheme: &SignatureScheme| scheme.signs_handshakes() && peer_accepts(*scheme);
+            Some((credential, schemes.iter().copied().find(fits)?))
+        })
     }
 
     pub(crate) fn sign(&self, question: &Sign) -> Reply<Result<Vec<u8>, SigningError>> {

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::auth::PeerIdentity;
-use crate::resume::{Ancestry, Continuation, PskKind, Verdict};
+use crate::resume::{Ancestry, Continuation, PskKind, SessionState, Verdict};
 use crate::wire::{CipherSuite, NamedGroup, SignatureScheme};
 
 /// The facts of a connection, as far as its handshake has come.
@@ -55,4 +55,19 @@ pub enum EarlyDataStatus {
     Accepted,
     /// The server did not take it.
     Rejected(Verdict),
+}
+
+impl Facts {
+    /// What a connection has of its key exchange and, where it resumes, of its session.
+    pub(crate) fn inherit(&mut self, session: Option<&SessionState>) {
+        self.ancestry = Some(match session {
+            None => Ancestry::of_exchange(self.group),
+            Some(session) => {
+                self.peer = session.peer.clone();
+                self.external_psk = session.external_psk.clone();
+                self.authenticated_at = Some(session.authenticated_at);
+                session.ancestry.resumed(self.group, self.one_time_key)
+            }
+        });
+    }
 }

@@ -7,6 +7,7 @@
 
 mod application;
 mod client;
+mod config;
 mod context;
 mod driven;
 mod event;

@@ -21,6 +21,7 @@ pub use importer::ImportablePsk;
 pub use policy::{
     AcceptEarlyData, Continuation, OfferEarlyData, OneTimeKeyGuard, ReconnectPolicy, ReplayGuard,
 };
-pub use psk::{ExternalPsk, KnownPsk, PskKind};
+pub(crate) use psk::KnownPsk;
+pub use psk::{ExternalPsk, PskKind};
 pub use session::{Ancestry, Companion, SessionState};
 pub use tickets::{AcceptResumption, OpenTicket, ResumptionJudge, ResumptionVerdict, TicketKeys};

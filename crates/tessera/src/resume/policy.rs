@@ -63,8 +63,7 @@ pub struct AcceptEarlyData {
 pub struct OneTimeKeyGuard {
     /// Where the private halves are. Its owner lets it forget expired secrets from time to time.
     pub vault: Arc<dyn Vault>,
-    /// The kinds of keys to issue, in order of preference; the client's first choice among them
-    /// does not count.
+    /// The kinds of keys to issue, in this server's order of preference.
     pub kinds: Vec<NamedGroup>,
     /// How a handshake may go on; [`Continuation::PskKe`] is used with clients that offer it too.
     pub continuation: Continuation,

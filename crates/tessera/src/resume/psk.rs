@@ -1,5 +1,6 @@
 //! The kinds of PSK, and what belongs to each.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
@@ -83,9 +84,9 @@ impl core::fmt::Debug for ExternalPsk {
 
 /// What a server knows about an identity that a client offered.
 #[derive(Debug)]
-pub enum KnownPsk {
+pub(crate) enum KnownPsk {
     /// A ticket, opened.
-    Session(SessionState),
+    Session(Box<SessionState>),
     /// An external PSK.
     External(ExternalPsk),
 }

@@ -27,6 +27,9 @@ pub struct SessionState {
     pub server_name: Option<String>,
     /// The peer as it was verified in the full handshake; `None` if it wasn't.
     pub peer: Option<PeerIdentity>,
+    /// The identity of the external PSK that began the chain, where one did: who the peer is, as long
+    /// as the server still knows that PSK.
+    pub external_psk: Option<Vec<u8>>,
     /// When the last full handshake was, in seconds since the Unix epoch.
     pub authenticated_at: u64,
     /// Opaque to the engine and compared whole: listener, virtual host, trust anchors, policy epoch.
@@ -99,7 +102,8 @@ impl SessionState {
         let names = self.protocol.as_ref().map_or(0, Vec::len)
             + self.server_name.as_ref().map_or(0, String::len)
             + self.peer.as_ref().map_or(0, |peer| peer.blob.len());
-        256 + names + self.scope.len()
+        let external = self.external_psk.as_ref().map_or(0, Vec::len);
+        256 + names + external + self.scope.len()
     }
 
     pub(crate) fn encode_fields(&self, out: &mut Vec<u8>) {
@@ -116,6 +120,9 @@ impl SessionState {
             if let Some(at) = peer.expires_at {
                 tlv::put(out, tag::PEER_EXPIRES_AT, &at.to_be_bytes());
             }
+        }
+        if let Some(identity) = &self.external_psk {
+            tlv::put(out, tag::EXTERNAL_PSK, identity);
         }
         tlv::put(out, tag::AUTHENTICATED_AT, &self.authenticated_at.to_be_bytes());
         tlv::put(out, tag::SCOPE, &self.scope);
@@ -151,6 +158,7 @@ impl SessionState {
         let mut protocol = None;
         let mut server_name = None;
         let mut peer: Option<PeerIdentity> = None;
+        let mut external_psk = None;
         let mut authenticated_at = None;
         let mut scope = None;
         let mut ancestry = None;
@@ -171,6 +179,7 @@ impl SessionState {
                 tag::PEER_EXPIRES_AT => {
                     peer.as_mut()?.expires_at = Some(u64::from_be_bytes(tlv::array(value)?));
                 }
+                tag::EXTERNAL_PSK => external_psk = Some(value.to_vec()),
                 tag::AUTHENTICATED_AT => {
                     authenticated_at = Some(u64::from_be_bytes(tlv::array(value)?));
                 }
@@ -199,6 +208,7 @@ impl SessionState {
             protocol,
             server_name,
             peer,
+            external_psk,
             authenticated_at: authenticated_at?,
             scope: scope?,
             ancestry: ancestry?,
@@ -251,13 +261,14 @@ mod tag {
     pub(super) const SERVER_NAME: u8 = 4;
     pub(super) const PEER: u8 = 5;
     pub(super) const PEER_EXPIRES_AT: u8 = 6;
-    pub(super) const AUTHENTICATED_AT: u8 = 7;
-    pub(super) const SCOPE: u8 = 8;
-    pub(super) const ANCESTRY: u8 = 9;
-    pub(super) const ISSUED_AT: u8 = 10;
-    pub(super) const LIFETIME: u8 = 11;
-    pub(super) const AGE_ADD: u8 = 12;
-    pub(super) const MAX_EARLY_DATA_SIZE: u8 = 13;
-    pub(super) const COMPANION_ID: u8 = 14;
-    pub(super) const COMPANION_MAX_EARLY_DATA_SIZE: u8 = 15;
+    pub(super) const EXTERNAL_PSK: u8 = 7;
+    pub(super) const AUTHENTICATED_AT: u8 = 8;
+    pub(super) const SCOPE: u8 = 9;
+    pub(super) const ANCESTRY: u8 = 10;
+    pub(super) const ISSUED_AT: u8 = 11;
+    pub(super) const LIFETIME: u8 = 12;
+    pub(super) const AGE_ADD: u8 = 13;
+    pub(super) const MAX_EARLY_DATA_SIZE: u8 = 14;
+    pub(super) const COMPANION_ID: u8 = 15;
+    pub(super) const COMPANION_MAX_EARLY_DATA_SIZE: u8 = 16;
 }

@@ -1,4 +1,4 @@
-//! Messages, extensions and records: read and write, nothing else.
+//! Messages and extensions: read and write, nothing else.
 
 mod certificate;
 mod client_hello;

@@ -8,6 +8,7 @@ use core::time::Duration;
 use crate::auth::{Credential, PeerVerifier};
 use crate::crypto::{KeyAgreement, Provider, Suite};
 use crate::error::Error;
+use crate::handshake::config::check_common;
 use crate::key_log::KeyLog;
 use crate::resume::{ClientSession, ExternalPsk, OfferEarlyData, PskKind, ReconnectPolicy};
 use crate::wire::{CipherSuite, NamedGroup, PskModes};
@@ -23,7 +24,8 @@ pub struct ClientConfig {
     pub policy: ReconnectPolicy<OfferEarlyData>,
     /// The suites to offer, in order; at first all of the provider.
     pub suites: Vec<CipherSuite>,
-    /// The groups to offer, in order; a share is sent for the first. At first all of the provider.
+    /// The groups to offer, in order; shares are sent for the
+    /// first, and for the first classical one beside a post-quantum one. At first all of the provider.
     pub groups: Vec<NamedGroup>,
     /// The application protocols to offer, in order.
     pub protocols: Vec<Vec<u8>>,
@@ -81,39 +83,13 @@ impl ClientConfig {
 
     /// Checks what can't be checked by types.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        check_common(&self.provider, &self.suites, &self.groups, &self.protocols)?;
-        check_record_size_limit(self.record_size_limit)
-    }
-}
-
-/// The checks that both sides' configurations have in common.
-pub(crate) fn check_common(
-    provider: &Provider,
-    suites: &[CipherSuite],
-    groups: &[NamedGroup],
-    protocols: &[Vec<u8>],
-) -> Result<(), Error> {
-    if !suites.iter().any(|suite| provider.suite(*suite).is_some()) {
-        return Err(Error::Configuration("suites: name at least one that the provider has"));
-    }
-    if !groups.iter().any(|group| provider.group(*group).is_some()) {
-        return Err(Error::Configuration("groups: name at least one that the provider has"));
-    }
-    let bytes: usize = protocols.iter().map(|protocol| 1 + protocol.len()).sum();
-    if bytes > 4096 || protocols.iter().any(|protocol| protocol.is_empty() || protocol.len() > 255)
-    {
-        return Err(Error::Configuration("protocols: 1 to 255 bytes each, 4,096 in all"));
-    }
-    Ok(())
-}
-
-/// RFC 8449 §4: 64 to 2^14 + 1.
-pub(crate) fn check_record_size_limit(limit: Option<u16>) -> Result<(), Error> {
-    match limit {
-        Some(limit) if !(64..=16_385).contains(&limit) => {
-            Err(Error::Configuration("record_size_limit: 64 to 16,385 bytes"))
-        }
-        _ => Ok(()),
+        check_common(
+            &self.provider,
+            &self.suites,
+            &self.groups,
+            &self.protocols,
+            self.record_size_limit,
+        )
     }
 }
 

@@ -13,7 +13,7 @@ use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::handshake::transport::Epoch;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
-use crate::resume::{Ancestry, PskKind, Verdict};
+use crate::resume::{PskKind, Verdict};
 use crate::schedule::Transcript;
 use crate::wire::{EncryptedExtensions, HandshakeMessage, HandshakeType};
 
@@ -48,7 +48,9 @@ impl ReadEncryptedExtensions {
             ctx.transport.limit_records(limit, own_limit);
         }
         let early_data = self.settle_early_data(&extensions, ctx)?;
-        self.recall_session(ctx);
+        let session = self.offer.session.as_ref().map(|session| &session.state);
+        let resumes = matches!(self.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
+        ctx.facts.inherit(session.filter(|_| resumes));
 
         let Self { offer, suite, psk, transcript, secrets, .. } = *self;
         let read_finished = ReadFinished {
@@ -101,22 +103,5 @@ impl ReadEncryptedExtensions {
             return Ok(EarlyDataStatus::Rejected(Verdict::from_wire(verdict)));
         }
         Ok(EarlyDataStatus::NotOffered)
-    }
-
-    /// What a resumed connection inherits from its session.
-    fn recall_session(&self, ctx: &mut Context<'_>) {
-        let session = self
-            .offer
-            .session
-            .as_ref()
-            .filter(|_| matches!(self.psk, Some(PskKind::Resumption | PskKind::ForwardSecret)));
-        ctx.facts.ancestry = Some(match session {
-            None => Ancestry::of_exchange(ctx.facts.group),
-            Some(session) => {
-                ctx.facts.peer = session.state.peer.clone();
-                ctx.facts.authenticated_at = Some(session.state.authenticated_at);
-                session.state.ancestry.resumed(ctx.facts.group, ctx.facts.one_time_key)
-            }
-        });
     }
 }

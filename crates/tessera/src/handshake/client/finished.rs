@@ -69,12 +69,10 @@ impl ReadFinished {
         match self.certificate_request {
             None => Ok(last.finish(ctx)),
             Some(schemes) => {
-                let fitting = last.offer.config.credentials.iter().find_map(|credential| {
-                    let scheme = credential.scheme_for(|scheme| schemes.contains(&scheme))?;
-                    Some((credential.clone(), scheme))
-                });
-                match fitting {
-                    Some((credential, scheme)) => last.sign(&credential, scheme, ctx),
+                let config = last.offer.config.clone();
+                let accepts = |scheme| schemes.contains(&scheme);
+                match Credential::first_fitting(&config.credentials, accepts) {
+                    Some((credential, scheme)) => last.sign(credential, scheme, ctx),
                     None => {
                         ctx.send(Epoch::Handshake, &mut last.transcript, |out| {
                             crate::wire::write_certificate(out, &[]);

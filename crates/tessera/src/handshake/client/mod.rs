@@ -11,7 +11,6 @@ mod tests;
 mod tickets;
 
 pub use config::{ClientConfig, Destination};
-pub(crate) use config::{check_common, check_record_size_limit};
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

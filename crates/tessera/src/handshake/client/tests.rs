@@ -52,6 +52,7 @@ fn offer(trace: &Trace) -> Offer {
             protocol: None,
             server_name: Some("server".into()),
             peer: None,
+            external_psk: None,
             authenticated_at: 1_500_000_000,
             scope: Vec::new(),
             ancestry: Ancestry::Classical,

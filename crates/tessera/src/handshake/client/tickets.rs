@@ -64,6 +64,7 @@ impl Connected {
             protocol: facts.protocol.clone(),
             server_name: facts.server_name.clone(),
             peer: facts.peer.clone(),
+            external_psk: facts.external_psk.clone(),
             authenticated_at: facts.authenticated_at.unwrap_or(unix.as_secs()),
             scope: alloc::vec::Vec::new(),
             ancestry: facts.ancestry.unwrap_or(Ancestry::PskOnly),

@@ -7,7 +7,7 @@ use core::time::Duration;
 use crate::auth::{Credential, PeerVerifier};
 use crate::crypto::{Provider, Suite};
 use crate::error::Error;
-use crate::handshake::client::{check_common, check_record_size_limit};
+use crate::handshake::config::check_common;
 use crate::handshake::question::{ChooseConfig, NoConfig, Reply};
 use crate::key_log::KeyLog;
 use crate::resume::{
@@ -86,7 +86,7 @@ pub trait ConfigChooser: Send + Sync {
 }
 
 impl ServerConfig {
-    /// A configuration with safe defaults, and with one certificate.
+    /// A configuration with safe defaults, and with these certificates.
     pub fn new(provider: Provider, credentials: Vec<Credential>) -> Self {
         Self {
             suites: provider.suites.iter().map(|suite| suite.id).collect(),
@@ -123,8 +123,13 @@ impl ServerConfig {
 
     /// Checks what can't be checked by types.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        check_common(&self.provider, &self.suites, &self.groups, &self.protocols)?;
-        check_record_size_limit(self.record_size_limit)?;
+        check_common(
+            &self.provider,
+            &self.suites,
+            &self.groups,
+            &self.protocols,
+            self.record_size_limit,
+        )?;
         if self.scope.len() > 256 {
             return Err(Error::Configuration("scope: at most 256 bytes"));
         }

@@ -13,7 +13,6 @@ use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::transport::Epoch;
 use crate::resume::{FsIdentity, PskKind};
-use crate::schedule::TrafficSecret;
 use crate::wire::{HandshakeMessage, HandshakeType, OfferedPsks, PskIdentity};
 
 impl Negotiation {
@@ -85,7 +84,6 @@ const FRESHNESS_MILLIS: u64 = 10_000;
 
 /// Early data is being received.
 pub(crate) struct ReadEndOfEarlyData {
-    pub(super) client_handshake: TrafficSecret,
     pub(super) then: Box<ReadFinished>,
 }
 
@@ -96,10 +94,9 @@ impl ReadEndOfEarlyData {
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         message.expect(HandshakeType::END_OF_EARLY_DATA)?.finish()?;
-        let Self { client_handshake, mut then } = *self;
+        let mut then = self.then;
         then.transcript.add(message.bytes);
-        ctx.transport.install_read(Epoch::Handshake, then.suite, &client_handshake)?;
-        then.client_handshake = Some(client_handshake);
+        ctx.transport.install_read(Epoch::Handshake, then.suite, &then.client_handshake)?;
         ctx.transport.event(Event::EarlyDataEnd);
         Ok(ServerState::ReadFinished(then))
     }

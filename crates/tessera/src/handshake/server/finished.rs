@@ -22,8 +22,8 @@ pub(crate) struct ReadFinished {
     pub(super) config: Arc<ServerConfig>,
     pub(super) suite: &'static Suite,
     pub(super) transcript: Transcript,
-    /// Set as soon as the client sends under it: after EndOfEarlyData, where there is early data.
-    pub(super) client_handshake: Option<TrafficSecret>,
+    /// Under which the client's Finished is computed.
+    pub(super) client_handshake: TrafficSecret,
     pub(super) secrets: ApplicationSecrets,
     pub(super) tickets: TicketWish,
 }
@@ -66,9 +66,7 @@ impl ReadFinished {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let secret = self.client_handshake.take();
-        let secret = secret.ok_or(unexpected_message("Finished before the end of early data"))?;
-        read_finished(message, &mut self.transcript, &secret)?;
+        read_finished(message, &mut self.transcript, &self.client_handshake)?;
         let ApplicationSecrets { client, server, exporter, master } = self.secrets;
         ctx.transport.install_read(Epoch::Application, self.suite, &client)?;
         ctx.facts.handshake_complete = true;

@@ -1,5 +1,6 @@
 //! The client's PSK identities: which of them this server knows, and may use.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 
 use super::ServerState;
@@ -78,7 +79,7 @@ impl Negotiation {
         received: &Received<'_>,
         ctx: &Context<'_>,
     ) -> Option<Found> {
-        let psk = KnownPsk::Session(session?);
+        let psk = KnownPsk::Session(Box::new(session?));
         self.is_usable(&psk, received, ctx).then_some(Found { index, psk })
     }
 
@@ -103,8 +104,13 @@ impl Negotiation {
             .now
             .unix
             .is_some_and(|unix| session.is_fresh(unix, config.policy.max_authentication_age));
+        // A PSK that was withdrawn withdraws every ticket that began with it.
+        let known = session.external_psk.as_ref().is_none_or(|identity| {
+            config.external_psks.iter().any(|psk| psk.identity == *identity)
+        });
         config.policy.resumption
             && fresh
+            && known
             && session.scope == config.scope
             && session.server_name.as_deref() == hello.server_name
             && (session.peer.is_some() || !config.client_authentication.is_required())

@@ -25,7 +25,7 @@ use crate::handshake::question::{Reply, Waiting};
 use crate::handshake::secrets::{ApplicationSecrets, HandshakeSecrets};
 use crate::handshake::transport::{Epoch, SkipEarlyData};
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
-use crate::resume::{Ancestry, Continuation, KnownPsk, PskKind, Verdict};
+use crate::resume::{Continuation, KnownPsk, PskKind, Verdict};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::wire::{
     AlertDescription, CertificateRequest, ClientHello, EncryptedExtensions, KeyShareEntry,
@@ -187,14 +187,7 @@ impl Negotiation {
             _ => None,
         };
         let session = self.found.as_ref().and_then(|found| found.psk.session());
-        facts.ancestry = Some(match session.filter(|_| psk.is_some()) {
-            None => Ancestry::of_exchange(group),
-            Some(session) => {
-                facts.peer = session.peer.clone();
-                facts.authenticated_at = Some(session.authenticated_at);
-                session.ancestry.resumed(group, one_time_key)
-            }
-        });
+        facts.inherit(session.filter(|_| psk.is_some()));
     }
 
     fn send_encrypted_extensions(
@@ -256,10 +249,8 @@ impl Flight {
             ));
         }
         let config = self.config.clone();
-        let fitting = config.credentials.iter().find_map(|credential| {
-            let scheme = credential.scheme_for(|scheme| hello.accepts_signature(scheme))?;
-            Some((credential, scheme))
-        });
+        let accepts = |scheme| hello.accepts_signature(scheme);
+        let fitting = Credential::first_fitting(&config.credentials, accepts);
         let (credential, scheme) =
             fitting.ok_or(handshake_failure("no certificate that the client can check"))?;
         if let Some(verifier) = config.client_authentication.verifier() {
@@ -306,27 +297,22 @@ impl Flight {
             ApplicationSecrets::new(self.secrets, &self.transcript, log);
         ctx.transport.install_write(Epoch::Application, self.suite, &secrets.server);
 
-        let mut then = Box::new(ReadFinished {
+        let then = Box::new(ReadFinished {
             config: self.config,
             suite: self.suite,
             transcript: self.transcript,
-            client_handshake: None,
+            client_handshake,
             secrets,
             tickets: self.tickets,
         });
         Ok(match self.receiving {
-            Receiving::EarlyData => ServerState::ReadEndOfEarlyData(Box::new(ReadEndOfEarlyData {
-                client_handshake,
-                then,
-            })),
-            Receiving::Handshake => {
-                then.client_handshake = Some(client_handshake);
-                if self.certificate_requested {
-                    ServerState::ReadCertificate(Box::new(ReadCertificate { then }))
-                } else {
-                    ServerState::ReadFinished(then)
-                }
+            Receiving::EarlyData => {
+                ServerState::ReadEndOfEarlyData(Box::new(ReadEndOfEarlyData { then }))
             }
+            Receiving::Handshake if self.certificate_requested => {
+                ServerState::ReadCertificate(Box::new(ReadCertificate { then }))
+            }
+            Receiving::Handshake => ServerState::ReadFinished(then),
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::schedule::ResumptionSecret;
 use crate::wire::{ForwardSecretTicket, NamedGroup, NewSessionTicket};
 
 /// Sends as many tickets as the client can use. No clock, no key to seal with, a full vault: fewer
-/// tickets, never an error.
+/// tickets, and no error.
 pub(super) fn send_tickets(
     config: &ServerConfig,
     application: &Application,
@@ -98,6 +98,7 @@ fn session(
         protocol: facts.protocol.clone(),
         server_name: facts.server_name.clone(),
         peer: facts.peer.clone(),
+        external_psk: facts.external_psk.clone(),
         authenticated_at: facts.authenticated_at.unwrap_or(unix.as_secs()),
         scope: config.scope.clone(),
         ancestry: facts.ancestry.unwrap_or(Ancestry::PskOnly),
