@@ -1,7 +1,7 @@
 //! HKDF-Expand-Label and Derive-Secret (RFC 8446 §7.1).
 
 use super::profile::Profile;
-use crate::crypto::{Digest, Hash, Secret};
+use crate::crypto::{Digest, Hash, MAX_HASH_LEN, Secret};
 
 /// The hash of the handshake and the prefix of its labels: all that a derivation needs.
 #[derive(Clone, Copy)]
@@ -57,8 +57,8 @@ impl KeyDerivation {
     }
 
     /// One hash output of zeros, which stands for an absent input.
-    pub(crate) fn zeros(&self) -> alloc::vec::Vec<u8> {
-        alloc::vec![0; self.hash.len()]
+    pub(crate) fn zeros(&self) -> &'static [u8] {
+        &[0; MAX_HASH_LEN][..self.hash.len()]
     }
 }
 

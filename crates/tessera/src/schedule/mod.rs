@@ -32,7 +32,7 @@ impl EarlySecret {
 
     /// The early secret of a handshake without PSK.
     pub(crate) fn without_psk(kdf: KeyDerivation) -> Self {
-        Self::new(kdf, &kdf.zeros())
+        Self::new(kdf, kdf.zeros())
     }
 
     /// The PSK binder over a transcript that ends before the binders (§4.2.11.2).
@@ -50,8 +50,7 @@ impl EarlySecret {
     /// Goes on with the secret of a key exchange, or with none in psk_ke.
     pub(crate) fn into_handshake(self, shared: Option<&SharedSecret>) -> HandshakeSecret {
         let salt = self.kdf.derive_secret(&self.secret, b"derived", &self.kdf.hash.hash(&[]));
-        let zeros = self.kdf.zeros();
-        let input = shared.map_or(zeros.as_slice(), SharedSecret::expose);
+        let input = shared.map_or(self.kdf.zeros(), SharedSecret::expose);
         let secret = self.kdf.hash.extract(salt.expose(), input);
         HandshakeSecret { kdf: self.kdf, secret }
     }
@@ -81,7 +80,7 @@ impl HandshakeSecret {
     /// Goes on to the Master Secret.
     pub(crate) fn into_master(self) -> MasterSecret {
         let salt = self.kdf.derive_secret(&self.secret, b"derived", &self.kdf.hash.hash(&[]));
-        let secret = self.kdf.hash.extract(salt.expose(), &self.kdf.zeros());
+        let secret = self.kdf.hash.extract(salt.expose(), self.kdf.zeros());
         MasterSecret { kdf: self.kdf, secret }
     }
 

@@ -3,7 +3,7 @@
 use super::code_points::{
     CipherSuite, ExtensionType, NamedGroup, ProtocolVersion, SignatureScheme,
 };
-use super::extensions::read_extensions;
+use super::extensions::{Extensions, read_extensions};
 use super::key_share::KeyShares;
 use super::negotiation::{Protocols, TicketRequest, read_record_size_limit, read_server_name};
 use super::pre_shared_key::{OfferedPsks, PskModes};
@@ -19,6 +19,8 @@ pub struct ClientHello<'a> {
     pub session_id: &'a [u8],
     /// The suites in the client's order.
     pub cipher_suites: CodePoints<'a>,
+    /// All extensions, as they were sent.
+    pub extensions: Extensions<'a>,
     /// server_name: the host name.
     pub server_name: Option<&'a str>,
     /// supported_groups.
@@ -63,6 +65,7 @@ impl<'a> ClientHello<'a> {
             random,
             session_id,
             cipher_suites,
+            extensions: Extensions::at(reader),
             server_name: None,
             supported_groups: None,
             signature_algorithms: None,

@@ -156,6 +156,8 @@ code_points! {
         SIGNATURE_ALGORITHMS = 13,
         /// application_layer_protocol_negotiation (RFC 7301).
         ALPN = 16,
+        /// padding (RFC 7685).
+        PADDING = 21,
         /// record_size_limit (RFC 8449).
         RECORD_SIZE_LIMIT = 28,
         /// pre_shared_key.

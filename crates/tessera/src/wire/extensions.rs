@@ -28,6 +28,26 @@ pub fn read_extensions<'a>(
     Ok(())
 }
 
+/// An extension block whose form was checked.
+#[derive(Clone, Copy)]
+pub struct Extensions<'a>(&'a [u8]);
+
+impl<'a> Extensions<'a> {
+    /// The block that `reader` stands at; nothing if there is none.
+    pub fn at(mut reader: Reader<'a>) -> Self {
+        Self(reader.vec16().unwrap_or_default())
+    }
+
+    /// The extensions in their order.
+    pub fn iter(self) -> impl Iterator<Item = (ExtensionType, &'a [u8])> {
+        let mut block = Reader::new(self.0);
+        core::iter::from_fn(move || {
+            let typ = block.u16().ok()?;
+            Some((ExtensionType(typ), block.vec16().ok()?))
+        })
+    }
+}
+
 /// Appends one extension.
 pub fn write_extension(out: &mut Vec<u8>, typ: ExtensionType, body: impl FnOnce(&mut Vec<u8>)) {
     out.u16(typ.0);

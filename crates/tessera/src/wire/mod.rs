@@ -31,6 +31,6 @@ pub(crate) use negotiation::{
 pub use new_session_ticket::TICKET_ID_LEN;
 pub(crate) use new_session_ticket::{ForwardSecretTicket, MAX_LIFETIME, NewSessionTicket};
 pub(crate) use pre_shared_key::{OfferedPsks, PskIdentity, PskModes, write_offered_psks};
-pub(crate) use reader::{CodePoints, Reader};
+pub(crate) use reader::Reader;
 pub(crate) use server_hello::{HelloAnswer, HelloRetryRequest, ServerHello};
 pub(crate) use writer::Writer;

@@ -11,8 +11,8 @@ use crate::error::{Error, illegal_parameter, protocol};
 use crate::handshake::context::Context;
 use crate::handshake::question::{ChooseConfig, NoConfig, Reply, Waiting};
 use crate::wire::{
-    AlertDescription, ClientHello, HANDSHAKE_HEADER_LEN, HandshakeMessage, HandshakeType, Reader,
-    SignatureScheme,
+    AlertDescription, ClientHello, ExtensionType, HANDSHAKE_HEADER_LEN, HandshakeMessage,
+    HandshakeType, Reader, SignatureScheme,
 };
 
 /// A ClientHello as bytes and as what they say.
@@ -99,26 +99,17 @@ fn choose_config(hello: &ClientHello<'_>) -> ChooseConfig {
 
 /// RFC 8446 §4.1.2: the second ClientHello is the first but for what a HelloRetryRequest may change.
 fn check_second_hello(first: &ClientHello<'_>, second: &ClientHello<'_>) -> Result<(), Error> {
-    let same_protocols = match (first.protocols, second.protocols) {
-        (Some(first), Some(second)) => first.iter().eq(second.iter()),
-        (first, second) => first.is_none() && second.is_none(),
-    };
-    let same =
-        |a: Option<crate::wire::CodePoints<'_>>, b: Option<crate::wire::CodePoints<'_>>| match (
-            a, b,
-        ) {
-            (Some(a), Some(b)) => a.iter().eq(b.iter()),
-            (a, b) => a.is_none() && b.is_none(),
-        };
+    let lasts = |(typ, _): &(ExtensionType, &[u8])| !MAY_CHANGE.contains(typ);
+    let mut lasting = first.extensions.iter().filter(lasts);
     let unchanged = first.random == second.random
         && first.session_id == second.session_id
         && first.cipher_suites.iter().eq(second.cipher_suites.iter())
-        && first.server_name == second.server_name
-        && same(first.supported_groups, second.supported_groups)
-        && same(first.signature_algorithms, second.signature_algorithms)
-        && same_protocols
-        && first.psk_modes == second.psk_modes
-        && first.record_size_limit == second.record_size_limit;
+        && second
+            .extensions
+            .iter()
+            .filter(lasts)
+            .all(|extension| lasting.next() == Some(extension))
+        && lasting.next().is_none();
     if !unchanged {
         return Err(illegal_parameter("the second ClientHello differs from the first"));
     }
@@ -130,3 +121,11 @@ fn check_second_hello(first: &ClientHello<'_>, second: &ClientHello<'_>) -> Resu
     }
     Ok(())
 }
+
+const MAY_CHANGE: [ExtensionType; 5] = [
+    ExtensionType::KEY_SHARE,
+    ExtensionType::EARLY_DATA,
+    ExtensionType::COOKIE,
+    ExtensionType::PRE_SHARED_KEY,
+    ExtensionType::PADDING,
+];
