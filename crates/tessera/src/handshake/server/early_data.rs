@@ -4,9 +4,9 @@ use alloc::boxed::Box;
 use core::time::Duration;
 
 use super::ServerState;
+use super::decision::Decided;
 use super::finished::ReadFinished;
 use super::hello::Received;
-use super::negotiation::Negotiation;
 use super::server_hello::EarlyDataAnswer;
 use crate::error::Error;
 use crate::handshake::context::Context;
@@ -15,7 +15,7 @@ use crate::handshake::transport::Epoch;
 use crate::resume::{FsIdentity, PskKind};
 use crate::wire::{HandshakeMessage, HandshakeType, OfferedPsks, PskIdentity};
 
-impl Negotiation {
+impl Decided {
     /// Decides on the early data: forward-secret through the vault, replayable through the register.
     pub(super) fn settle_early_data(
         self,
@@ -26,13 +26,13 @@ impl Negotiation {
         let hello = &received.hello;
         let first = hello.psks.and_then(|psks: OfferedPsks<'_>| psks.identities().next());
         let vouched = first
-            .filter(|first| self.is_forward_secret(hello, first.identity))
+            .filter(|first| self.negotiation.is_forward_secret(hello, first.identity))
             .and_then(|first| FsIdentity::read(first.identity))
             .filter(|identity| self.vouches_for(identity));
         if let Some(identity) = vouched {
             return self.take_secret(*identity.id, allowed, received, ctx);
         }
-        let answer = if !self.early_data_was_offered(hello) {
+        let answer = if !self.negotiation.early_data_was_offered(hello) {
             EarlyDataAnswer::NotOffered
         } else if let Some(limit) = self.accept_replayable(allowed, first, received, ctx) {
             EarlyDataAnswer::Accepted { limit }
@@ -45,7 +45,7 @@ impl Negotiation {
     /// The sealed ticket, whose binder was right, names the forward-secret ticket: no client can burn
     /// another's key.
     fn vouches_for(&self, identity: &FsIdentity<'_>) -> bool {
-        let session = self.found.as_ref().and_then(|found| found.psk.session());
+        let session = self.negotiation.found.as_ref().and_then(|found| found.psk.session());
         let companion = session.and_then(|session| session.companion);
         companion.is_some_and(|companion| companion.id == *identity.id)
     }
@@ -58,8 +58,14 @@ impl Negotiation {
         received: &Received<'_>,
         ctx: &Context<'_>,
     ) -> Option<u32> {
-        let guard = self.config.policy.early_data.replayable_without_forward_secrecy.as_ref()?;
-        let found = self.found.as_ref().filter(|found| found.index == 0)?;
+        let guard = self
+            .negotiation
+            .config
+            .policy
+            .early_data
+            .replayable_without_forward_secrecy
+            .as_ref()?;
+        let found = self.negotiation.found.as_ref().filter(|found| found.index == 0)?;
         let session = found.psk.session().filter(|_| found.psk.kind() == PskKind::Resumption)?;
         let unix = ctx.now.unix?;
         if !allowed || !received.hello.early_data || !self.fits_early_data() {
@@ -70,7 +76,7 @@ impl Negotiation {
         if limit == 0 || claimed.abs_diff(session.age_millis(unix)) > FRESHNESS_MILLIS {
             return None;
         }
-        let digest = self.suite().hash.hash(first?.identity);
+        let digest = self.suite.hash.hash(first?.identity);
         let key = digest.as_ref().first_chunk()?;
         let issued_at = Duration::from_millis(session.issued_at);
         let expires_at = issued_at + Duration::from_secs(session.lifetime.into());

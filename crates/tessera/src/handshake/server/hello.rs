@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use super::ServerState;
 use super::config::ServerConfig;
@@ -26,6 +27,18 @@ impl<'a> Received<'a> {
     pub(crate) fn again(bytes: &'a [u8]) -> Result<Self, Error> {
         let body = bytes.get(HANDSHAKE_HEADER_LEN..).unwrap_or_default();
         Ok(Self { bytes, hello: ClientHello::read(Reader::new(body))? })
+    }
+}
+
+/// A step that waits for an answer, with the ClientHello that it is about.
+pub(crate) struct Paused<T> {
+    pub(super) then: T,
+    pub(super) hello: Vec<u8>,
+}
+
+impl<T> Paused<T> {
+    pub(super) fn new(then: T, received: &Received<'_>) -> Self {
+        Self { then, hello: received.bytes.to_vec() }
     }
 }
 

@@ -1,20 +1,16 @@
 //! The client's PSK identities: which of them this server knows, and may use.
 
 use alloc::boxed::Box;
-use alloc::string::String;
 
 use super::ServerState;
-use super::hello::Received;
-use super::negotiation::{Negotiation, Paused};
+use super::hello::{Paused, Received};
+use super::negotiation::Negotiation;
 use crate::auth::equal;
-use crate::error::{Error, decrypt_error};
+use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
 use crate::limits::MAX_IDENTITIES;
-use crate::resume::{
-    AcceptResumption, FsIdentity, KnownPsk, OpenTicket, PskKind, ResumptionVerdict, SessionState,
-};
-use crate::schedule::EarlySecret;
+use crate::resume::{FsIdentity, KnownPsk, OpenTicket, SessionState};
 use crate::wire::ClientHello;
 
 /// A PSK that the client offered and this server knows.
@@ -51,7 +47,7 @@ impl Negotiation {
                 let answer = match tickets.open(&question) {
                     Reply::Now(answer) => answer,
                     Reply::Later => {
-                        let paused = (self.pause(received), index);
+                        let paused = (Paused::new(self, received), index);
                         return Ok(ServerState::OpeningTicket(Waiting::new(question, paused)));
                     }
                 };
@@ -115,54 +111,9 @@ impl Negotiation {
             && session.server_name.as_deref() == hello.server_name
             && (session.peer.is_some() || !config.client_authentication.is_required())
     }
-
-    /// The binder of the found PSK. A wrong one is forged: fatal (RFC 8446 §4.2.11).
-    pub(super) fn check_binder(
-        &self,
-        received: &Received<'_>,
-        index: usize,
-        kind: PskKind,
-        early: &EarlySecret,
-    ) -> Result<(), Error> {
-        let binder = received.hello.psks.and_then(|psks| psks.binder(index)).unwrap_or_default();
-        if !equal(early.binder(kind, &self.binder_hash()).as_ref(), binder) {
-            return Err(decrypt_error("a PSK binder is wrong"));
-        }
-        Ok(())
-    }
-
-    /// Asks the owner whether the PSK whose binder was right may be used.
-    pub(super) fn judge(
-        self,
-        received: &Received<'_>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        let (Some(judge), Some(found)) = (self.config.judge.clone(), &self.found) else {
-            return self.judged(ResumptionVerdict::Accept, received, ctx);
-        };
-        let identity = received.hello.psks.and_then(|psks| psks.identities().nth(found.index));
-        let binder = received.hello.psks.and_then(|psks| psks.binder(found.index));
-        let session = found.psk.session();
-        let question = AcceptResumption {
-            kind: found.psk.kind(),
-            identity: identity.map(|psk| psk.identity.to_vec()).unwrap_or_default(),
-            binder: binder.unwrap_or_default().to_vec(),
-            peer: session.and_then(|session| session.peer.clone()),
-            authenticated_at: session.map(|session| session.authenticated_at),
-            server_name: received.hello.server_name.map(String::from),
-            early_data: received.hello.early_data,
-        };
-        match judge.judge(&question) {
-            Reply::Now(answer) => self.judged(answer, received, ctx),
-            Reply::Later => {
-                let paused = self.pause(received);
-                Ok(ServerState::AcceptingResumption(Waiting::new(question, paused)))
-            }
-        }
-    }
 }
 
-impl Paused {
+impl Paused<Negotiation> {
     /// Someone opened the identity at `index`, or tried.
     pub(super) fn opened(
         self,
@@ -170,21 +121,12 @@ impl Paused {
         answer: Option<SessionState>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let Self { mut negotiation, hello } = self;
+        let Self { then: mut negotiation, hello } = self;
         let received = Received::again(&hello)?;
         negotiation.found = negotiation.usable_session(index, answer, &received, ctx);
         match negotiation.found {
             Some(_) => negotiation.decide(&received, ctx),
             None => negotiation.find_psk(index + 1, &received, ctx),
         }
-    }
-
-    /// Someone judged the resumption.
-    pub(super) fn judged(
-        self,
-        answer: ResumptionVerdict,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        self.negotiation.judged(answer, &Received::again(&self.hello)?, ctx)
     }
 }

@@ -2,6 +2,7 @@
 
 mod certificate;
 mod config;
+mod decision;
 mod early_data;
 mod finished;
 mod hello;
@@ -26,8 +27,9 @@ use crate::error::{Error, unexpected_message};
 use crate::limits::{MAX_CLIENT_HELLO, MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
 use crate::resume::{AcceptResumption, OpenTicket, TakePurpose, TakeSecret};
 use crate::wire::{HandshakeMessage, SignatureScheme};
-use hello::Received;
-use negotiation::Paused;
+use decision::Decided;
+use hello::{Paused, Received};
+use negotiation::Negotiation;
 
 /// A server's handshake, and what it knows afterwards.
 pub struct ServerHandshake {
@@ -37,9 +39,9 @@ pub struct ServerHandshake {
 enum ServerState {
     ReadClientHello(Box<hello::ReadClientHello>),
     ChoosingConfig(Box<Waiting<ChooseConfig, Vec<u8>>>),
-    OpeningTicket(Box<Waiting<OpenTicket, (Paused, usize)>>),
-    AcceptingResumption(Box<Waiting<AcceptResumption, Paused>>),
-    TakingSecret(Box<Waiting<TakeSecret, (Paused, TakePurpose)>>),
+    OpeningTicket(Box<Waiting<OpenTicket, (Paused<Negotiation>, usize)>>),
+    AcceptingResumption(Box<Waiting<AcceptResumption, Paused<Decided>>>),
+    TakingSecret(Box<Waiting<TakeSecret, (Paused<Decided>, TakePurpose)>>),
     Signing(Box<Waiting<Sign, (server_hello::Flight, SignatureScheme)>>),
     ReadEndOfEarlyData(Box<early_data::ReadEndOfEarlyData>),
     ReadCertificate(Box<certificate::ReadCertificate>),

@@ -5,15 +5,15 @@ use alloc::vec::Vec;
 
 use super::ServerState;
 use super::config::ServerConfig;
+use super::decision::Decided;
 use super::hello::{ReadClientHello, Received};
 use super::identities::Found;
-use super::server_hello::{EarlyDataAnswer, Selected, SelectedPsk};
-use crate::crypto::{Digest, KeyAgreement, Suite};
+use crate::crypto::{KeyAgreement, Suite};
 use crate::error::{self, Error, handshake_failure, illegal_parameter};
 use crate::handshake::context::{Context, same_hash};
 use crate::handshake::transport::{Epoch, SkipEarlyData};
-use crate::resume::{PskKind, ResumptionVerdict};
-use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
+use crate::resume::PskKind;
+use crate::schedule::Transcript;
 use crate::wire::{AlertDescription, ClientHello, HelloRetryRequest, NamedGroup, PskModes};
 
 /// A handshake between ClientHello and ServerHello.
@@ -24,27 +24,6 @@ pub(crate) struct Negotiation {
     /// The group to agree a key in, if there is one in common.
     pub(super) group: Option<Group>,
     pub(super) found: Option<Found>,
-    /// From [`decide`](Self::decide) on: suite, transcript, and the hash that binders cover.
-    decided: Option<Decided>,
-}
-
-/// A negotiation that waits for an answer, with the ClientHello that it is about.
-pub(crate) struct Paused {
-    pub(super) negotiation: Negotiation,
-    pub(super) hello: Vec<u8>,
-}
-
-impl Negotiation {
-    pub(super) fn pause(self, received: &Received<'_>) -> Paused {
-        Paused { negotiation: self, hello: received.bytes.to_vec() }
-    }
-}
-
-struct Decided {
-    suite: &'static Suite,
-    transcript: Transcript,
-    binder_hash: Digest,
-    early: Option<EarlySecret>,
 }
 
 /// A HelloRetryRequest was sent.
@@ -52,7 +31,7 @@ pub(crate) struct Retried {
     pub(super) first_hello: Vec<u8>,
     pub(super) suite: &'static Suite,
     group: NamedGroup,
-    transcript: Transcript,
+    pub(super) transcript: Transcript,
     /// The first ClientHello had early data.
     pub(super) early_data: bool,
 }
@@ -61,7 +40,7 @@ pub(crate) struct Retried {
 #[derive(Clone, Copy)]
 pub(super) struct Group {
     pub(super) agreement: &'static dyn KeyAgreement,
-    has_share: bool,
+    pub(super) has_share: bool,
 }
 
 impl Negotiation {
@@ -79,14 +58,13 @@ impl Negotiation {
             config,
             retried,
             found: None,
-            decided: None,
         };
         negotiation.find_psk(0, received, ctx)
     }
 
-    /// Decides on suite and mode, and whether the client has to say hello again; checks the binder.
+    /// Decides on suite and mode, and whether the client has to say hello again.
     pub(super) fn decide(
-        mut self,
+        self,
         received: &Received<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
@@ -104,104 +82,12 @@ impl Negotiation {
             return self.retry(suite, received, ctx);
         }
 
-        let binders_len = hello.psks.map_or(0, |psks| psks.binders_len());
-        let (covered, binders) = received.bytes.split_at(received.bytes.len() - binders_len);
-        let mut transcript = match self.retried.as_mut() {
-            Some(retried) => {
-                let empty = Transcript::start(suite.hash, &[]);
-                let mut transcript = core::mem::replace(&mut retried.transcript, empty);
-                transcript.add(covered);
-                transcript
-            }
-            None => Transcript::start(suite.hash, covered),
-        };
-        let binder_hash = transcript.hash();
-        transcript.add(binders);
-        self.decided = Some(Decided { suite, transcript, binder_hash, early: None });
-
-        if let Some(found) = &self.found {
-            let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
-            let early = EarlySecret::new(kdf, found.psk.secret());
-            self.check_binder(received, found.index, found.psk.kind(), &early)?;
-            if let Some(decided) = &mut self.decided {
-                decided.early = Some(early);
-            }
-        }
-        self.judge(received, ctx)
-    }
-
-    /// The owner has spoken on the PSK.
-    pub(super) fn judged(
-        mut self,
-        verdict: ResumptionVerdict,
-        received: &Received<'_>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        if verdict == ResumptionVerdict::Refuse {
-            self.found = None;
-            if self.group.is_none_or(|group| !group.has_share) {
-                let suite = self.suite();
-                return self.retry(suite, received, ctx);
-            }
-        }
-        let early_data_allowed = verdict == ResumptionVerdict::Accept;
-        self.settle_early_data(early_data_allowed, received, ctx)
-    }
-
-    /// Answers under the found PSK, or with certificates.
-    pub(super) fn answer_found(
-        mut self,
-        early_data: EarlyDataAnswer,
-        received: &Received<'_>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        let early = self.decided.as_mut().and_then(|decided| decided.early.take());
-        let with_share = self.needs_share(&received.hello);
-        let psk = match (&self.found, early) {
-            (Some(found), Some(early)) => {
-                Some(SelectedPsk { index: found.index, kind: found.psk.kind(), early })
-            }
-            _ => None,
-        };
-        self.answer(Selected { psk, with_share, early_data, one_time_key: None }, received, ctx)
-    }
-
-    /// Whether early data could be accepted with this session (RFC 8446 §4.2.10).
-    pub(super) fn fits_early_data(&self) -> bool {
-        let session = self.found.as_ref().and_then(|found| found.psk.session());
-        self.retried.is_none()
-            && session.is_some_and(|session| {
-                session.suite == self.suite().id && session.protocol == self.protocol
-            })
+        Decided::new(self, suite, received)?.judge(received, ctx)
     }
 
     /// Whether the client offered early data, in this hello or before a HelloRetryRequest.
     pub(super) fn early_data_was_offered(&self, hello: &ClientHello<'_>) -> bool {
         hello.early_data || self.retried.as_ref().is_some_and(|retried| retried.early_data)
-    }
-
-    /// The suite, decided; before that, the first of the configuration.
-    pub(super) fn suite(&self) -> &'static Suite {
-        match &self.decided {
-            Some(decided) => decided.suite,
-            None => self.config.provider.suites[0],
-        }
-    }
-
-    /// The hash that binders cover.
-    pub(super) fn binder_hash(&self) -> Digest {
-        match &self.decided {
-            Some(decided) => decided.binder_hash,
-            None => Digest::new(&[]),
-        }
-    }
-
-    /// The transcript up to the ClientHello.
-    pub(super) fn take_transcript(&mut self) -> Transcript {
-        match self.decided.take() {
-            Some(decided) => decided.transcript,
-            None => Transcript::start(self.suite().hash, &[]),
-        }
     }
 
     /// The suite in which a PSK of `psk_suite` can be used: the same, or one of the same hash.
@@ -226,7 +112,7 @@ impl Negotiation {
 
     /// Whether the handshake, as it stands, needs a key share: psk_ke only where nothing better is
     /// in common.
-    fn needs_share(&self, hello: &ClientHello<'_>) -> bool {
+    pub(super) fn needs_share(&self, hello: &ClientHello<'_>) -> bool {
         let Some(found) = &self.found else { return true };
         let allowed = self.config.psk_modes(found.psk.kind());
         let offered = hello.psk_modes.unwrap_or_default();
@@ -247,7 +133,7 @@ impl Negotiation {
     }
 
     /// Sends a HelloRetryRequest (RFC 8446 §4.1.4).
-    fn retry(
+    pub(super) fn retry(
         self,
         suite: &'static Suite,
         received: &Received<'_>,

@@ -1,8 +1,8 @@
 //! Forward-secret 0-RTT: the take, and what follows from it.
 
 use super::ServerState;
-use super::hello::Received;
-use super::negotiation::{Negotiation, Paused};
+use super::decision::Decided;
+use super::hello::{Paused, Received};
 use super::server_hello::{EarlyDataAnswer, Selected, SelectedPsk};
 use crate::error::Error;
 use crate::handshake::context::Context;
@@ -13,7 +13,7 @@ use crate::resume::{
 };
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM};
 
-impl Negotiation {
+impl Decided {
     /// Takes the one-time key. The sealed ticket's binder was right and names it. If its flight
     /// can't be accepted the key is burned, so that the client may resend.
     pub(super) fn take_secret(
@@ -24,17 +24,18 @@ impl Negotiation {
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         let offered = received.hello.psk_modes.unwrap_or_default();
-        let acceptable = allowed && self.fits_early_data() && self.can_continue(offered);
+        let acceptable =
+            allowed && self.fits_early_data() && self.negotiation.can_continue(offered);
         let purpose = if acceptable { TakePurpose::Accept } else { TakePurpose::Burn };
         let question = TakeSecret { id, purpose, unix: ctx.now.unix };
-        let reply = match &self.config.policy.early_data.forward_secret {
+        let reply = match &self.negotiation.config.policy.early_data.forward_secret {
             Some(guard) => guard.vault.take(&question),
             None => Reply::Now(Taken::Unavailable),
         };
         match reply {
             Reply::Now(answer) => self.taken(purpose, answer, received, ctx),
             Reply::Later => {
-                let paused = (self.pause(received), purpose);
+                let paused = (Paused::new(self, received), purpose);
                 Ok(ServerState::TakingSecret(Waiting::new(question, paused)))
             }
         }
@@ -56,7 +57,7 @@ impl Negotiation {
             (Taken::Absent(Absent::Used), _) => Verdict::Used,
             (Taken::Absent(Absent::Unknown) | Taken::Unavailable, _) => Verdict::Unknown,
         };
-        let answer = if self.early_data_was_offered(&received.hello) {
+        let answer = if self.negotiation.early_data_was_offered(&received.hello) {
             EarlyDataAnswer::Rejected { verdict: Some(verdict) }
         } else {
             EarlyDataAnswer::NotOffered
@@ -74,18 +75,18 @@ impl Negotiation {
         let first = received.hello.psks.and_then(|psks| psks.identities().next());
         let bytes = first.map(|first| first.identity).unwrap_or_default();
         let identity = FsIdentity::read(bytes).ok_or(Error::Provider("one-time key"))?;
-        let keys = self.config.provider.one_time(secret.kind);
+        let keys = self.negotiation.config.provider.one_time(secret.kind);
         let key =
             keys.ok_or(Error::Provider("the kind of a one-time key"))?.from_seed(&secret.seed)?;
         let public = key.public().to_vec();
         let agreed = key.open(identity.encapsulated)?;
 
-        let kdf = KeyDerivation { hash: self.suite().hash, profile: &STREAM };
+        let kdf = KeyDerivation { hash: self.suite.hash, profile: &STREAM };
         let psk = psk_for_flight(kdf, &secret.fs_secret, &agreed, bytes, secret.kind, &public)?;
         let early = EarlySecret::new(kdf, psk.expose());
         self.check_binder(received, 0, PskKind::ForwardSecret, &early)?;
 
-        let session = self.found.as_ref().and_then(|found| found.psk.session());
+        let session = self.negotiation.found.as_ref().and_then(|found| found.psk.session());
         let limit = session.and_then(|session| session.companion).map(|c| c.max_early_data_size);
         let early_data = if received.hello.early_data {
             EarlyDataAnswer::Accepted { limit: limit.unwrap_or(0) }
@@ -93,7 +94,7 @@ impl Negotiation {
             EarlyDataAnswer::NotOffered
         };
         let offered = received.hello.psk_modes.unwrap_or_default();
-        let with_share = !self.continues_without_share(offered);
+        let with_share = !self.negotiation.continues_without_share(offered);
         let selected = Selected {
             psk: Some(SelectedPsk { index: 0, kind: PskKind::ForwardSecret, early }),
             with_share,
@@ -104,7 +105,7 @@ impl Negotiation {
     }
 }
 
-impl Paused {
+impl Paused<Decided> {
     /// The vault answered.
     pub(super) fn taken(
         self,
@@ -112,6 +113,6 @@ impl Paused {
         answer: Taken,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        self.negotiation.taken(purpose, answer, &Received::again(&self.hello)?, ctx)
+        self.then.taken(purpose, answer, &Received::again(&self.hello)?, ctx)
     }
 }

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use super::ServerState;
 use super::certificate::ReadCertificate;
 use super::config::ServerConfig;
+use super::decision::Decided;
 use super::early_data::ReadEndOfEarlyData;
 use super::finished::{ReadFinished, TicketWish};
 use super::hello::Received;
@@ -56,18 +57,18 @@ pub(super) enum EarlyDataAnswer {
     Rejected { verdict: Option<Verdict> },
 }
 
-impl Negotiation {
+impl Decided {
     /// Sends ServerHello and what follows it.
     pub(super) fn answer(
-        mut self,
+        self,
         selected: Selected,
         received: &Received<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         let hello = &received.hello;
-        let suite = self.suite();
-        let mut transcript = self.take_transcript();
-        let log = Logged { key_log: self.config.key_log.as_deref(), client_random: hello.random };
+        let Self { mut negotiation, suite, mut transcript, .. } = self;
+        let log =
+            Logged { key_log: negotiation.config.key_log.as_deref(), client_random: hello.random };
         let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
         let psk_kind = selected.psk.as_ref().map(|psk| psk.kind);
         let selected_identity = selected.psk.as_ref().map(|psk| psk.index as u16);
@@ -78,7 +79,7 @@ impl Negotiation {
             log.secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
         }
 
-        let exchange = match self.group.filter(|_| selected.with_share) {
+        let exchange = match negotiation.group.filter(|_| selected.with_share) {
             None if selected.with_share => return Err(handshake_failure("no group in common")),
             None => None,
             Some(group) => {
@@ -89,7 +90,7 @@ impl Negotiation {
             }
         };
         let mut random = [0; 32];
-        self.config.provider.random.fill(&mut random)?;
+        negotiation.config.provider.random.fill(&mut random)?;
         ctx.send(Epoch::Initial, &mut transcript, |out| {
             let key_share = exchange
                 .as_ref()
@@ -111,11 +112,18 @@ impl Negotiation {
 
         ctx.facts.suite = Some(suite.id);
         let group = exchange.map(|(group, _)| group);
-        self.note_facts(psk_kind, group, selected.one_time_key, selected.early_data, hello, ctx);
+        negotiation.note_facts(
+            psk_kind,
+            group,
+            selected.one_time_key,
+            selected.early_data,
+            hello,
+            ctx,
+        );
         // RFC 6066 §3: a server that resumes does not say that it used the name.
         let names_server = hello.server_name.is_some()
             && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
-        self.send_encrypted_extensions(
+        negotiation.send_encrypted_extensions(
             selected.early_data,
             names_server,
             hello,
@@ -131,8 +139,10 @@ impl Negotiation {
             }
             (answer, _) => {
                 ctx.transport.install_read(Epoch::Handshake, suite, &secrets.client)?;
-                if matches!(answer, EarlyDataAnswer::Rejected { .. }) && self.retried.is_none() {
-                    let limit = self.early_data_to_skip();
+                if matches!(answer, EarlyDataAnswer::Rejected { .. })
+                    && negotiation.retried.is_none()
+                {
+                    let limit = negotiation.early_data_to_skip();
                     ctx.transport.skip_early_data(SkipEarlyData::ThatDoesNotOpen, limit);
                 }
                 Receiving::Handshake
@@ -145,15 +155,17 @@ impl Negotiation {
             client_random: *hello.random,
             receiving,
             certificate_requested: false,
-            tickets: TicketWish::of(hello, psk_kind.is_some(), &self.config),
-            config: self.config,
+            tickets: TicketWish::of(hello, psk_kind.is_some(), &negotiation.config),
+            config: negotiation.config,
         };
         match psk_kind {
             Some(_) => flight.finish(ctx),
             None => flight.send_certificates(hello, ctx),
         }
     }
+}
 
+impl Negotiation {
     fn note_facts(
         &mut self,
         psk: Option<PskKind>,
