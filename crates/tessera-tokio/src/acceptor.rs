@@ -1,0 +1,97 @@
+//! The server's end.
+
+use std::io;
+use std::sync::Arc;
+
+use tessera::{ServerConfig, ServerConnection};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::answers::{Answers, NoAnswers};
+use crate::error::wrap;
+use crate::machine::Machine;
+use crate::storing::Storing;
+use crate::stream::ServerStream;
+
+/// Accepts clients. It is cheap to clone.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use tessera_tokio::Acceptor;
+/// use tokio::io::AsyncWriteExt;
+/// use tokio::net::TcpListener;
+///
+/// # async fn example() -> std::io::Result<()> {
+/// # let config: Arc<tessera::ServerConfig> = unimplemented!();
+/// let acceptor = Acceptor::new(config);
+/// let listener = TcpListener::bind("[::]:443").await?;
+/// loop {
+///     let (socket, _) = listener.accept().await?;
+///     let acceptor = acceptor.clone();
+///     tokio::spawn(async move {
+///         let mut stream = acceptor.accept(socket).await?;
+///         stream.write_all(b"hello").await?;
+///         stream.shutdown().await
+///     });
+/// }
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Acceptor {
+    config: Arc<ServerConfig>,
+    answers: Arc<dyn Answers>,
+}
+
+impl Acceptor {
+    /// Accepts with this configuration.
+    pub fn new(config: Arc<ServerConfig>) -> Self {
+        Self { config, answers: Arc::new(NoAnswers) }
+    }
+
+    /// Answers the questions that the configuration leaves for later.
+    pub fn with_answers(mut self, answers: Arc<dyn Answers>) -> Self {
+        self.answers = answers;
+        self
+    }
+
+    /// Accepts a client; ready when the handshake is complete. Early data that came with it is read
+    /// from the stream first.
+    pub async fn accept<IO: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        io: IO,
+    ) -> io::Result<ServerStream<IO>> {
+        let mut stream = self.start(io)?;
+        stream.handshake().await?;
+        Ok(stream)
+    }
+
+    /// Accepts a client; ready as soon as the server's flight is made. Early data can be read then,
+    /// and answered half a round trip before the handshake is complete (RFC 8446 §2.3).
+    ///
+    /// What is read before the end of the handshake may be early data: see
+    /// [`is_early`](ServerStream::is_early) and
+    /// [`handshake_watch`](ServerStream::handshake_watch). What is written before may go to someone
+    /// whose certificate was not seen yet. Reading and writing complete the handshake.
+    pub async fn accept_early<IO: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        io: IO,
+    ) -> io::Result<ServerStream<IO>> {
+        let mut stream = self.start(io)?;
+        stream.writable().await?;
+        Ok(stream)
+    }
+
+    /// Gives the stream of a client of whom nothing was read.
+    pub fn start<IO: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        io: IO,
+    ) -> io::Result<ServerStream<IO>> {
+        let config = self.config.clone();
+        let machine = Machine::new(
+            |now, _| ServerConnection::start(config, now),
+            self.answers.clone(),
+            Storing::default(),
+        );
+        Ok(ServerStream::new(io, machine.map_err(wrap)?))
+    }
+}

@@ -1,0 +1,20 @@
+//! The engine's errors as those of a stream.
+
+use std::io::{Error as IoError, ErrorKind};
+
+use tessera::Error;
+
+/// Wraps an error of the engine; `get_ref` and `downcast_ref` find it again.
+pub(crate) fn wrap(error: Error) -> IoError {
+    let kind = match &error {
+        Error::Truncated => ErrorKind::UnexpectedEof,
+        Error::TimedOut => ErrorKind::TimedOut,
+        Error::Protocol { .. } | Error::AlertReceived(_) | Error::PeerRejected(_) => {
+            ErrorKind::InvalidData
+        }
+        Error::Configuration(_) => ErrorKind::InvalidInput,
+        Error::Misuse(_) => ErrorKind::BrokenPipe,
+        _ => ErrorKind::Other,
+    };
+    IoError::new(kind, error)
+}
