@@ -175,12 +175,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
 
     /// Sends the alert and ends this side's direction, as well as can be done in a short time; then
     /// gives the error.
-    fn poll_goodbye(
-        &mut self,
-        half: Half,
-        error: Error,
-        cx: &mut Context<'_>,
-    ) -> Poll<io::Error> {
+    fn poll_goodbye(&mut self, half: Half, error: Error, cx: &mut Context<'_>) -> Poll<io::Error> {
         if self.goodbye == Goodbye::NotBegun {
             self.goodbye = Goodbye::Sending;
             self.timer = None;

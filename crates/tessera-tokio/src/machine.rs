@@ -34,6 +34,8 @@ pub(crate) struct Machine<S: Side> {
     pub(crate) failed: Option<Error>,
     /// The beginning of this connection's monotonic time.
     started: Instant,
+    /// When the handshake has to be complete.
+    pub(crate) latest_completion: Instant,
 }
 
 /// Why the engine stopped.
@@ -56,8 +58,10 @@ impl<S: Side> Machine<S> {
     ) -> Result<Self, Error> {
         let started = Instant::now();
         let mut output = Output::with_limit(OUTPUT_LIMIT);
+        let connection = start(since(started), &mut output)?;
+        let latest_completion = started + connection.deadline().unwrap_or_default();
         Ok(Self {
-            connection: start(since(started), &mut output)?,
+            connection,
             input: Input::default(),
             output,
             plain_is_early: false,
@@ -69,6 +73,7 @@ impl<S: Side> Machine<S> {
             complete: false,
             failed: None,
             started,
+            latest_completion,
         })
     }
 
@@ -78,7 +83,7 @@ impl<S: Side> Machine<S> {
 
     /// The moment at which the handshake has taken too long.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.connection.deadline().map(|deadline| self.started + deadline)
+        self.connection.deadline().map(|_| self.latest_completion)
     }
 
     /// Lets the engine read what was received, until it has plaintext or can't go on.

@@ -9,7 +9,13 @@ use tessera::{ClientConnection, Connection, Error, Output, ServerConnection, Tim
 use crate::answers::{Answer, Answers};
 
 /// A side of a connection: [`ClientHandshake`] or [`ServerHandshake`].
-pub trait Side: Handshake<Question: Send> + Send + Sized + Unpin + 'static + sealed::Sealed {
+pub trait Side:
+    Handshake<Question: Send> + Send + Sized + Unpin + 'static + sealed::Sealed
+{
+    /// Whether this side sends the handshake's last flight.
+    #[doc(hidden)]
+    const FINISHES: bool;
+
     /// Puts a question to whoever answers.
     #[doc(hidden)]
     fn ask(question: Self::Question, answers: &dyn Answers) -> Answer<GiveAnswer<Self>>;
@@ -30,6 +36,8 @@ mod sealed {
 pub(crate) use sealed::GiveAnswer;
 
 impl Side for ClientHandshake {
+    const FINISHES: bool = true;
+
     fn ask(question: ClientQuestion, answers: &dyn Answers) -> Answer<GiveAnswer<Self>> {
         match question {
             ClientQuestion::VerifyPeer(asked) => client(asked, |it| answers.verify_peer(it)),
@@ -39,6 +47,8 @@ impl Side for ClientHandshake {
 }
 
 impl Side for ServerHandshake {
+    const FINISHES: bool = false;
+
     fn ask(question: ServerQuestion, answers: &dyn Answers) -> Answer<GiveAnswer<Self>> {
         match question {
             ServerQuestion::ChooseConfig(asked) => server(asked, |it| answers.choose_config(it)),

@@ -9,6 +9,7 @@ use tessera::handshake::{ClientHandshake, EarlyDataStatus, ServerHandshake};
 use tessera::resume::PskKind;
 use tessera::{Error, Facts};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf};
+use tokio::time::timeout_at;
 
 use crate::drive::{Driver, Goal};
 use crate::error::wrap;
@@ -50,7 +51,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
 
     /// Waits until the handshake is complete. Early data that comes meanwhile is kept to be read.
     pub async fn handshake(&mut self) -> io::Result<()> {
-        poll_fn(|cx| self.driver.poll_handshake(Half::Read, Goal::Complete, cx)).await
+        poll_fn(|cx| self.driver.poll_handshake(Half::Read, Goal::Complete, cx)).await?;
+        if S::FINISHES {
+            // The server's handshake isn't complete before it has this.
+            let deadline = self.driver.machine.latest_completion;
+            let sent = poll_fn(|cx| self.driver.poll_send(Half::Read, cx));
+            timeout_at(deadline, sent).await.map_err(|_| wrap(Error::TimedOut))?;
+        }
+        Ok(())
     }
 
     pub(crate) async fn writable(&mut self) -> io::Result<()> {
