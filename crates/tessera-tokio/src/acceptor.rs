@@ -72,6 +72,22 @@ impl Acceptor {
     /// [`is_early`](ServerStream::is_early) and
     /// [`handshake_watch`](ServerStream::handshake_watch). What is written before may go to someone
     /// whose certificate was not seen yet. Reading and writing complete the handshake.
+    ///
+    /// ```
+    /// # use tessera_tokio::Acceptor;
+    /// # use tokio::{io::{AsyncReadExt, AsyncWriteExt}, net::TcpStream};
+    /// # async fn example(acceptor: &Acceptor, socket: TcpStream) -> std::io::Result<()> {
+    /// let mut stream = acceptor.accept_early(socket).await?;
+    /// let mut question = [0; 8];
+    /// stream.read_exact(&mut question).await?;
+    /// if stream.is_early() && stream.handshake_watch().is_replayable() {
+    ///     // Maybe a copy: only the client itself completes the handshake.
+    ///     stream.handshake().await?;
+    /// }
+    /// stream.write_all(b"answer").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn accept_early<IO: AsyncRead + AsyncWrite + Unpin>(
         &self,
         io: IO,

@@ -95,6 +95,34 @@ impl Connector {
     ///
     /// Under a forward-secret ticket early data is executed at most once. Under others, which the
     /// policy must allow by name, it may be replayed: send only what may be executed twice.
+    ///
+    /// ```
+    /// use std::io;
+    /// use tessera::Destination;
+    /// use tessera::resume::Verdict;
+    /// use tessera_tokio::{ClientStream, Connector, EarlyData};
+    /// use tokio::io::AsyncWriteExt;
+    /// use tokio::net::TcpStream;
+    ///
+    /// async fn ask(
+    ///     connector: &Connector,
+    ///     destination: Destination,
+    ///     socket: TcpStream,
+    ///     question: &[u8],
+    /// ) -> io::Result<ClientStream<TcpStream>> {
+    ///     let connecting = connector.connect_with_early_data(destination, socket, question);
+    ///     let (mut stream, early_data) = connecting.await?;
+    ///     match early_data {
+    ///         EarlyData::Accepted(count) => stream.write_all(&question[count..]).await?,
+    ///         EarlyData::NotOffered | EarlyData::Rejected(Verdict::Burned) => {
+    ///             stream.write_all(question).await?;
+    ///         }
+    ///         // It may have been executed: only who asked can decide.
+    ///         EarlyData::Rejected(_) => return Err(io::ErrorKind::Interrupted.into()),
+    ///     }
+    ///     Ok(stream)
+    /// }
+    /// ```
     pub async fn connect_with_early_data<IO: AsyncRead + AsyncWrite + Unpin>(
         &self,
         destination: Destination,

@@ -88,7 +88,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
                         true
                     }
                     Poll::Ready(Ok(_)) => true,
-                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                    Poll::Ready(Err(error)) => {
+                        // The other half finds its own.
+                        self.link.wake_all();
+                        return Poll::Ready(Err(error));
+                    }
                     Poll::Pending => false,
                 },
             };
@@ -131,13 +135,19 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
                     // A reader that waits has something to read.
                     self.link.wake_all();
                 }
-                Step::PeerClosed if !self.machine.complete => {
-                    return Poll::Ready(Err(wrap(Error::Truncated)));
-                }
-                _ => (),
+                step => self.check_end(step)?,
             }
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Before the end of the handshake close_notify isn't the peer's word: anybody can send it.
+    pub(crate) fn check_end(&self, step: Step) -> io::Result<()> {
+        if step == Step::PeerClosed && !self.machine.complete {
+            self.link.wake_all();
+            return Err(wrap(Error::Truncated));
+        }
+        Ok(())
     }
 
     /// Sends what is in the output.

@@ -13,6 +13,25 @@ use tessera::resume::ClientSession;
 ///
 /// Methods may block; connections call them on threads made for that. They don't fail: a session
 /// that can't be kept or found costs a round trip.
+///
+/// ```
+/// use std::sync::{Mutex, PoisonError};
+/// use tessera::resume::ClientSession;
+/// use tessera_tokio::SessionStore;
+///
+/// /// For a program that knows one server.
+/// #[derive(Default)]
+/// struct OneServer(Mutex<Option<ClientSession>>);
+///
+/// impl SessionStore for OneServer {
+///     fn put(&self, _server_name: &str, session: ClientSession) {
+///         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
+///     }
+///     fn pop(&self, _server_name: &str) -> Option<ClientSession> {
+///         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+///     }
+/// }
+/// ```
 pub trait SessionStore: Send + Sync {
     /// Keeps a session with this server.
     fn put(&self, server_name: &str, session: ClientSession);

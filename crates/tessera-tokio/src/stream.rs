@@ -36,6 +36,25 @@ pub type ServerStream<IO> = TlsStream<IO, ServerHandshake>;
 /// - Errors of TLS are [`tessera::Error`]s inside of [`io::Error`]s. Before one is returned, the
 ///   alert is sent as well as it can be.
 /// - Reading answers key updates and takes tickets; who never reads gets no sessions.
+/// - Under TCP, `TCP_NODELAY` should be set: a stream sends what belongs together at once.
+///
+/// ```
+/// use std::io;
+/// use tessera_tokio::ServerStream;
+/// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+/// use tokio::net::TcpStream;
+///
+/// async fn echo(mut stream: ServerStream<TcpStream>) -> io::Result<()> {
+///     let mut buffer = [0; 4096];
+///     loop {
+///         let count = stream.read(&mut buffer).await?;
+///         if count == 0 {
+///             return stream.shutdown().await;
+///         }
+///         stream.write_all(&buffer[..count]).await?;
+///     }
+/// }
+/// ```
 pub struct TlsStream<IO, S: Side> {
     driver: Driver<IO, S>,
     /// The last read gave early data.
@@ -108,7 +127,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
         connection.export_keying_material(label, context, out).map_err(wrap)
     }
 
-    /// The channel binding `tls-exporter` (RFC 9266), for authentication inside of the connection.
+    /// The channel binding `tls-exporter` (RFC 9266), for authentication inside of the connection:
+    /// the same 32 bytes at both ends, and different ones on any other connection.
     pub fn channel_binding(&mut self) -> io::Result<[u8; 32]> {
         let mut binding = [0; 32];
         self.export_keying_material(b"EXPORTER-Channel-Binding", b"", &mut binding)?;
@@ -127,6 +147,17 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
     }
 
     /// Splits the stream for two tasks; neither half waits for the other.
+    ///
+    /// ```
+    /// # use tessera_tokio::ClientStream;
+    /// # use tokio::{io::{AsyncReadExt, AsyncWriteExt}, net::TcpStream};
+    /// # async fn example(stream: ClientStream<TcpStream>) -> std::io::Result<()> {
+    /// let (mut reader, mut writer) = stream.split();
+    /// let writing = tokio::spawn(async move { writer.write_all(b"question").await });
+    /// reader.read_to_end(&mut Vec::new()).await?;
+    /// # writing.await?
+    /// # }
+    /// ```
     pub fn split(self) -> (ReadHalf<Self>, WriteHalf<Self>) {
         tokio::io::split(self)
     }
@@ -218,8 +249,12 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> AsyncRead for TlsStream<IO, S>
                 if !matches!(step, Ok(Step::Plain)) {
                     break;
                 }
-            } else if ready!(driver.poll_drive(Half::Read, Goal::Data, cx))? == Step::PeerClosed {
-                break;
+            } else {
+                let step = ready!(driver.poll_drive(Half::Read, Goal::Data, cx))?;
+                driver.check_end(step)?;
+                if step == Step::PeerClosed {
+                    break;
+                }
             }
         }
         // What the engine answered goes out, or will with the next call.

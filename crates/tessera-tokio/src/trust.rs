@@ -9,6 +9,17 @@ use tessera_webpki::WebPkiVerifier;
 /// block. `SSL_CERT_FILE` and `SSL_CERT_DIR` take the store's place where they are set.
 ///
 /// A root that can't be read is left out with a warning; without any root it is an error.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use tessera::ClientConfig;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let verifier = Arc::new(tessera_tokio::system_verifier()?);
+/// let config = ClientConfig::new(tessera_aws_lc::provider(), verifier);
+/// # Ok(())
+/// # }
+/// ```
 pub fn system_verifier() -> io::Result<WebPkiVerifier> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {

@@ -8,6 +8,19 @@ use tokio::sync::Notify;
 
 /// Tells whether the handshake of a connection is complete: until then what was read may be early
 /// data. It can be cloned and kept while the stream is with an HTTP server.
+///
+/// ```
+/// use std::io;
+/// use tessera_tokio::HandshakeWatch;
+///
+/// async fn execute(watch: HandshakeWatch) -> io::Result<()> {
+///     if watch.is_replayable() {
+///         watch.completed().await?;
+///     }
+///     // What must not be executed twice.
+///     Ok(())
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct HandshakeWatch {
     shared: Arc<Shared>,

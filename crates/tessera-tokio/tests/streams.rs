@@ -1,4 +1,6 @@
 //! Handshakes, data, both ways of ending, and peers that are slow.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
@@ -236,4 +238,20 @@ async fn keys_change_on_the_way() {
         client.read_exact(&mut [0]).await.unwrap();
     }
     finish(&mut client, &mut server).await;
+}
+
+/// Anybody can send close_notify before there are keys: it ends nothing well.
+#[tokio::test]
+async fn a_forged_close_notify_is_no_end() {
+    let ends = ends();
+    let (near, mut far) = duplex(64 * 1024);
+    let mut client = ends.connector().start(destination(), near).await.unwrap();
+    far.write_all(&[21, 3, 3, 0, 2, 1, 0]).await.unwrap();
+    let error = client.read(&mut [0; 1]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+
+    let (near, mut far) = duplex(64 * 1024);
+    far.write_all(&[21, 3, 3, 0, 2, 1, 0]).await.unwrap();
+    let error = ends.connector().connect(destination(), near).await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
 }
