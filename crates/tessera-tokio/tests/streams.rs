@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use common::{bytes, connect, connect_over, destination, ends, finish};
 use tessera::{Destination, Error};
+use tessera_tokio::{Side, TlsStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 
 const MIB: usize = 1 << 20;
 
@@ -77,6 +79,43 @@ async fn a_mebibyte_both_ways_at_once() {
             writer.await.unwrap();
         }
     }
+}
+
+/// Four tasks on several threads share two sockets, and begin before the handshake.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_mebibyte_both_ways_at_once_on_several_threads() {
+    let ends = ends();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let data = Arc::new(bytes(MIB));
+    for _ in 0..10 {
+        let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (far, _) = listener.accept().await.unwrap();
+        let client = ends.connector().start(destination(), near).await.unwrap();
+        let server = ends.acceptor().start(far).unwrap();
+        let tasks = [spawn_both(client, &data), spawn_both(server, &data)];
+        for task in tasks.into_iter().flatten() {
+            task.await.unwrap();
+        }
+    }
+}
+
+/// Writes data in one task, and reads the same data in another.
+fn spawn_both<S: Side>(
+    stream: TlsStream<TcpStream, S>,
+    data: &Arc<Vec<u8>>,
+) -> [JoinHandle<()>; 2] {
+    let (mut reader, mut writer) = stream.split();
+    let (to_write, to_read) = (data.clone(), data.clone());
+    let writing = tokio::spawn(async move {
+        writer.write_all(&to_write).await.unwrap();
+        writer.shutdown().await.unwrap();
+    });
+    let reading = tokio::spawn(async move {
+        let mut received = Vec::new();
+        reader.read_to_end(&mut received).await.unwrap();
+        assert!(received == *to_read);
+    });
+    [writing, reading]
 }
 
 /// Both write first and read then, in one task each: what one end keeps is bounded, and a peer that
