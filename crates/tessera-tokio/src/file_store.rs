@@ -91,7 +91,15 @@ impl FileSessionStore {
         let Some(directory) = self.of_server(server_name) else { return Ok(None) };
         for name in sessions(&directory)?.into_iter().rev() {
             let path = directory.join(name);
-            let Some(bytes) = take(&path)? else { continue };
+            let bytes = match take(&path) {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => continue,
+                Err(error) => {
+                    warn!("{}: {error}; removed if that is possible", path.display());
+                    let _ = fs::remove_file(&path);
+                    continue;
+                }
+            };
             match ClientSession::import(&bytes) {
                 Ok(session) if is_fresh(&session) => {
                     // The ticket leaves the disk before it is sent: after a power failure it must
@@ -144,13 +152,8 @@ fn take(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     // Room for all of it: a vector that grows leaves secrets in the memory that it gives back.
     let len = file.metadata().map_or(MAX_LEN, |metadata| metadata.len().min(MAX_LEN));
     let mut bytes = Zeroizing::new(Vec::with_capacity(len as usize + 1));
-    match file.take(len).read_to_end(&mut bytes) {
-        Ok(_) => Ok(Some(bytes)),
-        Err(error) => {
-            warn!("{}: {error}; removed", path.display());
-            Ok(None)
-        }
-    }
+    file.take(len).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
 }
 
 /// The names of the finished sessions, the oldest first.

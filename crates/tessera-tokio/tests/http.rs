@@ -214,3 +214,36 @@ async fn a_client_gets_its_early_request_through_hyper() {
     assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     server.await.unwrap();
 }
+
+/// A request that must not be replayed may wait for the handshake, which goes on meanwhile.
+#[tokio::test]
+async fn a_handler_may_wait_for_the_handshake() {
+    let ends = speaking(&[b"http/1.1"], replayable());
+    let connector = prepared(&ends).await;
+    let (near, far) = sockets().await;
+    let mut stream = connector.start(destination(), near).await.unwrap();
+    let request = b"DELETE / HTTP/1.1\r\nHost: server.example\r\nConnection: close\r\n\r\n";
+    stream.write_early(request).await.unwrap();
+    let acceptor = ends.acceptor();
+    let server = tokio::spawn(async move {
+        let mut stream = acceptor.accept_early(far).await.unwrap();
+        let watch = stream.handshake_watch();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            mark(&mut request, &watch);
+            async move {
+                assert!(check(&request).is_err());
+                request.extensions().get::<EarlyRequest>().unwrap().completed().await.unwrap();
+                assert!(check(&request).is_ok());
+                Ok::<_, Infallible>(Response::new(Full::new(Bytes::from("done"))))
+            }
+        });
+        let server = hyper::server::conn::http1::Builder::new();
+        server.serve_connection(TokioIo::new(stream), service).await
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    assert!(!server.is_finished());
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("done"), "{response}");
+    server.await.unwrap().unwrap();
+}

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{bytes, connect, connect_over, destination, ends, finish};
+use tessera::handshake::ClientAuthentication;
+use tessera::wire::AlertDescription;
 use tessera::{Destination, Error};
 use tessera_tokio::{Side, TlsStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -293,4 +295,37 @@ async fn a_forged_close_notify_is_no_end() {
     far.write_all(&[21, 3, 3, 0, 2, 1, 0]).await.unwrap();
     let error = ends.connector().connect(destination(), near).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_does_not_take_the_alert_delays_the_error_a_little() {
+    let ends = ends();
+    let (mut near, far) = duplex(1);
+    near.write_all(b"x").await.unwrap();
+    let before = tokio::time::Instant::now();
+    let error = ends.acceptor().accept(far).await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::InvalidData);
+    assert_eq!(before.elapsed().as_secs(), 1);
+}
+
+/// The server refuses when the client's handshake is complete already, and is gone when the client
+/// writes: what it said can still be read.
+#[tokio::test]
+async fn a_late_alert_is_read_after_a_write_has_failed() {
+    let mut ends = ends();
+    let verifier = ends.client.verifier.clone();
+    ends.server.client_authentication = ClientAuthentication::Required(verifier);
+    let (near, far) = duplex(64 * 1024);
+    let (connector, acceptor) = (ends.connector(), ends.acceptor());
+    let (client, server) =
+        tokio::join!(connector.connect(destination(), near), acceptor.accept(far));
+    assert!(server.is_err());
+    drop(server);
+    let mut client = client.unwrap();
+    // The first write finds out, and the next tells.
+    let _ = client.write(b"x").await;
+    assert_eq!(client.write(b"x").await.unwrap_err().kind(), ErrorKind::BrokenPipe);
+    let error = client.read(&mut [0; 1]).await.unwrap_err();
+    let alert = AlertDescription::CERTIFICATE_REQUIRED;
+    assert_eq!(tls(&error), &Error::AlertReceived(alert));
 }
