@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tessera::{Connection, Error, Event, Output, ReadEvent, Time};
 use tokio::time::Instant;
@@ -59,7 +59,8 @@ impl<S: Side> Machine<S> {
         let started = Instant::now();
         let mut output = Output::with_limit(OUTPUT_LIMIT);
         let connection = start(since(started), &mut output)?;
-        let latest_completion = started + connection.deadline().unwrap_or_default();
+        let deadline = connection.deadline().unwrap_or_default();
+        let latest_completion = started.checked_add(deadline).unwrap_or(started + A_YEAR);
         Ok(Self {
             connection,
             input: Input::default(),
@@ -247,6 +248,9 @@ const ENOUGH: usize = 32 * 1024;
 
 /// How much is written at once; with a small record_size_limit it becomes a third longer.
 pub(crate) const CHUNK: usize = 16 * 1024;
+
+/// For timeouts that no clock can count.
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 fn since(started: Instant) -> Time {
     let unix = SystemTime::now().duration_since(UNIX_EPOCH).ok();
