@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use common::{SERVER_NAME, connect, ends, finish, forward_secret};
 use tessera::resume::{ClientSession, PskKind};
@@ -54,6 +54,21 @@ async fn sessions(ends: common::Ends, count: usize) -> Vec<ClientSession> {
     sessions
 }
 
+static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Keeps warnings for the tests.
+struct Log;
+
+impl log::Log for Log {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+    fn log(&self, record: &log::Record<'_>) {
+        WARNINGS.lock().unwrap().push(record.args().to_string());
+    }
+    fn flush(&self) {}
+}
+
 fn pop_all(path: &Path) -> Vec<Vec<u8>> {
     let store = FileSessionStore::open(path).unwrap();
     std::iter::from_fn(|| store.pop(SERVER_NAME)).map(|session| session.ticket).collect()
@@ -92,6 +107,8 @@ async fn others_can_read_nothing() {
 
 #[tokio::test]
 async fn what_can_not_be_used_is_removed() {
+    log::set_logger(&Log).unwrap();
+    log::set_max_level(log::LevelFilter::Warn);
     let directory = Directory::new("corrupt");
     let store = FileSessionStore::open(&directory.0).unwrap();
     let mut sessions = sessions(ends(), 4).await.into_iter();
@@ -114,6 +131,11 @@ async fn what_can_not_be_used_is_removed() {
     let no_file = files[0].with_file_name("ffffffffffffffff.session");
     fs::create_dir(&no_file).unwrap();
     assert_eq!(store.pop(SERVER_NAME).unwrap().ticket, ticket);
+    let warnings = WARNINGS.lock().unwrap().clone();
+    for file in [&no_file, &files[1], &files[2], &files[3]] {
+        let file = file.to_str().unwrap();
+        assert_eq!(warnings.iter().filter(|it| it.contains(file)).count(), 1, "{warnings:?}");
+    }
     assert_eq!(directory.files(), [no_file]);
     assert!(store.pop(SERVER_NAME).is_none());
 }
