@@ -135,19 +135,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
                     // A reader that waits has something to read.
                     self.link.wake_all();
                 }
-                step => self.check_end(step)?,
+                // The engine doesn't say so; if it did, nothing would come any more.
+                Step::PeerClosed if !self.machine.complete => {
+                    return Poll::Ready(Err(wrap(Error::Truncated)));
+                }
+                _ => (),
             }
         }
         Poll::Ready(Ok(()))
-    }
-
-    /// Before the end of the handshake close_notify isn't the peer's word: anybody can send it.
-    pub(crate) fn check_end(&self, step: Step) -> io::Result<()> {
-        if step == Step::PeerClosed && !self.machine.complete {
-            self.link.wake_all();
-            return Err(wrap(Error::Truncated));
-        }
-        Ok(())
     }
 
     /// Sends what is in the output.

@@ -3,11 +3,15 @@
 use std::io::{Error as IoError, ErrorKind};
 
 use tessera::Error;
+use tessera::wire::AlertDescription;
 
 /// Wraps an error of the engine; `get_ref` and `downcast_ref` find it again.
 pub(crate) fn wrap(error: Error) -> IoError {
     let kind = match &error {
-        Error::Truncated => ErrorKind::UnexpectedEof,
+        // close_notify is an error only before the end of the handshake.
+        Error::Truncated | Error::AlertReceived(AlertDescription::CLOSE_NOTIFY) => {
+            ErrorKind::UnexpectedEof
+        }
         Error::TimedOut => ErrorKind::TimedOut,
         Error::Protocol { .. } | Error::AlertReceived(_) | Error::PeerRejected(_) => {
             ErrorKind::InvalidData

@@ -250,8 +250,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> AsyncRead for TlsStream<IO, S>
                     break;
                 }
             } else {
+                // The engine takes close_notify only when the handshake is complete: this end is the
+                // peer's word.
                 let step = ready!(driver.poll_drive(Half::Read, Goal::Data, cx))?;
-                driver.check_end(step)?;
                 if step == Step::PeerClosed {
                     break;
                 }
