@@ -5,6 +5,7 @@
 mod common;
 
 use std::convert::Infallible;
+use std::future::{Ready, ready};
 use std::sync::Arc;
 
 use common::{Ends, destination, ends, forward_secret, replayable};
@@ -18,6 +19,7 @@ use tessera_tokio::{Acceptor, ClientStream, Connector, EarlyData, HandshakeWatch
 use tessera_tokio::{MemorySessionStore, ServerStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 /// Sockets of a connection over loopback.
 async fn sockets() -> (TcpStream, TcpStream) {
@@ -111,18 +113,18 @@ async fn h2() {
 }
 
 /// Answers what arrives early, or refuses it; the body says which.
-async fn handle(
+fn handle(
     mut request: Request<Incoming>,
     watch: HandshakeWatch,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+) -> Ready<Result<Response<Full<Bytes>>, Infallible>> {
     mark(&mut request, &watch);
     if let Err(too_early) = check(&request) {
-        return Ok(too_early.into_response());
+        return ready(Ok(too_early.into_response()));
     }
     let field = request.headers().contains_key(EARLY_DATA);
     let early = request.extensions().get::<EarlyRequest>();
     let early = early.map(EarlyRequest::is_replayable);
-    Ok(Response::new(Full::new(format!("{early:?} {field}").into())))
+    ready(Ok(Response::new(Full::new(format!("{early:?} {field}").into()))))
 }
 
 /// A connector with a session.
@@ -139,10 +141,14 @@ async fn prepared(ends: &Ends) -> Connector {
     connector
 }
 
-async fn serve_early(acceptor: Acceptor, socket: TcpStream) {
+async fn serve_early(acceptor: Acceptor, socket: TcpStream, handled: Arc<Notify>) {
     let mut stream = acceptor.accept_early(socket).await.unwrap();
     let watch = stream.handshake_watch();
-    let service = service_fn(move |request| handle(request, watch.clone()));
+    let service = service_fn(move |request| {
+        let response = handle(request, watch.clone());
+        handled.notify_one();
+        response
+    });
     let server = hyper::server::conn::http1::Builder::new();
     let _ = server.serve_connection(TokioIo::new(stream), service).await;
 }
@@ -151,12 +157,13 @@ async fn serve_early(acceptor: Acceptor, socket: TcpStream) {
 async fn early(ends: &Ends, method: &str) -> String {
     let connector = prepared(ends).await;
     let (near, far) = sockets().await;
-    let server = tokio::spawn(serve_early(ends.acceptor(), far));
+    let handled = Arc::new(Notify::new());
+    let server = tokio::spawn(serve_early(ends.acceptor(), far, handled.clone()));
     let request = format!("{method} / HTTP/1.1\r\nHost: server.example\r\n\r\n");
     let mut stream = connector.start(destination(), near).await.unwrap();
     assert_eq!(stream.write_early(request.as_bytes()).await.unwrap(), request.len());
     // The server has the whole request in its first flight, and answers it right after its own.
-    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    handled.notified().await;
     stream.handshake().await.unwrap();
     stream
         .write_all(b"GET / HTTP/1.1\r\nHost: server.example\r\nConnection: close\r\n\r\n")
@@ -204,7 +211,7 @@ async fn a_client_gets_its_early_request_through_hyper() {
     let ends = speaking(&[b"http/1.1"], forward_secret());
     let connector = prepared(&ends).await;
     let (near, far) = sockets().await;
-    let server = tokio::spawn(serve_early(ends.acceptor(), far));
+    let server = tokio::spawn(serve_early(ends.acceptor(), far, Arc::default()));
     let request = b"GET / HTTP/1.1\r\nHost: server.example\r\nConnection: close\r\n\r\n";
     let connecting = connector.connect_with_early_data(destination(), near, request);
     let (mut stream, early_data) = connecting.await.unwrap();
@@ -225,13 +232,16 @@ async fn a_handler_may_wait_for_the_handshake() {
     let request = b"DELETE / HTTP/1.1\r\nHost: server.example\r\nConnection: close\r\n\r\n";
     stream.write_early(request).await.unwrap();
     let acceptor = ends.acceptor();
+    let handled = Arc::new(Notify::new());
+    let is_handled = handled.clone();
     let server = tokio::spawn(async move {
         let mut stream = acceptor.accept_early(far).await.unwrap();
         let watch = stream.handshake_watch();
         let service = service_fn(move |mut request: Request<Incoming>| {
             mark(&mut request, &watch);
+            assert!(check(&request).is_err());
+            handled.notify_one();
             async move {
-                assert!(check(&request).is_err());
                 request.extensions().get::<EarlyRequest>().unwrap().completed().await.unwrap();
                 assert!(check(&request).is_ok());
                 Ok::<_, Infallible>(Response::new(Full::new(Bytes::from("done"))))
@@ -240,7 +250,7 @@ async fn a_handler_may_wait_for_the_handshake() {
         let server = hyper::server::conn::http1::Builder::new();
         server.serve_connection(TokioIo::new(stream), service).await
     });
-    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    is_handled.notified().await;
     assert!(!server.is_finished());
     let mut response = String::new();
     stream.read_to_string(&mut response).await.unwrap();
