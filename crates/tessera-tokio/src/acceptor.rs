@@ -1,0 +1,114 @@
+//! The server's end.
+
+use std::io;
+use std::sync::Arc;
+
+use tessera::{ServerConfig, ServerConnection};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::answers::{Answers, NoAnswers};
+use crate::error::wrap;
+use crate::machine::Machine;
+use crate::storing::Storing;
+use crate::stream::ServerStream;
+
+/// Accepts clients. It is cheap to clone.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use tessera_tokio::Acceptor;
+/// use tokio::io::AsyncWriteExt;
+/// use tokio::net::TcpListener;
+///
+/// # async fn example() -> std::io::Result<()> {
+/// # let config: Arc<tessera::ServerConfig> = unimplemented!();
+/// let acceptor = Acceptor::new(config);
+/// let listener = TcpListener::bind("[::]:443").await?;
+/// loop {
+///     let (socket, _) = listener.accept().await?;
+///     let acceptor = acceptor.clone();
+///     tokio::spawn(async move {
+///         let mut stream = acceptor.accept(socket).await?;
+///         stream.write_all(b"hello").await?;
+///         stream.shutdown().await
+///     });
+/// }
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Acceptor {
+    config: Arc<ServerConfig>,
+    answers: Arc<dyn Answers>,
+}
+
+impl Acceptor {
+    /// Accepts with this configuration.
+    pub fn new(config: Arc<ServerConfig>) -> Self {
+        Self { config, answers: Arc::new(NoAnswers) }
+    }
+
+    /// Answers the questions that the configuration leaves for later.
+    pub fn with_answers(mut self, answers: Arc<dyn Answers>) -> Self {
+        self.answers = answers;
+        self
+    }
+
+    /// Accepts a client; ready when the handshake is complete. Early data that came with it is read
+    /// from the stream first.
+    pub async fn accept<IO: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        io: IO,
+    ) -> io::Result<ServerStream<IO>> {
+        let mut stream = self.start(io)?;
+        stream.handshake().await?;
+        Ok(stream)
+    }
+
+    /// Accepts a client; ready as soon as the server's flight is made. Early data can be read then,
+    /// and answered half a round trip before the handshake is complete (RFC 8446 §2.3).
+    ///
+    /// What is read before the end of the handshake may be early data: see
+    /// [`is_early`](ServerStream::is_early) and
+    /// [`handshake_watch`](ServerStream::handshake_watch). What is written before may go to someone
+    /// whose certificate was not seen yet. Reading and writing complete the handshake; it may take
+    /// no longer than the configuration says, slow answers to early data included.
+    ///
+    /// ```
+    /// # use tessera_tokio::Acceptor;
+    /// # use tokio::{io::{AsyncReadExt, AsyncWriteExt}, net::TcpStream};
+    /// # async fn example(acceptor: &Acceptor, socket: TcpStream) -> std::io::Result<()> {
+    /// let mut stream = acceptor.accept_early(socket).await?;
+    /// let mut question = [0; 8];
+    /// stream.read_exact(&mut question).await?;
+    /// if stream.is_early() && stream.handshake_watch().is_replayable() {
+    ///     // Maybe a copy: only the client itself completes the handshake.
+    ///     stream.handshake().await?;
+    /// }
+    /// stream.write_all(b"answer").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn accept_early<IO: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        io: IO,
+    ) -> io::Result<ServerStream<IO>> {
+        let mut stream = self.start(io)?;
+        stream.writable().await?;
+        Ok(stream)
+    }
+
+    /// Gives the stream of a client of whom nothing was read.
+    pub fn start<IO: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        io: IO,
+    ) -> io::Result<ServerStream<IO>> {
+        let config = self.config.clone();
+        let machine = Machine::new(
+            |now, _| ServerConnection::start(config, now),
+            self.answers.clone(),
+            Storing::default(),
+        );
+        Ok(ServerStream::new(io, machine.map_err(wrap)?))
+    }
+}

@@ -1,0 +1,88 @@
+//! Questions that take time, answered asynchronously.
+
+use std::future::{Future, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tessera::ServerConfig;
+use tessera::auth::{PeerIdentity, PeerRejected, VerifyPeer};
+use tessera::crypto::SigningError;
+use tessera::handshake::{ChooseConfig, NoConfig, Sign};
+use tessera::resume::{
+    AcceptResumption, OpenTicket, ResumptionVerdict, SessionState, TakeSecret, Taken,
+};
+use tessera::wire::AlertDescription;
+
+/// An answer that comes.
+///
+/// It lives in its connection: if the connection is dropped, or its handshake takes too long, it is
+/// dropped as well. What must be finished in any case belongs into a task of its own.
+pub type Answer<A> = Pin<Box<dyn Future<Output = A> + Send>>;
+
+/// Answers what a configuration leaves for later ([`Reply::Later`](tessera::handshake::Reply)): a
+/// key in another machine, a vault across the network, a certificate to be looked up.
+///
+/// Clients ask [`verify_peer`](Self::verify_peer) and [`sign`](Self::sign) alone. What isn't
+/// overridden refuses.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tessera::crypto::{Signer, SigningError};
+/// use tessera::handshake::Sign;
+/// use tessera_tokio::{Answer, Answers};
+///
+/// /// Signs where it keeps no other connection waiting.
+/// struct OnAnotherThread(Arc<dyn Signer>);
+///
+/// impl Answers for OnAnotherThread {
+///     fn sign(&self, question: Sign) -> Answer<Result<Vec<u8>, SigningError>> {
+///         let signer = self.0.clone();
+///         Box::pin(async move {
+///             let sign = move || signer.sign(question.scheme, &question.message);
+///             tokio::task::spawn_blocking(sign).await.unwrap_or(Err(SigningError))
+///         })
+///     }
+/// }
+/// ```
+pub trait Answers: Send + Sync {
+    /// Which configuration serves this client?
+    fn choose_config(&self, _: ChooseConfig) -> Answer<Result<Arc<ServerConfig>, NoConfig>> {
+        Box::pin(ready(Err(NoConfig)))
+    }
+
+    /// What does this identity stand for?
+    fn open_ticket(&self, _: OpenTicket) -> Answer<Option<SessionState>> {
+        Box::pin(ready(None))
+    }
+
+    /// May it be resumed?
+    fn accept_resumption(&self, _: AcceptResumption) -> Answer<ResumptionVerdict> {
+        Box::pin(ready(ResumptionVerdict::Refuse))
+    }
+
+    /// Take the one-time secret.
+    ///
+    /// The vault deletes what it gives. If the connection ends before the answer arrives, the secret
+    /// is gone and its client pays a round trip: that is the safe side.
+    fn take_secret(&self, _: TakeSecret) -> Answer<Taken> {
+        Box::pin(ready(Taken::Unavailable))
+    }
+
+    /// Is the peer who it should be?
+    fn verify_peer(&self, _: VerifyPeer) -> Answer<Result<PeerIdentity, PeerRejected>> {
+        Box::pin(ready(Err(PeerRejected {
+            alert: AlertDescription::INTERNAL_ERROR,
+            reason: "nobody answers for the verifier".into(),
+        })))
+    }
+
+    /// Sign with the private key of this side's certificate.
+    fn sign(&self, _: Sign) -> Answer<Result<Vec<u8>, SigningError>> {
+        Box::pin(ready(Err(SigningError)))
+    }
+}
+
+/// Refuses everything: for configurations that leave nothing for later.
+pub(crate) struct NoAnswers;
+
+impl Answers for NoAnswers {}

@@ -1,0 +1,177 @@
+//! The client's end.
+
+use std::io;
+use std::sync::Arc;
+
+use tessera::handshake::EarlyDataStatus;
+use tessera::resume::Verdict;
+use tessera::{ClientConfig, ClientConnection, Destination};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::spawn_blocking;
+
+use crate::answers::{Answers, NoAnswers};
+use crate::error::wrap;
+use crate::machine::Machine;
+use crate::session_store::SessionStore;
+use crate::storing::Storing;
+use crate::stream::ClientStream;
+
+/// Connects to servers. It is cheap to clone.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use tessera::{ClientConfig, Destination};
+/// use tessera_tokio::{Connector, MemorySessionStore};
+/// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+/// use tokio::net::TcpStream;
+///
+/// # #[cfg(feature = "system-trust")]
+/// # async fn example() -> std::io::Result<()> {
+/// let verifier = Arc::new(tessera_tokio::system_verifier()?);
+/// let config = Arc::new(ClientConfig::new(tessera_aws_lc::provider(), verifier));
+/// let connector =
+///     Connector::new(config).with_sessions(Arc::new(MemorySessionStore::default()));
+///
+/// let socket = TcpStream::connect("server.example:443").await?;
+/// let destination = Destination { server_name: "server.example".into(), ..Default::default() };
+/// let mut stream = connector.connect(destination, socket).await?;
+/// stream.write_all(b"hello").await?;
+/// stream.shutdown().await?;
+/// stream.read_to_end(&mut Vec::new()).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Connector {
+    config: Arc<ClientConfig>,
+    answers: Arc<dyn Answers>,
+    sessions: Option<Arc<dyn SessionStore>>,
+}
+
+/// What became of the early data of a connection. Nothing is sent again by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EarlyData {
+    /// The server took this many bytes of it, from the beginning. It was executed at most once if
+    /// the ticket was forward-secret; what didn't fit is for an ordinary write.
+    Accepted(usize),
+    /// The server did not take it. The verdict says whether it may be sent again.
+    Rejected(Verdict),
+    /// There was no ticket for it: nothing was sent.
+    NotOffered,
+}
+
+impl Connector {
+    /// Connects with this configuration.
+    pub fn new(config: Arc<ClientConfig>) -> Self {
+        Self { config, answers: Arc::new(NoAnswers), sessions: None }
+    }
+
+    /// Answers the questions that the configuration leaves for later.
+    pub fn with_answers(mut self, answers: Arc<dyn Answers>) -> Self {
+        self.answers = answers;
+        self
+    }
+
+    /// Takes sessions from this store, and puts new ones into it.
+    pub fn with_sessions(mut self, sessions: Arc<dyn SessionStore>) -> Self {
+        self.sessions = Some(sessions);
+        self
+    }
+
+    /// Connects over a stream; ready when the handshake is complete.
+    pub async fn connect<IO: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        destination: Destination,
+        io: IO,
+    ) -> io::Result<ClientStream<IO>> {
+        let mut stream = self.start(destination, io).await?;
+        stream.handshake().await?;
+        Ok(stream)
+    }
+
+    /// Connects with early data: it leaves together with the ClientHello, if there is a ticket for
+    /// it. Ready when the handshake is complete, and with it what became of the early data.
+    ///
+    /// Under a forward-secret ticket early data is executed at most once. Under others, which the
+    /// policy must allow by name, it may be replayed: send only what may be executed twice.
+    ///
+    /// ```
+    /// use std::io;
+    /// use tessera::Destination;
+    /// use tessera::resume::Verdict;
+    /// use tessera_tokio::{ClientStream, Connector, EarlyData};
+    /// use tokio::io::AsyncWriteExt;
+    /// use tokio::net::TcpStream;
+    ///
+    /// async fn ask(
+    ///     connector: &Connector,
+    ///     destination: Destination,
+    ///     socket: TcpStream,
+    ///     question: &[u8],
+    /// ) -> io::Result<ClientStream<TcpStream>> {
+    ///     let connecting = connector.connect_with_early_data(destination, socket, question);
+    ///     let (mut stream, early_data) = connecting.await?;
+    ///     match early_data {
+    ///         EarlyData::Accepted(count) => stream.write_all(&question[count..]).await?,
+    ///         EarlyData::NotOffered | EarlyData::Rejected(Verdict::Burned) => {
+    ///             stream.write_all(question).await?;
+    ///         }
+    ///         // It may have been executed: only who asked can decide.
+    ///         EarlyData::Rejected(_) => return Err(io::ErrorKind::Interrupted.into()),
+    ///     }
+    ///     Ok(stream)
+    /// }
+    /// ```
+    pub async fn connect_with_early_data<IO: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        destination: Destination,
+        io: IO,
+        data: &[u8],
+    ) -> io::Result<(ClientStream<IO>, EarlyData)> {
+        let mut stream = self.start(destination, io).await?;
+        let mut written = 0;
+        while written < data.len() {
+            match stream.write_early(&data[written..]).await? {
+                0 => break,
+                count => written += count,
+            }
+        }
+        stream.handshake().await?;
+        let early_data = match stream.facts().early_data {
+            EarlyDataStatus::Accepted => EarlyData::Accepted(written),
+            EarlyDataStatus::Rejected(_) if written == 0 => EarlyData::NotOffered,
+            EarlyDataStatus::Rejected(verdict) => EarlyData::Rejected(verdict),
+            EarlyDataStatus::NotOffered | EarlyDataStatus::Offered => EarlyData::NotOffered,
+        };
+        Ok((stream, early_data))
+    }
+
+    /// Starts a connection, and gives its stream before anything is sent: for
+    /// [`write_early`](ClientStream::write_early), and to have the handshake go on where the stream
+    /// is used.
+    ///
+    /// It waits only for the session store. A session that was taken for a connection is used up
+    /// with it.
+    pub async fn start<IO: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        mut destination: Destination,
+        io: IO,
+    ) -> io::Result<ClientStream<IO>> {
+        let server_name = destination.server_name.clone();
+        if let (Some(store), None) = (&self.sessions, &destination.session) {
+            let (store, server_name) = (store.clone(), server_name.clone());
+            // A store that panics has no session.
+            let popped = spawn_blocking(move || store.pop(&server_name)).await;
+            destination.session = popped.ok().flatten();
+        }
+        let storing = Storing::new(self.sessions.clone(), &server_name);
+        let config = self.config.clone();
+        let machine = Machine::new(
+            |now, output| ClientConnection::start(config, destination, now, output),
+            self.answers.clone(),
+            storing,
+        );
+        Ok(ClientStream::new(io, machine.map_err(wrap)?))
+    }
+}

@@ -1,0 +1,24 @@
+//! The engine's errors as those of a stream.
+
+use std::io::{Error as IoError, ErrorKind};
+
+use tessera::Error;
+use tessera::wire::AlertDescription;
+
+/// Wraps an error of the engine; `get_ref` and `downcast_ref` find it again.
+pub(crate) fn wrap(error: Error) -> IoError {
+    let kind = match &error {
+        // close_notify is an error only before the end of the handshake.
+        Error::Truncated | Error::AlertReceived(AlertDescription::CLOSE_NOTIFY) => {
+            ErrorKind::UnexpectedEof
+        }
+        Error::TimedOut => ErrorKind::TimedOut,
+        Error::Protocol { .. } | Error::AlertReceived(_) | Error::PeerRejected(_) => {
+            ErrorKind::InvalidData
+        }
+        Error::Configuration(_) => ErrorKind::InvalidInput,
+        Error::Misuse(_) => ErrorKind::BrokenPipe,
+        _ => ErrorKind::Other,
+    };
+    IoError::new(kind, error)
+}

@@ -1,0 +1,103 @@
+//! Early data in HTTP (RFC 8470).
+//!
+//! A server reads requests from the stream of [`Acceptor::accept_early`](crate::Acceptor) and
+//! [`mark`]s each before it is handled. A handler then [`check`]s those that must not be replayed,
+//! or waits for the handshake with [`EarlyRequest::completed`].
+//!
+//! ```
+//! use http::{Request, Response, StatusCode};
+//! use tessera_tokio::HandshakeWatch;
+//! use tessera_tokio::http::{check, mark};
+//!
+//! fn handle(mut request: Request<()>, watch: &HandshakeWatch) -> Response<()> {
+//!     mark(&mut request, watch);
+//!     match check(&request) {
+//!         Err(too_early) => too_early.into_response(),
+//!         Ok(()) => Response::new(()),
+//!     }
+//! }
+//! ```
+
+use std::io;
+
+use http::header::{HeaderName, HeaderValue};
+use http::{Request, Response, StatusCode};
+
+use crate::watch::HandshakeWatch;
+
+/// The header field by which an intermediary says that a request came as early data
+/// (RFC 8470 §5.1).
+pub const EARLY_DATA: HeaderName = HeaderName::from_static("early-data");
+
+/// An extension of requests that came before the handshake was complete.
+#[derive(Debug, Clone)]
+pub struct EarlyRequest {
+    watch: HandshakeWatch,
+    /// Whoever sent it said already that it came as early data.
+    was_early_before: bool,
+}
+
+impl EarlyRequest {
+    /// Whether the request may be a replay, as things stand now: not if it came under a
+    /// forward-secret ticket, and not after the handshake, unless an intermediary says so.
+    pub fn is_replayable(&self) -> bool {
+        self.was_early_before || (self.watch.is_replayable() && !self.watch.is_complete())
+    }
+
+    /// Waits until the handshake is complete: then this connection's client sent it (RFC 8470 §3). An error
+    /// says that it won't be, and that the request must not be executed.
+    ///
+    /// The server must go on reading meanwhile: one that reads a connection only between requests
+    /// waits here for ever.
+    pub async fn completed(&self) -> io::Result<()> {
+        self.watch.completed().await
+    }
+}
+
+/// Marks a request whose connection's handshake is not complete, with an [`EarlyRequest`]. One that
+/// may be a replay also gets `Early-Data: 1`, so that it has it when it is forwarded
+/// (RFC 8470 §5.1). A field that the client sent stays: it may be an intermediary.
+pub fn mark<B>(request: &mut Request<B>, watch: &HandshakeWatch) {
+    if watch.is_complete() {
+        return;
+    }
+    let was_early_before = request.headers().contains_key(EARLY_DATA);
+    let early = EarlyRequest { watch: watch.clone(), was_early_before };
+    if early.is_replayable() {
+        request.headers_mut().insert(EARLY_DATA, HeaderValue::from_static("1"));
+    }
+    request.extensions_mut().insert(early);
+}
+
+/// Refuses a request that may be a replay and is not safe to execute twice (RFC 9110 §9.2.1): one
+/// that came here as replayable early data, or before an intermediary that said so.
+pub fn check<B>(request: &Request<B>) -> Result<(), TooEarly> {
+    let is_replayable = match request.extensions().get::<EarlyRequest>() {
+        // `mark` may have set the field itself, and the handshake may be complete since.
+        Some(early) => early.is_replayable(),
+        // RFC 8470 §5.1: any number of fields, and any value, mean the same.
+        None => request.headers().contains_key(EARLY_DATA),
+    };
+    if is_replayable && !request.method().is_safe() { Err(TooEarly) } else { Ok(()) }
+}
+
+/// The request may be a replay: the client has to send it again after the handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooEarly;
+
+impl TooEarly {
+    /// 425 (Too Early), RFC 8470 §5.2.
+    pub fn into_response<B: Default>(self) -> Response<B> {
+        let mut response = Response::new(B::default());
+        *response.status_mut() = StatusCode::TOO_EARLY;
+        response
+    }
+}
+
+impl std::fmt::Display for TooEarly {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the request came as early data that may be a replay")
+    }
+}
+
+impl std::error::Error for TooEarly {}

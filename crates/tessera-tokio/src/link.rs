@@ -1,0 +1,104 @@
+//! The bytes' way: the stream underneath, and who waits for it.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+
+use tessera::Output;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::input::Input;
+use crate::wakers::{Half, Wakers};
+
+/// The stream underneath, with what is known of its two directions.
+pub(crate) struct Link<IO> {
+    pub(crate) io: IO,
+    wakers: Arc<Wakers>,
+    /// Wakes both halves.
+    waker: Waker,
+    /// Why nothing can be sent any more. Reading goes on: an alert may say why.
+    write_error: Option<io::ErrorKind>,
+    /// Something was written and may wait in a buffer of the stream.
+    unflushed: bool,
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> Link<IO> {
+    pub(crate) fn new(io: IO) -> Self {
+        let wakers = Arc::new(Wakers::default());
+        let waker = Waker::from(wakers.clone());
+        Self { io, wakers, waker, write_error: None, unflushed: false }
+    }
+
+    /// Says who waits, before the stream is polled on behalf of both halves.
+    pub(crate) fn register(&self, half: Half, cx: &Context<'_>) {
+        self.wakers.register(half, cx.waker());
+    }
+
+    /// Wakes whoever waits: what the other half did may be what it waits for.
+    pub(crate) fn wake_all(&self) {
+        self.wakers.wake_all();
+    }
+
+    /// What wakes both halves.
+    pub(crate) fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    /// Whether [`poll_send`](Self::poll_send) has anything to do.
+    pub(crate) fn has_to_send(&self, output: &Output) -> bool {
+        self.unflushed || !output.is_empty()
+    }
+
+    /// Sends the output, all of it. What can't be sent any more is dropped, and
+    /// [`check_writable`](Self::check_writable) tells.
+    pub(crate) fn poll_send(&mut self, output: &mut Output) -> Poll<()> {
+        let mut cx = Context::from_waker(&self.waker);
+        while !output.is_empty() && self.write_error.is_none() {
+            match ready!(Pin::new(&mut self.io).poll_write(&mut cx, output.as_slice())) {
+                Ok(0) => self.write_error = Some(io::ErrorKind::WriteZero),
+                Ok(count) => {
+                    output.consume(count);
+                    self.unflushed = true;
+                }
+                Err(error) => self.write_error = Some(error.kind()),
+            }
+        }
+        if self.write_error.is_some() {
+            output.consume(output.as_slice().len());
+            self.unflushed = false;
+        }
+        if self.unflushed {
+            if let Err(error) = ready!(Pin::new(&mut self.io).poll_flush(&mut cx)) {
+                self.write_error = Some(error.kind());
+            }
+            self.unflushed = false;
+        }
+        Poll::Ready(())
+    }
+
+    /// Whether anything can still be sent.
+    pub(crate) fn check_writable(&self) -> io::Result<()> {
+        self.write_error.map_or(Ok(()), |kind| Err(kind.into()))
+    }
+
+    /// Receives once; 0 is the end of the stream.
+    pub(crate) fn poll_receive(
+        &mut self,
+        waker: &Waker,
+        input: &mut Input,
+    ) -> Poll<io::Result<usize>> {
+        let mut cx = Context::from_waker(waker);
+        let mut buffer = ReadBuf::new(input.room());
+        ready!(Pin::new(&mut self.io).poll_read(&mut cx, &mut buffer))?;
+        let count = buffer.filled().len();
+        input.received(count);
+        Poll::Ready(Ok(count))
+    }
+
+    /// Ends this side's direction of the stream.
+    pub(crate) fn poll_shutdown(&mut self) -> Poll<io::Result<()>> {
+        let mut cx = Context::from_waker(&self.waker);
+        Pin::new(&mut self.io).poll_shutdown(&mut cx)
+    }
+}

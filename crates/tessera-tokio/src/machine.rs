@@ -1,0 +1,258 @@
+//! A connection with its buffers: what can be done without waiting.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tessera::{Connection, Error, Event, Output, ReadEvent, Time};
+use tokio::time::Instant;
+
+use crate::answers::{Answer, Answers};
+use crate::input::Input;
+use crate::side::{GiveAnswer, Side};
+use crate::storing::Storing;
+use crate::watch::Completion;
+
+/// Everything of a stream but the bytes' way.
+///
+/// All state is here and none in a future, so whatever future polls it may be dropped at any time.
+pub(crate) struct Machine<S: Side> {
+    pub(crate) connection: Connection<S>,
+    pub(crate) input: Input,
+    pub(crate) output: Output,
+    /// The plaintext in `input` came as early data.
+    plain_is_early: bool,
+    /// Early data that came while the handshake was waited for. The engine bounds it by
+    /// max_early_data_size.
+    held: Vec<u8>,
+    /// The answer that the engine waits for.
+    pub(crate) pending: Option<Answer<GiveAnswer<S>>>,
+    answers: Arc<dyn Answers>,
+    pub(crate) storing: Storing,
+    pub(crate) completion: Completion,
+    pub(crate) complete: bool,
+    pub(crate) failed: Option<Error>,
+    /// The beginning of this connection's monotonic time.
+    started: Instant,
+    /// When the handshake has to be complete.
+    pub(crate) latest_completion: Instant,
+}
+
+/// Why the engine stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// There is plaintext to be read.
+    Plain,
+    NeedInput,
+    OutputFull,
+    /// An answer is waited for.
+    Waiting,
+    PeerClosed,
+}
+
+impl<S: Side> Machine<S> {
+    pub(crate) fn new(
+        start: impl FnOnce(Time, &mut Output) -> Result<Connection<S>, Error>,
+        answers: Arc<dyn Answers>,
+        storing: Storing,
+    ) -> Result<Self, Error> {
+        let started = Instant::now();
+        let mut output = Output::with_limit(OUTPUT_LIMIT);
+        let connection = start(since(started), &mut output)?;
+        let deadline = connection.deadline().unwrap_or_default();
+        let latest_completion = started.checked_add(deadline).unwrap_or(started + A_YEAR);
+        Ok(Self {
+            connection,
+            input: Input::default(),
+            output,
+            plain_is_early: false,
+            held: Vec::new(),
+            pending: None,
+            answers,
+            storing,
+            completion: Completion::default(),
+            complete: false,
+            failed: None,
+            started,
+            latest_completion,
+        })
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        since(self.started)
+    }
+
+    /// The moment at which the handshake has taken too long.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.connection.deadline().map(|_| self.latest_completion)
+    }
+
+    /// Lets the engine read what was received, until it has plaintext or can't go on.
+    pub(crate) fn advance(&mut self) -> Result<Step, Error> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        loop {
+            if !self.input.plain().is_empty() {
+                return Ok(Step::Plain);
+            }
+            match self.read_event().map_err(|error| self.fail(error))? {
+                Happened::Stopped(step) => return Ok(step),
+                Happened::Asked(question) => {
+                    self.pending = Some(S::ask(question, &*self.answers));
+                    return Ok(Step::Waiting);
+                }
+                Happened::Told(event) => self.told(event),
+                Happened::Data { early } => self.plain_is_early = early,
+            }
+        }
+    }
+
+    /// One event of the engine, without what it borrows.
+    fn read_event(&mut self) -> Result<Happened<S::Question>, Error> {
+        let now = self.now();
+        let filled = self.input.filled();
+        let beginning = filled.as_ptr().addr();
+        let place = |data: &[u8]| {
+            let start = data.as_ptr().addr() - beginning;
+            start..start + data.len()
+        };
+        let progress = self.connection.read(now, filled, &mut self.output)?;
+        let mut plain: Range<usize> = 0..0;
+        let happened = match progress.event {
+            ReadEvent::NeedInput => Happened::Stopped(Step::NeedInput),
+            ReadEvent::OutputFull => Happened::Stopped(Step::OutputFull),
+            ReadEvent::WaitingForAnswer => Happened::Stopped(Step::Waiting),
+            ReadEvent::PeerClosed => Happened::Stopped(Step::PeerClosed),
+            ReadEvent::Question(question) => Happened::Asked(question),
+            ReadEvent::Handshake(event) => Happened::Told(event),
+            ReadEvent::EarlyData(data) => {
+                plain = place(data);
+                Happened::Data { early: true }
+            }
+            ReadEvent::Data(data) => {
+                plain = place(data);
+                Happened::Data { early: false }
+            }
+        };
+        let consumed = progress.consumed;
+        self.input.consume(consumed, plain);
+        Ok(happened)
+    }
+
+    fn told(&mut self, event: Event) {
+        match event {
+            Event::HandshakeComplete => {
+                self.complete = true;
+                self.completion.complete();
+            }
+            Event::NewSession(session) => self.storing.put(session),
+            // The facts say what became of early data.
+            Event::EarlyDataAccepted | Event::EarlyDataRejected(_) | Event::EarlyDataEnd => (),
+        }
+    }
+
+    /// Gives an answer that came.
+    pub(crate) fn give(&mut self, answer: GiveAnswer<S>) -> Result<(), Error> {
+        let now = self.now();
+        answer(&mut self.connection, now, &mut self.output).map_err(|error| self.fail(error))
+    }
+
+    /// The stream from the peer has ended.
+    pub(crate) fn end_of_stream(&mut self) -> Result<(), Error> {
+        self.connection.end_of_stream().map_err(|error| self.fail(error))
+    }
+
+    fn fail(&mut self, error: Error) -> Error {
+        self.pending = None;
+        self.failed = Some(error.clone());
+        error
+    }
+
+    /// Takes plaintext out of the way of the handshake.
+    pub(crate) fn hold(&mut self) {
+        self.held.extend_from_slice(self.input.plain());
+        self.input.consume_plain(self.input.plain().len());
+    }
+
+    /// The next plaintext, and whether it came as early data.
+    pub(crate) fn plain(&self) -> (&[u8], bool) {
+        if self.held.is_empty() {
+            (self.input.plain(), self.plain_is_early)
+        } else {
+            (&self.held, true)
+        }
+    }
+
+    pub(crate) fn consume_plain(&mut self, count: usize) {
+        if self.held.is_empty() {
+            self.input.consume_plain(count);
+        } else if count == self.held.len() {
+            self.held = Vec::new();
+        } else {
+            self.held.drain(..count);
+        }
+    }
+
+    /// Writes application data, as much as may wait in the output; 0 if it has to be sent first, or
+    /// if the handshake has to go on first.
+    pub(crate) fn write(&mut self, data: &[u8]) -> Result<usize, Error> {
+        let now = self.now();
+        let mut written = 0;
+        while written < data.len() && self.has_room() {
+            let chunk = &data[written..data.len().min(written + CHUNK)];
+            match self.connection.write(now, chunk, &mut self.output) {
+                Ok(0) => break,
+                Ok(count) => written += count,
+                Err(Error::Misuse(_)) if !self.complete => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(written)
+    }
+
+    /// Whether application data may be written already.
+    pub(crate) fn is_writable(&mut self) -> bool {
+        let now = self.now();
+        self.connection.write(now, &[], &mut self.output).is_ok()
+    }
+
+    /// Whether application data may be added to the output.
+    pub(crate) fn has_room(&self) -> bool {
+        self.output.as_slice().len() < ENOUGH
+    }
+
+    /// Gives back the memory that an idle connection doesn't need.
+    pub(crate) fn release(&mut self) {
+        self.input.release();
+        if self.output.is_empty() {
+            self.output.release();
+        }
+    }
+}
+
+enum Happened<Q> {
+    Stopped(Step),
+    Asked(Q),
+    Told(Event),
+    Data { early: bool },
+}
+
+/// A connection with a full output reads nothing. If application data could fill it, two peers that
+/// write at once would wait for each other for ever: so application data stops at less than half,
+/// and the rest is for the engine's own answers.
+const OUTPUT_LIMIT: usize = 80 * 1024;
+
+/// Where application data stops: two full records in one write.
+const ENOUGH: usize = 32 * 1024;
+
+/// How much is written at once; with a small record_size_limit it becomes a third longer.
+pub(crate) const CHUNK: usize = 16 * 1024;
+
+/// For timeouts that no clock can count.
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+fn since(started: Instant) -> Time {
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+    Time { monotonic: started.elapsed(), unix }
+}

@@ -1,0 +1,102 @@
+//! Where a client's sessions wait for its next connection.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tessera::resume::ClientSession;
+
+/// Keeps sessions, and gives each out once.
+///
+/// A store belongs to one [`ClientConfig`](tessera::ClientConfig): a session remembers that its
+/// server was accepted, and is resumed without asking the verifier again.
+///
+/// Methods may block; connections call them on threads made for that. They don't fail: a session
+/// that can't be kept or found costs a round trip.
+///
+/// ```
+/// use std::sync::{Mutex, PoisonError};
+/// use tessera::resume::ClientSession;
+/// use tessera_tokio::SessionStore;
+///
+/// /// For a program that knows one server.
+/// #[derive(Default)]
+/// struct OneServer(Mutex<Option<ClientSession>>);
+///
+/// impl SessionStore for OneServer {
+///     fn put(&self, _server_name: &str, session: ClientSession) {
+///         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
+///     }
+///     fn pop(&self, _server_name: &str) -> Option<ClientSession> {
+///         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+///     }
+/// }
+/// ```
+pub trait SessionStore: Send + Sync {
+    /// Keeps a session with this server.
+    fn put(&self, server_name: &str, session: ClientSession);
+
+    /// Takes the newest usable session with this server. When it returns one, nobody else will ever
+    /// get it, not even after a crash: a session that is used twice links two connections, and its
+    /// early data may be lost or read by others (RFC 8446 §C.4).
+    fn pop(&self, server_name: &str) -> Option<ClientSession>;
+}
+
+/// Sessions in the memory of this process.
+pub struct MemorySessionStore {
+    sessions: Mutex<HashMap<String, VecDeque<ClientSession>>>,
+    per_server: usize,
+    servers: usize,
+}
+
+impl MemorySessionStore {
+    /// A store for this many sessions of each of this many servers. Where there is no room the
+    /// oldest session, or any server's sessions, make it.
+    pub fn new(per_server: usize, servers: usize) -> Self {
+        Self { sessions: Mutex::default(), per_server, servers }
+    }
+}
+
+impl Default for MemorySessionStore {
+    /// 8 sessions of each of 256 servers.
+    fn default() -> Self {
+        Self::new(8, 256)
+    }
+}
+
+impl SessionStore for MemorySessionStore {
+    fn put(&self, server_name: &str, session: ClientSession) {
+        let mut all = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.per_server == 0 || self.servers == 0 {
+            return;
+        }
+        if all.len() >= self.servers
+            && !all.contains_key(server_name)
+            && let Some(victim) = all.keys().next().cloned()
+        {
+            all.remove(&victim);
+        }
+        let sessions = all.entry(server_name.to_owned()).or_default();
+        if sessions.len() >= self.per_server {
+            sessions.pop_front();
+        }
+        sessions.push_back(session);
+    }
+
+    fn pop(&self, server_name: &str) -> Option<ClientSession> {
+        let mut all = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let sessions = all.get_mut(server_name)?;
+        let newest = std::iter::from_fn(|| sessions.pop_back()).find(is_fresh);
+        if sessions.is_empty() {
+            all.remove(server_name);
+        }
+        newest
+    }
+}
+
+/// Whether a session can still be resumed, as far as its ticket and its certificates go. How old its
+/// authentication may be the configuration says, and the engine checks.
+pub(crate) fn is_fresh(session: &ClientSession) -> bool {
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+    unix.is_ok_and(|unix| session.state.is_fresh(unix, Duration::MAX))
+}

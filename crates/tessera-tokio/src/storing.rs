@@ -1,0 +1,49 @@
+//! Sessions on their way into a store.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tessera::resume::ClientSession;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+use crate::session_store::SessionStore;
+
+/// Puts a connection's new sessions into its store. A store may block, so it does its work on
+/// another thread; a session that gets lost there costs a round trip.
+#[derive(Default)]
+pub(crate) struct Storing {
+    store: Option<(Arc<dyn SessionStore>, String)>,
+    running: Vec<JoinHandle<()>>,
+}
+
+impl Storing {
+    pub(crate) fn new(store: Option<Arc<dyn SessionStore>>, server_name: &str) -> Self {
+        let store = store.map(|store| (store, server_name.to_owned()));
+        Self { store, running: Vec::new() }
+    }
+
+    pub(crate) fn put(&mut self, session: Box<ClientSession>) {
+        let Some((store, server_name)) = &self.store else { return };
+        let (store, server_name) = (store.clone(), server_name.clone());
+        let put = move || store.put(&server_name, *session);
+        self.running.retain(|running| !running.is_finished());
+        match Handle::try_current() {
+            Ok(runtime) => self.running.push(runtime.spawn_blocking(put)),
+            Err(_) => put(),
+        }
+    }
+
+    /// Waits until every session is where it belongs.
+    pub(crate) fn poll_done(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while let Some(running) = self.running.last_mut() {
+            // A store that panicked has lost its session, no more.
+            let Poll::Ready(_) = Pin::new(running).poll(cx) else { return Poll::Pending };
+            self.running.pop();
+        }
+        self.running = Vec::new();
+        Poll::Ready(())
+    }
+}

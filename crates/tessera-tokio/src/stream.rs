@@ -1,0 +1,310 @@
+//! The stream that an application reads and writes.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tessera::handshake::{ClientHandshake, EarlyDataStatus, ServerHandshake};
+use tessera::resume::PskKind;
+use tessera::{Error, Facts};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf};
+use tokio::time::timeout_at;
+
+use crate::drive::{Driver, Goal};
+use crate::error::wrap;
+use crate::machine::{CHUNK, Machine, Step};
+use crate::side::Side;
+use crate::wakers::Half;
+use crate::watch::HandshakeWatch;
+
+/// A client's stream.
+pub type ClientStream<IO> = TlsStream<IO, ClientHandshake>;
+
+/// A server's stream.
+pub type ServerStream<IO> = TlsStream<IO, ServerHandshake>;
+
+/// A TLS connection over a stream: [`AsyncRead`] and [`AsyncWrite`].
+///
+/// - Dropping a future that reads, writes or shakes hands loses nothing: all state is in the stream.
+///   Only a future that *owns* the stream takes it along.
+/// - A stream may be read and written before its handshake is complete; both drive the handshake.
+/// - After the peer's close_notify reading gives 0 bytes, and writing goes on. If the connection ends
+///   without it, the error is [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): something may be
+///   missing.
+/// - `shutdown` sends close_notify and ends this side's direction; reading goes on.
+/// - Errors of TLS are [`tessera::Error`]s inside of [`io::Error`]s. Before one is returned, the
+///   alert is sent as well as it can be.
+/// - Reading answers key updates and takes tickets; who never reads gets no sessions.
+/// - Under TCP, `TCP_NODELAY` should be set: a stream sends what belongs together at once.
+///
+/// ```
+/// use std::io;
+/// use tessera_tokio::ServerStream;
+/// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+/// use tokio::net::TcpStream;
+///
+/// async fn echo(mut stream: ServerStream<TcpStream>) -> io::Result<()> {
+///     let mut buffer = [0; 4096];
+///     loop {
+///         let count = stream.read(&mut buffer).await?;
+///         if count == 0 {
+///             return stream.shutdown().await;
+///         }
+///         stream.write_all(&buffer[..count]).await?;
+///     }
+/// }
+/// ```
+pub struct TlsStream<IO, S: Side> {
+    driver: Driver<IO, S>,
+    /// The last read gave early data.
+    is_early: bool,
+    /// close_notify was sent.
+    is_shut_down: bool,
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
+    pub(crate) fn new(io: IO, machine: Machine<S>) -> Self {
+        Self { driver: Driver::new(io, machine), is_early: false, is_shut_down: false }
+    }
+
+    /// Waits until the handshake is complete. Early data that comes meanwhile is kept to be read.
+    pub async fn handshake(&mut self) -> io::Result<()> {
+        poll_fn(|cx| self.driver.poll_handshake(Half::Read, Goal::Complete, cx)).await?;
+        if S::FINISHES {
+            // The server's handshake isn't complete before it has this.
+            let deadline = self.driver.machine.latest_completion;
+            let sent = poll_fn(|cx| self.driver.poll_send(Half::Read, cx));
+            timeout_at(deadline, sent).await.map_err(|_| wrap(Error::TimedOut))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn writable(&mut self) -> io::Result<()> {
+        poll_fn(|cx| self.driver.poll_handshake(Half::Read, Goal::Writable, cx)).await
+    }
+
+    /// Whether the handshake is complete.
+    pub fn is_handshake_complete(&self) -> bool {
+        self.driver.machine.complete
+    }
+
+    /// What is known of the connection: protocol, peer, suite, what became of early data.
+    pub fn facts(&self) -> &Facts {
+        self.driver.machine.connection.facts()
+    }
+
+    /// The application protocol (RFC 7301).
+    pub fn protocol(&self) -> Option<&[u8]> {
+        self.facts().protocol.as_deref()
+    }
+
+    /// Whether the last read gave early data. No read mixes early data with what comes after it.
+    ///
+    /// Replayable early data was maybe not sent by this connection's client until the handshake is
+    /// complete; forward-secret early data is executed at most once in any case.
+    pub fn is_early(&self) -> bool {
+        self.is_early
+    }
+
+    /// What tells whether the handshake is complete, to be kept apart from the stream.
+    pub fn handshake_watch(&mut self) -> HandshakeWatch {
+        let facts = self.facts();
+        let replayable = facts.early_data == EarlyDataStatus::Accepted
+            && facts.psk != Some(PskKind::ForwardSecret);
+        let machine = &mut self.driver.machine;
+        machine.completion.watch(machine.complete, replayable)
+    }
+
+    /// Exports keying material (RFC 8446 §7.5), when the handshake is complete.
+    pub fn export_keying_material(
+        &mut self,
+        label: &[u8],
+        context: &[u8],
+        out: &mut [u8],
+    ) -> io::Result<()> {
+        let connection = &mut self.driver.machine.connection;
+        connection.export_keying_material(label, context, out).map_err(wrap)
+    }
+
+    /// The channel binding `tls-exporter` (RFC 9266), for authentication inside of the connection:
+    /// the same 32 bytes at both ends, and different ones on any other connection.
+    pub fn channel_binding(&mut self) -> io::Result<[u8; 32]> {
+        let mut binding = [0; 32];
+        self.export_keying_material(b"EXPORTER-Channel-Binding", b"", &mut binding)?;
+        Ok(binding)
+    }
+
+    /// Changes this side's keys, and with `request` asks the peer to change its own (RFC 8446
+    /// §4.6.3).
+    pub async fn update_keys(&mut self, request: bool) -> io::Result<()> {
+        // With much to send before it, it waits: each call adds to the output.
+        poll_fn(|cx| self.poll_flush_output(cx)).await?;
+        let machine = &mut *self.driver.machine;
+        let now = machine.now();
+        machine.connection.update_keys(now, request, &mut machine.output).map_err(wrap)?;
+        poll_fn(|cx| self.poll_flush_output(cx)).await
+    }
+
+    /// Splits the stream for two tasks; neither half waits for the other.
+    ///
+    /// ```
+    /// # use tessera_tokio::ClientStream;
+    /// # use tokio::{io::{AsyncReadExt, AsyncWriteExt}, net::TcpStream};
+    /// # async fn example(stream: ClientStream<TcpStream>) -> std::io::Result<()> {
+    /// let (mut reader, mut writer) = stream.split();
+    /// let writing = tokio::spawn(async move { writer.write_all(b"question").await });
+    /// reader.read_to_end(&mut Vec::new()).await?;
+    /// # writing.await?
+    /// # }
+    /// ```
+    pub fn split(self) -> (ReadHalf<Self>, WriteHalf<Self>) {
+        tokio::io::split(self)
+    }
+
+    /// The stream underneath, to look at its addresses or options.
+    pub fn get_ref(&self) -> &IO {
+        &self.driver.link.io
+    }
+
+    fn poll_flush_output(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.driver.poll_send(Half::Write, cx));
+        Poll::Ready(self.driver.link.check_writable())
+    }
+
+    /// Whether something can be written; the failure of a connection is known to both halves.
+    fn check_writable(&self) -> io::Result<()> {
+        if let Some(error) = &self.driver.machine.failed {
+            return Err(wrap(error.clone()));
+        }
+        if self.is_shut_down {
+            return Err(wrap(Error::Misuse("this side was closed")));
+        }
+        self.driver.link.check_writable()
+    }
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
+    /// Writes early data before the handshake is complete; returns how many bytes were taken. It is
+    /// 0 if there was no ticket for early data, if its limit is reached or if the server has
+    /// answered.
+    ///
+    /// What was taken is sent once. What became of it [`facts`](TlsStream::facts) tell when the
+    /// handshake is complete; nothing is sent again by itself.
+    pub async fn write_early(&mut self, data: &[u8]) -> io::Result<usize> {
+        poll_fn(|cx| self.poll_write_early(data, cx)).await
+    }
+
+    fn poll_write_early(&mut self, data: &[u8], cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        loop {
+            self.check_writable()?;
+            let machine = &mut *self.driver.machine;
+            let mut written = 0;
+            while written < data.len() && machine.has_room() {
+                let chunk = &data[written..data.len().min(written + CHUNK)];
+                let output = &mut machine.output;
+                let count = machine.connection.write_early_data(chunk, output).map_err(wrap)?;
+                written += count;
+                if count == 0 {
+                    break;
+                }
+            }
+            let is_over = data.is_empty() || machine.connection.early_data_room() == 0;
+            if written > 0 || is_over {
+                // The ClientHello and the early data leave together.
+                let _ = self.driver.poll_send(Half::Write, cx);
+                return Poll::Ready(Ok(written));
+            }
+            let driven = self.driver.poll_handshake(Half::Write, Goal::Complete, cx)?;
+            if driven.is_pending() && !self.driver.machine.has_room() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> AsyncRead for TlsStream<IO, S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Self { driver, is_early, .. } = self.get_mut();
+        let mut any = false;
+        while buffer.remaining() > 0 {
+            let (plain, early) = driver.machine.plain();
+            if !plain.is_empty() {
+                if any && early != *is_early {
+                    break;
+                }
+                let count = plain.len().min(buffer.remaining());
+                buffer.put_slice(&plain[..count]);
+                driver.machine.consume_plain(count);
+                (any, *is_early) = (true, early);
+            } else if any {
+                // What was received already goes into the same read. If it fails, the next read
+                // tells.
+                let step = driver.machine.advance();
+                driver.notice_completion();
+                if !matches!(step, Ok(Step::Plain)) {
+                    break;
+                }
+            } else {
+                // The engine takes close_notify only when the handshake is complete: this end is the
+                // peer's word.
+                let step = ready!(driver.poll_drive(Half::Read, Goal::Data, cx))?;
+                if step == Step::PeerClosed {
+                    break;
+                }
+            }
+        }
+        // What the engine answered goes out, or will with the next call.
+        let _ = driver.poll_send(Half::Read, cx);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> AsyncWrite for TlsStream<IO, S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        loop {
+            this.check_writable()?;
+            let written = this.driver.machine.write(data).map_err(wrap)?;
+            if written > 0 || data.is_empty() {
+                let _ = this.driver.poll_send(Half::Write, cx);
+                return Poll::Ready(Ok(written));
+            }
+            if this.driver.machine.complete {
+                ready!(this.driver.poll_send(Half::Write, cx));
+            } else {
+                // A server's early answer needs room, everybody else's data needs keys.
+                let driven = this.driver.poll_handshake(Half::Write, Goal::Complete, cx)?;
+                let machine = &mut this.driver.machine;
+                if driven.is_pending() && !(machine.has_room() && machine.is_writable()) {
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.get_mut().poll_flush_output(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if !this.is_shut_down {
+            this.is_shut_down = true;
+            let machine = &mut *this.driver.machine;
+            machine.connection.close(&mut machine.output);
+        }
+        ready!(this.poll_flush_output(cx))?;
+        ready!(this.driver.machine.storing.poll_done(cx));
+        this.driver.link.register(Half::Write, cx);
+        this.driver.link.poll_shutdown()
+    }
+}

@@ -1,0 +1,39 @@
+//! What the operating system trusts.
+
+use std::io;
+
+use log::warn;
+use tessera_webpki::WebPkiVerifier;
+
+/// A verifier that trusts what the operating system trusts: its store is read once, now. It may
+/// block. `SSL_CERT_FILE` and `SSL_CERT_DIR` take the store's place where they are set.
+///
+/// A root that can't be read is left out with a warning; without any root it is an error.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use tessera::ClientConfig;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let verifier = Arc::new(tessera_tokio::system_verifier()?);
+/// let config = ClientConfig::new(tessera_aws_lc::provider(), verifier);
+/// # Ok(())
+/// # }
+/// ```
+pub fn system_verifier() -> io::Result<WebPkiVerifier> {
+    let found = rustls_native_certs::load_native_certs();
+    for error in &found.errors {
+        warn!("the system's trust store: {error}");
+    }
+    // One root that nobody can parse must not make all the others unusable.
+    let mut roots = found.certs;
+    roots.retain(|root| match WebPkiVerifier::new(&[root]) {
+        Ok(_) => true,
+        Err(error) => {
+            warn!("the system's trust store: a root is left out: {error}");
+            false
+        }
+    });
+    let verifier = WebPkiVerifier::new(&roots);
+    verifier.map_err(|error| io::Error::new(io::ErrorKind::NotFound, error))
+}

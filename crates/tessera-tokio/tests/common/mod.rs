@@ -1,0 +1,123 @@
+//! A client and a server with certificates of their own, and what the tests do with them.
+#![allow(dead_code, reason = "no test uses everything")]
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tessera::auth::{Credential, PrivateKey};
+use tessera::resume::{Continuation, OneTimeKeyGuard, ReplayGuard};
+use tessera::wire::TicketRequest;
+use tessera::{ClientConfig, Destination, ServerConfig};
+use tessera_aws_lc::SigningKey;
+use tessera_tokio::{Acceptor, ClientStream, Connector, ServerStream};
+use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
+use tessera_webpki::WebPkiVerifier;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+
+pub const SERVER_NAME: &str = "server.example";
+
+/// Both ends, ready to be changed.
+pub struct Ends {
+    pub client: ClientConfig,
+    pub server: ServerConfig,
+}
+
+/// Full handshakes, and tickets with psk_dhe_ke.
+pub fn ends() -> Ends {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let root = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec![SERVER_NAME.to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, &root).unwrap();
+    let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
+    let credential = Credential {
+        chain: vec![certificate.der().to_vec()],
+        key: PrivateKey::Here(Arc::new(signer)),
+    };
+
+    let provider = tessera_aws_lc::provider();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let day = Duration::from_secs(24 * 3600);
+    let ring = TicketKeyRing::new(&provider);
+    ring.add(TicketKey::generate(&provider, now, day, day).unwrap(), now).unwrap();
+
+    let verifier = Arc::new(WebPkiVerifier::new(&[root.der()]).unwrap());
+    let client = ClientConfig::new(provider, verifier);
+    let mut server = ServerConfig::new(provider, vec![credential]);
+    server.tickets = Some(Arc::new(ring));
+    Ends { client, server }
+}
+
+/// Forward-secret early data.
+pub fn forward_secret() -> Ends {
+    let mut ends = ends();
+    ends.client.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
+    let guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::new(1000)));
+    ends.server.policy.early_data.forward_secret = Some(guard);
+    ends
+}
+
+/// Replayable early data.
+pub fn replayable() -> Ends {
+    let mut ends = ends();
+    ends.client.policy.early_data.replayable_without_forward_secrecy = true;
+    ends.server.policy.early_data.replayable_without_forward_secrecy = Some(ReplayGuard {
+        register: Arc::new(MemoryRegister::new(1000, Duration::ZERO)),
+        max_early_data_size: 16 * 1024,
+    });
+    ends
+}
+
+impl Ends {
+    pub fn connector(&self) -> Connector {
+        Connector::new(Arc::new(self.client.clone()))
+    }
+
+    pub fn acceptor(&self) -> Acceptor {
+        Acceptor::new(Arc::new(self.server.clone()))
+    }
+
+    /// Both ends ask for and give this many tickets.
+    pub fn with_tickets(mut self, count: u8) -> Self {
+        let tickets = TicketRequest { new_session_count: count, resumption_count: count };
+        self.client.policy.tickets = tickets;
+        self.server.policy.tickets = tickets;
+        self
+    }
+}
+
+pub fn destination() -> Destination {
+    Destination { server_name: SERVER_NAME.into(), ..Default::default() }
+}
+
+pub type Client = ClientStream<DuplexStream>;
+pub type Server = ServerStream<DuplexStream>;
+
+/// Both ends after the handshake, over a pipe that holds `capacity` bytes.
+pub async fn connect_over(
+    connector: &Connector,
+    acceptor: &Acceptor,
+    capacity: usize,
+) -> (Client, Server) {
+    let (near, far) = duplex(capacity);
+    tokio::try_join!(connector.connect(destination(), near), acceptor.accept(far)).unwrap()
+}
+
+pub async fn connect(connector: &Connector, acceptor: &Acceptor) -> (Client, Server) {
+    connect_over(connector, acceptor, 64 * 1024).await
+}
+
+/// Ends a connection in both directions, so that every ticket arrives and is stored.
+pub async fn finish(client: &mut Client, server: &mut Server) {
+    server.shutdown().await.unwrap();
+    client.read_to_end(&mut Vec::new()).await.unwrap();
+    client.shutdown().await.unwrap();
+    server.read_to_end(&mut Vec::new()).await.unwrap();
+}
+
+/// Bytes that differ from place to place.
+pub fn bytes(len: usize) -> Vec<u8> {
+    (0..len).map(|index| (index % 251) as u8).collect()
+}

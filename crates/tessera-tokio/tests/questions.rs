@@ -1,0 +1,194 @@
+//! Questions that are answered later, by another task.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::future::pending;
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::{connect, destination, ends, finish, forward_secret};
+use tessera::ServerConfig;
+use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, PrivateKey, VerifyPeer};
+use tessera::crypto::{Signer, SigningError};
+use tessera::handshake::{ChooseConfig, ConfigChooser, NoConfig, Reply, Sign};
+use tessera::resume::{
+    AcceptResumption, OneTimeSecret, OpenTicket, PskKind, PutRefused, ResumptionJudge,
+    ResumptionVerdict, SessionState, TakeSecret, Taken, TicketId, TicketKeys, Vault,
+};
+use tessera::wire::SignatureScheme;
+use tessera_tokio::{Answer, Answers, EarlyData, MemorySessionStore};
+use tokio::io::duplex;
+
+/// Leaves for later what another one would answer now.
+struct Later<T: ?Sized>(Arc<T>);
+
+impl ConfigChooser for Later<ServerConfig> {
+    fn choose(&self, _: &ChooseConfig) -> Reply<Result<Arc<ServerConfig>, NoConfig>> {
+        Reply::Later
+    }
+}
+
+impl TicketKeys for Later<dyn TicketKeys> {
+    fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>> {
+        self.0.seal(session, unix)
+    }
+    fn open(&self, _: &OpenTicket) -> Reply<Option<SessionState>> {
+        Reply::Later
+    }
+}
+
+impl ResumptionJudge for Later<()> {
+    fn judge(&self, _: &AcceptResumption) -> Reply<ResumptionVerdict> {
+        Reply::Later
+    }
+}
+
+impl Vault for Later<dyn Vault> {
+    fn put(&self, id: &TicketId, it: OneTimeSecret, until: Duration) -> Result<(), PutRefused> {
+        self.0.put(id, it, until)
+    }
+    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+        Reply::Later
+    }
+    fn burn(&self, id: &TicketId) {
+        self.0.burn(id);
+    }
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl PeerVerifier for Later<dyn PeerVerifier> {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.schemes()
+    }
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+        Reply::Later
+    }
+}
+
+/// Answers in another task, after a while.
+struct Elsewhere {
+    config: Arc<ServerConfig>,
+    tickets: Arc<dyn TicketKeys>,
+    vault: Arc<dyn Vault>,
+    verifier: Arc<dyn PeerVerifier>,
+    signer: Arc<dyn Signer>,
+}
+
+fn elsewhere<A: Send + 'static>(answer: impl FnOnce() -> A + Send + 'static) -> Answer<A> {
+    let task = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        answer()
+    });
+    Box::pin(async move { task.await.unwrap() })
+}
+
+fn now<A>(reply: Reply<A>) -> A {
+    let Reply::Now(answer) = reply else { panic!("the other one answers at once") };
+    answer
+}
+
+impl Answers for Elsewhere {
+    fn choose_config(&self, _: ChooseConfig) -> Answer<Result<Arc<ServerConfig>, NoConfig>> {
+        let config = self.config.clone();
+        elsewhere(move || Ok(config))
+    }
+    fn open_ticket(&self, question: OpenTicket) -> Answer<Option<SessionState>> {
+        let tickets = self.tickets.clone();
+        elsewhere(move || now(tickets.open(&question)))
+    }
+    fn accept_resumption(&self, _: AcceptResumption) -> Answer<ResumptionVerdict> {
+        elsewhere(|| ResumptionVerdict::Accept)
+    }
+    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
+        let vault = self.vault.clone();
+        elsewhere(move || now(vault.take(&question)))
+    }
+    fn verify_peer(&self, question: VerifyPeer) -> Answer<Result<PeerIdentity, PeerRejected>> {
+        let verifier = self.verifier.clone();
+        elsewhere(move || now(verifier.verify(&question)))
+    }
+    fn sign(&self, question: Sign) -> Answer<Result<Vec<u8>, SigningError>> {
+        let signer = self.signer.clone();
+        elsewhere(move || signer.sign(question.scheme, &question.message))
+    }
+}
+
+/// Ends that answer nothing themselves, and who answers for them.
+fn all_later() -> (common::Ends, Arc<Elsewhere>) {
+    let mut ends = forward_secret();
+    let tickets = ends.server.tickets.take().unwrap();
+    let guard = ends.server.policy.early_data.forward_secret.as_mut().unwrap();
+    let vault = guard.vault.clone();
+    guard.vault = Arc::new(Later(vault.clone()));
+    let verifier = ends.client.verifier.clone();
+    ends.client.verifier = Arc::new(Later(verifier.clone()));
+    let PrivateKey::Here(signer) = ends.server.credentials[0].key.clone() else { panic!("here") };
+    ends.server.credentials[0].key = PrivateKey::Elsewhere(signer.schemes().to_vec());
+    ends.server.tickets = Some(Arc::new(Later(tickets.clone())));
+    ends.server.judge = Some(Arc::new(Later(Arc::new(()))));
+    let config = Arc::new(ends.server.clone());
+    ends.server.chooser = Some(Arc::new(Later(config.clone())));
+    let answers = Elsewhere { config, tickets, vault, verifier, signer };
+    (ends, Arc::new(answers))
+}
+
+#[tokio::test]
+async fn every_question_is_answered_by_another_task() {
+    let (ends, answers) = all_later();
+    let connector = ends
+        .connector()
+        .with_answers(answers.clone())
+        .with_sessions(Arc::new(MemorySessionStore::default()));
+    let acceptor = ends.acceptor().with_answers(answers);
+    let (mut client, mut server) = connect(&connector, &acceptor).await;
+    assert_eq!(client.facts().psk, None);
+    finish(&mut client, &mut server).await;
+
+    let (near, far) = duplex(64 * 1024);
+    let (client, server) = tokio::join!(
+        connector.connect_with_early_data(destination(), near, b"early"),
+        acceptor.accept(far)
+    );
+    let (client, early_data) = client.unwrap();
+    assert_eq!(early_data, EarlyData::Accepted(5));
+    assert_eq!(client.facts().psk, Some(PskKind::ForwardSecret));
+    server.unwrap();
+}
+
+#[tokio::test]
+async fn nobody_who_answers_means_no() {
+    let (ends, _) = all_later();
+    let (near, far) = duplex(64 * 1024);
+    let (connector, acceptor) = (ends.connector(), ends.acceptor());
+    let (client, server) =
+        tokio::join!(connector.connect(destination(), near), acceptor.accept(far));
+    assert!(client.is_err() && server.is_err());
+}
+
+/// Answers nothing, ever.
+struct Silent;
+
+impl Answers for Silent {
+    fn sign(&self, _: Sign) -> Answer<Result<Vec<u8>, SigningError>> {
+        Box::pin(pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_never_comes_ends_with_the_handshake_timeout() {
+    let mut ends = ends();
+    ends.server.credentials[0].key =
+        PrivateKey::Elsewhere(vec![SignatureScheme::ECDSA_SECP256R1_SHA256]);
+    let (near, far) = duplex(64 * 1024);
+    let connector = ends.connector();
+    let acceptor = ends.acceptor().with_answers(Arc::new(Silent));
+    let (client, server) =
+        tokio::join!(connector.connect(destination(), near), acceptor.accept(far));
+    assert_eq!(client.err().unwrap().kind(), ErrorKind::TimedOut);
+    assert_eq!(server.err().unwrap().kind(), ErrorKind::TimedOut);
+}

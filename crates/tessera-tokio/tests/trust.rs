@@ -1,0 +1,55 @@
+//! What the operating system trusts.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+#![cfg(feature = "system-trust")]
+
+use std::fs;
+use std::process::Command;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+
+const CHILD: &str = "TESSERA_TEST_HAS_ROOTS";
+
+fn child(name: &str, expected: &str, contents: &str) {
+    let file = format!("tessera-tokio-roots-{name}-{}.pem", std::process::id());
+    let file = std::env::temp_dir().join(file);
+    fs::write(&file, contents).unwrap();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_process_with_a_trust_store"])
+        .env("SSL_CERT_FILE", &file)
+        .env_remove("SSL_CERT_DIR")
+        .env(CHILD, expected)
+        .output();
+    fs::remove_file(&file).unwrap();
+    let output = child.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+fn root() -> String {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
+}
+
+#[test]
+fn roots_are_found() {
+    child("found", "some", &root());
+}
+
+#[test]
+fn a_bad_root_spoils_nothing() {
+    let bad = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    child("bad", "some", &format!("{bad}{}", root()));
+}
+
+#[test]
+fn no_root_is_an_error() {
+    child("none", "none", "");
+}
+
+/// What the processes of the tests above do; alone it does nothing.
+#[test]
+fn a_process_with_a_trust_store() {
+    let Some(expected) = std::env::var_os(CHILD) else { return };
+    assert_eq!(tessera_tokio::system_verifier().is_ok(), expected == "some");
+}
