@@ -49,7 +49,8 @@ pub(crate) enum Lab {
     ///
     /// A client and a server, two processes, connect over the kernel's TCP and an emulated link:
     /// with full handshakes, with PSKs, with 0-RTT and with forward-secret 0-RTT. The table shows
-    /// medians with 95 % confidence intervals; the JSON report has every sample.
+    /// medians with 95 % confidence intervals; the report, as JSON or as a page with plots, has every
+    /// sample.
     ///
     /// The emulated link needs root, or a system that lets users have namespaces. Without, the
     /// lab says so and runs on loopback.
@@ -60,6 +61,7 @@ Examples:
   tessera lab reconnect --rtt 5ms,80ms --loss 0.5%        two links, both losing packets
   tessera lab reconnect --rate 2mbit --mtu 1280           a slow link
   tessera lab reconnect --repetitions 101 --json out.json every sample, for other programs
+  tessera lab reconnect --report out.html                 a page with plots, for a browser
   tessera lab reconnect --json - | jq '.rows[].mode'      the report on standard output")]
     Reconnect(ReconnectArguments),
 
@@ -117,6 +119,11 @@ pub(crate) struct ReconnectArguments {
     /// table to standard error.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+
+    /// Writes the report as a page to this file: plots, tables, verdicts and every sample, in one
+    /// file that needs no network. `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
 }
 
 impl From<ReconnectArguments> for Options {
@@ -142,6 +149,7 @@ impl From<ReconnectArguments> for Options {
             },
             modes,
             json: arguments.json.as_deref().map(Destination::named),
+            page: arguments.report.as_deref().map(Destination::named),
         }
     }
 }

@@ -140,6 +140,8 @@ fn options_that_cannot_be_are_refused_at_once() {
         (&["--link", "loopback", "--rtt", "33ms"], ["--rtt", "--link loopback"]),
         (&["--link", "loopback", "--loss", "1%"], ["--loss", "emulates nothing"]),
         (&["--json", "/nowhere/report.json"], ["--json", "directory"]),
+        (&["--report", "/nowhere/report.html"], ["--report", "directory"]),
+        (&["--report", "-", "--json", "-"], ["--report", "standard output"]),
         (&["--modes", "fast"], ["--modes", "0rtt-fs"]),
         (&["--repetitions", "0"], ["--repetitions", "1..="]),
     ] {

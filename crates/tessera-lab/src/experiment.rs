@@ -81,6 +81,14 @@ impl Agreement {
         }
     }
 
+    /// Its name in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::X25519 => "x25519",
+            Self::X25519MlKem768 => "x25519mlkem768",
+        }
+    }
+
     /// The lab's name for a group of the engine.
     pub(crate) fn of(group: NamedGroup) -> Option<Self> {
         Self::ALL.into_iter().find(|agreement| agreement.group() == group)
@@ -204,7 +212,9 @@ mod tests {
         for mode in Mode::ALL {
             assert_eq!(serde_json::to_value(mode).unwrap(), mode.name());
         }
-        assert_eq!(serde_json::to_value(Agreement::X25519MlKem768).unwrap(), "x25519mlkem768");
+        for agreement in Agreement::ALL {
+            assert_eq!(serde_json::to_value(agreement).unwrap(), agreement.name());
+        }
         for continuation in [Continuation::PskDheKe, Continuation::PskKe] {
             assert_eq!(serde_json::to_value(continuation).unwrap(), continuation.name());
         }

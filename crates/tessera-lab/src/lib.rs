@@ -21,6 +21,7 @@ mod heap;
 pub mod link;
 mod machine;
 mod measure;
+mod page;
 mod pki;
 mod processes;
 pub mod reconnect;

@@ -21,7 +21,7 @@ use crate::verdicts::Verdicts;
 const WARM_UP: usize = 2;
 
 /// How often the adversary sends a recorded flight again.
-const REPLAYS: usize = 20;
+pub(crate) const REPLAYS: usize = 20;
 
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
 const SESSIONS_AT_ONCE: u8 = 30;

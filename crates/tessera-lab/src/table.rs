@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::experiment::{Agreement, Way};
-use crate::report::{Row, Sample};
+use crate::report::{Row, Sample, verdicts_by_way};
 use crate::statistics::Median;
 
 /// The head of the table of costs at one round-trip time.
@@ -55,31 +55,23 @@ pub(crate) fn costs(row: &Row) -> String {
     )
 }
 
-/// The table of what each way protects: the same at every round-trip time, unless an attack went
-/// better at one; then that counts.
+/// The table of what each way protects.
 pub(crate) fn verdicts(rows: &[Row]) -> String {
     let mut table = format!(
         "\n{:<33} forward secrecy from                     executed   confidential against\n\
          {:<8} {:<6} {:<6} {:<10} {:<20} {:<20} (replays)  quantum computers\n",
         "what it protects", "mode", "kx", "ticket", "continues", "first byte", "session",
     );
-    let mut seen: Vec<Way> = Vec::new();
-    for row in rows {
-        if seen.contains(&row.way()) {
-            continue;
-        }
-        seen.push(row.way());
-        let same = rows.iter().filter(|other| other.way() == row.way());
-        let executions = same.map(|other| other.verdicts.replay_executions).max().unwrap_or(0);
+    for (row_way, verdicts) in verdicts_by_way(rows) {
         // Writing to a string does not fail.
         let _ = writeln!(
             table,
             "{} {:<20} {:<20} {:<10} {}",
-            way(&row.way()),
-            row.verdicts.first_byte_fs.name(),
-            row.verdicts.session_fs.name(),
-            format!("{executions}×"),
-            if row.verdicts.pq_confidentiality { "yes" } else { "no" },
+            way(&row_way),
+            verdicts.first_byte_fs.name(),
+            verdicts.session_fs.name(),
+            format!("{}×", verdicts.replay_executions),
+            if verdicts.pq_confidentiality { "yes" } else { "no" },
         );
     }
     table
@@ -118,7 +110,8 @@ fn way(way: &Way) -> String {
     )
 }
 
-fn spread(median: &Median) -> String {
+/// A median, and how far it may be off.
+pub(crate) fn spread(median: &Median) -> String {
     let value = number(median.value);
     match median.uncertainty() {
         // No more digits than the median has, and fewer where they would say nothing.
