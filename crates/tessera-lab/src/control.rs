@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::adversary::Capture;
 use crate::experiment::{Agreement, Continuation, Way};
 use crate::pki::Identity;
 
@@ -21,6 +22,9 @@ pub(crate) enum ServerOrder {
     Accept,
     /// Say how often a request was executed; answered by [`ServerAnswer::Executions`].
     CountExecutions(RequestId),
+    /// Be robbed by the adversary; answered by [`ServerAnswer::Robbed`]. What is left in the vault
+    /// is gone then.
+    GiveAll,
 }
 
 /// What the server says.
@@ -30,6 +34,7 @@ pub(crate) enum ServerAnswer {
     Ready,
     Served(Served),
     Executions(u32),
+    Robbed(ServerLoot),
     /// The order could not be carried out, for this reason.
     Failed(String),
 }
@@ -47,6 +52,9 @@ pub(crate) enum ClientOrder {
     /// Be the adversary: send the first flight of the last connection again, byte by byte the
     /// same, and read to the end; answered by [`ClientAnswer::Ready`].
     Replay(SocketAddr),
+    /// Give what the adversary recorded of the last connection, and be robbed by it; answered by
+    /// [`ClientAnswer::Robbed`].
+    GiveAll,
 }
 
 /// What the client says.
@@ -54,6 +62,7 @@ pub(crate) enum ClientOrder {
 pub(crate) enum ClientAnswer {
     Ready,
     Connected(Connected),
+    Robbed(ClientLoot),
     /// The order could not be carried out, for this reason.
     Failed(String),
 }
@@ -63,6 +72,27 @@ pub(crate) enum ClientAnswer {
 pub(crate) struct Preparation {
     pub(crate) way: Way,
     pub(crate) identity: Identity,
+    /// Whether connections are recorded and stores watched, for the adversary. It costs time, so
+    /// that what is attacked is not measured.
+    pub(crate) attacked: bool,
+}
+
+/// What the adversary has from the client.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ClientLoot {
+    pub(crate) capture: Capture,
+    /// The session that the last connection used, as if it had not been deleted, and all others.
+    pub(crate) sessions: Vec<Vec<u8>>,
+}
+
+/// What the adversary has from the server.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ServerLoot {
+    pub(crate) ticket_key: Vec<u8>,
+    /// Every one-time secret that the vault ever held: what an earlier dump would have shown.
+    pub(crate) vault_before: Vec<Vec<u8>>,
+    /// What can be had from the vault now.
+    pub(crate) vault_after: Vec<Vec<u8>>,
 }
 
 /// Stands for one request; random, so that each is counted on its own.

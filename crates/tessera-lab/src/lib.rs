@@ -12,6 +12,7 @@
 //! [`link`](mod@link) joins them.
 #![forbid(unsafe_code)]
 
+mod adversary;
 mod clock;
 mod control;
 pub mod endpoint;

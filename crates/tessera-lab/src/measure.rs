@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::control::{
-    ClientAnswer, ClientOrder, Connected, Cost, Observed, Preparation, Psk, Served, ServerAnswer,
-    ServerOrder,
+    ClientAnswer, ClientLoot, ClientOrder, Connected, Cost, Observed, Preparation, Psk, Served,
+    ServerAnswer, ServerLoot, ServerOrder,
 };
 use crate::error::LabError;
 use crate::experiment::{Mode, Way};
@@ -15,7 +15,7 @@ use crate::pki::Pki;
 use crate::processes::Process;
 use crate::report::{Row, Sample, Sides};
 use crate::statistics::Median;
-use crate::verdicts::Verdicts;
+use crate::verdicts::{Attack, Verdicts};
 
 /// Connections before the first that counts: caches are cold, and TCP knows nothing of the link.
 const WARM_UP: usize = 2;
@@ -67,8 +67,9 @@ impl Bench {
     ) -> Result<Row, LabError> {
         // What is not measured goes over a link that costs no time.
         self.set_link(&LinkParameters::default())?;
-        self.prepare(way, repetitions + WARM_UP + 1)?;
-        let replay_executions = self.attack()?;
+        self.prepare(way, 1, true)?;
+        let attack = self.attack()?;
+        self.prepare(way, repetitions + WARM_UP, false)?;
 
         self.set_link(parameters)?;
         let mut pairs = Vec::with_capacity(repetitions);
@@ -90,7 +91,7 @@ impl Bench {
             samples: pairs.iter().map(sample).collect::<Result<_, _>>()?,
             bytes: sides(&pairs, |cost| cost.sent as f64),
             heap: sides(&pairs, |cost| cost.heap as f64),
-            verdicts: Verdicts::of(&observed, replay_executions),
+            verdicts: Verdicts::of(&observed, &attack),
         })
     }
 
@@ -108,12 +109,20 @@ impl Bench {
     }
 
     /// Starts over at both ends, and gets the client the sessions that it will need.
-    fn prepare(&mut self, way: Way, sessions: usize) -> Result<(), LabError> {
+    fn prepare(&mut self, way: Way, sessions: usize, attacked: bool) -> Result<(), LabError> {
         let identity = self.pki.server.clone();
-        self.server.tell(&ServerOrder::Prepare(Box::new(Preparation { way, identity })))?;
+        self.server.tell(&ServerOrder::Prepare(Box::new(Preparation {
+            way,
+            identity,
+            attacked,
+        })))?;
         self.server_is_ready()?;
         let identity = self.pki.client.clone();
-        self.client.tell(&ClientOrder::Prepare(Box::new(Preparation { way, identity })))?;
+        self.client.tell(&ClientOrder::Prepare(Box::new(Preparation {
+            way,
+            identity,
+            attacked,
+        })))?;
         self.client_is_ready()?;
         if way.mode.resumes() {
             for _ in 0..sessions.div_ceil(SESSIONS_AT_ONCE.into()) {
@@ -125,8 +134,9 @@ impl Bench {
     }
 
     /// Makes a connection, lets the adversary send its first flight again and again, and counts
-    /// how often the server's application executed the request.
-    fn attack(&mut self) -> Result<u32, LabError> {
+    /// how often the server's application executed the request. Then the adversary steals what
+    /// there is, and tries to open what it recorded.
+    fn attack(&mut self) -> Result<Attack, LabError> {
         let pair = self.connect(&ClientOrder::Connect(self.address))?;
         for _ in 0..REPLAYS {
             self.expect_connection()?;
@@ -136,8 +146,24 @@ impl Bench {
             self.served()?;
         }
         self.server.tell(&ServerOrder::CountExecutions(pair.client.request))?;
+        let executions = match self.server.hear()? {
+            ServerAnswer::Executions(count) => count,
+            other => return Err(unexpected(&self.server, &other)),
+        };
+        let (client, server) = self.rob()?;
+        Attack::of(executions, &client, &server)
+            .ok_or_else(|| LabError::Connection("a recording was no TLS connection".to_owned()))
+    }
+
+    fn rob(&mut self) -> Result<(ClientLoot, ServerLoot), LabError> {
+        self.client.tell(&ClientOrder::GiveAll)?;
+        let client = match self.client.hear()? {
+            ClientAnswer::Robbed(loot) => loot,
+            other => return Err(unexpected(&self.client, &other)),
+        };
+        self.server.tell(&ServerOrder::GiveAll)?;
         match self.server.hear()? {
-            ServerAnswer::Executions(count) => Ok(count),
+            ServerAnswer::Robbed(loot) => Ok((client, loot)),
             other => Err(unexpected(&self.server, &other)),
         }
     }
@@ -149,7 +175,7 @@ impl Bench {
         let client = match self.client.hear()? {
             ClientAnswer::Connected(client) => client,
             ClientAnswer::Failed(reason) => return Err(self.connection_failed(&reason)),
-            other @ ClientAnswer::Ready => return Err(unexpected(&self.client, &other)),
+            other => return Err(unexpected(&self.client, &other)),
         };
         let server = self.served()?;
         match server.error {

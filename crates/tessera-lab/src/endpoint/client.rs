@@ -13,8 +13,9 @@ use tessera::{ClientConfig, ClientConnection, Destination, Event};
 use super::configuration::{self, PATIENCE};
 use super::wire::{Happened, Wire};
 use super::{Result, answer, orders, request};
+use crate::adversary::Capture;
 use crate::clock;
-use crate::control::{ClientAnswer, ClientOrder, Connected, Preparation};
+use crate::control::{ClientAnswer, ClientLoot, ClientOrder, Connected, Preparation};
 use crate::pki::SERVER_NAME;
 
 /// Does as it is told, until there is no one to tell it.
@@ -31,8 +32,8 @@ pub(super) fn run() -> io::Result<()> {
 pub(super) struct Client {
     row: Option<Row>,
     sessions: VecDeque<ClientSession>,
-    /// What an adversary on the path would have recorded of the last connection.
-    recorded: Vec<u8>,
+    /// What the adversary has, of the last connection.
+    loot: ClientLoot,
 }
 
 /// The present row.
@@ -65,8 +66,14 @@ impl Client {
                 self.connect(server, config, session, 1).map(ClientAnswer::Connected)
             }
             ClientOrder::Replay(server) => {
-                replay(server, &self.recorded)?;
+                let Capture { sent, first_flight, .. } = &self.loot.capture;
+                replay(server, &sent[..*first_flight])?;
                 Ok(ClientAnswer::Ready)
+            }
+            ClientOrder::GiveAll => {
+                let mut loot = std::mem::take(&mut self.loot);
+                loot.sessions.extend(self.sessions.iter().map(|session| session.export().to_vec()));
+                Ok(ClientAnswer::Robbed(loot))
             }
         }
     }
@@ -83,6 +90,9 @@ impl Client {
         session: Option<ClientSession>,
         sessions: u8,
     ) -> Result<Connected> {
+        let recorded = self.row()?.preparation.attacked;
+        let used = session.as_ref().filter(|_| recorded);
+        let sessions_used: Vec<_> = used.map(|used| used.export().to_vec()).into_iter().collect();
         let destination =
             Destination { server_name: SERVER_NAME.into(), session, external_psks: Vec::new() };
         let (id, request) = request::fresh()?;
@@ -92,7 +102,7 @@ impl Client {
         let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
         let tcp = clock::monotonic()?;
 
-        let mut wire = Wire::new(stream)?;
+        let mut wire = Wire::new(stream, recorded)?;
         let start = |now, output: &mut _| {
             let mut connection =
                 Box::new(ClientConnection::start(config, destination, now, output)?);
@@ -134,8 +144,9 @@ impl Client {
         let facts = connection.facts();
         debug_assert_eq!(early, facts.early_data == EarlyDataStatus::Accepted);
         let observed = configuration::observed(facts);
-        let (cost, first_flight) = wire.close(connection, process_cpu)?;
-        self.recorded = first_flight;
+        let (cost, capture) = wire.close(connection, process_cpu)?;
+        let capture = capture.unwrap_or_default();
+        self.loot = ClientLoot { capture, sessions: sessions_used };
         self.sessions.append(&mut tickets);
         let (Some(handshake), Some(response)) = (handshake, response) else {
             return Err("the connection ended without a response".into());

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tessera::{ServerConfig, ServerConnection};
 
 use super::request::{self, Application};
+use super::stores::Stores;
 use super::wire::{Happened, Wire};
 use super::{Result, answer, configuration, orders};
 use crate::clock;
@@ -28,6 +29,7 @@ pub(super) struct Server {
     listener: Option<TcpListener>,
     pub(super) config: Option<Arc<ServerConfig>>,
     application: Application,
+    stores: Option<Stores>,
 }
 
 impl Server {
@@ -35,7 +37,9 @@ impl Server {
         match order {
             ServerOrder::Listen(address) => self.listen(address),
             ServerOrder::Prepare(preparation) => {
-                self.config = Some(configuration::server(&preparation)?);
+                let stores = Stores::new(preparation.attacked)?;
+                self.config = Some(configuration::server(&preparation, &stores)?);
+                self.stores = Some(stores);
                 self.application = Application::default();
                 Ok(ServerAnswer::Ready)
             }
@@ -45,6 +49,10 @@ impl Server {
             }
             ServerOrder::CountExecutions(id) => {
                 Ok(ServerAnswer::Executions(self.application.executions(id)))
+            }
+            ServerOrder::GiveAll => {
+                let stores = self.stores.as_ref().ok_or("not prepared for a row")?;
+                Ok(ServerAnswer::Robbed(stores.rob()?))
             }
         }
     }
@@ -62,7 +70,7 @@ impl Server {
         let process_cpu = clock::process_cpu()?;
         let (stream, _) = listener.accept()?;
 
-        let mut wire = Wire::new(stream)?;
+        let mut wire = Wire::new(stream, false)?;
         let mut connection =
             wire.engine(|now, _| ServerConnection::start(config, now).map(Box::new))?;
         let mut first_byte = None;

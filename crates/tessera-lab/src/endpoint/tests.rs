@@ -39,9 +39,9 @@ fn executions_under_replay(way: Way, forgetful: bool) -> u32 {
     let (mut server, mut client) = (Server::default(), Client::default());
     let listening = server.obey(ServerOrder::Listen(Ipv4Addr::LOCALHOST.into())).unwrap();
     let ServerAnswer::Listening(address) = listening else { panic!("{listening:?}") };
-    let preparation = Preparation { way, identity: pki.server };
+    let preparation = Preparation { way, identity: pki.server, attacked: true };
     server.obey(ServerOrder::Prepare(Box::new(preparation))).unwrap();
-    let preparation = Preparation { way, identity: pki.client };
+    let preparation = Preparation { way, identity: pki.client, attacked: true };
     client.obey(ClientOrder::Prepare(Box::new(preparation))).unwrap();
     if forgetful {
         let mut config = server.config.as_deref().unwrap().clone();
@@ -74,7 +74,7 @@ fn both(
         let connected = match client.obey(order).unwrap() {
             ClientAnswer::Connected(connected) => Some(connected),
             ClientAnswer::Ready => None,
-            ClientAnswer::Failed(reason) => panic!("{reason}"),
+            other => panic!("{other:?}"),
         };
         (connected, serving.join().unwrap())
     })

@@ -1,12 +1,13 @@
 //! What the page holds, whatever a browser makes of it.
 
 use super::*;
-use crate::control::{Observed, Psk};
+use crate::adversary::Opened;
+use crate::control::Observed;
 use crate::experiment::{Mode, Way};
 use crate::link::{LinkKind, LinkParameters};
 use crate::machine::Machine;
 use crate::report::{LinkReport, Sample, Sides};
-use crate::verdicts::Verdicts;
+use crate::verdicts::{Attack, Verdicts};
 
 fn report(cpu: &str) -> Report {
     let rows = [0.0, 33.0]
@@ -36,7 +37,7 @@ fn row(way: Way, rtt_ms: f64) -> Row {
             server_cpu_us: us,
         }
     };
-    let observed = Observed { psk: Psk::Resumption, group: kx, ..Observed::default() };
+    let attack = Attack { executions: 1, after: Opened::default(), before: Opened::default() };
     Row {
         mode,
         kx,
@@ -46,7 +47,7 @@ fn row(way: Way, rtt_ms: f64) -> Row {
         samples: (1..=7).map(sample).collect(),
         bytes: Sides { client: 1, server: 2 },
         heap: Sides { client: 3, server: 4 },
-        verdicts: Verdicts::of(&observed, 1),
+        verdicts: Verdicts::of(&Observed::default(), &attack),
     }
 }
 
