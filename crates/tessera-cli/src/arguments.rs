@@ -58,6 +58,7 @@ pub(crate) enum Lab {
 Examples:
   tessera lab reconnect                                   all ways, at 0 and 33 ms; about a minute
   tessera lab reconnect --modes psk-dhe,0rtt-fs           two ways only
+  tessera lab reconnect --modes 0rtt-unguarded            what replays do where nobody looks
   tessera lab reconnect --rtt 5ms,80ms --loss 0.5%        two links, both losing packets
   tessera lab reconnect --rate 2mbit --mtu 1280           a slow link
   tessera lab reconnect --repetitions 101 --json out.json every sample, for other programs
@@ -106,7 +107,8 @@ pub(crate) struct ReconnectArguments {
     #[arg(long, value_name = "KIND", default_value = "auto")]
     link: LinkArgument,
 
-    /// The modes to measure, separated by commas.
+    /// The modes to measure, separated by commas; 0rtt-unguarded, which is not among the usual, shows
+    /// what a replay does where no server remembers.
     #[arg(
         long,
         value_name = "MODES",
@@ -206,6 +208,9 @@ pub(crate) enum ModeArgument {
     /// Forward-secret early data.
     #[value(name = "0rtt-fs")]
     ZeroRttFs,
+    /// Replayable early data that no server remembers: what the adversary makes of it.
+    #[value(name = "0rtt-unguarded")]
+    ZeroRttUnguarded,
 }
 
 impl From<ModeArgument> for Mode {
@@ -216,6 +221,7 @@ impl From<ModeArgument> for Mode {
             ModeArgument::PskDhe => Self::PskDhe,
             ModeArgument::ZeroRtt => Self::ZeroRtt,
             ModeArgument::ZeroRttFs => Self::ZeroRttFs,
+            ModeArgument::ZeroRttUnguarded => Self::ZeroRttUnguarded,
         }
     }
 }

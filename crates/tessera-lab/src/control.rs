@@ -17,6 +17,8 @@ pub(crate) enum ServerOrder {
     Listen(IpAddr),
     /// Start over for a row, with empty stores; answered by [`ServerAnswer::Ready`].
     Prepare(Box<Preparation>),
+    /// Be this server of the fleet from now on; answered by [`ServerAnswer::Ready`].
+    Become(Server),
     /// Serve one connection to its end; answered by [`ServerAnswer::Ready`] just before it is
     /// accepted, and [`ServerAnswer::Served`].
     Accept,
@@ -25,6 +27,22 @@ pub(crate) enum ServerOrder {
     /// Be robbed by the adversary; answered by [`ServerAnswer::Robbed`]. What is left in the vault
     /// is gone then.
     GiveAll,
+}
+
+/// Which server of a fleet: all have the same ticket keys and serve one application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Server {
+    /// The one that clients connect to.
+    First,
+    /// Another one, with stores of its own for what is used once.
+    Other,
+    /// The first, restarted: it has the ticket keys, and nothing else that it had.
+    Restarted,
+}
+
+impl Server {
+    /// All of them, as the adversary tries them.
+    pub(crate) const ALL: [Self; 3] = [Self::First, Self::Other, Self::Restarted];
 }
 
 /// What the server says.

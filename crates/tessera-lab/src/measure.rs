@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::control::{
     ClientAnswer, ClientLoot, ClientOrder, Connected, Cost, Observed, Preparation, Psk, Served,
-    ServerAnswer, ServerLoot, ServerOrder,
+    Server, ServerAnswer, ServerLoot, ServerOrder,
 };
 use crate::error::LabError;
 use crate::experiment::{Mode, Way};
@@ -20,7 +20,7 @@ use crate::verdicts::{Attack, Verdicts};
 /// Connections before the first that counts: caches are cold, and TCP knows nothing of the link.
 const WARM_UP: usize = 2;
 
-/// How often the adversary sends a recorded flight again.
+/// How often the adversary sends a recorded flight again to each server.
 pub(crate) const REPLAYS: usize = 20;
 
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
@@ -133,17 +133,21 @@ impl Bench {
         Ok(())
     }
 
-    /// Makes a connection, lets the adversary send its first flight again and again, and counts
-    /// how often the server's application executed the request. Then the adversary steals what
+    /// Makes a connection, lets the adversary send its first flight again and again, to every
+    /// server of a fleet, and counts how often the application executed the request. Then the adversary steals what
     /// there is, and tries to open what it recorded.
     fn attack(&mut self) -> Result<Attack, LabError> {
         let pair = self.connect(&ClientOrder::Connect(self.address))?;
-        for _ in 0..REPLAYS {
-            self.expect_connection()?;
-            self.client.tell(&ClientOrder::Replay(self.address))?;
-            self.client_is_ready()?;
-            // How the server ended the connection is its own business; what counts is the count.
-            self.served()?;
+        for server in Server::ALL {
+            self.server.tell(&ServerOrder::Become(server))?;
+            self.server_is_ready()?;
+            for _ in 0..REPLAYS {
+                self.expect_connection()?;
+                self.client.tell(&ClientOrder::Replay(self.address))?;
+                self.client_is_ready()?;
+                // How the server ended the connection is its own business; what counts is the count.
+                self.served()?;
+            }
         }
         self.server.tell(&ServerOrder::CountExecutions(pair.client.request))?;
         let executions = match self.server.hear()? {
@@ -236,7 +240,9 @@ fn check(way: Way, client: &Observed, server: &Observed) -> Result<(), LabError>
     let wanted = Observed {
         psk: match way.mode {
             Mode::Full => Psk::None,
-            Mode::PskOnly | Mode::PskDhe | Mode::ZeroRtt => Psk::Resumption,
+            Mode::PskOnly | Mode::PskDhe | Mode::ZeroRtt | Mode::ZeroRttUnguarded => {
+                Psk::Resumption
+            }
             Mode::ZeroRttFs => Psk::ForwardSecret,
         },
         group: way.kx,

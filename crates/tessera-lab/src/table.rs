@@ -92,7 +92,8 @@ forward secrecy from
   from_epoch_end       … after the end of the epoch under whose key the one-time key was stored
   none                 whoever learns the ticket's keys later opens it
 executed     how often the application executed one request whose first flight was recorded and
-             sent again 20 times: 1 is never more than the client asked for";
+             sent 20 times again to the same server, to another that has the same ticket keys
+             and stores of its own, and to one restarted: 1 is what the client asked for";
 
 /// The columns that say what a row is.
 fn way(way: &Way) -> String {
@@ -101,13 +102,15 @@ fn way(way: &Way) -> String {
         Some(Agreement::X25519MlKem768) => "hybrid",
         None => none,
     };
-    format!(
+    let columns = format!(
         "{:<8} {:<6} {:<6} {:<10}",
         way.mode,
         agreement(way.kx, "none"),
         agreement(way.ticket_key, "-"),
         way.continuation.map_or("-", |continuation| continuation.name()),
-    )
+    );
+    // A long name shifts its own columns, and no numbers.
+    format!("{:<33}", columns.trim_end())
 }
 
 /// A median, and how far it may be off.

@@ -12,7 +12,7 @@ use tessera_aws_lc::SigningKey;
 use tessera_webpki::WebPkiVerifier;
 
 use super::Result;
-use super::stores::Stores;
+use super::stores::{Forgetful, Stores};
 use crate::control::{Observed, Preparation, Psk};
 use crate::experiment::{Agreement, Mode};
 use crate::pki::Identity;
@@ -35,7 +35,7 @@ pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Arc<Clie
     let policy = &mut config.policy;
     policy.tickets = TicketRequest { new_session_count: sessions, resumption_count: 1 };
     policy.psk_only_without_forward_secrecy = way.mode == Mode::PskOnly;
-    policy.early_data.replayable_without_forward_secrecy = way.mode == Mode::ZeroRtt;
+    policy.early_data.replayable_without_forward_secrecy = way.mode.is_replayable();
     if way.mode == Mode::ZeroRttFs {
         policy.early_data.forward_secret = way.continuation.map(Into::into);
     }
@@ -53,9 +53,12 @@ pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Arc<S
     let policy = &mut config.policy;
     policy.tickets = TicketRequest { new_session_count: u8::MAX, resumption_count: 1 };
     policy.psk_only_without_forward_secrecy = way.mode == Mode::PskOnly;
-    if way.mode == Mode::ZeroRtt {
+    if way.mode.is_replayable() {
         policy.early_data.replayable_without_forward_secrecy = Some(ReplayGuard {
-            register: stores.register.clone(),
+            register: match way.mode {
+                Mode::ZeroRttUnguarded => Arc::new(Forgetful),
+                _ => stores.register.clone(),
+            },
             max_early_data_size: MAX_EARLY_DATA,
         });
     }

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use tessera::handshake::Reply;
 use tessera::resume::{
-    OneTimeSecret, PutRefused, SingleUseRegister, TakePurpose, TakeSecret, Taken, TicketId,
-    TicketKeys, Vault,
+    AlreadyUsed, OneTimeSecret, PutRefused, SingleUseRegister, TakePurpose, TakeSecret, Taken,
+    TicketId, TicketKeys, Vault,
 };
 use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
 
@@ -39,18 +39,27 @@ impl Stores {
         let ticket_key = key.encode().to_vec();
         let ring = TicketKeyRing::new(&tessera_aws_lc::provider());
         ring.install(vec![key], now)?;
+        Ok(Self::with_ring(Arc::new(ring), now, attacked.then_some(ticket_key)))
+    }
+
+    /// The stores of another server that has the same ticket keys, and began now.
+    pub(super) fn of_another(&self) -> Result<Self> {
+        Ok(Self::with_ring(self.ring.clone(), unix_time()?, None))
+    }
+
+    fn with_ring(ring: Arc<dyn TicketKeys>, now: Duration, attacked: Option<Vec<u8>>) -> Self {
         let vault = MemoryVault::new(CAPACITY);
-        let (vault, watched): (Arc<dyn Vault>, _) = if attacked {
+        let (vault, watched): (Arc<dyn Vault>, _) = if let Some(ticket_key) = attacked {
             let vault = Arc::new(WatchedVault { vault, kept: Mutex::default() });
             (vault.clone(), Some(Watched { ticket_key, vault }))
         } else {
             (Arc::new(vault), None)
         };
-        // It refuses what was issued before it began, and tickets tell that in whole milliseconds.
-        // The ring has no older tickets than the register, so the millisecond lets nothing else in.
+        // It refuses what was issued before it began, and tickets tell that in whole milliseconds:
+        // the first ticket may be of the same millisecond.
         let began = now.saturating_sub(Duration::from_millis(1));
         let register = Arc::new(MemoryRegister::new(CAPACITY, began));
-        Ok(Self { ring: Arc::new(ring), vault, register, watched })
+        Self { ring, vault, register, watched }
     }
 
     /// Everything that the stores hold, and once held.
@@ -105,6 +114,21 @@ impl Vault for WatchedVault {
 
     fn len(&self) -> usize {
         self.vault.len()
+    }
+}
+
+/// A register that remembers nothing.
+pub(super) struct Forgetful;
+
+impl SingleUseRegister for Forgetful {
+    fn claim(
+        &self,
+        _: &[u8; 32],
+        _: Duration,
+        _: Duration,
+        _: Duration,
+    ) -> std::result::Result<(), AlreadyUsed> {
+        Ok(())
     }
 }
 

@@ -25,7 +25,9 @@ pub(super) fn of(verdicts: &Verdicts) -> String {
     } else {
         "A later quantum computer opens it."
     };
-    format!("{secrecy} Replayed {REPLAYS} times, the request was executed {executed}. {quantum}")
+    format!(
+        "{secrecy} Sent {REPLAYS} times again to each server, the request was executed {executed}. {quantum}"
+    )
 }
 
 fn secrecy(what: &str, from: ForwardSecrecy) -> String {
@@ -61,8 +63,8 @@ mod tests {
         assert_eq!(
             of(&verdicts),
             "Of a recording, the early request is open to whoever learns the ticket's keys later; \
-             the rest stays closed to whoever steals keys after the handshake. Replayed 20 times, \
-             the request was executed 21 times. A later quantum computer opens it."
+             the rest stays closed to whoever steals keys after the handshake. Sent 20 times \
+             again to each server, the request was executed 21 times. A later quantum computer opens it."
         );
         let both = ForwardSecrecy::FromTakeOrExpiry;
         let verdicts = Verdicts {
