@@ -67,6 +67,10 @@ pub(crate) enum ClientOrder {
     Collect { server: SocketAddr, sessions: u8 },
     /// Connect in the row's way; answered by [`ClientAnswer::Connected`].
     Connect(SocketAddr),
+    /// The same, but the adversary holds the first flight back and sends a copy of it over a
+    /// connection of its own first. What the server then says of the early data decides whether
+    /// the client sends its request again. Answered by [`ClientAnswer::Connected`].
+    ConnectRaced(SocketAddr),
     /// Be the adversary: send the first flight of the last connection again, byte by byte the
     /// same, and read to the end; answered by [`ClientAnswer::Ready`].
     Replay(SocketAddr),
@@ -126,8 +130,8 @@ pub(crate) struct Connected {
     pub(crate) tcp: Duration,
     /// The handshake was complete.
     pub(crate) handshake: Duration,
-    /// The first byte of the response was there.
-    pub(crate) response: Duration,
+    /// The first byte of the response was there; `None` if the client gave its request up.
+    pub(crate) response: Option<Duration>,
     pub(crate) cost: Cost,
     pub(crate) observed: Observed,
 }

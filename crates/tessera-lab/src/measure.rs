@@ -21,7 +21,7 @@ use crate::verdicts::{Attack, Verdicts};
 const WARM_UP: usize = 2;
 
 /// How often the adversary sends a recorded flight again to each server.
-pub(crate) const REPLAYS: usize = 20;
+const REPLAYS: usize = 20;
 
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
 const SESSIONS_AT_ONCE: u8 = 30;
@@ -67,8 +67,10 @@ impl Bench {
     ) -> Result<Row, LabError> {
         // What is not measured goes over a link that costs no time.
         self.set_link(&LinkParameters::default())?;
-        self.prepare(way, 1, true)?;
-        let attack = self.attack()?;
+        self.prepare(way, 2, true)?;
+        let raced = self.race()?;
+        let mut attack = self.attack()?;
+        attack.executions = attack.executions.max(raced);
         self.prepare(way, repetitions + WARM_UP, false)?;
 
         self.set_link(parameters)?;
@@ -149,14 +151,30 @@ impl Bench {
                 self.served()?;
             }
         }
-        self.server.tell(&ServerOrder::CountExecutions(pair.client.request))?;
-        let executions = match self.server.hear()? {
-            ServerAnswer::Executions(count) => count,
-            other => return Err(unexpected(&self.server, &other)),
-        };
+        let executions = self.count(&pair)?;
         let (client, server) = self.rob()?;
         Attack::of(executions, &client, &server)
             .ok_or_else(|| LabError::Connection("a recording was no TLS connection".to_owned()))
+    }
+
+    /// Lets the adversary send a first flight before its client does, so that the client's own is
+    /// the second, and counts how often the application executed the request: what the client sends
+    /// again included.
+    fn race(&mut self) -> Result<u32, LabError> {
+        self.expect_connection()?;
+        self.client.tell(&ClientOrder::ConnectRaced(self.address))?;
+        self.served()?;
+        self.expect_connection()?;
+        let pair = self.connected()?;
+        self.count(&pair)
+    }
+
+    fn count(&mut self, pair: &Pair) -> Result<u32, LabError> {
+        self.server.tell(&ServerOrder::CountExecutions(pair.client.request))?;
+        match self.server.hear()? {
+            ServerAnswer::Executions(count) => Ok(count),
+            other => Err(unexpected(&self.server, &other)),
+        }
     }
 
     fn rob(&mut self) -> Result<(ClientLoot, ServerLoot), LabError> {
@@ -176,6 +194,11 @@ impl Bench {
     fn connect(&mut self, order: &ClientOrder) -> Result<Pair, LabError> {
         self.expect_connection()?;
         self.client.tell(order)?;
+        self.connected()
+    }
+
+    /// Waits for the end of a connection at both sides.
+    fn connected(&mut self) -> Result<Pair, LabError> {
         let client = match self.client.hear()? {
             ClientAnswer::Connected(client) => client,
             ClientAnswer::Failed(reason) => return Err(self.connection_failed(&reason)),
@@ -265,12 +288,15 @@ fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
     let first_byte = server
         .first_byte
         .ok_or_else(|| LabError::Connection("a connection carried no request".to_owned()))?;
+    let response = client
+        .response
+        .ok_or_else(|| LabError::Connection("a connection brought no response".to_owned()))?;
     let since = |moment: Duration| us(moment.saturating_sub(client.started));
     Ok(Sample {
         tcp_us: since(client.tcp),
         first_byte_us: since(first_byte),
         handshake_us: since(client.handshake),
-        response_us: since(client.response),
+        response_us: since(response),
         client_engine_us: us(client.cost.engine_cpu),
         server_engine_us: us(server.cost.engine_cpu),
         client_cpu_us: us(client.cost.process_cpu),

@@ -123,8 +123,11 @@ pub(crate) fn verdicts_by_way(rows: &[Row]) -> Vec<(Way, Verdicts)> {
     for row in rows {
         match ways.iter_mut().find(|(way, _)| *way == row.way()) {
             Some((_, verdicts)) => {
-                let executions = &mut verdicts.replay_executions;
-                *executions = row.verdicts.replay_executions.max(*executions);
+                let other = row.verdicts;
+                verdicts.first_byte_fs = other.first_byte_fs.max(verdicts.first_byte_fs);
+                verdicts.session_fs = other.session_fs.max(verdicts.session_fs);
+                verdicts.replay_executions =
+                    other.replay_executions.max(verdicts.replay_executions);
             }
             None => ways.push((row.way(), row.verdicts)),
         }

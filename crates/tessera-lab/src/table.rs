@@ -93,7 +93,8 @@ forward secrecy from
   none                 whoever learns the ticket's keys later opens it
 executed     how often the application executed one request whose first flight was recorded and
              sent 20 times again to the same server, to another that has the same ticket keys
-             and stores of its own, and to one restarted: 1 is what the client asked for";
+             and stores of its own, and to one restarted; or which a copy of the flight outran,
+             what the client sent again included; the worse of both. 1 is what it asked for";
 
 /// The columns that say what a row is.
 fn way(way: &Way) -> String {

@@ -5,8 +5,9 @@ use serde::Serialize;
 use crate::adversary::{self, Loot, Opened};
 use crate::control::{ClientLoot, Observed, ServerLoot};
 
-/// From when on stolen keys do not open what was sent: forward secrecy, and when it begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// From when on stolen keys do not open what was sent: forward secrecy, and when it begins. The
+/// worse is the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ForwardSecrecy {
     /// From the end of the handshake: both sides' ephemeral keys are gone.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::handshake::EarlyDataStatus;
-use tessera::resume::ClientSession;
+use tessera::resume::{ClientSession, Verdict};
 use tessera::{ClientConfig, ClientConnection, Destination, Event};
 
 use super::configuration::{self, PATIENCE};
@@ -53,21 +53,17 @@ impl Client {
             }
             ClientOrder::Collect { server, sessions } => {
                 let config = configuration::client(&self.row()?.preparation, sessions)?;
-                self.connect(server, config, None, sessions).map(ClientAnswer::Connected)
+                self.connect(server, config, None, sessions, None).map(ClientAnswer::Connected)
             }
-            ClientOrder::Connect(server) => {
-                let Row { preparation, config } = self.row()?;
-                let (resumes, config) = (preparation.way.mode.resumes(), config.clone());
-                // A session is used once. The new ones wait at the end.
-                let session = if resumes { self.sessions.pop_front() } else { None };
-                if resumes && session.is_none() {
-                    return Err("no session is left to resume".into());
-                }
-                self.connect(server, config, session, 1).map(ClientAnswer::Connected)
+            ClientOrder::Connect(server) => self.reconnect(server, None),
+            ClientOrder::ConnectRaced(server) => {
+                let adversary = TcpStream::connect_timeout(&server, PATIENCE)?;
+                self.reconnect(server, Some(adversary))
             }
             ClientOrder::Replay(server) => {
                 let Capture { sent, first_flight, .. } = &self.loot.capture;
-                replay(server, &sent[..*first_flight])?;
+                let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
+                replay(stream, &sent[..*first_flight])?;
                 Ok(ClientAnswer::Ready)
             }
             ClientOrder::GiveAll => {
@@ -82,13 +78,31 @@ impl Client {
         self.row.as_ref().ok_or_else(|| "not prepared for a row".into())
     }
 
-    /// One connection: a request, its response, the tickets that were asked for, goodbye.
+    /// Connects in the row's way.
+    fn reconnect(
+        &mut self,
+        server: SocketAddr,
+        adversary: Option<TcpStream>,
+    ) -> Result<ClientAnswer> {
+        let Row { preparation, config } = self.row()?;
+        let (resumes, config) = (preparation.way.mode.resumes(), config.clone());
+        // A session is used once. The new ones wait at the end.
+        let session = if resumes { self.sessions.pop_front() } else { None };
+        if resumes && session.is_none() {
+            return Err("no session is left to resume".into());
+        }
+        self.connect(server, config, session, 1, adversary).map(ClientAnswer::Connected)
+    }
+
+    /// One connection: a request, its response, the tickets that were asked for, goodbye. An
+    /// adversary sends the first flight over its own connection first.
     fn connect(
         &mut self,
         server: SocketAddr,
         config: Arc<ClientConfig>,
         session: Option<ClientSession>,
         sessions: u8,
+        adversary: Option<TcpStream>,
     ) -> Result<Connected> {
         let recorded = self.row()?.preparation.attacked;
         let used = session.as_ref().filter(|_| recorded);
@@ -113,18 +127,32 @@ impl Client {
             Ok((connection, early))
         };
         let (mut connection, early) = wire.engine(start)?;
+        let raced = adversary.is_some();
+        if let Some(stream) = adversary {
+            replay(stream, wire.unsent())?;
+        }
 
         let mut handshake = None;
         let mut response: Option<Duration> = None;
         let mut responded = 0;
+        let mut rejected = None;
         let mut tickets = VecDeque::new();
-        while handshake.is_none() || responded < request::LEN || tickets.len() < sessions.into() {
+        // As clients do: a request that was rejected is sent again, unless the server says that its
+        // key was used to execute it.
+        let given_up = |rejected: Option<Verdict>| rejected == Some(Verdict::Used);
+        while handshake.is_none()
+            || (responded < request::LEN && !given_up(rejected))
+            || tickets.len() < sessions.into()
+        {
             match wire.next(&mut connection)? {
                 Happened::Handshake(Event::HandshakeComplete) => {
                     handshake = Some(clock::monotonic()?);
-                    if !early {
+                    if !early || rejected.is_some_and(|verdict| verdict != Verdict::Used) {
                         wire.engine(|now, output| connection.write(now, &request, output))?;
                     }
+                }
+                Happened::Handshake(Event::EarlyDataRejected(verdict)) if raced => {
+                    rejected = Some(verdict);
                 }
                 Happened::Handshake(Event::EarlyDataRejected(verdict)) => {
                     return Err(format!("the early data was rejected ({verdict:?})").into());
@@ -142,22 +170,22 @@ impl Client {
             }
         }
         let facts = connection.facts();
-        debug_assert_eq!(early, facts.early_data == EarlyDataStatus::Accepted);
+        debug_assert_eq!(
+            early && rejected.is_none(),
+            facts.early_data == EarlyDataStatus::Accepted
+        );
         let observed = configuration::observed(facts);
         let (cost, capture) = wire.close(connection, process_cpu)?;
         let capture = capture.unwrap_or_default();
         self.loot = ClientLoot { capture, sessions: sessions_used };
         self.sessions.append(&mut tickets);
-        let (Some(handshake), Some(response)) = (handshake, response) else {
-            return Err("the connection ended without a response".into());
-        };
+        let handshake = handshake.ok_or("the connection ended during the handshake")?;
         Ok(Connected { request: id, started, tcp, handshake, response, cost, observed })
     }
 }
 
 /// Sends recorded bytes again, and lets the server answer whatever it will.
-fn replay(server: SocketAddr, recorded: &[u8]) -> Result<()> {
-    let mut stream = TcpStream::connect_timeout(&server, PATIENCE)?;
+fn replay(mut stream: TcpStream, recorded: &[u8]) -> Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.write_all(recorded)?;

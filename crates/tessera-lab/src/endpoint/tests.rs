@@ -1,7 +1,7 @@
 //! The adversary against both kinds of early data, and against servers without memory: a
 //! measurement that never finds a replay would prove nothing.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 
 use super::client::Client;
@@ -17,15 +17,7 @@ const REPLAYS: u32 = 3;
 
 /// Connects in this way, replays the first flight, and counts executions of the request.
 fn executions_under_replay(way: Way, servers: &[control::Server]) -> u32 {
-    let pki = Pki::new().unwrap();
-    let (mut server, mut client) = (Server::default(), Client::default());
-    let listening = server.obey(ServerOrder::Listen(Ipv4Addr::LOCALHOST.into())).unwrap();
-    let ServerAnswer::Listening(address) = listening else { panic!("{listening:?}") };
-    let preparation = Preparation { way, identity: pki.server, attacked: true };
-    server.obey(ServerOrder::Prepare(Box::new(preparation))).unwrap();
-    let preparation = Preparation { way, identity: pki.client, attacked: true };
-    client.obey(ClientOrder::Prepare(Box::new(preparation))).unwrap();
-    both(&mut server, &mut client, ClientOrder::Collect { server: address, sessions: 2 });
+    let (mut server, mut client, address) = prepared(way);
     let (connected, served) = both(&mut server, &mut client, ClientOrder::Connect(address));
     let connected = connected.unwrap();
     assert_eq!(served.error, None);
@@ -38,6 +30,20 @@ fn executions_under_replay(way: Way, servers: &[control::Server]) -> u32 {
         }
     }
     count(&mut server, connected.request)
+}
+
+/// Both ends, ready for this way, with sessions to resume.
+fn prepared(way: Way) -> (Server, Client, SocketAddr) {
+    let pki = Pki::new().unwrap();
+    let (mut server, mut client) = (Server::default(), Client::default());
+    let listening = server.obey(ServerOrder::Listen(Ipv4Addr::LOCALHOST.into())).unwrap();
+    let ServerAnswer::Listening(address) = listening else { panic!("{listening:?}") };
+    let preparation = Preparation { way, identity: pki.server, attacked: true };
+    server.obey(ServerOrder::Prepare(Box::new(preparation))).unwrap();
+    let preparation = Preparation { way, identity: pki.client, attacked: true };
+    client.obey(ClientOrder::Prepare(Box::new(preparation))).unwrap();
+    both(&mut server, &mut client, ClientOrder::Collect { server: address, sessions: 2 });
+    (server, client, address)
 }
 
 /// One connection with both ends at work.
@@ -87,5 +93,30 @@ fn a_server_without_memory_executes_every_replay() {
     let servers = control::Server::ALL;
     for way in Way::all(&[Mode::ZeroRttUnguarded]) {
         assert_eq!(executions_under_replay(way, &servers), 1 + 3 * REPLAYS, "{way:?}");
+    }
+}
+
+/// The adversary's copy is first. The client then hears that its key was used, and gives up; or, of
+/// replayable early data, only that it was rejected, and sends its request again.
+#[test]
+fn a_race_for_forward_secret_early_data_executes_it_once() {
+    for (modes, executions, given_up) in [([Mode::ZeroRttFs], 1, true), ([Mode::ZeroRtt], 2, false)]
+    {
+        for way in Way::all(&modes) {
+            let (mut server, mut client, address) = prepared(way);
+            let connected = thread::scope(|scope| {
+                let serving = scope.spawn(|| {
+                    server.accept().unwrap();
+                    assert_eq!(server.accept().unwrap().error, None);
+                });
+                let answer = client.obey(ClientOrder::ConnectRaced(address)).unwrap();
+                serving.join().unwrap();
+                let ClientAnswer::Connected(connected) = answer else { panic!("{answer:?}") };
+                connected
+            });
+            assert!(!connected.observed.early_data_accepted, "{way:?}");
+            assert_eq!(connected.response.is_none(), given_up, "{way:?}");
+            assert_eq!(count(&mut server, connected.request), executions, "{way:?}");
+        }
     }
 }

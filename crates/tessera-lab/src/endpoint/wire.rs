@@ -123,6 +123,11 @@ impl Wire {
         Ok(())
     }
 
+    /// What is to be sent next.
+    pub(super) fn unsent(&self) -> &[u8] {
+        self.output.as_slice()
+    }
+
     /// Waits for bytes; says whether there will be more.
     fn receive(&mut self) -> Result<bool> {
         self.input.copy_within(self.unread.clone(), 0);

@@ -106,7 +106,8 @@ fn verdicts(report: &Report) -> String {
     format!(
         "<section aria-labelledby=\"protects\">\n<h2 id=\"protects\">What each way protects</h2>\n\
          <p>The first flight of a connection was recorded and sent again: to the same server, to \
-         another that has the same ticket keys and stores of its own, and to one restarted. Then \
+         another that has the same ticket keys and stores of its own, and to one restarted; \
+         of another, a copy was sent before the client's own. Then \
          everything that was left at both ends was stolen, and tried on the recording.</p>\n\
          {}</section>\n",
         tables::verdicts(&report.rows)

@@ -1,6 +1,5 @@
 //! Verdicts in words.
 
-use crate::measure::REPLAYS;
 use crate::verdicts::{ForwardSecrecy, Verdicts};
 
 /// What the verdicts on a way mean.
@@ -25,9 +24,7 @@ pub(super) fn of(verdicts: &Verdicts) -> String {
     } else {
         "A later quantum computer opens it."
     };
-    format!(
-        "{secrecy} Sent {REPLAYS} times again to each server, the request was executed {executed}. {quantum}"
-    )
+    format!("{secrecy} Under replay the request was executed {executed}. {quantum}")
 }
 
 fn secrecy(what: &str, from: ForwardSecrecy) -> String {
@@ -63,8 +60,8 @@ mod tests {
         assert_eq!(
             of(&verdicts),
             "Of a recording, the early request is open to whoever learns the ticket's keys later; \
-             the rest stays closed to whoever steals keys after the handshake. Sent 20 times \
-             again to each server, the request was executed 21 times. A later quantum computer opens it."
+             the rest stays closed to whoever steals keys after the handshake. Under \
+             replay the request was executed 21 times. A later quantum computer opens it."
         );
         let both = ForwardSecrecy::FromTakeOrExpiry;
         let verdicts = Verdicts {
