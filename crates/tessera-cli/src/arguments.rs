@@ -49,7 +49,8 @@ pub(crate) enum Lab {
     ///
     /// A client and a server, two processes, connect over the kernel's TCP and an emulated link:
     /// with full handshakes, with PSKs, with 0-RTT and with forward-secret 0-RTT. The table shows
-    /// medians with 95 % confidence intervals; the JSON report has every sample.
+    /// medians with 95 % confidence intervals; the report, as JSON or as a page with plots, has every
+    /// sample.
     ///
     /// The emulated link needs root, or a system that lets users have namespaces. Without, the
     /// lab says so and runs on loopback.
@@ -57,9 +58,11 @@ pub(crate) enum Lab {
 Examples:
   tessera lab reconnect                                   all ways, at 0 and 33 ms; about a minute
   tessera lab reconnect --modes psk-dhe,0rtt-fs           two ways only
+  tessera lab reconnect --modes 0rtt-unguarded            what replays do where nobody looks
   tessera lab reconnect --rtt 5ms,80ms --loss 0.5%        two links, both losing packets
   tessera lab reconnect --rate 2mbit --mtu 1280           a slow link
   tessera lab reconnect --repetitions 101 --json out.json every sample, for other programs
+  tessera lab reconnect --report out.html                 a page with plots, for a browser
   tessera lab reconnect --json - | jq '.rows[].mode'      the report on standard output")]
     Reconnect(ReconnectArguments),
 
@@ -104,7 +107,8 @@ pub(crate) struct ReconnectArguments {
     #[arg(long, value_name = "KIND", default_value = "auto")]
     link: LinkArgument,
 
-    /// The modes to measure, separated by commas.
+    /// The modes to measure, separated by commas; 0rtt-unguarded, which is not among the usual, shows
+    /// what a replay does where no server remembers.
     #[arg(
         long,
         value_name = "MODES",
@@ -117,6 +121,11 @@ pub(crate) struct ReconnectArguments {
     /// table to standard error.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+
+    /// Writes the report as a page to this file: plots, tables, verdicts and every sample, in one
+    /// file that needs no network. `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
 }
 
 impl From<ReconnectArguments> for Options {
@@ -142,6 +151,7 @@ impl From<ReconnectArguments> for Options {
             },
             modes,
             json: arguments.json.as_deref().map(Destination::named),
+            page: arguments.report.as_deref().map(Destination::named),
         }
     }
 }
@@ -198,6 +208,9 @@ pub(crate) enum ModeArgument {
     /// Forward-secret early data.
     #[value(name = "0rtt-fs")]
     ZeroRttFs,
+    /// Replayable early data that no server remembers: what the adversary makes of it.
+    #[value(name = "0rtt-unguarded")]
+    ZeroRttUnguarded,
 }
 
 impl From<ModeArgument> for Mode {
@@ -208,6 +221,7 @@ impl From<ModeArgument> for Mode {
             ModeArgument::PskDhe => Self::PskDhe,
             ModeArgument::ZeroRtt => Self::ZeroRtt,
             ModeArgument::ZeroRttFs => Self::ZeroRttFs,
+            ModeArgument::ZeroRttUnguarded => Self::ZeroRttUnguarded,
         }
     }
 }

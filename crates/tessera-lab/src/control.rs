@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::adversary::Capture;
 use crate::experiment::{Agreement, Continuation, Way};
 use crate::pki::Identity;
 
@@ -16,11 +17,32 @@ pub(crate) enum ServerOrder {
     Listen(IpAddr),
     /// Start over for a row, with empty stores; answered by [`ServerAnswer::Ready`].
     Prepare(Box<Preparation>),
+    /// Be this server of the fleet from now on; answered by [`ServerAnswer::Ready`].
+    Become(Server),
     /// Serve one connection to its end; answered by [`ServerAnswer::Ready`] just before it is
     /// accepted, and [`ServerAnswer::Served`].
     Accept,
     /// Say how often a request was executed; answered by [`ServerAnswer::Executions`].
     CountExecutions(RequestId),
+    /// Be robbed by the adversary; answered by [`ServerAnswer::Robbed`]. What is left in the vault
+    /// is gone then.
+    GiveAll,
+}
+
+/// Which server of a fleet: all have the same ticket keys and serve one application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Server {
+    /// The one that clients connect to.
+    First,
+    /// Another one, with stores of its own for what is used once.
+    Other,
+    /// The first, restarted: it has the ticket keys, and nothing else that it had.
+    Restarted,
+}
+
+impl Server {
+    /// All of them, as the adversary tries them.
+    pub(crate) const ALL: [Self; 3] = [Self::First, Self::Other, Self::Restarted];
 }
 
 /// What the server says.
@@ -30,6 +52,7 @@ pub(crate) enum ServerAnswer {
     Ready,
     Served(Served),
     Executions(u32),
+    Robbed(ServerLoot),
     /// The order could not be carried out, for this reason.
     Failed(String),
 }
@@ -44,9 +67,16 @@ pub(crate) enum ClientOrder {
     Collect { server: SocketAddr, sessions: u8 },
     /// Connect in the row's way; answered by [`ClientAnswer::Connected`].
     Connect(SocketAddr),
+    /// The same, but the adversary holds the first flight back and sends a copy of it over a
+    /// connection of its own first. What the server then says of the early data decides whether
+    /// the client sends its request again. Answered by [`ClientAnswer::Connected`].
+    ConnectRaced(SocketAddr),
     /// Be the adversary: send the first flight of the last connection again, byte by byte the
     /// same, and read to the end; answered by [`ClientAnswer::Ready`].
     Replay(SocketAddr),
+    /// Give what the adversary recorded of the last connection, and be robbed by it; answered by
+    /// [`ClientAnswer::Robbed`].
+    GiveAll,
 }
 
 /// What the client says.
@@ -54,6 +84,7 @@ pub(crate) enum ClientOrder {
 pub(crate) enum ClientAnswer {
     Ready,
     Connected(Connected),
+    Robbed(ClientLoot),
     /// The order could not be carried out, for this reason.
     Failed(String),
 }
@@ -63,6 +94,27 @@ pub(crate) enum ClientAnswer {
 pub(crate) struct Preparation {
     pub(crate) way: Way,
     pub(crate) identity: Identity,
+    /// Whether connections are recorded and stores watched, for the adversary. It costs time, so
+    /// that what is attacked is not measured.
+    pub(crate) attacked: bool,
+}
+
+/// What the adversary has from the client.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ClientLoot {
+    pub(crate) capture: Capture,
+    /// The session that the last connection used, as if it had not been deleted, and all others.
+    pub(crate) sessions: Vec<Vec<u8>>,
+}
+
+/// What the adversary has from the server.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ServerLoot {
+    pub(crate) ticket_key: Vec<u8>,
+    /// Every one-time secret that the vault ever held: what an earlier dump would have shown.
+    pub(crate) vault_before: Vec<Vec<u8>>,
+    /// What can be had from the vault now.
+    pub(crate) vault_after: Vec<Vec<u8>>,
 }
 
 /// Stands for one request; random, so that each is counted on its own.
@@ -78,8 +130,8 @@ pub(crate) struct Connected {
     pub(crate) tcp: Duration,
     /// The handshake was complete.
     pub(crate) handshake: Duration,
-    /// The first byte of the response was there.
-    pub(crate) response: Duration,
+    /// The first byte of the response was there; `None` if the client gave its request up.
+    pub(crate) response: Option<Duration>,
     pub(crate) cost: Cost,
     pub(crate) observed: Observed,
 }

@@ -24,12 +24,21 @@ pub enum Mode {
     /// Early data under a one-time key: forward-secret, executed at most once.
     #[serde(rename = "0rtt-fs")]
     ZeroRttFs,
+    /// Early data as in RFC 8446 and no register: what the adversary finds when nobody looks.
+    #[serde(rename = "0rtt-unguarded")]
+    ZeroRttUnguarded,
 }
 
 impl Mode {
-    /// All of them, from the slowest to the fastest.
-    pub const ALL: [Self; 5] =
-        [Self::Full, Self::PskOnly, Self::PskDhe, Self::ZeroRtt, Self::ZeroRttFs];
+    /// All of them, from the slowest to the fastest; the last is none that anyone should use.
+    pub const ALL: [Self; 6] = [
+        Self::Full,
+        Self::PskOnly,
+        Self::PskDhe,
+        Self::ZeroRtt,
+        Self::ZeroRttFs,
+        Self::ZeroRttUnguarded,
+    ];
 
     /// Its name in options, tables and reports.
     #[must_use]
@@ -40,12 +49,18 @@ impl Mode {
             Self::PskDhe => "psk-dhe",
             Self::ZeroRtt => "0rtt",
             Self::ZeroRttFs => "0rtt-fs",
+            Self::ZeroRttUnguarded => "0rtt-unguarded",
         }
     }
 
     /// Whether the request goes out as early data.
     pub(crate) fn has_early_data(self) -> bool {
-        matches!(self, Self::ZeroRtt | Self::ZeroRttFs)
+        self.is_replayable() || self == Self::ZeroRttFs
+    }
+
+    /// Whether that early data is of the kind that a server has to remember to refuse.
+    pub(crate) fn is_replayable(self) -> bool {
+        matches!(self, Self::ZeroRtt | Self::ZeroRttUnguarded)
     }
 
     /// Whether it begins with the ticket of an earlier connection.
@@ -78,6 +93,14 @@ impl Agreement {
         match self {
             Self::X25519 => NamedGroup::X25519,
             Self::X25519MlKem768 => NamedGroup::X25519MLKEM768,
+        }
+    }
+
+    /// Its name in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::X25519 => "x25519",
+            Self::X25519MlKem768 => "x25519mlkem768",
         }
     }
 
@@ -147,7 +170,7 @@ impl Way {
         let plain = |kx| Self { mode, kx, ticket_key: None, continuation: None };
         match mode {
             Mode::PskOnly => vec![plain(None)],
-            Mode::Full | Mode::PskDhe | Mode::ZeroRtt => {
+            Mode::Full | Mode::PskDhe | Mode::ZeroRtt | Mode::ZeroRttUnguarded => {
                 Agreement::ALL.map(|kx| plain(Some(kx))).to_vec()
             }
             Mode::ZeroRttFs => {
@@ -191,7 +214,7 @@ mod tests {
     #[test]
     fn every_way_once() {
         let ways = Way::all(&Mode::ALL);
-        assert_eq!(ways.len(), 2 + 1 + 2 + 2 + 6);
+        assert_eq!(ways.len(), 2 + 1 + 2 + 2 + 6 + 2);
         for (index, way) in ways.iter().enumerate() {
             assert!(!ways[..index].contains(way), "{way:?} twice");
             assert_eq!(way.ticket_key.is_some(), way.mode == Mode::ZeroRttFs);
@@ -204,7 +227,9 @@ mod tests {
         for mode in Mode::ALL {
             assert_eq!(serde_json::to_value(mode).unwrap(), mode.name());
         }
-        assert_eq!(serde_json::to_value(Agreement::X25519MlKem768).unwrap(), "x25519mlkem768");
+        for agreement in Agreement::ALL {
+            assert_eq!(serde_json::to_value(agreement).unwrap(), agreement.name());
+        }
         for continuation in [Continuation::PskDheKe, Continuation::PskKe] {
             assert_eq!(serde_json::to_value(continuation).unwrap(), continuation.name());
         }

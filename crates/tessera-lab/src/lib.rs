@@ -12,6 +12,7 @@
 //! [`link`](mod@link) joins them.
 #![forbid(unsafe_code)]
 
+mod adversary;
 mod clock;
 mod control;
 pub mod endpoint;
@@ -21,6 +22,7 @@ mod heap;
 pub mod link;
 mod machine;
 mod measure;
+mod page;
 mod pki;
 mod processes;
 pub mod reconnect;

@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::control::{
-    ClientAnswer, ClientOrder, Connected, Cost, Observed, Preparation, Psk, Served, ServerAnswer,
-    ServerOrder,
+    ClientAnswer, ClientLoot, ClientOrder, Connected, Cost, Observed, Preparation, Psk, Served,
+    Server, ServerAnswer, ServerLoot, ServerOrder,
 };
 use crate::error::LabError;
 use crate::experiment::{Mode, Way};
@@ -15,12 +15,12 @@ use crate::pki::Pki;
 use crate::processes::Process;
 use crate::report::{Row, Sample, Sides};
 use crate::statistics::Median;
-use crate::verdicts::Verdicts;
+use crate::verdicts::{Attack, Verdicts};
 
 /// Connections before the first that counts: caches are cold, and TCP knows nothing of the link.
 const WARM_UP: usize = 2;
 
-/// How often the adversary sends a recorded flight again.
+/// How often the adversary sends a recorded flight again to each server.
 const REPLAYS: usize = 20;
 
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
@@ -67,8 +67,11 @@ impl Bench {
     ) -> Result<Row, LabError> {
         // What is not measured goes over a link that costs no time.
         self.set_link(&LinkParameters::default())?;
-        self.prepare(way, repetitions + WARM_UP + 1)?;
-        let replay_executions = self.attack()?;
+        self.prepare(way, 2, true)?;
+        let raced = self.race()?;
+        let mut attack = self.attack()?;
+        attack.executions = attack.executions.max(raced);
+        self.prepare(way, repetitions + WARM_UP, false)?;
 
         self.set_link(parameters)?;
         let mut pairs = Vec::with_capacity(repetitions);
@@ -90,7 +93,7 @@ impl Bench {
             samples: pairs.iter().map(sample).collect::<Result<_, _>>()?,
             bytes: sides(&pairs, |cost| cost.sent as f64),
             heap: sides(&pairs, |cost| cost.heap as f64),
-            verdicts: Verdicts::of(&observed, replay_executions),
+            verdicts: Verdicts::of(&observed, &attack),
         })
     }
 
@@ -108,12 +111,20 @@ impl Bench {
     }
 
     /// Starts over at both ends, and gets the client the sessions that it will need.
-    fn prepare(&mut self, way: Way, sessions: usize) -> Result<(), LabError> {
+    fn prepare(&mut self, way: Way, sessions: usize, attacked: bool) -> Result<(), LabError> {
         let identity = self.pki.server.clone();
-        self.server.tell(&ServerOrder::Prepare(Box::new(Preparation { way, identity })))?;
+        self.server.tell(&ServerOrder::Prepare(Box::new(Preparation {
+            way,
+            identity,
+            attacked,
+        })))?;
         self.server_is_ready()?;
         let identity = self.pki.client.clone();
-        self.client.tell(&ClientOrder::Prepare(Box::new(Preparation { way, identity })))?;
+        self.client.tell(&ClientOrder::Prepare(Box::new(Preparation {
+            way,
+            identity,
+            attacked,
+        })))?;
         self.client_is_ready()?;
         if way.mode.resumes() {
             for _ in 0..sessions.div_ceil(SESSIONS_AT_ONCE.into()) {
@@ -124,20 +135,57 @@ impl Bench {
         Ok(())
     }
 
-    /// Makes a connection, lets the adversary send its first flight again and again, and counts
-    /// how often the server's application executed the request.
-    fn attack(&mut self) -> Result<u32, LabError> {
+    /// Makes a connection, lets the adversary send its first flight again and again, to every
+    /// server of a fleet, and counts how often the application executed the request. Then the adversary steals what
+    /// there is, and tries to open what it recorded.
+    fn attack(&mut self) -> Result<Attack, LabError> {
         let pair = self.connect(&ClientOrder::Connect(self.address))?;
-        for _ in 0..REPLAYS {
-            self.expect_connection()?;
-            self.client.tell(&ClientOrder::Replay(self.address))?;
-            self.client_is_ready()?;
-            // How the server ended the connection is its own business; what counts is the count.
-            self.served()?;
+        for server in Server::ALL {
+            self.server.tell(&ServerOrder::Become(server))?;
+            self.server_is_ready()?;
+            for _ in 0..REPLAYS {
+                self.expect_connection()?;
+                self.client.tell(&ClientOrder::Replay(self.address))?;
+                self.client_is_ready()?;
+                // How the server ended the connection is its own business; what counts is the count.
+                self.served()?;
+            }
         }
+        let executions = self.count(&pair)?;
+        let (client, server) = self.rob()?;
+        Attack::of(executions, &client, &server)
+            .ok_or_else(|| LabError::Connection("a recording was no TLS connection".to_owned()))
+    }
+
+    /// Lets the adversary send a first flight before its client does, so that the client's own is
+    /// the second, and counts how often the application executed the request: what the client sends
+    /// again included.
+    fn race(&mut self) -> Result<u32, LabError> {
+        self.expect_connection()?;
+        self.client.tell(&ClientOrder::ConnectRaced(self.address))?;
+        self.served()?;
+        self.expect_connection()?;
+        let pair = self.connected()?;
+        self.count(&pair)
+    }
+
+    fn count(&mut self, pair: &Pair) -> Result<u32, LabError> {
         self.server.tell(&ServerOrder::CountExecutions(pair.client.request))?;
         match self.server.hear()? {
             ServerAnswer::Executions(count) => Ok(count),
+            other => Err(unexpected(&self.server, &other)),
+        }
+    }
+
+    fn rob(&mut self) -> Result<(ClientLoot, ServerLoot), LabError> {
+        self.client.tell(&ClientOrder::GiveAll)?;
+        let client = match self.client.hear()? {
+            ClientAnswer::Robbed(loot) => loot,
+            other => return Err(unexpected(&self.client, &other)),
+        };
+        self.server.tell(&ServerOrder::GiveAll)?;
+        match self.server.hear()? {
+            ServerAnswer::Robbed(loot) => Ok((client, loot)),
             other => Err(unexpected(&self.server, &other)),
         }
     }
@@ -146,10 +194,15 @@ impl Bench {
     fn connect(&mut self, order: &ClientOrder) -> Result<Pair, LabError> {
         self.expect_connection()?;
         self.client.tell(order)?;
+        self.connected()
+    }
+
+    /// Waits for the end of a connection at both sides.
+    fn connected(&mut self) -> Result<Pair, LabError> {
         let client = match self.client.hear()? {
             ClientAnswer::Connected(client) => client,
             ClientAnswer::Failed(reason) => return Err(self.connection_failed(&reason)),
-            other @ ClientAnswer::Ready => return Err(unexpected(&self.client, &other)),
+            other => return Err(unexpected(&self.client, &other)),
         };
         let server = self.served()?;
         match server.error {
@@ -210,7 +263,9 @@ fn check(way: Way, client: &Observed, server: &Observed) -> Result<(), LabError>
     let wanted = Observed {
         psk: match way.mode {
             Mode::Full => Psk::None,
-            Mode::PskOnly | Mode::PskDhe | Mode::ZeroRtt => Psk::Resumption,
+            Mode::PskOnly | Mode::PskDhe | Mode::ZeroRtt | Mode::ZeroRttUnguarded => {
+                Psk::Resumption
+            }
             Mode::ZeroRttFs => Psk::ForwardSecret,
         },
         group: way.kx,
@@ -233,12 +288,15 @@ fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
     let first_byte = server
         .first_byte
         .ok_or_else(|| LabError::Connection("a connection carried no request".to_owned()))?;
+    let response = client
+        .response
+        .ok_or_else(|| LabError::Connection("a connection brought no response".to_owned()))?;
     let since = |moment: Duration| us(moment.saturating_sub(client.started));
     Ok(Sample {
         tcp_us: since(client.tcp),
         first_byte_us: since(first_byte),
         handshake_us: since(client.handshake),
-        response_us: since(client.response),
+        response_us: since(response),
         client_engine_us: us(client.cost.engine_cpu),
         server_engine_us: us(server.cost.engine_cpu),
         client_cpu_us: us(client.cost.process_cpu),

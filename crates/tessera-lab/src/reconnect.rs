@@ -12,7 +12,7 @@ use crate::machine::Machine;
 use crate::measure::Bench;
 pub use crate::report::Destination;
 use crate::report::{LinkReport, Report};
-use crate::table;
+use crate::{page, table};
 
 /// What to measure, and how.
 #[derive(Clone, Debug)]
@@ -27,8 +27,10 @@ pub struct Options {
     pub parameters: LinkParameters,
     /// The modes to measure.
     pub modes: Vec<Mode>,
-    /// Where the report goes, if it goes anywhere.
+    /// Where the report goes as JSON, if it goes anywhere.
     pub json: Option<Destination>,
+    /// Where it goes as a page for browsers.
+    pub page: Option<Destination>,
 }
 
 impl Options {
@@ -71,10 +73,19 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     screen.line(table::LEGEND)?;
     screen.finish();
 
-    let Some(destination) = &options.json else { return Ok(()) };
     let link = LinkReport::new(kind, &options.parameters);
-    let report = Report { experiment: "reconnect", seed, machine, link, rows };
-    destination.write(&report).map_err(LabError::system("writing the report"))
+    write(options, &Report { experiment: "reconnect", seed, machine, link, rows })
+        .map_err(LabError::system("writing the report"))
+}
+
+fn write(options: &Options, report: &Report) -> io::Result<()> {
+    if let Some(destination) = &options.json {
+        destination.write(&report.json()?)?;
+    }
+    if let Some(destination) = &options.page {
+        destination.write(page::render(report)?.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Refuses what can be refused before anything has begun.
@@ -96,14 +107,24 @@ fn check(options: &Options) -> Result<(), LabError> {
             ));
         }
     }
-    let Some(destination) = &options.json else { return Ok(()) };
+    if options.json == Some(Destination::StandardOutput) && options.json == options.page {
+        return Err(LabError::Options(
+            "--json, --report: both cannot go to standard output; name a file for one".to_owned(),
+        ));
+    }
+    check_destination("--json", options.json.as_ref())?;
+    check_destination("--report", options.page.as_ref())
+}
+
+fn check_destination(option: &str, destination: Option<&Destination>) -> Result<(), LabError> {
+    let Some(destination) = destination else { return Ok(()) };
     destination.check().map_err(|error| {
         let name = match destination {
             Destination::File(path) => path.display().to_string(),
             Destination::StandardOutput => "-".to_owned(),
         };
         LabError::Options(format!(
-            "--json: cannot write {name} ({error}); name a file in a directory that exists and \
+            "{option}: cannot write {name} ({error}); name a file in a directory that exists and \
              that you may write to, or `-` for standard output"
         ))
     })
@@ -151,7 +172,10 @@ struct Screen {
 
 impl Screen {
     fn new(options: &Options) -> Self {
-        let on_stderr = options.json == Some(Destination::StandardOutput);
+        let on_stderr = [&options.json, &options.page]
+            .into_iter()
+            .flatten()
+            .any(|destination| *destination == Destination::StandardOutput);
         Self { on_stderr, bar: ProgressBar::hidden() }
     }
 

@@ -35,12 +35,10 @@ impl Destination {
     }
 
     /// Writes the report.
-    pub(crate) fn write(&self, report: &Report) -> io::Result<()> {
-        let mut json = serde_json::to_vec_pretty(report)?;
-        json.push(b'\n');
+    pub(crate) fn write(&self, report: &[u8]) -> io::Result<()> {
         match self {
-            Self::StandardOutput => io::stdout().lock().write_all(&json),
-            Self::File(path) => fs::write(path, json),
+            Self::StandardOutput => io::stdout().lock().write_all(report),
+            Self::File(path) => fs::write(path, report),
         }
     }
 
@@ -61,14 +59,23 @@ pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
 }
 
+impl Report {
+    /// As JSON, for other programs.
+    pub(crate) fn json(&self) -> io::Result<Vec<u8>> {
+        let mut json = serde_json::to_vec_pretty(self)?;
+        json.push(b'\n');
+        Ok(json)
+    }
+}
+
 /// What the link did to packets, the round-trip time aside.
 #[derive(Serialize)]
 pub(crate) struct LinkReport {
-    kind: String,
-    loss: f64,
-    jitter_ms: f64,
-    rate_bps: Option<u64>,
-    mtu: u16,
+    pub(crate) kind: String,
+    pub(crate) loss: f64,
+    pub(crate) jitter_ms: f64,
+    pub(crate) rate_bps: Option<u64>,
+    pub(crate) mtu: u16,
 }
 
 impl LinkReport {
@@ -107,6 +114,25 @@ impl Row {
         let Self { mode, kx, ticket_key, continuation, .. } = *self;
         Way { mode, kx, ticket_key, continuation }
     }
+}
+
+/// What each way protects: the same at every round-trip time, unless an attack went better at one;
+/// then that counts.
+pub(crate) fn verdicts_by_way(rows: &[Row]) -> Vec<(Way, Verdicts)> {
+    let mut ways: Vec<(Way, Verdicts)> = Vec::new();
+    for row in rows {
+        match ways.iter_mut().find(|(way, _)| *way == row.way()) {
+            Some((_, verdicts)) => {
+                let other = row.verdicts;
+                verdicts.first_byte_fs = other.first_byte_fs.max(verdicts.first_byte_fs);
+                verdicts.session_fs = other.session_fs.max(verdicts.session_fs);
+                verdicts.replay_executions =
+                    other.replay_executions.max(verdicts.replay_executions);
+            }
+            None => ways.push((row.way(), row.verdicts)),
+        }
+    }
+    ways
 }
 
 /// Both sides of something.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::experiment::{Agreement, Way};
-use crate::report::{Row, Sample};
+use crate::report::{Row, Sample, verdicts_by_way};
 use crate::statistics::Median;
 
 /// The head of the table of costs at one round-trip time.
@@ -55,31 +55,23 @@ pub(crate) fn costs(row: &Row) -> String {
     )
 }
 
-/// The table of what each way protects: the same at every round-trip time, unless an attack went
-/// better at one; then that counts.
+/// The table of what each way protects.
 pub(crate) fn verdicts(rows: &[Row]) -> String {
     let mut table = format!(
         "\n{:<33} forward secrecy from                     executed   confidential against\n\
          {:<8} {:<6} {:<6} {:<10} {:<20} {:<20} (replays)  quantum computers\n",
         "what it protects", "mode", "kx", "ticket", "continues", "first byte", "session",
     );
-    let mut seen: Vec<Way> = Vec::new();
-    for row in rows {
-        if seen.contains(&row.way()) {
-            continue;
-        }
-        seen.push(row.way());
-        let same = rows.iter().filter(|other| other.way() == row.way());
-        let executions = same.map(|other| other.verdicts.replay_executions).max().unwrap_or(0);
+    for (row_way, verdicts) in verdicts_by_way(rows) {
         // Writing to a string does not fail.
         let _ = writeln!(
             table,
             "{} {:<20} {:<20} {:<10} {}",
-            way(&row.way()),
-            row.verdicts.first_byte_fs.name(),
-            row.verdicts.session_fs.name(),
-            format!("{executions}×"),
-            if row.verdicts.pq_confidentiality { "yes" } else { "no" },
+            way(&row_way),
+            verdicts.first_byte_fs.name(),
+            verdicts.session_fs.name(),
+            format!("{}×", verdicts.replay_executions),
+            if verdicts.pq_confidentiality { "yes" } else { "no" },
         );
     }
     table
@@ -100,7 +92,9 @@ forward secrecy from
   from_epoch_end       … after the end of the epoch under whose key the one-time key was stored
   none                 whoever learns the ticket's keys later opens it
 executed     how often the application executed one request whose first flight was recorded and
-             sent again 20 times: 1 is never more than the client asked for";
+             sent 20 times again to the same server, to another that has the same ticket keys
+             and stores of its own, and to one restarted; or which a copy of the flight outran,
+             what the client sent again included; the worse of both. 1 is what it asked for";
 
 /// The columns that say what a row is.
 fn way(way: &Way) -> String {
@@ -109,16 +103,19 @@ fn way(way: &Way) -> String {
         Some(Agreement::X25519MlKem768) => "hybrid",
         None => none,
     };
-    format!(
+    let columns = format!(
         "{:<8} {:<6} {:<6} {:<10}",
         way.mode,
         agreement(way.kx, "none"),
         agreement(way.ticket_key, "-"),
         way.continuation.map_or("-", |continuation| continuation.name()),
-    )
+    );
+    // A long name shifts its own columns, and no numbers.
+    format!("{:<33}", columns.trim_end())
 }
 
-fn spread(median: &Median) -> String {
+/// A median, and how far it may be off.
+pub(crate) fn spread(median: &Median) -> String {
     let value = number(median.value);
     match median.uncertainty() {
         // No more digits than the median has, and fewer where they would say nothing.

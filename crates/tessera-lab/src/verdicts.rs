@@ -1,11 +1,13 @@
-//! What a connection protects, derived from what its engine says it did.
+//! What a connection protects: what the adversary could not do.
 
 use serde::Serialize;
 
-use crate::control::{Observed, Psk};
+use crate::adversary::{self, Loot, Opened};
+use crate::control::{ClientLoot, Observed, ServerLoot};
 
-/// From when on stolen keys do not open what was sent: forward secrecy, and when it begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// From when on stolen keys do not open what was sent: forward secrecy, and when it begins. The
+/// worse is the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ForwardSecrecy {
     /// From the end of the handshake: both sides' ephemeral keys are gone.
@@ -48,66 +50,77 @@ pub(crate) struct Verdicts {
     pub(crate) pq_confidentiality: bool,
 }
 
+/// What the adversary achieved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attack {
+    /// How often a request was executed whose first flight was sent again and again.
+    pub(crate) executions: u32,
+    /// What opened with all that could be stolen after the connection.
+    pub(crate) after: Opened,
+    /// What opened with the vault as it was before the connection, too.
+    pub(crate) before: Opened,
+}
+
+impl Attack {
+    /// Tries to open the recording. `None` if there is nothing in it to try.
+    pub(crate) fn of(executions: u32, client: &ClientLoot, server: &ServerLoot) -> Option<Self> {
+        let open = |vault| {
+            let (sessions, ticket_key) = (&client.sessions, &server.ticket_key);
+            adversary::open(&client.capture, &Loot { sessions, ticket_key, vault })
+        };
+        let (after, before) = (open(&server.vault_after)?, open(&server.vault_before)?);
+        Some(Self { executions, after, before })
+    }
+}
+
 impl Verdicts {
-    /// The verdicts on a connection whose request was executed so often.
-    pub(crate) fn of(observed: &Observed, replay_executions: u32) -> Self {
-        let session_fs = session(observed);
+    /// The verdicts on connections like this one, after an attack.
+    pub(crate) fn of(observed: &Observed, attack: &Attack) -> Self {
+        let Attack { executions, after, before } = *attack;
+        let session_fs = secrecy(after.session, before.session);
         Self {
             first_byte_fs: if observed.early_data_accepted {
-                early_data(observed)
+                secrecy(after.early_data, before.early_data)
             } else {
                 session_fs
             },
             session_fs,
-            replay_executions,
+            replay_executions: executions,
             pq_confidentiality: observed.post_quantum,
         }
     }
 }
 
-/// An ephemeral key exchange outweighs the PSK; without one the session is worth what the PSK is.
-fn session(observed: &Observed) -> ForwardSecrecy {
-    match observed.group {
-        Some(_) => ForwardSecrecy::Handshake,
-        None => early_data(observed),
-    }
-}
-
-/// Early data is under the PSK alone: a forward-secret one holds a key agreed for this flight.
-fn early_data(observed: &Observed) -> ForwardSecrecy {
-    match observed.psk {
-        Psk::ForwardSecret => ForwardSecrecy::FromTakeOrExpiry,
-        Psk::Resumption | Psk::None => ForwardSecrecy::None,
+/// What opened with what is left has no forward secrecy; what opened with an earlier dump alone has
+/// it since.
+fn secrecy(opened_after: bool, opened_before: bool) -> ForwardSecrecy {
+    match (opened_after, opened_before) {
+        (true, _) => ForwardSecrecy::None,
+        (false, true) => ForwardSecrecy::FromTakeOrExpiry,
+        (false, false) => ForwardSecrecy::Handshake,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Agreement;
-
-    fn verdicts(
-        psk: Psk,
-        group: Option<Agreement>,
-        early_data_accepted: bool,
-    ) -> (ForwardSecrecy, ForwardSecrecy) {
-        let observed = Observed { psk, group, early_data_accepted, ..Observed::default() };
-        let verdicts = Verdicts::of(&observed, 1);
-        (verdicts.first_byte_fs, verdicts.session_fs)
-    }
 
     #[test]
-    fn of_every_mode() {
+    fn the_attempts_decide() {
         use ForwardSecrecy::{FromTakeOrExpiry, Handshake, None as Never};
-        let kx = Some(Agreement::X25519);
-        assert_eq!(verdicts(Psk::None, kx, false), (Handshake, Handshake), "full");
-        assert_eq!(verdicts(Psk::Resumption, None, false), (Never, Never), "psk-only");
-        assert_eq!(verdicts(Psk::Resumption, kx, false), (Handshake, Handshake), "psk-dhe");
-        assert_eq!(verdicts(Psk::Resumption, kx, true), (Never, Handshake), "0rtt");
-        let fs = Psk::ForwardSecret;
-        assert_eq!(verdicts(fs, kx, true), (FromTakeOrExpiry, Handshake), "0rtt-fs, psk_dhe_ke");
-        let both = (FromTakeOrExpiry, FromTakeOrExpiry);
-        assert_eq!(verdicts(fs, None, true), both, "0rtt-fs, psk_ke");
+        let opened = |early_data, session| Opened { early_data, session };
+        let verdicts = |early_data_accepted, after, before| {
+            let observed = Observed { early_data_accepted, ..Observed::default() };
+            let verdicts = Verdicts::of(&observed, &Attack { executions: 1, after, before });
+            (verdicts.first_byte_fs, verdicts.session_fs)
+        };
+        let (nothing, all) = (opened(false, false), opened(true, true));
+        assert_eq!(verdicts(false, nothing, nothing), (Handshake, Handshake));
+        assert_eq!(verdicts(false, all, all), (Never, Never));
+        let early = opened(true, false);
+        assert_eq!(verdicts(true, early, early), (Never, Handshake));
+        assert_eq!(verdicts(true, nothing, early), (FromTakeOrExpiry, Handshake));
+        assert_eq!(verdicts(true, nothing, all), (FromTakeOrExpiry, FromTakeOrExpiry));
     }
 
     #[test]

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::handshake::EarlyDataStatus;
-use tessera::resume::ClientSession;
+use tessera::resume::{ClientSession, Verdict};
 use tessera::{ClientConfig, ClientConnection, Destination, Event};
 
 use super::configuration::{self, PATIENCE};
 use super::wire::{Happened, Wire};
 use super::{Result, answer, orders, request};
+use crate::adversary::Capture;
 use crate::clock;
-use crate::control::{ClientAnswer, ClientOrder, Connected, Preparation};
+use crate::control::{ClientAnswer, ClientLoot, ClientOrder, Connected, Preparation};
 use crate::pki::SERVER_NAME;
 
 /// Does as it is told, until there is no one to tell it.
@@ -31,8 +32,8 @@ pub(super) fn run() -> io::Result<()> {
 pub(super) struct Client {
     row: Option<Row>,
     sessions: VecDeque<ClientSession>,
-    /// What an adversary on the path would have recorded of the last connection.
-    recorded: Vec<u8>,
+    /// What the adversary has, of the last connection.
+    loot: ClientLoot,
 }
 
 /// The present row.
@@ -52,21 +53,23 @@ impl Client {
             }
             ClientOrder::Collect { server, sessions } => {
                 let config = configuration::client(&self.row()?.preparation, sessions)?;
-                self.connect(server, config, None, sessions).map(ClientAnswer::Connected)
+                self.connect(server, config, None, sessions, None).map(ClientAnswer::Connected)
             }
-            ClientOrder::Connect(server) => {
-                let Row { preparation, config } = self.row()?;
-                let (resumes, config) = (preparation.way.mode.resumes(), config.clone());
-                // A session is used once. The new ones wait at the end.
-                let session = if resumes { self.sessions.pop_front() } else { None };
-                if resumes && session.is_none() {
-                    return Err("no session is left to resume".into());
-                }
-                self.connect(server, config, session, 1).map(ClientAnswer::Connected)
+            ClientOrder::Connect(server) => self.reconnect(server, None),
+            ClientOrder::ConnectRaced(server) => {
+                let adversary = TcpStream::connect_timeout(&server, PATIENCE)?;
+                self.reconnect(server, Some(adversary))
             }
             ClientOrder::Replay(server) => {
-                replay(server, &self.recorded)?;
+                let Capture { sent, first_flight, .. } = &self.loot.capture;
+                let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
+                replay(stream, &sent[..*first_flight])?;
                 Ok(ClientAnswer::Ready)
+            }
+            ClientOrder::GiveAll => {
+                let mut loot = std::mem::take(&mut self.loot);
+                loot.sessions.extend(self.sessions.iter().map(|session| session.export().to_vec()));
+                Ok(ClientAnswer::Robbed(loot))
             }
         }
     }
@@ -75,14 +78,35 @@ impl Client {
         self.row.as_ref().ok_or_else(|| "not prepared for a row".into())
     }
 
-    /// One connection: a request, its response, the tickets that were asked for, goodbye.
+    /// Connects in the row's way.
+    fn reconnect(
+        &mut self,
+        server: SocketAddr,
+        adversary: Option<TcpStream>,
+    ) -> Result<ClientAnswer> {
+        let Row { preparation, config } = self.row()?;
+        let (resumes, config) = (preparation.way.mode.resumes(), config.clone());
+        // A session is used once. The new ones wait at the end.
+        let session = if resumes { self.sessions.pop_front() } else { None };
+        if resumes && session.is_none() {
+            return Err("no session is left to resume".into());
+        }
+        self.connect(server, config, session, 1, adversary).map(ClientAnswer::Connected)
+    }
+
+    /// One connection: a request, its response, the tickets that were asked for, goodbye. An
+    /// adversary sends the first flight over its own connection first.
     fn connect(
         &mut self,
         server: SocketAddr,
         config: Arc<ClientConfig>,
         session: Option<ClientSession>,
         sessions: u8,
+        adversary: Option<TcpStream>,
     ) -> Result<Connected> {
+        let recorded = self.row()?.preparation.attacked;
+        let used = session.as_ref().filter(|_| recorded);
+        let sessions_used: Vec<_> = used.map(|used| used.export().to_vec()).into_iter().collect();
         let destination =
             Destination { server_name: SERVER_NAME.into(), session, external_psks: Vec::new() };
         let (id, request) = request::fresh()?;
@@ -92,7 +116,7 @@ impl Client {
         let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
         let tcp = clock::monotonic()?;
 
-        let mut wire = Wire::new(stream)?;
+        let mut wire = Wire::new(stream, recorded)?;
         let start = |now, output: &mut _| {
             let mut connection =
                 Box::new(ClientConnection::start(config, destination, now, output)?);
@@ -103,18 +127,32 @@ impl Client {
             Ok((connection, early))
         };
         let (mut connection, early) = wire.engine(start)?;
+        let raced = adversary.is_some();
+        if let Some(stream) = adversary {
+            replay(stream, wire.unsent())?;
+        }
 
         let mut handshake = None;
         let mut response: Option<Duration> = None;
         let mut responded = 0;
+        let mut rejected = None;
         let mut tickets = VecDeque::new();
-        while handshake.is_none() || responded < request::LEN || tickets.len() < sessions.into() {
+        // As clients do: a request that was rejected is sent again, unless the server says that its
+        // key was used to execute it.
+        let given_up = |rejected: Option<Verdict>| rejected == Some(Verdict::Used);
+        while handshake.is_none()
+            || (responded < request::LEN && !given_up(rejected))
+            || tickets.len() < sessions.into()
+        {
             match wire.next(&mut connection)? {
                 Happened::Handshake(Event::HandshakeComplete) => {
                     handshake = Some(clock::monotonic()?);
-                    if !early {
+                    if !early || rejected.is_some_and(|verdict| verdict != Verdict::Used) {
                         wire.engine(|now, output| connection.write(now, &request, output))?;
                     }
+                }
+                Happened::Handshake(Event::EarlyDataRejected(verdict)) if raced => {
+                    rejected = Some(verdict);
                 }
                 Happened::Handshake(Event::EarlyDataRejected(verdict)) => {
                     return Err(format!("the early data was rejected ({verdict:?})").into());
@@ -132,21 +170,22 @@ impl Client {
             }
         }
         let facts = connection.facts();
-        debug_assert_eq!(early, facts.early_data == EarlyDataStatus::Accepted);
+        debug_assert_eq!(
+            early && rejected.is_none(),
+            facts.early_data == EarlyDataStatus::Accepted
+        );
         let observed = configuration::observed(facts);
-        let (cost, first_flight) = wire.close(connection, process_cpu)?;
-        self.recorded = first_flight;
+        let (cost, capture) = wire.close(connection, process_cpu)?;
+        let capture = capture.unwrap_or_default();
+        self.loot = ClientLoot { capture, sessions: sessions_used };
         self.sessions.append(&mut tickets);
-        let (Some(handshake), Some(response)) = (handshake, response) else {
-            return Err("the connection ended without a response".into());
-        };
+        let handshake = handshake.ok_or("the connection ended during the handshake")?;
         Ok(Connected { request: id, started, tcp, handshake, response, cost, observed })
     }
 }
 
 /// Sends recorded bytes again, and lets the server answer whatever it will.
-fn replay(server: SocketAddr, recorded: &[u8]) -> Result<()> {
-    let mut stream = TcpStream::connect_timeout(&server, PATIENCE)?;
+fn replay(mut stream: TcpStream, recorded: &[u8]) -> Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.write_all(recorded)?;

@@ -11,7 +11,8 @@ use tessera::{ClientConfig, Facts, ServerConfig};
 use tessera_aws_lc::SigningKey;
 use tessera_webpki::WebPkiVerifier;
 
-use super::{Result, stores};
+use super::Result;
+use super::stores::{Forgetful, Stores};
 use crate::control::{Observed, Preparation, Psk};
 use crate::experiment::{Agreement, Mode};
 use crate::pki::Identity;
@@ -26,7 +27,7 @@ const MAX_EARLY_DATA: u32 = 16 * 1024;
 /// The client's configuration for a row. A full handshake asks for `sessions` tickets; a
 /// resumption for one, to take the place of the one it used.
 pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Arc<ClientConfig>> {
-    let Preparation { way, identity } = preparation;
+    let Preparation { way, identity, .. } = preparation;
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier(identity)?);
     config.groups = way.groups();
     config.credentials = vec![credential(identity)?];
@@ -34,32 +35,35 @@ pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Arc<Clie
     let policy = &mut config.policy;
     policy.tickets = TicketRequest { new_session_count: sessions, resumption_count: 1 };
     policy.psk_only_without_forward_secrecy = way.mode == Mode::PskOnly;
-    policy.early_data.replayable_without_forward_secrecy = way.mode == Mode::ZeroRtt;
+    policy.early_data.replayable_without_forward_secrecy = way.mode.is_replayable();
     if way.mode == Mode::ZeroRttFs {
         policy.early_data.forward_secret = way.continuation.map(Into::into);
     }
     Ok(Arc::new(config))
 }
 
-/// The server's configuration for a row.
-pub(super) fn server(preparation: &Preparation) -> Result<Arc<ServerConfig>> {
-    let Preparation { way, identity } = preparation;
+/// The server's configuration for a row, with these stores.
+pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Arc<ServerConfig>> {
+    let Preparation { way, identity, .. } = preparation;
     let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![credential(identity)?]);
     config.groups = way.groups();
     config.client_authentication = ClientAuthentication::Required(verifier(identity)?);
-    config.tickets = Some(stores::ticket_keys()?);
+    config.tickets = Some(stores.ring.clone());
     config.handshake_timeout = PATIENCE;
     let policy = &mut config.policy;
     policy.tickets = TicketRequest { new_session_count: u8::MAX, resumption_count: 1 };
     policy.psk_only_without_forward_secrecy = way.mode == Mode::PskOnly;
-    if way.mode == Mode::ZeroRtt {
+    if way.mode.is_replayable() {
         policy.early_data.replayable_without_forward_secrecy = Some(ReplayGuard {
-            register: stores::register()?,
+            register: match way.mode {
+                Mode::ZeroRttUnguarded => Arc::new(Forgetful),
+                _ => stores.register.clone(),
+            },
             max_early_data_size: MAX_EARLY_DATA,
         });
     }
     if let (Some(kind), Some(continuation)) = (way.ticket_key, way.continuation) {
-        let mut guard = OneTimeKeyGuard::new(stores::vault());
+        let mut guard = OneTimeKeyGuard::new(stores.vault.clone());
         guard.kinds = vec![kind.group()];
         guard.continuation = continuation.into();
         guard.max_early_data_size = MAX_EARLY_DATA;

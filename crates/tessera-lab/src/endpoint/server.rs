@@ -8,10 +8,13 @@ use std::time::Duration;
 use tessera::{ServerConfig, ServerConnection};
 
 use super::request::{self, Application};
+use super::stores::Stores;
 use super::wire::{Happened, Wire};
 use super::{Result, answer, configuration, orders};
 use crate::clock;
-use crate::control::{Served, ServerAnswer, ServerOrder};
+use crate::control::{self, Preparation, Served, ServerAnswer, ServerOrder};
+
+const UNPREPARED: &str = "not prepared for a row";
 
 /// Does as it is told, until there is no one to tell it.
 pub(super) fn run() -> io::Result<()> {
@@ -26,8 +29,38 @@ pub(super) fn run() -> io::Result<()> {
 #[derive(Default)]
 pub(super) struct Server {
     listener: Option<TcpListener>,
-    pub(super) config: Option<Arc<ServerConfig>>,
+    row: Option<Row>,
     application: Application,
+}
+
+/// The present row.
+struct Row {
+    preparation: Preparation,
+    stores: Stores,
+    /// Of the server of the fleet that this process is just now.
+    config: Arc<ServerConfig>,
+    /// Of a server that has been there for as long as the first one.
+    other: Arc<ServerConfig>,
+}
+
+impl Row {
+    fn new(preparation: Preparation) -> Result<Self> {
+        let stores = Stores::new(preparation.attacked)?;
+        let config = configuration::server(&preparation, &stores)?;
+        let other = configuration::server(&preparation, &stores.of_another()?)?;
+        Ok(Self { preparation, stores, config, other })
+    }
+
+    fn become_server(&mut self, server: control::Server) -> Result<()> {
+        self.config = match server {
+            control::Server::First => configuration::server(&self.preparation, &self.stores)?,
+            control::Server::Other => self.other.clone(),
+            control::Server::Restarted => {
+                configuration::server(&self.preparation, &self.stores.of_another()?)?
+            }
+        };
+        Ok(())
+    }
 }
 
 impl Server {
@@ -35,8 +68,12 @@ impl Server {
         match order {
             ServerOrder::Listen(address) => self.listen(address),
             ServerOrder::Prepare(preparation) => {
-                self.config = Some(configuration::server(&preparation)?);
+                self.row = Some(Row::new(*preparation)?);
                 self.application = Application::default();
+                Ok(ServerAnswer::Ready)
+            }
+            ServerOrder::Become(server) => {
+                self.row.as_mut().ok_or(UNPREPARED)?.become_server(server)?;
                 Ok(ServerAnswer::Ready)
             }
             ServerOrder::Accept => {
@@ -45,6 +82,10 @@ impl Server {
             }
             ServerOrder::CountExecutions(id) => {
                 Ok(ServerAnswer::Executions(self.application.executions(id)))
+            }
+            ServerOrder::GiveAll => {
+                let row = self.row.as_ref().ok_or(UNPREPARED)?;
+                Ok(ServerAnswer::Robbed(row.stores.rob()?))
             }
         }
     }
@@ -58,11 +99,11 @@ impl Server {
 
     pub(super) fn accept(&mut self) -> Result<Served> {
         let listener = self.listener.as_ref().ok_or("not listening")?;
-        let config = self.config.clone().ok_or("not prepared for a row")?;
+        let config = self.row.as_ref().ok_or(UNPREPARED)?.config.clone();
         let process_cpu = clock::process_cpu()?;
         let (stream, _) = listener.accept()?;
 
-        let mut wire = Wire::new(stream)?;
+        let mut wire = Wire::new(stream, false)?;
         let mut connection =
             wire.engine(|now, _| ServerConnection::start(config, now).map(Box::new))?;
         let mut first_byte = None;

@@ -1,37 +1,142 @@
 //! What a server remembers between connections; a row begins with all of it empty.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use tessera::resume::{SingleUseRegister, TicketKeys, Vault};
+use tessera::handshake::Reply;
+use tessera::resume::{
+    AlreadyUsed, OneTimeSecret, PutRefused, SingleUseRegister, TakePurpose, TakeSecret, Taken,
+    TicketId, TicketKeys, Vault,
+};
 use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
 
 use super::Result;
+use crate::control::ServerLoot;
 
 /// More than a row needs: a full store would turn measured connections into others.
 const CAPACITY: usize = 100_000;
 
-/// A ring with one key, which outlives the row.
-pub(super) fn ticket_keys() -> Result<Arc<dyn TicketKeys>> {
+/// The stores of a server.
+pub(super) struct Stores {
+    pub(super) ring: Arc<dyn TicketKeys>,
+    pub(super) vault: Arc<dyn Vault>,
+    pub(super) register: Arc<dyn SingleUseRegister>,
+    /// What the adversary finds, where there is one.
+    watched: Option<Watched>,
+}
+
+struct Watched {
+    ticket_key: Vec<u8>,
+    vault: Arc<WatchedVault>,
+}
+
+impl Stores {
+    /// Empty stores; `attacked` if the adversary will come for what they hold.
+    pub(super) fn new(attacked: bool) -> Result<Self> {
+        let now = unix_time()?;
+        let key = ticket_key(now)?;
+        let ticket_key = key.encode().to_vec();
+        let ring = TicketKeyRing::new(&tessera_aws_lc::provider());
+        ring.install(vec![key], now)?;
+        Ok(Self::with_ring(Arc::new(ring), now, attacked.then_some(ticket_key)))
+    }
+
+    /// The stores of another server that has the same ticket keys, and began now.
+    pub(super) fn of_another(&self) -> Result<Self> {
+        Ok(Self::with_ring(self.ring.clone(), unix_time()?, None))
+    }
+
+    fn with_ring(ring: Arc<dyn TicketKeys>, now: Duration, attacked: Option<Vec<u8>>) -> Self {
+        let vault = MemoryVault::new(CAPACITY);
+        let (vault, watched): (Arc<dyn Vault>, _) = if let Some(ticket_key) = attacked {
+            let vault = Arc::new(WatchedVault { vault, kept: Mutex::default() });
+            (vault.clone(), Some(Watched { ticket_key, vault }))
+        } else {
+            (Arc::new(vault), None)
+        };
+        // It refuses what was issued before it began, and tickets tell that in whole milliseconds:
+        // the first ticket may be of the same millisecond.
+        let began = now.saturating_sub(Duration::from_millis(1));
+        let register = Arc::new(MemoryRegister::new(CAPACITY, began));
+        Self { ring, vault, register, watched }
+    }
+
+    /// Everything that the stores hold, and once held.
+    pub(super) fn rob(&self) -> Result<ServerLoot> {
+        let watched = self.watched.as_ref().ok_or("nobody watched the stores")?;
+        let (vault_before, vault_after) = watched.vault.rob(unix_time()?);
+        Ok(ServerLoot { ticket_key: watched.ticket_key.clone(), vault_before, vault_after })
+    }
+}
+
+/// A vault of which copies are made of all that comes in, as an adversary would who reads it all
+/// the time. What is given out, and what not, is the vault's own doing.
+struct WatchedVault {
+    vault: MemoryVault,
+    kept: Mutex<HashMap<TicketId, Vec<u8>>>,
+}
+
+impl WatchedVault {
+    /// What was ever there, and what still can be had.
+    fn rob(&self, unix: Duration) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = kept.keys().filter_map(|id| {
+            let question = TakeSecret { id: *id, purpose: TakePurpose::Accept, unix: Some(unix) };
+            match self.vault.take(&question) {
+                Reply::Now(Taken::Taken(secret)) => Some(secret.encode().to_vec()),
+                _ => None,
+            }
+        });
+        (kept.values().cloned().collect(), left.collect())
+    }
+}
+
+impl Vault for WatchedVault {
+    fn put(
+        &self,
+        id: &TicketId,
+        secret: OneTimeSecret,
+        expires_at: Duration,
+    ) -> std::result::Result<(), PutRefused> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.insert(*id, secret.encode().to_vec());
+        self.vault.put(id, secret, expires_at)
+    }
+
+    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+        self.vault.take(question)
+    }
+
+    fn burn(&self, id: &TicketId) {
+        self.vault.burn(id);
+    }
+
+    fn len(&self) -> usize {
+        self.vault.len()
+    }
+}
+
+/// A register that remembers nothing.
+pub(super) struct Forgetful;
+
+impl SingleUseRegister for Forgetful {
+    fn claim(
+        &self,
+        _: &[u8; 32],
+        _: Duration,
+        _: Duration,
+        _: Duration,
+    ) -> std::result::Result<(), AlreadyUsed> {
+        Ok(())
+    }
+}
+
+/// A key that outlives the row.
+fn ticket_key(now: Duration) -> Result<TicketKey> {
     const DAY: Duration = Duration::from_secs(24 * 3600);
-    let provider = tessera_aws_lc::provider();
-    let now = unix_time()?;
-    let key = TicketKey::generate(&provider, now, DAY, DAY)
-        .map_err(|_| "no random bytes for a ticket key")?;
-    let ring = TicketKeyRing::new(&provider);
-    ring.install(vec![key], now)?;
-    Ok(Arc::new(ring))
-}
-
-pub(super) fn vault() -> Arc<dyn Vault> {
-    Arc::new(MemoryVault::new(CAPACITY))
-}
-
-pub(super) fn register() -> Result<Arc<dyn SingleUseRegister>> {
-    // It refuses what was issued before it began, and tickets tell that in whole milliseconds. The
-    // ring has no older tickets than the register, so the millisecond lets nothing else in.
-    let began = unix_time()?.saturating_sub(Duration::from_millis(1));
-    Ok(Arc::new(MemoryRegister::new(CAPACITY, began)))
+    let key = TicketKey::generate(&tessera_aws_lc::provider(), now, DAY, DAY);
+    Ok(key.map_err(|_| "no random bytes for a ticket key")?)
 }
 
 fn unix_time() -> Result<Duration> {

@@ -1,66 +1,49 @@
-//! The adversary against both kinds of early data, and against a server without memory: a
+//! The adversary against both kinds of early data, and against servers without memory: a
 //! measurement that never finds a replay would prove nothing.
 
-use std::net::Ipv4Addr;
-use std::sync::Arc;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
-use std::time::Duration;
-
-use tessera::resume::{AlreadyUsed, SingleUseRegister};
 
 use super::client::Client;
 use super::server::Server;
 use crate::control::{
-    ClientAnswer, ClientOrder, Connected, Preparation, RequestId, Served, ServerAnswer, ServerOrder,
+    self, ClientAnswer, ClientOrder, Connected, Preparation, RequestId, Served, ServerAnswer,
+    ServerOrder,
 };
 use crate::experiment::{Mode, Way};
 use crate::pki::Pki;
 
 const REPLAYS: u32 = 3;
 
-/// Remembers nothing.
-struct Forgetful;
-
-impl SingleUseRegister for Forgetful {
-    fn claim(
-        &self,
-        _: &[u8; 32],
-        _: Duration,
-        _: Duration,
-        _: Duration,
-    ) -> Result<(), AlreadyUsed> {
-        Ok(())
-    }
-}
-
 /// Connects in this way, replays the first flight, and counts executions of the request.
-fn executions_under_replay(way: Way, forgetful: bool) -> u32 {
-    let pki = Pki::new().unwrap();
-    let (mut server, mut client) = (Server::default(), Client::default());
-    let listening = server.obey(ServerOrder::Listen(Ipv4Addr::LOCALHOST.into())).unwrap();
-    let ServerAnswer::Listening(address) = listening else { panic!("{listening:?}") };
-    let preparation = Preparation { way, identity: pki.server };
-    server.obey(ServerOrder::Prepare(Box::new(preparation))).unwrap();
-    let preparation = Preparation { way, identity: pki.client };
-    client.obey(ClientOrder::Prepare(Box::new(preparation))).unwrap();
-    if forgetful {
-        let mut config = server.config.as_deref().unwrap().clone();
-        let early_data = &mut config.policy.early_data;
-        early_data.replayable_without_forward_secrecy.as_mut().unwrap().register =
-            Arc::new(Forgetful);
-        server.config = Some(Arc::new(config));
-    }
-
-    both(&mut server, &mut client, ClientOrder::Collect { server: address, sessions: 2 });
+fn executions_under_replay(way: Way, servers: &[control::Server]) -> u32 {
+    let (mut server, mut client, address) = prepared(way);
     let (connected, served) = both(&mut server, &mut client, ClientOrder::Connect(address));
     let connected = connected.unwrap();
     assert_eq!(served.error, None);
     assert_eq!(connected.observed, served.observed);
     assert!(connected.observed.early_data_accepted);
-    for _ in 0..REPLAYS {
-        both(&mut server, &mut client, ClientOrder::Replay(address));
+    for replayed_at in servers {
+        server.obey(ServerOrder::Become(*replayed_at)).unwrap();
+        for _ in 0..REPLAYS {
+            both(&mut server, &mut client, ClientOrder::Replay(address));
+        }
     }
     count(&mut server, connected.request)
+}
+
+/// Both ends, ready for this way, with sessions to resume.
+fn prepared(way: Way) -> (Server, Client, SocketAddr) {
+    let pki = Pki::new().unwrap();
+    let (mut server, mut client) = (Server::default(), Client::default());
+    let listening = server.obey(ServerOrder::Listen(Ipv4Addr::LOCALHOST.into())).unwrap();
+    let ServerAnswer::Listening(address) = listening else { panic!("{listening:?}") };
+    let preparation = Preparation { way, identity: pki.server, attacked: true };
+    server.obey(ServerOrder::Prepare(Box::new(preparation))).unwrap();
+    let preparation = Preparation { way, identity: pki.client, attacked: true };
+    client.obey(ClientOrder::Prepare(Box::new(preparation))).unwrap();
+    both(&mut server, &mut client, ClientOrder::Collect { server: address, sessions: 2 });
+    (server, client, address)
 }
 
 /// One connection with both ends at work.
@@ -74,7 +57,7 @@ fn both(
         let connected = match client.obey(order).unwrap() {
             ClientAnswer::Connected(connected) => Some(connected),
             ClientAnswer::Ready => None,
-            ClientAnswer::Failed(reason) => panic!("{reason}"),
+            other => panic!("{other:?}"),
         };
         (connected, serving.join().unwrap())
     })
@@ -88,15 +71,52 @@ fn count(server: &mut Server, request: RequestId) -> u32 {
 }
 
 #[test]
-fn early_data_is_executed_once() {
-    for way in Way::all(&[Mode::ZeroRtt, Mode::ZeroRttFs]) {
-        assert_eq!(executions_under_replay(way, false), 1, "{way:?}");
+fn forward_secret_early_data_is_executed_once() {
+    for way in Way::all(&[Mode::ZeroRttFs]) {
+        assert_eq!(executions_under_replay(way, &control::Server::ALL), 1, "{way:?}");
+    }
+}
+
+/// A register protects its own server, also when it is new; a fleet needs one for all.
+#[test]
+fn replayable_early_data_is_executed_once_by_each_register() {
+    for way in Way::all(&[Mode::ZeroRtt]) {
+        use control::Server::{First, Other, Restarted};
+        assert_eq!(executions_under_replay(way, &[First]), 1, "{way:?}");
+        assert_eq!(executions_under_replay(way, &[Restarted]), 1, "{way:?}");
+        assert_eq!(executions_under_replay(way, &[Other]), 2, "{way:?}");
     }
 }
 
 #[test]
 fn a_server_without_memory_executes_every_replay() {
-    for way in Way::all(&[Mode::ZeroRtt]) {
-        assert_eq!(executions_under_replay(way, true), 1 + REPLAYS, "{way:?}");
+    let servers = control::Server::ALL;
+    for way in Way::all(&[Mode::ZeroRttUnguarded]) {
+        assert_eq!(executions_under_replay(way, &servers), 1 + 3 * REPLAYS, "{way:?}");
+    }
+}
+
+/// The adversary's copy is first. The client then hears that its key was used, and gives up; or, of
+/// replayable early data, only that it was rejected, and sends its request again.
+#[test]
+fn a_race_for_forward_secret_early_data_executes_it_once() {
+    for (modes, executions, given_up) in [([Mode::ZeroRttFs], 1, true), ([Mode::ZeroRtt], 2, false)]
+    {
+        for way in Way::all(&modes) {
+            let (mut server, mut client, address) = prepared(way);
+            let connected = thread::scope(|scope| {
+                let serving = scope.spawn(|| {
+                    server.accept().unwrap();
+                    assert_eq!(server.accept().unwrap().error, None);
+                });
+                let answer = client.obey(ClientOrder::ConnectRaced(address)).unwrap();
+                serving.join().unwrap();
+                let ClientAnswer::Connected(connected) = answer else { panic!("{answer:?}") };
+                connected
+            });
+            assert!(!connected.observed.early_data_accepted, "{way:?}");
+            assert_eq!(connected.response.is_none(), given_up, "{way:?}");
+            assert_eq!(count(&mut server, connected.request), executions, "{way:?}");
+        }
     }
 }

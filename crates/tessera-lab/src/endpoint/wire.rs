@@ -9,6 +9,7 @@ use tessera::{Connection, Error, Event, Output, ReadEvent, Time};
 
 use super::Result;
 use super::configuration::PATIENCE;
+use crate::adversary::Capture;
 use crate::control::Cost;
 use crate::{clock, heap};
 
@@ -21,9 +22,8 @@ pub(super) struct Wire {
     output: Output,
     engine_cpu: Duration,
     sent: u64,
-    /// Everything that was sent before the peer said anything.
-    first_flight: Vec<u8>,
-    answered: bool,
+    /// What the adversary on the path records, if there is one.
+    capture: Option<Capture>,
 }
 
 /// What happened on a connection.
@@ -39,7 +39,7 @@ pub(super) enum Happened {
 const INPUT_LEN: usize = 24 * 1024;
 
 impl Wire {
-    pub(super) fn new(stream: TcpStream) -> Result<Self> {
+    pub(super) fn new(stream: TcpStream, recorded: bool) -> Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         Ok(Self {
@@ -49,8 +49,7 @@ impl Wire {
             output: Output::new(),
             engine_cpu: Duration::ZERO,
             sent: 0,
-            first_flight: Vec::new(),
-            answered: false,
+            capture: recorded.then(Capture::default),
         })
     }
 
@@ -112,13 +111,21 @@ impl Wire {
             return Ok(());
         }
         self.stream.write_all(bytes)?;
-        if !self.answered {
-            self.first_flight.extend_from_slice(bytes);
+        if let Some(capture) = &mut self.capture {
+            capture.sent.extend_from_slice(bytes);
+            if capture.received.is_empty() {
+                capture.first_flight = capture.sent.len();
+            }
         }
         let count = bytes.len();
         self.sent += count as u64;
         self.output.consume(count);
         Ok(())
+    }
+
+    /// What is to be sent next.
+    pub(super) fn unsent(&self) -> &[u8] {
+        self.output.as_slice()
     }
 
     /// Waits for bytes; says whether there will be more.
@@ -134,8 +141,11 @@ impl Wire {
                 result => break result?,
             }
         };
-        self.unread.end += count;
-        self.answered = true;
+        let received = self.unread.end..self.unread.end + count;
+        self.unread.end = received.end;
+        if let Some(capture) = &mut self.capture {
+            capture.received.extend_from_slice(&self.input[received]);
+        }
         Ok(count > 0)
     }
 
@@ -145,7 +155,7 @@ impl Wire {
         mut self,
         mut connection: Box<Connection<H>>,
         process_cpu: Duration,
-    ) -> Result<(Cost, Vec<u8>)> {
+    ) -> Result<(Cost, Option<Capture>)> {
         self.engine(|_, output| {
             connection.close(output);
             Ok(())
@@ -155,7 +165,7 @@ impl Wire {
         let process_cpu = clock::process_cpu()?.saturating_sub(process_cpu);
         let heap = self.measure_heap(connection)?;
         let cost = Cost { engine_cpu: self.engine_cpu, process_cpu, sent: self.sent, heap };
-        Ok((cost, self.first_flight))
+        Ok((cost, self.capture))
     }
 
     /// What an idle connection holds: what dropping it and its output gives back. The input

@@ -1,0 +1,115 @@
+//! What anyone can read in a recording.
+
+use tessera::wire::CipherSuite;
+
+use super::Capture;
+
+const HANDSHAKE: u8 = 22;
+const APPLICATION_DATA: u8 = 23;
+const PRE_SHARED_KEY: u16 = 41;
+
+/// The plaintext of a handshake.
+pub(super) struct Hellos {
+    /// The ClientHello, its header included.
+    pub(super) client: Vec<u8>,
+    /// The identities of the PSKs that it offers.
+    pub(super) identities: Vec<Vec<u8>>,
+    /// The ServerHello, its header included.
+    pub(super) server: Vec<u8>,
+    /// The suite that the server chose.
+    pub(super) suite: CipherSuite,
+}
+
+impl Hellos {
+    /// Reads both hellos. Neither end of the lab asks for a second ClientHello.
+    pub(super) fn read(capture: &Capture) -> Option<Self> {
+        let hello =
+            |stream| messages(records(stream).find(|record| record[0] == HANDSHAKE)?).next();
+        let (client, server) = (hello(&capture.sent)?, hello(&capture.received)?);
+        Some(Self {
+            client: client.to_vec(),
+            identities: identities(client)?,
+            server: server.to_vec(),
+            suite: suite(server)?,
+        })
+    }
+}
+
+/// The records of a stream, headers included.
+pub(super) fn records(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (_, mut rest) = stream.split_at_checked(3)?;
+        let len = vector::<2>(&mut rest)?.len();
+        stream.split_off(..5 + len)
+    })
+}
+
+/// The protected records among them.
+pub(super) fn protected(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+    records(stream).filter(|record| record[0] == APPLICATION_DATA)
+}
+
+/// The handshake messages of a plain record.
+fn messages(record: &[u8]) -> impl Iterator<Item = &[u8]> {
+    whole_messages(record.get(5..).unwrap_or_default())
+}
+
+/// The handshake messages of a stream of them, headers included.
+pub(super) fn whole_messages(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (_, mut rest) = stream.split_at_checked(1)?;
+        let len = vector::<3>(&mut rest)?.len();
+        stream.split_off(..4 + len)
+    })
+}
+
+/// The identities of a ClientHello; none if it offers no PSK.
+fn identities(hello: &[u8]) -> Option<Vec<Vec<u8>>> {
+    // Header, version and random.
+    let mut rest = hello.get(4 + 2 + 32..)?;
+    vector::<1>(&mut rest)?; // legacy_session_id
+    vector::<2>(&mut rest)?; // cipher_suites
+    vector::<1>(&mut rest)?; // legacy_compression_methods
+    let mut extensions = vector::<2>(&mut rest)?;
+    let mut identities = Vec::new();
+    while !extensions.is_empty() {
+        let typ = u16::from_be_bytes(*extensions.split_off(..2)?.first_chunk()?);
+        let mut body = vector::<2>(&mut extensions)?;
+        if typ == PRE_SHARED_KEY {
+            let mut list = vector::<2>(&mut body)?;
+            while !list.is_empty() {
+                identities.push(vector::<2>(&mut list)?.to_vec());
+                list.split_off(..4)?; // obfuscated_ticket_age
+            }
+        }
+    }
+    Some(identities)
+}
+
+/// The suite of a ServerHello.
+fn suite(hello: &[u8]) -> Option<CipherSuite> {
+    let mut rest = hello.get(4 + 2 + 32..)?;
+    vector::<1>(&mut rest)?; // legacy_session_id_echo
+    Some(CipherSuite(u16::from_be_bytes(*rest.first_chunk()?)))
+}
+
+/// Takes a vector with a length of `N` bytes.
+pub(super) fn vector<'a, const N: usize>(input: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = input.split_off(..N)?.iter().fold(0, |len, byte| len << 8 | usize::from(*byte));
+    input.split_off(..len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_off_is_not_read() {
+        let stream = [22, 3, 3, 0, 2, 1, 2, 23, 3, 3, 0, 1, 9, 23, 3, 3, 0, 9];
+        assert_eq!(records(&stream).count(), 2);
+        assert_eq!(protected(&stream).collect::<Vec<_>>(), [[23, 3, 3, 0, 1, 9]]);
+        assert!(Hellos::read(&Capture::default()).is_none());
+        let sent = stream.to_vec();
+        assert!(Hellos::read(&Capture { sent, ..Capture::default() }).is_none());
+    }
+}

@@ -1,0 +1,57 @@
+//! The adversary after the fact: has recorded a connection, then steals what is still there, and
+//! tries to open the recording.
+//!
+//! Everything here is made of the record format, the key schedule and the wire format of tickets;
+//! no code of the engine decides whether the attempt succeeds.
+
+mod capture;
+mod opening;
+mod psks;
+
+use serde::{Deserialize, Serialize};
+
+use capture::Hellos;
+
+/// What an adversary on the path records of a connection.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Capture {
+    /// What the client sent.
+    pub(crate) sent: Vec<u8>,
+    /// How much of it before the server said anything.
+    pub(crate) first_flight: usize,
+    /// What the server sent.
+    pub(crate) received: Vec<u8>,
+}
+
+/// What the adversary has stolen.
+pub(crate) struct Loot<'a> {
+    /// The sessions of the client, as it writes them to a file.
+    pub(crate) sessions: &'a [Vec<u8>],
+    /// The key of the servers' ring.
+    pub(crate) ticket_key: &'a [u8],
+    /// One-time secrets of the server's vault, as a vault writes them.
+    pub(crate) vault: &'a [Vec<u8>],
+}
+
+/// What could be opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Opened {
+    /// Early data of the first flight.
+    pub(crate) early_data: bool,
+    /// What the server's application sent.
+    pub(crate) session: bool,
+}
+
+/// Tries every key that the loot leads to. `None` if the capture is no TLS 1.3 connection, so that
+/// nothing was tried.
+pub(crate) fn open(capture: &Capture, loot: &Loot<'_>) -> Option<Opened> {
+    let hellos = Hellos::read(capture)?;
+    let provider = tessera_aws_lc::provider();
+    let suite = provider.suite(hellos.suite)?;
+    let mut opened = Opened::default();
+    for psk in psks::of(&provider, suite, &hellos, loot) {
+        opened.early_data |= opening::early_data(suite, &psk, &hellos, &capture.sent);
+        opened.session |= opening::session(suite, &psk, &hellos, &capture.received);
+    }
+    Some(opened)
+}

@@ -1,0 +1,90 @@
+//! Names and numbers, as the page writes them.
+
+use crate::experiment::{Agreement, Way};
+
+/// Text as HTML.
+pub(super) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A name as HTML that may go on in the next line after each of its words.
+pub(super) fn breakable(name: &str) -> String {
+    name.replace('_', "_<wbr>")
+}
+
+/// A way as HTML: the mode, and what else makes the row.
+pub(super) fn way(way: &Way) -> String {
+    let choices = choices(way).join(", ");
+    format!("<b>{}</b> <span>{choices}</span>", way.mode.name())
+}
+
+/// A way as a text.
+pub(super) fn spoken_way(way: &Way) -> String {
+    [vec![way.mode.name().to_owned()], choices(way)].concat().join(", ")
+}
+
+/// A way as one word, by which programs find its row.
+pub(super) fn key(way: &Way) -> String {
+    let agreement = |agreement: Option<Agreement>| agreement.map_or("none", Agreement::name);
+    let continuation = way.continuation.map_or("none", |continuation| continuation.name());
+    [way.mode.name(), agreement(way.kx), agreement(way.ticket_key), continuation].join("/")
+}
+
+fn choices(way: &Way) -> Vec<String> {
+    let kx = way
+        .kx
+        .map_or_else(|| "no key exchange".to_owned(), |kx| format!("key exchange {}", kx.name()));
+    let key = way.ticket_key.map(|key| format!("one-time key {}", key.name()));
+    let continuation = way.continuation.map(|continuation| continuation.name().to_owned());
+    [Some(kx), key, continuation].into_iter().flatten().collect()
+}
+
+/// A number without trailing zeros.
+pub(super) fn plain(number: f64) -> String {
+    let text = format!("{number:.3}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// Three or four significant digits.
+pub(super) fn short(number: f64) -> String {
+    match number {
+        ..10.0 => format!("{number:.3}"),
+        10.0..100.0 => format!("{number:.2}"),
+        100.0..1000.0 => format!("{number:.1}"),
+        _ => format!("{number:.0}"),
+    }
+}
+
+/// A rate, in the unit that makes it short.
+pub(super) fn rate(bits: u64) -> String {
+    match bits {
+        ..1_000 => format!("{bits} bit/s"),
+        1_000..1_000_000 => format!("{} kbit/s", plain(bits as f64 / 1e3)),
+        1_000_000..1_000_000_000 => format!("{} Mbit/s", plain(bits as f64 / 1e6)),
+        _ => format!("{} Gbit/s", plain(bits as f64 / 1e9)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(plain(20.0), "20");
+        assert_eq!(plain(0.5), "0.5");
+        assert_eq!(plain(0.0), "0");
+        assert_eq!(short(5.0), "5.000");
+        assert_eq!(short(5_104.3), "5104");
+        assert_eq!(rate(2_500_000), "2.5 Mbit/s");
+    }
+
+    #[test]
+    fn text_stays_text() {
+        assert_eq!(escaped("<a href=\"&\">"), "&lt;a href=&quot;&amp;&quot;&gt;");
+    }
+}
