@@ -140,3 +140,15 @@ fn a_withdrawn_psk_withdraws_its_tickets() {
     let withdrawn = connect(&server, to(sessions.pop()));
     assert_eq!(withdrawn.server.facts().psk, None);
 }
+
+/// More tickets in a row than a client takes for sane are not asked for.
+#[test]
+fn as_many_tickets_as_there_may_be() {
+    let (mut client, mut server) = configurations();
+    client.policy.tickets.new_session_count = 200;
+    server.policy.tickets.new_session_count = 200;
+    let mut pair = start(&client, &server, None);
+    pair.run();
+    assert_eq!(pair.to_client.error, None);
+    assert_eq!(pair.to_client.sessions.len(), 32);
+}

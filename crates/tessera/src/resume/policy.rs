@@ -19,7 +19,8 @@ pub struct ReconnectPolicy<E> {
     pub psk_only_without_forward_secrecy: bool,
     /// How long a chain of resumptions may go on without a full handshake.
     pub max_authentication_age: Duration,
-    /// How many tickets a client asks for (RFC 9149), and how many a server gives at most.
+    /// How many tickets a client asks for (RFC 9149), and how many a server gives at most; never more
+    /// than 32.
     pub tickets: TicketRequest,
     /// Early data: none by default.
     pub early_data: E,

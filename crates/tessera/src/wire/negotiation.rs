@@ -121,6 +121,14 @@ impl TicketRequest {
         Ok(request)
     }
 
+    /// No more than `most` of either.
+    pub(crate) fn at_most(self, most: u8) -> Self {
+        Self {
+            new_session_count: self.new_session_count.min(most),
+            resumption_count: self.resumption_count.min(most),
+        }
+    }
+
     /// Writes the extension.
     pub fn write(self, out: &mut Vec<u8>) {
         write_extension(out, ExtensionType::TICKET_REQUEST, |out| {

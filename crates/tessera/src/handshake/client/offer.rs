@@ -10,7 +10,7 @@ use super::config::{ClientConfig, Destination};
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
-use crate::limits::MAX_PLAINTEXT;
+use crate::limits::{MAX_PLAINTEXT, MAX_POST_HANDSHAKE_IN_A_ROW};
 use crate::resume::{ClientSession, ExternalPsk, FsIdentity, PskKind, psk_for_flight};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::time::Time;
@@ -307,7 +307,8 @@ impl Offer {
             self.modes.write(out);
         }
         if config.policy.resumption {
-            config.policy.tickets.write(out);
+            // More in a row would look like a flood to this very client.
+            config.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW).write(out);
         }
         if self.has(ExtensionType::FORWARD_SECRET_EARLY_DATA) {
             let kinds = config.one_time_kinds().map(|kind| kind.0);

@@ -14,6 +14,7 @@ use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::secrets::ApplicationSecrets;
 use crate::handshake::transport::Epoch;
+use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
 use crate::schedule::{TrafficSecret, Transcript};
 use crate::wire::{ClientHello, HandshakeMessage, HandshakeType, NamedGroup};
 
@@ -43,7 +44,7 @@ impl TicketWish {
         let modes = hello.psk_modes.unwrap_or_default();
         let usable =
             modes.psk_dhe_ke || (modes.psk_ke && config.policy.psk_only_without_forward_secrecy);
-        let most = config.policy.tickets;
+        let most = config.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW);
         let wish = hello.ticket_request.unwrap_or(most);
         let count = match (usable, resumed) {
             (false, _) => 0,
