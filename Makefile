@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: all test check unit bare-metal documentation bench setup clean
+.PHONY: all test check unit bare-metal bench setup clean
 
 all:
 	$(CARGO) build --release
