@@ -152,3 +152,25 @@ fn as_many_tickets_as_there_may_be() {
     assert_eq!(pair.to_client.error, None);
     assert_eq!(pair.to_client.sessions.len(), 32);
 }
+
+/// A client knows when a one-time key is gone, and spends no early data on it.
+#[test]
+fn no_early_data_for_a_key_that_is_gone() {
+    let (client, mut server) = configurations();
+    if let Some(guard) = &mut server.policy.early_data.forward_secret {
+        guard.lifetime = Duration::from_secs(60);
+    }
+    let connect = |session, seconds| {
+        let (client, server) = (Arc::new(client.clone()), Arc::new(server.clone()));
+        let mut pair = Pair::start(&client, &server, to(session), at(seconds)).expect("starts");
+        let room = pair.client.early_data_room();
+        pair.run();
+        (room, pair)
+    };
+    let (_, mut first) = connect(None, 0);
+    let sessions = &mut first.to_client.sessions;
+    assert!(connect(sessions.pop(), 59).0 > 0);
+    let (room, late) = connect(sessions.pop(), 60);
+    assert_eq!(room, 0);
+    assert_eq!(late.client.facts().psk, Some(PskKind::Resumption));
+}

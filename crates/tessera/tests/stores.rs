@@ -144,9 +144,10 @@ fn verdicts_of_the_vault() {
     let mut pair = scene.start(Some(session), at(0));
     pair.run();
     assert_eq!(pair.to_client.verdict, Some(Verdict::Burned));
-    // The key has outlived its time; the sealed ticket has not.
-    let session = scene.session();
-    let mut pair = scene.start(session, at(3601));
+    // The key has outlived its time, and the client doesn't believe it; the sealed ticket has not.
+    let mut session = scene.session().expect("a session");
+    session.forward_secret.as_mut().expect("a ticket").lifetime = u32::MAX;
+    let mut pair = scene.start(Some(session), at(3601));
     pair.run();
     assert_eq!(pair.to_client.verdict, Some(Verdict::Unknown));
     assert_eq!(pair.to_client.error, None);

@@ -51,6 +51,7 @@ impl ClientSession {
             value.u16(ticket.kind.0);
             value.bytes(&ticket.id);
             value.vec16(|out| out.bytes(&ticket.public));
+            value.u32(ticket.lifetime);
             value.u32(ticket.max_early_data_size);
             value.vec8(|out| out.bytes(ticket.secret.expose()));
             tlv::put(&mut out, tag::FORWARD_SECRET, &value);
@@ -85,6 +86,7 @@ fn read_forward_secret(value: &[u8]) -> Option<FsClientTicket> {
         kind: NamedGroup(reader.u16().ok()?),
         id: *reader.array().ok()?,
         public: reader.vec16().ok()?.to_vec(),
+        lifetime: reader.u32().ok()?,
         max_early_data_size: reader.u32().ok()?,
         secret: Secret::from_slice(reader.vec8().ok()?)?,
     };

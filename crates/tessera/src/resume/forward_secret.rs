@@ -28,6 +28,8 @@ pub struct FsClientTicket {
     pub id: TicketId,
     /// The one-time public key.
     pub public: Vec<u8>,
+    /// How long the server keeps the key, in seconds; the ticket beside it may live longer.
+    pub lifetime: u32,
     /// How much early data the server takes, in bytes.
     pub max_early_data_size: u32,
     /// The FS secret; see [`OneTimeSecret::fs_secret`].

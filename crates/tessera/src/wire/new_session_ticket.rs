@@ -37,6 +37,8 @@ pub struct ForwardSecretTicket<'a> {
     pub id: &'a [u8; TICKET_ID_LEN],
     /// The one-time public key.
     pub public: &'a [u8],
+    /// Seconds after which the key is gone.
+    pub lifetime: u32,
     /// How much early data the server takes, in bytes.
     pub max_early_data_size: u32,
 }
@@ -103,6 +105,7 @@ impl<'a> ForwardSecretTicket<'a> {
             kind: NamedGroup(reader.u16()?),
             id: reader.array()?,
             public: reader.vec16()?,
+            lifetime: reader.u32()?,
             max_early_data_size: reader.u32()?,
         })
     }
@@ -112,6 +115,7 @@ impl<'a> ForwardSecretTicket<'a> {
         out.u16(self.kind.0);
         out.bytes(self.id);
         out.vec16(|out| out.bytes(self.public));
+        out.u32(self.lifetime);
         out.u32(self.max_early_data_size);
     }
 }

@@ -106,7 +106,11 @@ impl Offer {
         let keeps_protocol =
             protocol.is_none_or(|protocol| self.config.protocols.contains(protocol));
         let offers_kind = |kind| self.config.one_time_kinds().any(|offered| offered == kind);
-        let ticket = session.forward_secret.take().filter(|ticket| offers_kind(ticket.kind));
+        let age = session.state.age_millis(unix);
+        let ticket = session.forward_secret.take().filter(|ticket| {
+            // A key that is gone would only cost the early data.
+            offers_kind(ticket.kind) && age < u64::from(ticket.lifetime) * 1000
+        });
         if let Some(ticket) = ticket
             && let Some(agreement) = self.config.provider.group(ticket.kind)
         {

@@ -54,6 +54,7 @@ impl Connected {
                 kind: ticket.kind,
                 id: *ticket.id,
                 public: ticket.public.to_vec(),
+                lifetime: ticket.lifetime,
                 max_early_data_size: ticket.max_early_data_size,
                 secret: fs_secret(&self.application.exporter, ticket.id),
             });

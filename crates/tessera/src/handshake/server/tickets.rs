@@ -61,6 +61,7 @@ pub(super) fn send_tickets(
                     kind: issued.kind,
                     id: &issued.companion.id,
                     public: &issued.public,
+                    lifetime: issued.lifetime,
                     max_early_data_size: issued.companion.max_early_data_size,
                 }),
             };
@@ -115,6 +116,7 @@ struct Issued {
     kind: NamedGroup,
     companion: Companion,
     public: Vec<u8>,
+    lifetime: u32,
 }
 
 fn issue_one_time_key(
@@ -133,8 +135,8 @@ fn issue_one_time_key(
     let public = keys.from_seed(&seed)?.public().to_vec();
     let secret = OneTimeSecret { kind, seed, fs_secret: fs_secret(&application.exporter, &id) };
     // The key dies with the ticket that vouches for it, at the latest.
-    let lifetime = guard.lifetime.min(Duration::from_secs(lifetime.into()));
-    let put = guard.vault.put(&id, secret, unix + lifetime);
+    let lifetime = lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX));
+    let put = guard.vault.put(&id, secret, unix + Duration::from_secs(lifetime.into()));
     let companion = Companion { id, max_early_data_size: guard.max_early_data_size };
-    Ok(put.ok().map(|()| Issued { kind, companion, public }))
+    Ok(put.ok().map(|()| Issued { kind, companion, public, lifetime }))
 }
