@@ -21,8 +21,7 @@ use crate::stream::ServerStream;
 /// use tokio::io::AsyncWriteExt;
 /// use tokio::net::TcpListener;
 ///
-/// # async fn example() -> std::io::Result<()> {
-/// # let config: Arc<tessera::ServerConfig> = unimplemented!();
+/// # async fn example(config: Arc<tessera::ServerConfig>) -> std::io::Result<()> {
 /// let acceptor = Acceptor::new(config);
 /// let listener = TcpListener::bind("[::]:443").await?;
 /// loop {

@@ -23,8 +23,7 @@ use crate::session_store::{SessionStore, is_fresh};
 /// use std::sync::Arc;
 /// use tessera_tokio::{Connector, FileSessionStore};
 ///
-/// # fn main() -> std::io::Result<()> {
-/// # let config: Arc<tessera::ClientConfig> = unimplemented!();
+/// # fn example(config: Arc<tessera::ClientConfig>) -> std::io::Result<()> {
 /// let store = FileSessionStore::open("sessions")?;
 /// let connector = Connector::new(config).with_sessions(Arc::new(store));
 /// # Ok(())
