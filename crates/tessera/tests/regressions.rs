@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::auth::{Credential, PrivateKey};
+use tessera::crypto::Suite;
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{ClientSession, Continuation, ExternalPsk, OneTimeKeyGuard, PskKind};
 use tessera::wire::{AlertDescription, CipherSuite};
@@ -173,4 +174,33 @@ fn no_early_data_for_a_key_that_is_gone() {
     let (room, late) = connect(sessions.pop(), 60);
     assert_eq!(room, 0);
     assert_eq!(late.client.facts().psk, Some(PskKind::Resumption));
+}
+
+/// Keys change by themselves before a suite's limit: data goes on, both ways, and nobody asks twice.
+#[test]
+fn keys_change_before_they_are_used_up() {
+    let (mut client, mut server) = configurations();
+    let suite = provider().suites[0];
+    let limited: &'static Suite = Box::leak(Box::new(Suite {
+        id: suite.id,
+        hash: suite.hash,
+        aead: suite.aead,
+        confidentiality_limit: 100,
+        integrity_limit: suite.integrity_limit,
+    }));
+    let suites: &'static [&'static Suite] = Box::leak(Box::new([limited]));
+    for provider in [&mut client.provider, &mut server.provider] {
+        provider.suites = suites;
+    }
+    let mut pair = start(&client, &server, None);
+    pair.run();
+    // One record each: far more than one key may seal. Without new keys a write takes nothing.
+    for _ in 0..500 {
+        pair.client_write(b"ping");
+        pair.run();
+        pair.server_write(b"pong");
+        pair.run();
+    }
+    assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
+    assert_eq!((pair.to_server.data.len(), pair.to_client.data.len()), (2000, 2000));
 }

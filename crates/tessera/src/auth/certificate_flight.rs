@@ -58,7 +58,7 @@ pub(crate) fn read_certificate_verify(
     verifier: &dyn PeerVerifier,
     now: crate::time::Time,
 ) -> Result<VerifyPeer, Error> {
-    let verify = CertificateVerify::read(message.expect(HandshakeType::CERTIFICATE_VERIFY)?)?;
+    let verify = CertificateVerify::read(message.reader_for(HandshakeType::CERTIFICATE_VERIFY)?)?;
     // RFC 8446 §4.4.3: one of those offered in signature_algorithms, and never PKCS #1 v1.5.
     if !verifier.schemes().contains(&verify.scheme) || !verify.scheme.signs_handshakes() {
         return Err(illegal_parameter("a signature with a scheme that was not offered"));
@@ -106,7 +106,7 @@ pub(crate) fn read_finished(
     transcript: &mut Transcript,
     secret: &TrafficSecret,
 ) -> Result<(), Error> {
-    let mut reader: Reader<'_> = message.expect(HandshakeType::FINISHED)?;
+    let mut reader: Reader<'_> = message.reader_for(HandshakeType::FINISHED)?;
     let expected = secret.finished(&transcript.hash());
     // A length that is not the hash's is a mistake of encoding, not of cryptography.
     let verify_data = reader.take(expected.as_ref().len())?;

@@ -37,7 +37,7 @@ impl Application {
         ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
         self.count_post_handshake()?;
-        let mut reader = message.expect(HandshakeType::KEY_UPDATE)?;
+        let mut reader = message.reader_for(HandshakeType::KEY_UPDATE)?;
         let request = reader.u8()?;
         reader.finish().map_err(|_| decode_error("a KeyUpdate is too long"))?;
         let requested = match request {

@@ -37,7 +37,7 @@ impl<'a> HandshakeMessage<'a> {
     }
 
     /// A reader of the body, if the message is of type `typ`; otherwise the peer is out of turn.
-    pub fn expect(&self, typ: HandshakeType) -> Result<Reader<'a>, Error> {
+    pub fn reader_for(&self, typ: HandshakeType) -> Result<Reader<'a>, Error> {
         if self.typ == typ {
             Ok(Reader::new(self.body))
         } else {

@@ -28,13 +28,13 @@ impl ReadCertificate {
             && self.then.certificate_request.is_none()
         {
             let request =
-                CertificateRequest::read(message.expect(HandshakeType::CERTIFICATE_REQUEST)?)?;
+                CertificateRequest::read(message.reader_for(HandshakeType::CERTIFICATE_REQUEST)?)?;
             let schemes = request.signature_algorithms.iter().map(SignatureScheme).collect();
             self.then.certificate_request = Some(schemes);
             self.then.transcript.add(message.bytes);
             return Ok(ClientState::ReadCertificate(self));
         }
-        let chain = read_certificate(message.expect(HandshakeType::CERTIFICATE)?)?;
+        let chain = read_certificate(message.reader_for(HandshakeType::CERTIFICATE)?)?;
         if chain.is_empty() {
             // RFC 8446 §4.4.2.4.
             return Err(decode_error("the server sent no certificate"));

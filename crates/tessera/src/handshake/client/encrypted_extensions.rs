@@ -33,7 +33,7 @@ impl ReadEncryptedExtensions {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        let reader = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
+        let reader = message.reader_for(HandshakeType::ENCRYPTED_EXTENSIONS)?;
         let extensions = EncryptedExtensions::read(reader, |typ| self.offer.has(typ))?;
         self.transcript.add(message.bytes);
 

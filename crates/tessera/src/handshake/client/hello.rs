@@ -64,7 +64,7 @@ impl ReadServerHello {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        let reader = message.expect(HandshakeType::SERVER_HELLO)?;
+        let reader = message.reader_for(HandshakeType::SERVER_HELLO)?;
         match HelloAnswer::read(reader, |typ| self.offer.has(typ))? {
             HelloAnswer::Hello(hello) => self.hello(hello, message, ctx),
             HelloAnswer::Retry(retry) => self.retry(retry, message, ctx),

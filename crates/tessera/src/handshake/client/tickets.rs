@@ -40,7 +40,8 @@ impl Connected {
         ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
         self.application.count_post_handshake()?;
-        let message = NewSessionTicket::read(message.expect(HandshakeType::NEW_SESSION_TICKET)?)?;
+        let message =
+            NewSessionTicket::read(message.reader_for(HandshakeType::NEW_SESSION_TICKET)?)?;
         // §4.6.1: a lifetime of zero means that the ticket is to be discarded. Without a clock its
         // age can't be told.
         let Some(unix) = ctx.now.unix.filter(|_| message.lifetime > 0) else { return Ok(()) };

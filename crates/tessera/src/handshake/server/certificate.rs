@@ -22,7 +22,7 @@ impl ReadCertificate {
         message: HandshakeMessage<'_>,
         _: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let chain = read_certificate(message.expect(HandshakeType::CERTIFICATE)?)?;
+        let chain = read_certificate(message.reader_for(HandshakeType::CERTIFICATE)?)?;
         let mut then = self.then;
         then.transcript.add(message.bytes);
         if !chain.is_empty() {

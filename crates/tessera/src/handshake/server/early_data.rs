@@ -99,7 +99,7 @@ impl ReadEndOfEarlyData {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        message.expect(HandshakeType::END_OF_EARLY_DATA)?.finish()?;
+        message.reader_for(HandshakeType::END_OF_EARLY_DATA)?.finish()?;
         let mut then = self.then;
         then.transcript.add(message.bytes);
         ctx.transport.install_read(Epoch::Handshake, then.suite, &then.client_handshake)?;

@@ -63,7 +63,7 @@ impl ReadClientHello {
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         ctx.transport.end_of_flight()?;
-        let hello = ClientHello::read(message.expect(HandshakeType::CLIENT_HELLO)?)?;
+        let hello = ClientHello::read(message.reader_for(HandshakeType::CLIENT_HELLO)?)?;
         let received = Received { bytes: message.bytes, hello };
         let Self { config, retried } = *self;
         if let Some(retried) = &retried {

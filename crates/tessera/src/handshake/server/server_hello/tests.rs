@@ -34,7 +34,7 @@ fn config(trace: &Trace) -> ServerConfig {
     }
     if trace.find("messages", "certificate_request").is_some() {
         let request = message(trace, "certificate_request");
-        let reader = request.expect(HandshakeType::CERTIFICATE_REQUEST).expect("a request");
+        let reader = request.reader_for(HandshakeType::CERTIFICATE_REQUEST).expect("a request");
         let request = CertificateRequest::read(reader).expect("as in the trace");
         let schemes = request.signature_algorithms.iter().map(SignatureScheme).collect();
         config.client_authentication = ClientAuthentication::Required(Arc::new(Trusting(schemes)));
@@ -85,7 +85,7 @@ fn what_the_server_sends_and_derives() {
             None => "client_hello",
         };
         let hello = message(&trace, hello_name);
-        let hello = hello.expect(HandshakeType::CLIENT_HELLO).expect("a hello");
+        let hello = hello.reader_for(HandshakeType::CLIENT_HELLO).expect("a hello");
         let hello = ClientHello::read(hello).expect("as in the trace");
         let flight = flight(&trace);
         let state = recorder.step(|ctx| match trace.find("secrets", "psk") {
