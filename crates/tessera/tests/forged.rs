@@ -1,13 +1,14 @@
 //! What is forged is fatal: Finished, CertificateVerify, binders, and identities of forward-secret
 //! tickets. Whatever an attacker changes, no key but that of the flight itself leaves the vault.
 
-use tessera::crypto::Suite;
+use tessera::crypto::{SharedSecret, Suite};
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{ClientSession, FsClientTicket, PskKind, Vault, Verdict};
 use tessera::wire::{AlertDescription, ContentType, HandshakeType};
 use tessera::{Error, ServerConnection};
 use tessera_harness::{
-    Hello, Mode, Pair, Received, Scene, at, expand_label_to_hash, plain, records, rewrite, vec16,
+    EARLY_DATA, Hello, Mode, Pair, Received, Scene, at, expand_label_to_hash, plain, records,
+    rewrite, vec16,
 };
 
 fn scene(mode: Mode) -> Scene {
@@ -62,7 +63,7 @@ fn finished_of_the_server() {
 
 #[test]
 fn finished_of_the_client() {
-    for mode in [Mode::Full, Mode::Mutual, Mode::PskDhe, Mode::FsDhe, Mode::FsKe] {
+    for mode in [Mode::Full, Mode::Mutual, Mode::PskDhe, Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         for index in 0..32 {
             let scene = scene(mode);
             let mut pair = scene.pair();
@@ -189,7 +190,9 @@ fn an_empty_certificate() {
 
 #[test]
 fn binders_of_sealed_tickets() {
-    for mode in [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe] {
+    for mode in
+        [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk]
+    {
         let scene = scene(mode);
         let flight = scene.pair().intercept_client();
         let keys = scene.vault.len();
@@ -207,7 +210,7 @@ fn binders_of_sealed_tickets() {
 
 #[test]
 fn binders_of_forward_secret_tickets() {
-    for mode in [Mode::FsDhe, Mode::FsKe] {
+    for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         for index in 0..32 {
             let scene = scene(mode);
             let flight = scene.pair().intercept_client();
@@ -260,7 +263,7 @@ fn verdict(server: &ServerConnection) -> Option<Verdict> {
 
 #[test]
 fn swapped_pairs() {
-    for mode in [Mode::FsDhe, Mode::FsKe] {
+    for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let scene = scene(mode);
         let mut sessions = scene.sessions();
         let (mut a, mut b) = (sessions.remove(0), sessions.remove(0));
@@ -288,13 +291,15 @@ fn swapped_pairs() {
 
 #[test]
 fn a_forward_secret_identity_alone_or_second() {
-    for mode in [Mode::FsDhe, Mode::FsKe] {
+    for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let scene = scene(mode);
         let suite = scene.suite();
         let session = scene.session().expect("a session");
         let ticket = session.forward_secret.as_ref().expect("a ticket");
-        let agreement = scene.client.provider.group(ticket.kind).expect("the kind");
-        let (encapsulated, agreed) = agreement.encapsulate(&ticket.public).expect("agrees");
+        let (encapsulated, agreed) = match scene.client.provider.group(ticket.kind) {
+            Some(agreement) => agreement.encapsulate(&ticket.public).expect("agrees"),
+            None => (Vec::new(), SharedSecret::new(Vec::new())),
+        };
         let identity = [b"\xff\x5afs\x01", &ticket.id[..], &vec16(&encapsulated)].concat();
         let fs_psk = psk_for_flight(suite, ticket, agreed.expose(), &identity);
         let psk = session.state.psk.expose().to_vec();
@@ -331,8 +336,14 @@ fn a_forward_secret_identity_alone_or_second() {
         hello.bind(0, suite, &fs_psk, "ext binder");
         hello.bind(1, suite, &psk, "res binder");
         let pair = fresh_server(&scene, &with_hello(&flight, &hello));
-        assert_eq!(alert(&pair.to_server), Some(AlertDescription::BAD_RECORD_MAC));
-        assert_eq!(pair.to_server.early_data, b"");
+        // With a one-time PSK there is nothing to agree: it is the client's own hello again.
+        if mode == Mode::FsPsk {
+            assert_eq!(pair.to_server.error, None);
+            assert_eq!(pair.to_server.early_data, EARLY_DATA);
+        } else {
+            assert_eq!(alert(&pair.to_server), Some(AlertDescription::BAD_RECORD_MAC));
+            assert_eq!(pair.to_server.early_data, b"");
+        }
         assert_eq!(scene.vault.len(), keys - 1);
     }
 }

@@ -149,7 +149,7 @@ fn hello_retry_request() {
     }
 
     // A cookie is repeated, and nothing else changes but early data, which is gone.
-    for mode in [Mode::Full, Mode::PskDhe, Mode::Replayable, Mode::FsDhe, Mode::FsKe] {
+    for mode in [Mode::Full, Mode::PskDhe, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let (mut pair, mut answer) = waiting(mode, RETRY);
         cookie(b"crumbs")(&mut answer);
         pair.deliver_to_client(&plain(ContentType::HANDSHAKE, &answer.write()));

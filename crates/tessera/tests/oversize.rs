@@ -319,7 +319,7 @@ fn empty_early_data() {
 
 #[test]
 fn more_early_data_than_allowed() {
-    for mode in [Mode::FsDhe, Mode::FsKe, Mode::Replayable] {
+    for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk, Mode::Replayable] {
         let scene = scene(mode);
         let mut pair = scene.pair();
         pair.client_to_server();

@@ -126,12 +126,12 @@ fn with_modes(scene: &Scene, modes: &[u8], keep_share: bool) -> Pair {
 #[test]
 fn a_server_uses_no_psk_in_a_mode_that_was_not_offered() {
     // psk_ke alone, to a server that doesn't allow it: a full handshake.
-    for mode in [Mode::PskDhe, Mode::Replayable, Mode::FsDhe, Mode::FsKe] {
+    for mode in [Mode::PskDhe, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let scene = scene(mode);
         let pair = with_modes(&scene, &[0], true);
         assert_eq!(pair.to_server.error, None, "{mode:?}");
         assert_eq!(pair.server.facts().psk, None, "{mode:?}");
-        let keys = if matches!(mode, Mode::FsDhe | Mode::FsKe) { 2 } else { 0 };
+        let keys = if matches!(mode, Mode::FsDhe | Mode::FsKe | Mode::FsPsk) { 2 } else { 0 };
         assert_eq!(scene.vault.len(), keys, "nothing is taken");
         let pair = with_modes(&scene, &[0], false);
         assert!(pair.server.facts().hello_retry && pair.server.facts().psk.is_none());

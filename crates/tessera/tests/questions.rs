@@ -246,10 +246,10 @@ fn everything_later() {
                 &["choose", "server signs", "verify server", "client signs", "verify client"]
             }
             Mode::PskDhe | Mode::PskOnly | Mode::Replayable => &["choose", "open", "judge"],
-            Mode::FsDhe | Mode::FsKe => &["choose", "open", "judge", "take"],
+            Mode::FsDhe | Mode::FsKe | Mode::FsPsk => &["choose", "open", "judge", "take"],
         };
         assert_eq!(asked, expected.iter().copied().collect(), "{mode:?}");
-        let early = matches!(mode, Mode::Replayable | Mode::FsDhe | Mode::FsKe);
+        let early = matches!(mode, Mode::Replayable | Mode::FsDhe | Mode::FsKe | Mode::FsPsk);
         assert_eq!(pair.to_server.early_data, if early { EARLY_DATA } else { b"" });
     }
 }
@@ -261,7 +261,9 @@ fn refusals_cost_a_round_trip() {
         Owner { judges: Some(ResumptionVerdict::Refuse), ..Owner::default() },
     ];
     for owner in owners {
-        for mode in [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe] {
+        for mode in
+            [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk]
+        {
             let (_, error, pair, scene) = owner.connect(mode);
             assert_eq!(error, None);
             assert!(pair.to_client.complete && pair.to_server.complete, "{mode:?}");
@@ -269,7 +271,7 @@ fn refusals_cost_a_round_trip() {
             assert_eq!(pair.to_server.early_data, b"");
             assert!(pair.to_client.verdict.is_none_or(|verdict| verdict == Verdict::Unknown));
             // Two keys of the first connection, two of this one.
-            let keys = if matches!(mode, Mode::FsDhe | Mode::FsKe) { 4 } else { 0 };
+            let keys = if matches!(mode, Mode::FsDhe | Mode::FsKe | Mode::FsPsk) { 4 } else { 0 };
             assert_eq!(scene.vault.len(), keys);
         }
     }

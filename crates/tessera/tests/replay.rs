@@ -46,7 +46,7 @@ fn with_new_vault(config: &ServerConfig) -> Arc<ServerConfig> {
 
 #[test]
 fn a_thousand_replays_one_after_the_other() {
-    for mode in [Mode::FsDhe, Mode::FsKe, Mode::Replayable] {
+    for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk, Mode::Replayable] {
         let scene = Scene::new(null(), mode);
         let flight = scene.pair().intercept_client();
         let server = Arc::new(scene.server.clone());
@@ -84,7 +84,7 @@ fn a_thousand_replays_at_once() {
 
 #[test]
 fn nothing_more_after_a_restart() {
-    for mode in [Mode::FsDhe, Mode::FsKe] {
+    for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let scene = Scene::new(null(), mode);
         let flight = scene.pair().intercept_client();
         let server = Arc::new(scene.server.clone());
@@ -127,7 +127,7 @@ fn original(pair: &mut Pair) -> (usize, Option<Verdict>) {
 
 #[test]
 fn resending_by_the_verdict_executes_once_at_most() {
-    for mode in [Mode::FsDhe, Mode::FsKe] {
+    for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let count = servers(&Scene::new(null(), mode)).len();
         let places = (0..count).flat_map(|a| (0..count).map(move |b| (a, b)));
         // The attacker's replay comes before the original, before the resend, or after it; each at

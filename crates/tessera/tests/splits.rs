@@ -31,7 +31,7 @@ fn check(pair: &mut Pair, mode: Mode) {
     let facts = pair.client.facts();
     assert_eq!(facts.psk.is_some(), mode.resumes());
     assert_eq!(facts.hello_retry, mode == Mode::Retry);
-    let early = matches!(mode, Mode::Replayable | Mode::FsDhe | Mode::FsKe);
+    let early = matches!(mode, Mode::Replayable | Mode::FsDhe | Mode::FsKe | Mode::FsPsk);
     assert_eq!(pair.to_server.early_data, if early { EARLY_DATA } else { b"" });
     assert_eq!(pair.to_client.early_data_accepted, early.then_some(true));
 }
@@ -198,7 +198,7 @@ fn limits_hold_for_those_who_were_told() {
     pair.run();
     assert_eq!(pair.to_server.data.len(), 10_004);
     // One that does learns the limit after its early data was sent.
-    for mode in [Mode::Replayable, Mode::FsDhe, Mode::FsKe] {
+    for mode in [Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let mut scene = Scene::new(tessera_null_provider::provider(), mode);
         scene.client.record_size_limit = Some(64);
         scene.server.record_size_limit = Some(64);

@@ -48,7 +48,7 @@ fn renew(config: &mut ServerConfig, now: Duration) -> Arc<MemoryVault> {
     vault
 }
 
-const EARLY: [Mode; 3] = [Mode::Replayable, Mode::FsDhe, Mode::FsKe];
+const EARLY: [Mode; 4] = [Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
 
 /// What a server executes of a flight.
 fn executed(config: &Arc<ServerConfig>, flight: &[u8], now: Time) -> usize {

@@ -45,7 +45,8 @@ fn pretend_fresh(session: &mut ClientSession, now: Time) {
     }
 }
 
-const MODES: [Mode; 5] = [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe];
+const MODES: [Mode; 6] =
+    [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
 
 /// A full handshake, and no early data executed.
 fn assert_full(scene: &Scene, session: ClientSession, now: Time) -> Pair {

@@ -31,11 +31,13 @@ pub enum Mode {
     FsDhe,
     /// Forward-secret early data, then psk_ke.
     FsKe,
+    /// Early data under a one-time PSK, then psk_ke.
+    FsPsk,
 }
 
 impl Mode {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Full,
         Self::Mutual,
         Self::Retry,
@@ -44,6 +46,7 @@ impl Mode {
         Self::Replayable,
         Self::FsDhe,
         Self::FsKe,
+        Self::FsPsk,
     ];
 
     /// Whether it needs a session of an earlier connection.
@@ -107,14 +110,19 @@ impl Scene {
                     max_early_data_size: 16 * 1024,
                 });
             }
-            Mode::FsDhe | Mode::FsKe => {
+            Mode::FsDhe | Mode::FsKe | Mode::FsPsk => {
                 let continuation = match mode {
-                    Mode::FsKe => Continuation::PskKe,
-                    _ => Continuation::PskDheKe,
+                    Mode::FsDhe => Continuation::PskDheKe,
+                    _ => Continuation::PskKe,
                 };
                 client.policy.early_data.forward_secret = Some(continuation);
                 let mut guard = OneTimeKeyGuard::new(vault.clone());
                 guard.continuation = continuation;
+                if mode == Mode::FsPsk {
+                    let early_data = &mut client.policy.early_data;
+                    early_data.one_time_psks_forward_secret_only_if_deleted = true;
+                    guard.kinds = vec![NamedGroup::ONE_TIME_PSK];
+                }
                 server.policy.early_data.forward_secret = Some(guard);
             }
         }

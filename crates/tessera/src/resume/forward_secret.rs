@@ -46,7 +46,7 @@ impl fmt::Debug for FsClientTicket {
 pub struct OneTimeSecret {
     /// The kind of the one-time key.
     pub kind: NamedGroup,
-    /// The seed of the private key.
+    /// The seed of the private key; empty where the FS secret is all there is.
     pub seed: Zeroizing<Vec<u8>>,
     /// TLS-Exporter("EXPORTER-tessera-0rttfs", ticket id, Hash.length) of the connection that issued
     /// the ticket. Neither it nor the resumption PSK can be derived from the other.
@@ -200,7 +200,7 @@ impl<'a> FsIdentity<'a> {
         let mut reader = Reader::new(identity.strip_prefix(IDENTITY_PREFIX)?);
         let id = reader.array().ok()?;
         let encapsulated = reader.vec16().ok()?;
-        (reader.is_empty() && !encapsulated.is_empty()).then_some(Self { id, encapsulated })
+        reader.is_empty().then_some(Self { id, encapsulated })
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {

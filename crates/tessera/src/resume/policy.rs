@@ -44,6 +44,10 @@ pub struct OfferEarlyData {
     /// Forward-secret 0-RTT, executed at most once; the application opts in, and says how the
     /// handshake may go on.
     pub forward_secret: Option<Continuation>,
+    /// Forward-secret 0-RTT also with one-time PSKs ([`NamedGroup::ONE_TIME_PSK`]), which need no
+    /// public-key work: both ends delete the PSK, and whoever gets a copy of the client's, from a
+    /// backup or a flash cell, reads the flight. Only for clients whose storage forgets.
+    pub one_time_psks_forward_secret_only_if_deleted: bool,
     /// Replayable 0-RTT (RFC 8446 §2.3): whoever learns the ticket's PSK later reads the early data,
     /// and only the server's register keeps a copy from being executed.
     pub replayable_without_forward_secrecy: bool,
@@ -64,7 +68,8 @@ pub struct AcceptEarlyData {
 pub struct OneTimeKeyGuard {
     /// Where the private halves are. Its owner lets it forget expired secrets from time to time.
     pub vault: Arc<dyn Vault>,
-    /// The kinds of keys to issue, in this server's order of preference.
+    /// The kinds of keys to issue, in this server's order of preference. With
+    /// [`NamedGroup::ONE_TIME_PSK`] the server trusts its clients to delete.
     pub kinds: Vec<NamedGroup>,
     /// How a handshake may go on; [`Continuation::PskKe`] is used with clients that offer it too.
     pub continuation: Continuation,

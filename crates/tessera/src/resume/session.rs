@@ -231,8 +231,8 @@ impl Ancestry {
         }
     }
 
-    /// The ancestry of a connection that resumes this one. A PSK alone adds nothing and takes
-    /// nothing away; a one-time key counts as an exchange.
+    /// The ancestry of a connection that resumes this one. A PSK alone, one-time or not, adds nothing
+    /// and takes nothing away; a one-time public key counts as an exchange.
     pub(crate) fn resumed(
         self,
         group: Option<NamedGroup>,
@@ -241,6 +241,7 @@ impl Ancestry {
         [group, one_time_key]
             .into_iter()
             .flatten()
+            .filter(|group| *group != NamedGroup::ONE_TIME_PSK)
             .map(|group| Self::of_exchange(Some(group)))
             .fold(self, Self::min)
     }

@@ -46,6 +46,9 @@ code_points! {
         MLKEM768 = 0x0201,
         /// ML-KEM-768 with X25519 (draft-ietf-tls-ecdhe-mlkem).
         X25519MLKEM768 = 0x11ec,
+        /// No group, but the kind of one-time keys that are PSKs (docs/0rtt-fs.md): from the range for
+        /// private use, and never in supported_groups or key_share.
+        ONE_TIME_PSK = 0xfe5a,
     }
 }
 

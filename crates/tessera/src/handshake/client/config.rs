@@ -72,7 +72,11 @@ impl ClientConfig {
     pub(crate) fn one_time_kinds(&self) -> impl Iterator<Item = NamedGroup> {
         let kinds = self.provider.one_time_keys.iter().map(|keys| keys.kind());
         let wanted = self.policy.early_data.forward_secret.is_some();
-        kinds.filter(move |kind| wanted && self.group(*kind).is_some())
+        let symmetric = self.policy.early_data.one_time_psks_forward_secret_only_if_deleted;
+        kinds
+            .filter(|kind| self.group(*kind).is_some())
+            .chain(symmetric.then_some(NamedGroup::ONE_TIME_PSK))
+            .filter(move |_| wanted)
     }
 
     /// The modes in which this client uses a PSK of this kind.

@@ -11,7 +11,9 @@ use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
 use crate::limits::{MAX_PLAINTEXT, MAX_POST_HANDSHAKE_IN_A_ROW};
-use crate::resume::{ClientSession, ExternalPsk, FsIdentity, PskKind, psk_for_flight};
+use crate::resume::{
+    ClientSession, ExternalPsk, FsIdentity, PskKind, answer_one_time_key, psk_for_flight,
+};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::time::Time;
 use crate::wire::{
@@ -111,21 +113,17 @@ impl Offer {
             // A key that is gone would only cost the early data.
             offers_kind(ticket.kind) && age < u64::from(ticket.lifetime) * 1000
         });
-        if let Some(ticket) = ticket
-            && let Some(agreement) = self.config.provider.group(ticket.kind)
-        {
+        if let Some(ticket) = ticket {
             // A ticket key that can't be answered is no reason to fail: the sealed ticket remains.
-            let flight = agreement.encapsulate(&ticket.public).map_err(Error::from).and_then(
-                |(encapsulated, agreed)| {
-                    let identity =
-                        FsIdentity { id: &ticket.id, encapsulated: &encapsulated }.encode();
-                    let secret = &ticket.secret;
-                    let (kind, public) = (ticket.kind, &ticket.public);
-                    let psk = psk_for_flight(kdf, secret, &agreed, &identity, kind, public)?;
-                    Ok((identity, psk))
-                },
-            );
-            if let Ok((identity, psk)) = flight {
+            let (kind, public) = (ticket.kind, &ticket.public);
+            let answer = answer_one_time_key(&self.config.provider, kind, public);
+            let flight = answer.and_then(|(encapsulated, agreed)| {
+                let identity = FsIdentity { id: &ticket.id, encapsulated: &encapsulated }.encode();
+                let secret = &ticket.secret;
+                let psk = psk_for_flight(kdf, secret, &agreed, &identity, kind, public).ok()?;
+                Some((identity, psk))
+            });
+            if let Some((identity, psk)) = flight {
                 self.psks.push(OfferedPsk {
                     kind: PskKind::ForwardSecret,
                     suite,

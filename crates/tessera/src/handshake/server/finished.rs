@@ -15,6 +15,7 @@ use crate::handshake::event::Event;
 use crate::handshake::secrets::ApplicationSecrets;
 use crate::handshake::transport::Epoch;
 use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
+use crate::resume::one_time_keys;
 use crate::schedule::{TrafficSecret, Transcript};
 use crate::wire::{ClientHello, HandshakeMessage, HandshakeType, NamedGroup};
 
@@ -54,7 +55,7 @@ impl TicketWish {
         let guard = config.policy.early_data.forward_secret.as_ref();
         let one_time_kind = guard.zip(hello.one_time_kinds).and_then(|(guard, offered)| {
             let known =
-                guard.kinds.iter().filter(|kind| config.provider.one_time(**kind).is_some());
+                guard.kinds.iter().filter(|kind| one_time_keys(&config.provider, **kind).is_some());
             known.copied().find(|kind| offered.contains(kind.0))
         });
         Self { count, one_time_kind }

@@ -9,7 +9,7 @@ use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
 use crate::resume::{
     Absent, FsIdentity, OneTimeSecret, PskKind, TakePurpose, TakeSecret, Taken, TicketId, Verdict,
-    psk_for_flight,
+    one_time_keys, psk_for_flight,
 };
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM};
 
@@ -75,7 +75,7 @@ impl Decided {
         let first = received.hello.psks.and_then(|psks| psks.identities().next());
         let bytes = first.map(|first| first.identity).unwrap_or_default();
         let identity = FsIdentity::read(bytes).ok_or(Error::Provider("one-time key"))?;
-        let keys = self.negotiation.config.provider.one_time(secret.kind);
+        let keys = one_time_keys(&self.negotiation.config.provider, secret.kind);
         let key =
             keys.ok_or(Error::Provider("the kind of a one-time key"))?.from_seed(&secret.seed)?;
         let public = key.public().to_vec();

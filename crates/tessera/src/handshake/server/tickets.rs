@@ -11,7 +11,9 @@ use crate::crypto::Secret;
 use crate::error::Error;
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
-use crate::resume::{Ancestry, Companion, OneTimeSecret, SessionState, TicketId, fs_secret};
+use crate::resume::{
+    Ancestry, Companion, OneTimeSecret, SessionState, TicketId, fs_secret, one_time_keys,
+};
 use crate::schedule::ResumptionSecret;
 use crate::wire::{ForwardSecretTicket, NamedGroup, NewSessionTicket};
 
@@ -127,7 +129,9 @@ fn issue_one_time_key(
     unix: Duration,
 ) -> Result<Option<Issued>, Error> {
     let guard = config.policy.early_data.forward_secret.as_ref();
-    let Some((guard, keys)) = guard.zip(config.provider.one_time(kind)) else { return Ok(None) };
+    let Some((guard, keys)) = guard.zip(one_time_keys(&config.provider, kind)) else {
+        return Ok(None);
+    };
     let mut id: TicketId = [0; 32];
     config.provider.random.fill(&mut id)?;
     let mut seed = Zeroizing::new(alloc::vec![0; keys.seed_len()]);
