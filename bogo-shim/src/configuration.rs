@@ -84,7 +84,7 @@ fn credentials(options: &Options) -> Result<Vec<Credential>, String> {
         },
         key,
     };
-    Ok(vec![Credential { chain, key: PrivateKey::Here(Arc::new(preferred)) }])
+    Ok(vec![Credential::new(chain, PrivateKey::Here(Arc::new(preferred)))])
 }
 
 /// A key that signs with the schemes of `-signing-prefs`.

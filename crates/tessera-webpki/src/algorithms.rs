@@ -14,9 +14,9 @@ pub struct Algorithms {
     pub handshake: &'static [(SignatureScheme, &'static dyn SignatureVerificationAlgorithm)],
     /// For the signatures in certificates and revocation lists.
     pub chain: &'static [&'static dyn SignatureVerificationAlgorithm],
-    /// Schemes to offer for chains only, after those of `handshake`. Without
-    /// signature_algorithms_cert, signature_algorithms speaks for certificates too (RFC 8446
-    /// §4.2.3), so a peer may hold back a chain that it does not allow.
+    /// Schemes to offer for chains only, after those of `handshake`. signature_algorithms speaks for
+    /// certificates too (RFC 8446 §4.2.3), so a peer may hold back a chain that it does not allow.
+    /// Only where `chain` lacks an algorithm of `handshake` the two are offered apart.
     pub chain_schemes: &'static [SignatureScheme],
 }
 
@@ -63,6 +63,21 @@ impl Algorithms {
 }
 
 impl Algorithms {
+    /// The schemes for signature_algorithms_cert: none where the schemes for handshakes, followed by
+    /// those for chains only, say as much (RFC 8446 §4.2.3).
+    pub(crate) fn chain_schemes(&self) -> impl Iterator<Item = SignatureScheme> + '_ {
+        let signs_chains = |algorithm: &dyn SignatureVerificationAlgorithm| {
+            self.chain.iter().any(|other| {
+                other.signature_alg_id() == algorithm.signature_alg_id()
+                    && other.public_key_alg_id() == algorithm.public_key_alg_id()
+            })
+        };
+        let narrower = !self.handshake.iter().all(|(_, algorithm)| signs_chains(*algorithm));
+        let shared = self.handshake.iter().filter(move |(_, algorithm)| signs_chains(*algorithm));
+        let shared = shared.map(|(scheme, _)| *scheme);
+        shared.chain(self.chain_schemes.iter().copied()).filter(move |_| narrower)
+    }
+
     /// The algorithm that a scheme stands for in CertificateVerify.
     pub(crate) fn for_handshake(
         &self,

@@ -32,9 +32,11 @@ mod alerts;
 mod algorithms;
 mod expiry;
 mod identity;
+mod names;
 mod revocation;
 mod verifier;
 
 pub use algorithms::Algorithms;
+pub use names::issuers;
 pub use revocation::UnknownStatus;
 pub use verifier::{ConfigError, WebPkiVerifier};

@@ -12,6 +12,7 @@ use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 
 use crate::alerts::{self, reject};
 use crate::algorithms::Algorithms;
+use crate::names::sequence;
 use crate::revocation::{Revocation, UnknownStatus};
 use crate::{expiry, identity};
 
@@ -39,6 +40,8 @@ pub struct WebPkiVerifier {
     anchors: Vec<TrustAnchor<'static>>,
     algorithms: Algorithms,
     schemes: Vec<SignatureScheme>,
+    chain_schemes: Vec<SignatureScheme>,
+    authorities: Vec<Vec<u8>>,
     revocation: Option<Revocation>,
 }
 
@@ -70,7 +73,18 @@ impl WebPkiVerifier {
         }
         let handshake = algorithms.handshake.iter().map(|(scheme, _)| *scheme);
         let schemes = handshake.chain(algorithms.chain_schemes.iter().copied()).collect();
-        Ok(Self { anchors, algorithms, schemes, revocation: None })
+        let chain_schemes = algorithms.chain_schemes().collect();
+        let authorities = Vec::new();
+        Ok(Self { anchors, algorithms, schemes, chain_schemes, authorities, revocation: None })
+    }
+
+    /// Names the trust anchors to peers, which may have several certificates to choose from
+    /// (certificate_authorities). Servers do it where they ask clients for certificates; to a
+    /// client it costs bytes in every ClientHello. With many roots the engine refuses the list.
+    pub fn naming_authorities(mut self) -> Self {
+        let subjects = self.anchors.iter().map(|anchor| anchor.subject.as_ref());
+        self.authorities = subjects.filter(|name| !name.is_empty()).map(sequence).collect();
+        self
     }
 
     /// Checks the certificates of every path against these revocation lists (DER). An empty list
@@ -155,6 +169,14 @@ impl PeerVerifier for WebPkiVerifier {
         &self.schemes
     }
 
+    fn chain_schemes(&self) -> &[SignatureScheme] {
+        &self.chain_schemes
+    }
+
+    fn authorities(&self) -> &[Vec<u8>] {
+        &self.authorities
+    }
+
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
         Reply::Now(self.judge(question))
     }
@@ -180,16 +202,25 @@ pub enum ConfigError {
     Root(String),
     /// A scheme for handshakes is one that may only sign certificates (RFC 8446 §4.2.3).
     HandshakeScheme,
+    /// A certificate is malformed, in the words of webpki.
+    Certificate(String),
     /// Without a revocation list every status is unknown, and unknown was to be refused.
     NoCrls,
     /// A revocation list is malformed, or of a kind that is not supported, in the words of webpki.
     Crl(String),
 }
 
+impl ConfigError {
+    pub(crate) fn certificate(error: webpki::Error) -> Self {
+        Self::Certificate(error.to_string())
+    }
+}
+
 impl core::fmt::Display for ConfigError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::NoRoots => f.write_str("no root certificate"),
+            Self::Certificate(error) => write!(f, "certificate: {error}"),
             Self::Root(error) => write!(f, "root certificate: {error}"),
             Self::HandshakeScheme => f.write_str("a handshake scheme may only sign certificates"),
             Self::NoCrls => f.write_str("no revocation list, and unknown statuses are refused"),

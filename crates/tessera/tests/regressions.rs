@@ -13,8 +13,7 @@ use tessera_harness::{OneVault, Pair, UnsealedTickets, at};
 use tessera_null_provider::{NullSigner, NullVerifier, provider};
 
 fn configurations() -> (ClientConfig, ServerConfig) {
-    let credential =
-        Credential { chain: vec![vec![0x30; 300]], key: PrivateKey::Here(Arc::new(NullSigner)) };
+    let credential = Credential::new(vec![vec![0x30; 300]], PrivateKey::Here(Arc::new(NullSigner)));
     let mut client = ClientConfig::new(provider(), Arc::new(NullVerifier));
     client.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
     let mut server = ServerConfig::new(provider(), vec![credential]);

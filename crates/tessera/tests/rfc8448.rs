@@ -122,10 +122,8 @@ fn config(trace: &Trace, secrets: &Arc<Secrets>) -> ServerConfig {
     let scheme = SignatureScheme(u16::from_be_bytes([verify[4], verify[5]]));
     let chain = trace.find("messages", "server_certificate").map(|message| message[11..].to_vec());
     let signer = ScriptedSigner { scheme: [scheme], signature: verify[8..].to_vec() };
-    let credential = Credential {
-        chain: vec![chain.unwrap_or_default()],
-        key: PrivateKey::Here(Arc::new(signer)),
-    };
+    let credential =
+        Credential::new(vec![chain.unwrap_or_default()], PrivateKey::Here(Arc::new(signer)));
     let mut config = ServerConfig::new(provider(trace), vec![credential]);
     config.key_log = Some(secrets.clone());
     config

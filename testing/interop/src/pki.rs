@@ -171,7 +171,7 @@ impl Identity {
     /// The identity for Tessera.
     pub fn credential(&self) -> Credential {
         let key = SigningKey::from_pkcs8(&self.key).unwrap();
-        Credential { chain: self.chain.clone(), key: PrivateKey::Here(Arc::new(key)) }
+        Credential::new(self.chain.clone(), PrivateKey::Here(Arc::new(key)))
     }
 
     /// The identity for the openssl program.

@@ -77,10 +77,10 @@ fn verifier(identity: &Identity) -> Result<Arc<WebPkiVerifier>> {
 }
 
 fn credential(identity: &Identity) -> Result<Credential> {
-    Ok(Credential {
-        chain: vec![identity.certificate.clone()],
-        key: PrivateKey::Here(Arc::new(SigningKey::from_pkcs8(&identity.private_key)?)),
-    })
+    Ok(Credential::new(
+        vec![identity.certificate.clone()],
+        PrivateKey::Here(Arc::new(SigningKey::from_pkcs8(&identity.private_key)?)),
+    ))
 }
 
 /// What the engine says about a connection, as far as verdicts need it.

@@ -32,10 +32,8 @@ pub fn ends() -> Ends {
     let params = CertificateParams::new(vec![SERVER_NAME.to_owned()]).unwrap();
     let certificate = params.signed_by(&key, &root).unwrap();
     let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
-    let credential = Credential {
-        chain: vec![certificate.der().to_vec()],
-        key: PrivateKey::Here(Arc::new(signer)),
-    };
+    let credential =
+        Credential::new(vec![certificate.der().to_vec()], PrivateKey::Here(Arc::new(signer)));
 
     let provider = tessera_aws_lc::provider();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();

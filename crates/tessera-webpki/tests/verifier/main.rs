@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod clients;
+mod criteria;
 mod pki;
 mod revocation;
 mod servers;

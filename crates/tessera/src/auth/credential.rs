@@ -3,9 +3,10 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::certificate_flight::Role;
 use crate::crypto::{Signer, SigningError};
 use crate::handshake::{Reply, Sign};
-use crate::wire::SignatureScheme;
+use crate::wire::{CertificateCriteria, SignatureScheme};
 
 /// A certificate chain with its private key.
 #[derive(Clone)]
@@ -14,6 +15,13 @@ pub struct Credential {
     pub chain: Vec<Vec<u8>>,
     /// The private key of the end entity.
     pub key: PrivateKey,
+    /// The issuers of the chain's certificates, each as a DER `Name`: of several credentials one
+    /// whose issuer the peer names in certificate_authorities is preferred (RFC 8446 §4.2.4). Empty
+    /// where it doesn't matter.
+    pub issuers: Vec<Vec<u8>>,
+    /// The schemes that the chain's certificates are signed with (RFC 8446 §4.2.3): a client keeps
+    /// back a chain that the server can't check, a server prefers others. Empty: not known.
+    pub chain_schemes: Vec<SignatureScheme>,
 }
 
 /// Where the private key of a certificate is.
@@ -27,20 +35,21 @@ pub enum PrivateKey {
 }
 
 impl Credential {
-    /// The first credential whose key can sign what the peer can check, and with which scheme.
-    pub(crate) fn first_fitting(
-        credentials: &[Self],
-        peer_accepts: impl Fn(SignatureScheme) -> bool,
-    ) -> Option<(&Self, SignatureScheme)> {
-        credentials.iter().find_map(|credential| {
-            let schemes = match &credential.key {
-                PrivateKey::Here(signer) => signer.schemes(),
-                PrivateKey::Elsewhere(schemes) => schemes,
-            };
-            let fits =
-                |scheme: &SignatureScheme| scheme.signs_handshakes() && peer_accepts(*scheme);
-            Some((credential, schemes.iter().copied().find(fits)?))
-        })
+    /// A chain with its key, of which nothing more is said.
+    pub fn new(chain: Vec<Vec<u8>>, key: PrivateKey) -> Self {
+        Self { chain, key, issuers: Vec::new(), chain_schemes: Vec::new() }
+    }
+
+    /// The scheme to sign with for a peer, if there is one.
+    fn scheme_for(&self, peer: &CertificateCriteria<'_>) -> Option<SignatureScheme> {
+        let schemes = match &self.key {
+            PrivateKey::Here(signer) => signer.schemes(),
+            PrivateKey::Elsewhere(schemes) => schemes,
+        };
+        let fits = |scheme: &&SignatureScheme| {
+            scheme.signs_handshakes() && peer.accepts_signature(**scheme)
+        };
+        schemes.iter().find(fits).copied()
     }
 
     pub(crate) fn sign(&self, question: &Sign) -> Reply<Result<Vec<u8>, SigningError>> {
@@ -49,4 +58,26 @@ impl Credential {
             PrivateKey::Elsewhere(_) => Reply::Later,
         }
     }
+}
+
+/// The credential for a peer, as its place among `credentials`, and the scheme to sign with. Its key
+/// signs what the peer can check; of several such the first whose chain the peer can check too, and
+/// of those the first that the peer's authorities issued.
+pub(crate) fn choose_credential(
+    credentials: &[Credential],
+    own_role: Role,
+    peer: &CertificateCriteria<'_>,
+) -> Option<(usize, SignatureScheme)> {
+    let fitting = credentials.iter().enumerate().filter_map(|(index, credential)| {
+        let scheme = credential.scheme_for(peer)?;
+        let chain = credential.chain_schemes.iter().all(|scheme| peer.accepts_in_chain(*scheme));
+        // RFC 8446 §4.4.2.3: a client's certificates MUST be signed so; §4.4.2.2: a server that has
+        // no such chain sends another.
+        if own_role == Role::Client && !chain {
+            return None;
+        }
+        let issuer = peer.authorities.is_none_or(|names| names.contain_any(&credential.issuers));
+        Some(((index, scheme), (!chain, !issuer)))
+    });
+    fitting.min_by_key(|(_, misses)| *misses).map(|(chosen, _)| chosen)
 }

@@ -12,6 +12,20 @@ pub trait PeerVerifier: Send + Sync {
     /// signature_algorithms.
     fn schemes(&self) -> &[SignatureScheme];
 
+    /// The schemes that certificates may be signed with, where [`schemes`](Self::schemes) doesn't
+    /// say it: they go into signature_algorithms_cert (RFC 8446 §4.2.3). At first none.
+    fn chain_schemes(&self) -> &[SignatureScheme] {
+        &[]
+    }
+
+    /// The names of the authorities whose certificates are accepted, each as a DER `Name`: they go
+    /// into certificate_authorities (RFC 8446 §4.2.4), and help a peer with several certificates.
+    /// Everybody who asks learns them. At first none; at most 16 KiB in all, lengths of two bytes
+    /// included.
+    fn authorities(&self) -> &[Vec<u8>] {
+        &[]
+    }
+
     /// Judges a peer, now or later.
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>>;
 }

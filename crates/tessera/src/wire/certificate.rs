@@ -2,19 +2,19 @@
 
 use alloc::vec::Vec;
 
-use super::code_points::{ExtensionType, HandshakeType, SignatureScheme};
+use super::certificate_criteria::CertificateCriteria;
+use super::code_points::{HandshakeType, SignatureScheme};
 use super::extensions::{UNSOLICITED, read_extensions};
 use super::handshake::write_message;
-use super::negotiation::write_code_points;
-use super::reader::{CodePoints, Reader};
+use super::reader::Reader;
 use super::writer::Writer;
 use crate::error::{Error, decode_error, protocol};
 use crate::wire::AlertDescription;
 
 /// A CertificateRequest of the main handshake.
 pub struct CertificateRequest<'a> {
-    /// The schemes that the server can check.
-    pub signature_algorithms: CodePoints<'a>,
+    /// Which certificates the server takes; signature_algorithms is there.
+    pub criteria: CertificateCriteria<'a>,
 }
 
 impl<'a> CertificateRequest<'a> {
@@ -23,31 +23,24 @@ impl<'a> CertificateRequest<'a> {
         if !reader.vec8()?.is_empty() {
             return Err(decode_error("certificate_request_context is for later handshakes only"));
         }
-        let mut signature_algorithms = None;
-        read_extensions(&mut reader, |typ, mut body| {
-            // Others only narrow the choice of a certificate, and may be passed over.
-            if typ == ExtensionType::SIGNATURE_ALGORITHMS {
-                signature_algorithms = Some(CodePoints::new(body.vec16()?)?);
-                body.finish()?;
-            }
-            Ok(())
-        })?;
+        let mut criteria = CertificateCriteria::default();
+        // Others only narrow the choice of a certificate, and may be passed over.
+        read_extensions(&mut reader, |typ, body| criteria.read(typ, body).map(drop))?;
         reader.finish()?;
-        let signature_algorithms = signature_algorithms.ok_or(protocol(
-            AlertDescription::MISSING_EXTENSION,
-            "CertificateRequest without signature_algorithms",
-        ))?;
-        Ok(Self { signature_algorithms })
+        if criteria.signature_algorithms.is_none() {
+            return Err(protocol(
+                AlertDescription::MISSING_EXTENSION,
+                "CertificateRequest without signature_algorithms",
+            ));
+        }
+        Ok(Self { criteria })
     }
 
-    /// Appends the message.
-    pub fn write_with(out: &mut Vec<u8>, schemes: &[SignatureScheme]) {
+    /// Appends the message; `extensions` writes what it asks for.
+    pub fn write_with(out: &mut Vec<u8>, extensions: impl FnOnce(&mut Vec<u8>)) {
         write_message(out, HandshakeType::CERTIFICATE_REQUEST, |out| {
             out.u8(0);
-            out.vec16(|out| {
-                let schemes = schemes.iter().map(|scheme| scheme.0);
-                write_code_points(out, ExtensionType::SIGNATURE_ALGORITHMS, schemes);
-            });
+            out.vec16(extensions);
         });
     }
 }

@@ -1,8 +1,7 @@
 //! ClientHello (RFC 8446 §4.1.2), read where it lies.
 
-use super::code_points::{
-    CipherSuite, ExtensionType, NamedGroup, ProtocolVersion, SignatureScheme,
-};
+use super::certificate_criteria::CertificateCriteria;
+use super::code_points::{CipherSuite, ExtensionType, NamedGroup, ProtocolVersion};
 use super::extensions::{Extensions, read_extensions};
 use super::key_share::KeyShares;
 use super::negotiation::{Protocols, TicketRequest, read_record_size_limit, read_server_name};
@@ -25,8 +24,8 @@ pub struct ClientHello<'a> {
     pub server_name: Option<&'a str>,
     /// supported_groups.
     pub supported_groups: Option<CodePoints<'a>>,
-    /// signature_algorithms.
-    pub signature_algorithms: Option<CodePoints<'a>>,
+    /// signature_algorithms, signature_algorithms_cert and certificate_authorities.
+    pub certificates: CertificateCriteria<'a>,
     /// application_layer_protocol_negotiation.
     pub protocols: Option<Protocols<'a>>,
     /// record_size_limit.
@@ -68,7 +67,7 @@ impl<'a> ClientHello<'a> {
             extensions: Extensions::at(reader),
             server_name: None,
             supported_groups: None,
-            signature_algorithms: None,
+            certificates: CertificateCriteria::default(),
             protocols: None,
             record_size_limit: None,
             key_shares: None,
@@ -117,9 +116,6 @@ impl<'a> ClientHello<'a> {
             ExtensionType::SUPPORTED_GROUPS => {
                 self.supported_groups = Some(CodePoints::new(whole(body, Reader::vec16)?)?);
             }
-            ExtensionType::SIGNATURE_ALGORITHMS => {
-                self.signature_algorithms = Some(CodePoints::new(whole(body, Reader::vec16)?)?);
-            }
             ExtensionType::ALPN => self.protocols = Some(Protocols::read(body)?),
             ExtensionType::RECORD_SIZE_LIMIT => {
                 self.record_size_limit = Some(read_record_size_limit(body)?);
@@ -145,7 +141,7 @@ impl<'a> ClientHello<'a> {
             ExtensionType::FORWARD_SECRET_EARLY_DATA => {
                 self.one_time_kinds = Some(CodePoints::new(whole(body, Reader::vec16)?)?);
             }
-            _ => (),
+            _ => drop(self.certificates.read(typ, body)?),
         }
         Ok(())
     }
@@ -157,7 +153,7 @@ impl<'a> ClientHello<'a> {
             return missing("pre_shared_key without psk_key_exchange_modes");
         }
         if self.psks.is_none()
-            && (self.signature_algorithms.is_none() || self.supported_groups.is_none())
+            && (self.certificates.signature_algorithms.is_none() || self.supported_groups.is_none())
         {
             return missing(
                 "neither pre_shared_key nor signature_algorithms with supported_groups",
@@ -184,11 +180,6 @@ impl<'a> ClientHello<'a> {
     /// Whether the client supports the group.
     pub fn supports_group(&self, group: NamedGroup) -> bool {
         self.supported_groups.is_some_and(|groups| groups.contains(group.0))
-    }
-
-    /// Whether the client can check signatures of the scheme.
-    pub fn accepts_signature(&self, scheme: SignatureScheme) -> bool {
-        self.signature_algorithms.is_some_and(|schemes| schemes.contains(scheme.0))
     }
 }
 

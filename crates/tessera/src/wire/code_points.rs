@@ -173,6 +173,10 @@ code_points! {
         COOKIE = 44,
         /// psk_key_exchange_modes.
         PSK_KEY_EXCHANGE_MODES = 45,
+        /// certificate_authorities.
+        CERTIFICATE_AUTHORITIES = 47,
+        /// signature_algorithms_cert.
+        SIGNATURE_ALGORITHMS_CERT = 50,
         /// key_share.
         KEY_SHARE = 51,
         /// ticket_request (RFC 9149).

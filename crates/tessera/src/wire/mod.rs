@@ -1,6 +1,7 @@
 //! Messages and extensions: read and write, nothing else.
 
 mod certificate;
+mod certificate_criteria;
 mod client_hello;
 mod code_points;
 mod distinct;
@@ -18,6 +19,7 @@ mod writer;
 pub(crate) use certificate::{
     CertificateRequest, CertificateVerify, read_certificate, write_certificate,
 };
+pub(crate) use certificate_criteria::{CertificateCriteria, write_certificate_criteria};
 pub(crate) use client_hello::ClientHello;
 pub use code_points::*;
 pub(crate) use encrypted_extensions::EncryptedExtensions;

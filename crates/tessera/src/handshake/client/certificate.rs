@@ -5,13 +5,13 @@ use alloc::vec::Vec;
 
 use super::ClientState;
 use super::finished::ReadFinished;
-use crate::auth::{PeerIdentity, PeerRejected, Role, accept_peer, read_certificate_verify};
+use crate::auth::{
+    PeerIdentity, PeerRejected, Role, accept_peer, choose_credential, read_certificate_verify,
+};
 use crate::error::{Error, decode_error};
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
-use crate::wire::{
-    CertificateRequest, HandshakeMessage, HandshakeType, SignatureScheme, read_certificate,
-};
+use crate::wire::{CertificateRequest, HandshakeMessage, HandshakeType, read_certificate};
 
 /// EncryptedExtensions was read, and no PSK is used.
 pub(crate) struct ReadCertificate {
@@ -29,8 +29,9 @@ impl ReadCertificate {
         {
             let request =
                 CertificateRequest::read(message.reader_for(HandshakeType::CERTIFICATE_REQUEST)?)?;
-            let schemes = request.signature_algorithms.iter().map(SignatureScheme).collect();
-            self.then.certificate_request = Some(schemes);
+            let credentials = &self.then.offer.config.credentials;
+            let chosen = choose_credential(credentials, Role::Client, &request.criteria);
+            self.then.certificate_request = Some(chosen);
             self.then.transcript.add(message.bytes);
             return Ok(ClientState::ReadCertificate(self));
         }

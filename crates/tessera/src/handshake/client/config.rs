@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::auth::{Credential, PeerVerifier};
+use crate::auth::{Credential, PeerVerifier, check_criteria};
 use crate::crypto::{KeyAgreement, Provider, Suite};
 use crate::error::Error;
 use crate::handshake::config::check_common;
@@ -29,7 +29,8 @@ pub struct ClientConfig {
     pub groups: Vec<NamedGroup>,
     /// The application protocols to offer, in order.
     pub protocols: Vec<Vec<u8>>,
-    /// The client's certificates, for servers that ask; the first that fits is sent.
+    /// The client's certificates, for servers that ask; one that fits is sent, the first
+    /// of those that fit best.
     pub credentials: Vec<Credential>,
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
     /// the protocol's own limit.
@@ -87,6 +88,7 @@ impl ClientConfig {
 
     /// Checks what can't be checked by types.
     pub(crate) fn check(&self) -> Result<(), Error> {
+        check_criteria(&*self.verifier)?;
         check_common(
             &self.provider,
             &self.suites,

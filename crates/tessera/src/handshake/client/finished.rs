@@ -30,8 +30,9 @@ pub(crate) struct ReadFinished {
     pub(super) secrets: HandshakeSecrets,
     /// What the server says of the early data.
     pub(super) early_data: EarlyDataStatus,
-    /// The schemes that the server can check, if it asks for a certificate.
-    pub(super) certificate_request: Option<Vec<SignatureScheme>>,
+    /// Whether the server asks for a certificate; then the credential that fits, by its place in the
+    /// configuration, and the scheme to sign with.
+    pub(super) certificate_request: Option<Option<(usize, SignatureScheme)>>,
 }
 
 impl ReadFinished {
@@ -68,18 +69,15 @@ impl ReadFinished {
         let mut last = LastFlight { offer, suite, transcript, client_handshake, secrets };
         match self.certificate_request {
             None => Ok(last.finish(ctx)),
-            Some(schemes) => {
+            Some(Some((index, scheme))) => {
                 let config = last.offer.config.clone();
-                let accepts = |scheme| schemes.contains(&scheme);
-                match Credential::first_fitting(&config.credentials, accepts) {
-                    Some((credential, scheme)) => last.sign(credential, scheme, ctx),
-                    None => {
-                        ctx.send(Epoch::Handshake, &mut last.transcript, |out| {
-                            crate::wire::write_certificate(out, &[]);
-                        });
-                        Ok(last.finish(ctx))
-                    }
-                }
+                last.sign(&config.credentials[index], scheme, ctx)
+            }
+            Some(None) => {
+                ctx.send(Epoch::Handshake, &mut last.transcript, |out| {
+                    crate::wire::write_certificate(out, &[]);
+                });
+                Ok(last.finish(ctx))
             }
         }
     }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::config::{ClientConfig, Destination};
+use crate::auth::{criteria_have, write_criteria};
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
@@ -220,7 +221,6 @@ impl Offer {
         match typ {
             ExtensionType::SUPPORTED_VERSIONS
             | ExtensionType::SUPPORTED_GROUPS
-            | ExtensionType::SIGNATURE_ALGORITHMS
             | ExtensionType::KEY_SHARE => true,
             ExtensionType::PSK_KEY_EXCHANGE_MODES => self.offers_resumption(),
             ExtensionType::TICKET_REQUEST => self.config.policy.resumption,
@@ -233,7 +233,7 @@ impl Offer {
             ExtensionType::COOKIE => self.cookie.is_some(),
             ExtensionType::EARLY_DATA => self.early_data.is_some(),
             ExtensionType::PRE_SHARED_KEY => self.offers_psks,
-            _ => false,
+            _ => criteria_have(typ, &*self.config.verifier),
         }
     }
 
@@ -290,8 +290,7 @@ impl Offer {
         });
         let groups = config.groups.iter().filter(|group| config.group(**group).is_some());
         write_code_points(out, ExtensionType::SUPPORTED_GROUPS, groups.map(|group| group.0));
-        let schemes = config.verifier.schemes().iter().map(|scheme| scheme.0);
-        write_code_points(out, ExtensionType::SIGNATURE_ALGORITHMS, schemes);
+        write_criteria(out, &*config.verifier);
         if !config.protocols.is_empty() {
             write_protocols(out, config.protocols.iter().map(Vec::as_slice));
         }

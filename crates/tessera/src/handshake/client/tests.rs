@@ -42,7 +42,7 @@ fn offer(trace: &Trace) -> Offer {
         // One certificate without extensions.
         let chain = vec![certificate[11..certificate.len() - 2].to_vec()];
         let key = PrivateKey::Here(ScriptedSigner::new(verify));
-        config.credentials = vec![Credential { chain, key }];
+        config.credentials = vec![Credential::new(chain, key)];
     }
     let now = Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_500_000_000)) };
     let session = trace.find("secrets", "psk").map(|psk| ClientSession {

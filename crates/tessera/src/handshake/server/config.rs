@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::auth::{Credential, PeerVerifier};
+use crate::auth::{Credential, PeerVerifier, check_criteria};
 use crate::crypto::{Provider, Suite};
 use crate::error::Error;
 use crate::handshake::config::check_common;
@@ -28,7 +28,8 @@ pub struct ServerConfig {
     pub groups: Vec<NamedGroup>,
     /// The application protocols to accept, in order of preference.
     pub protocols: Vec<Vec<u8>>,
-    /// The server's certificates; the first that fits the client is sent.
+    /// The server's certificates; one that fits the client is sent, the first of those that
+    /// fit best.
     pub credentials: Vec<Credential>,
     /// Whether clients are asked for a certificate.
     pub client_authentication: ClientAuthentication,
@@ -123,6 +124,9 @@ impl ServerConfig {
 
     /// Checks what can't be checked by types.
     pub(crate) fn check(&self) -> Result<(), Error> {
+        if let Some(verifier) = self.client_authentication.verifier() {
+            check_criteria(&**verifier)?;
+        }
         check_common(
             &self.provider,
             &self.suites,

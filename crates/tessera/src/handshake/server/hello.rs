@@ -102,7 +102,8 @@ pub(super) fn configured(
 
 fn choose_config(hello: &ClientHello<'_>) -> ChooseConfig {
     let protocols = hello.protocols.into_iter().flat_map(|protocols| protocols.iter());
-    let schemes = hello.signature_algorithms.into_iter().flat_map(|schemes| schemes.iter());
+    let schemes =
+        hello.certificates.signature_algorithms.into_iter().flat_map(|schemes| schemes.iter());
     ChooseConfig {
         server_name: hello.server_name.map(String::from),
         protocols: protocols.map(<[u8]>::to_vec).collect(),

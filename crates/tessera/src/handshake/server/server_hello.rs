@@ -17,7 +17,10 @@ use super::finished::{ReadFinished, TicketWish};
 use super::hello::Received;
 use super::identities::Found;
 use super::negotiation::Negotiation;
-use crate::auth::{Credential, Role, send_certificate, send_certificate_verify, send_finished};
+use crate::auth::{
+    Credential, Role, choose_credential, send_certificate, send_certificate_verify, send_finished,
+    write_criteria,
+};
 use crate::crypto::{SigningError, Suite};
 use crate::error::{Error, handshake_failure, protocol};
 use crate::handshake::context::{Context, Logged};
@@ -254,25 +257,24 @@ impl Flight {
         hello: &ClientHello<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        if hello.signature_algorithms.is_none() {
+        if hello.certificates.signature_algorithms.is_none() {
             return Err(protocol(
                 AlertDescription::MISSING_EXTENSION,
                 "no PSK of the client's is known, and it offers no signature_algorithms",
             ));
         }
         let config = self.config.clone();
-        let accepts = |scheme| hello.accepts_signature(scheme);
-        let fitting = Credential::first_fitting(&config.credentials, accepts);
-        let (credential, scheme) =
+        let fitting = choose_credential(&config.credentials, Role::Server, &hello.certificates);
+        let (index, scheme) =
             fitting.ok_or(handshake_failure("no certificate that the client can check"))?;
         if let Some(verifier) = config.client_authentication.verifier() {
             self.certificate_requested = true;
             ctx.send(Epoch::Handshake, &mut self.transcript, |out| {
-                CertificateRequest::write_with(out, verifier.schemes());
+                CertificateRequest::write_with(out, |out| write_criteria(out, &**verifier));
             });
         }
         ctx.facts.signature_scheme = Some(scheme);
-        self.sign(credential, scheme, ctx)
+        self.sign(&config.credentials[index], scheme, ctx)
     }
 
     fn sign(

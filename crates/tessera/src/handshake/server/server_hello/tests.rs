@@ -30,13 +30,14 @@ fn config(trace: &Trace) -> ServerConfig {
         let verify = trace.message("server_certificate_verify");
         let chain = vec![certificate[11..certificate.len() - 2].to_vec()];
         let key = PrivateKey::Here(ScriptedSigner::new(verify));
-        config.credentials = vec![Credential { chain, key }];
+        config.credentials = vec![Credential::new(chain, key)];
     }
     if trace.find("messages", "certificate_request").is_some() {
         let request = message(trace, "certificate_request");
         let reader = request.reader_for(HandshakeType::CERTIFICATE_REQUEST).expect("a request");
         let request = CertificateRequest::read(reader).expect("as in the trace");
-        let schemes = request.signature_algorithms.iter().map(SignatureScheme).collect();
+        let schemes =
+            request.criteria.signature_algorithms.unwrap().iter().map(SignatureScheme).collect();
         config.client_authentication = ClientAuthentication::Required(Arc::new(Trusting(schemes)));
     }
     config

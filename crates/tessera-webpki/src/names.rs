@@ -1,0 +1,61 @@
+//! The names of authorities, as certificate_authorities has them (RFC 8446 §4.2.4).
+
+use alloc::vec::Vec;
+
+use pki_types::CertificateDer;
+use webpki::EndEntityCert;
+
+use crate::verifier::ConfigError;
+
+/// The issuers of a chain's certificates (DER), each once, as
+/// [`Credential::issuers`](tessera::auth::Credential::issuers) wants them.
+pub fn issuers<T: AsRef<[u8]>>(chain: &[T]) -> Result<Vec<Vec<u8>>, ConfigError> {
+    let mut names = Vec::new();
+    for der in chain {
+        let der = CertificateDer::from(der.as_ref());
+        let certificate = EndEntityCert::try_from(&der).map_err(ConfigError::certificate)?;
+        let name = sequence(certificate.issuer());
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// webpki gives the contents of a name; on the wire it has its tag and length.
+pub(crate) fn sequence(contents: &[u8]) -> Vec<u8> {
+    const SEQUENCE: u8 = 0x30;
+    let mut der = Vec::with_capacity(contents.len() + 4);
+    der.push(SEQUENCE);
+    // X.690 §8.1.3: the shortest form of the length.
+    let len = contents.len().to_be_bytes();
+    let significant = &len[len.iter().take_while(|byte| **byte == 0).count()..];
+    match significant {
+        [] => der.push(0),
+        [short @ ..=0x7f] => der.push(*short),
+        long => {
+            der.push(0x80 | long.len() as u8);
+            der.extend_from_slice(long);
+        }
+    }
+    der.extend_from_slice(contents);
+    der
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sequence;
+
+    #[test]
+    fn lengths_are_as_short_as_can_be() {
+        for (len, header) in [
+            (0, &[0x30, 0][..]),
+            (0x7f, &[0x30, 0x7f]),
+            (0x80, &[0x30, 0x81, 0x80]),
+            (0x1234, &[0x30, 0x82, 0x12, 0x34]),
+        ] {
+            let der = sequence(&alloc::vec![7; len]);
+            assert_eq!((&der[..header.len()], der.len()), (header, header.len() + len));
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What this side says of the certificates that it takes.
+
+use alloc::vec::Vec;
+
+use super::verifier::PeerVerifier;
+use crate::error::Error;
+use crate::wire::{ExtensionType, SignatureScheme, write_certificate_criteria};
+
+/// Writes the extensions of a ClientHello or CertificateRequest that say it.
+pub(crate) fn write_criteria(out: &mut Vec<u8>, verifier: &dyn PeerVerifier) {
+    let (schemes, chain) = (verifier.schemes(), chain_schemes(verifier));
+    write_certificate_criteria(out, schemes, chain, verifier.authorities());
+}
+
+/// Whether [`write_criteria`] writes this extension.
+pub(crate) fn criteria_have(typ: ExtensionType, verifier: &dyn PeerVerifier) -> bool {
+    match typ {
+        ExtensionType::SIGNATURE_ALGORITHMS => true,
+        ExtensionType::SIGNATURE_ALGORITHMS_CERT => !chain_schemes(verifier).is_empty(),
+        ExtensionType::CERTIFICATE_AUTHORITIES => !verifier.authorities().is_empty(),
+        _ => false,
+    }
+}
+
+/// RFC 8446 §4.2.3: who has the same policy in both cases may leave the second list out.
+fn chain_schemes(verifier: &dyn PeerVerifier) -> &[SignatureScheme] {
+    let chain = verifier.chain_schemes();
+    if chain == verifier.schemes() { &[] } else { chain }
+}
+
+/// Checks what fits its messages.
+pub(crate) fn check_criteria(verifier: &dyn PeerVerifier) -> Result<(), Error> {
+    let names = verifier.authorities();
+    let len: usize = names.iter().map(|name| 2 + name.len()).sum();
+    if len > MAX_AUTHORITIES || names.iter().any(Vec::is_empty) {
+        return Err(Error::Configuration(
+            "verifier: names of authorities are not empty, and at most 16 KiB in all",
+        ));
+    }
+    Ok(())
+}
+
+/// The longest list of names, in bytes: a ClientHello with it stays far below what servers read.
+const MAX_AUTHORITIES: usize = 16 * 1024;

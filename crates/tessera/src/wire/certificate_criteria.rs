@@ -1,0 +1,112 @@
+//! Which certificates a side takes: said by a client in its ClientHello and by a server in its
+//! CertificateRequest, in the same extensions (RFC 8446 §4.2.3, §4.2.4).
+
+use alloc::vec::Vec;
+
+use super::code_points::{ExtensionType, SignatureScheme};
+use super::extensions::write_extension;
+use super::negotiation::write_code_points;
+use super::reader::{CodePoints, Reader};
+use super::writer::Writer;
+use crate::error::{Error, decode_error};
+
+/// What the peer says.
+#[derive(Clone, Copy, Default)]
+pub struct CertificateCriteria<'a> {
+    /// signature_algorithms: for CertificateVerify, and for the chain if nothing else is said.
+    pub signature_algorithms: Option<CodePoints<'a>>,
+    /// signature_algorithms_cert: for the chain.
+    pub signature_algorithms_cert: Option<CodePoints<'a>>,
+    /// certificate_authorities.
+    pub authorities: Option<Authorities<'a>>,
+}
+
+impl<'a> CertificateCriteria<'a> {
+    /// Reads an extension if it is one of these; says whether it was.
+    pub fn read(&mut self, typ: ExtensionType, body: Reader<'a>) -> Result<bool, Error> {
+        match typ {
+            ExtensionType::SIGNATURE_ALGORITHMS => self.signature_algorithms = schemes(body)?,
+            ExtensionType::SIGNATURE_ALGORITHMS_CERT => {
+                self.signature_algorithms_cert = schemes(body)?;
+            }
+            ExtensionType::CERTIFICATE_AUTHORITIES => {
+                self.authorities = Some(Authorities::read(body)?);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Whether the peer can check a CertificateVerify of the scheme.
+    pub fn accepts_signature(&self, scheme: SignatureScheme) -> bool {
+        self.signature_algorithms.is_some_and(|schemes| schemes.contains(scheme.0))
+    }
+
+    /// Whether the peer can check certificates that are signed with the scheme.
+    pub fn accepts_in_chain(&self, scheme: SignatureScheme) -> bool {
+        let schemes = self.signature_algorithms_cert.or(self.signature_algorithms);
+        schemes.is_some_and(|schemes| schemes.contains(scheme.0))
+    }
+}
+
+fn schemes(mut body: Reader<'_>) -> Result<Option<CodePoints<'_>>, Error> {
+    let schemes = CodePoints::new(body.vec16()?)?;
+    body.finish()?;
+    Ok(Some(schemes))
+}
+
+/// The distinguished names of certificate_authorities, DER; not empty.
+#[derive(Clone, Copy)]
+pub struct Authorities<'a>(&'a [u8]);
+
+impl<'a> Authorities<'a> {
+    /// Reads and checks the list.
+    fn read(mut body: Reader<'a>) -> Result<Self, Error> {
+        let listed = body.vec16()?;
+        body.finish()?;
+        let mut list = Reader::new(listed);
+        if list.is_empty() {
+            return Err(decode_error("certificate_authorities is empty"));
+        }
+        while !list.is_empty() {
+            if list.vec16()?.is_empty() {
+                return Err(decode_error("the name of an authority is empty"));
+            }
+        }
+        Ok(Self(listed))
+    }
+
+    /// The names in the peer's order.
+    pub fn iter(self) -> impl Iterator<Item = &'a [u8]> {
+        let mut list = Reader::new(self.0);
+        core::iter::from_fn(move || list.vec16().ok())
+    }
+
+    /// Whether one of `names` is among them.
+    pub fn contain_any(self, names: &[Vec<u8>]) -> bool {
+        !names.is_empty() && self.iter().any(|listed| names.iter().any(|name| name == listed))
+    }
+}
+
+/// Writes what this side takes. `chain_schemes` is empty where `schemes` speaks for the chain too,
+/// and `authorities` where none are named.
+pub fn write_certificate_criteria(
+    out: &mut Vec<u8>,
+    schemes: &[SignatureScheme],
+    chain_schemes: &[SignatureScheme],
+    authorities: &[Vec<u8>],
+) {
+    let schemes = schemes.iter().map(|scheme| scheme.0);
+    write_code_points(out, ExtensionType::SIGNATURE_ALGORITHMS, schemes);
+    if !chain_schemes.is_empty() {
+        let chain_schemes = chain_schemes.iter().map(|scheme| scheme.0);
+        write_code_points(out, ExtensionType::SIGNATURE_ALGORITHMS_CERT, chain_schemes);
+    }
+    if !authorities.is_empty() {
+        write_extension(out, ExtensionType::CERTIFICATE_AUTHORITIES, |out| {
+            out.vec16(|out| {
+                authorities.iter().for_each(|name| out.vec16(|out| out.bytes(name)));
+            });
+        });
+    }
+}
