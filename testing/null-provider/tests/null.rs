@@ -117,6 +117,8 @@ fn the_verifier_takes_the_signature_of_the_signer_alone() {
         server_name: None,
         peer_is_server: true,
         chain: vec![b"certificate".to_vec()],
+        ocsp_response: None,
+        sct_list: None,
         scheme,
         signed: b"message".to_vec(),
         signature: NullSigner.sign(scheme, b"message").unwrap(),

@@ -85,6 +85,8 @@ impl Peer {
             server_name: None,
             peer_is_server: false,
             chain: self.chain.clone(),
+            ocsp_response: None,
+            sct_list: None,
             scheme,
             signature: sign(&self.key, scheme, &signed),
             signed,

@@ -3,6 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::certificate_codec::CertificateCodec;
+use super::certificate_form::CertificateForm;
 use super::credential::Credential;
 use super::verifier::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use crate::crypto::{Digest, SigningError};
@@ -10,8 +12,8 @@ use crate::error::{Error, decrypt_error, illegal_parameter};
 use crate::handshake::{Context, Epoch, Sign};
 use crate::schedule::{TrafficSecret, Transcript};
 use crate::wire::{
-    CertificateVerify, HandshakeMessage, HandshakeType, Reader, SignatureScheme, Writer,
-    write_certificate, write_message,
+    Certificate, CertificateVerify, CompressedCertificate, EntryExtensions, HandshakeMessage,
+    HandshakeType, Reader, SignatureScheme, Writer, write_message,
 };
 
 /// Which end of a connection.
@@ -28,9 +30,45 @@ pub(crate) fn send_certificate(
     role: Role,
     credential: &Credential,
     scheme: SignatureScheme,
+    form: &CertificateForm,
 ) -> Sign {
-    ctx.send(Epoch::Handshake, transcript, |out| write_certificate(out, &credential.chain));
+    match &form.codec {
+        None => ctx.send(Epoch::Handshake, transcript, |out| {
+            write_message(out, HandshakeType::CERTIFICATE, |out| {
+                credential.write_body(out, form.entry_extensions);
+            });
+        }),
+        Some(codec) => send_encoded(ctx, transcript, credential, form.entry_extensions, &**codec),
+    }
     Sign { scheme, message: signed_content(role, &transcript.hash()) }
+}
+
+/// Sends Certificate as `codec` encodes it, or whole if it doesn't.
+fn send_encoded(
+    ctx: &mut Context<'_>,
+    transcript: &mut Transcript,
+    credential: &Credential,
+    requested: EntryExtensions,
+    codec: &dyn CertificateCodec,
+) {
+    let mut body = Vec::new();
+    credential.write_body(&mut body, requested);
+    let encoded = codec.encode(ctx.facts, &body);
+    // What its length can't say, or can't stand on the wire, isn't sent.
+    let sendable = |encoded: &Vec<u8>| (1..1 << 23).contains(&encoded.len());
+    match encoded.filter(sendable) {
+        Some(encoded) => ctx.send(Epoch::Handshake, transcript, |out| {
+            let message = CompressedCertificate {
+                algorithm: codec.algorithm(),
+                uncompressed_len: body.len(),
+                compressed: &encoded,
+            };
+            message.write(out);
+        }),
+        None => ctx.send(Epoch::Handshake, transcript, |out| {
+            write_message(out, HandshakeType::CERTIFICATE, |out| out.bytes(&body));
+        }),
+    }
 }
 
 /// Sends the CertificateVerify with the signature.
@@ -53,7 +91,7 @@ pub(crate) fn read_certificate_verify(
     message: HandshakeMessage<'_>,
     transcript: &Transcript,
     peer: Role,
-    chain: Vec<Vec<u8>>,
+    certificate: Certificate,
     server_name: Option<String>,
     verifier: &dyn PeerVerifier,
     now: crate::time::Time,
@@ -63,10 +101,13 @@ pub(crate) fn read_certificate_verify(
     if !verifier.schemes().contains(&verify.scheme) || !verify.scheme.signs_handshakes() {
         return Err(illegal_parameter("a signature with a scheme that was not offered"));
     }
+    let Certificate { chain, ocsp_response, sct_list } = certificate;
     Ok(VerifyPeer {
         server_name,
         peer_is_server: peer == Role::Server,
         chain,
+        ocsp_response,
+        sct_list,
         scheme: verify.scheme,
         signed: signed_content(peer, &transcript.hash()),
         signature: verify.signature.to_vec(),

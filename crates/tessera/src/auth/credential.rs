@@ -5,8 +5,12 @@ use alloc::vec::Vec;
 
 use super::certificate_flight::Role;
 use crate::crypto::{Signer, SigningError};
+use crate::error::Error;
 use crate::handshake::{Reply, Sign};
-use crate::wire::{CertificateCriteria, SignatureScheme};
+use crate::wire::{
+    CertificateCriteria, EntryExtensions, MAX_OCSP_RESPONSE, Reader, SignatureScheme,
+    read_sct_list, write_certificate_body,
+};
 
 /// A certificate chain with its private key.
 #[derive(Clone)]
@@ -22,6 +26,12 @@ pub struct Credential {
     /// The schemes that the chain's certificates are signed with (RFC 8446 §4.2.3): a client keeps
     /// back a chain that the server can't check, a server prefers others. Empty: not known.
     pub chain_schemes: Vec<SignatureScheme>,
+    /// The newest OCSP response for the end entity (RFC 6960), DER, up to 65,531 bytes: sent to peers
+    /// that ask for it. The configuration is replaced when there is a newer one.
+    pub ocsp_response: Option<Vec<u8>>,
+    /// The SCTs for the end entity: a SignedCertificateTimestampList as RFC 6962 §3.3 writes it, its
+    /// length included. Sent to peers that ask for it.
+    pub sct_list: Option<Vec<u8>>,
 }
 
 /// Where the private key of a certificate is.
@@ -37,7 +47,35 @@ pub enum PrivateKey {
 impl Credential {
     /// A chain with its key, of which nothing more is said.
     pub fn new(chain: Vec<Vec<u8>>, key: PrivateKey) -> Self {
-        Self { chain, key, issuers: Vec::new(), chain_schemes: Vec::new() }
+        Self {
+            chain,
+            key,
+            issuers: Vec::new(),
+            chain_schemes: Vec::new(),
+            ocsp_response: None,
+            sct_list: None,
+        }
+    }
+
+    /// Checks what can't be checked by types.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let response = self.ocsp_response.as_ref();
+        if response.is_some_and(|response| !(1..=MAX_OCSP_RESPONSE).contains(&response.len())) {
+            return Err(Error::Configuration("ocsp_response: 1 to 65,531 bytes"));
+        }
+        let list = self.sct_list.as_ref();
+        if list.is_some_and(|list| read_sct_list(Reader::new(list)).is_err()) {
+            return Err(Error::Configuration("sct_list: not a SignedCertificateTimestampList"));
+        }
+        Ok(())
+    }
+
+    /// Appends the body of a Certificate, with those extensions that the peer asked for.
+    pub(super) fn write_body(&self, out: &mut Vec<u8>, requested: EntryExtensions) {
+        let response = self.ocsp_response.as_deref().filter(|_| requested.status_request);
+        let list = self.sct_list.as_deref();
+        let list = list.filter(|_| requested.signed_certificate_timestamp);
+        write_certificate_body(out, &self.chain, response, list);
     }
 
     /// The scheme to sign with for a peer, if there is one.

@@ -7,13 +7,13 @@ use crate::error::Error;
 use crate::wire::{ExtensionType, SignatureScheme, write_certificate_criteria};
 
 /// Writes the extensions of a ClientHello or CertificateRequest that say it.
-pub(crate) fn write_criteria(out: &mut Vec<u8>, verifier: &dyn PeerVerifier) {
+pub(super) fn write_criteria(out: &mut Vec<u8>, verifier: &dyn PeerVerifier) {
     let (schemes, chain) = (verifier.schemes(), chain_schemes(verifier));
     write_certificate_criteria(out, schemes, chain, verifier.authorities());
 }
 
 /// Whether [`write_criteria`] writes this extension.
-pub(crate) fn criteria_have(typ: ExtensionType, verifier: &dyn PeerVerifier) -> bool {
+pub(super) fn criteria_have(typ: ExtensionType, verifier: &dyn PeerVerifier) -> bool {
     match typ {
         ExtensionType::SIGNATURE_ALGORITHMS => true,
         ExtensionType::SIGNATURE_ALGORITHMS_CERT => !chain_schemes(verifier).is_empty(),
@@ -29,7 +29,7 @@ fn chain_schemes(verifier: &dyn PeerVerifier) -> &[SignatureScheme] {
 }
 
 /// Checks what fits its messages.
-pub(crate) fn check_criteria(verifier: &dyn PeerVerifier) -> Result<(), Error> {
+pub(super) fn check_criteria(verifier: &dyn PeerVerifier) -> Result<(), Error> {
     let names = verifier.authorities();
     let len: usize = names.iter().map(|name| 2 + name.len()).sum();
     if len > MAX_AUTHORITIES || names.iter().any(Vec::is_empty) {

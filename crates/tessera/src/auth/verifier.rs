@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::handshake::Reply;
-use crate::wire::{AlertDescription, SignatureScheme};
+use crate::wire::{AlertDescription, EntryExtensions, SignatureScheme};
 
 /// Judges peers: certificate chain, name and signature. `tessera-webpki` implements it.
 pub trait PeerVerifier: Send + Sync {
@@ -26,6 +26,12 @@ pub trait PeerVerifier: Send + Sync {
         &[]
     }
 
+    /// What the peer is asked to send beside its certificates; whatever comes is in the question.
+    /// At first nothing: a verifier asks for what it checks.
+    fn entry_extensions(&self) -> EntryExtensions {
+        EntryExtensions::default()
+    }
+
     /// Judges a peer, now or later.
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>>;
 }
@@ -41,6 +47,13 @@ pub struct VerifyPeer {
     pub peer_is_server: bool,
     /// The certificates as DER, the end entity first; never empty.
     pub chain: Vec<Vec<u8>>,
+    /// The OCSP response that came with the end entity, DER: not empty, and otherwise whatever the peer
+    /// sent. Only if the verifier asked for it.
+    pub ocsp_response: Option<Vec<u8>>,
+    /// The SignedCertificateTimestampList that came with the end entity, its length included (RFC
+    /// 6962 §3.3): one or more SCTs, none of them empty, and otherwise whatever the peer sent. Only
+    /// if the verifier asked for it.
+    pub sct_list: Option<Vec<u8>>,
     /// The scheme of `signature`, one of those that the verifier named.
     pub scheme: SignatureScheme,
     /// What was signed: padding, context string and transcript hash.

@@ -1,9 +1,12 @@
-//! CertificateRequest, Certificate and CertificateVerify (RFC 8446 §4.3.2, §4.4.2, §4.4.3).
+//! Certificate and CertificateVerify (RFC 8446 §4.4.2, §4.4.3).
 
 use alloc::vec::Vec;
 
-use super::certificate_criteria::CertificateCriteria;
-use super::code_points::{HandshakeType, SignatureScheme};
+use super::code_points::{ExtensionType, HandshakeType, SignatureScheme};
+use super::entry_extensions::{
+    EntryExtensions, read_certificate_status, read_sct_list, write_certificate_status,
+    write_sct_list,
+};
 use super::extensions::{UNSOLICITED, read_extensions};
 use super::handshake::write_message;
 use super::reader::Reader;
@@ -11,77 +14,93 @@ use super::writer::Writer;
 use crate::error::{Error, decode_error, protocol};
 use crate::wire::AlertDescription;
 
-/// A CertificateRequest of the main handshake.
-pub struct CertificateRequest<'a> {
-    /// Which certificates the server takes; signature_algorithms is there.
-    pub criteria: CertificateCriteria<'a>,
+/// The certificates of a Certificate message, and what came with the end entity's.
+#[derive(Debug, Default)]
+pub struct Certificate {
+    /// The chain as DER, the end entity first; empty if the peer has none.
+    pub chain: Vec<Vec<u8>>,
+    /// The OCSP response for the end entity, DER.
+    pub ocsp_response: Option<Vec<u8>>,
+    /// The SignedCertificateTimestampList for the end entity (RFC 6962 §3.3).
+    pub sct_list: Option<Vec<u8>>,
 }
 
-impl<'a> CertificateRequest<'a> {
-    /// Reads the body of the message.
-    pub fn read(mut reader: Reader<'a>) -> Result<Self, Error> {
+impl Certificate {
+    /// Reads the body of a Certificate of the main handshake. Each entry may have the extensions that
+    /// were `requested`.
+    pub fn read(mut reader: Reader<'_>, requested: EntryExtensions) -> Result<Self, Error> {
         if !reader.vec8()?.is_empty() {
             return Err(decode_error("certificate_request_context is for later handshakes only"));
         }
-        let mut criteria = CertificateCriteria::default();
-        // Others only narrow the choice of a certificate, and may be passed over.
-        read_extensions(&mut reader, |typ, body| criteria.read(typ, body).map(drop))?;
+        let mut list = Reader::new(reader.vec24()?);
         reader.finish()?;
-        if criteria.signature_algorithms.is_none() {
-            return Err(protocol(
-                AlertDescription::MISSING_EXTENSION,
-                "CertificateRequest without signature_algorithms",
-            ));
+        let mut read = Self::default();
+        while !list.is_empty() {
+            let certificate = list.vec24()?;
+            if certificate.is_empty() {
+                return Err(decode_error("a certificate is empty"));
+            }
+            let mut ocsp_response = None;
+            let mut sct_list = None;
+            read_extensions(&mut list, |typ, body| {
+                match typ {
+                    ExtensionType::STATUS_REQUEST if requested.status_request => {
+                        ocsp_response = Some(read_certificate_status(body)?);
+                    }
+                    ExtensionType::SIGNED_CERTIFICATE_TIMESTAMP
+                        if requested.signed_certificate_timestamp =>
+                    {
+                        sct_list = Some(read_sct_list(body)?);
+                    }
+                    _ => return Err(UNSOLICITED),
+                }
+                Ok(())
+            })?;
+            if read.chain.len() == MAX_CHAIN {
+                return Err(protocol(AlertDescription::BAD_CERTIFICATE, "the chain is too long"));
+            }
+            // What comes with the other certificates must have its form, and nobody asks for it.
+            if read.chain.is_empty() {
+                read.ocsp_response = ocsp_response.map(<[u8]>::to_vec);
+                read.sct_list = sct_list.map(<[u8]>::to_vec);
+            }
+            read.chain.push(certificate.to_vec());
         }
-        Ok(Self { criteria })
+        Ok(read)
     }
-
-    /// Appends the message; `extensions` writes what it asks for.
-    pub fn write_with(out: &mut Vec<u8>, extensions: impl FnOnce(&mut Vec<u8>)) {
-        write_message(out, HandshakeType::CERTIFICATE_REQUEST, |out| {
-            out.u8(0);
-            out.vec16(extensions);
-        });
-    }
-}
-
-/// Reads the body of a Certificate of the main handshake: the chain as DER, the end entity first,
-/// or nothing.
-pub fn read_certificate(mut reader: Reader<'_>) -> Result<Vec<Vec<u8>>, Error> {
-    if !reader.vec8()?.is_empty() {
-        return Err(decode_error("certificate_request_context is for later handshakes only"));
-    }
-    let mut list = Reader::new(reader.vec24()?);
-    reader.finish()?;
-    let mut chain = Vec::new();
-    while !list.is_empty() {
-        let certificate = list.vec24()?;
-        if certificate.is_empty() {
-            return Err(decode_error("a certificate is empty"));
-        }
-        // Nothing was asked for that could be answered here (status_request, SCT).
-        read_extensions(&mut list, |_, _| Err(UNSOLICITED))?;
-        if chain.len() == MAX_CHAIN {
-            return Err(protocol(AlertDescription::BAD_CERTIFICATE, "the chain is too long"));
-        }
-        chain.push(certificate.to_vec());
-    }
-    Ok(chain)
 }
 
 /// The longest chain that is read; longer ones are no real PKI's.
 const MAX_CHAIN: usize = 100;
 
-/// Appends a Certificate.
-pub fn write_certificate(out: &mut Vec<u8>, chain: &[Vec<u8>]) {
+/// Appends the body of a Certificate of the main handshake. `ocsp_response` and `sct_list` go with the
+/// end entity.
+pub fn write_certificate_body(
+    out: &mut Vec<u8>,
+    chain: &[Vec<u8>],
+    mut ocsp_response: Option<&[u8]>,
+    mut sct_list: Option<&[u8]>,
+) {
+    out.u8(0);
+    out.vec24(|out| {
+        for certificate in chain {
+            out.vec24(|out| out.bytes(certificate));
+            out.vec16(|out| {
+                if let Some(response) = ocsp_response.take() {
+                    write_certificate_status(out, response);
+                }
+                if let Some(list) = sct_list.take() {
+                    write_sct_list(out, list);
+                }
+            });
+        }
+    });
+}
+
+/// Appends a Certificate without certificates: a client that has none.
+pub fn write_no_certificate(out: &mut Vec<u8>) {
     write_message(out, HandshakeType::CERTIFICATE, |out| {
-        out.u8(0);
-        out.vec24(|out| {
-            for certificate in chain {
-                out.vec24(|out| out.bytes(certificate));
-                out.u16(0);
-            }
-        });
+        write_certificate_body(out, &[], None, None);
     });
 }
 

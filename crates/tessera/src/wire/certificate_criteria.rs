@@ -1,9 +1,11 @@
 //! Which certificates a side takes: said by a client in its ClientHello and by a server in its
-//! CertificateRequest, in the same extensions (RFC 8446 §4.2.3, §4.2.4).
+//! CertificateRequest, in the same extensions (RFC 8446 §4.2.3, §4.2.4, §4.4.2.1; RFC 8879).
 
 use alloc::vec::Vec;
 
+use super::certificate_compression::read_compression_algorithms;
 use super::code_points::{ExtensionType, SignatureScheme};
+use super::entry_extensions::EntryExtensions;
 use super::extensions::write_extension;
 use super::negotiation::write_code_points;
 use super::reader::{CodePoints, Reader};
@@ -19,10 +21,15 @@ pub struct CertificateCriteria<'a> {
     pub signature_algorithms_cert: Option<CodePoints<'a>>,
     /// certificate_authorities.
     pub authorities: Option<Authorities<'a>>,
+    /// status_request and signed_certificate_timestamp: what it wants beside the certificates.
+    pub entry_extensions: EntryExtensions,
+    /// compress_certificate: the algorithms that it can undo.
+    pub compression_algorithms: Option<CodePoints<'a>>,
 }
 
 impl<'a> CertificateCriteria<'a> {
-    /// Reads an extension if it is one of these; says whether it was.
+    /// Reads an extension if it is one of these; says whether it was. Not status_request: it has
+    /// another form in a ClientHello than in a CertificateRequest.
     pub fn read(&mut self, typ: ExtensionType, body: Reader<'a>) -> Result<bool, Error> {
         match typ {
             ExtensionType::SIGNATURE_ALGORITHMS => self.signature_algorithms = schemes(body)?,
@@ -31,6 +38,13 @@ impl<'a> CertificateCriteria<'a> {
             }
             ExtensionType::CERTIFICATE_AUTHORITIES => {
                 self.authorities = Some(Authorities::read(body)?);
+            }
+            ExtensionType::SIGNED_CERTIFICATE_TIMESTAMP => {
+                body.finish()?;
+                self.entry_extensions.signed_certificate_timestamp = true;
+            }
+            ExtensionType::COMPRESS_CERTIFICATE => {
+                self.compression_algorithms = Some(read_compression_algorithms(body)?);
             }
             _ => return Ok(false),
         }

@@ -2,6 +2,7 @@
 
 use super::certificate_criteria::CertificateCriteria;
 use super::code_points::{CipherSuite, ExtensionType, NamedGroup, ProtocolVersion};
+use super::entry_extensions::read_status_request;
 use super::extensions::{Extensions, read_extensions};
 use super::key_share::KeyShares;
 use super::negotiation::{Protocols, TicketRequest, read_record_size_limit, read_server_name};
@@ -24,7 +25,7 @@ pub struct ClientHello<'a> {
     pub server_name: Option<&'a str>,
     /// supported_groups.
     pub supported_groups: Option<CodePoints<'a>>,
-    /// signature_algorithms, signature_algorithms_cert and certificate_authorities.
+    /// Which certificates the client takes, and in which form.
     pub certificates: CertificateCriteria<'a>,
     /// application_layer_protocol_negotiation.
     pub protocols: Option<Protocols<'a>>,
@@ -140,6 +141,9 @@ impl<'a> ClientHello<'a> {
             ExtensionType::TICKET_REQUEST => self.ticket_request = Some(TicketRequest::read(body)?),
             ExtensionType::FORWARD_SECRET_EARLY_DATA => {
                 self.one_time_kinds = Some(CodePoints::new(whole(body, Reader::vec16)?)?);
+            }
+            ExtensionType::STATUS_REQUEST => {
+                self.certificates.entry_extensions.status_request = read_status_request(body)?;
             }
             _ => drop(self.certificates.read(typ, body)?),
         }

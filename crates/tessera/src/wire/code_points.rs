@@ -143,6 +143,8 @@ code_points! {
         FINISHED = 20,
         /// key_update.
         KEY_UPDATE = 24,
+        /// compressed_certificate (RFC 8879).
+        COMPRESSED_CERTIFICATE = 25,
         /// message_hash, the synthetic first message after a HelloRetryRequest.
         MESSAGE_HASH = 254,
     }
@@ -153,14 +155,20 @@ code_points! {
     ExtensionType(u16) {
         /// server_name (RFC 6066).
         SERVER_NAME = 0,
+        /// status_request: OCSP (RFC 6066).
+        STATUS_REQUEST = 5,
         /// supported_groups.
         SUPPORTED_GROUPS = 10,
         /// signature_algorithms.
         SIGNATURE_ALGORITHMS = 13,
         /// application_layer_protocol_negotiation (RFC 7301).
         ALPN = 16,
+        /// signed_certificate_timestamp (RFC 6962).
+        SIGNED_CERTIFICATE_TIMESTAMP = 18,
         /// padding (RFC 7685).
         PADDING = 21,
+        /// compress_certificate (RFC 8879).
+        COMPRESS_CERTIFICATE = 27,
         /// record_size_limit (RFC 8449).
         RECORD_SIZE_LIMIT = 28,
         /// pre_shared_key.
@@ -185,6 +193,18 @@ code_points! {
         /// the kinds of one-time keys that the client can use; in a NewSessionTicket the
         /// forward-secret ticket; in EncryptedExtensions the verdict on a refused one.
         FORWARD_SECRET_EARLY_DATA = 0xff5a,
+    }
+}
+
+code_points! {
+    /// How a Certificate is compressed (RFC 8879 §7.3); private use begins at 16,384.
+    CertificateCompressionAlgorithm(u16) {
+        /// zlib (RFC 1950).
+        ZLIB = 1,
+        /// Brotli (RFC 7932).
+        BROTLI = 2,
+        /// Zstandard (RFC 8878).
+        ZSTD = 3,
     }
 }
 
@@ -245,6 +265,8 @@ code_points! {
         UNSUPPORTED_EXTENSION = 110,
         /// unrecognized_name.
         UNRECOGNIZED_NAME = 112,
+        /// bad_certificate_status_response: an OCSP response that is not accepted.
+        BAD_CERTIFICATE_STATUS_RESPONSE = 113,
         /// unknown_psk_identity.
         UNKNOWN_PSK_IDENTITY = 115,
         /// certificate_required.

@@ -8,6 +8,8 @@ pub trait Writer {
     fn u8(&mut self, value: u8);
     /// A uint16.
     fn u16(&mut self, value: u16);
+    /// A uint24, of a number below 2^24.
+    fn u24(&mut self, value: usize);
     /// A uint32.
     fn u32(&mut self, value: u32);
     /// Bytes as they are.
@@ -27,6 +29,11 @@ impl Writer for Vec<u8> {
 
     fn u16(&mut self, value: u16) {
         self.extend_from_slice(&value.to_be_bytes());
+    }
+
+    fn u24(&mut self, value: usize) {
+        let [.., a, b, c] = (value as u64).to_be_bytes();
+        self.extend_from_slice(&[a, b, c]);
     }
 
     fn u32(&mut self, value: u32) {

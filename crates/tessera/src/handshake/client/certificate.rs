@@ -1,17 +1,19 @@
 //! The server's certificate flight in (RFC 8446 §4.3.2, §4.4.2, §4.4.3).
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use super::ClientState;
 use super::finished::ReadFinished;
 use crate::auth::{
-    PeerIdentity, PeerRejected, Role, accept_peer, choose_credential, read_certificate_verify,
+    CertificateForm, PeerIdentity, PeerRejected, Role, accept_peer, choose_credential,
+    read_certificate_verify,
 };
 use crate::error::{Error, decode_error};
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
-use crate::wire::{CertificateRequest, HandshakeMessage, HandshakeType, read_certificate};
+use crate::wire::{
+    Certificate, CertificateRequest, HandshakeMessage, HandshakeType, SignatureScheme,
+};
 
 /// EncryptedExtensions was read, and no PSK is used.
 pub(crate) struct ReadCertificate {
@@ -22,34 +24,47 @@ impl ReadCertificate {
     pub(crate) fn receive(
         mut self: Box<Self>,
         message: HandshakeMessage<'_>,
-        _: &mut Context<'_>,
+        ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
         if message.typ == HandshakeType::CERTIFICATE_REQUEST
             && self.then.certificate_request.is_none()
         {
             let request =
                 CertificateRequest::read(message.reader_for(HandshakeType::CERTIFICATE_REQUEST)?)?;
-            let credentials = &self.then.offer.config.credentials;
-            let chosen = choose_credential(credentials, Role::Client, &request.criteria);
-            self.then.certificate_request = Some(chosen);
+            let config = &self.then.offer.config;
+            self.then.certificate_request = Some(Requested {
+                credential: choose_credential(&config.credentials, Role::Client, &request.criteria),
+                form: CertificateForm::choose(&request.criteria, &config.certificate_codecs),
+            });
             self.then.transcript.add(message.bytes);
             return Ok(ClientState::ReadCertificate(self));
         }
-        let chain = read_certificate(message.reader_for(HandshakeType::CERTIFICATE)?)?;
-        if chain.is_empty() {
+        let accepted = self.then.offer.config.accepted_certificates();
+        let certificate = accepted.read(message, ctx.facts)?;
+        if certificate.chain.is_empty() {
             // RFC 8446 §4.4.2.4.
             return Err(decode_error("the server sent no certificate"));
         }
         let mut then = self.then;
         then.transcript.add(message.bytes);
-        Ok(ClientState::ReadCertificateVerify(Box::new(ReadCertificateVerify { then, chain })))
+        Ok(ClientState::ReadCertificateVerify(Box::new(ReadCertificateVerify {
+            then,
+            certificate,
+        })))
     }
+}
+
+/// What the client answers a CertificateRequest with.
+pub(super) struct Requested {
+    /// The credential that fits, by its place in the configuration, and the scheme to sign with.
+    pub(super) credential: Option<(usize, SignatureScheme)>,
+    pub(super) form: CertificateForm,
 }
 
 /// The server's Certificate was read.
 pub(crate) struct ReadCertificateVerify {
     then: ReadFinished,
-    chain: Vec<Vec<u8>>,
+    certificate: Certificate,
 }
 
 impl ReadCertificateVerify {
@@ -58,13 +73,13 @@ impl ReadCertificateVerify {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        let Self { mut then, chain } = *self;
+        let Self { mut then, certificate } = *self;
         let verifier = then.offer.config.verifier.clone();
         let question = read_certificate_verify(
             message,
             &then.transcript,
             Role::Server,
-            chain,
+            certificate,
             Some(then.offer.server_name.clone()),
             &*verifier,
             ctx.now,

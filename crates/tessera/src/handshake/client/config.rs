@@ -5,7 +5,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::auth::{Credential, PeerVerifier, check_criteria};
+use crate::auth::{
+    AcceptedCertificates, CertificateCodec, Credential, PeerVerifier, check_certificates,
+};
 use crate::crypto::{KeyAgreement, Provider, Suite};
 use crate::error::Error;
 use crate::handshake::config::check_common;
@@ -32,6 +34,9 @@ pub struct ClientConfig {
     /// The client's certificates, for servers that ask; one that fits is sent, the first
     /// of those that fit best.
     pub credentials: Vec<Credential>,
+    /// The forms in which certificates may travel, both ways, in order of preference (RFC 8879); at
+    /// first none but whole.
+    pub certificate_codecs: Vec<Arc<dyn CertificateCodec>>,
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
@@ -52,6 +57,7 @@ impl ClientConfig {
             policy: ReconnectPolicy::default(),
             protocols: Vec::new(),
             credentials: Vec::new(),
+            certificate_codecs: Vec::new(),
             record_size_limit: None,
             handshake_timeout: Duration::from_secs(10),
             key_log: None,
@@ -86,9 +92,15 @@ impl ClientConfig {
         kind.modes(policy.psk_only_without_forward_secrecy, policy.early_data.forward_secret)
     }
 
+    /// What this client takes of servers.
+    pub(crate) fn accepted_certificates(&self) -> AcceptedCertificates<'_> {
+        AcceptedCertificates { verifier: &*self.verifier, codecs: &self.certificate_codecs }
+    }
+
     /// Checks what can't be checked by types.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        check_criteria(&*self.verifier)?;
+        let verifier = Some(&*self.verifier);
+        check_certificates(verifier, &self.credentials, &self.certificate_codecs)?;
         check_common(
             &self.provider,
             &self.suites,

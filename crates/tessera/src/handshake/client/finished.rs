@@ -4,11 +4,13 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::ClientState;
+use super::certificate::Requested;
 use super::hello::logged;
 use super::offer::Offer;
 use super::tickets::Connected;
 use crate::auth::{
-    Credential, Role, read_finished, send_certificate, send_certificate_verify, send_finished,
+    CertificateForm, Credential, Role, read_finished, send_certificate, send_certificate_verify,
+    send_finished,
 };
 use crate::crypto::{SigningError, Suite};
 use crate::error::Error;
@@ -20,7 +22,9 @@ use crate::handshake::question::{Reply, Waiting};
 use crate::handshake::secrets::{ApplicationSecrets, HandshakeSecrets};
 use crate::handshake::transport::Epoch;
 use crate::schedule::{STREAM, TrafficSecret, Transcript};
-use crate::wire::{HandshakeMessage, HandshakeType, SignatureScheme, write_message};
+use crate::wire::{
+    HandshakeMessage, HandshakeType, SignatureScheme, write_message, write_no_certificate,
+};
 
 /// The server is authenticated but for its Finished.
 pub(crate) struct ReadFinished {
@@ -30,9 +34,8 @@ pub(crate) struct ReadFinished {
     pub(super) secrets: HandshakeSecrets,
     /// What the server says of the early data.
     pub(super) early_data: EarlyDataStatus,
-    /// Whether the server asks for a certificate; then the credential that fits, by its place in the
-    /// configuration, and the scheme to sign with.
-    pub(super) certificate_request: Option<Option<(usize, SignatureScheme)>>,
+    /// Whether the server asks for a certificate, and what the client then sends.
+    pub(super) certificate_request: Option<Requested>,
 }
 
 impl ReadFinished {
@@ -69,14 +72,12 @@ impl ReadFinished {
         let mut last = LastFlight { offer, suite, transcript, client_handshake, secrets };
         match self.certificate_request {
             None => Ok(last.finish(ctx)),
-            Some(Some((index, scheme))) => {
+            Some(Requested { credential: Some((index, scheme)), form }) => {
                 let config = last.offer.config.clone();
-                last.sign(&config.credentials[index], scheme, ctx)
+                last.sign(&config.credentials[index], scheme, &form, ctx)
             }
-            Some(None) => {
-                ctx.send(Epoch::Handshake, &mut last.transcript, |out| {
-                    crate::wire::write_certificate(out, &[]);
-                });
+            Some(Requested { credential: None, .. }) => {
+                ctx.send(Epoch::Handshake, &mut last.transcript, write_no_certificate);
                 Ok(last.finish(ctx))
             }
         }
@@ -97,10 +98,11 @@ impl LastFlight {
         mut self,
         credential: &Credential,
         scheme: SignatureScheme,
+        form: &CertificateForm,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        let question =
-            send_certificate(ctx, &mut self.transcript, Role::Client, credential, scheme);
+        let transcript = &mut self.transcript;
+        let question = send_certificate(ctx, transcript, Role::Client, credential, scheme, form);
         let reply = credential.sign(&question);
         match reply {
             Reply::Now(answer) => self.signed(scheme, answer, ctx),

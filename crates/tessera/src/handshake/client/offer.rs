@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::config::{ClientConfig, Destination};
-use crate::auth::{criteria_have, write_criteria};
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
@@ -233,7 +232,7 @@ impl Offer {
             ExtensionType::COOKIE => self.cookie.is_some(),
             ExtensionType::EARLY_DATA => self.early_data.is_some(),
             ExtensionType::PRE_SHARED_KEY => self.offers_psks,
-            _ => criteria_have(typ, &*self.config.verifier),
+            _ => self.config.accepted_certificates().has(typ),
         }
     }
 
@@ -290,7 +289,7 @@ impl Offer {
         });
         let groups = config.groups.iter().filter(|group| config.group(**group).is_some());
         write_code_points(out, ExtensionType::SUPPORTED_GROUPS, groups.map(|group| group.0));
-        write_criteria(out, &*config.verifier);
+        config.accepted_certificates().write_extensions(HandshakeType::CLIENT_HELLO, out);
         if !config.protocols.is_empty() {
             write_protocols(out, config.protocols.iter().map(Vec::as_slice));
         }

@@ -1,7 +1,6 @@
 //! The client's certificate flight in (RFC 8446 §4.4.2, §4.4.3).
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use super::ServerState;
 use super::finished::ReadFinished;
@@ -9,7 +8,7 @@ use crate::auth::{PeerIdentity, PeerRejected, Role, accept_peer, read_certificat
 use crate::error::{Error, protocol};
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
-use crate::wire::{AlertDescription, HandshakeMessage, HandshakeType, read_certificate};
+use crate::wire::{AlertDescription, Certificate, HandshakeMessage};
 
 /// The client was asked for a certificate.
 pub(crate) struct ReadCertificate {
@@ -20,15 +19,16 @@ impl ReadCertificate {
     pub(crate) fn receive(
         self: Box<Self>,
         message: HandshakeMessage<'_>,
-        _: &mut Context<'_>,
+        ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let chain = read_certificate(message.reader_for(HandshakeType::CERTIFICATE)?)?;
         let mut then = self.then;
+        let accepted = then.config.accepted_certificates().ok_or(NO_VERIFIER)?;
+        let certificate = accepted.read(message, ctx.facts)?;
         then.transcript.add(message.bytes);
-        if !chain.is_empty() {
+        if !certificate.chain.is_empty() {
             return Ok(ServerState::ReadCertificateVerify(Box::new(ReadCertificateVerify {
                 then,
-                chain,
+                certificate,
             })));
         }
         if then.config.client_authentication.is_required() {
@@ -41,10 +41,13 @@ impl ReadCertificate {
     }
 }
 
+/// It was there when the client was asked.
+const NO_VERIFIER: Error = Error::Provider("a verifier for clients");
+
 /// The client's Certificate was read.
 pub(crate) struct ReadCertificateVerify {
     then: Box<ReadFinished>,
-    chain: Vec<Vec<u8>>,
+    certificate: Certificate,
 }
 
 impl ReadCertificateVerify {
@@ -53,16 +56,16 @@ impl ReadCertificateVerify {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let Self { mut then, chain } = *self;
+        let Self { mut then, certificate } = *self;
         let config = then.config.clone();
         let verifier = config.client_authentication.verifier();
-        let verifier = verifier.ok_or(Error::Provider("a verifier for clients"))?;
+        let verifier = verifier.ok_or(NO_VERIFIER)?;
         let transcript = &then.transcript;
         let question = read_certificate_verify(
             message,
             transcript,
             Role::Client,
-            chain,
+            certificate,
             None,
             &**verifier,
             ctx.now,

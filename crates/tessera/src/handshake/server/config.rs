@@ -4,7 +4,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::auth::{Credential, PeerVerifier, check_criteria};
+use crate::auth::{
+    AcceptedCertificates, CertificateCodec, Credential, PeerVerifier, check_certificates,
+};
 use crate::crypto::{Provider, Suite};
 use crate::error::Error;
 use crate::handshake::config::check_common;
@@ -31,6 +33,9 @@ pub struct ServerConfig {
     /// The server's certificates; one that fits the client is sent, the first of those that
     /// fit best.
     pub credentials: Vec<Credential>,
+    /// The forms in which certificates may travel, both ways, in order of preference (RFC 8879); at
+    /// first none but whole.
+    pub certificate_codecs: Vec<Arc<dyn CertificateCodec>>,
     /// Whether clients are asked for a certificate.
     pub client_authentication: ClientAuthentication,
     /// Chooses another configuration by server_name, protocols or signature schemes.
@@ -96,6 +101,7 @@ impl ServerConfig {
             policy: ReconnectPolicy::default(),
             protocols: Vec::new(),
             credentials,
+            certificate_codecs: Vec::new(),
             client_authentication: ClientAuthentication::None,
             chooser: None,
             tickets: None,
@@ -122,11 +128,16 @@ impl ServerConfig {
         kind.modes(policy.psk_only_without_forward_secrecy, continuation)
     }
 
+    /// What this server takes of clients, if it asks them for certificates.
+    pub(crate) fn accepted_certificates(&self) -> Option<AcceptedCertificates<'_>> {
+        let verifier = self.client_authentication.verifier()?;
+        Some(AcceptedCertificates { verifier: &**verifier, codecs: &self.certificate_codecs })
+    }
+
     /// Checks what can't be checked by types.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if let Some(verifier) = self.client_authentication.verifier() {
-            check_criteria(&**verifier)?;
-        }
+        let verifier = self.client_authentication.verifier().map(|verifier| &**verifier);
+        check_certificates(verifier, &self.credentials, &self.certificate_codecs)?;
         check_common(
             &self.provider,
             &self.suites,

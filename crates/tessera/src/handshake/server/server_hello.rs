@@ -18,8 +18,8 @@ use super::hello::Received;
 use super::identities::Found;
 use super::negotiation::Negotiation;
 use crate::auth::{
-    Credential, Role, choose_credential, send_certificate, send_certificate_verify, send_finished,
-    write_criteria,
+    CertificateForm, Credential, Role, choose_credential, send_certificate,
+    send_certificate_verify, send_finished,
 };
 use crate::crypto::{SigningError, Suite};
 use crate::error::{Error, handshake_failure, protocol};
@@ -32,8 +32,8 @@ use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{Continuation, KnownPsk, PskKind, Verdict};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::wire::{
-    AlertDescription, CertificateRequest, ClientHello, EncryptedExtensions, KeyShareEntry,
-    NamedGroup, ServerHello, SignatureScheme,
+    AlertDescription, CertificateRequest, ClientHello, EncryptedExtensions, HandshakeType,
+    KeyShareEntry, NamedGroup, ServerHello, SignatureScheme,
 };
 
 /// What was decided.
@@ -267,24 +267,28 @@ impl Flight {
         let fitting = choose_credential(&config.credentials, Role::Server, &hello.certificates);
         let (index, scheme) =
             fitting.ok_or(handshake_failure("no certificate that the client can check"))?;
-        if let Some(verifier) = config.client_authentication.verifier() {
+        if let Some(accepted) = config.accepted_certificates() {
             self.certificate_requested = true;
             ctx.send(Epoch::Handshake, &mut self.transcript, |out| {
-                CertificateRequest::write_with(out, |out| write_criteria(out, &**verifier));
+                CertificateRequest::write_with(out, |out| {
+                    accepted.write_extensions(HandshakeType::CERTIFICATE_REQUEST, out);
+                });
             });
         }
         ctx.facts.signature_scheme = Some(scheme);
-        self.sign(&config.credentials[index], scheme, ctx)
+        let form = CertificateForm::choose(&hello.certificates, &config.certificate_codecs);
+        self.sign(&config.credentials[index], scheme, &form, ctx)
     }
 
     fn sign(
         mut self,
         credential: &Credential,
         scheme: SignatureScheme,
+        form: &CertificateForm,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let question =
-            send_certificate(ctx, &mut self.transcript, Role::Server, credential, scheme);
+        let transcript = &mut self.transcript;
+        let question = send_certificate(ctx, transcript, Role::Server, credential, scheme, form);
         let reply = credential.sign(&question);
         match reply {
             Reply::Now(answer) => self.signed(scheme, answer, ctx),
