@@ -8,8 +8,8 @@ use crate::crypto::{Signer, SigningError};
 use crate::error::Error;
 use crate::handshake::{Reply, Sign};
 use crate::wire::{
-    CertificateCriteria, EntryExtensions, MAX_OCSP_RESPONSE, Reader, SignatureScheme,
-    read_sct_list, write_certificate_body,
+    CertificateCriteria, EntryExtensions, MAX_STAPLED, Reader, SignatureScheme, read_sct_list,
+    write_certificate_body,
 };
 
 /// A certificate chain with its private key.
@@ -26,11 +26,12 @@ pub struct Credential {
     /// The schemes that the chain's certificates are signed with (RFC 8446 §4.2.3): a client keeps
     /// back a chain that the server can't check, a server prefers others. Empty: not known.
     pub chain_schemes: Vec<SignatureScheme>,
-    /// The newest OCSP response for the end entity (RFC 6960), DER, up to 65,531 bytes: sent to peers
-    /// that ask for it. The configuration is replaced when there is a newer one.
+    /// The newest OCSP response for the end entity (RFC 6960), DER: sent to peers that ask for it. Replace
+    /// the configuration when there is a newer one.
     pub ocsp_response: Option<Vec<u8>>,
     /// The SCTs for the end entity: a SignedCertificateTimestampList as RFC 6962 §3.3 writes it, its
-    /// length included. Sent to peers that ask for it.
+    /// length included. Sent to peers that ask for it. Together with the OCSP response at most 65,523
+    /// bytes.
     pub sct_list: Option<Vec<u8>>,
 }
 
@@ -59,13 +60,17 @@ impl Credential {
 
     /// Checks what can't be checked by types.
     pub(super) fn check(&self) -> Result<(), Error> {
-        let response = self.ocsp_response.as_ref();
-        if response.is_some_and(|response| !(1..=MAX_OCSP_RESPONSE).contains(&response.len())) {
-            return Err(Error::Configuration("ocsp_response: 1 to 65,531 bytes"));
+        let (response, list) = (self.ocsp_response.as_ref(), self.sct_list.as_ref());
+        if response.is_some_and(Vec::is_empty) {
+            return Err(Error::Configuration("ocsp_response: empty"));
         }
-        let list = self.sct_list.as_ref();
         if list.is_some_and(|list| read_sct_list(Reader::new(list)).is_err()) {
             return Err(Error::Configuration("sct_list: not a SignedCertificateTimestampList"));
+        }
+        if response.map_or(0, Vec::len) + list.map_or(0, Vec::len) > MAX_STAPLED {
+            return Err(Error::Configuration(
+                "ocsp_response and sct_list: at most 65,523 bytes together",
+            ));
         }
         Ok(())
     }

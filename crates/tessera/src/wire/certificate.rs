@@ -59,7 +59,7 @@ impl Certificate {
             if read.chain.len() == MAX_CHAIN {
                 return Err(protocol(AlertDescription::BAD_CERTIFICATE, "the chain is too long"));
             }
-            // What comes with the other certificates must have its form, and nobody asks for it.
+            // With the other certificates it must have its form too, and is dropped.
             if read.chain.is_empty() {
                 read.ocsp_response = ocsp_response.map(<[u8]>::to_vec);
                 read.sct_list = sct_list.map(<[u8]>::to_vec);

@@ -106,8 +106,9 @@ pub fn write_sct_list(out: &mut Vec<u8>, list: &[u8]) {
     write_extension(out, ExtensionType::SIGNED_CERTIFICATE_TIMESTAMP, |out| out.bytes(list));
 }
 
-/// The longest OCSP response that its extension has room for, in bytes: 2^16 - 1 less its header.
-pub const MAX_OCSP_RESPONSE: usize = 0xffff - 4;
+/// The longest OCSP response and list of SCTs together, in bytes: what a CertificateEntry has room for,
+/// less the headers of two extensions and of CertificateStatus.
+pub const MAX_STAPLED: usize = 0xffff - 2 * 4 - 4;
 
 /// CertificateStatusType ocsp.
 const OCSP: u8 = 1;

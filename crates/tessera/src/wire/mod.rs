@@ -29,7 +29,7 @@ pub(crate) use client_hello::ClientHello;
 pub use code_points::*;
 pub(crate) use encrypted_extensions::EncryptedExtensions;
 pub use entry_extensions::EntryExtensions;
-pub(crate) use entry_extensions::{MAX_OCSP_RESPONSE, read_sct_list};
+pub(crate) use entry_extensions::{MAX_STAPLED, read_sct_list};
 pub(crate) use extensions::write_extension;
 pub(crate) use handshake::{HANDSHAKE_HEADER_LEN, HandshakeMessage, write_message};
 pub(crate) use key_share::{KeyShareEntry, write_client_key_shares};
