@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::handshake::config::check_common;
 use crate::key_log::KeyLog;
 use crate::resume::{ClientSession, ExternalPsk, OfferEarlyData, PskKind, ReconnectPolicy};
+use crate::transport::Padding;
 use crate::wire::{CipherSuite, NamedGroup, PskModes};
 
 /// What a client offers and accepts. Build it once, and share it.
@@ -40,6 +41,8 @@ pub struct ClientConfig {
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
+    /// How the records that this side sends are padded.
+    pub padding: Padding,
     /// How long a handshake may take.
     pub handshake_timeout: Duration,
     /// Receives the secrets of every connection: for debugging only.
@@ -59,6 +62,7 @@ impl ClientConfig {
             credentials: Vec::new(),
             certificate_codecs: Vec::new(),
             record_size_limit: None,
+            padding: Padding::None,
             handshake_timeout: Duration::from_secs(10),
             key_log: None,
         }

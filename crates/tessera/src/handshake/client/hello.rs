@@ -36,6 +36,7 @@ enum Progress {
 
 impl ReadServerHello {
     pub(crate) fn start(offer: Offer, ctx: &mut Context<'_>) -> Box<Self> {
+        ctx.transport.pad_records(offer.config.padding);
         let mut hello = Vec::with_capacity(512);
         offer.write(&mut hello, None);
         ctx.transport.send(Epoch::Initial, &hello);
