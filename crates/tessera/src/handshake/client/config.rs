@@ -41,6 +41,11 @@ pub struct ClientConfig {
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
+    /// Whether values that mean nothing stand beside those that do (GREASE, RFC 8701), for servers and
+    /// middleboxes that forget to pass over what they don't know. Off at first: it does nothing for
+    /// the connection itself, costs some fifty bytes, and a peer that trips over it is lost. Clients
+    /// that meet many strangers turn it on.
+    pub grease: bool,
     /// How the records that this side sends are padded.
     pub padding: Padding,
     /// How long a handshake may take.
@@ -62,6 +67,7 @@ impl ClientConfig {
             credentials: Vec::new(),
             certificate_codecs: Vec::new(),
             record_size_limit: None,
+            grease: false,
             padding: Padding::None,
             handshake_timeout: Duration::from_secs(10),
             key_log: None,

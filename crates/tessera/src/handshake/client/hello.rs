@@ -92,6 +92,7 @@ impl ReadServerHello {
                 "HelloRetryRequest wants a group that was not offered, or whose share was sent",
             ))?;
             offer.ephemerals = alloc::vec![(group, agreement.generate()?)];
+            offer.greases_share = false;
         } else if retry.cookie.is_none() {
             return Err(illegal_parameter("HelloRetryRequest changes nothing"));
         }
