@@ -103,8 +103,7 @@ impl<'a> Authorities<'a> {
 }
 
 /// Writes what this side takes. `chain_schemes` is empty where `schemes` speaks for the chain too,
-/// and `authorities` where none are named; `more` is a scheme
-/// in front of both lists.
+/// and `authorities` where none are named; `more` is a scheme in front of both lists.
 pub fn write_certificate_criteria(
     out: &mut Vec<u8>,
     schemes: &[SignatureScheme],
