@@ -61,5 +61,5 @@ pub use handshake::{
 };
 pub use key_log::KeyLog;
 pub use time::Time;
-pub use transport::Output;
+pub use transport::{Output, Padding};
 pub use zeroize::Zeroizing;

@@ -19,6 +19,7 @@ use crate::handshake::Context;
 use crate::handshake::{Epoch, Event, Facts, Reply, SkipEarlyData, Transport};
 use crate::schedule::TrafficSecret;
 use crate::time::Time;
+use crate::transport::Padding;
 use crate::wire::{CipherSuite, HandshakeMessage, NamedGroup, SignatureScheme};
 
 /// The suite of all traces.
@@ -265,6 +266,8 @@ impl Transport for Recorder {
     fn change_cipher_spec(&mut self) {}
 
     fn limit_records(&mut self, _: u16, _: u16) {}
+
+    fn pad_records(&mut self, _: Padding) {}
 
     fn event(&mut self, _: Event) {}
 }

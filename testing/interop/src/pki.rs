@@ -52,6 +52,8 @@ pub struct Pki {
     pub folder: Folder,
     /// The path of the authority's certificate, PEM.
     pub ca_file: String,
+    /// The common name of the authority.
+    pub name: String,
     ca: CertifiedIssuer<'static, KeyPair>,
 }
 
@@ -75,11 +77,12 @@ impl Pki {
         // Whoever meets two authorities of one name blames the signature, not the authority.
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let params = authority(&format!("Tessera interop CA {number}"));
+        let name = format!("Tessera interop CA {number}");
+        let params = authority(&name);
         let key = KeyPair::generate_for(KeyKind::P256.algorithm()).unwrap();
         let ca = CertifiedIssuer::self_signed(params, key).unwrap();
         let folder = Folder::new();
-        Self { ca_file: folder.write("ca.pem", ca.pem()), folder, ca }
+        Self { ca_file: folder.write("ca.pem", ca.pem()), folder, name, ca }
     }
 
     /// A server's certificate, for [`SERVER_NAME`].
@@ -134,6 +137,11 @@ impl Pki {
         Arc::new(WebPkiVerifier::new(&[self.ca.der()]).unwrap())
     }
 
+    /// A verifier that trusts this authority, and tells peers its name.
+    pub fn naming_verifier(&self) -> Arc<WebPkiVerifier> {
+        Arc::new(WebPkiVerifier::new(&[self.ca.der()]).unwrap().naming_authorities())
+    }
+
     /// The authority's certificate, DER.
     pub fn root(&self) -> Vec<u8> {
         self.ca.der().to_vec()
@@ -171,7 +179,9 @@ impl Identity {
     /// The identity for Tessera.
     pub fn credential(&self) -> Credential {
         let key = SigningKey::from_pkcs8(&self.key).unwrap();
-        Credential::new(self.chain.clone(), PrivateKey::Here(Arc::new(key)))
+        let issuers = tessera_webpki::issuers(&self.chain).unwrap();
+        let key = PrivateKey::Here(Arc::new(key));
+        Credential { issuers, ..Credential::new(self.chain.clone(), key) }
     }
 
     /// The identity for the openssl program.

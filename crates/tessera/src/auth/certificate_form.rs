@@ -13,7 +13,7 @@ use crate::handshake::Facts;
 use crate::limits::MAX_HANDSHAKE_MESSAGE;
 use crate::wire::{
     AlertDescription, Certificate, CertificateCriteria, CompressedCertificate, EntryExtensions,
-    ExtensionType, HANDSHAKE_HEADER_LEN, HandshakeMessage, HandshakeType, Reader,
+    ExtensionType, Grease, HANDSHAKE_HEADER_LEN, HandshakeMessage, HandshakeType, Reader,
     write_compression_algorithms,
 };
 
@@ -38,8 +38,13 @@ impl AcceptedCertificates<'_> {
     }
 
     /// Appends the extensions that say it, for a ClientHello or a CertificateRequest.
-    pub(crate) fn write_extensions(&self, message: HandshakeType, out: &mut Vec<u8>) {
-        write_criteria(out, self.verifier);
+    pub(crate) fn write_extensions(
+        &self,
+        message: HandshakeType,
+        grease: Option<Grease>,
+        out: &mut Vec<u8>,
+    ) {
+        write_criteria(out, self.verifier, grease);
         let entry_extensions = self.verifier.entry_extensions();
         match message {
             HandshakeType::CLIENT_HELLO => entry_extensions.write_for_client_hello(out),

@@ -4,12 +4,17 @@ use alloc::vec::Vec;
 
 use super::verifier::PeerVerifier;
 use crate::error::Error;
-use crate::wire::{ExtensionType, SignatureScheme, write_certificate_criteria};
+use crate::wire::{ExtensionType, Grease, SignatureScheme, write_certificate_criteria};
 
 /// Writes the extensions of a ClientHello or CertificateRequest that say it.
-pub(super) fn write_criteria(out: &mut Vec<u8>, verifier: &dyn PeerVerifier) {
+pub(super) fn write_criteria(
+    out: &mut Vec<u8>,
+    verifier: &dyn PeerVerifier,
+    grease: Option<Grease>,
+) {
     let (schemes, chain) = (verifier.schemes(), chain_schemes(verifier));
-    write_certificate_criteria(out, schemes, chain, verifier.authorities());
+    let grease = grease.map(Grease::scheme);
+    write_certificate_criteria(out, schemes, chain, verifier.authorities(), grease);
 }
 
 /// Whether [`write_criteria`] writes this extension.

@@ -41,7 +41,8 @@ impl ClientConnection {
         if usable { outgoing.early_data_left } else { 0 }
     }
 
-    /// Writes early data; returns how many bytes were taken.
+    /// Writes early data; returns how many bytes were taken. Where records are padded, less than
+    /// [`early_data_room`](Self::early_data_room) may fit: padding counts.
     ///
     /// Under a forward-secret ticket it is executed at most once. Otherwise it may be replayed: write
     /// only what may be executed twice. If the server rejects it, the verdict of
@@ -50,9 +51,7 @@ impl ClientConnection {
     pub fn write_early_data(&mut self, data: &[u8], output: &mut Output) -> Result<usize, Error> {
         self.check_writable()?;
         let data = &data[..data.len().min(self.early_data_room())];
-        let written = self.common.stream.outgoing.application_data(data, output);
-        self.common.stream.outgoing.early_data_left -= written;
-        Ok(written)
+        Ok(self.common.stream.outgoing.application_data(data, output))
     }
 
     /// Answers a question.

@@ -4,6 +4,7 @@ use super::event::Event;
 use crate::crypto::Suite;
 use crate::error::Error;
 use crate::schedule::TrafficSecret;
+use crate::transport::Padding;
 
 /// Which keys protect a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +56,9 @@ pub(crate) trait Transport {
     /// The largest plaintext records that the peer and this side take, content type included, where
     /// both have said so (RFC 8449).
     fn limit_records(&mut self, peer_limit: u16, own_limit: u16);
+
+    /// How protected records are padded from now on.
+    fn pad_records(&mut self, padding: Padding);
 
     /// Tells the user.
     fn event(&mut self, event: Event);

@@ -103,18 +103,19 @@ impl<'a> Authorities<'a> {
 }
 
 /// Writes what this side takes. `chain_schemes` is empty where `schemes` speaks for the chain too,
-/// and `authorities` where none are named.
+/// and `authorities` where none are named; `more` is a scheme in front of both lists.
 pub fn write_certificate_criteria(
     out: &mut Vec<u8>,
     schemes: &[SignatureScheme],
     chain_schemes: &[SignatureScheme],
     authorities: &[Vec<u8>],
+    more: Option<SignatureScheme>,
 ) {
-    let schemes = schemes.iter().map(|scheme| scheme.0);
-    write_code_points(out, ExtensionType::SIGNATURE_ALGORITHMS, schemes);
+    let with_more = |schemes| more.iter().chain(schemes).map(|scheme: &SignatureScheme| scheme.0);
+    write_code_points(out, ExtensionType::SIGNATURE_ALGORITHMS, with_more(schemes));
     if !chain_schemes.is_empty() {
-        let chain_schemes = chain_schemes.iter().map(|scheme| scheme.0);
-        write_code_points(out, ExtensionType::SIGNATURE_ALGORITHMS_CERT, chain_schemes);
+        let typ = ExtensionType::SIGNATURE_ALGORITHMS_CERT;
+        write_code_points(out, typ, with_more(chain_schemes));
     }
     if !authorities.is_empty() {
         write_extension(out, ExtensionType::CERTIFICATE_AUTHORITIES, |out| {

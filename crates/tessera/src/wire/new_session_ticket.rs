@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::code_points::{ExtensionType, HandshakeType, NamedGroup};
 use super::extensions::{read_extensions, write_extension};
+use super::grease::Grease;
 use super::handshake::write_message;
 use super::reader::Reader;
 use super::writer::Writer;
@@ -26,6 +27,8 @@ pub struct NewSessionTicket<'a> {
     pub max_early_data_size: Option<u32>,
     /// The forward-secret companion.
     pub forward_secret: Option<ForwardSecretTicket<'a>>,
+    /// Values that mean nothing, to be written; never read.
+    pub grease: Option<Grease>,
 }
 
 /// What a client needs for one forward-secret 0-RTT connection; nothing in it is secret.
@@ -53,6 +56,7 @@ impl<'a> NewSessionTicket<'a> {
             ticket: reader.vec16()?,
             max_early_data_size: None,
             forward_secret: None,
+            grease: None,
         };
         if message.ticket.is_empty() {
             return Err(decode_error("a ticket is empty"));
@@ -89,6 +93,9 @@ impl<'a> NewSessionTicket<'a> {
                 if let Some(ticket) = &self.forward_secret {
                     let typ = ExtensionType::FORWARD_SECRET_EARLY_DATA;
                     write_extension(out, typ, |out| ticket.write(out));
+                }
+                if let Some(grease) = self.grease {
+                    grease.write_full_extension(out);
                 }
             });
         });

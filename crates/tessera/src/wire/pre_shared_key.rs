@@ -135,10 +135,13 @@ impl PskModes {
         })
     }
 
-    /// Writes the extension.
-    pub fn write(self, out: &mut Vec<u8>) {
+    /// Writes the extension, with `more` besides.
+    pub fn write(self, out: &mut Vec<u8>, more: Option<PskKeyExchangeMode>) {
         write_extension(out, ExtensionType::PSK_KEY_EXCHANGE_MODES, |out| {
             out.vec8(|out| {
+                if let Some(mode) = more {
+                    out.u8(mode.0);
+                }
                 if self.psk_dhe_ke {
                     out.u8(PskKeyExchangeMode::PSK_DHE_KE.0);
                 }

@@ -1,6 +1,8 @@
 //! After the handshake, and around it: protocols, key updates, ends, sizes of records.
 
-use tessera::Error;
+use std::num::NonZeroU16;
+
+use tessera::{Error, Padding};
 
 use crate::{World, talk_and_close};
 
@@ -121,5 +123,15 @@ fn the_server_speaks_first() {
     let (mut client, mut server) = world.client(&world.config(), &[]);
     server.send_first(b"a greeting\n");
     client.says("a greeting");
+    talk_and_close(&mut client, &mut server);
+}
+
+/// Every record of the server's is as long as can be.
+#[test]
+fn own_records_padded() {
+    let world = World::new();
+    let mut config = world.config();
+    config.padding = Padding::MultipleOf(NonZeroU16::MAX);
+    let (mut client, mut server) = world.client(&config, &[]);
     talk_and_close(&mut client, &mut server);
 }

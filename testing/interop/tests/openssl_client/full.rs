@@ -179,3 +179,16 @@ fn a_hello_in_pieces() {
         talk_and_close(&mut client, &mut server);
     }
 }
+
+/// Values that mean nothing (RFC 8701), in CertificateRequest and tickets.
+#[test]
+fn grease_is_passed_over() {
+    let world = World::new();
+    let mut config = world.config();
+    config.grease = true;
+    config.client_authentication = ClientAuthentication::Required(world.pki.verifier());
+    let identity = world.pki.client(KeyKind::P256);
+    let (mut client, mut server) = world.client(&config, &identity.arguments());
+    talk_and_close(&mut client, &mut server);
+    assert!(server.facts().peer.is_some());
+}

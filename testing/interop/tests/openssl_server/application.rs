@@ -1,6 +1,8 @@
 //! After the handshake, and around it: protocols, key updates, ends, sizes of records.
 
-use tessera::Error;
+use std::num::NonZeroU16;
+
+use tessera::{Error, Padding};
 use tessera_interop::{Client, SERVER_NAME, client, to};
 
 use crate::{World, talk, talk_and_close};
@@ -148,4 +150,15 @@ fn much_data() {
     end.send(&data);
     server.says("the end");
     assert_eq!(server.output().matches('m').count() >> 20, 1);
+}
+
+/// Every record of the client's is as long as can be.
+#[test]
+fn own_records_padded() {
+    let world = World::new();
+    let (mut server, address) = world.server(&[]);
+    let mut config = client(&world.pki);
+    config.padding = Padding::MultipleOf(NonZeroU16::MAX);
+    let mut end = Client::start(&config, to(None), address);
+    talk_and_close(&mut end, &mut server);
 }

@@ -115,3 +115,18 @@ fn a_chain_of_certificates() {
     let mut end = Client::start(&client(&pki), to(None), address);
     talk_and_close(&mut end, &mut server);
 }
+
+/// Values that mean nothing (RFC 8701), also in a second ClientHello.
+#[test]
+fn grease_is_passed_over() {
+    let world = World::new();
+    for groups in ["X25519", "P-384"] {
+        let (mut server, address) = world.server(&["-groups", groups, "-alpn", "h2"]);
+        let mut config = client(&world.pki);
+        config.grease = true;
+        config.protocols = vec![b"h2".to_vec()];
+        let mut end = Client::start(&config, to(None), address);
+        talk_and_close(&mut end, &mut server);
+        assert_eq!(end.facts().hello_retry, groups == "P-384");
+    }
+}

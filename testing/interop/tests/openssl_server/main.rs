@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod application;
+mod authorities;
 mod early_data;
 mod full;
 mod psk;

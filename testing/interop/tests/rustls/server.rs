@@ -275,3 +275,14 @@ fn the_server_speaks_first() {
     rustls.send_half_rtt_data = true;
     connect(&client(&world.pki), &Arc::new(rustls), None);
 }
+
+/// Values that mean nothing (RFC 8701).
+#[test]
+fn grease_is_passed_over() {
+    let world = World::new();
+    let mut config = client(&world.pki);
+    config.grease = true;
+    config.credentials = vec![world.client.credential()];
+    let (_, heard) = connect(&config, &Arc::new(world.rustls_server_mutual()), None);
+    assert_eq!(heard.certificates, 1);
+}

@@ -36,6 +36,7 @@ enum Progress {
 
 impl ReadServerHello {
     pub(crate) fn start(offer: Offer, ctx: &mut Context<'_>) -> Box<Self> {
+        ctx.transport.pad_records(offer.config.padding);
         let mut hello = Vec::with_capacity(512);
         offer.write(&mut hello, None);
         ctx.transport.send(Epoch::Initial, &hello);
@@ -91,6 +92,7 @@ impl ReadServerHello {
                 "HelloRetryRequest wants a group that was not offered, or whose share was sent",
             ))?;
             offer.ephemerals = alloc::vec![(group, agreement.generate()?)];
+            offer.greases_share = false;
         } else if retry.cookie.is_none() {
             return Err(illegal_parameter("HelloRetryRequest changes nothing"));
         }

@@ -17,7 +17,7 @@ use crate::resume::{
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::time::Time;
 use crate::wire::{
-    ExtensionType, HandshakeType, KeyShareEntry, NamedGroup, ProtocolVersion, PskIdentity,
+    ExtensionType, Grease, HandshakeType, KeyShareEntry, NamedGroup, ProtocolVersion, PskIdentity,
     PskModes, Writer, write_client_key_shares, write_code_points, write_empty, write_extension,
     write_message, write_offered_psks, write_protocols, write_record_size_limit, write_server_name,
 };
@@ -28,6 +28,11 @@ pub(crate) struct Offer {
     pub(crate) random: [u8; 32],
     pub(crate) session_id: [u8; 32],
     pub(crate) server_name: String,
+    /// The same in every ClientHello.
+    grease: Option<Grease>,
+    /// Whether a GREASE share goes with the others, if there are any: not when the server asked for
+    /// one share.
+    pub(crate) greases_share: bool,
     /// The ephemeral keys of the shares that are sent.
     pub(crate) ephemerals: Vec<(NamedGroup, Box<dyn Ephemeral>)>,
     pub(crate) psks: Vec<OfferedPsk>,
@@ -64,6 +69,7 @@ impl Offer {
         let mut session_id = [0; 32];
         config.provider.random.fill(&mut random)?;
         config.provider.random.fill(&mut session_id)?;
+        let grease = Grease::draw(config.grease, config.provider.random)?;
         let Destination { server_name, session, external_psks } = destination;
         if server_name.len() > 255 {
             return Err(Error::Configuration("server_name: at most 255 bytes"));
@@ -77,6 +83,8 @@ impl Offer {
             random,
             session_id,
             server_name,
+            grease,
+            greases_share: true,
             ephemerals: Vec::new(),
             psks: Vec::new(),
             offers_psks: false,
@@ -232,7 +240,12 @@ impl Offer {
             ExtensionType::COOKIE => self.cookie.is_some(),
             ExtensionType::EARLY_DATA => self.early_data.is_some(),
             ExtensionType::PRE_SHARED_KEY => self.offers_psks,
-            _ => self.config.accepted_certificates().has(typ),
+            _ => {
+                let is_grease = |grease: Grease| {
+                    grease.empty_extension() == typ || grease.full_extension() == typ
+                };
+                self.grease.is_some_and(is_grease) || self.config.accepted_certificates().has(typ)
+            }
         }
     }
 
@@ -258,7 +271,10 @@ impl Offer {
                     out.bytes(&self.session_id);
                 }
             });
-            out.vec16(|out| self.suites().for_each(|suite| out.u16(suite)));
+            out.vec16(|out| {
+                let grease = self.grease.map(|grease| grease.cipher_suite().0);
+                grease.into_iter().chain(self.suites()).for_each(|suite| out.u16(suite));
+            });
             out.bytes(&[1, 0]);
             out.vec16(|out| binders_len = self.write_extensions(out));
         });
@@ -279,32 +295,42 @@ impl Offer {
 
     /// Returns the length of the binders.
     fn write_extensions(&self, out: &mut Vec<u8>) -> usize {
-        let config = &self.config;
+        let (config, grease) = (&self.config, self.grease);
+        if let Some(grease) = grease {
+            grease.write_empty_extension(out);
+        }
         if self.sends_server_name() {
             // RFC 6066 §3: without the dot of an absolute name.
             write_server_name(out, self.server_name.trim_end_matches('.'));
         }
         write_extension(out, ExtensionType::SUPPORTED_VERSIONS, |out| {
-            out.vec8(|out| out.u16(ProtocolVersion::TLS1_3.0));
+            let versions = grease.map(Grease::version).into_iter().chain([ProtocolVersion::TLS1_3]);
+            out.vec8(|out| versions.for_each(|version| out.u16(version.0)));
         });
-        let groups = config.groups.iter().filter(|group| config.group(**group).is_some());
+        let groups = config.groups.iter().copied().filter(|group| config.group(*group).is_some());
+        let groups = grease.map(Grease::group).into_iter().chain(groups);
         write_code_points(out, ExtensionType::SUPPORTED_GROUPS, groups.map(|group| group.0));
-        config.accepted_certificates().write_extensions(HandshakeType::CLIENT_HELLO, out);
+        let accepted = config.accepted_certificates();
+        accepted.write_extensions(HandshakeType::CLIENT_HELLO, grease, out);
         if !config.protocols.is_empty() {
-            write_protocols(out, config.protocols.iter().map(Vec::as_slice));
+            let grease = grease.map(Grease::protocol);
+            let grease = grease.iter().map(|protocol| &protocol[..]);
+            write_protocols(out, config.protocols.iter().map(Vec::as_slice).chain(grease));
         }
         if let Some(limit) = config.record_size_limit {
             write_record_size_limit(out, limit);
         }
-        write_client_key_shares(
-            out,
-            self.ephemerals.iter().map(|(group, ephemeral)| KeyShareEntry {
-                group: *group,
-                key_exchange: ephemeral.share(),
-            }),
-        );
+        let shares = self.ephemerals.iter().map(|(group, ephemeral)| KeyShareEntry {
+            group: *group,
+            key_exchange: ephemeral.share(),
+        });
+        // RFC 8446 §4.2.8: the shares stand in the order of their groups.
+        let grease_share = grease
+            .filter(|_| self.greases_share && !self.ephemerals.is_empty())
+            .map(|grease| KeyShareEntry { group: grease.group(), key_exchange: &[0] });
+        write_client_key_shares(out, grease_share.into_iter().chain(shares));
         if self.offers_resumption() {
-            self.modes.write(out);
+            self.modes.write(out, grease.map(Grease::psk_mode));
         }
         if config.policy.resumption {
             // More in a row would look like a flood to this very client.
@@ -319,6 +345,9 @@ impl Offer {
         }
         if self.early_data.is_some() {
             write_empty(out, ExtensionType::EARLY_DATA);
+        }
+        if let Some(grease) = grease {
+            grease.write_full_extension(out);
         }
         if self.psks.is_empty() {
             return 0;

@@ -15,6 +15,7 @@ use crate::key_log::KeyLog;
 use crate::resume::{
     AcceptEarlyData, ExternalPsk, PskKind, ReconnectPolicy, ResumptionJudge, TicketKeys,
 };
+use crate::transport::Padding;
 use crate::wire::{CipherSuite, NamedGroup, PskModes};
 
 /// What a server offers and accepts. Build it once, and share it.
@@ -54,6 +55,11 @@ pub struct ServerConfig {
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
+    /// Whether values that mean nothing stand beside those that do (GREASE, RFC 8701), in
+    /// CertificateRequest and tickets. Off at first: it does nothing for the connection itself.
+    pub grease: bool,
+    /// How the records that this side sends are padded.
+    pub padding: Padding,
     /// How long a handshake may take.
     pub handshake_timeout: Duration,
     /// Receives the secrets of every connection: for debugging only.
@@ -110,6 +116,8 @@ impl ServerConfig {
             judge: None,
             scope: Vec::new(),
             record_size_limit: None,
+            grease: false,
+            padding: Padding::None,
             handshake_timeout: Duration::from_secs(10),
             key_log: None,
         }

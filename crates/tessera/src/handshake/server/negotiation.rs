@@ -51,6 +51,7 @@ impl Negotiation {
         received: &Received<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
+        ctx.transport.pad_records(config.padding);
         let hello = &received.hello;
         let negotiation = Self {
             protocol: choose_protocol(&config, hello)?,

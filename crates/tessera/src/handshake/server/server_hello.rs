@@ -32,7 +32,7 @@ use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{Continuation, KnownPsk, PskKind, Verdict};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::wire::{
-    AlertDescription, CertificateRequest, ClientHello, EncryptedExtensions, HandshakeType,
+    AlertDescription, CertificateRequest, ClientHello, EncryptedExtensions, Grease, HandshakeType,
     KeyShareEntry, NamedGroup, ServerHello, SignatureScheme,
 };
 
@@ -269,9 +269,14 @@ impl Flight {
             fitting.ok_or(handshake_failure("no certificate that the client can check"))?;
         if let Some(accepted) = config.accepted_certificates() {
             self.certificate_requested = true;
+            let grease = Grease::draw(config.grease, config.provider.random)?;
             ctx.send(Epoch::Handshake, &mut self.transcript, |out| {
                 CertificateRequest::write_with(out, |out| {
-                    accepted.write_extensions(HandshakeType::CERTIFICATE_REQUEST, out);
+                    let request = HandshakeType::CERTIFICATE_REQUEST;
+                    accepted.write_extensions(request, grease, out);
+                    if let Some(grease) = grease {
+                        grease.write_full_extension(out);
+                    }
                 });
             });
         }

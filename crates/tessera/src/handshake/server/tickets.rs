@@ -15,7 +15,7 @@ use crate::resume::{
     Ancestry, Companion, OneTimeSecret, SessionState, TicketId, fs_secret, one_time_keys,
 };
 use crate::schedule::ResumptionSecret;
-use crate::wire::{ForwardSecretTicket, NamedGroup, NewSessionTicket};
+use crate::wire::{ForwardSecretTicket, Grease, NamedGroup, NewSessionTicket};
 
 /// Sends as many tickets as the client can use. No clock, no key to seal with, a full vault: fewer
 /// tickets, and no error.
@@ -52,6 +52,7 @@ pub(super) fn send_tickets(
             }
             break;
         };
+        let grease = Grease::draw(config.grease, config.provider.random)?;
         ctx.send_after_handshake(|out| {
             let message = NewSessionTicket {
                 lifetime,
@@ -66,6 +67,7 @@ pub(super) fn send_tickets(
                     lifetime: issued.lifetime,
                     max_early_data_size: issued.companion.max_early_data_size,
                 }),
+                grease,
             };
             message.write(out);
         });

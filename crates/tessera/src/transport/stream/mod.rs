@@ -21,6 +21,7 @@ use crate::crypto::Suite;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::{Epoch, Event, SkipEarlyData, Transport};
 use crate::schedule::TrafficSecret;
+use crate::transport::Padding;
 use crate::wire::{AlertDescription, ContentType};
 
 /// The record layer of one connection.
@@ -119,6 +120,10 @@ impl Transport for StreamTransport<'_> {
     fn limit_records(&mut self, peer_limit: u16, own_limit: u16) {
         self.stream.outgoing.limit_records(peer_limit);
         self.stream.incoming.max_inner_plaintext = own_limit.into();
+    }
+
+    fn pad_records(&mut self, padding: Padding) {
+        self.stream.outgoing.padding = padding;
     }
 
     fn event(&mut self, event: Event) {

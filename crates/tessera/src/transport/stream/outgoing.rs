@@ -6,6 +6,7 @@ use super::output::Output;
 use super::protection::Protection;
 use crate::handshake::Epoch;
 use crate::limits::MAX_PLAINTEXT;
+use crate::transport::Padding;
 use crate::wire::{ContentType, ProtocolVersion, Writer};
 
 /// The sending half.
@@ -22,7 +23,9 @@ pub(crate) struct OutgoingRecords {
     is_client: bool,
     /// RFC 8446 §5.1: an initial ClientHello goes out as TLS 1.0.
     version: ProtocolVersion,
+    /// How much early data may still be sent, padding included.
     pub(crate) early_data_left: usize,
+    pub(crate) padding: Padding,
 }
 
 impl OutgoingRecords {
@@ -37,6 +40,7 @@ impl OutgoingRecords {
             is_client,
             version: if is_client { ProtocolVersion::TLS1_0 } else { ProtocolVersion::TLS1_2 },
             early_data_left: 0,
+            padding: Padding::None,
         }
     }
 
@@ -73,12 +77,17 @@ impl OutgoingRecords {
     pub(crate) fn application_data(&mut self, data: &[u8], output: &mut Output) -> usize {
         let mut written = 0;
         while written < data.len() {
-            let fits = output.room().saturating_sub(OVERHEAD).min(self.max_plaintext());
+            let room = output.room().saturating_sub(OVERHEAD);
+            let most = self.most_of(ContentType::APPLICATION_DATA);
+            let fits = if room < most { self.padding.fitting(room) } else { most };
             let fragment = &data[written..data.len().min(written + fits)];
             if fragment.is_empty() || self.nears_limit() {
                 break;
             }
-            self.record(ContentType::APPLICATION_DATA, fragment, output);
+            let padded = self.record(ContentType::APPLICATION_DATA, fragment, output);
+            if self.epoch == Epoch::EarlyData {
+                self.early_data_left -= padded;
+            }
             written += fragment.len();
         }
         written
@@ -89,11 +98,20 @@ impl OutgoingRecords {
         self.protection.as_ref().is_some_and(Protection::nears_limit)
     }
 
-    /// Sends one record.
-    pub(crate) fn record(&mut self, typ: ContentType, content: &[u8], output: &mut Output) {
+    /// Sends one record; returns how long its content and padding are.
+    pub(crate) fn record(
+        &mut self,
+        typ: ContentType,
+        content: &[u8],
+        output: &mut Output,
+    ) -> usize {
         if self.closed {
-            return;
+            return 0;
         }
+        let padded = match self.protection {
+            None => content.len(),
+            Some(_) => self.padding.padded(content.len(), self.most_of(typ)),
+        };
         let version = self.version.0;
         let out = output.buffer();
         if self.change_cipher_spec == ChangeCipherSpec::Due {
@@ -111,14 +129,17 @@ impl OutgoingRecords {
             Some(protection) => {
                 out.u8(ContentType::APPLICATION_DATA.0);
                 out.u16(ProtocolVersion::TLS1_2.0);
-                out.u16((content.len() + OVERHEAD - HEADER_LEN) as u16);
+                out.u16((padded + OVERHEAD - HEADER_LEN) as u16);
                 out.bytes(content);
                 out.u8(typ.0);
+                // §5.4: zeros after the content type.
+                out.resize(out.len() + padded - content.len(), 0);
                 let (header, inner) = out[start..].split_at_mut(HEADER_LEN);
                 let tag = protection.seal(header, inner);
                 out.bytes(&tag);
             }
         }
+        padded
     }
 
     /// RFC 8446 §D.4: once, for middleboxes. A server's stands right after its first message, a
@@ -144,6 +165,16 @@ impl OutgoingRecords {
     /// RFC 8449 §4: the limit counts the content type, and holds for protected records.
     pub(crate) fn limit_records(&mut self, peer_limit: u16) {
         self.max_plaintext = MAX_PLAINTEXT.min(usize::from(peer_limit) - 1);
+    }
+
+    /// The most content and padding of one record.
+    fn most_of(&self, typ: ContentType) -> usize {
+        match (typ, self.epoch) {
+            (ContentType::APPLICATION_DATA, Epoch::EarlyData) => {
+                self.max_plaintext().min(self.early_data_left)
+            }
+            _ => self.max_plaintext(),
+        }
     }
 
     fn max_plaintext(&self) -> usize {
