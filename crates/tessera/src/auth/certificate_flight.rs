@@ -30,7 +30,8 @@ pub(crate) fn send_certificate(
     scheme: SignatureScheme,
 ) -> Sign {
     ctx.send(Epoch::Handshake, transcript, |out| write_certificate(out, &credential.chain));
-    Sign { scheme, message: signed_content(role, &transcript.hash()) }
+    let certificate = credential.chain.first().cloned().unwrap_or_default();
+    Sign { scheme, certificate, message: signed_content(role, &transcript.hash()) }
 }
 
 /// Sends the CertificateVerify with the signature.
