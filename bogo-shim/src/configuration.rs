@@ -1,43 +1,82 @@
 //! Flags to configurations.
 
 use std::collections::HashSet;
-use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use tessera::auth::{Credential, PrivateKey};
-use tessera::crypto::{Provider, Signer, SigningError};
-use tessera::handshake::ClientAuthentication;
-use tessera::resume::{AlreadyUsed, ReplayGuard, SingleUseRegister};
-use tessera::wire::{NamedGroup, SignatureScheme};
+use tessera::crypto::Provider;
+use tessera::handshake::{ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, Reply};
+use tessera::resume::{
+    AlreadyUsed, ExternalPsk, OpenTicket, ReplayGuard, SessionState, SingleUseRegister, TicketKeys,
+};
+use tessera::wire::{CipherSuite, NamedGroup};
 use tessera::{ClientConfig, ServerConfig};
-use tessera_aws_lc::SigningKey;
-use tessera_harness::UnsealedTickets;
+use tessera_vault::{TicketKey, TicketKeyRing};
 
-use crate::flags::Options;
+use crate::credentials::Credentials;
+use crate::flags::{Compliance, Options};
 use crate::peer::AnyChain;
+use crate::side::TrafficSecrets;
 
-pub fn client(options: &Options) -> Result<ClientConfig, String> {
-    let reject = options.verify_fail && options.verify_peer;
-    let verifier = AnyChain::new(&options.verify_prefs, reject);
+/// What the connections of a test share.
+pub struct Shared {
+    /// When the test began, since the Unix epoch: its clock moves only when it is told to.
+    pub start: Duration,
+    pub ring: Arc<TicketKeyRing>,
+    register: Arc<Register>,
+}
+
+impl Shared {
+    /// With one ticket key from `start` on.
+    pub fn new(start: Duration) -> Result<Self, String> {
+        let provider = provider();
+        let ring = TicketKeyRing::new(&provider);
+        let week = Duration::from_secs(7 * 24 * 3600);
+        let key =
+            TicketKey::generate(&provider, start, week, week).map_err(|e| format!("{e:?}"))?;
+        ring.add(key, start).map_err(|e| format!("{e:?}"))?;
+        Ok(Self { start, ring: Arc::new(ring), register: Arc::default() })
+    }
+}
+
+pub fn client(
+    options: &Options,
+    credentials: &Credentials,
+    verifier: AnyChain,
+) -> Result<ClientConfig, String> {
     let mut config = ClientConfig::new(provider(), Arc::new(verifier));
+    suites(options, &mut config.suites);
     groups(options, &mut config.groups);
     config.protocols = options.advertise_alpn.clone();
-    config.credentials = credentials(options)?;
+    config.credentials = credentials.for_engine(options);
     config.policy.early_data.replayable_without_forward_secrecy = options.enable_early_data;
     config.policy.resumption = !options.no_ticket;
     Ok(config)
 }
 
-pub fn server(options: &Options, register: &Arc<Register>) -> Result<ServerConfig, String> {
-    let mut config = ServerConfig::new(provider(), credentials(options)?);
+/// The chooser stands in the configuration too, for the first ClientHello to come to it.
+pub fn server(
+    options: &Options,
+    credentials: &Credentials,
+    shared: &Shared,
+    secrets: Arc<TrafficSecrets>,
+) -> Result<(ServerConfig, Arc<Chooser>), String> {
+    let mut config = ServerConfig::new(provider(), credentials.for_engine(options));
+    suites(options, &mut config.suites);
     groups(options, &mut config.groups);
-    config.protocols =
-        options.select_alpn.iter().filter(|protocol| !protocol.is_empty()).cloned().collect();
-    config.tickets = (!options.no_ticket).then(|| Arc::new(UnsealedTickets) as _);
-    let verifier = Arc::new(AnyChain::new(&options.verify_prefs, options.verify_fail));
+    config.protocols = match &options.select_alpn {
+        _ if options.reject_alpn => vec![b"a protocol of nobody".to_vec()],
+        Some(protocol) => vec![protocol.clone()],
+        None => Vec::new(),
+    };
+    config.external_psks = external_psks(credentials)?;
+    config.tickets = (!options.no_ticket).then(|| {
+        let ring = shared.ring.clone();
+        Arc::new(Tickets { ring, later: options.is_async, skip: options.skip_ticket }) as _
+    });
+    // A session whose client certificate is kept in another way is not resumed.
+    config.scope = vec![u8::from(options.retain_only_hash)];
+    let verifier = Arc::new(AnyChain::new(options));
     config.client_authentication = if options.require_client_certificate {
         ClientAuthentication::Required(verifier)
     } else if options.verify_peer {
@@ -47,65 +86,106 @@ pub fn server(options: &Options, register: &Arc<Register>) -> Result<ServerConfi
     };
     if options.enable_early_data {
         config.policy.early_data.replayable_without_forward_secrecy =
-            Some(ReplayGuard { register: register.clone(), max_early_data_size: 14_336 });
+            Some(ReplayGuard { register: shared.register.clone(), max_early_data_size: 14_336 });
     }
-    Ok(config)
+    config.key_log = Some(secrets);
+    let chooser = Arc::new(Chooser {
+        config: Arc::new(config.clone()),
+        later: options.is_async,
+        protocols: options.expect_advertised_alpn.clone(),
+        schemes: options.expect_peer_verify_prefs.clone(),
+    });
+    config.chooser = Some(chooser.clone());
+    Ok((config, chooser))
 }
 
-fn provider() -> Provider {
+/// The PSKs of both hashes for each of the importable ones.
+pub fn external_psks(credentials: &Credentials) -> Result<Vec<ExternalPsk>, String> {
+    let provider = provider();
+    let imported = credentials.psks.iter().map(|(_, psk)| psk.import(&provider));
+    let imported = imported.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+    Ok(imported.into_iter().flatten().collect())
+}
+
+pub fn provider() -> Provider {
     tessera_aws_lc::provider()
 }
 
+fn suites(options: &Options, suites: &mut Vec<CipherSuite>) {
+    use CipherSuite as Suite;
+    *suites = match options.compliance {
+        None => return,
+        Some(Compliance::Fips202205) => {
+            vec![Suite::TLS_AES_128_GCM_SHA256, Suite::TLS_AES_256_GCM_SHA384]
+        }
+        Some(Compliance::Cnsa202407) => vec![
+            Suite::TLS_AES_256_GCM_SHA384,
+            Suite::TLS_AES_128_GCM_SHA256,
+            Suite::TLS_CHACHA20_POLY1305_SHA256,
+        ],
+        Some(_) => vec![Suite::TLS_AES_256_GCM_SHA384],
+    };
+}
+
 fn groups(options: &Options, groups: &mut Vec<NamedGroup>) {
+    use NamedGroup as Group;
+    match options.compliance {
+        None | Some(Compliance::Cnsa202407) => (),
+        Some(Compliance::Fips202205) => *groups = vec![Group::SECP256R1, Group::SECP384R1],
+        Some(Compliance::Wpa202304) => *groups = vec![Group::SECP384R1],
+        Some(Compliance::Cnsa1) => *groups = vec![Group(0x0202), Group::SECP384R1],
+        Some(Compliance::Cnsa2) => *groups = vec![Group(0x0202)],
+    }
     if !options.curves.is_empty() {
         *groups = options.curves.iter().map(|group| NamedGroup(*group)).collect();
     }
 }
 
-fn credentials(options: &Options) -> Result<Vec<Credential>, String> {
-    let (Some(chain), Some(key)) = (&options.cert_file, &options.key_file) else {
-        return Ok(Vec::new());
-    };
-    let read = |path: &str| fs::read(path).map_err(|error| format!("{path}: {error}"));
-    let chain = CertificateDer::pem_slice_iter(&read(chain)?)
-        .map(|certificate| certificate.map(|der| der.to_vec()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| format!("certificates: {error}"))?;
-    let key =
-        PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|error| format!("key: {error}"))?;
-    let key = SigningKey::from_pkcs8(key.secret_der()).map_err(|error| format!("key: {error}"))?;
-    let preferred = Preferring {
-        schemes: match options.signing_prefs.as_slice() {
-            [] => key.schemes().to_vec(),
-            listed => {
-                let listed = listed.iter().map(|scheme| SignatureScheme(*scheme));
-                listed.filter(|scheme| key.schemes().contains(scheme)).collect()
-            }
-        },
-        key,
-    };
-    Ok(vec![Credential::new(chain, PrivateKey::Here(Arc::new(preferred)))])
+/// Tickets of the ring, opened now or later.
+struct Tickets {
+    ring: Arc<TicketKeyRing>,
+    later: bool,
+    /// Nothing is sealed.
+    skip: bool,
 }
 
-/// A key that signs with the schemes of `-signing-prefs`.
-struct Preferring {
-    key: SigningKey,
-    schemes: Vec<SignatureScheme>,
-}
-
-impl Signer for Preferring {
-    fn schemes(&self) -> &[SignatureScheme] {
-        &self.schemes
+impl TicketKeys for Tickets {
+    fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>> {
+        if self.skip { None } else { self.ring.seal(session, unix) }
     }
 
-    fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Result<Vec<u8>, SigningError> {
-        self.key.sign(scheme, message)
+    fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>> {
+        if self.later { Reply::Later } else { self.ring.open(question) }
+    }
+}
+
+/// The configuration of every client that offers what is expected.
+pub struct Chooser {
+    config: Arc<ServerConfig>,
+    later: bool,
+    protocols: Option<Vec<Vec<u8>>>,
+    schemes: Vec<u16>,
+}
+
+impl Chooser {
+    /// The answer to a question that was left for later.
+    pub fn answer(&self, question: &ChooseConfig) -> Result<Arc<ServerConfig>, NoConfig> {
+        let offered: Vec<_> = question.signature_schemes.iter().map(|scheme| scheme.0).collect();
+        let expected = self.protocols.as_ref().is_none_or(|listed| *listed == question.protocols)
+            && (self.schemes.is_empty() || self.schemes == offered);
+        if expected { Ok(self.config.clone()) } else { Err(NoConfig) }
+    }
+}
+
+impl ConfigChooser for Chooser {
+    fn choose(&self, question: &ChooseConfig) -> Reply<Result<Arc<ServerConfig>, NoConfig>> {
+        if self.later { Reply::Later } else { Reply::Now(self.answer(question)) }
     }
 }
 
 /// A register for the life of the process.
 #[derive(Default)]
-pub struct Register(Mutex<HashSet<[u8; 32]>>);
+struct Register(Mutex<HashSet<[u8; 32]>>);
 
 impl SingleUseRegister for Register {
     fn claim(

@@ -1,5 +1,9 @@
 //! The runner's command line.
 
+use rustls_pki_types::pem::PemObject as _;
+
+use crate::absent;
+
 /// What one connection is to do and to expect.
 #[derive(Clone, Default)]
 pub struct Options {
@@ -7,22 +11,36 @@ pub struct Options {
     pub ipv6: bool,
     pub shim_id: u64,
     pub is_server: bool,
+    pub is_async: bool,
     pub resume_count: usize,
     pub is_handshaker_supported: bool,
-    pub cert_file: Option<String>,
-    pub key_file: Option<String>,
+    /// The default certificate; the last choice.
+    pub default_credential: CredentialOptions,
+    pub credentials: Vec<CredentialOptions>,
+    pub expect_selected_credential: Option<i32>,
     pub verify_peer: bool,
     pub verify_fail: bool,
+    pub custom_verify: bool,
+    pub reverify_on_resume: bool,
+    pub retain_only_hash: bool,
     pub require_client_certificate: bool,
+    pub expect_peer_cert_file: Option<String>,
+    pub expect_no_peer_cert: bool,
+    pub expect_peer_verify_prefs: Vec<u16>,
+    pub compliance: Option<Compliance>,
     pub curves: Vec<u16>,
-    pub signing_prefs: Vec<u16>,
     pub verify_prefs: Vec<u16>,
     pub host_name: String,
     pub expect_server_name: Option<String>,
+    pub expect_no_server_name: bool,
     pub advertise_alpn: Vec<Vec<u8>>,
+    pub expect_advertised_alpn: Option<Vec<Vec<u8>>>,
     pub select_alpn: Option<Vec<u8>>,
+    pub reject_alpn: bool,
     pub expect_alpn: Option<Vec<u8>>,
+    pub use_early_callback: bool,
     pub no_ticket: bool,
+    pub skip_ticket: bool,
     pub enable_early_data: bool,
     pub expect_accept_early_data: bool,
     pub expect_reject_early_data: bool,
@@ -34,19 +52,48 @@ pub struct Options {
     pub expect_no_hrr: bool,
     pub expect_curve: Option<u16>,
     pub expect_cipher: Option<u16>,
+    pub expect_cipher_aes: Option<u16>,
+    pub expect_cipher_no_aes: Option<u16>,
     pub expect_peer_signature_algorithm: Option<u16>,
     pub shim_writes_first: bool,
     pub shim_initial_write: Option<Vec<u8>>,
+    pub repeat_initial_write: Option<usize>,
+    pub write_different_record_sizes: bool,
+    pub read_with_unfinished_write: bool,
     pub shim_shuts_down: bool,
     pub check_close_notify: bool,
     pub key_update: bool,
+    pub key_update_before_read: bool,
     pub read_size: usize,
+    pub max_send_fragment: Option<u16>,
     pub export_len: usize,
     pub export_label: String,
     pub export_context: String,
+    pub export_traffic_secrets: bool,
     pub resumption_delay: u64,
-    pub psk: Option<String>,
-    pub psk_identity: Option<String>,
+}
+
+/// A certificate with its key, or an importable PSK.
+#[derive(Clone, Default)]
+pub struct CredentialOptions {
+    pub is_psk: bool,
+    pub cert_file: Option<String>,
+    pub key_file: Option<String>,
+    pub signing_prefs: Vec<u16>,
+    pub psk: Vec<u8>,
+    pub psk_identity: Vec<u8>,
+    pub psk_context: Vec<u8>,
+    pub psk_is_sha384: bool,
+}
+
+/// BoringSSL's named sets of algorithms.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Compliance {
+    Fips202205,
+    Wpa202304,
+    Cnsa202407,
+    Cnsa1,
+    Cnsa2,
 }
 
 /// Which connections a flag is for.
@@ -58,13 +105,26 @@ pub enum Scope {
 }
 
 /// The options of every connection.
+#[derive(Default)]
 pub struct Flags {
     initial: Options,
     resume: Options,
     retry: Options,
 }
 
-const TLS1_3: u16 = 0x0304;
+/// Why a command line can't be run.
+pub enum Unusable {
+    /// A feature is absent by decision.
+    Absent(&'static str),
+    /// The shim doesn't know the flag, or its value.
+    Unknown(String),
+}
+
+impl From<String> for Unusable {
+    fn from(what: String) -> Self {
+        Self::Unknown(what)
+    }
+}
 
 impl Flags {
     pub fn get(&self, scope: Scope) -> &Options {
@@ -75,13 +135,16 @@ impl Flags {
         }
     }
 
-    /// Reads the command line; an error names what isn't implemented.
-    pub fn parse(arguments: &[String]) -> Result<Self, String> {
-        let mut flags = Self {
-            initial: Options::default(),
-            resume: Options::default(),
-            retry: Options::default(),
+    /// Reads the command line.
+    pub fn parse(arguments: &[String]) -> Result<Self, Unusable> {
+        // Hints are prepared by a second process, the "handshaker".
+        let for_handshaker = |argument: &String| {
+            argument.starts_with("-on-shim-") || argument.starts_with("-on-handshaker-")
         };
+        if arguments.iter().any(for_handshaker) {
+            return Err(Unusable::Absent("handshake hints"));
+        }
+        let mut flags = Self::default();
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             let (scopes, name): (&[Scope], &str) =
@@ -94,118 +157,220 @@ impl Flags {
                 } else {
                     (&[Scope::Initial, Scope::Resume, Scope::Retry], argument.as_str())
                 };
-            let mut value = None;
+            let next = rest.as_slice().first().map(String::as_str);
+            if let Some(feature) = absent::feature(name, next) {
+                return Err(Unusable::Absent(feature));
+            }
+            let mut value = Value { taken: None, rest: &mut rest };
             for scope in scopes {
                 let options = match scope {
                     Scope::Initial => &mut flags.initial,
                     Scope::Resume => &mut flags.resume,
                     Scope::Retry => &mut flags.retry,
                 };
-                options.set(name, &mut value, &mut rest)?;
+                options.set(name, &mut value)?;
             }
+        }
+        if flags.resume.reverify_on_resume && flags.resume.verify_fail {
+            return Err(Unusable::Absent(absent::REVERIFY));
         }
         Ok(flags)
     }
 }
 
+/// The value of a flag, taken from the command line the first time it is asked for.
+struct Value<'a, 'r> {
+    taken: Option<&'a str>,
+    rest: &'r mut std::slice::Iter<'a, String>,
+}
+
+impl<'a> Value<'a, '_> {
+    fn text(&mut self) -> Result<&'a str, String> {
+        if self.taken.is_none() {
+            self.taken = self.rest.next().map(String::as_str);
+        }
+        self.taken.ok_or("a flag without its value".into())
+    }
+
+    fn number<T: std::str::FromStr>(&mut self) -> Result<T, String> {
+        let text = self.text()?;
+        text.parse().map_err(|_| format!("not a number: {text}"))
+    }
+
+    fn bytes(&mut self) -> Result<Vec<u8>, String> {
+        let text = self.text()?;
+        // A PEM file is base64 between two lines.
+        let pem = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
+        rustls_pki_types::CertificateDer::from_pem_slice(pem.as_bytes())
+            .map(|der| der.to_vec())
+            .map_err(|_| format!("not base64: {text}"))
+    }
+}
+
 impl Options {
-    /// Sets one flag; its value is taken from the command line the first time.
-    fn set<'a>(
-        &mut self,
-        name: &str,
-        value: &mut Option<&'a String>,
-        rest: &mut std::slice::Iter<'a, String>,
-    ) -> Result<(), String> {
-        let mut text = || -> Result<&'a str, String> {
-            if value.is_none() {
-                *value = rest.next();
-            }
-            value.map(String::as_str).ok_or(format!("{name} without a value"))
-        };
-        fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-            text.parse().map_err(|_| format!("not a number: {text}"))
+    /// The credential that credential flags are for: the last one, or the default one.
+    fn credential(&mut self) -> &mut CredentialOptions {
+        self.credentials.last_mut().unwrap_or(&mut self.default_credential)
+    }
+
+    fn set(&mut self, name: &str, value: &mut Value<'_, '_>) -> Result<(), String> {
+        if self.set_credential(name, value)? || self.set_expectation(name, value)? {
+            return Ok(());
         }
         match name {
-            "-port" => self.port = number(text()?)?,
+            "-port" => self.port = value.number()?,
             "-ipv6" => self.ipv6 = true,
-            "-shim-id" => self.shim_id = number(text()?)?,
+            "-shim-id" => self.shim_id = value.number()?,
             "-server" => self.is_server = true,
-            "-resume-count" => self.resume_count = number(text()?)?,
+            "-async" => self.is_async = true,
+            "-resume-count" => self.resume_count = value.number()?,
             "-is-handshaker-supported" => self.is_handshaker_supported = true,
-            "-cert-file" => self.cert_file = Some(text()?.into()),
-            "-key-file" => self.key_file = Some(text()?.into()),
-            "-trust-cert" => drop(text()?),
             "-verify-peer" => self.verify_peer = true,
             "-verify-fail" => self.verify_fail = true,
-            "-use-custom-verify-callback" | "-expect-verify-result" => (),
+            "-use-custom-verify-callback" => self.custom_verify = true,
+            "-retain-only-sha256-client-cert" => self.retain_only_hash = true,
+            "-reverify-on-resume" => self.reverify_on_resume = true,
             "-require-any-client-certificate" => self.require_client_certificate = true,
-            "-curves" => self.curves.push(number(text()?)?),
-            "-signing-prefs" => self.signing_prefs.push(number(text()?)?),
-            "-verify-prefs" => self.verify_prefs.push(number(text()?)?),
-            "-host-name" => self.host_name = text()?.into(),
-            "-expect-server-name" => self.expect_server_name = Some(text()?.into()),
-            "-advertise-alpn" => self.advertise_alpn = protocols(text()?.as_bytes()),
-            "-select-alpn" => self.select_alpn = Some(text()?.as_bytes().to_vec()),
-            "-expect-alpn" => self.expect_alpn = Some(text()?.as_bytes().to_vec()),
-            "-expect-advertised-alpn" => drop(text()?),
+            "-fips-202205" => self.compliance = Some(Compliance::Fips202205),
+            "-wpa-202304" => self.compliance = Some(Compliance::Wpa202304),
+            "-cnsa-202407" => self.compliance = Some(Compliance::Cnsa202407),
+            "-cnsa1-202603" => self.compliance = Some(Compliance::Cnsa1),
+            "-cnsa2-202603" => self.compliance = Some(Compliance::Cnsa2),
+            "-curves" => self.curves.push(value.number()?),
+            "-verify-prefs" => self.verify_prefs.push(value.number()?),
+            "-host-name" => self.host_name = value.text()?.into(),
+            "-advertise-alpn" => self.advertise_alpn = protocols(value.text()?.as_bytes()),
+            "-select-alpn" => {
+                let protocol = value.text()?.as_bytes().to_vec();
+                self.select_alpn = Some(protocol).filter(|protocol| !protocol.is_empty());
+            }
+            "-decline-alpn" => self.select_alpn = None,
+            "-reject-alpn" => self.reject_alpn = true,
+            "-use-early-callback" => self.use_early_callback = true,
             "-no-ticket" => self.no_ticket = true,
+            "-skip-ticket" => self.skip_ticket = true,
             "-enable-early-data" => self.enable_early_data = true,
+            "-shim-writes-first" => self.shim_writes_first = true,
+            "-shim-initial-write" => {
+                self.shim_initial_write = Some(value.text()?.as_bytes().to_vec());
+            }
+            "-repeat-shim-initial-write" => self.repeat_initial_write = Some(value.number()?),
+            "-write-different-record-sizes" => self.write_different_record_sizes = true,
+            "-read-with-unfinished-write" => self.read_with_unfinished_write = true,
+            "-shim-shuts-down" => self.shim_shuts_down = true,
+            "-check-close-notify" => self.check_close_notify = true,
+            "-key-update" => self.key_update = true,
+            "-key-update-before-read" => self.key_update_before_read = true,
+            "-read-size" => self.read_size = value.number()?,
+            "-max-send-fragment" => self.max_send_fragment = Some(value.number()?),
+            "-export-keying-material" => self.export_len = value.number()?,
+            "-export-label" => self.export_label = value.text()?.into(),
+            "-export-context" => self.export_context = value.text()?.into(),
+            "-export-traffic-secrets" => self.export_traffic_secrets = true,
+            "-resumption-delay" => self.resumption_delay = value.number()?,
+            name if NOTHING_TO_DO.contains(&name) => (),
+            name if NOTHING_TO_DO_WITH_VALUE.contains(&name) => drop(value.text()?),
+            other => return Err(format!("unknown flag {other}")),
+        }
+        Ok(())
+    }
+
+    fn set_credential(&mut self, name: &str, value: &mut Value<'_, '_>) -> Result<bool, String> {
+        match name {
+            "-new-x509-credential" => self.credentials.push(CredentialOptions::default()),
+            "-new-psk-credential" => {
+                self.credentials.push(CredentialOptions { is_psk: true, ..Default::default() });
+            }
+            "-cert-file" => self.credential().cert_file = Some(value.text()?.into()),
+            "-key-file" => self.credential().key_file = Some(value.text()?.into()),
+            "-signing-prefs" => {
+                let scheme = value.number()?;
+                self.credential().signing_prefs.push(scheme);
+            }
+            "-psk-importer-key" => self.credential().psk = value.bytes()?,
+            "-psk-importer-identity" => self.credential().psk_identity = value.bytes()?,
+            "-psk-importer-context" => self.credential().psk_context = value.bytes()?,
+            "-psk-importer-sha256" => self.credential().psk_is_sha384 = false,
+            "-psk-importer-sha384" => self.credential().psk_is_sha384 = true,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn set_expectation(&mut self, name: &str, value: &mut Value<'_, '_>) -> Result<bool, String> {
+        match name {
+            "-expect-selected-credential" => {
+                self.expect_selected_credential = Some(value.number()?);
+            }
+            "-expect-peer-cert-file" => self.expect_peer_cert_file = Some(value.text()?.into()),
+            "-expect-no-peer-cert" => self.expect_no_peer_cert = true,
+            "-expect-peer-verify-pref" => self.expect_peer_verify_prefs.push(value.number()?),
+            "-expect-server-name" => self.expect_server_name = Some(value.text()?.into()),
+            "-expect-no-server-name" => self.expect_no_server_name = true,
+            "-expect-alpn" => self.expect_alpn = Some(value.text()?.as_bytes().to_vec()),
+            "-expect-advertised-alpn" => {
+                self.expect_advertised_alpn = Some(protocols(value.text()?.as_bytes()));
+            }
             "-expect-accept-early-data" => self.expect_accept_early_data = true,
             "-expect-reject-early-data" => self.expect_reject_early_data = true,
             "-expect-no-offer-early-data" => self.expect_no_offer_early_data = true,
             "-expect-ticket-supports-early-data" => self.expect_ticket_supports_early_data = true,
-            "-expect-early-data-reason" => drop(text()?),
             "-expect-session-miss" => self.expect_session_miss = true,
             "-expect-no-session" => self.expect_no_session = true,
             "-expect-hrr" => self.expect_hrr = true,
             "-expect-no-hrr" => self.expect_no_hrr = true,
-            "-expect-curve-id" => self.expect_curve = Some(number(text()?)?),
-            "-expect-cipher" => self.expect_cipher = Some(number(text()?)?),
+            "-expect-curve-id" => self.expect_curve = Some(value.number()?),
+            "-expect-cipher" => self.expect_cipher = Some(value.number()?),
+            "-expect-cipher-aes" => self.expect_cipher_aes = Some(value.number()?),
+            "-expect-cipher-no-aes" => self.expect_cipher_no_aes = Some(value.number()?),
             "-expect-peer-signature-algorithm" => {
-                self.expect_peer_signature_algorithm = Some(number(text()?)?);
+                self.expect_peer_signature_algorithm = Some(value.number()?);
             }
-            "-shim-writes-first" => self.shim_writes_first = true,
-            "-shim-initial-write" => self.shim_initial_write = Some(text()?.as_bytes().to_vec()),
-            "-shim-shuts-down" => self.shim_shuts_down = true,
-            "-check-close-notify" => self.check_close_notify = true,
-            "-key-update" => self.key_update = true,
-            "-read-size" => self.read_size = number(text()?)?,
-            "-export-keying-material" => self.export_len = number(text()?)?,
-            "-export-label" => self.export_label = text()?.into(),
-            "-export-context" => self.export_context = text()?.into(),
-            // TLS 1.3 doesn't tell an absent context from an empty one.
-            "-use-export-context" => (),
-            "-resumption-delay" => self.resumption_delay = number(text()?)?,
-            "-psk" => self.psk = Some(text()?.into()),
-            "-psk-identity" => self.psk_identity = Some(text()?.into()),
-            "-min-version" | "-expect-version" if number::<u16>(text()?)? <= TLS1_3 => {
-                if name == "-expect-version" && number::<u16>(text()?)? != TLS1_3 {
-                    return Err("a version before TLS 1.3".into());
-                }
-            }
-            "-max-version" if number::<u16>(text()?)? == TLS1_3 => (),
-            // They change nothing for an engine without sockets of its own.
-            "-async"
-            | "-implicit-handshake"
-            | "-no-op-extra-handshake"
-            | "-handshake-twice"
-            | "-no-tls1"
-            | "-no-tls11"
-            | "-no-tls12"
-            | "-expect-extended-master-secret"
-            | "-expect-no-secure-renegotiation"
-            | "-expect-secure-renegotiation"
-            | "-forbid-renegotiation-after-handshake"
-            | "-renegotiate-ignore"
-            | "-permute-extensions"
-            | "-partial-write"
-            | "-write-different-record-sizes" => (),
-            "-max-cert-list" => drop(text()?),
-            other => return Err(other.into()),
+            _ => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
 }
+
+/// Flags that ask for what happens anyway, or for other ways to use BoringSSL's own interface.
+const NOTHING_TO_DO: &[&str] = &[
+    "-expect-verify-result",
+    "-use-old-client-cert-callback",
+    "-install-ddos-callback",
+    "-use-ticket-callback",
+    "-use-ticket-aead-callback",
+    // TLS 1.3 has a new ticket after every handshake.
+    "-renew-ticket",
+    "-expect-ticket-renewal",
+    // There are no session ids.
+    "-expect-no-session-id",
+    "-expect-sha256-client-cert",
+    // TLS 1.3 doesn't tell an absent context from an empty one.
+    "-use-export-context",
+    "-use-exporter-between-reads",
+    "-peek-then-read",
+    "-implicit-handshake",
+    "-no-op-extra-handshake",
+    "-handshake-twice",
+    "-no-tls1",
+    "-no-tls11",
+    "-no-tls12",
+    "-expect-extended-master-secret",
+    "-expect-no-secure-renegotiation",
+    "-forbid-renegotiation-after-handshake",
+    "-renegotiate-ignore",
+    "-permute-extensions",
+    "-partial-write",
+];
+
+const NOTHING_TO_DO_WITH_VALUE: &[&str] = &[
+    // The runner's peers are judged by their signatures, not by their chains.
+    "-trust-cert",
+    "-min-version",
+    "-max-version",
+    "-expect-version",
+    "-expect-early-data-reason",
+];
 
 /// A list of protocols as ALPN writes it.
 fn protocols(mut wire: &[u8]) -> Vec<Vec<u8>> {

@@ -1,25 +1,35 @@
 //! The shim for BoGo, the test runner of BoringSSL (`ssl/test/runner`): one process per test, which
 //! makes its connections, does what its flags say, and checks what they expect.
 //!
-//! Exit codes: 0 for success, 1 for a failure with its reason on stderr, 89 for a flag or feature that
-//! isn't implemented.
+//! Exit codes: 0 for success, 1 for a failure with its reason on stderr, 89 for a feature that is absent
+//! by decision; its name is then added to the file that `BOGO_ABSENT` names, a line for each test.
 
+mod absent;
 mod configuration;
+mod credentials;
 mod exchange;
+mod expectations;
 mod flags;
 mod peer;
+mod side;
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::process::ExitCode;
 
-use flags::{Flags, Scope};
+use flags::{Flags, Scope, Unusable};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let flags = match Flags::parse(&arguments) {
         Ok(flags) => flags,
-        Err(unimplemented) => {
-            eprintln!("unimplemented: {unimplemented}");
+        Err(Unusable::Absent(feature)) => {
+            count(feature);
             return ExitCode::from(89);
+        }
+        Err(Unusable::Unknown(what)) => {
+            eprintln!("{what}");
+            return ExitCode::FAILURE;
         }
     };
     if flags.get(Scope::Initial).is_handshaker_supported {
@@ -32,5 +42,14 @@ fn main() -> ExitCode {
             eprintln!("{failure}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Says which feature kept a test from running, to whoever counts.
+fn count(feature: &str) {
+    let Some(path) = std::env::var_os("BOGO_ABSENT") else { return };
+    if let Ok(mut file) = OpenOptions::new().append(true).create(true).open(path) {
+        // One write for the line: tests run side by side.
+        let _ = file.write_all(format!("{feature}\n").as_bytes());
     }
 }

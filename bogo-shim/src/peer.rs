@@ -6,43 +6,71 @@ use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera_webpki::Algorithms;
 
+use crate::credentials::{allowed_schemes, chain};
+use crate::flags::Options;
+
+/// Accepts any chain whose end entity signed.
+#[derive(Clone)]
 pub struct AnyChain {
-    pub schemes: Vec<SignatureScheme>,
-    /// `-verify-fail`: nobody is welcome.
-    pub reject: bool,
+    schemes: Vec<SignatureScheme>,
+    /// Nobody is welcome, and this is what they are told.
+    reject: Option<AlertDescription>,
+    later: bool,
+    /// The chain that must come.
+    expected: Option<String>,
 }
 
 impl AnyChain {
-    pub fn new(preferences: &[u16], reject: bool) -> Self {
-        let known = || Algorithms::AWS_LC.handshake.iter().map(|(scheme, _)| *scheme);
-        let schemes = if preferences.is_empty() {
-            known().collect()
-        } else {
-            preferences.iter().map(|scheme| SignatureScheme(*scheme)).collect()
+    pub fn new(options: &Options) -> Self {
+        let asked = options.verify_peer || options.is_server;
+        // BoringSSL takes no certificate instead of a PSK unless told to.
+        let psk_alone = options.credentials.iter().any(|credential| credential.is_psk)
+            && !options.is_server
+            && !options.verify_peer;
+        let alert = match options.custom_verify {
+            true => AlertDescription::CERTIFICATE_UNKNOWN,
+            false => AlertDescription::HANDSHAKE_FAILURE,
         };
-        Self { schemes, reject }
+        let reject = (psk_alone || (asked && options.verify_fail)).then_some(alert);
+        let allowed = allowed_schemes(options.compliance);
+        let schemes = if options.verify_prefs.is_empty() {
+            DEFAULT_SCHEMES
+                .into_iter()
+                .filter(|scheme| allowed.as_ref().is_none_or(|allowed| allowed.contains(scheme)))
+                .collect()
+        } else {
+            options.verify_prefs.iter().map(|scheme| SignatureScheme(*scheme)).collect()
+        };
+        let expected = options.expect_peer_cert_file.clone();
+        Self { schemes, reject, later: options.is_async, expected }
     }
 
-    fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
+    /// The answer to a question that was left for later.
+    pub fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
         let rejected = |alert, reason: &str| PeerRejected { alert, reason: reason.into() };
         let algorithm = Algorithms::AWS_LC
             .handshake
             .iter()
             .find(|(scheme, _)| *scheme == question.scheme)
-            .ok_or(rejected(AlertDescription::ILLEGAL_PARAMETER, "WRONG_SIGNATURE_TYPE"))?;
+            .ok_or(rejected(AlertDescription::ILLEGAL_PARAMETER, "the scheme is not known"))?;
         let der = CertificateDer::from_slice(&question.chain[0]);
         let certificate = webpki::EndEntityCert::try_from(&der)
-            .map_err(|_| rejected(AlertDescription::BAD_CERTIFICATE, "CANNOT_PARSE_LEAF_CERT"))?;
+            .map_err(|_| rejected(AlertDescription::DECODE_ERROR, "not a certificate"))?;
         let verified =
             certificate.verify_signature(algorithm.1, &question.signed, &question.signature);
         verified.map_err(|error| match error {
             webpki::Error::InvalidSignatureForPublicKey => {
-                rejected(AlertDescription::DECRYPT_ERROR, "BAD_SIGNATURE")
+                rejected(AlertDescription::DECRYPT_ERROR, "the signature is wrong")
             }
-            _ => rejected(AlertDescription::ILLEGAL_PARAMETER, "WRONG_SIGNATURE_TYPE"),
+            _ => rejected(AlertDescription::ILLEGAL_PARAMETER, "the key can't use the scheme"),
         })?;
-        if self.reject {
-            return Err(rejected(AlertDescription::HANDSHAKE_FAILURE, "CERTIFICATE_VERIFY_FAILED"));
+        if let Some(path) = &self.expected
+            && chain(path).is_ok_and(|expected| expected != question.chain)
+        {
+            return Err(rejected(AlertDescription::INTERNAL_ERROR, "another chain was expected"));
+        }
+        if let Some(alert) = self.reject {
+            return Err(rejected(alert, "nobody is welcome"));
         }
         Ok(PeerIdentity::default())
     }
@@ -54,6 +82,15 @@ impl PeerVerifier for AnyChain {
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
-        Reply::Now(self.judge(question))
+        if self.later { Reply::Later } else { Reply::Now(self.judge(question)) }
     }
 }
+
+/// What the runner takes for the default.
+const DEFAULT_SCHEMES: [SignatureScheme; 5] = [
+    SignatureScheme::ECDSA_SECP256R1_SHA256,
+    SignatureScheme::RSA_PSS_RSAE_SHA256,
+    SignatureScheme::ECDSA_SECP384R1_SHA384,
+    SignatureScheme::RSA_PSS_RSAE_SHA384,
+    SignatureScheme::RSA_PSS_RSAE_SHA512,
+];

@@ -9,7 +9,7 @@ use tessera::auth::{Credential, PeerIdentity, PeerRejected, PeerVerifier, Privat
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::{
     ChooseConfig, ClientAuthentication, ClientQuestion, ConfigChooser, NoConfig, Reply,
-    ServerQuestion,
+    ServerQuestion, Sign,
 };
 use tessera::resume::{
     AcceptResumption, OneTimeSecret, OpenTicket, PskKind, PutRefused, ResumptionJudge,
@@ -78,16 +78,27 @@ fn elsewhere() -> Credential {
     Credential { key, ..credential() }
 }
 
+/// A certificate whose key nobody can check here.
+fn unfitting() -> Credential {
+    let key = PrivateKey::Elsewhere(vec![SignatureScheme(0xfe00)]);
+    Credential::new(vec![vec![0x31; 200]], key)
+}
+
+/// Whoever has several keys elsewhere learns which one is to sign.
+fn assert_names_key(question: &Sign) {
+    assert_eq!(question.certificate, credential().chain[0]);
+}
+
 /// A scene that asks everything, and the configuration that the chooser gives.
 fn asking(mode: Mode) -> (Scene, Arc<ServerConfig>) {
     let mut scene = Scene::new(tessera_null_provider::provider(), mode);
     let later = Arc::new(Later(scene.vault.clone()));
     scene.client.verifier = later.clone();
     if mode == Mode::Mutual {
-        scene.client.credentials = vec![elsewhere()];
+        scene.client.credentials = vec![unfitting(), elsewhere()];
         scene.server.client_authentication = ClientAuthentication::Required(later.clone());
     }
-    scene.server.credentials = vec![elsewhere()];
+    scene.server.credentials = vec![unfitting(), elsewhere()];
     scene.server.tickets = Some(later.clone());
     scene.server.judge = Some(later.clone());
     if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
@@ -162,6 +173,7 @@ impl Owner {
                 ("verify client", server.answer(asked.token, answer, time, out))
             }
             ServerQuestion::Sign(asked) => {
+                assert_names_key(&asked.question);
                 let signed = NullSigner.sign(asked.question.scheme, &asked.question.message);
                 let answer = if self.server_does_not_sign { Err(SigningError) } else { signed };
                 ("server signs", server.answer(asked.token, answer, time, out))
@@ -185,6 +197,7 @@ impl Owner {
                 ("verify server", client.answer(asked.token, answer, time, out))
             }
             ClientQuestion::Sign(asked) => {
+                assert_names_key(&asked.question);
                 let signed = NullSigner.sign(asked.question.scheme, &asked.question.message);
                 let answer = if self.client_does_not_sign { Err(SigningError) } else { signed };
                 ("client signs", client.answer(asked.token, answer, time, out))

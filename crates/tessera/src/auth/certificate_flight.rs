@@ -40,7 +40,8 @@ pub(crate) fn send_certificate(
         }),
         Some(codec) => send_encoded(ctx, transcript, credential, form.entry_extensions, &**codec),
     }
-    Sign { scheme, message: signed_content(role, &transcript.hash()) }
+    let certificate = credential.chain.first().cloned().unwrap_or_default();
+    Sign { scheme, certificate, message: signed_content(role, &transcript.hash()) }
 }
 
 /// Sends Certificate as `codec` encodes it, or whole if it doesn't.

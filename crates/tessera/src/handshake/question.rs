@@ -55,6 +55,8 @@ pub struct NoConfig;
 pub struct Sign {
     /// The scheme to sign with.
     pub scheme: SignatureScheme,
+    /// The end entity's certificate as it was sent: it says which key is to sign.
+    pub certificate: Vec<u8>,
     /// What to sign, whole: the scheme hashes it.
     pub message: Vec<u8>,
 }

@@ -1,0 +1,247 @@
+//! Either side of a connection, and the answers to its questions.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tessera::handshake::Reply;
+use tessera::resume::{ClientSession, ResumptionVerdict, TicketKeys};
+use tessera::{
+    ClientConnection, ClientQuestion, Destination, Error, Event, Facts, KeyLog, Output, Progress,
+    ReadEvent, ServerConnection, ServerQuestion, Time,
+};
+
+use crate::configuration::{self, Chooser, Shared};
+use crate::credentials::Credentials;
+use crate::flags::Options;
+use crate::peer::AnyChain;
+
+/// A connection with whoever answers for it.
+pub struct Side {
+    connection: Either,
+    credentials: Credentials,
+    verifier: AnyChain,
+    chooser: Option<Arc<Chooser>>,
+    ring: Arc<dyn TicketKeys>,
+    secrets: Arc<TrafficSecrets>,
+}
+
+enum Either {
+    Client(ClientConnection),
+    Server(ServerConnection),
+}
+
+/// Does the same on either side.
+macro_rules! either {
+    ($side:expr, $connection:ident => $body:expr) => {
+        match &mut $side.connection {
+            Either::Client($connection) => $body,
+            Either::Server($connection) => $body,
+        }
+    };
+}
+
+/// What a read brought, without borrowing from anything.
+pub enum Happened {
+    NeedInput,
+    Data(Vec<u8>),
+    Handshake(Event),
+    PeerClosed,
+    /// A question was answered, or the output must be sent.
+    GoOn,
+}
+
+enum Question {
+    Client(ClientQuestion),
+    Server(ServerQuestion),
+}
+
+impl Side {
+    /// `judge_options` are those for a server that sends a certificate.
+    pub fn client(
+        options: &Options,
+        judge_options: &Options,
+        session: Option<ClientSession>,
+        shared: &Shared,
+        now: Time,
+        output: &mut Output,
+    ) -> Result<Self, String> {
+        let credentials = Credentials::read(options)?;
+        let secrets = Arc::new(TrafficSecrets::default());
+        let verifier = AnyChain::new(judge_options);
+        let mut config = configuration::client(options, &credentials, verifier.clone())?;
+        config.key_log = Some(secrets.clone());
+        let destination = Destination {
+            server_name: options.host_name.clone(),
+            session,
+            external_psks: configuration::external_psks(&credentials)?,
+        };
+        let client = ClientConnection::start(Arc::new(config), destination, now, output)
+            .map_err(|error| error.to_string())?;
+        let connection = Either::Client(client);
+        Ok(Self::new(connection, verifier, credentials, None, shared, secrets))
+    }
+
+    pub fn server(options: &Options, shared: &Shared, now: Time) -> Result<Self, String> {
+        let credentials = Credentials::read(options)?;
+        let secrets = Arc::new(TrafficSecrets::default());
+        let (config, chooser) =
+            configuration::server(options, &credentials, shared, secrets.clone())?;
+        let server =
+            ServerConnection::start(Arc::new(config), now).map_err(|error| error.to_string())?;
+        let connection = Either::Server(server);
+        let verifier = AnyChain::new(options);
+        Ok(Self::new(connection, verifier, credentials, Some(chooser), shared, secrets))
+    }
+
+    fn new(
+        connection: Either,
+        verifier: AnyChain,
+        credentials: Credentials,
+        chooser: Option<Arc<Chooser>>,
+        shared: &Shared,
+        secrets: Arc<TrafficSecrets>,
+    ) -> Self {
+        Self { connection, credentials, verifier, chooser, ring: shared.ring.clone(), secrets }
+    }
+
+    /// Reads up to the next event, and answers a question at once.
+    pub fn read(
+        &mut self,
+        now: Time,
+        input: &mut [u8],
+        output: &mut Output,
+    ) -> Result<(usize, Happened), Error> {
+        let (consumed, happened, question) = match &mut self.connection {
+            Either::Client(client) => {
+                let (consumed, happened, question) = happened(client.read(now, input, output)?);
+                (consumed, happened, question.map(Question::Client))
+            }
+            Either::Server(server) => {
+                let (consumed, happened, question) = happened(server.read(now, input, output)?);
+                (consumed, happened, question.map(Question::Server))
+            }
+        };
+        if let Some(question) = question {
+            self.answer(question, now, output)?;
+        }
+        Ok((consumed, happened))
+    }
+
+    fn answer(&mut self, question: Question, now: Time, output: &mut Output) -> Result<(), Error> {
+        match (question, &mut self.connection) {
+            (Question::Client(ClientQuestion::VerifyPeer(asked)), Either::Client(client)) => {
+                client.answer(asked.token, self.verifier.judge(&asked.question), now, output)
+            }
+            (Question::Client(ClientQuestion::Sign(asked)), Either::Client(client)) => {
+                client.answer(asked.token, self.credentials.sign(&asked.question), now, output)
+            }
+            (Question::Server(question), Either::Server(server)) => match question {
+                ServerQuestion::ChooseConfig(asked) => {
+                    let chooser = self.chooser.as_ref();
+                    let chooser = chooser.ok_or(Error::Misuse("no chooser was configured"))?;
+                    server.answer(asked.token, chooser.answer(&asked.question), now, output)
+                }
+                ServerQuestion::OpenTicket(asked) => {
+                    let Reply::Now(opened) = self.ring.open(&asked.question) else {
+                        return Err(Error::Misuse("the ring answers at once"));
+                    };
+                    server.answer(asked.token, opened, now, output)
+                }
+                ServerQuestion::AcceptResumption(asked) => {
+                    server.answer(asked.token, ResumptionVerdict::Accept, now, output)
+                }
+                ServerQuestion::VerifyPeer(asked) => {
+                    server.answer(asked.token, self.verifier.judge(&asked.question), now, output)
+                }
+                ServerQuestion::Sign(asked) => {
+                    server.answer(asked.token, self.credentials.sign(&asked.question), now, output)
+                }
+                ServerQuestion::TakeSecret(_) => Err(Error::Misuse("no vault was configured")),
+            },
+            _ => Err(Error::Misuse("a question of the other side")),
+        }
+    }
+
+    pub fn early_data_room(&self) -> usize {
+        match &self.connection {
+            Either::Client(client) => client.early_data_room(),
+            Either::Server(_) => 0,
+        }
+    }
+
+    pub fn write_early_data(&mut self, data: &[u8], output: &mut Output) -> Result<usize, Error> {
+        match &mut self.connection {
+            Either::Client(client) => client.write_early_data(data, output),
+            Either::Server(_) => Ok(0),
+        }
+    }
+
+    pub fn write(&mut self, now: Time, data: &[u8], output: &mut Output) -> Result<usize, Error> {
+        either!(self, connection => connection.write(now, data, output))
+    }
+
+    pub fn update_keys(&mut self, now: Time, output: &mut Output) -> Result<(), Error> {
+        either!(self, connection => connection.update_keys(now, false, output))
+    }
+
+    pub fn export(&mut self, options: &Options, out: &mut [u8]) -> Result<(), Error> {
+        let (label, context) = (options.export_label.as_bytes(), options.export_context.as_bytes());
+        either!(self, connection => connection.export_keying_material(label, context, out))
+    }
+
+    pub fn close(&mut self, output: &mut Output) {
+        either!(self, connection => connection.close(output));
+    }
+
+    pub fn facts(&self) -> &Facts {
+        match &self.connection {
+            Either::Client(client) => client.facts(),
+            Either::Server(server) => server.facts(),
+        }
+    }
+
+    /// Which credential was used, as the runner counts them.
+    pub fn selected_credential(&self) -> i32 {
+        self.credentials.selected(self.facts().external_psk.as_deref())
+    }
+
+    /// The secrets to read and to write with.
+    pub fn traffic_secrets(&self) -> (Vec<u8>, Vec<u8>) {
+        let secrets = self.secrets.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (client, server) = secrets.clone();
+        match &self.connection {
+            Either::Client(_) => (server, client),
+            Either::Server(_) => (client, server),
+        }
+    }
+}
+
+fn happened<Q>(progress: Progress<'_, Q>) -> (usize, Happened, Option<Q>) {
+    let mut question = None;
+    let event = match progress.event {
+        ReadEvent::NeedInput => Happened::NeedInput,
+        ReadEvent::Data(data) | ReadEvent::EarlyData(data) => Happened::Data(data.to_vec()),
+        ReadEvent::Handshake(event) => Happened::Handshake(event),
+        ReadEvent::PeerClosed => Happened::PeerClosed,
+        ReadEvent::Question(asked) => {
+            question = Some(asked);
+            Happened::GoOn
+        }
+        ReadEvent::OutputFull | ReadEvent::WaitingForAnswer => Happened::GoOn,
+    };
+    (progress.consumed, event, question)
+}
+
+/// The client's and the server's first application traffic secrets.
+#[derive(Default)]
+pub struct TrafficSecrets(Mutex<(Vec<u8>, Vec<u8>)>);
+
+impl KeyLog for TrafficSecrets {
+    fn log(&self, label: &str, _: &[u8; 32], secret: &[u8]) {
+        let mut secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match label {
+            "CLIENT_TRAFFIC_SECRET_0" => secrets.0 = secret.to_vec(),
+            "SERVER_TRAFFIC_SECRET_0" => secrets.1 = secret.to_vec(),
+            _ => (),
+        }
+    }
+}
