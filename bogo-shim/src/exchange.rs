@@ -155,7 +155,7 @@ impl<'f> Exchange<'f> {
         } else {
             let config = Arc::new(configuration::client(options)?);
             let server_name = options.host_name.clone();
-            let destination = Destination { server_name, session, external_psks: Vec::new() };
+            let destination = Destination { server_name, session, ..Destination::default() };
             let client = ClientConnection::start(config, destination, now, &mut output)
                 .map_err(|e| e.to_string())?;
             offered_early_data = client.early_data_room() > 0;
