@@ -74,7 +74,7 @@ fn handshake(
     counted: bool,
 ) -> (Facts, Option<ClientSession>) {
     let destination =
-        Destination { server_name: "server.example".into(), session, external_psks: Vec::new() };
+        Destination { server_name: "server.example".into(), session, ..Destination::default() };
     let (mut to_server, mut to_client) = (Output::new(), Output::new());
     let mut client = match counted {
         true => client_start(client, destination, &mut to_server),

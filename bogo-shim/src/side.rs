@@ -73,6 +73,7 @@ impl Side {
             server_name: options.host_name.clone(),
             session,
             external_psks: configuration::external_psks(&credentials)?,
+            ..Destination::default()
         };
         let client = ClientConnection::start(Arc::new(config), destination, now, output)
             .map_err(|error| error.to_string())?;
@@ -155,7 +156,9 @@ impl Side {
                 ServerQuestion::Sign(asked) => {
                     server.answer(asked.token, self.credentials.sign(&asked.question), now, output)
                 }
-                ServerQuestion::TakeSecret(_) => Err(Error::Misuse("no vault was configured")),
+                ServerQuestion::TakeSecret(_) | ServerQuestion::SettleReceipt(_) => {
+                    Err(Error::Misuse("no vault was configured"))
+                }
             },
             _ => Err(Error::Misuse("a question of the other side")),
         }

@@ -9,7 +9,8 @@ use tessera::auth::{PeerIdentity, PeerRejected, VerifyPeer};
 use tessera::crypto::SigningError;
 use tessera::handshake::{ChooseConfig, NoConfig, Sign};
 use tessera::resume::{
-    AcceptResumption, OpenTicket, ResumptionVerdict, SessionState, TakeSecret, Taken,
+    AcceptResumption, OpenTicket, Receipt, ResumptionVerdict, SessionState, SettleReceipt,
+    TakeSecret, Taken,
 };
 use tessera::wire::AlertDescription;
 
@@ -66,6 +67,11 @@ pub trait Answers: Send + Sync {
     /// is gone and its client pays a round trip: that is the safe side.
     fn take_secret(&self, _: TakeSecret) -> Answer<Taken> {
         Box::pin(ready(Taken::Unavailable))
+    }
+
+    /// What became of a flight?
+    fn settle_receipt(&self, _: SettleReceipt) -> Answer<Receipt> {
+        Box::pin(ready(Receipt::Unknown))
     }
 
     /// Is the peer who it should be?

@@ -56,6 +56,7 @@ impl Side for ServerHandshake {
             ServerQuestion::AcceptResumption(asked) => {
                 server(asked, |it| answers.accept_resumption(it))
             }
+            ServerQuestion::SettleReceipt(asked) => server(asked, |it| answers.settle_receipt(it)),
             ServerQuestion::TakeSecret(asked) => server(asked, |it| answers.take_secret(it)),
             ServerQuestion::VerifyPeer(asked) => server(asked, |it| answers.verify_peer(it)),
             ServerQuestion::Sign(asked) => server(asked, |it| answers.sign(it)),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tessera::auth::PeerIdentity;
 use tessera::crypto::{Provider, Random, RandomFailed, Secret};
 use tessera::handshake::Reply;
-use tessera::resume::{Ancestry, Companion, OpenTicket, SessionState, TicketKeys};
+use tessera::resume::{Ancestry, Companion, FlightHandle, OpenTicket, SessionState, TicketKeys};
 use tessera::wire::CipherSuite;
 use tessera_aws_lc::provider;
 use tessera_vault::{KeyTime, RingError, TicketKey, TicketKeyRing};
@@ -45,7 +45,11 @@ fn session() -> SessionState {
         lifetime: 3600,
         age_add: 99,
         max_early_data_size: 0,
-        companion: Some(Companion { id: [9; 32], max_early_data_size: 1024 }),
+        companion: Some(Companion {
+            id: [9; 32],
+            handle: FlightHandle([8; 32]),
+            max_early_data_size: 1024,
+        }),
     }
 }
 

@@ -27,6 +27,9 @@ pub(crate) const MAX_COOKIE: usize = 4096;
 /// How many identities of a ClientHello a server looks at.
 pub(crate) const MAX_IDENTITIES: usize = 8;
 
+/// How many flights a client asks about in one ClientHello.
+pub(crate) const MAX_RECEIPTS: usize = 8;
+
 /// The most plaintext in one record, in bytes (RFC 8446 §5.1).
 pub(crate) const MAX_PLAINTEXT: usize = 1 << 14;
 

@@ -12,12 +12,15 @@ use tessera::handshake::{
     ServerQuestion, Sign,
 };
 use tessera::resume::{
-    AcceptResumption, OneTimeSecret, OpenTicket, PskKind, PutRefused, ResumptionJudge,
-    ResumptionVerdict, SessionState, TakeSecret, Taken, TicketId, TicketKeys, Vault, Verdict,
+    AcceptResumption, FlightHandle, OneTimeSecret, OpenTicket, PskKind, PutRefused, Receipt,
+    Receipts, ResumptionJudge, ResumptionVerdict, SessionState, SettleReceipt, TakeSecret, Taken,
+    TicketId, TicketKeys, Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, SignatureScheme};
-use tessera::{Error, Output, ReadEvent, ServerConfig, Time};
-use tessera_harness::{EARLY_DATA, Mode, OneVault, Pair, Scene, UnsealedTickets, at, credential};
+use tessera::{Destination, Error, Output, ReadEvent, ServerConfig, Time};
+use tessera_harness::{
+    EARLY_DATA, Mode, OneVault, Pair, Scene, UnsealedTickets, at, credential, to,
+};
 use tessera_null_provider::{NullSigner, NullVerifier};
 
 /// Answers everything later.
@@ -63,6 +66,12 @@ impl Vault for Later {
     }
 }
 
+impl Receipts for Later {
+    fn settle(&self, _: &SettleReceipt) -> Reply<Receipt> {
+        Reply::Later
+    }
+}
+
 impl PeerVerifier for Later {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
@@ -103,6 +112,7 @@ fn asking(mode: Mode) -> (Scene, Arc<ServerConfig>) {
     scene.server.judge = Some(later.clone());
     if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
         guard.vault = later.clone();
+        guard.receipts = Some(later.clone());
     }
     let chosen = Arc::new(scene.server.clone());
     scene.server.chooser = Some(later);
@@ -156,6 +166,9 @@ impl Owner {
                 assert_eq!(asked.question.kind, PskKind::Resumption);
                 let answer = self.judges.unwrap_or(ResumptionVerdict::Accept);
                 ("judge", server.answer(asked.token, answer, time, out))
+            }
+            ServerQuestion::SettleReceipt(asked) => {
+                ("receipt", server.answer(asked.token, Receipt::TakenNotDone, time, out))
             }
             ServerQuestion::TakeSecret(asked) => {
                 let answer = match self.vault_is_away {
@@ -265,6 +278,19 @@ fn everything_later() {
         let early = matches!(mode, Mode::Replayable | Mode::FsDhe | Mode::FsKe | Mode::FsPsk);
         assert_eq!(pair.to_server.early_data, if early { EARLY_DATA } else { b"" });
     }
+}
+
+#[test]
+fn receipts_later() {
+    let (scene, chosen) = asking(Mode::FsDhe);
+    let flights = [1, 2, 3].map(|number| FlightHandle([number; 32]));
+    let destination = Destination { ask_receipts: flights.to_vec(), ..to(None) };
+    let mut pair = scene.start_to(destination, at(0));
+    let (asked, error) = Owner::default().run(&mut pair, &scene, &chosen);
+    assert_eq!(error, None);
+    assert!(asked.contains("receipt"));
+    let expected = flights.map(|flight| (flight, Receipt::TakenNotDone));
+    assert_eq!(pair.client.facts().receipts, expected);
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn credential() -> Credential {
 }
 
 fn to(session: Option<ClientSession>) -> Destination {
-    Destination { server_name: "server.example".into(), session, external_psks: Vec::new() }
+    Destination { server_name: "server.example".into(), session, ..Destination::default() }
 }
 
 /// Connects, exchanges data, and gives the pair back.

@@ -24,7 +24,7 @@ fn configurations() -> (ClientConfig, ServerConfig) {
 }
 
 fn to(session: Option<ClientSession>) -> Destination {
-    Destination { server_name: "server.example".into(), session, external_psks: Vec::new() }
+    Destination { server_name: "server.example".into(), session, ..Destination::default() }
 }
 
 fn start(client: &ClientConfig, server: &ServerConfig, session: Option<ClientSession>) -> Pair {

@@ -23,7 +23,7 @@ fn psk_modes_stay() {
     let to = |session| Destination {
         server_name: "server.example".into(),
         session,
-        external_psks: vec![],
+        ..Destination::default()
     };
     let mut first =
         Pair::start(&Arc::new(client.clone()), &server, to(None), at(0)).expect("starts");

@@ -14,5 +14,5 @@ pub use forge::{
 pub use hello::{Hello, Identity, binder, vec16};
 pub use pair::{At, Pair, Received, at};
 pub use scene::{EARLY_DATA, Mode, SERVER_NAME, Scene, credential, to};
-pub use stores::{OneRegister, OneVault, Ring, UnsealedTickets};
+pub use stores::{Journal, OneRegister, OneVault, Ring, UnsealedTickets};
 pub use trace::Trace;

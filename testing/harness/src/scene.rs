@@ -195,5 +195,5 @@ pub fn credential() -> Credential {
 
 /// The scene's server, with a session or without.
 pub fn to(session: Option<ClientSession>) -> Destination {
-    Destination { server_name: SERVER_NAME.into(), session, external_psks: Vec::new() }
+    Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() }
 }

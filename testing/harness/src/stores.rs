@@ -1,14 +1,15 @@
 //! The simplest stores that can work: nothing sealed, nothing bounded. For tests alone.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tessera::crypto::Provider;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, AlreadyUsed, OneTimeSecret, OpenTicket, PutRefused, SessionState, SingleUseRegister,
-    TakePurpose, TakeSecret, Taken, TicketId, TicketKeys, Vault,
+    Absent, AlreadyUsed, FlightHandle, OneTimeSecret, OpenTicket, PutRefused, Receipt, Receipts,
+    SessionState, SettleReceipt, SingleUseRegister, TakePurpose, TakeSecret, Taken, TicketId,
+    TicketKeys, Vault,
 };
 
 /// Tickets that anyone can read and make.
@@ -63,6 +64,34 @@ impl Vault for OneVault {
 
     fn len(&self) -> usize {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+/// What was done, and the vault that says what was taken.
+pub struct Journal {
+    vault: Arc<OneVault>,
+    done: Mutex<HashSet<FlightHandle>>,
+}
+
+impl Journal {
+    /// Nothing is done.
+    pub fn new(vault: Arc<OneVault>) -> Self {
+        Self { vault, done: Mutex::default() }
+    }
+
+    /// The flight's effect is recorded.
+    pub fn mark_done(&self, flight: FlightHandle) {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).insert(flight);
+    }
+}
+
+impl Receipts for Journal {
+    fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
+        let SettleReceipt { handle, unix } = *question;
+        let question = TakeSecret { id: handle.0, purpose: TakePurpose::Burn, unix };
+        let Reply::Now(taken) = self.vault.take(&question) else { return Reply::Later };
+        let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        Reply::Now(Receipt::of(&taken, || done.contains(&handle)))
     }
 }
 

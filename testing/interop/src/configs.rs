@@ -22,5 +22,5 @@ pub fn server(identity: &Identity) -> ServerConfig {
 
 /// The way to the server of these tests.
 pub fn to(session: Option<ClientSession>) -> Destination {
-    Destination { server_name: SERVER_NAME.into(), session, external_psks: Vec::new() }
+    Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() }
 }

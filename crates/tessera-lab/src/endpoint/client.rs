@@ -108,7 +108,7 @@ impl Client {
         let used = session.as_ref().filter(|_| recorded);
         let sessions_used: Vec<_> = used.map(|used| used.export().to_vec()).into_iter().collect();
         let destination =
-            Destination { server_name: SERVER_NAME.into(), session, external_psks: Vec::new() };
+            Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() };
         let (id, request) = request::fresh()?;
         let process_cpu = clock::process_cpu()?;
 

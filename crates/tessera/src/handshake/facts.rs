@@ -4,7 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::auth::PeerIdentity;
-use crate::resume::{Ancestry, Continuation, PskKind, SessionState, Verdict};
+use crate::resume::{
+    Ancestry, Continuation, FlightHandle, PskKind, SessionState, SettledFlights, Verdict,
+};
 use crate::wire::{CipherSuite, NamedGroup, SignatureScheme};
 
 /// The facts of a connection, as far as its handshake has come.
@@ -39,6 +41,11 @@ pub struct Facts {
     pub ancestry: Option<Ancestry>,
     /// What became of the early data.
     pub early_data: EarlyDataStatus,
+    /// The name of this connection's forward-secret flight: to the client of the one that it sent, to
+    /// the server of the one that it accepted.
+    pub flight: Option<FlightHandle>,
+    /// To the client: what became of the flights that it asked about.
+    pub receipts: SettledFlights,
     /// Whether the handshake is complete.
     pub handshake_complete: bool,
 }

@@ -15,7 +15,8 @@ use super::server::ServerConfig;
 use crate::auth::{PeerIdentity, PeerRejected, VerifyPeer};
 use crate::crypto::SigningError;
 use crate::resume::{
-    AcceptResumption, OpenTicket, ResumptionVerdict, SessionState, TakeSecret, Taken,
+    AcceptResumption, OpenTicket, Receipt, ResumptionVerdict, SessionState, SettleReceipt,
+    TakeSecret, Taken,
 };
 use crate::wire::SignatureScheme;
 
@@ -71,6 +72,10 @@ impl Question for OpenTicket {
 
 impl Question for AcceptResumption {
     type Answer = ResumptionVerdict;
+}
+
+impl Question for SettleReceipt {
+    type Answer = Receipt;
 }
 
 impl Question for TakeSecret {
@@ -158,6 +163,8 @@ pub enum ServerQuestion {
     OpenTicket(Asked<OpenTicket>),
     /// May it be resumed?
     AcceptResumption(Asked<AcceptResumption>),
+    /// What became of a flight?
+    SettleReceipt(Asked<SettleReceipt>),
     /// Take the one-time secret.
     TakeSecret(Asked<TakeSecret>),
     /// Is the client who it should be?
@@ -175,6 +182,7 @@ pub enum ClientAnswer {
 }
 
 /// An answer to a server's question.
+#[expect(clippy::large_enum_variant, reason = "an answer lives for one call")]
 pub enum ServerAnswer {
     /// To [`ServerQuestion::ChooseConfig`].
     ChooseConfig(<ChooseConfig as Question>::Answer),
@@ -182,6 +190,8 @@ pub enum ServerAnswer {
     OpenTicket(<OpenTicket as Question>::Answer),
     /// To [`ServerQuestion::AcceptResumption`].
     AcceptResumption(<AcceptResumption as Question>::Answer),
+    /// To [`ServerQuestion::SettleReceipt`].
+    SettleReceipt(<SettleReceipt as Question>::Answer),
     /// To [`ServerQuestion::TakeSecret`].
     TakeSecret(<TakeSecret as Question>::Answer),
     /// To [`ServerQuestion::VerifyPeer`].
@@ -214,4 +224,4 @@ macro_rules! asked_by {
 
 asked_by!(AskedByClient, ClientAnswer: VerifyPeer Sign);
 asked_by!(AskedByServer, ServerAnswer:
-    ChooseConfig OpenTicket AcceptResumption TakeSecret VerifyPeer Sign);
+    ChooseConfig OpenTicket AcceptResumption SettleReceipt TakeSecret VerifyPeer Sign);

@@ -7,6 +7,7 @@ use core::time::Duration;
 use zeroize::Zeroizing;
 
 use super::forward_secret::FsClientTicket;
+use super::receipts::FlightHandle;
 use super::session::SessionState;
 use super::tlv;
 use crate::crypto::Secret;
@@ -47,13 +48,14 @@ impl ClientSession {
             tlv::put(&mut out, tag::GROUP, &group.0.to_be_bytes());
         }
         if let Some(ticket) = &self.forward_secret {
-            let mut value = Zeroizing::new(Vec::with_capacity(128 + ticket.public.len()));
+            let mut value = Zeroizing::new(Vec::with_capacity(160 + ticket.public.len()));
             value.u16(ticket.kind.0);
             value.bytes(&ticket.id);
             value.vec16(|out| out.bytes(&ticket.public));
             value.u32(ticket.lifetime);
             value.u32(ticket.max_early_data_size);
             value.vec8(|out| out.bytes(ticket.secret.expose()));
+            value.bytes(&ticket.handle.0);
             tlv::put(&mut out, tag::FORWARD_SECRET, &value);
         }
         out
@@ -89,6 +91,7 @@ fn read_forward_secret(value: &[u8]) -> Option<FsClientTicket> {
         lifetime: reader.u32().ok()?,
         max_early_data_size: reader.u32().ok()?,
         secret: Secret::from_slice(reader.vec8().ok()?)?,
+        handle: FlightHandle(*reader.array().ok()?),
     };
     reader.is_empty().then_some(ticket)
 }

@@ -11,6 +11,7 @@ use core::time::Duration;
 
 use zeroize::Zeroizing;
 
+use super::receipts::FlightHandle;
 use crate::crypto::{Secret, SharedSecret};
 use crate::error::{Error, decode_error};
 use crate::handshake::Reply;
@@ -34,6 +35,8 @@ pub struct FsClientTicket {
     pub max_early_data_size: u32,
     /// The FS secret; see [`OneTimeSecret::fs_secret`].
     pub secret: Secret,
+    /// The name of the flight that it is for.
+    pub handle: FlightHandle,
 }
 
 impl fmt::Debug for FsClientTicket {
@@ -81,7 +84,8 @@ impl fmt::Debug for OneTimeSecret {
     }
 }
 
-/// Holds the one-time secrets of a site.
+/// Holds the one-time secrets of a site, each by the name of its flight
+/// ([`FlightHandle`]), which no first flight shows.
 ///
 /// The contract: of all takes of an id at most one ever returns [`Taken::Taken`], over crash, restart
 /// and failover; afterwards the secret can't be had from the vault. A lost vault means fewer early
@@ -119,7 +123,7 @@ pub struct PutRefused;
 /// sealed ticket of the same pair, so nobody can burn another's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TakeSecret {
-    /// The ticket's id.
+    /// The name of the flight that it is for ([`FlightHandle`]).
     pub id: TicketId,
     /// What will become of the secret.
     pub purpose: TakePurpose,

@@ -7,6 +7,7 @@ mod importer;
 mod one_time_psk;
 mod policy;
 mod psk;
+mod receipts;
 mod session;
 mod tickets;
 mod tlv;
@@ -25,5 +26,6 @@ pub use policy::{
 };
 pub(crate) use psk::KnownPsk;
 pub use psk::{ExternalPsk, PskKind};
+pub use receipts::{FlightHandle, Receipt, Receipts, SettleReceipt, SettledFlights};
 pub use session::{Ancestry, Companion, SessionState};
 pub use tickets::{AcceptResumption, OpenTicket, ResumptionJudge, ResumptionVerdict, TicketKeys};

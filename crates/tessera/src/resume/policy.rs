@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use super::early_data::SingleUseRegister;
 use super::forward_secret::Vault;
+use super::receipts::Receipts;
 use crate::wire::{NamedGroup, TicketRequest};
 
 /// How a side reconnects. The defaults are safe; everything that gives something up has a name that
@@ -78,6 +79,8 @@ pub struct OneTimeKeyGuard {
     /// How long a key is kept: the forward secrecy of a flight that never arrives begins when it
     /// ends. At most a day.
     pub lifetime: Duration,
+    /// Answers clients that ask what became of an earlier flight; without it they get no answer.
+    pub receipts: Option<Arc<dyn Receipts>>,
 }
 
 impl OneTimeKeyGuard {
@@ -89,6 +92,7 @@ impl OneTimeKeyGuard {
             continuation: Continuation::PskDheKe,
             max_early_data_size: 16 * 1024,
             lifetime: Duration::from_secs(3600),
+            receipts: None,
         }
     }
 }

@@ -6,10 +6,11 @@ use core::time::Duration;
 
 use zeroize::Zeroizing;
 
+use super::receipts::FlightHandle;
 use super::tlv;
 use crate::auth::PeerIdentity;
 use crate::crypto::Secret;
-use crate::wire::{CipherSuite, NamedGroup, TICKET_ID_LEN};
+use crate::wire::{CipherSuite, NamedGroup, Reader, TICKET_ID_LEN, Writer};
 
 /// A session: the content of a sealed ticket, and the heart of a client's copy.
 ///
@@ -54,8 +55,29 @@ pub struct SessionState {
 pub struct Companion {
     /// Its id.
     pub id: [u8; TICKET_ID_LEN],
+    /// The name of its flight, by which the vault knows the one-time secret. It is here because a
+    /// first flight must not show it.
+    pub handle: FlightHandle,
     /// How much early data it allows, in bytes.
     pub max_early_data_size: u32,
+}
+
+impl Companion {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.bytes(&self.id);
+        out.bytes(&self.handle.0);
+        out.u32(self.max_early_data_size);
+    }
+
+    fn decode(value: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(value);
+        let companion = Self {
+            id: *reader.array().ok()?,
+            handle: FlightHandle(*reader.array().ok()?),
+            max_early_data_size: reader.u32().ok()?,
+        };
+        reader.is_empty().then_some(companion)
+    }
 }
 
 /// The weakest way in which keys were agreed between the full handshake and now. Verdicts on
@@ -132,9 +154,7 @@ impl SessionState {
         tlv::put(out, tag::AGE_ADD, &self.age_add.to_be_bytes());
         tlv::put(out, tag::MAX_EARLY_DATA_SIZE, &self.max_early_data_size.to_be_bytes());
         if let Some(companion) = &self.companion {
-            tlv::put(out, tag::COMPANION_ID, &companion.id);
-            let size = companion.max_early_data_size.to_be_bytes();
-            tlv::put(out, tag::COMPANION_MAX_EARLY_DATA_SIZE, &size);
+            tlv::put_with(out, tag::COMPANION, |out| companion.encode(out));
         }
     }
 
@@ -166,7 +186,7 @@ impl SessionState {
         let mut lifetime = None;
         let mut age_add = None;
         let mut max_early_data_size = None;
-        let mut companion: Option<Companion> = None;
+        let mut companion = None;
         tlv::read(fields, |tag, value| {
             match tag {
                 tag::SUITE => suite = Some(CipherSuite(u16::from_be_bytes(tlv::array(value)?))),
@@ -191,13 +211,7 @@ impl SessionState {
                 tag::MAX_EARLY_DATA_SIZE => {
                     max_early_data_size = Some(u32::from_be_bytes(tlv::array(value)?));
                 }
-                tag::COMPANION_ID => {
-                    companion = Some(Companion { id: tlv::array(value)?, max_early_data_size: 0 });
-                }
-                tag::COMPANION_MAX_EARLY_DATA_SIZE => {
-                    let size = u32::from_be_bytes(tlv::array(value)?);
-                    companion.as_mut()?.max_early_data_size = size;
-                }
+                tag::COMPANION => companion = Some(Companion::decode(value)?),
                 _ => other(tag, value)?,
             }
             Some(())
@@ -270,6 +284,5 @@ mod tag {
     pub(super) const LIFETIME: u8 = 12;
     pub(super) const AGE_ADD: u8 = 13;
     pub(super) const MAX_EARLY_DATA_SIZE: u8 = 14;
-    pub(super) const COMPANION_ID: u8 = 15;
-    pub(super) const COMPANION_MAX_EARLY_DATA_SIZE: u8 = 16;
+    pub(super) const COMPANION: u8 = 15;
 }

@@ -6,8 +6,13 @@ use crate::wire::{Reader, Writer};
 
 /// Appends a field. Fields are bounded far below 64 KiB.
 pub(crate) fn put(out: &mut Vec<u8>, tag: u8, value: &[u8]) {
+    put_with(out, tag, |out| out.bytes(value));
+}
+
+/// Appends a field that is written in place.
+pub(crate) fn put_with(out: &mut Vec<u8>, tag: u8, value: impl FnOnce(&mut Vec<u8>)) {
     out.u8(tag);
-    out.vec16(|out| out.bytes(value));
+    out.vec16(value);
 }
 
 /// Calls `field` for every tag and value; `None` as soon as something is malformed or `field` says

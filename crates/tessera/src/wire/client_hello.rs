@@ -9,6 +9,8 @@ use super::negotiation::{Protocols, TicketRequest, read_record_size_limit, read_
 use super::pre_shared_key::{OfferedPsks, PskModes};
 use super::reader::{CodePoints, Reader};
 use crate::error::{Error, decode_error, illegal_parameter, protocol};
+use crate::limits::MAX_RECEIPTS;
+use crate::resume::FlightHandle;
 use crate::wire::AlertDescription;
 
 /// A ClientHello of TLS 1.3.
@@ -45,6 +47,8 @@ pub struct ClientHello<'a> {
     pub ticket_request: Option<TicketRequest>,
     /// forward_secret_early_data: the kinds of one-time keys that the client can use.
     pub one_time_kinds: Option<CodePoints<'a>>,
+    /// forward_secret_receipts: the flights that the client asks about.
+    pub flight_handles: &'a [[u8; FlightHandle::LEN]],
 }
 
 impl<'a> ClientHello<'a> {
@@ -78,6 +82,7 @@ impl<'a> ClientHello<'a> {
             cookie: None,
             ticket_request: None,
             one_time_kinds: None,
+            flight_handles: &[],
         };
         let mut versions = None;
         if !reader.is_empty() {
@@ -144,6 +149,13 @@ impl<'a> ClientHello<'a> {
             }
             ExtensionType::STATUS_REQUEST => {
                 self.certificates.entry_extensions.status_request = read_status_request(body)?;
+            }
+            ExtensionType::FORWARD_SECRET_RECEIPTS => {
+                let (handles, rest) = whole(body, Reader::vec16)?.as_chunks();
+                if handles.is_empty() || handles.len() > MAX_RECEIPTS || !rest.is_empty() {
+                    return Err(decode_error("forward_secret_receipts is no list of handles"));
+                }
+                self.flight_handles = handles;
             }
             _ => drop(self.certificates.read(typ, body)?),
         }

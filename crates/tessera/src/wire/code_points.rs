@@ -193,6 +193,9 @@ code_points! {
         /// the kinds of one-time keys that the client can use; in a NewSessionTicket the
         /// forward-secret ticket; in EncryptedExtensions the verdict on a refused one.
         FORWARD_SECRET_EARLY_DATA = 0xff5a,
+        /// forward_secret_receipts: Tessera's own, from the private-use range. In a ClientHello the
+        /// handles of flights, in EncryptedExtensions what became of them.
+        FORWARD_SECRET_RECEIPTS = 0xff5b,
     }
 }
 

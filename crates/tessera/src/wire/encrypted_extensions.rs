@@ -25,6 +25,8 @@ pub struct EncryptedExtensions<'a> {
     pub early_data: bool,
     /// What became of a forward-secret ticket whose early data was refused, as its byte.
     pub forward_secret_verdict: Option<u8>,
+    /// What became of the flights that the client asked about, each as its byte; empty for no answer.
+    pub receipts: &'a [u8],
 }
 
 impl<'a> EncryptedExtensions<'a> {
@@ -54,6 +56,7 @@ impl<'a> EncryptedExtensions<'a> {
                 ExtensionType::FORWARD_SECRET_EARLY_DATA => {
                     extensions.forward_secret_verdict = Some(body.u8()?);
                 }
+                ExtensionType::FORWARD_SECRET_RECEIPTS => extensions.receipts = body.vec8()?,
                 _ => return Err(refuse_response_extension(true)),
             }
             if body.is_empty() { Ok(()) } else { Err(decode_error("an extension is too long")) }
@@ -81,6 +84,11 @@ impl<'a> EncryptedExtensions<'a> {
                 if let Some(verdict) = self.forward_secret_verdict {
                     write_extension(out, ExtensionType::FORWARD_SECRET_EARLY_DATA, |out| {
                         out.u8(verdict);
+                    });
+                }
+                if !self.receipts.is_empty() {
+                    write_extension(out, ExtensionType::FORWARD_SECRET_RECEIPTS, |out| {
+                        out.vec8(|out| out.bytes(self.receipts));
                     });
                 }
             });

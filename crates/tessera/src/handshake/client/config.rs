@@ -12,7 +12,9 @@ use crate::crypto::{KeyAgreement, Provider, Suite};
 use crate::error::Error;
 use crate::handshake::config::check_common;
 use crate::key_log::KeyLog;
-use crate::resume::{ClientSession, ExternalPsk, OfferEarlyData, PskKind, ReconnectPolicy};
+use crate::resume::{
+    ClientSession, ExternalPsk, FlightHandle, OfferEarlyData, PskKind, ReconnectPolicy,
+};
 use crate::transport::Padding;
 use crate::wire::{CipherSuite, NamedGroup, PskModes};
 
@@ -131,4 +133,7 @@ pub struct Destination {
     pub session: Option<ClientSession>,
     /// PSKs agreed with this server outside of TLS.
     pub external_psks: Vec<ExternalPsk>,
+    /// Earlier forward-secret flights to this server whose fate is unknown: at most eight.
+    /// [`Facts::receipts`](crate::handshake::Facts::receipts) has the answers.
+    pub ask_receipts: Vec<FlightHandle>,
 }

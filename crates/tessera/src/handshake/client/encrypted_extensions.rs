@@ -13,7 +13,7 @@ use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::handshake::transport::Epoch;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
-use crate::resume::{PskKind, Verdict};
+use crate::resume::{PskKind, Receipt, SettledFlights, Verdict};
 use crate::schedule::Transcript;
 use crate::wire::{EncryptedExtensions, HandshakeMessage, HandshakeType};
 
@@ -48,6 +48,7 @@ impl ReadEncryptedExtensions {
             ctx.transport.limit_records(limit, own_limit);
         }
         let early_data = self.settle_early_data(&extensions, ctx)?;
+        let receipts = self.read_receipts(extensions.receipts)?;
         let session = self.offer.session.as_ref().map(|session| &session.state);
         let resumes = matches!(self.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
         ctx.facts.inherit(session.filter(|_| resumes));
@@ -59,12 +60,25 @@ impl ReadEncryptedExtensions {
             transcript,
             secrets,
             early_data,
+            receipts,
             certificate_request: None,
         };
         Ok(match psk {
             Some(_) => ClientState::ReadFinished(Box::new(read_finished)),
             None => ClientState::ReadCertificate(Box::new(ReadCertificate { then: read_finished })),
         })
+    }
+
+    /// What became of the flights that were asked about, in the same order; a server that does not
+    /// say doesn't know.
+    fn read_receipts(&self, bytes: &[u8]) -> Result<SettledFlights, Error> {
+        let asked = &self.offer.ask_receipts;
+        if !bytes.is_empty() && bytes.len() != asked.len() {
+            return Err(illegal_parameter("not one receipt for every flight"));
+        }
+        let known = bytes.iter().map(|byte| Receipt::from_wire(*byte));
+        let receipts = known.chain(core::iter::repeat(Receipt::Unknown));
+        Ok(asked.iter().copied().zip(receipts).collect())
     }
 
     /// What became of the early data. The server isn't authenticated yet: the application learns it

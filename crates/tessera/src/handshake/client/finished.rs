@@ -21,6 +21,7 @@ use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::question::{Reply, Waiting};
 use crate::handshake::secrets::{ApplicationSecrets, HandshakeSecrets};
 use crate::handshake::transport::Epoch;
+use crate::resume::SettledFlights;
 use crate::schedule::{STREAM, TrafficSecret, Transcript};
 use crate::wire::{
     HandshakeMessage, HandshakeType, SignatureScheme, write_message, write_no_certificate,
@@ -34,6 +35,8 @@ pub(crate) struct ReadFinished {
     pub(super) secrets: HandshakeSecrets,
     /// What the server says of the early data.
     pub(super) early_data: EarlyDataStatus,
+    /// What it says of earlier flights.
+    pub(super) receipts: SettledFlights,
     /// Whether the server asks for a certificate, and what the client then sends.
     pub(super) certificate_request: Option<Requested>,
 }
@@ -52,6 +55,8 @@ impl ReadFinished {
         ctx.transport.install_read(Epoch::Application, suite, &secrets.server)?;
 
         ctx.facts.early_data = self.early_data;
+        // As with the verdict: who could say "burned" unauthenticated could have it executed twice.
+        ctx.facts.receipts = self.receipts;
         match self.early_data {
             EarlyDataStatus::Accepted => ctx.transport.event(Event::EarlyDataAccepted),
             EarlyDataStatus::Rejected(verdict) => {

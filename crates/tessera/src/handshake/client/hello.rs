@@ -45,6 +45,7 @@ impl ReadServerHello {
             && let Some(psk) = offer.psks.first()
         {
             ctx.facts.early_data = EarlyDataStatus::Offered;
+            ctx.facts.flight = offer.flight;
             ctx.transport.change_cipher_spec();
             let secret = psk.early.client_early_traffic(&psk.suite.hash.hash(&hello));
             logged(&offer).secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());

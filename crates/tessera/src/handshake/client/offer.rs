@@ -10,9 +10,10 @@ use super::config::{ClientConfig, Destination};
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
-use crate::limits::{MAX_PLAINTEXT, MAX_POST_HANDSHAKE_IN_A_ROW};
+use crate::limits::{MAX_PLAINTEXT, MAX_POST_HANDSHAKE_IN_A_ROW, MAX_RECEIPTS};
 use crate::resume::{
-    ClientSession, ExternalPsk, FsIdentity, PskKind, answer_one_time_key, psk_for_flight,
+    ClientSession, ExternalPsk, FlightHandle, FsIdentity, PskKind, answer_one_time_key,
+    psk_for_flight,
 };
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::time::Time;
@@ -46,6 +47,10 @@ pub(crate) struct Offer {
     pub(crate) cookie: Option<Vec<u8>>,
     /// The kind of the one-time key behind a forward-secret identity.
     pub(crate) one_time_kind: Option<NamedGroup>,
+    /// The name of the flight with early data under a one-time key.
+    pub(crate) flight: Option<FlightHandle>,
+    /// The flights that the server is asked about.
+    pub(crate) ask_receipts: Vec<FlightHandle>,
 }
 
 /// A PSK in the order of the identities.
@@ -70,14 +75,19 @@ impl Offer {
         config.provider.random.fill(&mut random)?;
         config.provider.random.fill(&mut session_id)?;
         let grease = Grease::draw(config.grease, config.provider.random)?;
-        let Destination { server_name, session, external_psks } = destination;
+        let Destination { server_name, session, external_psks, ask_receipts } = destination;
         if server_name.len() > 255 {
             return Err(Error::Configuration("server_name: at most 255 bytes"));
         }
         if external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>() > MAX_PLAINTEXT {
             return Err(Error::Configuration("external_psks: identities of at most 16 KiB in all"));
         }
+        if ask_receipts.len() > MAX_RECEIPTS {
+            return Err(Error::Configuration("ask_receipts: at most eight flights at a time"));
+        }
         let mut offer = Self {
+            ask_receipts,
+            flight: None,
             session: session.filter(|session| is_usable(&config, session, &server_name, now)),
             config,
             random,
@@ -141,6 +151,7 @@ impl Offer {
                 });
                 let size = ticket.max_early_data_size;
                 self.early_data = Some(size).filter(|size| *size > 0 && keeps_protocol);
+                self.flight = self.early_data.map(|_| ticket.handle);
                 self.one_time_kind = Some(ticket.kind);
             }
         }
@@ -237,6 +248,7 @@ impl Offer {
             ExtensionType::FORWARD_SECRET_EARLY_DATA => {
                 self.config.one_time_kinds().next().is_some()
             }
+            ExtensionType::FORWARD_SECRET_RECEIPTS => !self.ask_receipts.is_empty(),
             ExtensionType::COOKIE => self.cookie.is_some(),
             ExtensionType::EARLY_DATA => self.early_data.is_some(),
             ExtensionType::PRE_SHARED_KEY => self.offers_psks,
@@ -339,6 +351,11 @@ impl Offer {
         if self.has(ExtensionType::FORWARD_SECRET_EARLY_DATA) {
             let kinds = config.one_time_kinds().map(|kind| kind.0);
             write_code_points(out, ExtensionType::FORWARD_SECRET_EARLY_DATA, kinds);
+        }
+        if !self.ask_receipts.is_empty() {
+            write_extension(out, ExtensionType::FORWARD_SECRET_RECEIPTS, |out| {
+                out.vec16(|out| self.ask_receipts.iter().for_each(|handle| out.bytes(&handle.0)));
+            });
         }
         if let Some(cookie) = &self.cookie {
             write_extension(out, ExtensionType::COOKIE, |out| out.vec16(|out| out.bytes(cookie)));

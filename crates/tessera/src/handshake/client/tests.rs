@@ -67,7 +67,7 @@ fn offer(trace: &Trace) -> Offer {
         forward_secret: None,
     });
     let destination =
-        Destination { server_name: "server".into(), session, external_psks: Vec::new() };
+        Destination { server_name: "server".into(), session, ..Destination::default() };
     let mut offer = Offer::new(Arc::new(config), destination, now).expect("an offer");
     let hello = trace.message("client_hello");
     offer.random.copy_from_slice(&hello[6..38]);

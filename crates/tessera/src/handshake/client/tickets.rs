@@ -9,7 +9,9 @@ use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
-use crate::resume::{Ancestry, ClientSession, Companion, FsClientTicket, SessionState, fs_secret};
+use crate::resume::{
+    Ancestry, ClientSession, Companion, FlightHandle, FsClientTicket, SessionState, fs_secret,
+};
 use crate::schedule::ResumptionSecret;
 use crate::wire::{HandshakeMessage, HandshakeType, NewSessionTicket};
 
@@ -58,6 +60,7 @@ impl Connected {
                 lifetime: ticket.lifetime,
                 max_early_data_size: ticket.max_early_data_size,
                 secret: fs_secret(&self.application.exporter, ticket.id),
+                handle: FlightHandle::of_ticket(&self.application.exporter, ticket.id),
             });
         let facts = &ctx.facts;
         let state = SessionState {
@@ -76,6 +79,7 @@ impl Connected {
             max_early_data_size: message.max_early_data_size.unwrap_or(0),
             companion: forward_secret.as_ref().map(|ticket| Companion {
                 id: ticket.id,
+                handle: ticket.handle,
                 max_early_data_size: ticket.max_early_data_size,
             }),
         };

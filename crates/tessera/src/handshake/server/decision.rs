@@ -1,6 +1,7 @@
 //! A handshake whose suite is decided: is the PSK that was found used, and how?
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::ServerState;
 use super::hello::{Paused, Received};
@@ -11,7 +12,7 @@ use crate::crypto::{Digest, Suite};
 use crate::error::{Error, decrypt_error};
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
-use crate::resume::{AcceptResumption, PskKind, ResumptionVerdict};
+use crate::resume::{AcceptResumption, PskKind, Receipt, ResumptionVerdict};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 
 /// Suite and transcript are settled, and no HelloRetryRequest is needed.
@@ -24,6 +25,8 @@ pub(crate) struct Decided {
     binder_hash: Digest,
     /// Of the PSK that was found.
     early: Option<EarlySecret>,
+    /// What became of the flights that the client asks about, as far as that is settled.
+    pub(super) receipts: Vec<Receipt>,
 }
 
 impl Decided {
@@ -46,7 +49,8 @@ impl Decided {
         };
         let binder_hash = transcript.hash();
         transcript.add(binders);
-        let mut decided = Self { negotiation, suite, transcript, binder_hash, early: None };
+        let mut decided =
+            Self { negotiation, suite, transcript, binder_hash, early: None, receipts: Vec::new() };
         if let Some(found) = &decided.negotiation.found {
             let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
             let early = EarlySecret::new(kdf, found.psk.secret());
@@ -117,7 +121,7 @@ impl Decided {
             }
         }
         let early_data_allowed = verdict == ResumptionVerdict::Accept;
-        self.settle_early_data(early_data_allowed, received, ctx)
+        self.settle_receipts(early_data_allowed, received, ctx)
     }
 
     /// Answers under the found PSK, or with certificates.

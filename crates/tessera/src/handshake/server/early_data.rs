@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::transport::Epoch;
-use crate::resume::{FsIdentity, PskKind};
+use crate::resume::{FlightHandle, FsIdentity, PskKind};
 use crate::wire::{HandshakeMessage, HandshakeType, OfferedPsks, PskIdentity};
 
 impl Decided {
@@ -28,9 +28,9 @@ impl Decided {
         let vouched = first
             .filter(|first| self.negotiation.is_forward_secret(hello, first.identity))
             .and_then(|first| FsIdentity::read(first.identity))
-            .filter(|identity| self.vouches_for(identity));
-        if let Some(identity) = vouched {
-            return self.take_secret(*identity.id, allowed, received, ctx);
+            .and_then(|identity| self.vouched_flight(&identity));
+        if let Some(handle) = vouched {
+            return self.take_secret(handle, allowed, received, ctx);
         }
         let answer = if !self.negotiation.early_data_was_offered(hello) {
             EarlyDataAnswer::NotOffered
@@ -43,11 +43,11 @@ impl Decided {
     }
 
     /// The sealed ticket, whose binder was right, names the forward-secret ticket: no client can burn
-    /// another's key.
-    fn vouches_for(&self, identity: &FsIdentity<'_>) -> bool {
+    /// another's key. It also has the name by which the vault knows the key.
+    fn vouched_flight(&self, identity: &FsIdentity<'_>) -> Option<FlightHandle> {
         let session = self.negotiation.found.as_ref().and_then(|found| found.psk.session());
         let companion = session.and_then(|session| session.companion);
-        companion.is_some_and(|companion| companion.id == *identity.id)
+        companion.filter(|companion| companion.id == *identity.id).map(|it| it.handle)
     }
 
     /// RFC 8446 §8: the first identity, fresh, and never seen by the register. Gives the size limit.

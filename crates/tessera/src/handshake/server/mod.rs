@@ -9,6 +9,7 @@ mod hello;
 mod identities;
 mod negotiation;
 mod one_time_key;
+mod receipts;
 mod server_hello;
 mod tickets;
 
@@ -25,7 +26,7 @@ use super::question::{ChooseConfig, ServerAnswer, ServerQuestion, Sign, Waiting}
 use crate::auth::VerifyPeer;
 use crate::error::{Error, unexpected_message};
 use crate::limits::{MAX_CLIENT_HELLO, MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
-use crate::resume::{AcceptResumption, OpenTicket, TakePurpose, TakeSecret};
+use crate::resume::{AcceptResumption, OpenTicket, SettleReceipt, TakePurpose, TakeSecret};
 use crate::wire::{HandshakeMessage, SignatureScheme};
 use decision::Decided;
 use hello::{Paused, Received};
@@ -41,6 +42,7 @@ enum ServerState {
     ChoosingConfig(Box<Waiting<ChooseConfig, Vec<u8>>>),
     OpeningTicket(Box<Waiting<OpenTicket, (Paused<Negotiation>, usize)>>),
     AcceptingResumption(Box<Waiting<AcceptResumption, Paused<Decided>>>),
+    SettlingReceipt(Box<Waiting<SettleReceipt, (Paused<Decided>, bool)>>),
     TakingSecret(Box<Waiting<TakeSecret, (Paused<Decided>, TakePurpose)>>),
     Signing(Box<Waiting<Sign, (server_hello::Flight, SignatureScheme)>>),
     ReadEndOfEarlyData(Box<early_data::ReadEndOfEarlyData>),
@@ -89,6 +91,7 @@ impl Handshake for ServerHandshake {
             ServerState::ChoosingConfig(_)
             | ServerState::OpeningTicket(_)
             | ServerState::AcceptingResumption(_)
+            | ServerState::SettlingReceipt(_)
             | ServerState::TakingSecret(_)
             | ServerState::Signing(_)
             | ServerState::VerifyingPeer(_)
@@ -103,6 +106,7 @@ impl Handshake for ServerHandshake {
             ServerState::AcceptingResumption(state) => {
                 state.ask().map(ServerQuestion::AcceptResumption)
             }
+            ServerState::SettlingReceipt(state) => state.ask().map(ServerQuestion::SettleReceipt),
             ServerState::TakingSecret(state) => state.ask().map(ServerQuestion::TakeSecret),
             ServerState::VerifyingPeer(state) => state.ask().map(ServerQuestion::VerifyPeer),
             ServerState::Signing(state) => state.ask().map(ServerQuestion::Sign),
@@ -116,6 +120,7 @@ impl Handshake for ServerHandshake {
             ServerState::ChoosingConfig(_)
                 | ServerState::OpeningTicket(_)
                 | ServerState::AcceptingResumption(_)
+                | ServerState::SettlingReceipt(_)
                 | ServerState::TakingSecret(_)
                 | ServerState::VerifyingPeer(_)
                 | ServerState::Signing(_)
@@ -129,6 +134,7 @@ impl Handshake for ServerHandshake {
             (S::ChoosingConfig(_), A::ChooseConfig(_))
             | (S::OpeningTicket(_), A::OpenTicket(_))
             | (S::AcceptingResumption(_), A::AcceptResumption(_))
+            | (S::SettlingReceipt(_), A::SettleReceipt(_))
             | (S::TakingSecret(_), A::TakeSecret(_))
             | (S::VerifyingPeer(_), A::VerifyPeer(_))
             | (S::Signing(_), A::Sign(_)) => (),
@@ -144,6 +150,10 @@ impl Handshake for ServerHandshake {
             }
             (S::AcceptingResumption(state), A::AcceptResumption(answer)) => {
                 state.then.judged(answer, ctx)
+            }
+            (S::SettlingReceipt(state), A::SettleReceipt(answer)) => {
+                let (paused, early_data_allowed) = state.then;
+                paused.receipt_settled(early_data_allowed, answer, ctx)
             }
             (S::TakingSecret(state), A::TakeSecret(answer)) => {
                 let (paused, purpose) = state.then;

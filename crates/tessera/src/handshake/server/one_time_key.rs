@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
 use crate::resume::{
-    Absent, FsIdentity, OneTimeSecret, PskKind, TakePurpose, TakeSecret, Taken, TicketId, Verdict,
-    one_time_keys, psk_for_flight,
+    Absent, FlightHandle, FsIdentity, OneTimeSecret, PskKind, TakePurpose, TakeSecret, Taken,
+    Verdict, one_time_keys, psk_for_flight,
 };
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM};
 
@@ -18,7 +18,7 @@ impl Decided {
     /// can't be accepted the key is burned, so that the client may resend.
     pub(super) fn take_secret(
         self,
-        id: TicketId,
+        handle: FlightHandle,
         allowed: bool,
         received: &Received<'_>,
         ctx: &mut Context<'_>,
@@ -27,7 +27,7 @@ impl Decided {
         let acceptable =
             allowed && self.fits_early_data() && self.negotiation.can_continue(offered);
         let purpose = if acceptable { TakePurpose::Accept } else { TakePurpose::Burn };
-        let question = TakeSecret { id, purpose, unix: ctx.now.unix };
+        let question = TakeSecret { id: handle.0, purpose, unix: ctx.now.unix };
         let reply = match &self.negotiation.config.policy.early_data.forward_secret {
             Some(guard) => guard.vault.take(&question),
             None => Reply::Now(Taken::Unavailable),
@@ -87,8 +87,10 @@ impl Decided {
         self.check_binder(received, 0, PskKind::ForwardSecret, &early)?;
 
         let session = self.negotiation.found.as_ref().and_then(|found| found.psk.session());
-        let limit = session.and_then(|session| session.companion).map(|c| c.max_early_data_size);
+        let companion = session.and_then(|session| session.companion);
+        let limit = companion.map(|companion| companion.max_early_data_size);
         let early_data = if received.hello.early_data {
+            ctx.facts.flight = companion.map(|companion| companion.handle);
             EarlyDataAnswer::Accepted { limit: limit.unwrap_or(0) }
         } else {
             EarlyDataAnswer::NotOffered

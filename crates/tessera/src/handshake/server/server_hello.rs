@@ -69,6 +69,7 @@ impl Decided {
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         let hello = &received.hello;
+        let receipts = self.receipts_on_the_wire();
         let Self { mut negotiation, suite, mut transcript, .. } = self;
         let log =
             Logged { key_log: negotiation.config.key_log.as_deref(), client_random: hello.random };
@@ -129,6 +130,7 @@ impl Decided {
         negotiation.send_encrypted_extensions(
             selected.early_data,
             names_server,
+            &receipts,
             hello,
             &mut transcript,
             ctx,
@@ -209,6 +211,7 @@ impl Negotiation {
         &self,
         early_data: EarlyDataAnswer,
         names_server: bool,
+        receipts: &[u8],
         hello: &ClientHello<'_>,
         transcript: &mut Transcript,
         ctx: &mut Context<'_>,
@@ -227,6 +230,7 @@ impl Negotiation {
                     EarlyDataAnswer::Rejected { verdict } => verdict.map(Verdict::to_wire),
                     _ => None,
                 },
+                receipts,
             };
             extensions.write(out);
         });

@@ -12,7 +12,8 @@ use crate::error::Error;
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
 use crate::resume::{
-    Ancestry, Companion, OneTimeSecret, SessionState, TicketId, fs_secret, one_time_keys,
+    Ancestry, Companion, FlightHandle, OneTimeSecret, SessionState, TicketId, fs_secret,
+    one_time_keys,
 };
 use crate::schedule::ResumptionSecret;
 use crate::wire::{ForwardSecretTicket, Grease, NamedGroup, NewSessionTicket};
@@ -48,7 +49,7 @@ pub(super) fn send_tickets(
             // Nobody will ever use the one-time key.
             let guard = config.policy.early_data.forward_secret.as_ref();
             if let (Some(guard), Some(issued)) = (guard, &companion) {
-                guard.vault.burn(&issued.companion.id);
+                guard.vault.burn(&issued.companion.handle.0);
             }
             break;
         };
@@ -142,7 +143,8 @@ fn issue_one_time_key(
     let secret = OneTimeSecret { kind, seed, fs_secret: fs_secret(&application.exporter, &id) };
     // The key dies with the ticket that vouches for it, at the latest.
     let lifetime = lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX));
-    let put = guard.vault.put(&id, secret, unix + Duration::from_secs(lifetime.into()));
-    let companion = Companion { id, max_early_data_size: guard.max_early_data_size };
+    let handle = FlightHandle::of_ticket(&application.exporter, &id);
+    let put = guard.vault.put(&handle.0, secret, unix + Duration::from_secs(lifetime.into()));
+    let companion = Companion { id, handle, max_early_data_size: guard.max_early_data_size };
     Ok(put.ok().map(|()| Issued { kind, companion, public, lifetime }))
 }

@@ -1,0 +1,131 @@
+//! Receipts: in a later handshake a client learns what became of a forward-secret flight.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use super::forward_secret::{Absent, Taken};
+use crate::handshake::Reply;
+use crate::schedule::ExporterSecret;
+
+/// The name of a forward-secret flight.
+///
+/// Both ends know it and nobody else does, until the client asks about it: it is
+/// TLS-Exporter("EXPORTER-tessera-0rttfs handle", ticket id, 32) of the connection that issued the
+/// ticket. The vault knows the one-time secret by it. An application that must execute a flight
+/// exactly once stores it in the same transaction as the effect; a client keeps it for as long as
+/// it may have to ask.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlightHandle(pub [u8; FlightHandle::LEN]);
+
+impl FlightHandle {
+    /// Its length in bytes.
+    pub const LEN: usize = 32;
+
+    /// The handle of the flight that a ticket is for.
+    pub(crate) fn of_ticket(exporter: &ExporterSecret, id: &[u8]) -> Self {
+        let mut handle = [0; Self::LEN];
+        exporter.export(b"EXPORTER-tessera-0rttfs handle", id, &mut handle);
+        Self(handle)
+    }
+}
+
+/// Who knows a handle can have its key burned; it is not for logs.
+impl fmt::Debug for FlightHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FlightHandle(..)")
+    }
+}
+
+/// What became of a flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Receipt {
+    /// Nothing of it was executed, and nobody can accept it any more. Send it again.
+    Burned,
+    /// It was accepted, and its effect is not recorded: it may still be under way. Send it again only
+    /// to an application that drops what it has already done under the same handle.
+    TakenNotDone,
+    /// It was executed. Never send it again.
+    Done,
+    /// Nobody knows. Treat it as [`Receipt::TakenNotDone`].
+    Unknown,
+}
+
+impl Receipt {
+    /// The receipt for what a vault said when it was to burn the key; `is_done` is asked where a
+    /// flight may have been accepted.
+    pub fn of(taken: &Taken, is_done: impl FnOnce() -> bool) -> Self {
+        match taken {
+            Taken::Taken(_) | Taken::Absent(Absent::Burned) => Self::Burned,
+            // The vault may have forgotten what the application has not.
+            _ if is_done() => Self::Done,
+            Taken::Absent(Absent::Used) => Self::TakenNotDone,
+            Taken::Absent(Absent::Unknown) | Taken::Unavailable => Self::Unknown,
+        }
+    }
+
+    pub(crate) fn to_wire(self) -> u8 {
+        match self {
+            Self::Unknown => 0,
+            Self::Burned => 1,
+            Self::TakenNotDone => 2,
+            Self::Done => 3,
+        }
+    }
+
+    /// One that this version does not know means [`Receipt::Unknown`].
+    pub(crate) fn from_wire(byte: u8) -> Self {
+        match byte {
+            1 => Self::Burned,
+            2 => Self::TakenNotDone,
+            3 => Self::Done,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// The question what became of a flight. To answer it, the flight's key is burned if it still
+/// exists, so that the answer stays true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SettleReceipt {
+    /// The flight.
+    pub handle: FlightHandle,
+    /// Since the Unix epoch, where a clock is known.
+    pub unix: Option<Duration>,
+}
+
+/// Answers for flights. An application implements it over the store that its effects are in, with
+/// [`Receipt::of`] and the vault.
+pub trait Receipts: Send + Sync {
+    /// Burns the flight's key if it still exists, and says what became of the flight, now or later.
+    fn settle(&self, question: &SettleReceipt) -> Reply<Receipt>;
+}
+
+/// The flights of a connection that asked, and what became of them.
+pub type SettledFlights = Vec<(FlightHandle, Receipt)>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn receipts_on_the_wire() {
+        for receipt in [Receipt::Unknown, Receipt::Burned, Receipt::TakenNotDone, Receipt::Done] {
+            assert_eq!(Receipt::from_wire(receipt.to_wire()), receipt);
+        }
+        assert_eq!(Receipt::from_wire(4), Receipt::Unknown);
+    }
+
+    #[test]
+    fn receipts_of_what_a_vault_says() {
+        let used = Taken::Absent(Absent::Used);
+        assert_eq!(Receipt::of(&used, || true), Receipt::Done);
+        assert_eq!(Receipt::of(&used, || false), Receipt::TakenNotDone);
+        let burned = Taken::Absent(Absent::Burned);
+        assert_eq!(Receipt::of(&burned, || unreachable!("nothing was accepted")), Receipt::Burned);
+        for forgotten in [Taken::Absent(Absent::Unknown), Taken::Unavailable] {
+            assert_eq!(Receipt::of(&forgotten, || true), Receipt::Done);
+            assert_eq!(Receipt::of(&forgotten, || false), Receipt::Unknown);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Receipts: what became of a forward-secret flight, asked in a later handshake.
+
+use std::sync::Arc;
+
+use tessera::handshake::EarlyDataStatus;
+use tessera::resume::{FlightHandle, Receipt, Vault, Verdict};
+use tessera::wire::{AlertDescription, ContentType, ExtensionType, NamedGroup};
+use tessera::{Destination, Error};
+use tessera_harness::{
+    EARLY_DATA, Hello, Journal, Mode, Pair, Scene, at, plain, records, to, vec16,
+};
+
+/// A scene whose server answers for flights.
+fn scene(mode: Mode) -> (Scene, Arc<Journal>) {
+    let mut scene = Scene::new(tessera_null_provider::provider(), mode);
+    let journal = Arc::new(Journal::new(scene.vault.clone()));
+    if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
+        guard.receipts = Some(journal.clone());
+    }
+    (scene, journal)
+}
+
+/// What the server says of a flight, in a full handshake.
+fn ask(scene: &Scene, flight: FlightHandle) -> Receipt {
+    let mut pair = asking(scene, &[flight]);
+    pair.run();
+    assert_eq!(pair.to_client.error, None);
+    let receipts = &pair.client.facts().receipts;
+    assert_eq!(receipts.len(), 1);
+    assert_eq!(receipts[0].0, flight);
+    receipts[0].1
+}
+
+fn asking(scene: &Scene, flights: &[FlightHandle]) -> Pair {
+    let destination = Destination { ask_receipts: flights.to_vec(), ..to(None) };
+    scene.start_to(destination, at(0))
+}
+
+const FORWARD_SECRET: [Mode; 3] = [Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
+
+#[test]
+fn a_flight_whose_answer_was_lost() {
+    for mode in FORWARD_SECRET {
+        let (scene, journal) = scene(mode);
+        let mut pair = scene.pair();
+        let flight = pair.client.facts().flight.expect("a flight");
+        pair.client_to_server();
+        pair.intercept_server();
+        assert_eq!(pair.to_server.early_data, EARLY_DATA);
+        assert_eq!(pair.server.facts().flight, Some(flight), "both ends know it by the same name");
+
+        assert_eq!(ask(&scene, flight), Receipt::TakenNotDone, "{mode:?}");
+        journal.mark_done(flight);
+        assert_eq!(ask(&scene, flight), Receipt::Done);
+        assert_eq!(ask(&scene, flight), Receipt::Done, "as often as one likes");
+    }
+}
+
+#[test]
+fn a_flight_that_never_arrived_is_burned_by_asking() {
+    for mode in FORWARD_SECRET {
+        let (scene, _) = scene(mode);
+        let mut pair = scene.pair();
+        let flight = pair.client.facts().flight.expect("a flight");
+        let recorded = pair.intercept_client();
+        let keys = scene.vault.len();
+
+        assert_eq!(ask(&scene, flight), Receipt::Burned, "{mode:?}");
+        assert_eq!(ask(&scene, flight), Receipt::Burned);
+
+        // Now it arrives after all. It may not be executed: the client has sent it again by now.
+        let mut late = scene.start(None, at(0));
+        late.deliver_to_server(&recorded);
+        assert_eq!(late.to_server.error, None);
+        assert_eq!(late.to_server.early_data, b"");
+        let refused = EarlyDataStatus::Rejected(Verdict::Burned);
+        assert_eq!(late.server.facts().early_data, refused);
+        assert_eq!(late.server.facts().flight, None);
+        // Two handshakes brought two keys each.
+        assert_eq!(scene.vault.len(), keys - 1 + 4);
+    }
+}
+
+#[test]
+fn what_nobody_knows_of() {
+    let (scene, journal) = scene(Mode::FsDhe);
+    let flight = FlightHandle([7; 32]);
+    assert_eq!(ask(&scene, flight), Receipt::Unknown);
+    journal.mark_done(flight);
+    assert_eq!(ask(&scene, flight), Receipt::Done, "the application forgets last");
+}
+
+#[test]
+fn a_server_without_receipts_knows_nothing() {
+    let (mut scene, _) = scene(Mode::FsDhe);
+    if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
+        guard.receipts = None;
+    }
+    let mut pair = scene.pair();
+    let flight = pair.client.facts().flight.expect("a flight");
+    pair.client_to_server();
+    assert_eq!(ask(&scene, flight), Receipt::Unknown);
+    let full = Scene::new(tessera_null_provider::provider(), Mode::Full);
+    assert_eq!(ask(&full, flight), Receipt::Unknown);
+}
+
+#[test]
+fn asked_while_coming_back_with_the_next_flight() {
+    for mode in FORWARD_SECRET {
+        let (scene, _) = scene(mode);
+        let mut sessions = scene.sessions();
+        let mut first = scene.start(sessions.pop(), at(0));
+        let flight = first.client.facts().flight.expect("a flight");
+        first.client_to_server();
+
+        let destination = Destination { ask_receipts: vec![flight], ..to(sessions.pop()) };
+        let mut second = scene.start_to(destination, at(0));
+        let next = second.client.facts().flight.expect("another flight");
+        assert_ne!(flight, next);
+        second.run();
+        assert_eq!(second.to_client.early_data_accepted, Some(true));
+        assert_eq!(second.client.facts().receipts, [(flight, Receipt::TakenNotDone)]);
+    }
+}
+
+/// A client that asks about the flight that it sends at the same time has it burned.
+#[test]
+fn asked_about_itself() {
+    let (scene, _) = scene(Mode::FsDhe);
+    let session = scene.session().expect("a session");
+    let flight = session.forward_secret.as_ref().expect("a ticket").handle;
+    let destination = Destination { ask_receipts: vec![flight], ..to(Some(session)) };
+    let mut pair = scene.start_to(destination, at(0));
+    pair.run();
+    assert_eq!(pair.client.facts().receipts, [(flight, Receipt::Burned)]);
+    assert_eq!(pair.to_client.verdict, Some(Verdict::Burned));
+    assert_eq!(pair.to_server.early_data, b"");
+}
+
+#[test]
+fn asked_with_a_retry() {
+    let (mut scene, _) = scene(Mode::FsDhe);
+    let mut lost = scene.pair();
+    let flight = lost.client.facts().flight.expect("a flight");
+    lost.client_to_server();
+    scene.client.groups = vec![NamedGroup::X25519, NamedGroup::X25519MLKEM768];
+    scene.server.groups = vec![NamedGroup::X25519MLKEM768];
+    let mut pair = asking(&scene, &[flight]);
+    pair.run();
+    assert!(pair.client.facts().hello_retry);
+    assert_eq!(pair.client.facts().receipts, [(flight, Receipt::TakenNotDone)]);
+}
+
+/// A flight shows neither its own handle nor that of another.
+#[test]
+fn a_first_flight_shows_no_handle() {
+    for mode in FORWARD_SECRET {
+        let (scene, _) = scene(mode);
+        let mut pair = scene.pair();
+        let flight = pair.client.facts().flight.expect("a flight");
+        pair.run();
+        // The scene's tickets are not sealed: without the second identity.
+        let mut hello = Hello::read(&records(&pair.client_sent)[0][5..]);
+        let first = hello.identities().remove(0);
+        hello.set_identities(&[first], 32);
+        assert!(!hello.write().windows(32).any(|window| window == flight.0));
+        assert_eq!(format!("{flight:?}"), "FlightHandle(..)");
+    }
+}
+
+/// The server isn't authenticated before its Finished.
+#[test]
+fn a_receipt_is_nothing_before_the_servers_finished() {
+    let (scene, _) = scene(Mode::FsDhe);
+    let flight = FlightHandle([7; 32]);
+    let mut pair = asking(&scene, &[flight]);
+    pair.client_to_server();
+    let flight = pair.intercept_server();
+    let last = records(&flight).pop().expect("a Finished").len();
+    pair.deliver_to_client(&flight[..flight.len() - last]);
+    assert_eq!(pair.to_client.error, None);
+    assert_eq!(pair.client.facts().receipts, []);
+    pair.deliver_to_client(&flight[flight.len() - last..]);
+    assert_eq!(pair.client.facts().receipts.len(), 1);
+}
+
+#[test]
+fn too_many() {
+    let (scene, _) = scene(Mode::FsDhe);
+    let flights: Vec<_> = (0..8).map(|number| FlightHandle([number; 32])).collect();
+    let mut pair = asking(&scene, &flights);
+    pair.run();
+    assert_eq!(pair.client.facts().receipts.len(), 8);
+
+    let flights = vec![flights[0]; 9];
+    let destination = Destination { ask_receipts: flights, ..to(None) };
+    let (client, server) = (Arc::new(scene.client), Arc::new(scene.server));
+    let refused = Pair::start(&client, &server, destination, at(0)).map(drop);
+    assert!(matches!(refused, Err(Error::Configuration(reason)) if reason.contains("eight")));
+}
+
+#[test]
+fn what_is_no_list_of_handles() {
+    let (scene, _) = scene(Mode::FsDhe);
+    let flight = asking(&scene, &[FlightHandle([7; 32])]).intercept_client();
+    let hello = Hello::read(&records(&flight)[0][5..]);
+    for body in [vec![], vec16(&[]), vec16(&[7; 31]), vec16(&[7; 33]), vec16(&[7; 9 * 32])] {
+        let mut hello = hello.clone();
+        hello.set(ExtensionType::FORWARD_SECRET_RECEIPTS, &body);
+        let mut pair = scene.start(None, at(0));
+        pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
+        let alert = pair.to_server.error.as_ref().and_then(Error::alert);
+        assert_eq!(alert, Some(AlertDescription::DECODE_ERROR));
+    }
+}
