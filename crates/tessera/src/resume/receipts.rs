@@ -40,7 +40,8 @@ impl fmt::Debug for FlightHandle {
 /// What became of a flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipt {
-    /// Nothing of it was executed, and nobody can accept it any more. Send it again.
+    /// Nothing of this flight was executed, and nobody can accept it any more. Send it again. It says
+    /// nothing of other copies that were sent meanwhile.
     Burned,
     /// It was accepted, and its effect is not recorded: it may still be under way. Send it again only
     /// to an application that drops what it has already done under the same handle.
@@ -52,13 +53,13 @@ pub enum Receipt {
 }
 
 impl Receipt {
-    /// The receipt for what a vault said when it was to burn the key; `is_done` is asked where a
-    /// flight may have been accepted.
-    pub fn of(taken: &Taken, is_done: impl FnOnce() -> bool) -> Self {
+    /// The receipt for what a vault said when it was to burn the key, and what the application has
+    /// recorded. What is recorded as done is done, whatever the vault remembers: the application may
+    /// have done it under this name in another way.
+    pub fn of(taken: &Taken, is_done: bool) -> Self {
         match taken {
+            _ if is_done => Self::Done,
             Taken::Taken(_) | Taken::Absent(Absent::Burned) => Self::Burned,
-            // The vault may have forgotten what the application has not.
-            _ if is_done() => Self::Done,
             Taken::Absent(Absent::Used) => Self::TakenNotDone,
             Taken::Absent(Absent::Unknown) | Taken::Unavailable => Self::Unknown,
         }
@@ -118,14 +119,15 @@ mod tests {
 
     #[test]
     fn receipts_of_what_a_vault_says() {
-        let used = Taken::Absent(Absent::Used);
-        assert_eq!(Receipt::of(&used, || true), Receipt::Done);
-        assert_eq!(Receipt::of(&used, || false), Receipt::TakenNotDone);
-        let burned = Taken::Absent(Absent::Burned);
-        assert_eq!(Receipt::of(&burned, || unreachable!("nothing was accepted")), Receipt::Burned);
-        for forgotten in [Taken::Absent(Absent::Unknown), Taken::Unavailable] {
-            assert_eq!(Receipt::of(&forgotten, || true), Receipt::Done);
-            assert_eq!(Receipt::of(&forgotten, || false), Receipt::Unknown);
+        let receipts = [
+            (Taken::Absent(Absent::Burned), Receipt::Burned),
+            (Taken::Absent(Absent::Used), Receipt::TakenNotDone),
+            (Taken::Absent(Absent::Unknown), Receipt::Unknown),
+            (Taken::Unavailable, Receipt::Unknown),
+        ];
+        for (taken, receipt) in receipts {
+            assert_eq!(Receipt::of(&taken, false), receipt);
+            assert_eq!(Receipt::of(&taken, true), Receipt::Done);
         }
     }
 }

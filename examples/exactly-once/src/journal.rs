@@ -1,0 +1,83 @@
+//! The application's store: the counter, and which increments are in it.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::{Connection, OptionalExtension};
+use tessera::handshake::Reply;
+use tessera::resume::{
+    FlightHandle, Receipt, Receipts, SettleReceipt, TakePurpose, TakeSecret, Vault,
+};
+
+/// The counter, in SQLite.
+pub struct Journal(Mutex<Connection>);
+
+impl Journal {
+    /// Opens the store, which outlives the server.
+    pub fn open(path: &Path) -> rusqlite::Result<Self> {
+        let connection = Connection::open(path)?;
+        // What is lost when the machine loses power is SQLite's business, not this example's; an
+        // application leaves `synchronous` as it is.
+        connection.execute_batch(
+            "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;
+             CREATE TABLE IF NOT EXISTS done (key BLOB PRIMARY KEY) WITHOUT ROWID;
+             CREATE TABLE IF NOT EXISTS counter (one INTEGER PRIMARY KEY CHECK (one = 1), value INTEGER);
+             INSERT OR IGNORE INTO counter VALUES (1, 0);",
+        )?;
+        Ok(Self(Mutex::new(connection)))
+    }
+
+    /// Counts one, unless that was already done under this key. The key and the effect are written in
+    /// one transaction: that is all there is to "exactly once".
+    pub fn increment_once(&self, key: &FlightHandle) -> rusqlite::Result<()> {
+        let mut connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let transaction = connection.transaction()?;
+        let new = transaction.execute("INSERT OR IGNORE INTO done VALUES (?1)", [&key.0])?;
+        if new == 1 {
+            transaction.execute("UPDATE counter SET value = value + 1", [])?;
+        }
+        transaction.commit()
+    }
+
+    /// Counts one without looking: what happens then is seen in the tests.
+    pub fn increment(&self) -> rusqlite::Result<()> {
+        let connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        connection.execute("UPDATE counter SET value = value + 1", []).map(drop)
+    }
+
+    /// Whether the increment of this key is in the counter.
+    pub fn is_done(&self, key: &FlightHandle) -> rusqlite::Result<bool> {
+        let connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = connection
+            .query_row("SELECT 1 FROM done WHERE key = ?1", [&key.0], |_| Ok(()))
+            .optional()?;
+        Ok(found.is_some())
+    }
+
+    /// What the counter shows.
+    pub fn value(&self) -> rusqlite::Result<u64> {
+        let connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        connection.query_row("SELECT value FROM counter", [], |row| row.get(0))
+    }
+}
+
+/// Answers clients that ask what became of a flight: the vault knows what was taken, the journal what
+/// was done.
+pub struct JournalReceipts {
+    /// The vault of this life of the server.
+    pub vault: Arc<dyn Vault>,
+    /// The store of all its lives.
+    pub journal: Arc<Journal>,
+}
+
+impl Receipts for JournalReceipts {
+    fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
+        let SettleReceipt { handle, unix } = *question;
+        let question = TakeSecret { id: handle.0, purpose: TakePurpose::Burn, unix };
+        let Reply::Now(taken) = self.vault.take(&question) else { return Reply::Later };
+        Reply::Now(match self.journal.is_done(&handle) {
+            Ok(done) => Receipt::of(&taken, done),
+            Err(_) => Receipt::Unknown,
+        })
+    }
+}
