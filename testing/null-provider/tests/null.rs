@@ -3,7 +3,7 @@
 use tessera::auth::{PeerVerifier, VerifyPeer};
 use tessera::crypto::{AgreementError, Nonce, OpenFailed, Signer, SigningError};
 use tessera::handshake::Reply;
-use tessera::wire::{AlertDescription, SignatureScheme};
+use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 use tessera_null_provider::{NullSigner, NullVerifier, provider};
 
 #[test]
@@ -116,6 +116,7 @@ fn the_verifier_takes_the_signature_of_the_signer_alone() {
     let mut question = VerifyPeer {
         server_name: None,
         peer_is_server: true,
+        certificate_type: CertificateType::X509,
         chain: vec![b"certificate".to_vec()],
         ocsp_response: None,
         sct_list: None,

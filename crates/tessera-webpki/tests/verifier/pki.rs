@@ -9,7 +9,7 @@ use rcgen::{
 };
 use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use tessera::handshake::Reply;
-use tessera::wire::{AlertDescription, SignatureScheme};
+use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 use tessera_webpki::WebPkiVerifier;
 
 /// Certificates are valid from the beginning of 2030 to that of 2031.
@@ -84,6 +84,7 @@ impl Peer {
         VerifyPeer {
             server_name: None,
             peer_is_server: false,
+            certificate_type: CertificateType::X509,
             chain: self.chain.clone(),
             ocsp_response: None,
             sct_list: None,

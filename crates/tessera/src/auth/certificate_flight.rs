@@ -102,10 +102,11 @@ pub(crate) fn read_certificate_verify(
     if !verifier.schemes().contains(&verify.scheme) || !verify.scheme.signs_handshakes() {
         return Err(illegal_parameter("a signature with a scheme that was not offered"));
     }
-    let Certificate { chain, ocsp_response, sct_list } = certificate;
+    let Certificate { certificate_type, chain, ocsp_response, sct_list } = certificate;
     Ok(VerifyPeer {
         server_name,
         peer_is_server: peer == Role::Server,
+        certificate_type,
         chain,
         ocsp_response,
         sct_list,

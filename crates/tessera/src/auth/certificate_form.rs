@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::certificate_codec::{CertificateCodec, check_codecs, first_offered};
+use super::certificate_type::check_types;
 use super::credential::Credential;
 use super::criteria::{check_criteria, criteria_have, write_criteria};
 use super::verifier::PeerVerifier;
@@ -12,9 +13,9 @@ use crate::error::{Error, illegal_parameter, protocol};
 use crate::handshake::Facts;
 use crate::limits::MAX_HANDSHAKE_MESSAGE;
 use crate::wire::{
-    AlertDescription, Certificate, CertificateCriteria, CompressedCertificate, EntryExtensions,
-    ExtensionType, Grease, HANDSHAKE_HEADER_LEN, HandshakeMessage, HandshakeType, Reader,
-    write_compression_algorithms,
+    AlertDescription, Certificate, CertificateCriteria, CertificateType, CompressedCertificate,
+    EntryExtensions, ExtensionType, Grease, HANDSHAKE_HEADER_LEN, HandshakeMessage, HandshakeType,
+    Reader, write_compression_algorithms,
 };
 
 /// What this side takes of its peer.
@@ -59,16 +60,18 @@ impl AcceptedCertificates<'_> {
     pub(crate) fn read(
         &self,
         message: HandshakeMessage<'_>,
+        typ: CertificateType,
         connection: &Facts,
     ) -> Result<Certificate, Error> {
         let requested = self.verifier.entry_extensions();
         if message.typ != HandshakeType::COMPRESSED_CERTIFICATE || self.codecs.is_empty() {
-            return Certificate::read(message.reader_for(HandshakeType::CERTIFICATE)?, requested);
+            let reader = message.reader_for(HandshakeType::CERTIFICATE)?;
+            return Certificate::read(reader, typ, requested);
         }
         let body =
             self.decode(CompressedCertificate::read(Reader::new(message.body))?, connection)?;
         // RFC 8879 §4: as if it had come whole.
-        Certificate::read(Reader::new(&body), requested)
+        Certificate::read(Reader::new(&body), typ, requested)
     }
 
     fn decode(
@@ -117,7 +120,10 @@ pub(crate) fn check_certificates(
     credentials: &[Credential],
     codecs: &[Arc<dyn CertificateCodec>],
 ) -> Result<(), Error> {
-    verifier.map_or(Ok(()), check_criteria)?;
+    if let Some(verifier) = verifier {
+        check_criteria(verifier)?;
+        check_types(verifier.certificate_types())?;
+    }
     credentials.iter().try_for_each(Credential::check)?;
     check_codecs(codecs)
 }

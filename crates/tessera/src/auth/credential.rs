@@ -4,18 +4,21 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::certificate_flight::Role;
+use super::certificate_type::check_types;
 use crate::crypto::{Signer, SigningError};
 use crate::error::Error;
 use crate::handshake::{Reply, Sign};
 use crate::wire::{
-    CertificateCriteria, EntryExtensions, MAX_STAPLED, Reader, SignatureScheme, read_sct_list,
-    write_certificate_body,
+    CertificateCriteria, CertificateType, EntryExtensions, MAX_STAPLED, Reader, SignatureScheme,
+    read_sct_list, write_certificate_body,
 };
 
-/// A certificate chain with its private key.
+/// A certificate chain, or a raw public key, with its private key.
 #[derive(Clone)]
 pub struct Credential {
-    /// The certificates as DER, the end entity first.
+    /// What `chain` holds.
+    pub certificate_type: CertificateType,
+    /// The certificates as DER, the end entity first; or the SubjectPublicKeyInfo alone (RFC 7250).
     pub chain: Vec<Vec<u8>>,
     /// The private key of the end entity.
     pub key: PrivateKey,
@@ -49,6 +52,7 @@ impl Credential {
     /// A chain with its key, of which nothing more is said.
     pub fn new(chain: Vec<Vec<u8>>, key: PrivateKey) -> Self {
         Self {
+            certificate_type: CertificateType::X509,
             chain,
             key,
             issuers: Vec::new(),
@@ -58,8 +62,19 @@ impl Credential {
         }
     }
 
+    /// A raw public key: the DER SubjectPublicKeyInfo of the private key, for peers that know it
+    /// (RFC 7250).
+    pub fn raw_public_key(public_key: Vec<u8>, key: PrivateKey) -> Self {
+        let certificate_type = CertificateType::RAW_PUBLIC_KEY;
+        Self { certificate_type, ..Self::new(alloc::vec![public_key], key) }
+    }
+
     /// Checks what can't be checked by types.
     pub(super) fn check(&self) -> Result<(), Error> {
+        check_types(&[self.certificate_type])?;
+        if self.certificate_type == CertificateType::RAW_PUBLIC_KEY && self.chain.len() != 1 {
+            return Err(Error::Configuration("a raw public key is alone in its chain"));
+        }
         let (response, list) = (self.ocsp_response.as_ref(), self.sct_list.as_ref());
         if response.is_some_and(Vec::is_empty) {
             return Err(Error::Configuration("ocsp_response: empty"));
@@ -103,15 +118,17 @@ impl Credential {
     }
 }
 
-/// The credential for a peer, as its place among `credentials`, and the scheme to sign with. Its key
-/// signs what the peer can check; of several such the first whose chain the peer can check too, and
+/// The credential for a peer, as its place among `credentials`, and the scheme to sign with. It is
+/// `allowed`, for its type, and its key signs what the peer can check; of several such the first whose chain the peer can check too, and
 /// of those the first that the peer's authorities issued.
 pub(crate) fn choose_credential(
     credentials: &[Credential],
     own_role: Role,
     peer: &CertificateCriteria<'_>,
+    allowed: impl Fn(&Credential) -> bool,
 ) -> Option<(usize, SignatureScheme)> {
-    let fitting = credentials.iter().enumerate().filter_map(|(index, credential)| {
+    let typed = credentials.iter().enumerate().filter(|(_, credential)| allowed(credential));
+    let fitting = typed.filter_map(|(index, credential)| {
         let scheme = credential.scheme_for(peer)?;
         let chain = credential.chain_schemes.iter().all(|scheme| peer.accepts_in_chain(*scheme));
         // RFC 8446 §4.4.2.3: a client's certificates MUST be signed so; §4.4.2.2: a server that has

@@ -3,6 +3,7 @@
 mod certificate_codec;
 mod certificate_flight;
 mod certificate_form;
+mod certificate_type;
 mod credential;
 mod criteria;
 mod verifier;
@@ -13,6 +14,7 @@ pub(crate) use certificate_flight::{
     send_certificate_verify, send_finished,
 };
 pub(crate) use certificate_form::{AcceptedCertificates, CertificateForm, check_certificates};
+pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE, types_of};
 pub(crate) use credential::choose_credential;
 pub use credential::{Credential, PrivateKey};
 pub use verifier::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::handshake::Reply;
-use crate::wire::{AlertDescription, EntryExtensions, SignatureScheme};
+use crate::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
 
 /// Judges peers: certificate chain, name and signature. `tessera-webpki` implements it.
 pub trait PeerVerifier: Send + Sync {
@@ -26,6 +26,12 @@ pub trait PeerVerifier: Send + Sync {
         &[]
     }
 
+    /// The types of certificates that this verifier takes, in order of preference (RFC 7250): X.509
+    /// alone, unless it says otherwise. Each at most once.
+    fn certificate_types(&self) -> &[CertificateType] {
+        &[CertificateType::X509]
+    }
+
     /// What the peer is asked to send beside its certificates; whatever comes is in the question.
     /// At first nothing: a verifier asks for what it checks.
     fn entry_extensions(&self) -> EntryExtensions {
@@ -45,7 +51,9 @@ pub struct VerifyPeer {
     pub server_name: Option<String>,
     /// Whether the peer is the server; decides the extended key usage that must be there.
     pub peer_is_server: bool,
-    /// The certificates as DER, the end entity first; never empty.
+    /// What `chain` holds, one of the types that the verifier named.
+    pub certificate_type: CertificateType,
+    /// The certificates as DER, the end entity first, never empty; or the SubjectPublicKeyInfo alone.
     pub chain: Vec<Vec<u8>>,
     /// The OCSP response that came with the end entity, DER: not empty, and otherwise whatever the peer
     /// sent. Only if the verifier asked for it.

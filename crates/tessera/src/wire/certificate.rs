@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::code_points::{ExtensionType, HandshakeType, SignatureScheme};
+use super::code_points::{CertificateType, ExtensionType, HandshakeType, SignatureScheme};
 use super::entry_extensions::{
     EntryExtensions, read_certificate_status, read_sct_list, write_certificate_status,
     write_sct_list,
@@ -11,13 +11,15 @@ use super::extensions::{UNSOLICITED, read_extensions};
 use super::handshake::write_message;
 use super::reader::Reader;
 use super::writer::Writer;
-use crate::error::{Error, decode_error, protocol};
+use crate::error::{Error, decode_error, illegal_parameter, protocol};
 use crate::wire::AlertDescription;
 
 /// The certificates of a Certificate message, and what came with the end entity's.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Certificate {
-    /// The chain as DER, the end entity first; empty if the peer has none.
+    /// What `chain` holds, as it was agreed.
+    pub certificate_type: CertificateType,
+    /// The chain as DER, the end entity first, or the raw public key; empty if the peer has none.
     pub chain: Vec<Vec<u8>>,
     /// The OCSP response for the end entity, DER.
     pub ocsp_response: Option<Vec<u8>>,
@@ -28,13 +30,18 @@ pub struct Certificate {
 impl Certificate {
     /// Reads the body of a Certificate of the main handshake. Each entry may have the extensions that
     /// were `requested`.
-    pub fn read(mut reader: Reader<'_>, requested: EntryExtensions) -> Result<Self, Error> {
+    pub fn read(
+        mut reader: Reader<'_>,
+        certificate_type: CertificateType,
+        requested: EntryExtensions,
+    ) -> Result<Self, Error> {
         if !reader.vec8()?.is_empty() {
             return Err(decode_error("certificate_request_context is for later handshakes only"));
         }
         let mut list = Reader::new(reader.vec24()?);
         reader.finish()?;
-        let mut read = Self::default();
+        let mut read =
+            Self { certificate_type, chain: Vec::new(), ocsp_response: None, sct_list: None };
         while !list.is_empty() {
             let certificate = list.vec24()?;
             if certificate.is_empty() {
@@ -58,6 +65,10 @@ impl Certificate {
             })?;
             if read.chain.len() == MAX_CHAIN {
                 return Err(protocol(AlertDescription::BAD_CERTIFICATE, "the chain is too long"));
+            }
+            // RFC 8446 §4.4.2: a raw public key is alone.
+            if certificate_type == CertificateType::RAW_PUBLIC_KEY && !read.chain.is_empty() {
+                return Err(illegal_parameter("more than one raw public key"));
             }
             // With the other certificates it must have its form too, and is dropped.
             if read.chain.is_empty() {

@@ -1,6 +1,7 @@
 //! ClientHello (RFC 8446 §4.1.2), read where it lies.
 
 use super::certificate_criteria::CertificateCriteria;
+use super::certificate_type::CertificateTypes;
 use super::code_points::{CipherSuite, ExtensionType, NamedGroup, ProtocolVersion};
 use super::entry_extensions::read_status_request;
 use super::extensions::{Extensions, read_extensions};
@@ -29,6 +30,10 @@ pub struct ClientHello<'a> {
     pub supported_groups: Option<CodePoints<'a>>,
     /// Which certificates the client takes, and in which form.
     pub certificates: CertificateCriteria<'a>,
+    /// client_certificate_type: what the client can give.
+    pub client_certificate_types: Option<CertificateTypes<'a>>,
+    /// server_certificate_type: what the client takes.
+    pub server_certificate_types: Option<CertificateTypes<'a>>,
     /// application_layer_protocol_negotiation.
     pub protocols: Option<Protocols<'a>>,
     /// record_size_limit.
@@ -73,6 +78,8 @@ impl<'a> ClientHello<'a> {
             server_name: None,
             supported_groups: None,
             certificates: CertificateCriteria::default(),
+            client_certificate_types: None,
+            server_certificate_types: None,
             protocols: None,
             record_size_limit: None,
             key_shares: None,
@@ -121,6 +128,12 @@ impl<'a> ClientHello<'a> {
             ExtensionType::SERVER_NAME => self.server_name = read_server_name(body)?,
             ExtensionType::SUPPORTED_GROUPS => {
                 self.supported_groups = Some(CodePoints::new(whole(body, Reader::vec16)?)?);
+            }
+            ExtensionType::CLIENT_CERTIFICATE_TYPE => {
+                self.client_certificate_types = Some(CertificateTypes::read(body)?);
+            }
+            ExtensionType::SERVER_CERTIFICATE_TYPE => {
+                self.server_certificate_types = Some(CertificateTypes::read(body)?);
             }
             ExtensionType::ALPN => self.protocols = Some(Protocols::read(body)?),
             ExtensionType::RECORD_SIZE_LIMIT => {

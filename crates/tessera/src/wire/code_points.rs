@@ -165,6 +165,10 @@ code_points! {
         ALPN = 16,
         /// signed_certificate_timestamp (RFC 6962).
         SIGNED_CERTIFICATE_TIMESTAMP = 18,
+        /// client_certificate_type (RFC 7250).
+        CLIENT_CERTIFICATE_TYPE = 19,
+        /// server_certificate_type (RFC 7250).
+        SERVER_CERTIFICATE_TYPE = 20,
         /// padding (RFC 7685).
         PADDING = 21,
         /// compress_certificate (RFC 8879).
@@ -208,6 +212,16 @@ code_points! {
         BROTLI = 2,
         /// Zstandard (RFC 8878).
         ZSTD = 3,
+    }
+}
+
+code_points! {
+    /// What a Certificate holds (RFC 7250).
+    CertificateType(u8) {
+        /// A chain of X.509 certificates.
+        X509 = 0,
+        /// A SubjectPublicKeyInfo alone.
+        RAW_PUBLIC_KEY = 2,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::code_points::{ExtensionType, HandshakeType};
+use super::certificate_type::write_certificate_type;
+use super::code_points::{CertificateType, ExtensionType, HandshakeType};
 use super::extensions::{UNSOLICITED, read_extensions, refuse_response_extension, write_extension};
 use super::handshake::write_message;
 use super::negotiation::{
@@ -19,6 +20,10 @@ pub struct EncryptedExtensions<'a> {
     pub server_name: bool,
     /// The application protocol.
     pub protocol: Option<&'a [u8]>,
+    /// The type of certificate that the server asks the client for.
+    pub client_certificate_type: Option<CertificateType>,
+    /// The type of the server's own certificate.
+    pub server_certificate_type: Option<CertificateType>,
     /// The largest record that the server takes.
     pub record_size_limit: Option<u16>,
     /// The server accepted the early data.
@@ -44,6 +49,12 @@ impl<'a> EncryptedExtensions<'a> {
                 ExtensionType::SERVER_NAME => extensions.server_name = true,
                 ExtensionType::ALPN => {
                     extensions.protocol = Some(Protocols::read(Reader::new(body.rest()))?.only()?);
+                }
+                ExtensionType::CLIENT_CERTIFICATE_TYPE => {
+                    extensions.client_certificate_type = Some(CertificateType(body.u8()?));
+                }
+                ExtensionType::SERVER_CERTIFICATE_TYPE => {
+                    extensions.server_certificate_type = Some(CertificateType(body.u8()?));
                 }
                 ExtensionType::RECORD_SIZE_LIMIT => {
                     let limit = read_record_size_limit(Reader::new(body.rest()))?;
@@ -74,6 +85,12 @@ impl<'a> EncryptedExtensions<'a> {
                 }
                 if let Some(protocol) = self.protocol {
                     write_protocols(out, core::iter::once(protocol));
+                }
+                if let Some(typ) = self.client_certificate_type {
+                    write_certificate_type(out, ExtensionType::CLIENT_CERTIFICATE_TYPE, typ);
+                }
+                if let Some(typ) = self.server_certificate_type {
+                    write_certificate_type(out, ExtensionType::SERVER_CERTIFICATE_TYPE, typ);
                 }
                 if let Some(limit) = self.record_size_limit {
                     write_record_size_limit(out, limit);

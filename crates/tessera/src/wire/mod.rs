@@ -4,6 +4,7 @@ mod certificate;
 mod certificate_compression;
 mod certificate_criteria;
 mod certificate_request;
+mod certificate_type;
 mod client_hello;
 mod code_points;
 mod distinct;
@@ -26,6 +27,7 @@ pub(crate) use certificate::{
 pub(crate) use certificate_compression::{CompressedCertificate, write_compression_algorithms};
 pub(crate) use certificate_criteria::{CertificateCriteria, write_certificate_criteria};
 pub(crate) use certificate_request::CertificateRequest;
+pub(crate) use certificate_type::{CertificateTypes, need_listing, write_certificate_types};
 pub(crate) use client_hello::ClientHello;
 pub use code_points::*;
 pub(crate) use encrypted_extensions::EncryptedExtensions;

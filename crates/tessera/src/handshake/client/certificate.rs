@@ -5,8 +5,8 @@ use alloc::boxed::Box;
 use super::ClientState;
 use super::finished::ReadFinished;
 use crate::auth::{
-    CertificateForm, PeerIdentity, PeerRejected, Role, accept_peer, choose_credential,
-    read_certificate_verify,
+    AgreedTypes, CertificateForm, Credential, PeerIdentity, PeerRejected, Role, accept_peer,
+    choose_credential, read_certificate_verify,
 };
 use crate::error::{Error, decode_error};
 use crate::handshake::context::Context;
@@ -18,6 +18,7 @@ use crate::wire::{
 /// EncryptedExtensions was read, and no PSK is used.
 pub(crate) struct ReadCertificate {
     pub(super) then: ReadFinished,
+    pub(super) types: AgreedTypes,
 }
 
 impl ReadCertificate {
@@ -32,15 +33,17 @@ impl ReadCertificate {
             let request =
                 CertificateRequest::read(message.reader_for(HandshakeType::CERTIFICATE_REQUEST)?)?;
             let config = &self.then.offer.config;
+            let criteria = &request.criteria;
+            let allowed = |own: &Credential| own.certificate_type == self.types.client;
             self.then.certificate_request = Some(Requested {
-                credential: choose_credential(&config.credentials, Role::Client, &request.criteria),
+                credential: choose_credential(&config.credentials, Role::Client, criteria, allowed),
                 form: CertificateForm::choose(&request.criteria, &config.certificate_codecs),
             });
             self.then.transcript.add(message.bytes);
             return Ok(ClientState::ReadCertificate(self));
         }
         let accepted = self.then.offer.config.accepted_certificates();
-        let certificate = accepted.read(message, ctx.facts)?;
+        let certificate = accepted.read(message, self.types.server, ctx.facts)?;
         if certificate.chain.is_empty() {
             // RFC 8446 §4.4.2.4.
             return Err(decode_error("the server sent no certificate"));

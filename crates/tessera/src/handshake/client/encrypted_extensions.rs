@@ -6,6 +6,7 @@ use super::ClientState;
 use super::certificate::ReadCertificate;
 use super::finished::ReadFinished;
 use super::offer::Offer;
+use crate::auth::{AgreedTypes, types_of};
 use crate::crypto::Suite;
 use crate::error::{Error, illegal_parameter};
 use crate::handshake::context::Context;
@@ -47,6 +48,13 @@ impl ReadEncryptedExtensions {
             let own_limit = self.offer.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
             ctx.transport.limit_records(limit, own_limit);
         }
+        let config = &self.offer.config;
+        let types = AgreedTypes::answered(
+            [extensions.client_certificate_type, extensions.server_certificate_type],
+            &types_of(&config.credentials),
+            config.verifier.certificate_types(),
+            self.psk.is_some(),
+        )?;
         let early_data = self.settle_early_data(&extensions, ctx)?;
         let receipts = self.read_receipts(extensions.receipts)?;
         let session = self.offer.session.as_ref().map(|session| &session.state);
@@ -65,7 +73,10 @@ impl ReadEncryptedExtensions {
         };
         Ok(match psk {
             Some(_) => ClientState::ReadFinished(Box::new(read_finished)),
-            None => ClientState::ReadCertificate(Box::new(ReadCertificate { then: read_finished })),
+            None => ClientState::ReadCertificate(Box::new(ReadCertificate {
+                then: read_finished,
+                types,
+            })),
         })
     }
 

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::config::{ClientConfig, Destination};
+use crate::auth::types_of;
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
@@ -19,8 +20,9 @@ use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::time::Time;
 use crate::wire::{
     ExtensionType, Grease, HandshakeType, KeyShareEntry, NamedGroup, ProtocolVersion, PskIdentity,
-    PskModes, Writer, write_client_key_shares, write_code_points, write_empty, write_extension,
-    write_message, write_offered_psks, write_protocols, write_record_size_limit, write_server_name,
+    PskModes, Writer, need_listing, write_certificate_types, write_client_key_shares,
+    write_code_points, write_empty, write_extension, write_message, write_offered_psks,
+    write_protocols, write_record_size_limit, write_server_name,
 };
 
 /// The client's side of a handshake until ServerHello.
@@ -250,6 +252,12 @@ impl Offer {
             }
             ExtensionType::FORWARD_SECRET_RECEIPTS => !self.ask_receipts.is_empty(),
             ExtensionType::COOKIE => self.cookie.is_some(),
+            ExtensionType::CLIENT_CERTIFICATE_TYPE => {
+                need_listing(&types_of(&self.config.credentials))
+            }
+            ExtensionType::SERVER_CERTIFICATE_TYPE => {
+                need_listing(self.config.verifier.certificate_types())
+            }
             ExtensionType::EARLY_DATA => self.early_data.is_some(),
             ExtensionType::PRE_SHARED_KEY => self.offers_psks,
             _ => {
@@ -324,6 +332,10 @@ impl Offer {
         write_code_points(out, ExtensionType::SUPPORTED_GROUPS, groups.map(|group| group.0));
         let accepted = config.accepted_certificates();
         accepted.write_extensions(HandshakeType::CLIENT_HELLO, grease, out);
+        let own_types = types_of(&config.credentials);
+        write_certificate_types(out, ExtensionType::CLIENT_CERTIFICATE_TYPE, &own_types);
+        let server_types = config.verifier.certificate_types();
+        write_certificate_types(out, ExtensionType::SERVER_CERTIFICATE_TYPE, server_types);
         if !config.protocols.is_empty() {
             let grease = grease.map(Grease::protocol);
             let grease = grease.iter().map(|protocol| &protocol[..]);

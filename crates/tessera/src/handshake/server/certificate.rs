@@ -8,11 +8,13 @@ use crate::auth::{PeerIdentity, PeerRejected, Role, accept_peer, read_certificat
 use crate::error::{Error, protocol};
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
-use crate::wire::{AlertDescription, Certificate, HandshakeMessage};
+use crate::wire::{AlertDescription, Certificate, CertificateType, HandshakeMessage};
 
 /// The client was asked for a certificate.
 pub(crate) struct ReadCertificate {
     pub(super) then: Box<ReadFinished>,
+    /// What it was asked for.
+    pub(super) typ: CertificateType,
 }
 
 impl ReadCertificate {
@@ -23,7 +25,7 @@ impl ReadCertificate {
     ) -> Result<ServerState, Error> {
         let mut then = self.then;
         let accepted = then.config.accepted_certificates().ok_or(NO_VERIFIER)?;
-        let certificate = accepted.read(message, ctx.facts)?;
+        let certificate = accepted.read(message, self.typ, ctx.facts)?;
         then.transcript.add(message.bytes);
         if !certificate.chain.is_empty() {
             return Ok(ServerState::ReadCertificateVerify(Box::new(ReadCertificateVerify {

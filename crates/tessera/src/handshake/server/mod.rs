@@ -1,5 +1,6 @@
 //! The server's handshake (RFC 8446 §A.2): one state after the other, each with its own data.
 
+mod authentication;
 mod certificate;
 mod config;
 mod decision;

@@ -9,6 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::ServerState;
+use super::authentication::{Authentication, server_type};
 use super::certificate::ReadCertificate;
 use super::config::ServerConfig;
 use super::decision::Decided;
@@ -18,11 +19,10 @@ use super::hello::Received;
 use super::identities::Found;
 use super::negotiation::Negotiation;
 use crate::auth::{
-    CertificateForm, Credential, Role, choose_credential, send_certificate,
-    send_certificate_verify, send_finished,
+    CertificateForm, Credential, Role, send_certificate, send_certificate_verify, send_finished,
 };
 use crate::crypto::{SigningError, Suite};
-use crate::error::{Error, handshake_failure, protocol};
+use crate::error::{Error, handshake_failure};
 use crate::handshake::context::{Context, Logged};
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::question::{Reply, Waiting};
@@ -32,7 +32,7 @@ use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{Continuation, KnownPsk, PskKind, Verdict};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::wire::{
-    AlertDescription, CertificateRequest, ClientHello, EncryptedExtensions, Grease, HandshakeType,
+    CertificateRequest, CertificateType, ClientHello, EncryptedExtensions, Grease, HandshakeType,
     KeyShareEntry, NamedGroup, ServerHello, SignatureScheme,
 };
 
@@ -127,7 +127,12 @@ impl Decided {
         // RFC 6066 §3: a server that resumes does not say that it used the name.
         let names_server = hello.server_name.is_some()
             && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
+        let authentication = match psk_kind {
+            Some(_) => None,
+            None => Some(Authentication::choose(&negotiation.config, hello)?),
+        };
         negotiation.send_encrypted_extensions(
+            authentication.as_ref(),
             selected.early_data,
             names_server,
             &receipts,
@@ -159,13 +164,13 @@ impl Decided {
             secrets,
             client_random: *hello.random,
             receiving,
-            certificate_requested: false,
+            client_type: None,
             tickets: TicketWish::of(hello, psk_kind.is_some(), &negotiation.config),
             config: negotiation.config,
         };
-        match psk_kind {
-            Some(_) => flight.finish(ctx),
-            None => flight.send_certificates(hello, ctx),
+        match authentication {
+            None => flight.finish(ctx),
+            Some(authentication) => flight.send_certificates(&authentication, ctx),
         }
     }
 }
@@ -209,6 +214,7 @@ impl Negotiation {
 
     fn send_encrypted_extensions(
         &self,
+        authentication: Option<&Authentication>,
         early_data: EarlyDataAnswer,
         names_server: bool,
         receipts: &[u8],
@@ -224,6 +230,11 @@ impl Negotiation {
             let extensions = EncryptedExtensions {
                 server_name: names_server,
                 protocol: self.protocol.as_deref(),
+                // RFC 7250 §4.2: only where a certificate is asked for, and the client listed types.
+                client_certificate_type: authentication
+                    .and_then(|chosen| chosen.client_type)
+                    .filter(|_| hello.client_certificate_types.is_some()),
+                server_certificate_type: server_type(&self.config, hello, authentication),
                 record_size_limit: hello.record_size_limit.map(|_| own_limit),
                 early_data: matches!(early_data, EarlyDataAnswer::Accepted { .. }),
                 forward_secret_verdict: match early_data {
@@ -251,28 +262,21 @@ pub(super) struct Flight {
     secrets: HandshakeSecrets,
     client_random: [u8; 32],
     receiving: Receiving,
-    certificate_requested: bool,
+    /// The type of the certificate that the client was asked for, if it was.
+    client_type: Option<CertificateType>,
     tickets: TicketWish,
 }
 
 impl Flight {
     fn send_certificates(
         mut self,
-        hello: &ClientHello<'_>,
+        authentication: &Authentication,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        if hello.certificates.signature_algorithms.is_none() {
-            return Err(protocol(
-                AlertDescription::MISSING_EXTENSION,
-                "no PSK of the client's is known, and it offers no signature_algorithms",
-            ));
-        }
+        let Authentication { credential, scheme, form, client_type } = authentication;
         let config = self.config.clone();
-        let fitting = choose_credential(&config.credentials, Role::Server, &hello.certificates);
-        let (index, scheme) =
-            fitting.ok_or(handshake_failure("no certificate that the client can check"))?;
+        self.client_type = *client_type;
         if let Some(accepted) = config.accepted_certificates() {
-            self.certificate_requested = true;
             let grease = Grease::draw(config.grease, config.provider.random)?;
             ctx.send(Epoch::Handshake, &mut self.transcript, |out| {
                 CertificateRequest::write_with(out, |out| {
@@ -284,9 +288,8 @@ impl Flight {
                 });
             });
         }
-        ctx.facts.signature_scheme = Some(scheme);
-        let form = CertificateForm::choose(&hello.certificates, &config.certificate_codecs);
-        self.sign(&config.credentials[index], scheme, &form, ctx)
+        ctx.facts.signature_scheme = Some(*scheme);
+        self.sign(&config.credentials[*credential], *scheme, form, ctx)
     }
 
     fn sign(
@@ -332,14 +335,14 @@ impl Flight {
             secrets,
             tickets: self.tickets,
         });
-        Ok(match self.receiving {
-            Receiving::EarlyData => {
+        Ok(match (self.receiving, self.client_type) {
+            (Receiving::EarlyData, _) => {
                 ServerState::ReadEndOfEarlyData(Box::new(ReadEndOfEarlyData { then }))
             }
-            Receiving::Handshake if self.certificate_requested => {
-                ServerState::ReadCertificate(Box::new(ReadCertificate { then }))
+            (Receiving::Handshake, Some(typ)) => {
+                ServerState::ReadCertificate(Box::new(ReadCertificate { then, typ }))
             }
-            Receiving::Handshake => ServerState::ReadFinished(then),
+            (Receiving::Handshake, None) => ServerState::ReadFinished(then),
         })
     }
 }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use tessera_harness::Trace;
 
-use super::{Flight, Receiving};
+use super::{Authentication, Flight, Receiving};
 use crate::auth::{Credential, PrivateKey};
 use crate::crypto::SharedSecret;
 use crate::handshake::context::Logged;
@@ -71,7 +71,7 @@ fn flight(trace: &Trace) -> Flight {
         secrets,
         client_random: [0; 32],
         receiving,
-        certificate_requested: false,
+        client_type: None,
         tickets: TicketWish { count: 0, one_time_kind: None },
     }
 }
@@ -91,7 +91,10 @@ fn what_the_server_sends_and_derives() {
         let flight = flight(&trace);
         let state = recorder.step(|ctx| match trace.find("secrets", "psk") {
             Some(_) => flight.finish(ctx),
-            None => flight.send_certificates(&hello, ctx),
+            None => {
+                let authentication = Authentication::choose(&flight.config, &hello)?;
+                flight.send_certificates(&authentication, ctx)
+            }
         });
         let mut server = ServerHandshake { state: state.expect("no error") };
 

@@ -1,0 +1,65 @@
+//! X.509 certificates or raw public keys (RFC 7250), for each side on its own.
+
+use alloc::vec::Vec;
+
+use super::credential::Credential;
+use crate::error::{Error, protocol};
+use crate::wire::{AlertDescription, CertificateType};
+
+/// The types that a handshake agreed on.
+#[derive(Clone, Copy)]
+pub(crate) struct AgreedTypes {
+    pub(crate) client: CertificateType,
+    pub(crate) server: CertificateType,
+}
+
+impl AgreedTypes {
+    /// What a server's answers mean for a client that offered these types. Without an answer it is
+    /// X.509; a client that doesn't take it can't go on, unless no certificates are needed. One that
+    /// can't give it has no certificate.
+    pub(crate) fn answered(
+        [client, server]: [Option<CertificateType>; 2],
+        offered_for_client: &[CertificateType],
+        accepted_of_server: &[CertificateType],
+        resumes: bool,
+    ) -> Result<Self, Error> {
+        let unknown_client = client.is_some_and(|typ| !offered_for_client.contains(&typ));
+        let agreed = Self {
+            client: client.unwrap_or(CertificateType::X509),
+            server: server.unwrap_or(CertificateType::X509),
+        };
+        let matters = server.is_some() || !resumes;
+        if unknown_client || matters && !accepted_of_server.contains(&agreed.server) {
+            return Err(NO_COMMON_TYPE);
+        }
+        Ok(agreed)
+    }
+}
+
+/// RFC 7250 §4.2.
+pub(crate) const NO_COMMON_TYPE: Error = protocol(
+    AlertDescription::UNSUPPORTED_CERTIFICATE,
+    "the sides have no type of certificate in common",
+);
+
+/// The types of this side's credentials, in their order.
+pub(crate) fn types_of(credentials: &[Credential]) -> Vec<CertificateType> {
+    let mut types = Vec::new();
+    for credential in credentials {
+        if !types.contains(&credential.certificate_type) {
+            types.push(credential.certificate_type);
+        }
+    }
+    types
+}
+
+/// Checks what can't be checked by types.
+pub(super) fn check_types(types: &[CertificateType]) -> Result<(), Error> {
+    let known = |typ: &CertificateType| {
+        matches!(*typ, CertificateType::X509 | CertificateType::RAW_PUBLIC_KEY)
+    };
+    if types.is_empty() || types.len() > 2 || !types.iter().all(known) {
+        return Err(Error::Configuration("certificate_types: X509, RAW_PUBLIC_KEY or both"));
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! What a full handshake authenticates both sides with, as the server chooses it (RFC 8446 §4.4.2.2).
+
+use super::config::ServerConfig;
+use crate::auth::{CertificateForm, Credential, NO_COMMON_TYPE, Role, choose_credential};
+use crate::error::{Error, handshake_failure, protocol};
+use crate::wire::{
+    AlertDescription, CertificateType, CertificateTypes, ClientHello, SignatureScheme,
+};
+
+/// The server's credential, and what is asked of the client.
+pub(super) struct Authentication {
+    /// The place of the credential in the configuration.
+    pub(super) credential: usize,
+    pub(super) scheme: SignatureScheme,
+    pub(super) form: CertificateForm,
+    /// The type of the certificate that the client is asked for, if it is.
+    pub(super) client_type: Option<CertificateType>,
+}
+
+impl Authentication {
+    pub(super) fn choose(config: &ServerConfig, hello: &ClientHello<'_>) -> Result<Self, Error> {
+        if hello.certificates.signature_algorithms.is_none() {
+            return Err(protocol(
+                AlertDescription::MISSING_EXTENSION,
+                "no PSK of the client's is known, and it offers no signature_algorithms",
+            ));
+        }
+        let (credential, scheme) = choose_for(config, hello)?;
+        let client_type = config
+            .client_authentication
+            .verifier()
+            .map(|verifier| {
+                let listed = hello.client_certificate_types;
+                let mut types = verifier.certificate_types().iter().copied();
+                types.find(|typ| CertificateTypes::allow(listed, *typ)).ok_or(NO_COMMON_TYPE)
+            })
+            .transpose()?;
+        let form = CertificateForm::choose(&hello.certificates, &config.certificate_codecs);
+        Ok(Self { credential, scheme, form, client_type })
+    }
+}
+
+fn choose_for(
+    config: &ServerConfig,
+    hello: &ClientHello<'_>,
+) -> Result<(usize, SignatureScheme), Error> {
+    let allowed = |credential: &Credential| {
+        CertificateTypes::allow(hello.server_certificate_types, credential.certificate_type)
+    };
+    let chosen = choose_credential(&config.credentials, Role::Server, &hello.certificates, allowed);
+    chosen.ok_or_else(|| match config.credentials.iter().any(allowed) {
+        true => handshake_failure("no certificate that the client can check"),
+        false => NO_COMMON_TYPE,
+    })
+}
+
+/// What the server says of its own certificate's type to a client that lists types: also where it
+/// resumes, since clients that take raw public keys alone would else take the silence for X.509.
+pub(super) fn server_type(
+    config: &ServerConfig,
+    hello: &ClientHello<'_>,
+    chosen: Option<&Authentication>,
+) -> Option<CertificateType> {
+    hello.server_certificate_types?;
+    let index = match chosen {
+        Some(chosen) => chosen.credential,
+        None => choose_for(config, hello).ok()?.0,
+    };
+    config.credentials.get(index).map(|credential| credential.certificate_type)
+}
