@@ -1,0 +1,31 @@
+//! A TLS 1.3 server and client to talk to: what `tessera serve` and `tessera connect` do.
+//!
+//! [`serve`] listens, echoes or answers HTTP, and tells the facts of every connection; [`connect`]
+//! carries standard input and output to a server.
+#![forbid(unsafe_code)]
+
+mod certificate;
+mod counted;
+mod error;
+mod facts;
+mod hex;
+mod key_log;
+mod names;
+mod open_files;
+mod options;
+mod pem;
+mod psk;
+mod receive;
+mod report;
+mod runtime;
+mod server;
+mod signals;
+
+pub use error::PeerError;
+pub use names::{group, suite};
+pub use options::{
+    Answer, CertificateFiles, ClientCertificates, Common, EarlyData, PskHash, PskOptions,
+    ServeOptions, Tickets,
+};
+pub use psk::NamedKey;
+pub use server::serve;
