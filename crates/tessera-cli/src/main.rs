@@ -21,6 +21,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Serve(arguments) => peer(tessera_peer::serve(&(*arguments).into())),
+        Command::Connect(arguments) => peer(tessera_peer::connect(&(*arguments).into())),
         Command::Lab { experiment } => lab(experiment),
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn load(files: &CertificateFiles) -> Result<Credential, PeerError> {
             files.certificate.display()
         )));
     }
-    Ok(Credential { chain, key: PrivateKey::Here(Arc::new(key)) })
+    Ok(Credential::new(chain, PrivateKey::Here(Arc::new(key))))
 }
 
 /// A certificate that was made for one run of a server.
@@ -72,10 +72,8 @@ pub(crate) fn make(names: &[String], listen: IpAddr) -> Result<Fresh, PeerError>
     let certificate = params.self_signed(&key).map_err(failed)?;
     let signer = SigningKey::from_pkcs8(&key.serialize_der())
         .map_err(|error| PeerError::failed("the key that was made", error))?;
-    let credential = Credential {
-        chain: vec![certificate.der().to_vec()],
-        key: PrivateKey::Here(Arc::new(signer)),
-    };
+    let chain = vec![certificate.der().to_vec()];
+    let credential = Credential::new(chain, PrivateKey::Here(Arc::new(signer)));
     Ok(Fresh { credential, pem: certificate.pem() })
 }
 

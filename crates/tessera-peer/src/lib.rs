@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod certificate;
+mod client;
 mod counted;
 mod error;
 mod facts;
@@ -20,12 +21,14 @@ mod report;
 mod runtime;
 mod server;
 mod signals;
+mod trust;
 
+pub use client::connect;
 pub use error::PeerError;
 pub use names::{group, suite};
 pub use options::{
-    Answer, CertificateFiles, ClientCertificates, Common, EarlyData, PskHash, PskOptions,
-    ServeOptions, Tickets,
+    Answer, CertificateFiles, ClientCertificates, Common, ConnectOptions, EarlyData, Load,
+    LoadMode, PskHash, PskOptions, ServeOptions, Tickets,
 };
 pub use psk::NamedKey;
 pub use server::serve;

@@ -9,7 +9,7 @@ use tessera::wire::{CipherSuite, NamedGroup};
 use crate::psk::NamedKey;
 
 /// What both sides can be told.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Common {
     /// This side's certificate and key.
     pub certificates: Option<CertificateFiles>,
@@ -38,7 +38,7 @@ pub struct Common {
 }
 
 /// A certificate chain and its private key, in PEM.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct CertificateFiles {
     /// The chain, the end entity first.
     pub certificate: PathBuf,
@@ -47,7 +47,7 @@ pub struct CertificateFiles {
 }
 
 /// External PSKs (RFC 9257).
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct PskOptions {
     /// Keys that were given directly.
     pub keys: Vec<NamedKey>,
@@ -79,7 +79,7 @@ pub struct EarlyData {
 }
 
 /// A server.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ServeOptions {
     /// What both sides can be told.
     pub common: Common,
@@ -129,4 +129,57 @@ pub struct Tickets {
     pub count: u8,
     /// How long each lives.
     pub lifetime: Duration,
+}
+
+/// A client.
+#[derive(Debug, Clone)]
+pub struct ConnectOptions {
+    /// What both sides can be told.
+    pub common: Common,
+    /// To which name or address.
+    pub host: String,
+    /// And to which port.
+    pub port: u16,
+    /// The name that the server's certificate must have; `host` without it.
+    pub server_name: Option<String>,
+    /// The SHA-256 of the only certificate to accept.
+    pub fingerprint: Option<[u8; 32]>,
+    /// Accept whatever certificate there is.
+    pub insecure_accept_any_certificate: bool,
+    /// Where sessions are kept.
+    pub sessions: Option<PathBuf>,
+    /// How many tickets to ask for in a full handshake.
+    pub tickets: u8,
+    /// What is sent as early data.
+    pub early_data_file: Option<PathBuf>,
+    /// Whether the server ends the connection, and not the end of standard input.
+    pub keep_open: bool,
+    /// Many connections instead of one.
+    pub load: Option<Load>,
+}
+
+/// Many connections, to measure.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// How many.
+    pub count: usize,
+    /// How many at a time.
+    pub parallel: usize,
+    /// How they begin.
+    pub mode: LoadMode,
+}
+
+/// How the connections of a load begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadMode {
+    /// Certificates each time.
+    Full,
+    /// A ticket and a key exchange.
+    PskDhe,
+    /// A ticket alone; no forward secrecy.
+    PskOnly,
+    /// Replayable early data.
+    ZeroRtt,
+    /// Forward-secret early data.
+    ZeroRttFs,
 }
