@@ -69,7 +69,10 @@ impl PeerVerifier for Explained {
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
         match self.0.verify(question) {
             Reply::Now(Err(mut rejected)) => {
-                if rejected.alert == AlertDescription::UNKNOWN_CA {
+                // webpki says so too where another root has the issuer's name.
+                let unknown =
+                    [AlertDescription::UNKNOWN_CA, AlertDescription::UNSUPPORTED_CERTIFICATE];
+                if unknown.contains(&rejected.alert) {
                     let fingerprint = fingerprint_of(question);
                     rejected.reason.push_str(&format!(
                         "; trust its issuer with --ca FILE, or, if this is the right certificate, \
