@@ -1,0 +1,81 @@
+//! Clients that mean no good.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+/// What they do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// The beginning of a handshake message, one byte ten times a second.
+    SlowLoris,
+    /// Bytes that are no record.
+    Garbage,
+    /// A record that promises a message, with nonsense in it.
+    Records,
+}
+
+/// Clients that go on until they are stopped. Whoever is thrown out comes again, a moment later.
+pub(crate) struct Flood {
+    tasks: JoinSet<()>,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Flood {
+    pub(crate) fn start(kind: Kind, address: &str, count: usize) -> Self {
+        let connections = Arc::new(AtomicUsize::new(0));
+        let mut tasks = JoinSet::new();
+        for _ in 0..count {
+            let (address, connections) = (address.to_owned(), connections.clone());
+            tasks.spawn(async move {
+                loop {
+                    connections.fetch_add(1, Ordering::Relaxed);
+                    if let Ok(socket) = TcpStream::connect(&address).await {
+                        attack(kind, socket).await;
+                    }
+                    // As many as the machine can bear beside the measurement: a flood of new TCP
+                    // connections would measure the kernel.
+                    sleep(Duration::from_secs(1)).await;
+                }
+            });
+        }
+        Self { tasks, connections }
+    }
+
+    /// Ends it, and says how many connections there were.
+    pub(crate) fn stop(mut self) -> usize {
+        self.tasks.abort_all();
+        self.connections.load(Ordering::Relaxed)
+    }
+}
+
+async fn attack(kind: Kind, mut socket: TcpStream) {
+    match kind {
+        Kind::SlowLoris => {
+            // A handshake record of 4,096 bytes, with a ClientHello of 4,092.
+            let mut bytes = vec![22, 3, 1, 16, 0, 1, 0, 15, 252, 3, 3];
+            bytes.resize(4101, 0x5a);
+            for byte in bytes {
+                if socket.write_all(&[byte]).await.is_err() {
+                    return;
+                }
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+        Kind::Garbage => {
+            let _ = socket.write_all(&[0x5a; 1500]).await;
+        }
+        Kind::Records => {
+            let mut bytes = vec![22, 3, 1, 16, 0, 1, 0, 15, 252, 3, 3];
+            bytes.resize(4101, 0x5a);
+            let _ = socket.write_all(&bytes).await;
+        }
+    }
+    // Until the server throws it out.
+    let _ = timeout(Duration::from_secs(30), socket.read_to_end(&mut Vec::new())).await;
+}

@@ -1,0 +1,5 @@
+//! What the benchmarks share.
+
+mod program;
+
+pub use program::Served;
