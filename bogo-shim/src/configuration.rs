@@ -108,7 +108,7 @@ pub fn external_psks(credentials: &Credentials) -> Result<Vec<ExternalPsk>, Stri
 }
 
 pub fn provider() -> Provider {
-    tessera_aws_lc::provider()
+    tessera_aws_lc::provider_with_rare_groups()
 }
 
 fn suites(options: &Options, suites: &mut Vec<CipherSuite>) {
@@ -129,12 +129,14 @@ fn suites(options: &Options, suites: &mut Vec<CipherSuite>) {
 
 fn groups(options: &Options, groups: &mut Vec<NamedGroup>) {
     use NamedGroup as Group;
+    // Without flags the groups are those that clients and servers have by default.
+    *groups = tessera_aws_lc::provider().groups.iter().map(|group| group.group()).collect();
     match options.compliance {
         None | Some(Compliance::Cnsa202407) => (),
         Some(Compliance::Fips202205) => *groups = vec![Group::SECP256R1, Group::SECP384R1],
         Some(Compliance::Wpa202304) => *groups = vec![Group::SECP384R1],
-        Some(Compliance::Cnsa1) => *groups = vec![Group(0x0202), Group::SECP384R1],
-        Some(Compliance::Cnsa2) => *groups = vec![Group(0x0202)],
+        Some(Compliance::Cnsa1) => *groups = vec![Group::MLKEM1024, Group::SECP384R1],
+        Some(Compliance::Cnsa2) => *groups = vec![Group::MLKEM1024],
     }
     if !options.curves.is_empty() {
         *groups = options.curves.iter().map(|group| NamedGroup(*group)).collect();

@@ -1,10 +1,11 @@
 //! Who judges peers here: any chain is welcome, but signatures must be right.
 
-use rustls_pki_types::CertificateDer;
+use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm};
 use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera_webpki::Algorithms;
+use webpki::aws_lc_rs as aws_lc;
 
 use crate::credentials::{allowed_schemes, chain};
 use crate::flags::Options;
@@ -51,6 +52,7 @@ impl AnyChain {
         let algorithm = Algorithms::AWS_LC
             .handshake
             .iter()
+            .chain(RARE)
             .find(|(scheme, _)| *scheme == question.scheme)
             .ok_or(rejected(AlertDescription::ILLEGAL_PARAMETER, "the scheme is not known"))?;
         let der = CertificateDer::from_slice(&question.chain[0]);
@@ -85,6 +87,12 @@ impl PeerVerifier for AnyChain {
         if self.later { Reply::Later } else { Reply::Now(self.judge(question)) }
     }
 }
+
+/// What is verified only where flags ask for it.
+const RARE: &[(SignatureScheme, &dyn SignatureVerificationAlgorithm)] = &[
+    (SignatureScheme::ECDSA_SECP521R1_SHA512, aws_lc::ECDSA_P521_SHA512),
+    (SignatureScheme::MLDSA87, aws_lc::ML_DSA_87),
+];
 
 /// What the runner takes for the default.
 const DEFAULT_SCHEMES: [SignatureScheme; 5] = [
