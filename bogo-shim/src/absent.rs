@@ -155,28 +155,4 @@ const FEATURES: &[(&str, &[&str])] = &[
             "-expect-peer-rpk-sha256",
         ],
     ),
-    (
-        "OCSP stapling and signed certificate timestamps",
-        &[
-            "-ocsp-response",
-            "-enable-ocsp-stapling",
-            "-expect-ocsp-response",
-            "-use-ocsp-callback",
-            "-set-ocsp-in-callback",
-            "-decline-ocsp-callback",
-            "-fail-ocsp-callback",
-            "-signed-cert-timestamps",
-            "-enable-signed-cert-timestamps",
-            "-expect-signed-cert-timestamps",
-        ],
-    ),
-    (
-        "certificate compression (RFC 8879)",
-        &["-install-cert-compression-algs", "-install-one-cert-compression-alg"],
-    ),
-    ("GREASE (RFC 8701)", &["-enable-grease"]),
-    (
-        "certificate_authorities",
-        &["-use-client-ca-list", "-expect-client-ca-list", "-must-match-issuer"],
-    ),
 ];

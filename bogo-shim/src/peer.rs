@@ -3,7 +3,7 @@
 use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm};
 use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use tessera::handshake::Reply;
-use tessera::wire::{AlertDescription, SignatureScheme};
+use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
 use tessera_webpki::Algorithms;
 use webpki::aws_lc_rs as aws_lc;
 
@@ -19,6 +19,12 @@ pub struct AnyChain {
     later: bool,
     /// The chain that must come.
     expected: Option<String>,
+    requested: EntryExtensions,
+    ocsp_response: Option<Vec<u8>>,
+    sct_list: Option<Vec<u8>>,
+    /// Whatever the OCSP response says, the certificate was revoked.
+    revoked: bool,
+    authorities: Vec<Vec<u8>>,
 }
 
 impl AnyChain {
@@ -43,7 +49,20 @@ impl AnyChain {
             options.verify_prefs.iter().map(|scheme| SignatureScheme(*scheme)).collect()
         };
         let expected = options.expect_peer_cert_file.clone();
-        Self { schemes, reject, later: options.is_async, expected }
+        Self {
+            schemes,
+            reject,
+            later: options.is_async,
+            expected,
+            requested: EntryExtensions {
+                status_request: options.ocsp_stapling,
+                signed_certificate_timestamp: options.signed_cert_timestamps,
+            },
+            ocsp_response: options.expect_ocsp_response.clone(),
+            sct_list: options.expect_sct_list.clone(),
+            revoked: options.use_ocsp_callback && options.fail_ocsp_callback,
+            authorities: options.client_ca_list.clone(),
+        }
     }
 
     /// The answer to a question that was left for later.
@@ -74,6 +93,16 @@ impl AnyChain {
         if let Some(alert) = self.reject {
             return Err(rejected(alert, "nobody is welcome"));
         }
+        if self.revoked {
+            let alert = AlertDescription::BAD_CERTIFICATE_STATUS_RESPONSE;
+            return Err(rejected(alert, "the certificate was revoked"));
+        }
+        let as_expected = |expected: &Option<Vec<u8>>, came| expected.is_none() || expected == came;
+        if !as_expected(&self.ocsp_response, &question.ocsp_response)
+            || !as_expected(&self.sct_list, &question.sct_list)
+        {
+            return Err(rejected(AlertDescription::INTERNAL_ERROR, "something else was stapled"));
+        }
         Ok(PeerIdentity::default())
     }
 }
@@ -81,6 +110,14 @@ impl AnyChain {
 impl PeerVerifier for AnyChain {
     fn schemes(&self) -> &[SignatureScheme] {
         &self.schemes
+    }
+
+    fn authorities(&self) -> &[Vec<u8>] {
+        &self.authorities
+    }
+
+    fn entry_extensions(&self) -> EntryExtensions {
+        self.requested
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
