@@ -133,6 +133,7 @@ const FEATURES: &[(&str, &[&str])] = &[
         "alerts chosen by the application",
         &["-send-alert", "-fail-early-callback", "-fail-ddos-callback", "-fail-cert-callback"],
     ),
+    ("authorities' names for the application", &["-expect-client-ca-list"]),
     ("callbacks for every message", &["-expect-msg-callback"]),
     ("tickets in BoringSSL's format", &["-ticket-key"]),
     ("server_name left unacknowledged", &["-no-server-name-ack"]),

@@ -55,8 +55,9 @@ impl AnyChain {
             later: options.is_async,
             expected,
             requested: EntryExtensions {
-                status_request: options.ocsp_stapling,
-                signed_certificate_timestamp: options.signed_cert_timestamps,
+                // The runner's clients are asked for nothing.
+                status_request: options.ocsp_stapling && !options.is_server,
+                signed_certificate_timestamp: options.signed_cert_timestamps && !options.is_server,
             },
             ocsp_response: options.expect_ocsp_response.clone(),
             sct_list: options.expect_sct_list.clone(),
