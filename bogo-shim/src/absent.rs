@@ -133,6 +133,7 @@ const FEATURES: &[(&str, &[&str])] = &[
         "alerts chosen by the application",
         &["-send-alert", "-fail-early-callback", "-fail-ddos-callback", "-fail-cert-callback"],
     ),
+    ("authorities' names for the application", &["-expect-client-ca-list"]),
     ("callbacks for every message", &["-expect-msg-callback"]),
     ("tickets in BoringSSL's format", &["-ticket-key"]),
     ("server_name left unacknowledged", &["-no-server-name-ack"]),
@@ -154,29 +155,5 @@ const FEATURES: &[(&str, &[&str])] = &[
             "-expect-peer-certificate-type",
             "-expect-peer-rpk-sha256",
         ],
-    ),
-    (
-        "OCSP stapling and signed certificate timestamps",
-        &[
-            "-ocsp-response",
-            "-enable-ocsp-stapling",
-            "-expect-ocsp-response",
-            "-use-ocsp-callback",
-            "-set-ocsp-in-callback",
-            "-decline-ocsp-callback",
-            "-fail-ocsp-callback",
-            "-signed-cert-timestamps",
-            "-enable-signed-cert-timestamps",
-            "-expect-signed-cert-timestamps",
-        ],
-    ),
-    (
-        "certificate compression (RFC 8879)",
-        &["-install-cert-compression-algs", "-install-one-cert-compression-alg"],
-    ),
-    ("GREASE (RFC 8701)", &["-enable-grease"]),
-    (
-        "certificate_authorities",
-        &["-use-client-ca-list", "-expect-client-ca-list", "-must-match-issuer"],
     ),
 ];

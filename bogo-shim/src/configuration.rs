@@ -13,6 +13,7 @@ use tessera::wire::{CipherSuite, NamedGroup};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_vault::{TicketKey, TicketKeyRing};
 
+use crate::codecs;
 use crate::credentials::Credentials;
 use crate::flags::{Compliance, Options};
 use crate::peer::AnyChain;
@@ -48,6 +49,8 @@ pub fn client(
     suites(options, &mut config.suites);
     groups(options, &mut config.groups);
     config.protocols = options.advertise_alpn.clone();
+    config.certificate_codecs = codecs::installed(options);
+    config.grease = options.grease;
     config.credentials = credentials.for_engine(options);
     config.policy.early_data.replayable_without_forward_secrecy = options.enable_early_data;
     config.policy.resumption = !options.no_ticket;
@@ -69,6 +72,8 @@ pub fn server(
         Some(protocol) => vec![protocol.clone()],
         None => Vec::new(),
     };
+    config.certificate_codecs = codecs::installed(options);
+    config.grease = true;
     config.external_psks = external_psks(credentials)?;
     config.tickets = (!options.no_ticket).then(|| {
         let ring = shared.ring.clone();
@@ -94,6 +99,7 @@ pub fn server(
         later: options.is_async,
         protocols: options.expect_advertised_alpn.clone(),
         schemes: options.expect_peer_verify_prefs.clone(),
+        refuses: options.use_ocsp_callback && options.fail_ocsp_callback,
     });
     config.chooser = Some(chooser.clone());
     Ok((config, chooser))
@@ -108,7 +114,7 @@ pub fn external_psks(credentials: &Credentials) -> Result<Vec<ExternalPsk>, Stri
 }
 
 pub fn provider() -> Provider {
-    tessera_aws_lc::provider()
+    tessera_aws_lc::provider_with_rare_groups()
 }
 
 fn suites(options: &Options, suites: &mut Vec<CipherSuite>) {
@@ -129,12 +135,14 @@ fn suites(options: &Options, suites: &mut Vec<CipherSuite>) {
 
 fn groups(options: &Options, groups: &mut Vec<NamedGroup>) {
     use NamedGroup as Group;
+    // Without flags the groups are those that clients and servers have by default.
+    *groups = tessera_aws_lc::provider().groups.iter().map(|group| group.group()).collect();
     match options.compliance {
         None | Some(Compliance::Cnsa202407) => (),
         Some(Compliance::Fips202205) => *groups = vec![Group::SECP256R1, Group::SECP384R1],
         Some(Compliance::Wpa202304) => *groups = vec![Group::SECP384R1],
-        Some(Compliance::Cnsa1) => *groups = vec![Group(0x0202), Group::SECP384R1],
-        Some(Compliance::Cnsa2) => *groups = vec![Group(0x0202)],
+        Some(Compliance::Cnsa1) => *groups = vec![Group::MLKEM1024, Group::SECP384R1],
+        Some(Compliance::Cnsa2) => *groups = vec![Group::MLKEM1024],
     }
     if !options.curves.is_empty() {
         *groups = options.curves.iter().map(|group| NamedGroup(*group)).collect();
@@ -165,6 +173,8 @@ pub struct Chooser {
     later: bool,
     protocols: Option<Vec<Vec<u8>>>,
     schemes: Vec<u16>,
+    /// Nobody is welcome: there is no OCSP response.
+    refuses: bool,
 }
 
 impl Chooser {
@@ -173,7 +183,7 @@ impl Chooser {
         let offered: Vec<_> = question.signature_schemes.iter().map(|scheme| scheme.0).collect();
         let expected = self.protocols.as_ref().is_none_or(|listed| *listed == question.protocols)
             && (self.schemes.is_empty() || self.schemes == offered);
-        if expected { Ok(self.config.clone()) } else { Err(NoConfig) }
+        if expected && !self.refuses { Ok(self.config.clone()) } else { Err(NoConfig) }
     }
 }
 

@@ -30,6 +30,24 @@ const DEFAULT: i32 = -1;
 struct Certificate {
     chain: Vec<Vec<u8>>,
     key: Arc<Preferring>,
+    issuers: Vec<Vec<u8>>,
+    ocsp_response: Option<Vec<u8>>,
+    sct_list: Option<Vec<u8>>,
+}
+
+impl Certificate {
+    fn new(
+        options: &CredentialOptions,
+        chain: Vec<Vec<u8>>,
+        key: Preferring,
+    ) -> Result<Self, String> {
+        let issuers = match options.must_match_issuer {
+            true => tessera_webpki::issuers(&chain).map_err(|error| error.to_string())?,
+            false => Vec::new(),
+        };
+        let (ocsp_response, sct_list) = (options.ocsp_response.clone(), options.sct_list.clone());
+        Ok(Self { chain, key: Arc::new(key), issuers, ocsp_response, sct_list })
+    }
 }
 
 impl Credentials {
@@ -44,7 +62,7 @@ impl Credentials {
                 psks.push((index, psk(credential)));
             } else if let (Some(chain), Some(key)) = (&credential.cert_file, &credential.key_file) {
                 let key = Preferring::read(key, credential, options, index, &selected)?;
-                certificates.push(Certificate { chain: self::chain(chain)?, key: Arc::new(key) });
+                certificates.push(Certificate::new(credential, self::chain(chain)?, key)?);
             }
         }
         Ok(Self { certificates, psks, selected })
@@ -58,7 +76,13 @@ impl Credentials {
             } else {
                 PrivateKey::Here(certificate.key.clone())
             };
-            Credential::new(certificate.chain.clone(), key)
+            let ocsp_response = certificate.ocsp_response.clone();
+            Credential {
+                issuers: certificate.issuers.clone(),
+                ocsp_response: ocsp_response.filter(|_| !options.decline_ocsp_callback),
+                sct_list: certificate.sct_list.clone(),
+                ..Credential::new(certificate.chain.clone(), key)
+            }
         };
         self.certificates.iter().map(credential).collect()
     }

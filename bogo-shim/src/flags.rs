@@ -21,6 +21,17 @@ pub struct Options {
     pub verify_peer: bool,
     pub verify_fail: bool,
     pub custom_verify: bool,
+    pub ocsp_stapling: bool,
+    pub signed_cert_timestamps: bool,
+    pub use_ocsp_callback: bool,
+    pub decline_ocsp_callback: bool,
+    pub fail_ocsp_callback: bool,
+    pub expect_ocsp_response: Option<Vec<u8>>,
+    pub expect_sct_list: Option<Vec<u8>>,
+    pub cert_compression: bool,
+    pub one_cert_compression: Option<u16>,
+    pub client_ca_list: Vec<Vec<u8>>,
+    pub grease: bool,
     pub reverify_on_resume: bool,
     pub retain_only_hash: bool,
     pub require_client_certificate: bool,
@@ -80,6 +91,9 @@ pub struct CredentialOptions {
     pub cert_file: Option<String>,
     pub key_file: Option<String>,
     pub signing_prefs: Vec<u16>,
+    pub ocsp_response: Option<Vec<u8>>,
+    pub sct_list: Option<Vec<u8>>,
+    pub must_match_issuer: bool,
     pub psk: Vec<u8>,
     pub psk_identity: Vec<u8>,
     pub psk_context: Vec<u8>,
@@ -227,6 +241,17 @@ impl Options {
             "-is-handshaker-supported" => self.is_handshaker_supported = true,
             "-verify-peer" => self.verify_peer = true,
             "-verify-fail" => self.verify_fail = true,
+            "-enable-ocsp-stapling" => self.ocsp_stapling = true,
+            "-enable-signed-cert-timestamps" => self.signed_cert_timestamps = true,
+            "-use-ocsp-callback" => self.use_ocsp_callback = true,
+            "-decline-ocsp-callback" => self.decline_ocsp_callback = true,
+            "-fail-ocsp-callback" => self.fail_ocsp_callback = true,
+            "-install-cert-compression-algs" => self.cert_compression = true,
+            "-install-one-cert-compression-alg" => {
+                self.one_cert_compression = Some(value.number()?);
+            }
+            "-use-client-ca-list" => self.client_ca_list = names(value.text()?)?,
+            "-enable-grease" => self.grease = true,
             "-use-custom-verify-callback" => self.custom_verify = true,
             "-retain-only-sha256-client-cert" => self.retain_only_hash = true,
             "-reverify-on-resume" => self.reverify_on_resume = true,
@@ -287,6 +312,9 @@ impl Options {
                 let scheme = value.number()?;
                 self.credential().signing_prefs.push(scheme);
             }
+            "-ocsp-response" => self.credential().ocsp_response = Some(value.bytes()?),
+            "-signed-cert-timestamps" => self.credential().sct_list = Some(value.bytes()?),
+            "-must-match-issuer" => self.credential().must_match_issuer = true,
             "-psk-importer-key" => self.credential().psk = value.bytes()?,
             "-psk-importer-identity" => self.credential().psk_identity = value.bytes()?,
             "-psk-importer-context" => self.credential().psk_context = value.bytes()?,
@@ -304,6 +332,8 @@ impl Options {
             }
             "-expect-peer-cert-file" => self.expect_peer_cert_file = Some(value.text()?.into()),
             "-expect-no-peer-cert" => self.expect_no_peer_cert = true,
+            "-expect-ocsp-response" => self.expect_ocsp_response = Some(value.bytes()?),
+            "-expect-signed-cert-timestamps" => self.expect_sct_list = Some(value.bytes()?),
             "-expect-peer-verify-pref" => self.expect_peer_verify_prefs.push(value.number()?),
             "-expect-server-name" => self.expect_server_name = Some(value.text()?.into()),
             "-expect-no-server-name" => self.expect_no_server_name = true,
@@ -337,6 +367,7 @@ const NOTHING_TO_DO: &[&str] = &[
     "-expect-verify-result",
     "-use-old-client-cert-callback",
     "-install-ddos-callback",
+    "-set-ocsp-in-callback",
     "-use-ticket-callback",
     "-use-ticket-aead-callback",
     // TLS 1.3 has a new ticket after every handshake.
@@ -381,4 +412,17 @@ fn protocols(mut wire: &[u8]) -> Vec<Vec<u8>> {
         wire = rest;
     }
     listed
+}
+
+/// Names in hexadecimal, with commas between them.
+fn names(text: &str) -> Result<Vec<Vec<u8>>, String> {
+    if matches!(text, "<NULL>" | "<EMPTY>") {
+        return Ok(Vec::new());
+    }
+    let byte = |at: usize, name: &str| {
+        let digits = name.get(at..at + 2).unwrap_or_default();
+        u8::from_str_radix(digits, 16).map_err(|_| format!("not hexadecimal: {name}"))
+    };
+    let name = |name: &str| (0..name.len()).step_by(2).map(|at| byte(at, name)).collect();
+    text.split(',').map(name).collect()
 }

@@ -5,6 +5,7 @@
 //! by decision; its name is then added to the file that `BOGO_ABSENT` names, a line for each test.
 
 mod absent;
+mod codecs;
 mod configuration;
 mod credentials;
 mod exchange;

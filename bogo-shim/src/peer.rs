@@ -1,10 +1,11 @@
 //! Who judges peers here: any chain is welcome, but signatures must be right.
 
-use rustls_pki_types::CertificateDer;
+use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm};
 use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use tessera::handshake::Reply;
-use tessera::wire::{AlertDescription, SignatureScheme};
+use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
 use tessera_webpki::Algorithms;
+use webpki::aws_lc_rs as aws_lc;
 
 use crate::credentials::{allowed_schemes, chain};
 use crate::flags::Options;
@@ -18,6 +19,12 @@ pub struct AnyChain {
     later: bool,
     /// The chain that must come.
     expected: Option<String>,
+    requested: EntryExtensions,
+    ocsp_response: Option<Vec<u8>>,
+    sct_list: Option<Vec<u8>>,
+    /// Whatever the OCSP response says, the certificate was revoked.
+    revoked: bool,
+    authorities: Vec<Vec<u8>>,
 }
 
 impl AnyChain {
@@ -42,7 +49,21 @@ impl AnyChain {
             options.verify_prefs.iter().map(|scheme| SignatureScheme(*scheme)).collect()
         };
         let expected = options.expect_peer_cert_file.clone();
-        Self { schemes, reject, later: options.is_async, expected }
+        Self {
+            schemes,
+            reject,
+            later: options.is_async,
+            expected,
+            requested: EntryExtensions {
+                // The runner's clients are asked for nothing.
+                status_request: options.ocsp_stapling && !options.is_server,
+                signed_certificate_timestamp: options.signed_cert_timestamps && !options.is_server,
+            },
+            ocsp_response: options.expect_ocsp_response.clone(),
+            sct_list: options.expect_sct_list.clone(),
+            revoked: options.use_ocsp_callback && options.fail_ocsp_callback,
+            authorities: options.client_ca_list.clone(),
+        }
     }
 
     /// The answer to a question that was left for later.
@@ -51,6 +72,7 @@ impl AnyChain {
         let algorithm = Algorithms::AWS_LC
             .handshake
             .iter()
+            .chain(RARE)
             .find(|(scheme, _)| *scheme == question.scheme)
             .ok_or(rejected(AlertDescription::ILLEGAL_PARAMETER, "the scheme is not known"))?;
         let der = CertificateDer::from_slice(&question.chain[0]);
@@ -72,6 +94,16 @@ impl AnyChain {
         if let Some(alert) = self.reject {
             return Err(rejected(alert, "nobody is welcome"));
         }
+        if self.revoked {
+            let alert = AlertDescription::BAD_CERTIFICATE_STATUS_RESPONSE;
+            return Err(rejected(alert, "the certificate was revoked"));
+        }
+        let as_expected = |expected: &Option<Vec<u8>>, came| expected.is_none() || expected == came;
+        if !as_expected(&self.ocsp_response, &question.ocsp_response)
+            || !as_expected(&self.sct_list, &question.sct_list)
+        {
+            return Err(rejected(AlertDescription::INTERNAL_ERROR, "something else was stapled"));
+        }
         Ok(PeerIdentity::default())
     }
 }
@@ -81,10 +113,24 @@ impl PeerVerifier for AnyChain {
         &self.schemes
     }
 
+    fn authorities(&self) -> &[Vec<u8>] {
+        &self.authorities
+    }
+
+    fn entry_extensions(&self) -> EntryExtensions {
+        self.requested
+    }
+
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
         if self.later { Reply::Later } else { Reply::Now(self.judge(question)) }
     }
 }
+
+/// What is verified only where flags ask for it.
+const RARE: &[(SignatureScheme, &dyn SignatureVerificationAlgorithm)] = &[
+    (SignatureScheme::ECDSA_SECP521R1_SHA512, aws_lc::ECDSA_P521_SHA512),
+    (SignatureScheme::MLDSA87, aws_lc::ML_DSA_87),
+];
 
 /// What the runner takes for the default.
 const DEFAULT_SCHEMES: [SignatureScheme; 5] = [

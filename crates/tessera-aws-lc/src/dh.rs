@@ -1,4 +1,4 @@
-//! Diffie-Hellman: X25519, P-256 and P-384.
+//! Diffie-Hellman: X25519, P-256, P-384 and P-521.
 
 use aws_lc_rs::agreement::{self, ParsedPublicKey, PrivateKey, PublicKey, UnparsedPublicKey};
 use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, SharedSecret};
@@ -41,6 +41,14 @@ pub(crate) static P384: DiffieHellman = DiffieHellman {
     group: NamedGroup::SECP384R1,
     algorithm: &agreement::ECDH_P384,
     share_len: 97,
+    form: UNCOMPRESSED,
+};
+
+/// NIST P-521.
+pub(crate) static P521: DiffieHellman = DiffieHellman {
+    group: NamedGroup::SECP521R1,
+    algorithm: &agreement::ECDH_P521,
+    share_len: 133,
     form: UNCOMPRESSED,
 };
 

@@ -1,47 +1,71 @@
-//! ML-KEM-768 (FIPS 203).
+//! ML-KEM-768 and ML-KEM-1024 (FIPS 203).
 
-use aws_lc_rs::kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ML_KEM_768};
+use aws_lc_rs::kem::{
+    self, AlgorithmId, Ciphertext, DecapsulationKey, EncapsulationKey, ML_KEM_768 as KEM_768,
+    ML_KEM_1024 as KEM_1024,
+};
 use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, SharedSecret};
 use tessera::wire::NamedGroup;
 
-/// Length of an encapsulation key in bytes (FIPS 203 §8, table 3).
+/// Length of an encapsulation key of ML-KEM-768 in bytes (FIPS 203 §8, table 3).
 pub(crate) const ENCAPSULATION_KEY_LEN: usize = 1184;
 
-/// Length of a ciphertext in bytes (FIPS 203 §8, table 3).
+/// Length of a ciphertext of ML-KEM-768 in bytes (FIPS 203 §8, table 3).
 pub(crate) const CIPHERTEXT_LEN: usize = 1088;
 
-/// ML-KEM-768: the share is an encapsulation key, the reply a ciphertext.
-pub(crate) struct MlKem768;
+/// ML-KEM: the share is an encapsulation key, the reply a ciphertext.
+#[derive(Clone, Copy)]
+pub(crate) struct MlKem {
+    group: NamedGroup,
+    algorithm: &'static kem::Algorithm<AlgorithmId>,
+    encapsulation_key_len: usize,
+    ciphertext_len: usize,
+}
 
-impl KeyAgreement for MlKem768 {
+pub(crate) static ML_KEM_768: MlKem = MlKem {
+    group: NamedGroup::MLKEM768,
+    algorithm: &KEM_768,
+    encapsulation_key_len: ENCAPSULATION_KEY_LEN,
+    ciphertext_len: CIPHERTEXT_LEN,
+};
+
+pub(crate) static ML_KEM_1024: MlKem = MlKem {
+    group: NamedGroup::MLKEM1024,
+    algorithm: &KEM_1024,
+    encapsulation_key_len: 1568,
+    ciphertext_len: 1568,
+};
+
+impl KeyAgreement for MlKem {
     fn group(&self) -> NamedGroup {
-        NamedGroup::MLKEM768
+        self.group
     }
 
     fn share_len(&self) -> usize {
-        ENCAPSULATION_KEY_LEN
+        self.encapsulation_key_len
     }
 
     fn reply_len(&self) -> usize {
-        CIPHERTEXT_LEN
+        self.ciphertext_len
     }
 
     fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
-        let key = DecapsulationKey::generate(&ML_KEM_768).map_err(|_| AgreementError::Provider)?;
+        let key =
+            DecapsulationKey::generate(self.algorithm).map_err(|_| AgreementError::Provider)?;
         let share = key
             .encapsulation_key()
             .and_then(|public| public.key_bytes())
             .map_err(|_| AgreementError::Provider)?
             .as_ref()
             .to_vec();
-        Ok(Box::new(EphemeralKey { key, share }))
+        Ok(Box::new(EphemeralKey { key, share, ciphertext_len: self.ciphertext_len }))
     }
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
         // `new` checks the length and `encapsulate` the modulus (FIPS 203 §7.2: a key with a
         // coefficient of q or more is refused). The latter has no other reason to fail: AWS-LC
         // aborts when it finds no randomness.
-        let (ciphertext, secret) = EncapsulationKey::new(&ML_KEM_768, share)
+        let (ciphertext, secret) = EncapsulationKey::new(self.algorithm, share)
             .map_err(|_| AgreementError::InvalidShare)?
             .encapsulate()
             .map_err(|_| AgreementError::InvalidShare)?;
@@ -52,6 +76,7 @@ impl KeyAgreement for MlKem768 {
 struct EphemeralKey {
     key: DecapsulationKey,
     share: Vec<u8>,
+    ciphertext_len: usize,
 }
 
 impl Ephemeral for EphemeralKey {
@@ -60,7 +85,7 @@ impl Ephemeral for EphemeralKey {
     }
 
     fn decapsulate(self: Box<Self>, reply: &[u8]) -> Result<SharedSecret, AgreementError> {
-        decapsulate(&self.key, reply)
+        decapsulate(&self.key, self.ciphertext_len, reply)
     }
 }
 
@@ -68,9 +93,10 @@ impl Ephemeral for EphemeralKey {
 /// the peer does not know (FIPS 203 §6.3, implicit rejection), never an error.
 pub(crate) fn decapsulate(
     key: &DecapsulationKey,
+    len: usize,
     ciphertext: &[u8],
 ) -> Result<SharedSecret, AgreementError> {
-    if ciphertext.len() != CIPHERTEXT_LEN {
+    if ciphertext.len() != len {
         return Err(AgreementError::InvalidShare);
     }
     key.decapsulate(Ciphertext::from(ciphertext))

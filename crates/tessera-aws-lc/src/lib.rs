@@ -12,19 +12,35 @@ mod one_time;
 mod random;
 mod sign;
 
-use tessera::crypto::{Hybrid, HybridOneTimeKeys, Provider, Suite};
+use tessera::crypto::{Hybrid, HybridOneTimeKeys, KeyAgreement, Provider, Suite};
 use tessera::wire::{CipherSuite, NamedGroup};
 
 pub use sign::{KeyRejected, SigningKey};
 
-/// The provider: all suites, groups and one-time key kinds of this crate, the preferred ones first.
+/// The provider: all suites and one-time key kinds of this crate and the groups that peers commonly
+/// have, the preferred ones first.
 pub fn provider() -> Provider {
     PROVIDER
 }
 
+/// The same with groups that only some policies ask for, after the others: P-521 and ML-KEM-1024.
+pub fn provider_with_rare_groups() -> Provider {
+    Provider { groups: RARE_TOO, ..PROVIDER }
+}
+
+static RARE_TOO: &[&dyn KeyAgreement] = &[
+    &X25519_ML_KEM_768,
+    &dh::X25519,
+    &dh::P256,
+    &dh::P384,
+    &kem::ML_KEM_768,
+    &dh::P521,
+    &kem::ML_KEM_1024,
+];
+
 static PROVIDER: Provider = Provider {
     suites: &[&AES_128_GCM_SHA256, &AES_256_GCM_SHA384, &CHACHA20_POLY1305_SHA256],
-    groups: &[&X25519_ML_KEM_768, &dh::X25519, &dh::P256, &dh::P384, &kem::MlKem768],
+    groups: &[&X25519_ML_KEM_768, &dh::X25519, &dh::P256, &dh::P384, &kem::ML_KEM_768],
     one_time_keys: &[&X25519_ML_KEM_768_ONE_TIME, &one_time::X25519],
     random: &random::AwsLc,
 };
@@ -64,7 +80,7 @@ static CHACHA20_POLY1305_SHA256: Suite = Suite {
 };
 
 static X25519_ML_KEM_768: Hybrid =
-    Hybrid { group: NamedGroup::X25519MLKEM768, first: &kem::MlKem768, second: &dh::X25519 };
+    Hybrid { group: NamedGroup::X25519MLKEM768, first: &kem::ML_KEM_768, second: &dh::X25519 };
 
 static X25519_ML_KEM_768_ONE_TIME: HybridOneTimeKeys = HybridOneTimeKeys {
     kind: NamedGroup::X25519MLKEM768,

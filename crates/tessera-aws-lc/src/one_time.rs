@@ -90,7 +90,7 @@ impl OneTimeKey for MlKem768Key {
         let expanded = Zeroizing::new(expand(&self.key));
         let key = DecapsulationKey::new(&ML_KEM_768, expanded.as_slice())
             .map_err(|_| AgreementError::Provider)?;
-        kem::decapsulate(&key, encapsulated)
+        kem::decapsulate(&key, kem::CIPHERTEXT_LEN, encapsulated)
     }
 }
 

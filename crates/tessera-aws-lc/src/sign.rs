@@ -3,15 +3,15 @@
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa;
 use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair,
-    KeyPair, ML_DSA_44_SIGNING, ML_DSA_65_SIGNING, PqdsaKeyPair, RSA_PSS_SHA256, RSA_PSS_SHA384,
-    RSA_PSS_SHA512, RsaEncoding,
+    ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1_SIGNING, ECDSA_P521_SHA512_ASN1_SIGNING,
+    EcdsaKeyPair, Ed25519KeyPair, KeyPair, ML_DSA_44_SIGNING, ML_DSA_65_SIGNING, ML_DSA_87_SIGNING,
+    PqdsaKeyPair, RSA_PSS_SHA256, RSA_PSS_SHA384, RSA_PSS_SHA512, RsaEncoding,
 };
 use tessera::crypto::{Signer, SigningError};
 use tessera::wire::SignatureScheme;
 
-/// A private key: ECDSA on P-256 or P-384, Ed25519, RSA (which signs RSASSA-PSS), ML-DSA-44 or
-/// ML-DSA-65.
+/// A private key: ECDSA on P-256, P-384 or P-521, Ed25519, RSA (which signs RSASSA-PSS), ML-DSA-44,
+/// ML-DSA-65 or ML-DSA-87.
 pub struct SigningKey {
     pair: Pair,
     schemes: &'static [SignatureScheme],
@@ -82,7 +82,7 @@ struct Kind {
     read: fn(&[u8]) -> Result<Pair, aws_lc_rs::error::KeyRejected>,
 }
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 8] = [
     Kind {
         schemes: &[SignatureScheme::ECDSA_SECP256R1_SHA256],
         read: |der| EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, der).map(Pair::Ecdsa),
@@ -90,6 +90,10 @@ const KINDS: [Kind; 6] = [
     Kind {
         schemes: &[SignatureScheme::ECDSA_SECP384R1_SHA384],
         read: |der| EcdsaKeyPair::from_pkcs8(&ECDSA_P384_SHA384_ASN1_SIGNING, der).map(Pair::Ecdsa),
+    },
+    Kind {
+        schemes: &[SignatureScheme::ECDSA_SECP521R1_SHA512],
+        read: |der| EcdsaKeyPair::from_pkcs8(&ECDSA_P521_SHA512_ASN1_SIGNING, der).map(Pair::Ecdsa),
     },
     Kind {
         schemes: &[SignatureScheme::ED25519],
@@ -110,6 +114,10 @@ const KINDS: [Kind; 6] = [
     Kind {
         schemes: &[SignatureScheme::MLDSA65],
         read: |der| PqdsaKeyPair::from_pkcs8(&ML_DSA_65_SIGNING, der).map(Pair::MlDsa),
+    },
+    Kind {
+        schemes: &[SignatureScheme::MLDSA87],
+        read: |der| PqdsaKeyPair::from_pkcs8(&ML_DSA_87_SIGNING, der).map(Pair::MlDsa),
     },
 ];
 

@@ -5,7 +5,7 @@ mod common;
 use common::hex;
 use tessera::crypto::{AgreementError, KeyAgreement};
 use tessera::wire::NamedGroup;
-use tessera_aws_lc::provider;
+use tessera_aws_lc::provider_with_rare_groups as provider;
 
 fn group(id: NamedGroup) -> &'static dyn KeyAgreement {
     provider().group(id).expect("the provider has it")
@@ -43,6 +43,7 @@ fn both_ends_agree() {
 
         let len = match group.group() {
             NamedGroup::SECP384R1 => 48,
+            NamedGroup::SECP521R1 => 66,
             NamedGroup::X25519MLKEM768 => 64,
             _ => 32,
         };
@@ -82,7 +83,7 @@ fn wrong_lengths_are_refused() {
 
 #[test]
 fn malformed_points_are_refused() {
-    for id in [NamedGroup::SECP256R1, NamedGroup::SECP384R1] {
+    for id in [NamedGroup::SECP256R1, NamedGroup::SECP384R1, NamedGroup::SECP521R1] {
         let group = group(id);
         let point = group.generate().unwrap().share().to_vec();
         let coordinate_len = (point.len() - 1) / 2;

@@ -1,7 +1,7 @@
 //! What the provider offers, in which order and with which limits.
 
 use tessera::wire::{CipherSuite, NamedGroup};
-use tessera_aws_lc::provider;
+use tessera_aws_lc::{provider, provider_with_rare_groups};
 
 #[test]
 fn suites_in_order() {
@@ -35,6 +35,9 @@ fn groups_in_order() {
             NamedGroup::MLKEM768
         ]
     );
+    let all: Vec<_> = provider_with_rare_groups().groups.iter().map(|g| g.group()).collect();
+    assert_eq!(all[..5], groups);
+    assert_eq!(all[5..], [NamedGroup::SECP521R1, NamedGroup::MLKEM1024]);
     let kinds: Vec<_> = provider().one_time_keys.iter().map(|keys| keys.kind()).collect();
     assert_eq!(kinds, [NamedGroup::X25519MLKEM768, NamedGroup::X25519]);
 }

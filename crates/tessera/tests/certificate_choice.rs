@@ -96,6 +96,10 @@ fn of_an_authority_that_the_peer_names() {
     assert_eq!(chosen(&credentials, naming(&[b"three", b"two"])), [2, 2]);
     // Nothing that fits better: the peer may know more than it says.
     assert_eq!(chosen(&credentials, naming(&[b"tw"])), [1, 1]);
+    // Issuers that aren't known may be named; those that are known aren't.
+    let credentials = [named(2, &[b"two"], &[]), named(1, &[], &[])];
+    assert_eq!(chosen(&credentials, naming(&[b"three"])), [1, 1]);
+    assert_eq!(chosen(&credentials[..1], naming(&[b"three"])), [2, 2]);
 }
 
 /// A server sends what it has, a client nothing that the server can't check (§4.4.2.2, §4.4.2.3).

@@ -2,7 +2,7 @@
 
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::Verdict;
-use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType};
+use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, NamedGroup};
 use tessera::{Error, wire::CipherSuite};
 use tessera_harness::{
     Hello, Mode, Pair, Received, Scene, at, message, plain, records, rewrite, vec16,
@@ -362,6 +362,37 @@ fn the_second_client_hello() {
         let flight = pair.intercept_client();
         let second = records(&flight).into_iter().find(|record| record[0] == 22);
         let mut hello = Hello::read(&second.expect("a second hello")[5..]);
+        edit(&mut hello);
+        pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
+        assert_eq!(alert(&pair.to_server), expected, "case {index}");
+    }
+}
+
+/// §4.1.2: a PSK may go only if it doesn't fit the suite of the HelloRetryRequest.
+#[test]
+fn the_second_client_hello_keeps_its_psk() {
+    use ExtensionType as E;
+    type Edit = fn(&mut Hello);
+    let cases: [(Edit, Option<AlertDescription>); 4] = [
+        (|_| (), None),
+        (|hello| hello.remove(E::PRE_SHARED_KEY), MISSING),
+        (|hello| hello.set_identities(&[(b"another".to_vec(), 0)], 32), ILLEGAL),
+        (|hello| hello.set_identities(&[], 32), DECODE),
+    ];
+    for (index, (edit, expected)) in cases.into_iter().enumerate() {
+        let mut scene = scene(Mode::PskDhe);
+        let hybrid = NamedGroup::X25519MLKEM768;
+        scene.client.groups = vec![NamedGroup::X25519, hybrid];
+        scene.server.groups = vec![NamedGroup::X25519];
+        let session = scene.session();
+        scene.server.groups = vec![hybrid];
+        let mut pair = scene.start(session, at(0));
+        pair.client_to_server();
+        pair.server_to_client();
+        let flight = pair.intercept_client();
+        let second = records(&flight).into_iter().find(|record| record[0] == 22);
+        let mut hello = Hello::read(&second.expect("a second hello")[5..]);
+        assert_eq!(hello.identities().len(), 1);
         edit(&mut hello);
         pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
         assert_eq!(alert(&pair.to_server), expected, "case {index}");

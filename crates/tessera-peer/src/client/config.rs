@@ -29,6 +29,7 @@ impl Configured {
             server_name: self.server_name.clone(),
             session: None,
             external_psks: self.external_psks.clone(),
+            ask_receipts: Vec::new(),
         }
     }
 }

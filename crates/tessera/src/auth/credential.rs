@@ -23,8 +23,8 @@ pub struct Credential {
     /// The private key of the end entity.
     pub key: PrivateKey,
     /// The issuers of the chain's certificates, each as a DER `Name`: of several credentials one
-    /// whose issuer the peer names in certificate_authorities is preferred (RFC 8446 §4.2.4). Empty
-    /// where it doesn't matter.
+    /// whose issuer the peer names in certificate_authorities is preferred (RFC 8446 §4.2.4), and one
+    /// whose issuers all aren't named comes last. Empty where it doesn't matter.
     pub issuers: Vec<Vec<u8>>,
     /// The schemes that the chain's certificates are signed with (RFC 8446 §4.2.3): a client keeps
     /// back a chain that the server can't check, a server prefers others. Empty: not known.
@@ -118,9 +118,20 @@ impl Credential {
     }
 }
 
+/// How far the issuers of a credential are from those that the peer names: those that aren't known may
+/// be among them.
+fn issuer_misses(credential: &Credential, peer: &CertificateCriteria<'_>) -> u8 {
+    match peer.authorities {
+        None => 0,
+        Some(names) if names.contain_any(&credential.issuers) => 0,
+        Some(_) if credential.issuers.is_empty() => 1,
+        Some(_) => 2,
+    }
+}
+
 /// The credential for a peer, as its place among `credentials`, and the scheme to sign with. It is
-/// `allowed`, for its type, and its key signs what the peer can check; of several such the first whose chain the peer can check too, and
-/// of those the first that the peer's authorities issued.
+/// `allowed`, for its type, and its key signs what the peer can check; of several such the first whose
+/// chain the peer can check too, and of those the first that the peer's authorities issued.
 pub(crate) fn choose_credential(
     credentials: &[Credential],
     own_role: Role,
@@ -136,8 +147,7 @@ pub(crate) fn choose_credential(
         if own_role == Role::Client && !chain {
             return None;
         }
-        let issuer = peer.authorities.is_none_or(|names| names.contain_any(&credential.issuers));
-        Some(((index, scheme), (!chain, !issuer)))
+        Some(((index, scheme), (!chain, issuer_misses(credential, peer))))
     });
     fitting.min_by_key(|(_, misses)| *misses).map(|(chosen, _)| chosen)
 }

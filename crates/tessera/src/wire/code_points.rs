@@ -40,10 +40,14 @@ code_points! {
         SECP256R1 = 0x0017,
         /// NIST P-384.
         SECP384R1 = 0x0018,
+        /// NIST P-521.
+        SECP521R1 = 0x0019,
         /// X25519 (RFC 7748).
         X25519 = 0x001d,
         /// ML-KEM-768 alone (draft-ietf-tls-mlkem).
         MLKEM768 = 0x0201,
+        /// ML-KEM-1024 alone (draft-ietf-tls-mlkem).
+        MLKEM1024 = 0x0202,
         /// ML-KEM-768 with X25519 (draft-ietf-tls-ecdhe-mlkem).
         X25519MLKEM768 = 0x11ec,
         /// No group, but the kind of one-time keys that are PSKs (docs/0rtt-fs.md): from the range for
@@ -55,7 +59,7 @@ code_points! {
 impl NamedGroup {
     /// Whether a recorded handshake stays confidential when discrete logarithms fall.
     pub fn is_post_quantum(self) -> bool {
-        matches!(self, Self::MLKEM768 | Self::X25519MLKEM768)
+        matches!(self, Self::MLKEM768 | Self::MLKEM1024 | Self::X25519MLKEM768)
     }
 }
 
@@ -72,6 +76,8 @@ code_points! {
         ECDSA_SECP256R1_SHA256 = 0x0403,
         /// ECDSA on P-384 with SHA-384.
         ECDSA_SECP384R1_SHA384 = 0x0503,
+        /// ECDSA on P-521 with SHA-512.
+        ECDSA_SECP521R1_SHA512 = 0x0603,
         /// RSASSA-PSS with a rsaEncryption key and SHA-256.
         RSA_PSS_RSAE_SHA256 = 0x0804,
         /// RSASSA-PSS with a rsaEncryption key and SHA-384.
@@ -84,6 +90,8 @@ code_points! {
         MLDSA44 = 0x0904,
         /// ML-DSA-65 (draft-ietf-tls-mldsa).
         MLDSA65 = 0x0905,
+        /// ML-DSA-87 (draft-ietf-tls-mldsa).
+        MLDSA87 = 0x0906,
     }
 }
 

@@ -67,7 +67,9 @@ impl ReadClientHello {
         let received = Received { bytes: message.bytes, hello };
         let Self { config, retried } = *self;
         if let Some(retried) = &retried {
-            check_second_hello(&Received::again(&retried.first_hello)?.hello, &received.hello)?;
+            let first = Received::again(&retried.first_hello)?;
+            check_second_hello(&first.hello, &received.hello)?;
+            check_second_psks(&first.hello, &received.hello, retried.found)?;
         } else if received.hello.cookie.is_some() {
             return Err(illegal_parameter("a cookie that no HelloRetryRequest gave"));
         }
@@ -132,6 +134,25 @@ fn check_second_hello(first: &ClientHello<'_>, second: &ClientHello<'_>) -> Resu
     }
     if second.cookie.is_some() {
         return Err(illegal_parameter("a cookie that no HelloRetryRequest gave"));
+    }
+    Ok(())
+}
+
+/// RFC 8446 §4.1.2: only PSKs that don't fit the suite of the HelloRetryRequest may go; the one that
+/// was found does.
+fn check_second_psks(
+    first: &ClientHello<'_>,
+    second: &ClientHello<'_>,
+    found: Option<usize>,
+) -> Result<(), Error> {
+    let found = first.psks.zip(found).and_then(|(psks, index)| psks.identities().nth(index));
+    let Some(found) = found else { return Ok(()) };
+    let psks = second.psks.ok_or(protocol(
+        AlertDescription::MISSING_EXTENSION,
+        "the second ClientHello has no pre_shared_key any more",
+    ))?;
+    if !psks.identities().any(|psk| psk.identity == found.identity) {
+        return Err(illegal_parameter("the second ClientHello lacks a PSK that fits"));
     }
     Ok(())
 }

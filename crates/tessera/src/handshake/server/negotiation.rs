@@ -34,6 +34,8 @@ pub(crate) struct Retried {
     pub(super) transcript: Transcript,
     /// The first ClientHello had early data.
     pub(super) early_data: bool,
+    /// The place of the PSK that was found in the first ClientHello.
+    pub(super) found: Option<usize>,
 }
 
 /// A group in common.
@@ -167,6 +169,7 @@ impl Negotiation {
             group,
             transcript,
             early_data: hello.early_data,
+            found: self.found.as_ref().map(|found| found.index),
         };
         Ok(ServerState::ReadClientHello(ReadClientHello::second(self.config, retried)))
     }
