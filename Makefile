@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: all test check unit bare-metal bench setup clean
+.PHONY: all test check unit bare-metal bench throughput setup clean
 
 all:
 	$(CARGO) build --release
@@ -31,6 +31,10 @@ bare-metal:
 # Instruction counts of the protocol code; see bench/README.md.
 bench:
 	bench/protocol-cost
+
+# Bulk transfers next to tokio-rustls; see bench/README.md.
+throughput:
+	bench/throughput
 
 clean:
 	$(CARGO) clean

@@ -64,6 +64,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
             if !self.machine.complete {
                 self.link.register(half, cx);
             }
+            if self.machine.is_late() {
+                self.take_what_is_here(cx);
+            }
             let step = match self.machine.advance() {
                 Ok(step) => step,
                 Err(error) => return self.poll_goodbye(half, error, cx).map(Err),
@@ -159,6 +162,17 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
         let both = self.link.waker();
         let waker = if self.machine.complete { cx.waker() } else { &both };
         self.link.poll_receive(waker, &mut self.machine.input)
+    }
+
+    /// A task that was polled late takes what came in time before the engine says that time is over.
+    /// A failure or the end of the stream is found again by whoever receives next.
+    fn take_what_is_here(&mut self, cx: &mut Context<'_>) {
+        let _ = self.poll_answer();
+        while self.machine.input.plain().is_empty() && !self.machine.input.is_large() {
+            if !matches!(self.poll_receive(cx), Poll::Ready(Ok(1..))) {
+                break;
+            }
+        }
     }
 
     fn poll_answer(&mut self) -> Poll<()> {

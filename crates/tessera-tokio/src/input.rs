@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-/// Grows while a record is partial, and holds no memory while the connection is idle.
+use zeroize::optimization_barrier;
+
+/// Grows while a record is partial, and holds no memory while the connection is idle. What was in it
+/// is wiped before its memory is given back.
 #[derive(Default)]
 pub(crate) struct Input {
     /// All of it is initialised, so that it can be read into; `filled` of it means something.
@@ -10,6 +13,10 @@ pub(crate) struct Input {
     filled: Range<usize>,
     /// Decrypted, and not handed out. It lies before `filled`, and nothing moves while it is there.
     plain: Range<usize>,
+    /// So much of it was ever used: all beyond is zero.
+    used: usize,
+    /// How much the memory that was released last had been used.
+    used_before: usize,
 }
 
 impl Input {
@@ -35,6 +42,11 @@ impl Input {
         self.plain.start += count;
     }
 
+    /// Whether it holds as much as the largest flight may need, and a bulk transfer wants.
+    pub(crate) fn is_large(&self) -> bool {
+        self.filled.len() >= LARGE
+    }
+
     /// Room to receive into, never empty. Only while no plaintext waits.
     pub(crate) fn room(&mut self) -> &mut [u8] {
         debug_assert!(self.plain.is_empty(), "plaintext would be moved");
@@ -46,22 +58,48 @@ impl Input {
         // A buffer that one read filled is too small: a bulk transfer gets a large one, whoever
         // sends little keeps a small one.
         if self.filled.end == self.bytes.len() {
-            let len = (4 * self.bytes.len()).clamp(SMALL, LARGE.max(self.filled.end + SMALL));
-            self.bytes.resize(len, 0);
+            let grown = (4 * self.bytes.len()).max(self.used_before);
+            self.grow(grown.clamp(SMALL, LARGE.max(self.filled.end + SMALL)));
         }
         &mut self.bytes[self.filled.end..]
+    }
+
+    /// Moves to a larger buffer. A vector that grows by itself leaves a copy behind.
+    fn grow(&mut self, len: usize) {
+        let mut larger = vec![0; len];
+        larger[..self.filled.end].copy_from_slice(&self.bytes[..self.filled.end]);
+        self.wipe();
+        self.bytes = larger;
+        self.used = self.filled.end;
     }
 
     /// Says that the first `count` bytes of [`room`](Self::room) were received.
     pub(crate) fn received(&mut self, count: usize) {
         self.filled.end += count;
+        self.used = self.used.max(self.filled.end);
     }
 
     /// Gives the memory back, if nothing is in it.
     pub(crate) fn release(&mut self) {
-        if self.filled.is_empty() && self.plain.is_empty() {
-            *self = Self::default();
+        if self.filled.is_empty() && self.plain.is_empty() && !self.bytes.is_empty() {
+            self.wipe();
+            self.bytes = Vec::new();
+            self.used_before = std::mem::take(&mut self.used);
+            (self.filled, self.plain) = (0..0, 0..0);
         }
+    }
+
+    /// `Zeroize` of a slice writes byte by byte, which would cost as much as decrypting.
+    fn wipe(&mut self) {
+        let used = &mut self.bytes[..self.used];
+        used.fill(0);
+        optimization_barrier(used);
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        self.wipe();
     }
 }
 
@@ -87,6 +125,30 @@ mod tests {
         input.consume_plain(6);
         input.release();
         assert_eq!(input.bytes.capacity(), 0);
+    }
+
+    #[test]
+    fn what_was_used_is_wiped_and_the_next_buffer_is_as_large() {
+        let mut input = Input::default();
+        for _ in 0..2 {
+            let room = input.room();
+            room.fill(7);
+            let len = room.len();
+            input.received(len);
+        }
+        let all = input.bytes.len();
+        input.consume(all, 0..all);
+        assert_eq!(input.used, all);
+        input.wipe();
+        assert!(input.plain().iter().all(|byte| *byte == 0));
+        input.consume_plain(all);
+        input.release();
+        assert_eq!(input.bytes.capacity(), 0);
+        assert_eq!(input.room().len(), all, "no need to grow again");
+        input.received(10);
+        input.consume(10, 0..0);
+        input.release();
+        assert_eq!(input.room().len(), SMALL, "whoever receives little gets a small one again");
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod connector;
 mod drive;
 mod error;
 mod file_store;
+mod held;
 #[cfg(feature = "http")]
 pub mod http;
 mod input;

@@ -8,6 +8,7 @@ use tessera::{Connection, Error, Event, Output, ReadEvent, Time};
 use tokio::time::Instant;
 
 use crate::answers::{Answer, Answers};
+use crate::held::Held;
 use crate::input::Input;
 use crate::side::{GiveAnswer, Side};
 use crate::storing::Storing;
@@ -24,7 +25,7 @@ pub(crate) struct Machine<S: Side> {
     plain_is_early: bool,
     /// Early data that came while the handshake was waited for. The engine bounds it by
     /// max_early_data_size.
-    held: Vec<u8>,
+    held: Held,
     /// The answer that the engine waits for.
     pub(crate) pending: Option<Answer<GiveAnswer<S>>>,
     answers: Arc<dyn Answers>,
@@ -66,7 +67,7 @@ impl<S: Side> Machine<S> {
             input: Input::default(),
             output,
             plain_is_early: false,
-            held: Vec::new(),
+            held: Held::default(),
             pending: None,
             answers,
             storing,
@@ -85,6 +86,11 @@ impl<S: Side> Machine<S> {
     /// The moment at which the handshake has taken too long.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.connection.deadline().map(|_| self.latest_completion)
+    }
+
+    /// Whether the handshake has taken too long, unless what was not received yet completes it.
+    pub(crate) fn is_late(&self) -> bool {
+        self.deadline().is_some_and(|deadline| deadline <= Instant::now())
     }
 
     /// Lets the engine read what was received, until it has plaintext or can't go on.
@@ -171,26 +177,23 @@ impl<S: Side> Machine<S> {
 
     /// Takes plaintext out of the way of the handshake.
     pub(crate) fn hold(&mut self) {
-        self.held.extend_from_slice(self.input.plain());
+        self.held.add(self.input.plain());
         self.input.consume_plain(self.input.plain().len());
     }
 
     /// The next plaintext, and whether it came as early data.
     pub(crate) fn plain(&self) -> (&[u8], bool) {
-        if self.held.is_empty() {
-            (self.input.plain(), self.plain_is_early)
-        } else {
-            (&self.held, true)
+        match self.held.bytes() {
+            [] => (self.input.plain(), self.plain_is_early),
+            held => (held, true),
         }
     }
 
     pub(crate) fn consume_plain(&mut self, count: usize) {
-        if self.held.is_empty() {
+        if self.held.bytes().is_empty() {
             self.input.consume_plain(count);
-        } else if count == self.held.len() {
-            self.held = Vec::new();
         } else {
-            self.held.drain(..count);
+            self.held.consume(count);
         }
     }
 

@@ -192,3 +192,41 @@ async fn an_answer_that_never_comes_ends_with_the_handshake_timeout() {
     assert_eq!(client.err().unwrap().kind(), ErrorKind::TimedOut);
     assert_eq!(server.err().unwrap().kind(), ErrorKind::TimedOut);
 }
+
+/// Signs after a while.
+struct Slow(Arc<dyn Signer>);
+
+impl Answers for Slow {
+    fn sign(&self, question: Sign) -> Answer<Result<Vec<u8>, SigningError>> {
+        let signature = self.0.sign(question.scheme, &question.message);
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            signature
+        })
+    }
+}
+
+/// An answer that came in time counts, even if its task is polled late.
+#[tokio::test(start_paused = true)]
+async fn a_late_task_takes_an_answer_that_is_there() {
+    let mut ends = ends();
+    let schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
+    let key =
+        std::mem::replace(&mut ends.server.credentials[0].key, PrivateKey::Elsewhere(schemes));
+    let PrivateKey::Here(signer) = key else { panic!("the key is here") };
+    let (near, far) = duplex(64 * 1024);
+    ends.client.handshake_timeout = Duration::from_secs(60);
+    let mut client = ends.connector().start(destination(), near).await.unwrap();
+    let acceptor = ends.acceptor().with_answers(Arc::new(Slow(signer)));
+    let mut server = acceptor.start(far).unwrap();
+    tokio::select! {
+        biased;
+        done = async { tokio::join!(client.handshake(), server.handshake()) } => panic!("{done:?}"),
+        () = async {} => (),
+    }
+    tokio::time::advance(ends.server.handshake_timeout + Duration::from_secs(1)).await;
+    // The flight leaves with the answer; for the client's Finished it is too late.
+    let error = server.handshake().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    client.handshake().await.unwrap();
+}

@@ -232,6 +232,34 @@ async fn a_handshake_takes_no_longer_than_it_may() {
     assert_eq!(error.kind(), ErrorKind::TimedOut);
 }
 
+/// A task that is polled late, on a machine with much to do, takes what came in time.
+#[tokio::test(start_paused = true)]
+async fn a_late_task_completes_the_handshake_with_what_is_there() {
+    let ends = ends();
+    for is_whole in [true, false] {
+        let (near, far) = duplex(64 * 1024);
+        let mut server = ends.acceptor().start(far).unwrap();
+        let mut client = ends.connector().start(destination(), near).await.unwrap();
+        if is_whole {
+            // The client's last flight is in the pipe when it is done.
+            tokio::select! {
+                biased;
+                done = server.handshake() => panic!("without the client's Finished: {done:?}"),
+                done = client.handshake() => done.unwrap(),
+            }
+        } else {
+            // The ClientHello alone.
+            let first_flight = client.write_early(b"");
+            assert_eq!(first_flight.await.unwrap(), 0);
+        }
+        tokio::time::advance(ends.server.handshake_timeout + Duration::from_secs(1)).await;
+        match server.handshake().await {
+            Ok(()) => assert!(is_whole),
+            Err(error) => assert!(!is_whole && error.kind() == ErrorKind::TimedOut, "{error}"),
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_connection_may_be_idle_for_longer_than_a_handshake() {
     let ends = ends();

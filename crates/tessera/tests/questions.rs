@@ -446,6 +446,26 @@ fn the_handshake_times_out() {
     assert_eq!(pair.to_server.data, b"ping");
 }
 
+/// Who reads late has a slow machine, not a slow peer: what completes the handshake still does.
+#[test]
+fn what_is_there_counts_however_late_it_is_read() {
+    let pair = || Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
+    let late =
+        |pair: &Pair| Time { monotonic: pair.now.monotonic + Duration::from_secs(10), ..pair.now };
+    let mut whole = pair();
+    whole.client_to_server();
+    whole.server_to_client();
+    whole.now = late(&whole);
+    whole.client_to_server();
+    assert!(whole.to_server.complete);
+    assert_eq!(whole.to_server.error, None);
+
+    let mut half = pair();
+    half.now = late(&half);
+    half.client_to_server();
+    assert_eq!(half.to_server.error, Some(Error::TimedOut), "only the first flight is there");
+}
+
 #[test]
 fn an_identity_that_fits_no_ticket() {
     let (scene, chosen) = asking(Mode::Full);

@@ -57,6 +57,13 @@ pub enum ReadEvent<'i, Q> {
     PeerClosed,
 }
 
+impl<Q> ReadEvent<'_, Q> {
+    /// Whether nothing goes on before something comes from outside.
+    fn waits(&self) -> bool {
+        matches!(self, Self::NeedInput | Self::OutputFull | Self::WaitingForAnswer)
+    }
+}
+
 /// A connection over a stream; see [`ClientConnection`] and [`ServerConnection`].
 pub struct Connection<H> {
     handshake: H,
@@ -134,10 +141,13 @@ impl<H: Handshake> Connection<H> {
         if let Some(error) = &self.common.failed {
             return Err(error.clone());
         }
-        if self.deadline().is_some_and(|deadline| deadline <= now.monotonic) {
+        let progress =
+            self.read_on(now, input, output).map_err(|error| self.common.fail(error, output))?;
+        // What is here already counts, however late it is read; only who would wait has no time.
+        if progress.event.waits() && self.deadline().is_some_and(|it| it <= now.monotonic) {
             return Err(self.common.fail(Error::TimedOut, output));
         }
-        self.read_on(now, input, output).map_err(|error| self.common.fail(error, output))
+        Ok(progress)
     }
 
     fn read_on<'i>(
@@ -371,7 +381,9 @@ impl<H: Handshake> Connection<H> {
         Ok(())
     }
 
-    /// When [`read`](Self::read) has to be called even if nothing came, on the monotonic clock.
+    /// When [`read`](Self::read) has to be called even if nothing came, on the monotonic clock. If the
+    /// handshake would still have to wait then, it fails with [`Error::TimedOut`]. What came in the
+    /// meantime should be read first: it may complete the handshake.
     pub fn deadline(&self) -> Option<Duration> {
         (!self.common.facts.handshake_complete).then_some(self.common.deadline)
     }

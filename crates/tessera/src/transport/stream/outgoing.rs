@@ -118,6 +118,8 @@ impl OutgoingRecords {
             self.change_cipher_spec = ChangeCipherSpec::Sent;
             out.bytes(&CHANGE_CIPHER_SPEC_RECORD);
         }
+        // At once: a buffer that grows after the plaintext is in it leaves a copy behind.
+        out.reserve(content.len() + OVERHEAD);
         let start = out.len();
         match &mut self.protection {
             None => {

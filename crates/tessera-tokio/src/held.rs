@@ -1,0 +1,53 @@
+//! Early data that waits until somebody reads it.
+
+use zeroize::Zeroizing;
+
+/// Bytes in the order in which they came; wiped when they are released.
+#[derive(Default)]
+pub(crate) struct Held {
+    bytes: Zeroizing<Vec<u8>>,
+    /// So many of them were read.
+    read: usize,
+}
+
+impl Held {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        let len = self.bytes.len() + bytes.len();
+        if len > self.bytes.capacity() {
+            // A vector that grows by itself leaves a copy behind.
+            let mut larger = Zeroizing::new(Vec::with_capacity(2 * len));
+            larger.extend_from_slice(&self.bytes);
+            self.bytes = larger;
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[self.read..]
+    }
+
+    pub(crate) fn consume(&mut self, count: usize) {
+        self.read += count;
+        if self.read == self.bytes.len() {
+            *self = Self::default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_order_and_without_memory_at_the_end() {
+        let mut held = Held::default();
+        held.add(b"one");
+        held.add(b" two");
+        held.consume(2);
+        held.add(b" three");
+        assert_eq!(held.bytes(), b"e two three");
+        held.consume(11);
+        assert!(held.bytes().is_empty());
+        assert_eq!(held.bytes.capacity(), 0);
+    }
+}

@@ -1,0 +1,49 @@
+//! What both sides are configured with.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tessera::auth::{Credential, PrivateKey};
+use tessera::{ClientConfig, ServerConfig};
+use tessera_aws_lc::SigningKey;
+use tessera_vault::{TicketKey, TicketKeyRing};
+use tessera_webpki::WebPkiVerifier;
+
+/// The name in the server's certificate.
+pub const SERVER_NAME: &str = "greeter.example";
+
+/// A client that trusts the server.
+pub struct Configurations {
+    /// The client's.
+    pub client: Arc<ClientConfig>,
+    /// The server's.
+    pub server: Arc<ServerConfig>,
+}
+
+/// Makes an authority, a certificate of it for the server, and a key for tickets.
+pub fn configurations() -> Result<Configurations, Box<dyn Error>> {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let root = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+    let key = KeyPair::generate()?;
+    let certificate = CertificateParams::new([SERVER_NAME.to_owned()])?.signed_by(&key, &root)?;
+    let signer = SigningKey::from_pkcs8(&key.serialize_der())?;
+    let credential =
+        Credential::new(vec![certificate.der().to_vec()], PrivateKey::Here(Arc::new(signer)));
+
+    let provider = tessera_aws_lc::provider();
+    let mut server = ServerConfig::new(provider, vec![credential]);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+    let day = Duration::from_secs(24 * 3600);
+    let ring = TicketKeyRing::new(&provider);
+    ring.add(TicketKey::generate(&provider, now, day, day)?, now)?;
+    server.tickets = Some(Arc::new(ring));
+
+    let mut client = ClientConfig::new(provider, Arc::new(WebPkiVerifier::new(&[root.der()])?));
+    // gRPC is HTTP/2 (RFC 9113 §3.2).
+    client.protocols = vec![b"h2".to_vec()];
+    server.protocols = client.protocols.clone();
+    Ok(Configurations { client: Arc::new(client), server: Arc::new(server) })
+}

@@ -1,0 +1,20 @@
+//! The messages of the service.
+
+/// Who asks.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct HelloRequest {
+    /// A name.
+    #[prost(string, tag = "1")]
+    pub name: String,
+}
+
+/// The answer.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct HelloReply {
+    /// A greeting.
+    #[prost(string, tag = "1")]
+    pub greeting: String,
+    /// Whether the connection that the request came through was resumed.
+    #[prost(bool, tag = "2")]
+    pub resumed: bool,
+}
