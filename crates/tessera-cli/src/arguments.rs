@@ -8,6 +8,7 @@ use tessera_lab::Mode;
 use tessera_lab::link::{End, LinkKind, LinkParameters};
 use tessera_lab::reconnect::{Destination, Options};
 
+use crate::peer;
 use crate::values;
 
 /// TLS 1.3 that reconnects fast without giving anything up.
@@ -17,6 +18,8 @@ use crate::values;
     arg_required_else_help = true,
     after_help = "\
 Examples:
+  tessera serve --http           a server to talk to, with a page about each connection
+  tessera connect localhost:443  a client, with standard input and output
   tessera lab reconnect          what each way of reconnecting costs and protects
   tessera lab reconnect --help   how to measure something else"
 )]
@@ -28,6 +31,14 @@ pub(crate) struct Arguments {
 /// What the program does.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Listens for TLS 1.3 clients: echoes, or answers HTTP, and tells the facts of each connection.
+    #[command(after_help = peer::SERVE_EXAMPLES)]
+    Serve(Box<peer::ServeArguments>),
+
+    /// Connects to a TLS 1.3 server: carries standard input and output, or measures many connections.
+    #[command(arg_required_else_help = true, after_help = peer::CONNECT_EXAMPLES)]
+    Connect(Box<peer::ConnectArguments>),
+
     /// Measures on real processes over an emulated link.
     #[command(
         arg_required_else_help = true,

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod peer;
 mod values;
 
 use std::io::ErrorKind;
@@ -9,6 +10,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use tessera_lab::{LabError, endpoint, reconnect};
+use tessera_peer::PeerError;
 
 use crate::arguments::{Arguments, Command, Lab};
 
@@ -17,7 +19,22 @@ use crate::arguments::{Arguments, Command, Lab};
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    let Arguments { command: Command::Lab { experiment } } = Arguments::parse();
+    match Arguments::parse().command {
+        Command::Serve(arguments) => peer(tessera_peer::serve(&(*arguments).into())),
+        Command::Connect(arguments) => peer(tessera_peer::connect(&(*arguments).into())),
+        Command::Lab { experiment } => lab(experiment),
+    }
+}
+
+fn peer(result: Result<(), PeerError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error @ PeerError::Options(_)) => failed(&error, WRONG_OPTIONS),
+        Err(error) => failed(&error, FAILED),
+    }
+}
+
+fn lab(experiment: Lab) -> ExitCode {
     let result = match experiment {
         Lab::Reconnect(options) => reconnect::run(&options.into()),
         Lab::Endpoint { end } => {

@@ -3,8 +3,6 @@
 use std::io;
 use std::sync::Arc;
 
-use tessera::handshake::EarlyDataStatus;
-use tessera::resume::Verdict;
 use tessera::{ClientConfig, ClientConnection, Destination};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::spawn_blocking;
@@ -14,7 +12,7 @@ use crate::error::wrap;
 use crate::machine::Machine;
 use crate::session_store::SessionStore;
 use crate::storing::Storing;
-use crate::stream::ClientStream;
+use crate::stream::{ClientStream, EarlyData};
 
 /// Connects to servers. It is cheap to clone.
 ///
@@ -47,18 +45,6 @@ pub struct Connector {
     config: Arc<ClientConfig>,
     answers: Arc<dyn Answers>,
     sessions: Option<Arc<dyn SessionStore>>,
-}
-
-/// What became of the early data of a connection. Nothing is sent again by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EarlyData {
-    /// The server took this many bytes of it, from the beginning. It was executed at most once if
-    /// the ticket was forward-secret; what didn't fit is for an ordinary write.
-    Accepted(usize),
-    /// The server did not take it. The verdict says whether it may be sent again.
-    Rejected(Verdict),
-    /// There was no ticket for it: nothing was sent.
-    NotOffered,
 }
 
 impl Connector {
@@ -130,20 +116,7 @@ impl Connector {
         data: &[u8],
     ) -> io::Result<(ClientStream<IO>, EarlyData)> {
         let mut stream = self.start(destination, io).await?;
-        let mut written = 0;
-        while written < data.len() {
-            match stream.write_early(&data[written..]).await? {
-                0 => break,
-                count => written += count,
-            }
-        }
-        stream.handshake().await?;
-        let early_data = match stream.facts().early_data {
-            EarlyDataStatus::Accepted => EarlyData::Accepted(written),
-            EarlyDataStatus::Rejected(_) if written == 0 => EarlyData::NotOffered,
-            EarlyDataStatus::Rejected(verdict) => EarlyData::Rejected(verdict),
-            EarlyDataStatus::NotOffered | EarlyDataStatus::Offered => EarlyData::NotOffered,
-        };
+        let early_data = stream.handshake_with_early_data(data).await?;
         Ok((stream, early_data))
     }
 
@@ -158,14 +131,28 @@ impl Connector {
         mut destination: Destination,
         io: IO,
     ) -> io::Result<ClientStream<IO>> {
-        let server_name = destination.server_name.clone();
         if let (Some(store), None) = (&self.sessions, &destination.session) {
-            let (store, server_name) = (store.clone(), server_name.clone());
-            // A store that panics has no session.
-            let popped = spawn_blocking(move || store.pop(&server_name)).await;
-            destination.session = popped.ok().flatten();
+            let server_name = destination.server_name.clone();
+            destination.session = if store.blocks() {
+                let store = store.clone();
+                // A store that panics has no session.
+                let popped = spawn_blocking(move || store.pop(&server_name)).await;
+                popped.ok().flatten()
+            } else {
+                store.pop(&server_name)
+            };
         }
-        let storing = Storing::new(self.sessions.clone(), &server_name);
+        self.start_afresh(destination, io)
+    }
+
+    /// Starts a connection with the session of the destination, if it has one, and with none from the
+    /// store.
+    pub fn start_afresh<IO: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        destination: Destination,
+        io: IO,
+    ) -> io::Result<ClientStream<IO>> {
+        let storing = Storing::new(self.sessions.clone(), &destination.server_name);
         let config = self.config.clone();
         let machine = Machine::new(
             |now, output| ClientConnection::start(config, destination, now, output),

@@ -37,11 +37,11 @@ mod watch;
 
 pub use acceptor::Acceptor;
 pub use answers::{Answer, Answers};
-pub use connector::{Connector, EarlyData};
+pub use connector::Connector;
 pub use file_store::FileSessionStore;
 pub use session_store::{MemorySessionStore, SessionStore};
 pub use side::Side;
-pub use stream::{ClientStream, ServerStream, TlsStream};
+pub use stream::{ClientStream, EarlyData, ServerStream, TlsStream};
 #[cfg(feature = "system-trust")]
 pub use trust::system_verifier;
 pub use watch::HandshakeWatch;

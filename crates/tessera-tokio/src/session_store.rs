@@ -11,8 +11,8 @@ use tessera::resume::ClientSession;
 /// A store belongs to one [`ClientConfig`](tessera::ClientConfig): a session remembers that its
 /// server was accepted, and is resumed without asking the verifier again.
 ///
-/// Methods may block; connections call them on threads made for that. They don't fail: a session
-/// that can't be kept or found costs a round trip.
+/// Methods may block, unless [`blocks`](Self::blocks) says otherwise; connections call them on threads
+/// made for that. They don't fail: a session that can't be kept or found costs a round trip.
 ///
 /// ```
 /// use std::sync::{Mutex, PoisonError};
@@ -40,6 +40,12 @@ pub trait SessionStore: Send + Sync {
     /// get it, not even after a crash: a session that is used twice links two connections, and its
     /// early data may be lost or read by others (RFC 8446 §C.4).
     fn pop(&self, server_name: &str) -> Option<ClientSession>;
+
+    /// Whether the methods may block. A store in memory says no, and is called in place: a way to
+    /// another thread and back takes longer than it does.
+    fn blocks(&self) -> bool {
+        true
+    }
 }
 
 /// Sessions in the memory of this process.
@@ -91,6 +97,10 @@ impl SessionStore for MemorySessionStore {
             all.remove(server_name);
         }
         newest
+    }
+
+    fn blocks(&self) -> bool {
+        false
     }
 }
 

@@ -28,11 +28,12 @@ impl Storing {
     pub(crate) fn put(&mut self, session: Box<ClientSession>) {
         let Some((store, server_name)) = &self.store else { return };
         let (store, server_name) = (store.clone(), server_name.clone());
+        let blocks = store.blocks();
         let put = move || store.put(&server_name, *session);
         self.running.retain(|running| !running.is_finished());
         match Handle::try_current() {
-            Ok(runtime) => self.running.push(runtime.spawn_blocking(put)),
-            Err(_) => put(),
+            Ok(runtime) if blocks => self.running.push(runtime.spawn_blocking(put)),
+            _ => put(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tessera::handshake::{ClientHandshake, EarlyDataStatus, ServerHandshake};
-use tessera::resume::PskKind;
+use tessera::resume::{PskKind, Verdict};
 use tessera::{Error, Facts};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf};
 use tokio::time::timeout_at;
@@ -23,6 +23,18 @@ pub type ClientStream<IO> = TlsStream<IO, ClientHandshake>;
 
 /// A server's stream.
 pub type ServerStream<IO> = TlsStream<IO, ServerHandshake>;
+
+/// What became of the early data of a connection. Nothing is sent again by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EarlyData {
+    /// The server took this many bytes of it, from the beginning. It was executed at most once if
+    /// the ticket was forward-secret; what didn't fit is for an ordinary write.
+    Accepted(usize),
+    /// The server did not take it. The verdict says whether it may be sent again.
+    Rejected(Verdict),
+    /// There was no ticket for it: nothing was sent.
+    NotOffered,
+}
 
 /// A TLS connection over a stream: [`AsyncRead`] and [`AsyncWrite`].
 ///
@@ -80,7 +92,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
         Ok(())
     }
 
-    pub(crate) async fn writable(&mut self) -> io::Result<()> {
+    /// Waits until application data can be written: on a server as soon as its flight is made, half a
+    /// round trip before the handshake is complete. See [`Acceptor::accept_early`](crate::Acceptor::accept_early).
+    pub async fn writable(&mut self) -> io::Result<()> {
         poll_fn(|cx| self.driver.poll_handshake(Half::Read, Goal::Writable, cx)).await
     }
 
@@ -193,6 +207,25 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
     /// handshake is complete; nothing is sent again by itself.
     pub async fn write_early(&mut self, data: &[u8]) -> io::Result<usize> {
         poll_fn(|cx| self.poll_write_early(data, cx)).await
+    }
+
+    /// Shakes hands with early data in the first flight, as
+    /// [`connect_with_early_data`](crate::Connector::connect_with_early_data) does.
+    pub async fn handshake_with_early_data(&mut self, data: &[u8]) -> io::Result<EarlyData> {
+        let mut written = 0;
+        while written < data.len() {
+            match self.write_early(&data[written..]).await? {
+                0 => break,
+                count => written += count,
+            }
+        }
+        self.handshake().await?;
+        Ok(match self.facts().early_data {
+            EarlyDataStatus::Accepted => EarlyData::Accepted(written),
+            EarlyDataStatus::Rejected(_) if written == 0 => EarlyData::NotOffered,
+            EarlyDataStatus::Rejected(verdict) => EarlyData::Rejected(verdict),
+            EarlyDataStatus::NotOffered | EarlyDataStatus::Offered => EarlyData::NotOffered,
+        })
     }
 
     fn poll_write_early(&mut self, data: &[u8], cx: &mut Context<'_>) -> Poll<io::Result<usize>> {

@@ -1,9 +1,13 @@
 //! Which signature algorithms are accepted, and where.
 
-use pki_types::SignatureVerificationAlgorithm;
-use tessera::wire::SignatureScheme;
+use pki_types::{CertificateDer, SignatureVerificationAlgorithm};
+use tessera::auth::{PeerRejected, VerifyPeer};
+use tessera::wire::{AlertDescription, SignatureScheme};
+use webpki::EndEntityCert;
 #[cfg(feature = "aws-lc")]
 use webpki::aws_lc_rs as aws_lc;
+
+use crate::alerts::{self, reject};
 
 /// The signature algorithms of a verifier.
 #[derive(Debug, Clone, Copy)]
@@ -78,11 +82,28 @@ impl Algorithms {
         shared.chain(self.chain_schemes.iter().copied()).filter(move |_| narrower)
     }
 
-    /// The algorithm that a scheme stands for in CertificateVerify.
+    /// Checks a CertificateVerify with the end entity's key, and nothing else: for owners that know
+    /// the certificate itself. Who accepts chains asks [`WebPkiVerifier`](crate::WebPkiVerifier).
+    pub fn verify_signature(&self, question: &VerifyPeer) -> Result<(), PeerRejected> {
+        let algorithm = self.for_handshake(question.scheme)?;
+        let der = question.chain.first();
+        let der = der.ok_or_else(|| reject(AlertDescription::DECODE_ERROR, "no certificate"))?;
+        let der = CertificateDer::from(der.as_slice());
+        let end_entity = EndEntityCert::try_from(&der).map_err(|e| alerts::certificate(&e))?;
+        let verified =
+            end_entity.verify_signature(algorithm, &question.signed, &question.signature);
+        verified.map_err(|e| alerts::certificate_verify(&e))
+    }
+
+    /// The algorithm that a scheme stands for in CertificateVerify; it must be one of those that were
+    /// offered for handshakes (RFC 8446 §4.4.3).
     pub(crate) fn for_handshake(
         &self,
         scheme: SignatureScheme,
-    ) -> Option<&'static dyn SignatureVerificationAlgorithm> {
-        self.handshake.iter().find(|(known, _)| *known == scheme).map(|(_, algorithm)| *algorithm)
+    ) -> Result<&'static dyn SignatureVerificationAlgorithm, PeerRejected> {
+        let found = self.handshake.iter().find(|(known, _)| *known == scheme);
+        found.map(|(_, algorithm)| *algorithm).ok_or_else(|| {
+            reject(AlertDescription::ILLEGAL_PARAMETER, "CertificateVerify: scheme not offered")
+        })
     }
 }

@@ -113,10 +113,7 @@ impl WebPkiVerifier {
             (false, _) => None,
         };
 
-        // RFC 8446 §4.4.3: the scheme must be one of those offered for handshakes.
-        let algorithm = self.algorithms.for_handshake(question.scheme).ok_or_else(|| {
-            reject(AlertDescription::ILLEGAL_PARAMETER, "CertificateVerify: scheme not offered")
-        })?;
+        let algorithm = self.algorithms.for_handshake(question.scheme)?;
 
         let chain: Vec<_> =
             question.chain.iter().map(|der| CertificateDer::from(der.as_slice())).collect();

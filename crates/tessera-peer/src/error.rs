@@ -1,0 +1,58 @@
+//! What can go wrong, in words that say what to do.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// Why there is no server or no connection.
+#[derive(Debug)]
+pub enum PeerError {
+    /// The options can't be as they are.
+    Options(String),
+    /// Something failed on the way.
+    Failed(String),
+}
+
+impl PeerError {
+    pub(crate) fn options(what: impl Into<String>) -> Self {
+        Self::Options(what.into())
+    }
+
+    pub(crate) fn failed(what: impl fmt::Display, error: impl fmt::Display) -> Self {
+        Self::Failed(format!("{what}: {error}"))
+    }
+
+    /// A file that was named and can't be used.
+    pub(crate) fn file(path: &Path, option: &str, error: &io::Error) -> Self {
+        let advice = match error.kind() {
+            io::ErrorKind::NotFound => {
+                format!("there is no such file; check the path after {option}")
+            }
+            io::ErrorKind::PermissionDenied => {
+                "permission denied; run as a user who may use this file, or change its permissions"
+                    .to_owned()
+            }
+            _ => error.to_string(),
+        };
+        Self::Options(format!("{}: {advice}", path.display()))
+    }
+}
+
+impl fmt::Display for PeerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Options(what) | Self::Failed(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for PeerError {}
+
+impl From<tessera::Error> for PeerError {
+    fn from(error: tessera::Error) -> Self {
+        match error {
+            tessera::Error::Configuration(what) => Self::Options(what.to_owned()),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
