@@ -45,7 +45,7 @@ fn session() -> SessionState {
         lifetime: 3600,
         age_add: 99,
         max_early_data_size: 0,
-        companion: Some(Companion { id: [9; 32], max_early_data_size: 1024 }),
+        companion: Some(Companion { id: [9; 32], max_early_data_size: 1024, incarnation: None }),
     }
 }
 

@@ -12,7 +12,7 @@ use tessera::handshake::{
     ServerQuestion,
 };
 use tessera::resume::{
-    AcceptResumption, OneTimeSecret, OpenTicket, PskKind, PutRefused, ResumptionJudge,
+    AcceptResumption, OpenTicket, PskKind, PutRefused, PutSecret, ResumptionJudge,
     ResumptionVerdict, SessionState, TakeSecret, Taken, TicketId, TicketKeys, Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, SignatureScheme};
@@ -46,8 +46,8 @@ impl ResumptionJudge for Later {
 }
 
 impl Vault for Later {
-    fn put(&self, id: &TicketId, secret: OneTimeSecret, at: Duration) -> Result<(), PutRefused> {
-        self.0.put(id, secret, at)
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.0.put(put)
     }
 
     fn take(&self, _: &TakeSecret) -> Reply<Taken> {

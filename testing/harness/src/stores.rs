@@ -7,8 +7,8 @@ use std::time::Duration;
 use tessera::crypto::Provider;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, AlreadyUsed, OneTimeSecret, OpenTicket, PutRefused, SessionState, SingleUseRegister,
-    TakePurpose, TakeSecret, Taken, TicketId, TicketKeys, Vault,
+    Absent, AlreadyUsed, OneTimeSecret, OpenTicket, PutRefused, PutSecret, SessionState,
+    SingleUseRegister, TakePurpose, TakeSecret, Taken, TicketId, TicketKeys, Vault,
 };
 
 /// Tickets that anyone can read and make.
@@ -32,8 +32,8 @@ pub struct OneVault {
 }
 
 impl Vault for OneVault {
-    fn put(&self, id: &TicketId, secret: OneTimeSecret, _: Duration) -> Result<(), PutRefused> {
-        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(*id, secret);
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(*put.id, put.secret);
         Ok(())
     }
 

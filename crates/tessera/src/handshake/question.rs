@@ -173,6 +173,7 @@ pub enum ClientAnswer {
 }
 
 /// An answer to a server's question.
+#[allow(clippy::large_enum_variant, reason = "it is moved once or twice per question")]
 pub enum ServerAnswer {
     /// To [`ServerQuestion::ChooseConfig`].
     ChooseConfig(<ChooseConfig as Question>::Answer),

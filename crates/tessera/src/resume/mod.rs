@@ -9,12 +9,13 @@ mod psk;
 mod session;
 mod tickets;
 mod tlv;
+mod verdict;
 
 pub use client_session::{ClientSession, SessionImportError};
 pub use early_data::{AlreadyUsed, SingleUseRegister};
 pub use forward_secret::{
-    Absent, FsClientTicket, OneTimeSecret, PutRefused, TakePurpose, TakeSecret, Taken, TicketId,
-    Vault, Verdict,
+    Absent, FsClientTicket, Incarnation, OneTimeSecret, PutRefused, PutSecret, TakePurpose,
+    TakeSecret, Taken, TicketId, Vault,
 };
 pub(crate) use forward_secret::{FsIdentity, fs_secret, psk_for_flight};
 pub use importer::ImportablePsk;
@@ -25,3 +26,5 @@ pub(crate) use psk::KnownPsk;
 pub use psk::{ExternalPsk, PskKind};
 pub use session::{Ancestry, Companion, SessionState};
 pub use tickets::{AcceptResumption, OpenTicket, ResumptionJudge, ResumptionVerdict, TicketKeys};
+pub(crate) use verdict::Rejection;
+pub use verdict::Verdict;

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use zeroize::Zeroizing;
 
+use super::forward_secret::Incarnation;
 use super::tlv;
 use crate::auth::PeerIdentity;
 use crate::crypto::Secret;
@@ -56,6 +57,8 @@ pub struct Companion {
     pub id: [u8; TICKET_ID_LEN],
     /// How much early data it allows, in bytes.
     pub max_early_data_size: u32,
+    /// Which life of the vault keeps its key, where the vault says so.
+    pub incarnation: Option<Incarnation>,
 }
 
 /// The weakest way in which keys were agreed between the full handshake and now. Verdicts on
@@ -135,6 +138,12 @@ impl SessionState {
             tlv::put(out, tag::COMPANION_ID, &companion.id);
             let size = companion.max_early_data_size.to_be_bytes();
             tlv::put(out, tag::COMPANION_MAX_EARLY_DATA_SIZE, &size);
+            if let Some(incarnation) = companion.incarnation {
+                let mut value = [0; 24];
+                value[..16].copy_from_slice(&incarnation.vault);
+                value[16..].copy_from_slice(&incarnation.number.to_be_bytes());
+                tlv::put(out, tag::COMPANION_INCARNATION, &value);
+            }
         }
     }
 
@@ -192,11 +201,20 @@ impl SessionState {
                     max_early_data_size = Some(u32::from_be_bytes(tlv::array(value)?));
                 }
                 tag::COMPANION_ID => {
-                    companion = Some(Companion { id: tlv::array(value)?, max_early_data_size: 0 });
+                    companion = Some(Companion {
+                        id: tlv::array(value)?,
+                        max_early_data_size: 0,
+                        incarnation: None,
+                    });
                 }
                 tag::COMPANION_MAX_EARLY_DATA_SIZE => {
                     let size = u32::from_be_bytes(tlv::array(value)?);
                     companion.as_mut()?.max_early_data_size = size;
+                }
+                tag::COMPANION_INCARNATION => {
+                    let (vault, number) = value.split_first_chunk()?;
+                    let number = u64::from_be_bytes(tlv::array(number)?);
+                    companion.as_mut()?.incarnation = Some(Incarnation { vault: *vault, number });
                 }
                 _ => other(tag, value)?,
             }
@@ -271,4 +289,5 @@ mod tag {
     pub(super) const MAX_EARLY_DATA_SIZE: u8 = 14;
     pub(super) const COMPANION_ID: u8 = 15;
     pub(super) const COMPANION_MAX_EARLY_DATA_SIZE: u8 = 16;
+    pub(super) const COMPANION_INCARNATION: u8 = 17;
 }

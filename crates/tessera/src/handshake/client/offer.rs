@@ -39,6 +39,8 @@ pub(crate) struct Offer {
     pub(crate) cookie: Option<Vec<u8>>,
     /// The kind of the one-time key behind a forward-secret identity.
     pub(crate) one_time_kind: Option<NamedGroup>,
+    /// When the connection began: nothing was sent before.
+    pub(crate) began: Time,
 }
 
 /// A PSK in the order of the identities.
@@ -82,6 +84,7 @@ impl Offer {
             early_data: None,
             cookie: None,
             one_time_kind: None,
+            began: now,
         };
         offer.add_session_psks(now)?;
         offer.add_external_psks(external_psks)?;

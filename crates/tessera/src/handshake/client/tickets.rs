@@ -77,6 +77,7 @@ impl Connected {
             companion: forward_secret.as_ref().map(|ticket| Companion {
                 id: ticket.id,
                 max_early_data_size: ticket.max_early_data_size,
+                incarnation: None,
             }),
         };
         let ticket = message.ticket.to_vec();
