@@ -15,7 +15,7 @@ use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, PrivateKey, Verify
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::{ChooseConfig, ConfigChooser, NoConfig, Reply, Sign};
 use tessera::resume::{
-    AcceptResumption, OneTimeSecret, OpenTicket, PskKind, PutRefused, ResumptionJudge,
+    AcceptResumption, OpenTicket, PskKind, PutRefused, PutSecret, ResumptionJudge,
     ResumptionVerdict, SessionState, TakeSecret, Taken, TicketId, TicketKeys, Vault,
 };
 use tessera::wire::SignatureScheme;
@@ -47,8 +47,8 @@ impl ResumptionJudge for Later<()> {
 }
 
 impl Vault for Later<dyn Vault> {
-    fn put(&self, id: &TicketId, it: OneTimeSecret, until: Duration) -> Result<(), PutRefused> {
-        self.0.put(id, it, until)
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.0.put(put)
     }
     fn take(&self, _: &TakeSecret) -> Reply<Taken> {
         Reply::Later

@@ -3,15 +3,21 @@
 //! The author of a vault calls [`vault`] from a test, or the functions one by one. They expect
 //! answers at once ([`Reply::Now`]); a vault that answers later is wrapped in one that waits.
 
+mod lives;
+
 use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
 use tessera::crypto::Secret;
 use tessera::handshake::Reply;
-use tessera::resume::{Absent, OneTimeSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault};
+use tessera::resume::{
+    Absent, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault,
+};
 use tessera::wire::NamedGroup;
 use zeroize::Zeroizing;
+
+pub use lives::{a_kill_between_take_and_answer, restart};
 
 /// The time at which the contract is tested, since the Unix epoch.
 pub const NOW: Duration = Duration::from_secs(1_800_000_000);
@@ -52,9 +58,31 @@ pub fn secret(number: u32) -> OneTimeSecret {
     OneTimeSecret { kind: NamedGroup::X25519, seed, fs_secret: Secret::filled_by(48, fill) }
 }
 
-/// Puts [`secret`] under [`id`] for [`LIFETIME`]; whether the vault took it.
+/// Puts [`secret`] under [`id`] for [`LIFETIME`], for nobody in particular; whether the vault took it.
 pub fn put(vault: &impl Vault, number: u32) -> bool {
-    vault.put(&id(number), secret(number), NOW + LIFETIME).is_ok()
+    put_for(vault, number, None)
+}
+
+/// Puts [`secret`] under [`id`] for [`LIFETIME`], for a client; whether the vault took it.
+pub fn put_for(vault: &impl Vault, number: u32, client: Option<&[u8]>) -> bool {
+    put_until(vault, number, secret(number), NOW + LIFETIME, client)
+}
+
+/// Puts any secret under [`id`]; whether the vault took it.
+pub fn put_until(
+    vault: &impl Vault,
+    number: u32,
+    secret: OneTimeSecret,
+    expires_at: Duration,
+    client: Option<&[u8]>,
+) -> bool {
+    let id = &id(number);
+    vault.put(PutSecret { id, secret, expires_at, unix: NOW, client }).is_ok()
+}
+
+/// The question for the secret under [`id`].
+pub fn question(number: u32, purpose: TakePurpose, unix: Option<Duration>) -> TakeSecret {
+    TakeSecret { id: id(number), purpose, incarnation: None, unix }
 }
 
 /// Takes the secret under [`id`].
@@ -67,7 +95,7 @@ pub fn take(
     purpose: TakePurpose,
     unix: Option<Duration>,
 ) -> Result<(), Absent> {
-    let taken = match vault.take(&TakeSecret { id: id(number), purpose, unix }) {
+    let taken = match vault.take(&question(number, purpose, unix)) {
         Reply::Now(Taken::Taken(taken)) => Ok(taken),
         Reply::Now(Taken::Absent(absent)) => Err(absent),
         Reply::Now(Taken::Unavailable) => unreachable!("the vault is not available"),
@@ -103,9 +131,9 @@ pub fn a_secret_comes_back_as_it_was(vault: &impl Vault) {
         seed: Zeroizing::new((0..96).collect()),
         fs_secret: Secret::filled_by(32, |out| out.fill(1)),
     };
-    vault.put(&id(4), hybrid, NOW + LIFETIME).expect("there is room");
-    let question = TakeSecret { id: id(4), purpose: TakePurpose::Accept, unix: Some(NOW) };
-    let Reply::Now(Taken::Taken(taken)) = vault.take(&question) else {
+    assert!(put_until(vault, 4, hybrid, NOW + LIFETIME, None), "there is room");
+    let asked = question(4, TakePurpose::Accept, Some(NOW));
+    let Reply::Now(Taken::Taken(taken)) = vault.take(&asked) else {
         unreachable!("the secret is there");
     };
     assert_eq!(taken.kind, NamedGroup::X25519MLKEM768);
@@ -178,7 +206,7 @@ pub fn what_was_burned_is_burned(vault: &impl Vault) {
 /// An id that is or was there is refused, and changes nothing.
 pub fn an_id_serves_once(vault: &impl Vault) {
     assert!(put(vault, 1));
-    assert!(vault.put(&id(1), secret(2), NOW + LIFETIME).is_err());
+    assert!(!put_until(vault, 1, secret(2), NOW + LIFETIME, None));
     assert_eq!(accept(vault, 1), Ok(()), "the first secret is still there");
     assert!(!put(vault, 1));
     assert_eq!(accept(vault, 1), Err(Absent::Used));
@@ -227,6 +255,47 @@ pub fn secrets_are_counted(vault: &impl Vault) {
     vault.burn(&id(10));
     vault.burn(&id(0));
     assert_eq!(vault.len(), 9);
+}
+
+/// A vault that is full takes new secrets for old ones, or none; it never holds more than `capacity`, and
+/// what is there can be taken.
+pub fn capacity_is_a_bound(vault: &impl Vault, capacity: usize) {
+    let count = capacity as u32 * 2;
+    let taken_in = (0..count).filter(|number| put(vault, *number)).count();
+    assert!(taken_in >= capacity / 2, "{taken_in}");
+    assert!(vault.len() <= capacity, "{}", vault.len());
+    let left = (0..count).filter(|number| match accept(vault, *number) {
+        Ok(()) => true,
+        Err(absent) => {
+            assert_eq!(absent, Absent::Unknown, "nobody used or burned it");
+            false
+        }
+    });
+    let left = left.count();
+    assert!((capacity / 2..=capacity).contains(&left), "{left}");
+}
+
+/// No client has more than `limit` secrets, and none takes another's room. What a client has used makes
+/// room for it again.
+pub fn clients_have_a_limit_each(vault: &impl Vault, limit: usize) {
+    let limit = limit as u32;
+    for client in 0..3 {
+        let name = [client as u8; 20];
+        for number in 0..limit {
+            assert!(put_for(vault, client * 1000 + number, Some(&name)), "{client} {number}");
+        }
+        put_for(vault, client * 1000 + limit, Some(&name));
+    }
+    assert_eq!(vault.len(), limit as usize * 3);
+    let has = |client: u32| {
+        let numbers = client * 1000..=client * 1000 + limit;
+        numbers.filter(|number| accept(vault, *number).is_ok()).count()
+    };
+    assert_eq!(has(0), limit as usize);
+    assert!(put_for(vault, 900, Some(&[0; 20])), "it has used all");
+    assert_eq!(accept(vault, 900), Ok(()));
+    assert_eq!(has(1), limit as usize);
+    assert!(put(vault, 901), "nobody is nobody's name");
 }
 
 /// Runs `job` in many threads that begin together.

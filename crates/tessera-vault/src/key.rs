@@ -65,6 +65,19 @@ impl TicketKey {
         })
     }
 
+    /// A key that seals and opens at any time, for owners who replace it themselves: one that wraps a
+    /// snapshot, or other keys.
+    pub fn forever(id: [u8; 16], secret: Zeroizing<[u8; 32]>) -> Self {
+        Self {
+            id,
+            secret,
+            known_from: Duration::ZERO,
+            issues_from: Duration::ZERO,
+            issues_until: Duration::MAX,
+            opens_until: Duration::MAX,
+        }
+    }
+
     /// Encodes the key for distribution to other servers, with times cut to milliseconds.
     ///
     /// The encoding holds the secret in the clear: it travels and rests only wrapped under a key that

@@ -5,7 +5,7 @@
 //! - [`MemoryVault`] holds the one-time keys of forward-secret 0-RTT, and gives each out once.
 //! - [`MemoryRegister`] keeps replayable 0-RTT from being replayed to this process.
 //!
-//! Nothing here reads a clock: times come in, as durations since the Unix epoch. Nothing here fails
+//! Nothing here asks what time it is: times come in, as durations since the Unix epoch. Nothing here fails
 //! a handshake either: what is not there costs the client a round trip.
 //!
 //! ```
@@ -31,9 +31,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod clients;
 #[cfg(feature = "contract-tests")]
 pub mod contract;
+#[cfg(unix)]
+mod home;
 mod key;
+mod keys;
 mod list;
 mod memory;
 mod millis;
@@ -42,8 +46,14 @@ mod ring;
 mod sealed;
 mod shard;
 mod sharded;
+#[cfg(unix)]
+mod snapshot;
+mod wrapping;
 
 pub use key::{KeyTime, RingError, TicketKey};
-pub use memory::MemoryVault;
+#[cfg(unix)]
+pub use memory::Restored;
+pub use memory::{Limits, MemoryVault};
 pub use register::MemoryRegister;
 pub use ring::TicketKeyRing;
+pub use wrapping::{EpochKey, WrappingKeys, WrappingPurpose};

@@ -1,16 +1,16 @@
-//! The form of a sealed ticket: version, key id, salt, ciphertext, tag.
+//! The form of whatever is sealed here, tickets first: version, key id, salt, ciphertext, tag.
 //!
-//! Every ticket has an AEAD key of its own, HKDF-Expand(PRK of the ticket key, label || salt). Many
-//! servers seal under one ticket key without counting together, so nonces would have to be random;
-//! with the 96 bits of an AEAD nonce a fleet may seal only 2^32 tickets per key (NIST SP 800-38D
-//! §8.3), and nobody counts for the fleet. 256 bits of salt don't collide, and a key that seals one
-//! message may do so with the nonce zero. It costs one HMAC per ticket.
+//! Every message has an AEAD key of its own, HKDF-Expand(PRK of the sealing key, label || salt). Many
+//! servers seal under one key without counting together, so nonces would have to be random; with the 96
+//! bits of an AEAD nonce a fleet may seal only 2^32 messages per key (NIST SP 800-38D §8.3), and nobody
+//! counts for the fleet. 256 bits of salt don't collide, and a key that seals one message may do so with
+//! the nonce zero. It costs one HMAC per message.
 //!
 //! The header is additional data, so no two byte strings are the same ticket: single-use registers
-//! hash tickets as they come.
+//! hash tickets as they come. After it comes what else the message is bound to, such as the name under
+//! which a store keeps it.
 
 use tessera::crypto::{Aead, NONCE_LEN, Nonce, Provider, Random, Secret, Suite, TAG_LEN};
-use tessera::resume::SessionState;
 use tessera::wire::CipherSuite;
 use zeroize::Zeroizing;
 
@@ -19,86 +19,91 @@ const ID_LEN: usize = 16;
 const SALT_LEN: usize = 32;
 const HEADER_LEN: usize = 1 + ID_LEN + SALT_LEN;
 
-/// NewSessionTicket has two bytes for a ticket's length (RFC 8446 §4.6.1).
-const MAX_LEN: usize = u16::MAX as usize;
-
-const LABEL: &[u8] = b"tessera ticket v1";
+/// How much longer than its plaintext a message is, in bytes.
+pub(crate) const OVERHEAD: usize = HEADER_LEN + TAG_LEN;
 
 const KEY_LEN: usize = 32;
 
-/// The algorithms that seal tickets. All servers that share keys have to choose the same.
+/// The algorithms that seal. All servers that share keys have to choose the same.
 #[derive(Clone, Copy)]
 pub(crate) struct Sealing {
+    /// What is sealed: the same secret never serves two purposes.
+    label: &'static [u8],
     suite: &'static Suite,
     random: &'static dyn Random,
 }
 
 impl Sealing {
     /// AES-256-GCM with SHA-384 where the provider has it, else its first suite with 32-byte keys.
-    pub(crate) fn new(provider: &Provider) -> Option<Self> {
+    pub(crate) fn new(provider: &Provider, label: &'static [u8]) -> Option<Self> {
         let fits = |suite: &&'static Suite| suite.aead.key_len() == KEY_LEN;
         let suite = provider
             .suite(CipherSuite::TLS_AES_256_GCM_SHA384)
             .filter(fits)
             .or_else(|| provider.suites.iter().copied().find(fits))?;
-        Some(Self { suite, random: provider.random })
+        Some(Self { label, suite, random: provider.random })
     }
 
-    /// The PRK that all tickets of a key are derived from. The suite is in it: the same secret never
+    /// The PRK that all messages of a key are derived from. The suite is in it: the same secret never
     /// serves two algorithms.
     pub(crate) fn prk(&self, secret: &[u8; 32]) -> Secret {
-        let mut salt = LABEL.to_vec();
+        let mut salt = self.label.to_vec();
         salt.extend_from_slice(&self.suite.id.0.to_be_bytes());
         self.suite.hash.extract(&salt, secret)
     }
 
-    /// Seals a session under a key; `None` if there is no randomness or the session is too large.
+    /// Seals under a key; `None` if there is no randomness.
     pub(crate) fn seal(
         &self,
         id: &[u8; ID_LEN],
         prk: &Secret,
-        session: &SessionState,
+        context: &[u8],
+        plaintext: &[u8],
     ) -> Option<Vec<u8>> {
         let mut salt = [0; SALT_LEN];
         self.random.fill(&mut salt).ok()?;
-        let plaintext = session.encode();
-        let len = HEADER_LEN + plaintext.len() + TAG_LEN;
-        if len > MAX_LEN {
-            return None;
-        }
         // Never grows: a reallocation would leave plaintext behind.
-        let mut ticket = Vec::with_capacity(len);
-        ticket.push(VERSION);
-        ticket.extend_from_slice(id);
-        ticket.extend_from_slice(&salt);
-        ticket.extend_from_slice(&plaintext);
-        let (header, in_out) = ticket.split_at_mut(HEADER_LEN);
-        let tag = self.ticket_key(prk, &salt).seal(&ZERO, header, in_out);
-        ticket.extend_from_slice(&tag);
-        Some(ticket)
+        let mut message = Vec::with_capacity(OVERHEAD + plaintext.len());
+        message.push(VERSION);
+        message.extend_from_slice(id);
+        message.extend_from_slice(&salt);
+        message.extend_from_slice(plaintext);
+        let (header, in_out) = message.split_at_mut(HEADER_LEN);
+        let tag = self.message_key(prk, &salt).seal(&ZERO, &bound_to(header, context), in_out);
+        message.extend_from_slice(&tag);
+        Some(message)
     }
 
-    /// Opens a ticket with the key that it names.
-    pub(crate) fn open(&self, prk: &Secret, ticket: &Parsed<'_>) -> Option<SessionState> {
-        let mut in_out = Zeroizing::new(ticket.sealed.to_vec());
-        let key = self.ticket_key(prk, ticket.salt);
-        let len = key.open(&ZERO, ticket.header, &mut in_out).ok()?;
-        SessionState::decode(in_out.get(..len)?)
+    /// Opens a message with the key that it names.
+    pub(crate) fn open(
+        &self,
+        prk: &Secret,
+        context: &[u8],
+        message: &Parsed<'_>,
+    ) -> Option<Zeroizing<Vec<u8>>> {
+        let mut in_out = Zeroizing::new(message.sealed.to_vec());
+        let key = self.message_key(prk, message.salt);
+        let len = key.open(&ZERO, &bound_to(message.header, context), &mut in_out).ok()?;
+        in_out.truncate(len);
+        Some(in_out)
     }
 
-    fn ticket_key(&self, prk: &Secret, salt: &[u8; SALT_LEN]) -> Box<dyn Aead> {
-        let mut info = [0; LABEL.len() + SALT_LEN];
-        info[..LABEL.len()].copy_from_slice(LABEL);
-        info[LABEL.len()..].copy_from_slice(salt);
+    fn message_key(&self, prk: &Secret, salt: &[u8; SALT_LEN]) -> Box<dyn Aead> {
+        let info = [self.label, salt].concat();
         let mut key = Zeroizing::new([0; KEY_LEN]);
         self.suite.hash.expand(prk.expose(), &info, &mut *key);
         self.suite.aead.key(&*key)
     }
 }
 
+/// The additional data. The header's length is fixed, so no two pairs give the same.
+fn bound_to(header: &[u8], context: &[u8]) -> Vec<u8> {
+    [header, context].concat()
+}
+
 const ZERO: Nonce = Nonce([0; NONCE_LEN]);
 
-/// A ticket of this version, not yet opened.
+/// A message of this version, not yet opened.
 pub(crate) struct Parsed<'a> {
     header: &'a [u8],
     pub(crate) id: &'a [u8; ID_LEN],
@@ -107,12 +112,12 @@ pub(crate) struct Parsed<'a> {
 }
 
 impl<'a> Parsed<'a> {
-    /// Takes an identity apart; `None` if it is no ticket of this version.
-    pub(crate) fn read(ticket: &'a [u8]) -> Option<Self> {
-        let (header, sealed) = ticket.split_at_checked(HEADER_LEN)?;
+    /// Takes a message apart; `None` if it is none of this version.
+    pub(crate) fn read(message: &'a [u8]) -> Option<Self> {
+        let (header, sealed) = message.split_at_checked(HEADER_LEN)?;
         let (&version, rest) = header.split_first()?;
         let (id, salt) = rest.split_first_chunk()?;
-        let well_formed = version == VERSION && sealed.len() >= TAG_LEN && ticket.len() <= MAX_LEN;
+        let well_formed = version == VERSION && sealed.len() >= TAG_LEN;
         well_formed.then_some(Self { header, id, salt: salt.first_chunk()?, sealed })
     }
 }

@@ -4,37 +4,75 @@
 //! of its own, because the slots move when there are more of them, and moving leaves copies behind.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use hashbrown::HashTable;
-use tessera::resume::{Absent, TakePurpose, TicketId};
+use tessera::resume::{TakePurpose, TicketId};
 use zeroize::Zeroizing;
 
+use crate::clients::{Account, ClientCounts};
 use crate::list::{Linked, Links, List};
 
 /// A one-time secret, encoded; wiped when dropped.
 pub(crate) type Stored = Zeroizing<Box<[u8]>>;
 
 pub(crate) struct Shard {
+    /// From the hash of an id to its slot.
     index: HashTable<u32>,
     slots: Vec<Slot>,
     live: List,
     tombstones: List,
     free: List,
+    /// The next slot that the sweep looks at.
+    cursor: usize,
     max_live: usize,
     max_tombstones: usize,
+    closed: bool,
+    clients: Arc<ClientCounts>,
 }
 
 struct Slot {
     id: TicketId,
     links: Links,
+    /// Of a secret: in whole seconds since the Unix epoch, so that a slot has 64 bytes.
+    expires_at: u32,
+    /// Of a secret: on whose account it is.
+    account: Account,
     content: Content,
 }
 
 enum Content {
-    /// `expires_at` is in milliseconds since the Unix epoch.
-    Secret { stored: Stored, expires_at: u64 },
+    /// Only here, and only while it is in the list of the living.
+    Secret(Stored),
     /// A tombstone; in free slots it means nothing.
-    Gone(Absent),
+    Gone(Fate),
+}
+
+/// What became of a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Used,
+    Burned,
+    /// Expired, evicted, never there.
+    Unknown,
+    /// The vault is closed, and its snapshot may have it.
+    Moved,
+}
+
+/// What a snapshot says of an id.
+pub(crate) enum Record {
+    Live { stored: Stored, expires_at: u32 },
+    Gone(Fate),
+}
+
+/// A secret on its way in.
+pub(crate) struct Incoming<'a> {
+    pub(crate) id: &'a TicketId,
+    pub(crate) hash: u64,
+    pub(crate) stored: Stored,
+    /// In seconds since the Unix epoch.
+    pub(crate) expires_at: u32,
+    pub(crate) account: Account,
 }
 
 impl Linked for Slot {
@@ -43,22 +81,26 @@ impl Linked for Slot {
     }
 }
 
-/// How many of the oldest secrets each operation looks at for expired ones.
-const SWEPT: usize = 8;
+/// How many of the oldest secrets each operation looks at for expired ones, and how many slots in turn:
+/// behind secrets that live long there may be others that don't.
+const SWEPT: usize = 4;
 
 /// Slots are numbered with 32 bits, and there are secrets and tombstones.
 const MAX_ENTRIES: usize = 1 << 30;
 
 impl Shard {
-    pub(crate) fn new(max_live: usize, max_tombstones: usize) -> Self {
+    pub(crate) fn new(max_live: usize, max_tombstones: usize, clients: Arc<ClientCounts>) -> Self {
         Self {
             index: HashTable::new(),
             slots: Vec::new(),
             live: List::EMPTY,
             tombstones: List::EMPTY,
             free: List::EMPTY,
+            cursor: 0,
             max_live: max_live.min(MAX_ENTRIES),
             max_tombstones: max_tombstones.min(MAX_ENTRIES),
+            closed: false,
+            clients,
         }
     }
 
@@ -66,34 +108,31 @@ impl Shard {
         self.live.len()
     }
 
-    /// Keeps a secret; not if its id is or was here, or if there is no room for any.
-    pub(crate) fn put(
-        &mut self,
-        entry: (&TicketId, u64),
-        stored: Stored,
-        expires_at: u64,
-        now: u64,
-        hashing: &RandomState,
-    ) -> bool {
-        let (id, hash) = entry;
-        if self.max_live == 0 || self.find(id, hash).is_some() {
+    /// Keeps a secret; not if its id is or was here, if there is no room for any, or if its client has
+    /// enough already.
+    pub(crate) fn put(&mut self, new: Incoming<'_>, now: u32, hashing: &RandomState) -> bool {
+        self.sweep(now, hashing);
+        let known = self.find(new.id, new.hash).is_some();
+        if self.closed || self.max_live == 0 || known || !self.clients.open(new.account) {
             return false;
         }
-        self.sweep(now, hashing);
         if self.live.len() >= self.max_live
             && let Some(oldest) = self.live.oldest()
         {
             self.remove_live(oldest, hashing);
         }
-        let slot = self.unused_slot(Slot {
-            id: *id,
-            links: Links::UNLINKED,
-            content: Content::Secret { stored, expires_at },
-        });
+        let slot = self.insert(
+            new.hash,
+            Slot {
+                id: *new.id,
+                links: Links::UNLINKED,
+                expires_at: new.expires_at,
+                account: new.account,
+                content: Content::Secret(new.stored),
+            },
+            hashing,
+        );
         self.live.push(&mut self.slots, slot);
-        let slots = &self.slots;
-        let rehash = |&slot: &u32| hashing.hash_one(slots[slot as usize].id);
-        self.index.insert_unique(hash, slot, rehash);
         true
     }
 
@@ -102,56 +141,111 @@ impl Shard {
         &mut self,
         entry: (&TicketId, u64),
         purpose: TakePurpose,
-        now: u64,
+        now: u32,
         hashing: &RandomState,
-    ) -> Result<Stored, Absent> {
-        let Some(slot) = self.find(entry.0, entry.1) else { return Err(Absent::Unknown) };
-        let why = match purpose {
-            TakePurpose::Accept => Absent::Used,
-            TakePurpose::Burn => Absent::Burned,
+    ) -> Result<Stored, Fate> {
+        if self.closed {
+            return Err(Fate::Moved);
+        }
+        let Some(slot) = self.find(entry.0, entry.1) else { return Err(Fate::Unknown) };
+        let fate = match purpose {
+            TakePurpose::Accept => Fate::Used,
+            TakePurpose::Burn => Fate::Burned,
         };
-        match &mut self.slots[slot as usize].content {
-            Content::Gone(absent) => Err(*absent),
-            Content::Secret { expires_at, .. } if *expires_at <= now => {
+        let found = &self.slots[slot as usize];
+        match &found.content {
+            Content::Gone(fate) => Err(*fate),
+            Content::Secret(_) if found.expires_at <= now => {
                 self.remove_live(slot, hashing);
-                Err(Absent::Unknown)
+                Err(Fate::Unknown)
             }
-            Content::Secret { .. } => self.bury(slot, why, hashing).ok_or(Absent::Unknown),
+            Content::Secret(_) => self.bury(slot, fate, hashing).ok_or(Fate::Unknown),
         }
     }
 
     /// Destroys a secret that is here.
     pub(crate) fn burn(&mut self, entry: (&TicketId, u64), hashing: &RandomState) {
         if let Some(slot) = self.find(entry.0, entry.1)
-            && matches!(self.slots[slot as usize].content, Content::Secret { .. })
+            && matches!(self.slots[slot as usize].content, Content::Secret(_))
         {
-            self.bury(slot, Absent::Burned, hashing);
+            self.bury(slot, Fate::Burned, hashing);
         }
     }
 
-    /// Destroys expired secrets among the oldest. Most expire in the order in which they came.
-    pub(crate) fn sweep(&mut self, now: u64, hashing: &RandomState) -> usize {
-        self.remove_expired(now, SWEPT, hashing)
-    }
-
-    /// Destroys all expired secrets.
-    pub(crate) fn purge(&mut self, now: u64, hashing: &RandomState) -> usize {
-        self.remove_expired(now, usize::MAX, hashing)
-    }
-
-    fn remove_expired(&mut self, now: u64, at_most: usize, hashing: &RandomState) -> usize {
-        let before = self.live.len();
-        let mut next = self.live.oldest();
-        for _ in 0..at_most.min(before) {
-            let Some(slot) = next else { break };
+    /// Gives up all that is here, the oldest first, and takes and gives nothing any more.
+    pub(crate) fn close(&mut self, hashing: &RandomState) -> Vec<(TicketId, Record)> {
+        self.closed = true;
+        let mut records = Vec::with_capacity(self.live.len() + self.tombstones.len());
+        let mut next = self.tombstones.oldest();
+        while let Some(slot) = next {
             next = List::after(&mut self.slots, slot);
-            if let Content::Secret { expires_at, .. } = self.slots[slot as usize].content
-                && expires_at <= now
-            {
-                self.remove_live(slot, hashing);
+            let Slot { id, content, .. } = &self.slots[slot as usize];
+            if let Content::Gone(fate) = content {
+                records.push((*id, Record::Gone(*fate)));
             }
         }
+        while let Some(slot) = self.live.oldest() {
+            let Slot { id, expires_at, content, .. } = &mut self.slots[slot as usize];
+            let (id, expires_at) = (*id, *expires_at);
+            let secret = std::mem::replace(content, Content::Gone(Fate::Unknown));
+            if let Content::Secret(stored) = secret {
+                records.push((id, Record::Live { stored, expires_at }));
+            }
+            self.remove_live(slot, hashing);
+        }
+        records
+    }
+
+    /// Remembers an id of which a snapshot says that it is gone.
+    pub(crate) fn remember(&mut self, entry: (&TicketId, u64), fate: Fate, hashing: &RandomState) {
+        if self.find(entry.0, entry.1).is_some() {
+            return;
+        }
+        let slot = Slot {
+            id: *entry.0,
+            links: Links::UNLINKED,
+            expires_at: 0,
+            account: Account::NOBODY,
+            content: Content::Gone(fate),
+        };
+        let slot = self.insert(entry.1, slot, hashing);
+        self.tombstones.push(&mut self.slots, slot);
+        self.trim_tombstones(hashing);
+    }
+
+    /// Destroys some of the expired secrets: those among the oldest, since most expire in the order in
+    /// which they came, and those that it meets on its way through all slots.
+    pub(crate) fn sweep(&mut self, now: u32, hashing: &RandomState) {
+        for _ in 0..SWEPT {
+            let Some(oldest) = self.live.oldest() else { return };
+            if !self.remove_expired(oldest, now, hashing) {
+                break;
+            }
+        }
+        for _ in 0..SWEPT {
+            self.cursor = if self.cursor + 1 < self.slots.len() { self.cursor + 1 } else { 0 };
+            self.remove_expired(self.cursor as u32, now, hashing);
+        }
+    }
+
+    /// Destroys all expired secrets, and says how many they were.
+    pub(crate) fn purge(&mut self, now: u32, hashing: &RandomState) -> usize {
+        let before = self.live.len();
+        for slot in 0..self.slots.len() {
+            self.remove_expired(slot as u32, now, hashing);
+        }
         before - self.live.len()
+    }
+
+    fn remove_expired(&mut self, slot: u32, now: u32, hashing: &RandomState) -> bool {
+        let there = self.slots.get(slot as usize);
+        let expired = there.is_some_and(|slot| {
+            matches!(slot.content, Content::Secret(_)) && slot.expires_at <= now
+        });
+        if expired {
+            self.remove_live(slot, hashing);
+        }
+        expired
     }
 
     fn find(&self, id: &TicketId, hash: u64) -> Option<u32> {
@@ -159,37 +253,54 @@ impl Shard {
     }
 
     /// Makes a secret a tombstone, and gives it out: it moves, so there is no second copy.
-    fn bury(&mut self, slot: u32, why: Absent, hashing: &RandomState) -> Option<Stored> {
+    fn bury(&mut self, slot: u32, fate: Fate, hashing: &RandomState) -> Option<Stored> {
         self.live.remove(&mut self.slots, slot);
         self.tombstones.push(&mut self.slots, slot);
-        let content = &mut self.slots[slot as usize].content;
-        let secret = std::mem::replace(content, Content::Gone(why));
+        let buried = &mut self.slots[slot as usize];
+        self.clients.close(buried.account);
+        buried.account = Account::NOBODY;
+        let secret = std::mem::replace(&mut buried.content, Content::Gone(fate));
+        self.trim_tombstones(hashing);
+        match secret {
+            Content::Secret(stored) => Some(stored),
+            Content::Gone(_) => None,
+        }
+    }
+
+    fn trim_tombstones(&mut self, hashing: &RandomState) {
         if self.tombstones.len() > self.max_tombstones
             && let Some(oldest) = self.tombstones.oldest()
         {
             self.tombstones.remove(&mut self.slots, oldest);
             self.release(oldest, hashing);
         }
-        match secret {
-            Content::Secret { stored, .. } => Some(stored),
-            Content::Gone(_) => None,
-        }
     }
 
     fn remove_live(&mut self, slot: u32, hashing: &RandomState) {
         self.live.remove(&mut self.slots, slot);
+        self.clients.close(self.slots[slot as usize].account);
         self.release(slot, hashing);
     }
 
     /// Forgets an id; the secret, if there is one, is wiped here.
     fn release(&mut self, slot: u32, hashing: &RandomState) {
         let released = &mut self.slots[slot as usize];
-        released.content = Content::Gone(Absent::Unknown);
+        released.content = Content::Gone(Fate::Unknown);
+        released.account = Account::NOBODY;
         let hash = hashing.hash_one(released.id);
         if let Ok(found) = self.index.find_entry(hash, |&other| other == slot) {
             found.remove();
         }
         self.free.push(&mut self.slots, slot);
+    }
+
+    /// Puts something into a slot, and into the index; not into a list.
+    fn insert(&mut self, hash: u64, new: Slot, hashing: &RandomState) -> u32 {
+        let slot = self.unused_slot(new);
+        let slots = &self.slots;
+        let rehash = |&slot: &u32| hashing.hash_one(slots[slot as usize].id);
+        self.index.insert_unique(hash, slot, rehash);
+        slot
     }
 
     fn unused_slot(&mut self, new: Slot) -> u32 {

@@ -37,7 +37,12 @@ impl<S> Sharded<S> {
 
     /// What the shards give, summed up; they are locked one after the other.
     pub(crate) fn sum(&self, of: impl Fn(&mut S) -> usize) -> usize {
-        self.shards.iter().map(|shard| of(&mut lock(shard))).sum()
+        self.each().map(|mut shard| of(&mut shard)).sum()
+    }
+
+    /// The shards, locked one after the other.
+    pub(crate) fn each(&self) -> impl Iterator<Item = MutexGuard<'_, S>> {
+        self.shards.iter().map(lock)
     }
 
     /// The hash of an id, for tables that grow.

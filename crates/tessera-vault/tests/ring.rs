@@ -49,6 +49,7 @@ fn session() -> SessionState {
             id: [9; 32],
             handle: FlightHandle([8; 32]),
             max_early_data_size: 1024,
+            incarnation: None,
         }),
     }
 }

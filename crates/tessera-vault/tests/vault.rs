@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use tessera::resume::{Absent, TakePurpose, Vault};
-use tessera_vault::contract::{LIFETIME, NOW, accept, id, put, race, secret, take};
-use tessera_vault::{MemoryVault, contract};
+use tessera_vault::contract::{
+    LIFETIME, NOW, accept, id, put, put_for, put_until, race, secret, take,
+};
+use tessera_vault::{Limits, MemoryVault, contract};
 
 #[test]
 fn keeps_the_contract() {
@@ -30,12 +32,10 @@ fn a_full_vault_evicts_the_oldest() {
 fn a_full_vault_evicts_the_expired_first() {
     let vault = MemoryVault::new(3);
     assert!(put(&vault, 0));
-    vault.put(&id(1), secret(1), NOW).unwrap();
+    assert!(put_until(&vault, 1, secret(1), NOW, None));
     assert!(put(&vault, 2));
-    // The vault learns the time from takes; this one sweeps, too.
-    assert_eq!(accept(&vault, 9), Err(Absent::Unknown));
-    assert_eq!(vault.len(), 2);
     assert!(put(&vault, 3));
+    assert_eq!(vault.len(), 3);
     assert_eq!(accept(&vault, 0), Ok(()), "it was the oldest, but not expired");
 }
 
@@ -61,9 +61,38 @@ fn a_vault_without_room_refuses() {
     assert_eq!(vault.purge(NOW), 0);
 }
 
+fn remembering(tombstones: usize) -> MemoryVault {
+    MemoryVault::with_limits(Limits { tombstones, ..Limits::new(10) })
+}
+
+#[test]
+fn limits() {
+    contract::capacity_is_a_bound(&MemoryVault::new(100), 100);
+    let limits = Limits { per_client: 7, ..Limits::new(1000) };
+    contract::clients_have_a_limit_each(&MemoryVault::with_limits(limits), 7);
+}
+
+#[test]
+fn whatever_ends_a_secret_makes_room_for_its_client() {
+    let vault = MemoryVault::with_limits(Limits { per_client: 2, ..Limits::new(4) });
+    let alice: Option<&[u8]> = Some(b"alice");
+    assert!(put_for(&vault, 0, alice) && put_for(&vault, 1, alice));
+    assert!(!put_for(&vault, 2, alice));
+    vault.burn(&id(0));
+    assert!(put_for(&vault, 2, alice) && !put_for(&vault, 3, alice));
+    // Evicted by others.
+    assert!((10..13).all(|number| put(&vault, number)));
+    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+    assert_eq!(accept(&vault, 10), Ok(()));
+    assert!(put_for(&vault, 3, alice) && !put_for(&vault, 4, alice));
+    // Expired.
+    assert_eq!(vault.purge(NOW + LIFETIME), 4);
+    assert!(put_for(&vault, 4, alice) && put_for(&vault, 5, alice));
+}
+
 #[test]
 fn tombstones_are_bounded() {
-    let vault = MemoryVault::with_tombstones(10, 4);
+    let vault = remembering(4);
     for number in 0..10 {
         assert!(put(&vault, number));
     }
@@ -76,7 +105,7 @@ fn tombstones_are_bounded() {
     for number in 6..10 {
         assert_eq!(accept(&vault, number), Err(Absent::Used));
     }
-    let forgetful = MemoryVault::with_tombstones(10, 0);
+    let forgetful = remembering(0);
     assert!(put(&forgetful, 1));
     assert_eq!(accept(&forgetful, 1), Ok(()));
     assert_eq!(accept(&forgetful, 1), Err(Absent::Unknown));
@@ -87,7 +116,7 @@ fn purge_destroys_what_has_expired() {
     let vault = MemoryVault::new(100_000);
     for number in 0..1000 {
         let lifetime = if number % 2 == 0 { LIFETIME } else { LIFETIME * 2 };
-        vault.put(&id(number), secret(number), NOW + lifetime).unwrap();
+        assert!(put_until(&vault, number, secret(number), NOW + lifetime, None));
     }
     assert_eq!(vault.purge(NOW), 0);
     assert_eq!(vault.purge(NOW + LIFETIME), 500);

@@ -241,12 +241,13 @@ fn encrypted_extensions() {
 
 #[test]
 fn a_verdict_is_nothing_before_the_servers_finished() {
-    for byte in [0, 1, 2, 3, 255] {
+    let lost_long_ago: &[u8] = &[3, 0xff, 0xff, 0xff, 0xff];
+    for verdict in [&[0_u8] as &[u8], &[1], &[2], lost_long_ago, &[4], &[255]] {
         let scene = scene(Mode::FsDhe);
         let mut pair = scene.pair();
         pair.client_to_server();
         let flight = pair.intercept_server();
-        let block = [0xff, 0x5a, 0, 1, byte];
+        let block = [&[0xff, 0x5a, 0, verdict.len() as u8], verdict].concat();
         let forged = rewrite(
             &flight,
             || scene.server_sealers(),
@@ -258,7 +259,7 @@ fn a_verdict_is_nothing_before_the_servers_finished() {
         );
         pair.deliver_to_client(&forged);
         // Whoever has no Finished for it has said nothing.
-        assert_eq!(alert(&pair.to_client), Some(AlertDescription::DECRYPT_ERROR), "{byte}");
+        assert_eq!(alert(&pair.to_client), Some(AlertDescription::DECRYPT_ERROR), "{verdict:?}");
         assert_eq!(pair.to_client.verdict, None);
         let status = pair.client.facts().early_data;
         assert_eq!(status, EarlyDataStatus::Rejected(Verdict::Unknown));

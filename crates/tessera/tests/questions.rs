@@ -12,9 +12,9 @@ use tessera::handshake::{
     ServerQuestion, Sign,
 };
 use tessera::resume::{
-    AcceptResumption, FlightHandle, OneTimeSecret, OpenTicket, PskKind, PutRefused, Receipt,
-    Receipts, ResumptionJudge, ResumptionVerdict, SessionState, SettleReceipt, TakeSecret, Taken,
-    TicketId, TicketKeys, Vault, Verdict,
+    AcceptResumption, FlightHandle, OpenTicket, PskKind, PutRefused, PutSecret, Receipt, Receipts,
+    ResumptionJudge, ResumptionVerdict, SessionState, SettleReceipt, TakeSecret, Taken, TicketId,
+    TicketKeys, Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera::{Destination, Error, Output, ReadEvent, ServerConfig, Time};
@@ -49,8 +49,8 @@ impl ResumptionJudge for Later {
 }
 
 impl Vault for Later {
-    fn put(&self, id: &TicketId, secret: OneTimeSecret, at: Duration) -> Result<(), PutRefused> {
-        self.0.put(id, secret, at)
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.0.put(put)
     }
 
     fn take(&self, _: &TakeSecret) -> Reply<Taken> {

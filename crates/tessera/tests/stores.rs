@@ -154,6 +154,52 @@ fn verdicts_of_the_vault() {
     assert_eq!(pair.client.facts().psk, Some(PskKind::Resumption));
 }
 
+/// The vault of a directory, in its next life.
+#[cfg(unix)]
+fn open(config: &mut ServerConfig, dir: &std::path::Path) {
+    use tessera_vault::{Limits, WrappingKeys, WrappingPurpose};
+    let guard = config.policy.early_data.forward_secret.as_mut().expect("a guard");
+    guard.vault = Arc::new(MemoryVault::new(0));
+    let keys = WrappingKeys::new(&provider(), WrappingPurpose::Snapshot);
+    let opened = MemoryVault::open(dir, Limits::new(100), &provider(), &keys, unix(at(0)));
+    guard.vault = Arc::new(opened.expect("opens").0);
+}
+
+/// After a crash the keys of the life before are gone. A client that has begun since then may send its
+/// data again; one whose flight may have met the life before may not.
+#[cfg(unix)]
+#[test]
+fn what_a_crash_burned() {
+    let dir = std::env::temp_dir().join(format!("tessera-stores-{}", std::process::id()));
+    let (mut scene, _) = scene(Mode::FsDhe);
+    open(&mut scene.server, &dir);
+    let (fresh, delayed) = (scene.session(), scene.session());
+    // It leaves its client while the first life is there, and an attacker holds it back.
+    let held = scene.start(delayed, at(1)).intercept_client();
+    let mut waiting = scene.start(scene.session(), at(1));
+    assert_eq!(executed(&Arc::new(scene.server.clone()), &held, at(1)), 1);
+
+    // The last one that holds the vault of the first life.
+    let other = Arc::new(scene(Mode::FsDhe).0.server);
+    waiting.server = ServerConnection::start(other, at(1)).expect("starts");
+    open(&mut scene.server, &dir);
+    std::thread::sleep(Duration::from_millis(20));
+    let server = Arc::new(scene.server.clone());
+    assert_eq!(executed(&server, &held, at(2)), 0);
+    waiting.server = ServerConnection::start(server.clone(), at(2)).expect("starts");
+    waiting.now = at(2);
+    waiting.run();
+    assert_eq!(waiting.to_client.error, None);
+    assert_eq!(waiting.to_client.verdict, Some(Verdict::Unknown));
+
+    let mut pair = scene.start(fresh, at(2));
+    pair.run();
+    assert_eq!(pair.to_client.verdict, Some(Verdict::Burned));
+    assert_eq!(pair.to_server.early_data, b"");
+    assert_eq!(pair.client.facts().psk, Some(PskKind::Resumption));
+    std::fs::remove_dir_all(dir).expect("it is there");
+}
+
 #[test]
 fn a_full_vault_gives_ordinary_tickets() {
     let (mut scene, _) = scene(Mode::FsDhe);

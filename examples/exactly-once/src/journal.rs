@@ -73,7 +73,8 @@ pub struct JournalReceipts {
 impl Receipts for JournalReceipts {
     fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
         let SettleReceipt { handle, unix } = *question;
-        let question = TakeSecret { id: handle.0, purpose: TakePurpose::Burn, unix };
+        let question =
+            TakeSecret { id: handle.0, purpose: TakePurpose::Burn, incarnation: None, unix };
         let Reply::Now(taken) = self.vault.take(&question) else { return Reply::Later };
         Reply::Now(match self.journal.is_done(&handle) {
             Ok(done) => Receipt::of(&taken, done),

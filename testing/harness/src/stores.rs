@@ -7,9 +7,9 @@ use std::time::Duration;
 use tessera::crypto::Provider;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, AlreadyUsed, FlightHandle, OneTimeSecret, OpenTicket, PutRefused, Receipt, Receipts,
-    SessionState, SettleReceipt, SingleUseRegister, TakePurpose, TakeSecret, Taken, TicketId,
-    TicketKeys, Vault,
+    Absent, AlreadyUsed, FlightHandle, OneTimeSecret, OpenTicket, PutRefused, PutSecret, Receipt,
+    Receipts, SessionState, SettleReceipt, SingleUseRegister, TakePurpose, TakeSecret, Taken,
+    TicketId, TicketKeys, Vault,
 };
 
 /// Tickets that anyone can read and make.
@@ -33,8 +33,8 @@ pub struct OneVault {
 }
 
 impl Vault for OneVault {
-    fn put(&self, id: &TicketId, secret: OneTimeSecret, _: Duration) -> Result<(), PutRefused> {
-        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(*id, secret);
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(*put.id, put.secret);
         Ok(())
     }
 
@@ -88,7 +88,8 @@ impl Journal {
 impl Receipts for Journal {
     fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
         let SettleReceipt { handle, unix } = *question;
-        let question = TakeSecret { id: handle.0, purpose: TakePurpose::Burn, unix };
+        let question =
+            TakeSecret { id: handle.0, purpose: TakePurpose::Burn, incarnation: None, unix };
         let Reply::Now(taken) = self.vault.take(&question) else { return Reply::Later };
         let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         Reply::Now(Receipt::of(&taken, done.contains(&handle)))

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use tessera::handshake::Reply;
 use tessera::resume::{
-    AlreadyUsed, OneTimeSecret, PutRefused, SingleUseRegister, TakePurpose, TakeSecret, Taken,
+    AlreadyUsed, PutRefused, PutSecret, SingleUseRegister, TakePurpose, TakeSecret, Taken,
     TicketId, TicketKeys, Vault,
 };
 use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
@@ -82,7 +82,12 @@ impl WatchedVault {
     fn rob(&self, unix: Duration) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let left = kept.keys().filter_map(|id| {
-            let question = TakeSecret { id: *id, purpose: TakePurpose::Accept, unix: Some(unix) };
+            let question = TakeSecret {
+                id: *id,
+                purpose: TakePurpose::Accept,
+                incarnation: None,
+                unix: Some(unix),
+            };
             match self.vault.take(&question) {
                 Reply::Now(Taken::Taken(secret)) => Some(secret.encode().to_vec()),
                 _ => None,
@@ -93,15 +98,10 @@ impl WatchedVault {
 }
 
 impl Vault for WatchedVault {
-    fn put(
-        &self,
-        id: &TicketId,
-        secret: OneTimeSecret,
-        expires_at: Duration,
-    ) -> std::result::Result<(), PutRefused> {
+    fn put(&self, put: PutSecret<'_>) -> std::result::Result<(), PutRefused> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.insert(*id, secret.encode().to_vec());
-        self.vault.put(id, secret, expires_at)
+        kept.insert(*put.id, put.secret.encode().to_vec());
+        self.vault.put(put)
     }
 
     fn take(&self, question: &TakeSecret) -> Reply<Taken> {

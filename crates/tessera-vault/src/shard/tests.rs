@@ -1,45 +1,51 @@
 //! The shard against a simple model, and what types promise about wiping.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
-use tessera::resume::{Absent, TakePurpose, TicketId};
+use tessera::resume::{TakePurpose, TicketId};
 use zeroize::ZeroizeOnDrop;
 
-use super::{Content, Shard, Slot, Stored};
+use super::{Content, Fate, Incoming, Shard, Slot, Stored};
+use crate::clients::{Account, ClientCounts};
 
 const MAX_LIVE: usize = 20;
 const MAX_TOMBSTONES: usize = 10;
 
-/// The same rules, written as simply as they can be.
+/// The same rules, written as simply as they can be. When expired secrets go, the shard decides.
 #[derive(Default)]
 struct Model {
-    live: Vec<(u8, u64)>,
-    gone: VecDeque<(u8, Absent)>,
+    live: Vec<(u8, u32)>,
+    gone: VecDeque<(u8, Fate)>,
 }
 
 impl Model {
-    fn sweep(&mut self, now: u64) {
-        let mut seen = 0;
-        self.live.retain(|(_, expires_at)| {
-            seen += 1;
-            seen > super::SWEPT || *expires_at > now
+    /// Forgets what the shard has swept; it may have swept nothing but what had expired.
+    fn follow(&mut self, shard: &Shard, now: u32) {
+        self.live.retain(|(number, expires_at)| {
+            let there = shard.slots.iter().any(|slot| {
+                slot.id == id(*number)
+                    && slot.expires_at == *expires_at
+                    && matches!(slot.content, Content::Secret(_))
+            });
+            assert!(there || *expires_at <= now, "a secret went before its time");
+            there
         });
     }
 
-    fn fate(&self, id: u8) -> Option<Absent> {
-        self.gone.iter().find(|(gone, _)| *gone == id).map(|(_, why)| *why)
+    fn fate(&self, id: u8) -> Option<Fate> {
+        self.gone.iter().find(|(gone, _)| *gone == id).map(|(_, fate)| *fate)
     }
 
     fn position(&self, id: u8) -> Option<usize> {
         self.live.iter().position(|(live, _)| *live == id)
     }
 
-    fn put(&mut self, id: u8, expires_at: u64, now: u64) -> bool {
+    fn put(&mut self, id: u8, expires_at: u32) -> bool {
         if self.position(id).is_some() || self.fate(id).is_some() {
             return false;
         }
-        self.sweep(now);
         if self.live.len() == MAX_LIVE {
             self.live.remove(0);
         }
@@ -47,15 +53,15 @@ impl Model {
         true
     }
 
-    fn take(&mut self, id: u8, why: Absent, now: u64) -> Result<(), Absent> {
+    fn take(&mut self, id: u8, then: Fate, now: u32) -> Result<(), Fate> {
         if let Some(fate) = self.fate(id) {
             return Err(fate);
         }
-        let (_, expires_at) = self.live.remove(self.position(id).ok_or(Absent::Unknown)?);
+        let (_, expires_at) = self.live.remove(self.position(id).ok_or(Fate::Unknown)?);
         if expires_at <= now {
-            return Err(Absent::Unknown);
+            return Err(Fate::Unknown);
         }
-        self.gone.push_back((id, why));
+        self.gone.push_back((id, then));
         if self.gone.len() > MAX_TOMBSTONES {
             self.gone.pop_front();
         }
@@ -74,7 +80,7 @@ fn stored(number: u8) -> Stored {
 #[test]
 fn a_shard_does_what_the_model_does() {
     let hashing = RandomState::new();
-    let mut shard = Shard::new(MAX_LIVE, MAX_TOMBSTONES);
+    let mut shard = shard(MAX_LIVE, MAX_TOMBSTONES);
     let mut model = Model::default();
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut random = |below: u64| {
@@ -83,7 +89,7 @@ fn a_shard_does_what_the_model_does() {
         state ^= state << 17;
         (state >> 16) % below
     };
-    for step in 0..100_000_u64 {
+    for step in 0..100_000_u32 {
         let number = random(64) as u8;
         let id = id(number);
         let entry = (&id, hashing.hash_one(id));
@@ -93,28 +99,35 @@ fn a_shard_does_what_the_model_does() {
             1 => step / 2,
             _ => step,
         };
+        shard.sweep(now, &hashing);
+        model.follow(&shard, now);
         match random(8) {
             0..=3 => {
-                let expires_at = now + 1 + random(200);
-                let kept = shard.put(entry, stored(number), expires_at, now, &hashing);
-                assert_eq!(kept, model.put(number, expires_at, now));
+                let expires_at = now + 1 + random(200) as u32;
+                // The shard sweeps once more: the model has to know before it chooses the oldest.
+                let full = shard.live.len() == MAX_LIVE;
+                let oldest = shard.live.oldest().map(|slot| shard.slots[slot as usize].id);
+                let kept = put(&mut shard, number, expires_at, now, &hashing);
+                let evicted = full && shard.live.len() == MAX_LIVE && kept;
+                let oldest = oldest.filter(|_| evicted).filter(|id| shard.lost(id, &hashing));
+                if let Some(oldest) = oldest {
+                    assert_eq!(model.live.remove(0).0, oldest[0]);
+                }
+                model.follow(&shard, now);
+                assert_eq!(kept, model.put(number, expires_at));
             }
             4 => {
                 shard.burn(entry, &hashing);
-                let _ = model.take(number, Absent::Burned, 0);
-            }
-            5 => {
-                shard.sweep(now, &hashing);
-                model.sweep(now);
+                let _ = model.take(number, Fate::Burned, 0);
             }
             purpose => {
-                let (purpose, why) = match purpose {
-                    6 => (TakePurpose::Accept, Absent::Used),
-                    _ => (TakePurpose::Burn, Absent::Burned),
+                let (purpose, then) = match purpose {
+                    5 => (TakePurpose::Accept, Fate::Used),
+                    _ => (TakePurpose::Burn, Fate::Burned),
                 };
                 let taken = shard.take(entry, purpose, now, &hashing);
                 let taken = taken.map(|taken| assert_eq!(*taken, *stored(number)));
-                assert_eq!(taken, model.take(number, why, now));
+                assert_eq!(taken, model.take(number, then, now));
             }
         }
         assert_eq!(shard.live.len(), model.live.len());
@@ -123,13 +136,31 @@ fn a_shard_does_what_the_model_does() {
     }
 }
 
+impl Shard {
+    fn lost(&self, id: &TicketId, hashing: &RandomState) -> bool {
+        self.find(id, hashing.hash_one(id)).is_none()
+    }
+}
+
+fn shard(max_live: usize, max_tombstones: usize) -> Shard {
+    Shard::new(max_live, max_tombstones, Arc::new(ClientCounts::new(max_live, max_live)))
+}
+
+fn put(shard: &mut Shard, number: u8, expires_at: u32, now: u32, hashing: &RandomState) -> bool {
+    let id = id(number);
+    let account = Account::NOBODY;
+    let hash = hashing.hash_one(id);
+    let new = Incoming { id: &id, hash, stored: stored(number), expires_at, account };
+    shard.put(new, now, hashing)
+}
+
 /// The lists, the index and the slots say the same.
 fn check(shard: &mut Shard, model: &Model) {
     let entries = shard.live.len() + shard.tombstones.len();
     assert_eq!(shard.index.len(), entries);
     assert_eq!(shard.slots.len(), entries + shard.free.len());
     assert!(shard.slots.len() <= MAX_LIVE + MAX_TOMBSTONES + 1);
-    let secrets = shard.slots.iter().filter(|slot| matches!(slot.content, Content::Secret { .. }));
+    let secrets = shard.slots.iter().filter(|slot| matches!(slot.content, Content::Secret(_)));
     assert_eq!(secrets.count(), model.live.len(), "a secret stayed where none should be");
     let mut next = shard.live.oldest();
     for (number, _) in &model.live {
@@ -140,21 +171,32 @@ fn check(shard: &mut Shard, model: &Model) {
     assert!(next.is_none());
 }
 
+/// 200 secrets, the first to come the last to expire: number n at 1000 - n.
+fn living_long() -> (Shard, RandomState) {
+    let hashing = RandomState::new();
+    let mut shard = shard(1000, 0);
+    for number in 0..200 {
+        assert!(put(&mut shard, number, 1000 - u32::from(number), 0, &hashing));
+    }
+    (shard, hashing)
+}
+
 #[test]
 fn purge_sees_behind_secrets_that_live_longer() {
-    let hashing = RandomState::new();
-    let mut shard = Shard::new(1000, 0);
-    let expiries: HashMap<u8, u64> = (0..200).map(|n| (n, 1000 - u64::from(n))).collect();
-    for number in 0..200 {
-        let id = id(number);
-        let entry = (&id, hashing.hash_one(id));
-        assert!(shard.put(entry, stored(number), expiries[&number], 0, &hashing));
-    }
-    assert_eq!(shard.sweep(900, &hashing), 0);
+    let (mut shard, hashing) = living_long();
     assert_eq!(shard.purge(900, &hashing), 100);
     assert_eq!(shard.purge(900, &hashing), 0);
-    assert_eq!(shard.purge(u64::MAX, &hashing), 100);
+    assert_eq!(shard.purge(u32::MAX, &hashing), 100);
     assert_eq!(shard.len(), 0);
+}
+
+#[test]
+fn traffic_sweeps_behind_secrets_that_live_longer() {
+    let (mut shard, hashing) = living_long();
+    for _ in 0..200 / super::SWEPT {
+        shard.sweep(900, &hashing);
+    }
+    assert_eq!(shard.len(), 100);
 }
 
 /// Freed memory can't be read in safe code; but what holds a secret says in its type that it wipes

@@ -91,20 +91,20 @@ impl fmt::Debug for OneTimeSecret {
 /// and failover; afterwards the secret can't be had from the vault. A lost vault means fewer early
 /// data, and nothing else.
 pub trait Vault: Send + Sync {
-    /// Keeps a secret until `expires_at` (since the Unix epoch). A vault that is full refuses: the
-    /// client then gets an ordinary ticket.
-    fn put(
-        &self,
-        id: &TicketId,
-        secret: OneTimeSecret,
-        expires_at: Duration,
-    ) -> Result<(), PutRefused>;
+    /// Keeps a secret. A vault without room for it refuses: the client then gets an ordinary ticket.
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused>;
 
     /// Reads and deletes in one atomic step, now or later.
     fn take(&self, question: &TakeSecret) -> Reply<Taken>;
 
     /// Deletes without reading; whoever asks for it later is told that it was burned.
     fn burn(&self, id: &TicketId);
+
+    /// Which life of which vault holds what is put now, where an earlier life's end is the end of its
+    /// secrets; see [`Incarnation`]. `None` for a vault that can't say so.
+    fn incarnation(&self) -> Option<Incarnation> {
+        None
+    }
 
     /// How many secrets there are.
     fn len(&self) -> usize;
@@ -113,6 +113,22 @@ pub trait Vault: Send + Sync {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// A one-time secret on its way into the vault.
+#[derive(Debug)]
+pub struct PutSecret<'a> {
+    /// The ticket's id: random, never put before.
+    pub id: &'a TicketId,
+    /// The secret; the vault holds its only copy.
+    pub secret: OneTimeSecret,
+    /// Until when it may be taken, since the Unix epoch.
+    pub expires_at: Duration,
+    /// The time, since the Unix epoch.
+    pub unix: Duration,
+    /// Who the ticket is for, so that no client fills the vault alone: the verified peer, or the
+    /// identity of the external PSK that began the chain. `None` for a client that nobody knows.
+    pub client: Option<&'a [u8]>,
 }
 
 /// The vault took the secret not.
@@ -127,6 +143,8 @@ pub struct TakeSecret {
     pub id: TicketId,
     /// What will become of the secret.
     pub purpose: TakePurpose,
+    /// Where the secret was put, as the sealed ticket says.
+    pub incarnation: Option<Incarnation>,
     /// Since the Unix epoch, where a clock is known.
     pub unix: Option<Duration>,
 }
@@ -158,37 +176,33 @@ pub enum Absent {
     Used,
     /// It was taken or burned without accepting anything.
     Burned,
+    /// It was in an earlier incarnation of this vault, which ended at least this long ago: nobody can
+    /// take it any more, and whoever sent a flight under it since then may send it again.
+    Lost {
+        /// By a clock that never goes back; rather too short than too long.
+        ended_before: Duration,
+    },
     /// Never there, expired, evicted or forgotten.
     Unknown,
 }
 
-/// What a client learns about early data that was not accepted.
+/// One life of a vault that has a single owner and keeps its secrets in memory.
+///
+/// Incarnations of one vault have ascending numbers. When one begins, the one before has ended, and what
+/// it held is gone; an incarnation that hands over all it has to a next process does not end. The
+/// number travels in the sealed ticket, where no client can change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The server took the key and threw the data away: nobody can accept it any more. Resend.
-    Burned,
-    /// The key was taken to accept the flight, and it may have been executed. Never resend.
-    Used,
-    /// Nobody knows. Resend only what may be executed twice.
-    Unknown,
+pub struct Incarnation {
+    /// Which vault: random, the same for all its lives.
+    pub vault: [u8; 16],
+    /// Which life.
+    pub number: u64,
 }
 
-impl Verdict {
-    pub(crate) fn to_wire(self) -> u8 {
-        match self {
-            Self::Unknown => 0,
-            Self::Burned => 1,
-            Self::Used => 2,
-        }
-    }
-
-    /// No verdict, and one that this version does not know, mean [`Verdict::Unknown`].
-    pub(crate) fn from_wire(byte: Option<u8>) -> Self {
-        match byte {
-            Some(1) => Self::Burned,
-            Some(2) => Self::Used,
-            _ => Self::Unknown,
-        }
+impl Incarnation {
+    /// Whether this is a life of the same vault before `other`.
+    pub fn is_before(&self, other: &Self) -> bool {
+        self.vault == other.vault && self.number < other.number
     }
 }
 
@@ -245,19 +259,4 @@ pub(crate) fn psk_for_flight(
     context.vec16(|out| out.bytes(public));
     let extracted = kdf.hash.extract(fs_secret.expose(), agreed.expose());
     Ok(kdf.derive_secret(&extracted, b"0rttfs", &kdf.hash.hash(&context)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn verdicts_on_the_wire() {
-        for verdict in [Verdict::Burned, Verdict::Used, Verdict::Unknown] {
-            assert_eq!(Verdict::from_wire(Some(verdict.to_wire())), verdict);
-        }
-        for byte in [None, Some(3), Some(255)] {
-            assert_eq!(Verdict::from_wire(byte), Verdict::Unknown);
-        }
-    }
 }

@@ -11,12 +11,13 @@ mod receipts;
 mod session;
 mod tickets;
 mod tlv;
+mod verdict;
 
 pub use client_session::{ClientSession, SessionImportError};
 pub use early_data::{AlreadyUsed, SingleUseRegister};
 pub use forward_secret::{
-    Absent, FsClientTicket, OneTimeSecret, PutRefused, TakePurpose, TakeSecret, Taken, TicketId,
-    Vault, Verdict,
+    Absent, FsClientTicket, Incarnation, OneTimeSecret, PutRefused, PutSecret, TakePurpose,
+    TakeSecret, Taken, TicketId, Vault,
 };
 pub(crate) use forward_secret::{FsIdentity, fs_secret, psk_for_flight};
 pub use importer::ImportablePsk;
@@ -29,3 +30,5 @@ pub use psk::{ExternalPsk, PskKind};
 pub use receipts::{FlightHandle, Receipt, Receipts, SettleReceipt, SettledFlights};
 pub use session::{Ancestry, Companion, SessionState};
 pub use tickets::{AcceptResumption, OpenTicket, ResumptionJudge, ResumptionVerdict, TicketKeys};
+pub(crate) use verdict::Rejection;
+pub use verdict::Verdict;

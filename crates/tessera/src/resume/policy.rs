@@ -67,7 +67,7 @@ pub struct AcceptEarlyData {
 /// The guard of forward-secret 0-RTT: one-time keys that exist once.
 #[derive(Clone)]
 pub struct OneTimeKeyGuard {
-    /// Where the private halves are. Its owner lets it forget expired secrets from time to time.
+    /// Where the private halves are.
     pub vault: Arc<dyn Vault>,
     /// The kinds of keys to issue, in this server's order of preference. With
     /// [`NamedGroup::ONE_TIME_PSK`] the server trusts its clients to delete.

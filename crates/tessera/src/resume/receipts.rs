@@ -61,7 +61,9 @@ impl Receipt {
             _ if is_done => Self::Done,
             Taken::Taken(_) | Taken::Absent(Absent::Burned) => Self::Burned,
             Taken::Absent(Absent::Used) => Self::TakenNotDone,
-            Taken::Absent(Absent::Unknown) | Taken::Unavailable => Self::Unknown,
+            Taken::Absent(Absent::Unknown | Absent::Lost { .. }) | Taken::Unavailable => {
+                Self::Unknown
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use zeroize::Zeroizing;
 
+use super::forward_secret::Incarnation;
 use super::receipts::FlightHandle;
 use super::tlv;
 use crate::auth::PeerIdentity;
@@ -60,6 +61,8 @@ pub struct Companion {
     pub handle: FlightHandle,
     /// How much early data it allows, in bytes.
     pub max_early_data_size: u32,
+    /// Which life of the vault keeps its key, where the vault says so.
+    pub incarnation: Option<Incarnation>,
 }
 
 impl Companion {
@@ -67,15 +70,25 @@ impl Companion {
         out.bytes(&self.id);
         out.bytes(&self.handle.0);
         out.u32(self.max_early_data_size);
+        if let Some(incarnation) = &self.incarnation {
+            out.bytes(&incarnation.vault);
+            out.bytes(&incarnation.number.to_be_bytes());
+        }
     }
 
     fn decode(value: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(value);
-        let companion = Self {
+        let mut companion = Self {
             id: *reader.array().ok()?,
             handle: FlightHandle(*reader.array().ok()?),
             max_early_data_size: reader.u32().ok()?,
+            incarnation: None,
         };
+        if !reader.is_empty() {
+            let vault = *reader.array().ok()?;
+            let number = u64::from_be_bytes(*reader.array().ok()?);
+            companion.incarnation = Some(Incarnation { vault, number });
+        }
         reader.is_empty().then_some(companion)
     }
 }

@@ -12,6 +12,7 @@ use super::negotiation::{
 use super::reader::{CodePoints, Reader};
 use super::writer::Writer;
 use crate::error::{Error, decode_error};
+use crate::resume::Rejection;
 
 /// What the server says of the connection under its handshake keys.
 #[derive(Default)]
@@ -28,8 +29,8 @@ pub struct EncryptedExtensions<'a> {
     pub record_size_limit: Option<u16>,
     /// The server accepted the early data.
     pub early_data: bool,
-    /// What became of a forward-secret ticket whose early data was refused, as its byte.
-    pub forward_secret_verdict: Option<u8>,
+    /// What became of a forward-secret ticket whose early data was refused.
+    pub(crate) rejection: Option<Rejection>,
     /// What became of the flights that the client asked about, each as its byte; empty for no answer.
     pub receipts: &'a [u8],
 }
@@ -65,7 +66,7 @@ impl<'a> EncryptedExtensions<'a> {
                 ExtensionType::EARLY_DATA => extensions.early_data = true,
                 ExtensionType::TICKET_REQUEST => drop(body.u8()?),
                 ExtensionType::FORWARD_SECRET_EARLY_DATA => {
-                    extensions.forward_secret_verdict = Some(body.u8()?);
+                    extensions.rejection = Some(Rejection::read(&mut body)?);
                 }
                 ExtensionType::FORWARD_SECRET_RECEIPTS => extensions.receipts = body.vec8()?,
                 _ => return Err(refuse_response_extension(true)),
@@ -98,9 +99,9 @@ impl<'a> EncryptedExtensions<'a> {
                 if self.early_data {
                     write_empty(out, ExtensionType::EARLY_DATA);
                 }
-                if let Some(verdict) = self.forward_secret_verdict {
+                if let Some(rejection) = self.rejection {
                     write_extension(out, ExtensionType::FORWARD_SECRET_EARLY_DATA, |out| {
-                        out.u8(verdict);
+                        rejection.write(out);
                     });
                 }
                 if !self.receipts.is_empty() {

@@ -100,8 +100,8 @@ impl ReadEncryptedExtensions {
         extensions: &EncryptedExtensions<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<EarlyDataStatus, Error> {
-        let verdict = extensions.forward_secret_verdict;
-        if verdict.is_some() && self.offer.one_time_kind.is_none() {
+        let rejection = extensions.rejection;
+        if rejection.is_some() && self.offer.one_time_kind.is_none() {
             return Err(illegal_parameter("a verdict on no forward-secret ticket"));
         }
         if extensions.early_data {
@@ -115,7 +115,7 @@ impl ReadEncryptedExtensions {
             if !offered || !self.first_identity || !as_before {
                 return Err(illegal_parameter("the server may not accept this early data"));
             }
-            if verdict.is_some() {
+            if rejection.is_some() {
                 return Err(illegal_parameter("a verdict on early data that was accepted"));
             }
             return Ok(EarlyDataStatus::Accepted);
@@ -125,7 +125,8 @@ impl ReadEncryptedExtensions {
                 ctx.transport.install_write(Epoch::Handshake, self.suite, &self.secrets.client);
             }
             ctx.facts.early_data = EarlyDataStatus::Rejected(Verdict::Unknown);
-            return Ok(EarlyDataStatus::Rejected(Verdict::from_wire(verdict)));
+            let judged = rejection.map(|it| it.judged_by_client(self.offer.began, ctx.now));
+            return Ok(EarlyDataStatus::Rejected(judged.unwrap_or(Verdict::Unknown)));
         }
         Ok(EarlyDataStatus::NotOffered)
     }

@@ -53,6 +53,8 @@ pub(crate) struct Offer {
     pub(crate) flight: Option<FlightHandle>,
     /// The flights that the server is asked about.
     pub(crate) ask_receipts: Vec<FlightHandle>,
+    /// When the connection began: nothing was sent before.
+    pub(crate) began: Time,
 }
 
 /// A PSK in the order of the identities.
@@ -104,6 +106,7 @@ impl Offer {
             early_data: None,
             cookie: None,
             one_time_kind: None,
+            began: now,
         };
         offer.add_session_psks(now)?;
         offer.add_external_psks(external_psks)?;

@@ -81,6 +81,7 @@ impl Connected {
                 id: ticket.id,
                 handle: ticket.handle,
                 max_early_data_size: ticket.max_early_data_size,
+                incarnation: None,
             }),
         };
         let ticket = message.ticket.to_vec();

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::transport::Epoch;
-use crate::resume::{FlightHandle, FsIdentity, PskKind};
+use crate::resume::{Companion, FsIdentity, PskKind};
 use crate::wire::{HandshakeMessage, HandshakeType, OfferedPsks, PskIdentity};
 
 impl Decided {
@@ -28,26 +28,26 @@ impl Decided {
         let vouched = first
             .filter(|first| self.negotiation.is_forward_secret(hello, first.identity))
             .and_then(|first| FsIdentity::read(first.identity))
-            .and_then(|identity| self.vouched_flight(&identity));
-        if let Some(handle) = vouched {
-            return self.take_secret(handle, allowed, received, ctx);
+            .and_then(|identity| self.vouched(&identity));
+        if let Some(companion) = vouched {
+            return self.take_secret(companion, allowed, received, ctx);
         }
         let answer = if !self.negotiation.early_data_was_offered(hello) {
             EarlyDataAnswer::NotOffered
         } else if let Some(limit) = self.accept_replayable(allowed, first, received, ctx) {
             EarlyDataAnswer::Accepted { limit }
         } else {
-            EarlyDataAnswer::Rejected { verdict: None }
+            EarlyDataAnswer::Rejected { rejection: None }
         };
         self.answer_found(answer, received, ctx)
     }
 
     /// The sealed ticket, whose binder was right, names the forward-secret ticket: no client can burn
-    /// another's key. It also has the name by which the vault knows the key.
-    fn vouched_flight(&self, identity: &FsIdentity<'_>) -> Option<FlightHandle> {
+    /// another's key.
+    fn vouched(&self, identity: &FsIdentity<'_>) -> Option<Companion> {
         let session = self.negotiation.found.as_ref().and_then(|found| found.psk.session());
         let companion = session.and_then(|session| session.companion);
-        companion.filter(|companion| companion.id == *identity.id).map(|it| it.handle)
+        companion.filter(|companion| companion.id == *identity.id)
     }
 
     /// RFC 8446 §8: the first identity, fresh, and never seen by the register. Gives the size limit.

@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
 use crate::resume::{
-    Absent, FlightHandle, FsIdentity, OneTimeSecret, PskKind, TakePurpose, TakeSecret, Taken,
-    Verdict, one_time_keys, psk_for_flight,
+    Companion, FsIdentity, OneTimeSecret, PskKind, Rejection, TakePurpose, TakeSecret, Taken,
+    one_time_keys, psk_for_flight,
 };
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM};
 
@@ -18,7 +18,7 @@ impl Decided {
     /// can't be accepted the key is burned, so that the client may resend.
     pub(super) fn take_secret(
         self,
-        handle: FlightHandle,
+        companion: Companion,
         allowed: bool,
         received: &Received<'_>,
         ctx: &mut Context<'_>,
@@ -27,7 +27,8 @@ impl Decided {
         let acceptable =
             allowed && self.fits_early_data() && self.negotiation.can_continue(offered);
         let purpose = if acceptable { TakePurpose::Accept } else { TakePurpose::Burn };
-        let question = TakeSecret { id: handle.0, purpose, unix: ctx.now.unix };
+        let Companion { handle, incarnation, .. } = companion;
+        let question = TakeSecret { id: handle.0, purpose, incarnation, unix: ctx.now.unix };
         let reply = match &self.negotiation.config.policy.early_data.forward_secret {
             Some(guard) => guard.vault.take(&question),
             None => Reply::Now(Taken::Unavailable),
@@ -48,17 +49,12 @@ impl Decided {
         received: &Received<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let verdict = match (answer, purpose) {
-            (Taken::Taken(secret), TakePurpose::Accept) => {
-                return self.accept(secret, received, ctx);
-            }
-            (Taken::Taken(_), TakePurpose::Burn) => Verdict::Burned,
-            (Taken::Absent(Absent::Burned), _) => Verdict::Burned,
-            (Taken::Absent(Absent::Used), _) => Verdict::Used,
-            (Taken::Absent(Absent::Unknown) | Taken::Unavailable, _) => Verdict::Unknown,
-        };
+        let rejection = Rejection::after(&answer, purpose);
+        if let (Taken::Taken(secret), TakePurpose::Accept) = (answer, purpose) {
+            return self.accept(secret, received, ctx);
+        }
         let answer = if self.negotiation.early_data_was_offered(&received.hello) {
-            EarlyDataAnswer::Rejected { verdict: Some(verdict) }
+            EarlyDataAnswer::Rejected { rejection: Some(rejection) }
         } else {
             EarlyDataAnswer::NotOffered
         };

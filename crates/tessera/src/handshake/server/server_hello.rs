@@ -29,7 +29,7 @@ use crate::handshake::question::{Reply, Waiting};
 use crate::handshake::secrets::{ApplicationSecrets, HandshakeSecrets};
 use crate::handshake::transport::{Epoch, SkipEarlyData};
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
-use crate::resume::{Continuation, KnownPsk, PskKind, Verdict};
+use crate::resume::{Continuation, KnownPsk, PskKind, Rejection, Verdict};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::wire::{
     CertificateRequest, CertificateType, ClientHello, EncryptedExtensions, Grease, HandshakeType,
@@ -57,7 +57,7 @@ pub(super) struct SelectedPsk {
 pub(super) enum EarlyDataAnswer {
     NotOffered,
     Accepted { limit: u32 },
-    Rejected { verdict: Option<Verdict> },
+    Rejected { rejection: Option<Rejection> },
 }
 
 impl Decided {
@@ -198,8 +198,8 @@ impl Negotiation {
         facts.early_data = match early_data {
             EarlyDataAnswer::NotOffered => EarlyDataStatus::NotOffered,
             EarlyDataAnswer::Accepted { .. } => EarlyDataStatus::Accepted,
-            EarlyDataAnswer::Rejected { verdict } => {
-                EarlyDataStatus::Rejected(verdict.unwrap_or(Verdict::Unknown))
+            EarlyDataAnswer::Rejected { rejection } => {
+                EarlyDataStatus::Rejected(rejection.map_or(Verdict::Unknown, Rejection::verdict))
             }
         };
         facts.external_psk = match &self.found {
@@ -237,8 +237,8 @@ impl Negotiation {
                 server_certificate_type: server_type(&self.config, hello, authentication),
                 record_size_limit: hello.record_size_limit.map(|_| own_limit),
                 early_data: matches!(early_data, EarlyDataAnswer::Accepted { .. }),
-                forward_secret_verdict: match early_data {
-                    EarlyDataAnswer::Rejected { verdict } => verdict.map(Verdict::to_wire),
+                rejection: match early_data {
+                    EarlyDataAnswer::Rejected { rejection } => rejection,
                     _ => None,
                 },
                 receipts,

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
 use crate::resume::{
-    Ancestry, Companion, FlightHandle, OneTimeSecret, SessionState, TicketId, fs_secret,
+    Ancestry, Companion, FlightHandle, OneTimeSecret, PutSecret, SessionState, TicketId, fs_secret,
     one_time_keys,
 };
 use crate::schedule::ResumptionSecret;
@@ -37,7 +37,7 @@ pub(super) fn send_tickets(
             break;
         }
         let companion = match wish.one_time_kind {
-            Some(kind) => issue_one_time_key(config, application, kind, lifetime, unix)?,
+            Some(kind) => issue_one_time_key(config, application, kind, lifetime, ctx, unix)?,
             None => None,
         };
         let session = session(config, application, resumption.psk(&[nonce]), lifetime, ctx, unix)?;
@@ -129,6 +129,7 @@ fn issue_one_time_key(
     application: &Application,
     kind: NamedGroup,
     lifetime: u32,
+    ctx: &Context<'_>,
     unix: Duration,
 ) -> Result<Option<Issued>, Error> {
     let guard = config.policy.early_data.forward_secret.as_ref();
@@ -144,7 +145,19 @@ fn issue_one_time_key(
     // The key dies with the ticket that vouches for it, at the latest.
     let lifetime = lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX));
     let handle = FlightHandle::of_ticket(&application.exporter, &id);
-    let put = guard.vault.put(&handle.0, secret, unix + Duration::from_secs(lifetime.into()));
-    let companion = Companion { id, handle, max_early_data_size: guard.max_early_data_size };
+    let peer = ctx.facts.peer.as_ref().map(|peer| peer.blob.as_slice());
+    let put = guard.vault.put(PutSecret {
+        id: &handle.0,
+        secret,
+        expires_at: unix + Duration::from_secs(lifetime.into()),
+        unix,
+        client: peer.or(ctx.facts.external_psk.as_deref()),
+    });
+    let companion = Companion {
+        id,
+        handle,
+        max_early_data_size: guard.max_early_data_size,
+        incarnation: guard.vault.incarnation(),
+    };
     Ok(put.ok().map(|()| Issued { kind, companion, public, lifetime }))
 }

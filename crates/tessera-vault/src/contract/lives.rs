@@ -1,0 +1,91 @@
+//! The contract of a vault that is closed, opened again, or killed.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use tessera::resume::{Absent, Vault};
+
+use super::{accept, id, put, race};
+
+/// After a clean shutdown nothing that was taken or burned comes back, and what comes back comes once.
+/// `open` opens one and the same vault every time, `close` shuts it down.
+///
+/// # Panics
+/// Where the contract is broken.
+pub fn restart<V: Vault>(open: impl Fn() -> V, close: impl Fn(V)) {
+    let vault = open();
+    for number in 0..20 {
+        assert!(put(&vault, number));
+    }
+    for number in 0..9 {
+        assert_eq!(accept(&vault, number), Ok(()));
+    }
+    vault.burn(&id(9));
+    close(vault);
+    for life in 0..3 {
+        let vault = open();
+        for number in 0..9 {
+            let fate = accept(&vault, number);
+            assert!(matches!(fate, Err(Absent::Used | Absent::Unknown)), "{number}: {fate:?}");
+        }
+        let fate = accept(&vault, 9);
+        assert!(matches!(fate, Err(Absent::Burned | Absent::Unknown)), "{fate:?}");
+        for number in 10..20 {
+            let wins = race(16, |_| accept(&vault, number).is_ok());
+            let wins = wins.into_iter().filter(|won| *won).count();
+            assert!(wins <= 1, "{wins} takes of one secret won");
+            assert!(life == 0 || wins == 0, "a secret was taken again after a restart");
+        }
+        close(vault);
+    }
+}
+
+const CHILD: &str = "TESSERA_VAULT_CONTRACT_CHILD";
+
+/// A process that is killed (SIGKILL) after its take and before it can answer anyone has taken the secret
+/// for good. `this_test` is the full name of the test that calls this: the test program runs itself
+/// again with it, and there `open` has to open the same vault.
+///
+/// # Panics
+/// Where the contract is broken, or if the test program can't be run.
+pub fn a_kill_between_take_and_answer<V: Vault>(
+    this_test: &str,
+    open: impl Fn() -> V,
+    close: impl Fn(V),
+) {
+    if std::env::var_os(CHILD).is_some() {
+        let vault = open();
+        assert_eq!(accept(&vault, 1), Ok(()));
+        let mut out = std::io::stdout();
+        out.write_all(b"\ntaken\n").and_then(|()| out.flush()).expect("the parent listens");
+        loop {
+            thread::sleep(Duration::from_secs(1));
+        }
+    }
+    let vault = open();
+    assert!(put(&vault, 1) && put(&vault, 2));
+    close(vault);
+
+    let program = std::env::current_exe().expect("this program has a path");
+    let mut child = Command::new(program)
+        .args([this_test, "--exact", "--nocapture"])
+        .env(CHILD, "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("this program runs");
+    let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    let taken = lines.map_while(Result::ok).any(|line| line == "taken");
+    child.kill().and_then(|()| child.wait()).expect("it was running");
+    assert!(taken, "the child took the secret");
+
+    for life in 0..2 {
+        let vault = open();
+        assert!(accept(&vault, 1).is_err(), "taken twice");
+        let second = accept(&vault, 2).is_ok();
+        assert!(life == 0 || !second, "taken twice");
+        assert!(accept(&vault, 2).is_err(), "taken twice");
+        close(vault);
+    }
+}

@@ -1,0 +1,111 @@
+//! A memory vault that has a directory: how its secrets go from one process to the next, and how it
+//! knows that those of a process that crashed are gone.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tessera::crypto::Provider;
+use tessera::resume::TicketId;
+
+use super::{Limits, MemoryVault};
+use crate::clients::Account;
+use crate::home::Home;
+use crate::shard::{Incoming, Record};
+use crate::snapshot::{SnapshotWriter, read_snapshot};
+use crate::wrapping::WrappingKeys;
+
+/// What a vault found in its directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restored {
+    /// No snapshot: this is the first life, or the one before ended without
+    /// [`close`](MemoryVault::close).
+    Nothing,
+    /// The snapshot of a clean shutdown, with this many secrets that have not expired.
+    Secrets(usize),
+    /// A snapshot that could not be used: damaged, or under a key that is not here. Its secrets are gone.
+    Discarded,
+}
+
+impl MemoryVault {
+    /// Opens the vault of a directory at `now` (since the Unix epoch), and makes the directory if it is
+    /// not there. The vault owns it until it is dropped or the process ends, however it ends.
+    ///
+    /// If the process before ended with [`close`](Self::close), the vault has its secrets again. The
+    /// snapshot is unlinked and the directory synchronised before this returns: it can't be loaded
+    /// twice. A process that crashed left none, and its secrets are gone.
+    ///
+    /// Forward secrecy of what was in a snapshot ends at the keys in `keys`: disks keep the blocks of
+    /// unlinked files. A directory that is restored from a backup, or with a virtual machine, brings
+    /// taken secrets back: keep it out of backups, on a local file system, and empty it in a copy of a
+    /// machine. Of limits per client, a snapshot doesn't know whose its secrets are.
+    ///
+    /// It waits for the disk.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if another process owns the directory; other errors of
+    /// the file system; [`InvalidData`](io::ErrorKind::InvalidData) if the state file is damaged.
+    pub fn open(
+        dir: &Path,
+        limits: Limits,
+        provider: &Provider,
+        keys: &WrappingKeys,
+        now: Duration,
+    ) -> io::Result<(Self, Restored)> {
+        let mut vault = Self::with_limits(limits);
+        let mut restored = Restored::Nothing;
+        let home = Home::open(dir, provider.random, |file, incarnation, name| {
+            let records = read_snapshot(file, keys, now, incarnation, name);
+            restored = match records {
+                Some(records) => Restored::Secrets(vault.restore(records, now)),
+                None => Restored::Discarded,
+            };
+            restored != Restored::Discarded
+        })?;
+        vault.home = Some(home);
+        Ok((vault, restored))
+    }
+
+    /// Ends the vault at `now` (since the Unix epoch): from here on it takes nothing and gives nothing,
+    /// and what it had is in a snapshot in its directory, wrapped under `keys`, for the next process. A
+    /// vault without a directory forgets all. Only the first call does anything.
+    ///
+    /// It waits for the disk.
+    ///
+    /// # Errors
+    /// Those of the file system, or if no key wraps. The secrets are gone then.
+    pub fn close(&self, provider: &Provider, keys: &WrappingKeys, now: Duration) -> io::Result<()> {
+        if self.closed.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let hashing = self.shards.hashing();
+        let records: Vec<_> = self.shards.each().map(|mut shard| shard.close(hashing)).collect();
+        let Some(home) = &self.home else { return Ok(()) };
+        home.save(provider.random, |out, incarnation, name| {
+            let mut snapshot = SnapshotWriter::new(out, keys, now, incarnation, name)?;
+            for (id, record) in records.iter().flatten() {
+                snapshot.write(id, record)?;
+            }
+            snapshot.finish()
+        })
+    }
+
+    fn restore(&self, records: Vec<(TicketId, Record)>, now: Duration) -> usize {
+        let now = self.note(Some(now));
+        let hashing = self.shards.hashing();
+        for (id, record) in records {
+            let (mut shard, hash) = self.shards.lock(&id);
+            match record {
+                Record::Live { expires_at, .. } if expires_at <= now => (),
+                Record::Live { stored, expires_at } => {
+                    let account = Account::NOBODY;
+                    let new = Incoming { id: &id, hash, stored, expires_at, account };
+                    shard.put(new, now, hashing);
+                }
+                Record::Gone(fate) => shard.remember((&id, hash), fate, hashing),
+            }
+        }
+        self.shards.sum(|shard| shard.len())
+    }
+}

@@ -1,0 +1,152 @@
+//! The file in which a vault's content goes from one process to the next: sealed chunks of records.
+//!
+//! Each chunk is bound to the vault, its incarnation, the snapshot's name, its own place, and whether it
+//! is the last. A snapshot is loaded whole or not at all.
+
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+use tessera::resume::{Incarnation, TicketId};
+use zeroize::Zeroizing;
+
+use crate::home::SnapshotName;
+use crate::sealed::OVERHEAD;
+use crate::shard::{Fate, Record, Stored};
+use crate::wrapping::WrappingKeys;
+
+const MAGIC: &[u8; 8] = b"tsrvlt\x00\x01";
+
+/// A chunk is written when it has this much, in bytes.
+const CHUNK: usize = 64 * 1024;
+
+/// The most that one record may add, in bytes.
+const MAX_RECORD: usize = 64 * 1024;
+
+/// Where a chunk belongs.
+struct Place<'a> {
+    incarnation: &'a Incarnation,
+    name: &'a SnapshotName,
+    number: u32,
+}
+
+impl Place<'_> {
+    fn context(&self, last: bool) -> Vec<u8> {
+        let Incarnation { vault, number } = self.incarnation;
+        let chunk = self.number.to_be_bytes();
+        [vault, &number.to_be_bytes()[..], self.name, &chunk, &[u8::from(last)]].concat()
+    }
+}
+
+/// Writes records into a snapshot.
+pub(crate) struct SnapshotWriter<'a> {
+    out: &'a mut dyn Write,
+    keys: &'a WrappingKeys,
+    unix: Duration,
+    place: Place<'a>,
+    chunk: Zeroizing<Vec<u8>>,
+}
+
+impl<'a> SnapshotWriter<'a> {
+    pub(crate) fn new(
+        out: &'a mut dyn Write,
+        keys: &'a WrappingKeys,
+        unix: Duration,
+        incarnation: &'a Incarnation,
+        name: &'a SnapshotName,
+    ) -> io::Result<Self> {
+        out.write_all(MAGIC)?;
+        // Never grows: a reallocation would leave secrets behind.
+        let chunk = Zeroizing::new(Vec::with_capacity(CHUNK + MAX_RECORD));
+        Ok(Self { out, keys, unix, place: Place { incarnation, name, number: 0 }, chunk })
+    }
+
+    pub(crate) fn write(&mut self, id: &TicketId, record: &Record) -> io::Result<()> {
+        self.chunk.extend_from_slice(id);
+        match record {
+            Record::Live { stored, expires_at } => {
+                let len = u16::try_from(stored.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+                if usize::from(len) > MAX_RECORD - 64 {
+                    return Err(io::ErrorKind::InvalidInput.into());
+                }
+                self.chunk.push(0);
+                self.chunk.extend_from_slice(&expires_at.to_be_bytes());
+                self.chunk.extend_from_slice(&len.to_be_bytes());
+                self.chunk.extend_from_slice(stored);
+            }
+            Record::Gone(fate) => self.chunk.push(match fate {
+                Fate::Used => 1,
+                _ => 2,
+            }),
+        }
+        if self.chunk.len() >= CHUNK { self.seal(false) } else { Ok(()) }
+    }
+
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.seal(true)
+    }
+
+    fn seal(&mut self, last: bool) -> io::Result<()> {
+        let sealed = self.keys.wrap(&self.place.context(last), &self.chunk, self.unix);
+        let sealed = sealed.ok_or_else(|| io::Error::other("no key wraps the snapshot"))?;
+        self.out.write_all(&[u8::from(last)])?;
+        self.out.write_all(&(sealed.len() as u32).to_be_bytes())?;
+        self.out.write_all(&sealed)?;
+        self.chunk.clear();
+        self.place.number += 1;
+        Ok(())
+    }
+}
+
+/// Reads a snapshot whole; `None` if it is not the one that was written last, or damaged.
+pub(crate) fn read_snapshot(
+    file: &mut dyn Read,
+    keys: &WrappingKeys,
+    unix: Duration,
+    incarnation: &Incarnation,
+    name: &SnapshotName,
+) -> Option<Vec<(TicketId, Record)>> {
+    let mut file = io::BufReader::new(file);
+    let mut magic = [0; MAGIC.len()];
+    file.read_exact(&mut magic).ok().filter(|()| magic == *MAGIC)?;
+    let mut place = Place { incarnation, name, number: 0 };
+    let mut records = Vec::new();
+    loop {
+        let mut header = [0; 5];
+        file.read_exact(&mut header).ok()?;
+        let [last, len @ ..] = header;
+        let len = u32::from_be_bytes(len) as usize;
+        if len > CHUNK + MAX_RECORD + OVERHEAD {
+            return None;
+        }
+        let mut sealed = vec![0; len];
+        file.read_exact(&mut sealed).ok()?;
+        let chunk = keys.unwrap(&place.context(last == 1), &sealed, unix)?;
+        read_records(&chunk, &mut records)?;
+        if last == 1 {
+            return Some(records);
+        }
+        place.number = place.number.checked_add(1)?;
+    }
+}
+
+fn read_records(mut chunk: &[u8], records: &mut Vec<(TicketId, Record)>) -> Option<()> {
+    while !chunk.is_empty() {
+        let (id, rest) = chunk.split_first_chunk()?;
+        let (kind, rest) = rest.split_first()?;
+        let (record, rest) = match kind {
+            0 => {
+                let (expires_at, rest) = rest.split_first_chunk()?;
+                let (len, rest) = rest.split_first_chunk()?;
+                let (stored, rest) = rest.split_at_checked(u16::from_be_bytes(*len).into())?;
+                let expires_at = u32::from_be_bytes(*expires_at);
+                (Record::Live { stored: Stored::new(Box::from(stored)), expires_at }, rest)
+            }
+            1 => (Record::Gone(Fate::Used), rest),
+            2 => (Record::Gone(Fate::Burned), rest),
+            _ => return None,
+        };
+        records.push((*id, record));
+        chunk = rest;
+    }
+    Some(())
+}

@@ -1,0 +1,264 @@
+//! A memory vault that has a directory: clean shutdowns, crashes, backups, two owners.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tessera::handshake::Reply;
+use tessera::resume::{Absent, Incarnation, TakePurpose, TakeSecret, Taken, Vault};
+use tessera_aws_lc::provider;
+use tessera_vault::contract::{LIFETIME, NOW, accept, id, put, question, secret, take};
+use tessera_vault::{
+    EpochKey, Limits, MemoryVault, Restored, WrappingKeys, WrappingPurpose, contract,
+};
+
+/// A directory of its own for each test, removed at the end.
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("tessera-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        Self(dir)
+    }
+
+    fn open(&self) -> (MemoryVault, Restored) {
+        self.open_at(NOW, &keys(7))
+    }
+
+    fn open_at(&self, now: Duration, keys: &WrappingKeys) -> (MemoryVault, Restored) {
+        MemoryVault::open(&self.0, Limits::new(2000), &provider(), keys, now).unwrap()
+    }
+
+    fn snapshot(&self) -> PathBuf {
+        self.0.join("snapshot")
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn keys(secret: u8) -> WrappingKeys {
+    let keys = WrappingKeys::new(&provider(), WrappingPurpose::Snapshot);
+    keys.add(EpochKey::forever([1; 16], [secret; 32].into()), NOW).unwrap();
+    keys
+}
+
+fn close(vault: &MemoryVault) {
+    vault.close(&provider(), &keys(7), NOW).unwrap();
+}
+
+#[test]
+fn keeps_the_contract_over_restarts() {
+    let dir = Dir::new("restarts");
+    contract::restart(|| dir.open().0, |vault| close(&vault));
+}
+
+#[test]
+fn keeps_the_contract_over_a_kill() {
+    // The child has another process id, and the same directory.
+    let dir = std::env::temp_dir().join("tessera-vault-kill");
+    let open = || MemoryVault::open(&dir, Limits::new(1000), &provider(), &keys(7), NOW).unwrap().0;
+    contract::a_kill_between_take_and_answer("keeps_the_contract_over_a_kill", open, |vault| {
+        close(&vault)
+    });
+    fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn a_clean_shutdown_keeps_secrets_and_fates() {
+    let dir = Dir::new("clean");
+    let (vault, restored) = dir.open();
+    assert_eq!(restored, Restored::Nothing);
+    // More than one chunk.
+    for number in 0..990 {
+        assert!(put(&vault, number));
+    }
+    assert_eq!(accept(&vault, 0), Ok(()));
+    vault.burn(&id(1));
+    close(&vault);
+    assert!(vault.is_empty() && !put(&vault, 5000));
+    let mode = fs::metadata(dir.snapshot()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(fs::metadata(&dir.0).unwrap().permissions().mode() & 0o777, 0o700);
+    // The secret may be elsewhere: nobody may say that it is gone.
+    let asked = vault.take(&question(2, TakePurpose::Accept, Some(NOW)));
+    assert!(matches!(asked, Reply::Now(Taken::Unavailable)));
+    close(&vault);
+    drop(vault);
+
+    let (vault, restored) = dir.open();
+    assert_eq!(restored, Restored::Secrets(988));
+    assert!(!dir.snapshot().exists(), "it is gone before anything is served");
+    assert_eq!(accept(&vault, 0), Err(Absent::Used));
+    assert_eq!(accept(&vault, 1), Err(Absent::Burned));
+    for number in 2..990 {
+        assert_eq!(accept(&vault, number), Ok(()));
+    }
+}
+
+#[test]
+fn expired_secrets_are_not_restored() {
+    let dir = Dir::new("expired");
+    let vault = dir.open().0;
+    assert!(put(&vault, 1));
+    close(&vault);
+    drop(vault);
+    let (vault, restored) = dir.open_at(NOW + LIFETIME, &keys(7));
+    assert_eq!((restored, vault.len()), (Restored::Secrets(0), 0));
+}
+
+#[test]
+fn a_crash_loses_all() {
+    let dir = Dir::new("crash");
+    let vault = dir.open().0;
+    assert!(put(&vault, 1));
+    drop(vault);
+    let (vault, restored) = dir.open();
+    assert_eq!(restored, Restored::Nothing);
+    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+}
+
+#[test]
+fn two_owners_never_overlap() {
+    let dir = Dir::new("owners");
+    let first = dir.open().0;
+    let second = || MemoryVault::open(&dir.0, Limits::new(10), &provider(), &keys(7), NOW);
+    assert_eq!(second().err().map(|error| error.kind()), Some(ErrorKind::WouldBlock));
+    // Closed is not gone.
+    close(&first);
+    assert_eq!(second().err().map(|error| error.kind()), Some(ErrorKind::WouldBlock));
+    assert!(dir.snapshot().exists());
+    drop(first);
+    assert!(second().is_ok());
+}
+
+fn copy(from: &Path) -> Vec<u8> {
+    fs::read(from).unwrap()
+}
+
+#[test]
+fn a_snapshot_is_loaded_once_and_only_the_last() {
+    let dir = Dir::new("once");
+    let vault = dir.open().0;
+    assert!(put(&vault, 1));
+    close(&vault);
+    drop(vault);
+    let backup = copy(&dir.snapshot());
+    let vault = dir.open().0;
+    assert_eq!(accept(&vault, 1), Ok(()));
+    drop(vault);
+    // Back from a backup after a crash, and after a clean shutdown.
+    fs::write(dir.snapshot(), &backup).unwrap();
+    let (vault, restored) = dir.open();
+    assert_eq!((restored, vault.len()), (Restored::Nothing, 0));
+    close(&vault);
+    drop(vault);
+    fs::write(dir.snapshot(), &backup).unwrap();
+    let (vault, restored) = dir.open();
+    assert_eq!((restored, vault.len()), (Restored::Discarded, 0));
+}
+
+#[test]
+fn damaged_snapshots_are_discarded() {
+    let dir = Dir::new("damaged");
+    let damage: [fn(&mut Vec<u8>); 5] = [
+        |bytes| bytes[30] ^= 1,
+        |bytes| bytes.truncate(bytes.len() - 1),
+        |bytes| bytes.truncate(bytes.len() / 2),
+        // The first chunk says that it is the last.
+        |bytes| bytes[8] ^= 1,
+        |bytes| bytes.clear(),
+    ];
+    for damage in damage {
+        let vault = dir.open().0;
+        for number in 0..900 {
+            assert!(put(&vault, number));
+        }
+        close(&vault);
+        let number = vault.incarnation().unwrap().number;
+        drop(vault);
+        let mut bytes = copy(&dir.snapshot());
+        damage(&mut bytes);
+        fs::write(dir.snapshot(), bytes).unwrap();
+        let (vault, restored) = dir.open();
+        assert_eq!((restored, vault.len()), (Restored::Discarded, 0));
+        assert_eq!(vault.incarnation().unwrap().number, number + 1);
+        drop(vault);
+    }
+    let vault = dir.open().0;
+    close(&vault);
+    drop(vault);
+    assert_eq!(dir.open_at(NOW, &keys(8)).1, Restored::Discarded, "another key");
+    fs::write(dir.0.join("state"), b"short").unwrap();
+    let opened = MemoryVault::open(&dir.0, Limits::new(10), &provider(), &keys(7), NOW);
+    assert_eq!(opened.err().map(|error| error.kind()), Some(ErrorKind::InvalidData));
+}
+
+#[test]
+fn files_hold_no_secret_in_the_clear() {
+    let dir = Dir::new("clear");
+    let vault = dir.open().0;
+    assert!(put(&vault, 1));
+    close(&vault);
+    let seed = secret(1).seed;
+    for entry in fs::read_dir(&dir.0).unwrap() {
+        let bytes = copy(&entry.unwrap().path());
+        assert!(!bytes.windows(16).any(|window| *window == seed[..16]));
+    }
+}
+
+#[test]
+fn earlier_incarnations_are_lost() {
+    let dir = Dir::new("incarnations");
+    let asked = |vault: &MemoryVault, incarnation: Option<Incarnation>, number| {
+        let purpose = TakePurpose::Accept;
+        let question = TakeSecret { id: id(number), purpose, incarnation, unix: Some(NOW) };
+        match vault.take(&question) {
+            Reply::Now(Taken::Absent(absent)) => Some(absent),
+            _ => None,
+        }
+    };
+    let vault = dir.open().0;
+    let first = vault.incarnation();
+    assert!(put(&vault, 1) && put(&vault, 2));
+    close(&vault);
+    drop(vault);
+    // A clean shutdown is no end: what is unknown now may have been used and forgotten.
+    let vault = dir.open().0;
+    assert_eq!(vault.incarnation(), first);
+    assert_eq!(asked(&vault, first, 1), None, "it is taken");
+    assert_eq!(asked(&vault, first, 9), Some(Absent::Unknown));
+    drop(vault);
+    // A crash is one.
+    let began = std::time::Instant::now();
+    let vault = dir.open().0;
+    let second = vault.incarnation();
+    assert!(first.unwrap().is_before(&second.unwrap()));
+    for number in [1, 2, 9] {
+        std::thread::sleep(Duration::from_millis(5));
+        let Some(Absent::Lost { ended_before }) = asked(&vault, first, number) else {
+            unreachable!("the earlier life is over");
+        };
+        assert!(ended_before >= Duration::from_millis(5) && ended_before <= began.elapsed());
+    }
+    assert_eq!(asked(&vault, second, 1), Some(Absent::Unknown), "never there, or evicted");
+    assert_eq!(asked(&vault, None, 1), Some(Absent::Unknown));
+    // Another vault, and one from the future.
+    let other = Incarnation { vault: [9; 16], number: 0 };
+    assert_eq!(asked(&vault, Some(other), 1), Some(Absent::Unknown));
+    let next = second.map(|it| Incarnation { number: it.number + 1, ..it });
+    assert_eq!(asked(&vault, next, 1), Some(Absent::Unknown));
+    // What the vault remembers goes first.
+    assert!(put(&vault, 3));
+    assert_eq!(take(&vault, 3, TakePurpose::Accept, Some(NOW)), Ok(()));
+    assert_eq!(asked(&vault, first, 3), Some(Absent::Used));
+    assert_eq!(MemoryVault::new(10).incarnation(), None);
+}
