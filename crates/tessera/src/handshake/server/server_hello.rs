@@ -131,15 +131,17 @@ impl Decided {
             Some(_) => None,
             None => Some(Authentication::choose(&negotiation.config, hello)?),
         };
-        negotiation.send_encrypted_extensions(
+        let mut extensions = negotiation.encrypted_extensions(
+            hello,
             authentication.as_ref(),
             selected.early_data,
-            names_server,
             &receipts,
-            hello,
-            &mut transcript,
-            ctx,
         );
+        extensions.server_name = names_server;
+        if let Some((client, server)) = hello.record_size_limit.zip(extensions.record_size_limit) {
+            ctx.transport.limit_records(client, server);
+        }
+        ctx.send(Epoch::Handshake, &mut transcript, |out| extensions.write(out));
 
         let receiving = match (selected.early_data, early_traffic) {
             (EarlyDataAnswer::Accepted { limit }, Some(secret)) => {
@@ -212,39 +214,30 @@ impl Negotiation {
         facts.inherit(session.filter(|_| psk.is_some()));
     }
 
-    fn send_encrypted_extensions(
-        &self,
+    fn encrypted_extensions<'a>(
+        &'a self,
+        hello: &ClientHello<'_>,
         authentication: Option<&Authentication>,
         early_data: EarlyDataAnswer,
-        names_server: bool,
-        receipts: &[u8],
-        hello: &ClientHello<'_>,
-        transcript: &mut Transcript,
-        ctx: &mut Context<'_>,
-    ) {
+        receipts: &'a [u8],
+    ) -> EncryptedExtensions<'a> {
         let own_limit = self.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
-        if let Some(limit) = hello.record_size_limit {
-            ctx.transport.limit_records(limit, own_limit);
+        EncryptedExtensions {
+            server_name: false,
+            protocol: self.protocol.as_deref(),
+            // RFC 7250 §4.2: only where a certificate is asked for, and the client listed types.
+            client_certificate_type: authentication
+                .and_then(|chosen| chosen.client_type)
+                .filter(|_| hello.client_certificate_types.is_some()),
+            server_certificate_type: server_type(&self.config, hello, authentication),
+            record_size_limit: hello.record_size_limit.map(|_| own_limit),
+            early_data: matches!(early_data, EarlyDataAnswer::Accepted { .. }),
+            rejection: match early_data {
+                EarlyDataAnswer::Rejected { rejection } => rejection,
+                _ => None,
+            },
+            receipts,
         }
-        ctx.send(Epoch::Handshake, transcript, |out| {
-            let extensions = EncryptedExtensions {
-                server_name: names_server,
-                protocol: self.protocol.as_deref(),
-                // RFC 7250 §4.2: only where a certificate is asked for, and the client listed types.
-                client_certificate_type: authentication
-                    .and_then(|chosen| chosen.client_type)
-                    .filter(|_| hello.client_certificate_types.is_some()),
-                server_certificate_type: server_type(&self.config, hello, authentication),
-                record_size_limit: hello.record_size_limit.map(|_| own_limit),
-                early_data: matches!(early_data, EarlyDataAnswer::Accepted { .. }),
-                rejection: match early_data {
-                    EarlyDataAnswer::Rejected { rejection } => rejection,
-                    _ => None,
-                },
-                receipts,
-            };
-            extensions.write(out);
-        });
     }
 }
 
