@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: all test check unit bare-metal bench throughput setup clean
+.PHONY: all test check unit bare-metal bench throughput bogo setup clean
 
 all:
 	$(CARGO) build --release
@@ -35,6 +35,11 @@ bench:
 # Bulk transfers next to tokio-rustls; see bench/README.md.
 throughput:
 	bench/throughput
+
+# BoringSSL's protocol tests; see docs/conformance.md. RUNNER is the folder ssl/test/runner of a
+# checkout.
+bogo:
+	scripts/bogo "$(RUNNER)"
 
 clean:
 	$(CARGO) clean

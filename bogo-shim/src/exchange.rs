@@ -112,7 +112,7 @@ impl<'f> Exchange<'f> {
                 Err(error) => {
                     let _ = self.flush();
                     self.drain();
-                    return Err(format!("{error:?}"));
+                    return Err(error.to_string());
                 }
             };
             input.drain(..consumed);
@@ -174,8 +174,7 @@ impl<'f> Exchange<'f> {
         let (facts, selected) = (self.side.facts(), self.side.selected_credential());
         expectations::check(options, self.is_resume, facts, selected)?;
         if options.export_len > 0 {
-            let mut out = vec![0; options.export_len];
-            self.side.export(options, &mut out).map_err(|error| format!("{error:?}"))?;
+            let out = self.export()?;
             self.write(&out)?;
         }
         if options.export_traffic_secrets {
@@ -194,7 +193,7 @@ impl<'f> Exchange<'f> {
             if options.read_with_unfinished_write {
                 self.flush()?;
                 let written = self.side.write(self.now, &data, &mut self.output);
-                written.map_err(|error| format!("{error:?}"))?;
+                written.map_err(|error| error.to_string())?;
                 self.hold_output()?;
             } else {
                 self.write(&data)?;
@@ -209,11 +208,14 @@ impl<'f> Exchange<'f> {
     }
 
     fn write_early_data(&mut self) -> Result<(), String> {
+        if self.options.export_len > 0 {
+            self.export()?;
+        }
         self.flush()?;
         let mut writes = std::mem::take(&mut self.first_writes).into_iter();
         for mut data in writes.by_ref() {
             let written = self.side.write_early_data(&data, &mut self.output);
-            data.drain(..written.map_err(|error| format!("{error:?}"))?);
+            data.drain(..written.map_err(|error| error.to_string())?);
             if self.options.read_with_unfinished_write {
                 self.hold_output()?;
             }
@@ -245,8 +247,14 @@ impl<'f> Exchange<'f> {
         Ok(())
     }
 
+    fn export(&mut self) -> Result<Vec<u8>, String> {
+        let mut out = vec![0; self.options.export_len];
+        self.side.export(self.options, &mut out).map_err(|error| error.to_string())?;
+        Ok(out)
+    }
+
     fn update_keys(&mut self) -> Result<(), String> {
-        self.side.update_keys(self.now, &mut self.output).map_err(|error| format!("{error:?}"))
+        self.side.update_keys(self.now, &mut self.output).map_err(|error| error.to_string())
     }
 
     /// Sends back every byte, exclusive-or 0xff.
@@ -271,7 +279,7 @@ impl<'f> Exchange<'f> {
     fn write(&mut self, mut data: &[u8]) -> Result<(), String> {
         while !data.is_empty() {
             let written = self.side.write(self.now, data, &mut self.output);
-            let written = written.map_err(|error| format!("{error:?}"))?;
+            let written = written.map_err(|error| error.to_string())?;
             data = &data[written..];
             self.flush()?;
         }

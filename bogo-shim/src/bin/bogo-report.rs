@@ -1,0 +1,134 @@
+//! The result of a run of BoGo as a table: what passed, and what didn't run for which reason.
+//!
+//! `bogo-report ALL RESULTS CONFIG ABSENT DOCUMENT`: the runner's results (`-json-output`) of a run in
+//! which every test is declined, which names them all; those of the run itself; the runner's
+//! configuration; what the shim declined, a line for each test; and the document whose part between
+//! two marks is written anew. Fails if a test failed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::ExitCode;
+
+use serde_json::{Map, Value};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(failed) if failed.is_empty() => ExitCode::SUCCESS,
+        Ok(failed) => {
+            failed.iter().for_each(|name| eprintln!("FAILED {name}"));
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("bogo-report: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Gives the names of the tests that failed.
+fn run() -> Result<Vec<String>, String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [all, results, config, absent, document] = arguments.as_slice() else {
+        return Err("usage: bogo-report ALL RESULTS CONFIG ABSENT DOCUMENT".into());
+    };
+    let all = object(&json(all)?, "tests")?;
+    let results = object(&json(results)?, "tests")?;
+    let disabled = object(&json(config)?, "DisabledTests")?;
+    let absent = read(absent)?;
+
+    let actual = |wanted: &'static str| {
+        let is = move |test: &Value| test.get("actual").and_then(Value::as_str) == Some(wanted);
+        results.iter().filter(move |(_, test)| is(test)).map(|(name, _)| name)
+    };
+    let (passed, declined) = (actual("PASS").count(), actual("SKIP").count());
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for feature in absent.lines() {
+        *reasons.entry(feature).or_default() += 1;
+    }
+    if reasons.values().sum::<usize>() != declined {
+        return Err("the shim declined other tests than the runner skipped".into());
+    }
+    for name in all.keys().filter(|name| !results.contains_key(*name)) {
+        let reason = reason_for(&disabled, name).ok_or(format!("{name} did not run"))?;
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let table = table(all.len(), passed, &reasons);
+    println!("{table}");
+
+    let failed: Vec<String> = actual("FAIL").cloned().collect();
+    if failed.is_empty() {
+        let text = replaced(&read(document)?, &table)?;
+        fs::write(document, text).map_err(|error| format!("{document}: {error}"))?;
+    }
+    Ok(failed)
+}
+
+/// The mark of reasons that are no absent feature.
+const BY_CHOICE: &str = "by choice: ";
+
+fn table(all: usize, passed: usize, reasons: &BTreeMap<&str, usize>) -> String {
+    let sorted = |chosen: bool| {
+        let mut listed: Vec<_> = reasons
+            .iter()
+            .filter(|(reason, _)| reason.starts_with(BY_CHOICE) == chosen)
+            .map(|(reason, count)| (reason.trim_start_matches(BY_CHOICE), *count))
+            .collect();
+        listed.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), *reason));
+        listed
+    };
+    let (features, choices) = (sorted(false), sorted(true));
+    let total = |listed: &[(&str, usize)]| listed.iter().map(|(_, count)| count).sum::<usize>();
+    let mut out = format!(
+        "Of {all} tests **{passed} passed** and none failed; {} are about features that Tessera does \
+         not have, and {} want another behaviour than Tessera's.\n\n| feature | tests |\n|---|---:|\n",
+        total(&features),
+        total(&choices),
+    );
+    for (feature, count) in features {
+        out += &format!("| {feature} | {count} |\n");
+    }
+    out += "\n| Tessera's behaviour, where the tests want another | tests |\n|---|---:|\n";
+    for (choice, count) in choices {
+        out += &format!("| {choice} | {count} |\n");
+    }
+    out
+}
+
+/// The document with the part between its marks written anew.
+fn replaced(document: &str, table: &str) -> Result<String, String> {
+    const START: &str = "<!-- bogo: written by scripts/bogo -->\n";
+    const END: &str = "<!-- bogo: end -->";
+    let parts = document.split_once(START).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(END)?;
+        Some((before, after))
+    });
+    let (before, after) = parts.ok_or("the document has no marks")?;
+    Ok(format!("{before}{START}\n{table}\n{END}{after}"))
+}
+
+/// The reason why a test is disabled: that of the longest pattern, as it says the most.
+fn reason_for<'d>(disabled: &'d Map<String, Value>, name: &str) -> Option<&'d str> {
+    let patterns = disabled.iter().filter(|(pattern, _)| matches(pattern, name));
+    let (_, reason) = patterns.max_by_key(|(pattern, _)| (pattern.len(), *pattern))?;
+    reason.as_str()
+}
+
+/// Whether a pattern, in which `*` is any text, is this name.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(name) = name.strip_prefix(start) else { return false };
+    (0..=name.len()).any(|at| name.get(at..).is_some_and(|name| matches(rest, name)))
+}
+
+fn object(value: &Value, key: &str) -> Result<Map<String, Value>, String> {
+    let object = value.get(key).and_then(Value::as_object);
+    object.cloned().ok_or(format!("no object {key}"))
+}
+
+fn json(path: &str) -> Result<Value, String> {
+    serde_json::from_str(&read(path)?).map_err(|error| format!("{path}: {error}"))
+}
+
+fn read(path: &str) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))
+}
