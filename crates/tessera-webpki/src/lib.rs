@@ -19,10 +19,14 @@
 //! # }
 //! ```
 //!
-//! Two things are outside of it. The validity of a trust anchor itself is not checked: an anchor
+//! Three things are outside of it. webpki checks neither OCSP responses nor SCTs, so the verifier asks
+//! for neither; an own one that wraps it can ask ([`PeerVerifier::entry_extensions`]), check what
+//! comes, and leave the rest to it. The validity of a trust anchor itself is not checked: an anchor
 //! is trusted because the owner says so (RFC 5280 §6.1.1 takes only its name, key and
 //! constraints). And webpki ignores the key usage extension of end entities, so a certificate
 //! whose key usage lacks digitalSignature is not refused for that.
+//!
+//! [`PeerVerifier::entry_extensions`]: tessera::auth::PeerVerifier::entry_extensions
 #![no_std]
 #![forbid(unsafe_code)]
 

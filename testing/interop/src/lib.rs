@@ -8,7 +8,9 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![forbid(unsafe_code)]
 
+mod asking;
 mod configs;
+mod counting;
 mod end;
 mod folder;
 mod key_lines;
@@ -18,7 +20,9 @@ mod program;
 mod register;
 mod told;
 
+pub use asking::{Asking, Came};
 pub use configs::{client, server, to};
+pub use counting::Counting;
 pub use end::{Client, End, Listener, Server};
 pub use folder::Folder;
 pub use key_lines::{KeyLines, hex};

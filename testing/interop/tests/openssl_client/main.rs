@@ -10,6 +10,7 @@ mod psk;
 mod refusals;
 mod resumption;
 mod secrets;
+mod stapling;
 
 use tessera::ServerConfig;
 use tessera_interop::{Identity, KeyKind, Listener, Pki, Program, SERVER_NAME, Server, openssl};

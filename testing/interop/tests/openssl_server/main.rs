@@ -11,6 +11,7 @@ mod refusals;
 mod resumption;
 mod retry;
 mod secrets;
+mod stapling;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod client;
+mod compression;
 mod peer;
 mod server;
+mod stapling;
 
 use std::sync::Arc;
 

@@ -1,0 +1,98 @@
+//! What was compressed already.
+
+use std::sync::{PoisonError, RwLock};
+
+/// The chains that were compressed last, before and after. Whoever needs one that is there waits for
+/// nobody.
+#[derive(Default)]
+pub(crate) struct Memory(RwLock<Vec<Compressed>>);
+
+struct Compressed {
+    body: Vec<u8>,
+    /// `None` if it became no shorter.
+    compressed: Option<Vec<u8>>,
+}
+
+/// How many chains are remembered.
+const CHAINS: usize = 64;
+
+impl Memory {
+    /// The compressed form of `body`, remembered or made by `compress`, if it is the shorter one.
+    pub(crate) fn shorter(
+        &self,
+        body: &[u8],
+        compress: impl FnOnce(&[u8]) -> Option<Vec<u8>>,
+    ) -> Option<Vec<u8>> {
+        if let Some(known) = self.find(body) {
+            return known;
+        }
+        let compressed = compress(body).filter(|made| made.len() + HEADER_LEN < body.len());
+        let mut chains = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        // Another connection may have been faster.
+        if !chains.iter().any(|known| known.body == body) {
+            if chains.len() == CHAINS {
+                chains.remove(0);
+            }
+            chains.push(Compressed { body: body.to_vec(), compressed: compressed.clone() });
+        }
+        compressed
+    }
+
+    fn find(&self, body: &[u8]) -> Option<Option<Vec<u8>>> {
+        let chains = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        chains.iter().find(|known| known.body == body).map(|known| known.compressed.clone())
+    }
+}
+
+/// What CompressedCertificate adds: the algorithm and two lengths (RFC 8879 §4).
+const HEADER_LEN: usize = 2 + 3 + 3;
+
+#[cfg(test)]
+mod tests {
+    use super::{CHAINS, Memory};
+
+    #[test]
+    fn compresses_once() {
+        let memory = Memory::default();
+        let mut times = 0;
+        for _ in 0..3 {
+            let made = memory.shorter(&[7; 100], |_| {
+                times += 1;
+                Some(vec![1])
+            });
+            assert_eq!(made, Some(vec![1]));
+        }
+        assert_eq!(times, 1);
+    }
+
+    #[test]
+    fn only_what_is_shorter() {
+        let memory = Memory::default();
+        assert_eq!(memory.shorter(&[7; 100], |_| Some(vec![1; 92])), None);
+        // Remembered too.
+        assert_eq!(memory.shorter(&[7; 100], |_| unreachable!()), None);
+        assert_eq!(memory.shorter(&[8; 100], |_| Some(vec![1; 91])), Some(vec![1; 91]));
+        assert_eq!(memory.shorter(&[9; 100], |_| None), None);
+    }
+
+    #[test]
+    fn forgets_the_oldest() {
+        let memory = Memory::default();
+        let mut made = 0;
+        let mut ask = |name: usize| {
+            let before = made;
+            memory.shorter(&name.to_be_bytes().repeat(10), |_| {
+                made += 1;
+                Some(Vec::new())
+            });
+            made == before
+        };
+        for name in 0..CHAINS {
+            assert!(!ask(name));
+        }
+        assert!((0..CHAINS).all(&mut ask), "all are known");
+        assert!(!ask(CHAINS));
+        assert!(!ask(0), "the oldest is not");
+        assert!(ask(2));
+    }
+}

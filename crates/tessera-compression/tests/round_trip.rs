@@ -1,0 +1,152 @@
+//! What the codecs make of chains, and of what a peer might send in their place.
+
+use std::sync::Arc;
+
+use tessera::Facts;
+use tessera::auth::{CertificateCodec, CertificateNotDecoded};
+use tessera::wire::CertificateCompressionAlgorithm;
+use tessera_compression::{Zlib, codecs};
+
+/// Like a Certificate: much that repeats, and keys and signatures that don't.
+fn body(len: usize) -> Vec<u8> {
+    let mut state = 1u64;
+    let noise = core::iter::repeat_with(move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    });
+    let text = b"0\x82\x01\x0aCN=Example Certification Authority, O=Example".iter().cycle();
+    let mixed = text.zip(noise).enumerate();
+    mixed
+        .map(|(at, (text, noise))| if at / 100 % 3 == 2 { noise } else { *text })
+        .take(len)
+        .collect()
+}
+
+fn encode(codec: &Arc<dyn CertificateCodec>, body: &[u8]) -> Vec<u8> {
+    codec.encode(&Facts::default(), body).expect("it becomes shorter")
+}
+
+fn decode(
+    codec: &Arc<dyn CertificateCodec>,
+    encoded: &[u8],
+    len: usize,
+) -> Result<Vec<u8>, CertificateNotDecoded> {
+    let mut body = vec![0xaa; len];
+    let written = codec.decode(&Facts::default(), encoded, &mut body)?;
+    body.truncate(written);
+    Ok(body)
+}
+
+#[test]
+fn there_and_back() {
+    for codec in codecs() {
+        for len in [100, 1000, 4000, 128 * 1024] {
+            let body = body(len);
+            let encoded = encode(&codec, &body);
+            assert!(encoded.len() < len);
+            assert_eq!(decode(&codec, &encoded, len), Ok(body.clone()));
+            // Once more, from memory.
+            assert_eq!(encode(&codec, &body), encoded);
+        }
+    }
+}
+
+#[test]
+fn what_does_not_become_shorter_stays_whole() {
+    let noise: Vec<u8> = body(300).split_off(200);
+    for codec in codecs() {
+        assert_eq!(codec.encode(&Facts::default(), &noise[..40]), None);
+        assert_eq!(codec.encode(&Facts::default(), &[]), None);
+    }
+}
+
+#[test]
+fn never_more_than_there_is_room_for() {
+    // 1 MiB of zeros in a few bytes.
+    let bomb = vec![0; 1 << 20];
+    for codec in codecs() {
+        let encoded = encode(&codec, &bomb);
+        assert!(encoded.len() < 2000);
+        for room in [0, 1, 1000, 128 * 1024] {
+            assert_eq!(decode(&codec, &encoded, room), Err(CertificateNotDecoded));
+        }
+        let encoded = encode(&codec, &body(1000));
+        for room in [0, 1, 500, 999] {
+            assert_eq!(decode(&codec, &encoded, room), Err(CertificateNotDecoded), "{room}");
+        }
+        // Less than announced is told by the length, which the engine compares.
+        assert_eq!(decode(&codec, &encoded, 1001), Ok(body(1000)));
+    }
+}
+
+#[test]
+fn all_of_the_stream_and_nothing_after_it() {
+    for codec in codecs() {
+        let body = body(1000);
+        let encoded = encode(&codec, &body);
+        for len in 0..encoded.len() {
+            assert_eq!(decode(&codec, &encoded[..len], 1000), Err(CertificateNotDecoded), "{len}");
+        }
+        let longer = [&encoded[..], &[0]].concat();
+        assert_eq!(decode(&codec, &longer, 1000), Err(CertificateNotDecoded));
+        let twice = encoded.repeat(2);
+        assert_eq!(decode(&codec, &twice, 2000), Err(CertificateNotDecoded));
+    }
+}
+
+/// No input makes a decoder panic, or write what zlib's checksum doesn't vouch for.
+#[test]
+fn flipped_bits() {
+    for codec in codecs() {
+        let body = body(1000);
+        let encoded = encode(&codec, &body);
+        for bit in 0..8 * encoded.len() {
+            let mut flipped = encoded.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let decoded = decode(&codec, &flipped, 1000);
+            if codec.algorithm() == CertificateCompressionAlgorithm::ZLIB {
+                // Some bits pad, and the level in the header says nothing to a decoder.
+                assert!(decoded.is_err() || decoded == Ok(body.clone()), "{bit}");
+            }
+        }
+    }
+}
+
+#[test]
+fn noise() {
+    let noise: Vec<u8> =
+        (200..1700).step_by(300).flat_map(|at| body(at + 100).split_off(at)).collect();
+    for codec in codecs() {
+        for start in 0..250 {
+            for len in 0..50 {
+                // Whatever comes of it.
+                let _ = decode(&codec, &noise[start..start + len], 2000);
+            }
+        }
+    }
+}
+
+/// A stream that zlib itself made (Python's module).
+#[test]
+fn a_stream_of_zlib() {
+    let text = b"certificate certificate certificate";
+    let zlib: Arc<dyn CertificateCodec> = Arc::new(Zlib::default());
+    assert_eq!(decode(&zlib, ZLIB, text.len()), Ok(text.to_vec()));
+    // Raw DEFLATE is not zlib.
+    assert_eq!(decode(&zlib, &ZLIB[2..], text.len()), Err(CertificateNotDecoded));
+}
+
+const ZLIB: &[u8] = &[
+    120, 218, 75, 78, 45, 42, 201, 76, 203, 76, 78, 44, 73, 85, 72, 198, 206, 6, 0, 248, 114, 13,
+    202,
+];
+
+/// RFC 7932 §9.1: an empty last metablock in a window of 64 KiB; and the same in a large window,
+/// which is not RFC 7932's.
+#[cfg(feature = "brotli")]
+#[test]
+fn no_large_windows() {
+    let brotli: Arc<dyn CertificateCodec> = Arc::new(tessera_compression::Brotli::default());
+    assert_eq!(decode(&brotli, &[0x06], 100), Ok(Vec::new()));
+    assert_eq!(decode(&brotli, &[0x11, 0xd8], 100), Err(CertificateNotDecoded));
+}

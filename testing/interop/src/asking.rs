@@ -1,0 +1,59 @@
+//! A verifier that asks for what may come with a certificate.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::handshake::Reply;
+use tessera::wire::{EntryExtensions, SignatureScheme};
+use tessera_webpki::WebPkiVerifier;
+
+use crate::pki::Pki;
+
+/// Asks for an OCSP response and SCTs, judges as webpki does, and remembers what came.
+pub struct Asking {
+    verifier: Arc<WebPkiVerifier>,
+    came: Mutex<Option<Came>>,
+}
+
+/// What came with a certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Came {
+    /// The OCSP response.
+    pub ocsp_response: Option<Vec<u8>>,
+    /// The SignedCertificateTimestampList.
+    pub sct_list: Option<Vec<u8>>,
+}
+
+impl Asking {
+    /// Trusts the authority.
+    pub fn new(pki: &Pki) -> Arc<Self> {
+        Arc::new(Self { verifier: pki.verifier(), came: Mutex::new(None) })
+    }
+
+    /// What came with the last certificate that was judged.
+    pub fn came(&self) -> Option<Came> {
+        self.came.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl PeerVerifier for Asking {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.verifier.schemes()
+    }
+
+    fn chain_schemes(&self) -> &[SignatureScheme] {
+        self.verifier.chain_schemes()
+    }
+
+    fn entry_extensions(&self) -> EntryExtensions {
+        EntryExtensions { status_request: true, signed_certificate_timestamp: true }
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+        *self.came.lock().unwrap_or_else(PoisonError::into_inner) = Some(Came {
+            ocsp_response: question.ocsp_response.clone(),
+            sct_list: question.sct_list.clone(),
+        });
+        self.verifier.verify(question)
+    }
+}

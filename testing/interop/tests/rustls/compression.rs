@@ -1,0 +1,95 @@
+//! Compressed certificates (RFC 8879): Tessera's codecs against those of rustls, which are other
+//! implementations (zlib-rs) or at least another version (Brotli).
+
+use std::sync::Arc;
+
+use rustls::compress::{
+    BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor, ZLIB_COMPRESSOR,
+    ZLIB_DECOMPRESSOR,
+};
+use tessera::auth::Credential;
+use tessera::handshake::ClientAuthentication;
+use tessera::wire::CertificateCompressionAlgorithm;
+use tessera_interop::{Client, Counting, Identity, Listener, client, server, to};
+
+use crate::World;
+use crate::peer::{Plan, connect, serve};
+
+type Theirs = (&'static dyn CertCompressor, &'static dyn CertDecompressor);
+
+const ALGORITHMS: [(CertificateCompressionAlgorithm, Theirs); 2] = [
+    (CertificateCompressionAlgorithm::ZLIB, (ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR)),
+    (CertificateCompressionAlgorithm::BROTLI, (BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR)),
+];
+
+/// The identity with the authority's certificate, so that there is something to compress.
+fn longer(world: &World, identity: &Identity) -> Credential {
+    let mut credential = identity.credential();
+    credential.chain.push(world.pki.root());
+    credential
+}
+
+/// Both sides' certificates, rustls' server.
+#[test]
+fn of_a_client_and_its_server() {
+    let world = World::new();
+    for (algorithm, (compressor, decompressor)) in ALGORITHMS {
+        let mut rustls = world.rustls_server_mutual();
+        rustls.cert_compressors = vec![compressor];
+        rustls.cert_decompressors = vec![decompressor];
+        let codec = Counting::new(algorithm);
+        let mut config = client(&world.pki);
+        config.credentials = vec![longer(&world, &world.client)];
+        config.certificate_codecs = vec![codec.clone()];
+        let (address, thread) = serve(&Arc::new(rustls), Plan::talk());
+        let mut end = Client::start(&config, to(None), address);
+        end.handshake().send(b"from Tessera\n").hear("from rustls\n");
+        end.close().closed();
+        let heard = thread.join().unwrap();
+        assert_eq!((heard.error, heard.certificates), (None, 2));
+        assert_eq!(codec.counts(), (1, 1), "{algorithm:?}");
+    }
+}
+
+/// Both sides' certificates, rustls' client.
+#[test]
+fn of_a_server_and_its_client() {
+    let world = World::new();
+    for (algorithm, (compressor, decompressor)) in ALGORITHMS {
+        let mut rustls = world.rustls_client_mutual();
+        rustls.cert_compressors = vec![compressor];
+        rustls.cert_decompressors = vec![decompressor];
+        let codec = Counting::new(algorithm);
+        let mut config = server(&world.server);
+        config.credentials = vec![longer(&world, &world.server)];
+        config.client_authentication = ClientAuthentication::Required(world.pki.verifier());
+        config.certificate_codecs = vec![codec.clone()];
+        let listener = Listener::new();
+        let thread = connect(&Arc::new(rustls), listener.address(), Plan::talk());
+        let mut end = listener.serve(&config);
+        end.handshake().send(b"from Tessera\n").hear("from rustls\n");
+        end.close().closed();
+        let heard = thread.join().unwrap();
+        assert_eq!((heard.error, heard.certificates), (None, 2));
+        assert_eq!(codec.counts(), (1, 1), "{algorithm:?}");
+    }
+}
+
+/// With nothing in common every certificate stays whole.
+#[test]
+fn nothing_in_common() {
+    let world = World::new();
+    let mut rustls = world.rustls_server_mutual();
+    rustls.cert_compressors = vec![ZLIB_COMPRESSOR];
+    rustls.cert_decompressors = vec![ZLIB_DECOMPRESSOR];
+    let codec = Counting::new(CertificateCompressionAlgorithm::BROTLI);
+    let mut config = client(&world.pki);
+    config.credentials = vec![world.client.credential()];
+    config.certificate_codecs = vec![codec.clone()];
+    let (address, thread) = serve(&Arc::new(rustls), Plan::talk());
+    let mut end = Client::start(&config, to(None), address);
+    end.handshake().send(b"from Tessera\n").hear("from rustls\n");
+    end.close().closed();
+    assert_eq!(thread.join().unwrap().error, None);
+    assert_eq!(codec.counts(), (0, 0));
+}
