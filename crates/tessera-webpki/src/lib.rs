@@ -2,7 +2,8 @@
 //!
 //! [`WebPkiVerifier`] implements [`tessera::auth::PeerVerifier`]: it builds the chain to a trust
 //! anchor, checks validity, extended key usage, server name and revocation, and checks the
-//! CertificateVerify signature with the end entity's key. It answers at once, never later.
+//! CertificateVerify signature with the end entity's key. [`PinnedKeyVerifier`] knows peers by their
+//! public keys instead (RFC 7250). Both answer at once, never later.
 //!
 //! ```no_run
 //! use tessera_webpki::{UnknownStatus, WebPkiVerifier};
@@ -33,10 +34,12 @@ mod algorithms;
 mod expiry;
 mod identity;
 mod names;
+mod pinned_keys;
 mod revocation;
 mod verifier;
 
 pub use algorithms::Algorithms;
 pub use names::issuers;
+pub use pinned_keys::{PinnedKey, PinnedKeyVerifier};
 pub use revocation::UnknownStatus;
 pub use verifier::{ConfigError, WebPkiVerifier};

@@ -4,6 +4,7 @@
 
 mod clients;
 mod criteria;
+mod pinned_keys;
 mod pki;
 mod revocation;
 mod servers;

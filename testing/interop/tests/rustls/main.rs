@@ -4,6 +4,7 @@
 
 mod client;
 mod peer;
+mod raw_keys;
 mod server;
 
 use std::sync::Arc;

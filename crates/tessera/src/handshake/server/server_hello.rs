@@ -124,9 +124,6 @@ impl Decided {
             hello,
             ctx,
         );
-        // RFC 6066 §3: a server that resumes does not say that it used the name.
-        let names_server = hello.server_name.is_some()
-            && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
         let authentication = match psk_kind {
             Some(_) => None,
             None => Some(Authentication::choose(&negotiation.config, hello)?),
@@ -134,7 +131,6 @@ impl Decided {
         negotiation.send_encrypted_extensions(
             authentication.as_ref(),
             selected.early_data,
-            names_server,
             &receipts,
             hello,
             &mut transcript,
@@ -216,7 +212,6 @@ impl Negotiation {
         &self,
         authentication: Option<&Authentication>,
         early_data: EarlyDataAnswer,
-        names_server: bool,
         receipts: &[u8],
         hello: &ClientHello<'_>,
         transcript: &mut Transcript,
@@ -226,9 +221,11 @@ impl Negotiation {
         if let Some(limit) = hello.record_size_limit {
             ctx.transport.limit_records(limit, own_limit);
         }
+        let resumes = matches!(ctx.facts.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
         ctx.send(Epoch::Handshake, transcript, |out| {
             let extensions = EncryptedExtensions {
-                server_name: names_server,
+                // RFC 6066 §3: a server that resumes does not say that it used the name.
+                server_name: hello.server_name.is_some() && !resumes,
                 protocol: self.protocol.as_deref(),
                 // RFC 7250 §4.2: only where a certificate is asked for, and the client listed types.
                 client_certificate_type: authentication
