@@ -1,7 +1,7 @@
 //! Certificate verification for Tessera, on [rustls-webpki](webpki).
 //!
 //! [`WebPkiVerifier`] implements [`tessera::auth::PeerVerifier`]: it builds the chain to a trust
-//! anchor, checks validity, extended key usage, server name and revocation, and checks the
+//! anchor, checks validity, key usage, extended key usage, server name and revocation, and checks the
 //! CertificateVerify signature with the end entity's key. [`PinnedKeyVerifier`] knows peers by their
 //! public keys instead (RFC 7250). Both answer at once, never later.
 //!
@@ -20,10 +20,8 @@
 //! # }
 //! ```
 //!
-//! Two things are outside of it. The validity of a trust anchor itself is not checked: an anchor
-//! is trusted because the owner says so (RFC 5280 §6.1.1 takes only its name, key and
-//! constraints). And webpki ignores the key usage extension of end entities, so a certificate
-//! whose key usage lacks digitalSignature is not refused for that.
+//! The validity of a trust anchor itself is not checked: an anchor is trusted because the owner says
+//! so (RFC 5280 §6.1.1 takes only its name, key and constraints).
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -33,6 +31,7 @@ mod alerts;
 mod algorithms;
 mod expiry;
 mod identity;
+mod key_usage;
 mod names;
 mod pinned_keys;
 mod revocation;

@@ -14,7 +14,7 @@ use crate::alerts::{self, reject};
 use crate::algorithms::Algorithms;
 use crate::names::sequence;
 use crate::revocation::{Revocation, UnknownStatus};
-use crate::{expiry, identity};
+use crate::{expiry, identity, key_usage};
 
 /// Verifies peers by their certificate chains, servers and clients alike.
 ///
@@ -135,6 +135,8 @@ impl WebPkiVerifier {
                 None,
             )
             .map_err(|e| alerts::certificate(&e))?;
+
+        key_usage::check(first)?;
 
         if let Some(name) = server_name {
             let name = ServerName::try_from(name)

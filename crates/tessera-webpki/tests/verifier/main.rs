@@ -4,6 +4,7 @@
 
 mod clients;
 mod criteria;
+mod key_usage;
 mod pinned_keys;
 mod pki;
 mod revocation;
