@@ -1,5 +1,6 @@
 //! Signing with the private key of a certificate.
 
+use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa;
 use aws_lc_rs::signature::{
@@ -73,6 +74,17 @@ impl SigningKey {
             Pair::Rsa(pair) => pair.public_key().as_ref(),
             Pair::MlDsa(pair) => pair.public_key().as_ref(),
         }
+    }
+
+    /// The public half as a SubjectPublicKeyInfo, DER: a raw public key (RFC 7250).
+    pub fn public_key_info(&self) -> Result<Vec<u8>, SigningError> {
+        let der: Result<PublicKeyX509Der<'_>, _> = match &self.pair {
+            Pair::Ecdsa(pair) => pair.public_key().as_der(),
+            Pair::Ed25519(pair) => pair.public_key().as_der(),
+            Pair::Rsa(pair) => pair.public_key().as_der(),
+            Pair::MlDsa(pair) => pair.public_key().as_der(),
+        };
+        der.map(|der| der.as_ref().to_vec()).map_err(|_| SigningError)
     }
 }
 

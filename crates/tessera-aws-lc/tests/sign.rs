@@ -32,6 +32,10 @@ fn algorithm(scheme: SignatureScheme) -> &'static dyn VerificationAlgorithm {
 fn assert_signs(der: &[u8], schemes: &[SignatureScheme]) {
     let key = SigningKey::from_pkcs8(der).unwrap();
     assert_eq!(key.schemes(), schemes);
+    // SEQUENCE { algorithm, BIT STRING }, without unused bits.
+    let info = key.public_key_info().unwrap();
+    assert_eq!(info[0], 0x30);
+    assert!(info.ends_with(&[&[0], key.public_key()].concat()));
     for &scheme in schemes {
         let signed = key.sign(scheme, MESSAGE).unwrap();
         let public = UnparsedPublicKey::new(algorithm(scheme), key.public_key());

@@ -1,13 +1,16 @@
 //! Which signature algorithms are accepted, and where.
 
-use pki_types::{CertificateDer, SignatureVerificationAlgorithm};
+use alloc::vec::Vec;
+
+use pki_types::{CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use tessera::auth::{PeerRejected, VerifyPeer};
-use tessera::wire::{AlertDescription, SignatureScheme};
-use webpki::EndEntityCert;
+use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 #[cfg(feature = "aws-lc")]
 use webpki::aws_lc_rs as aws_lc;
+use webpki::{EndEntityCert, RawPublicKeyEntity};
 
 use crate::alerts::{self, reject};
+use crate::verifier::ConfigError;
 
 /// The signature algorithms of a verifier.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +70,15 @@ impl Algorithms {
 }
 
 impl Algorithms {
+    /// The schemes for handshakes.
+    pub(crate) fn handshake_schemes(&self) -> Result<Vec<SignatureScheme>, ConfigError> {
+        let schemes: Vec<_> = self.handshake.iter().map(|(scheme, _)| *scheme).collect();
+        if !schemes.iter().all(|scheme| scheme.signs_handshakes()) {
+            return Err(ConfigError::HandshakeScheme);
+        }
+        Ok(schemes)
+    }
+
     /// The schemes for signature_algorithms_cert: none where the schemes for handshakes, followed by
     /// those for chains only, say as much (RFC 8446 §4.2.3).
     pub(crate) fn chain_schemes(&self) -> impl Iterator<Item = SignatureScheme> + '_ {
@@ -82,16 +94,25 @@ impl Algorithms {
         shared.chain(self.chain_schemes.iter().copied()).filter(move |_| narrower)
     }
 
-    /// Checks a CertificateVerify with the end entity's key, and nothing else: for owners that know
-    /// the certificate itself. Who accepts chains asks [`WebPkiVerifier`](crate::WebPkiVerifier).
+    /// Checks a CertificateVerify with the end entity's key or the raw public key, and nothing else:
+    /// for owners that know the certificate or the key itself. Who accepts chains asks
+    /// [`WebPkiVerifier`](crate::WebPkiVerifier).
     pub fn verify_signature(&self, question: &VerifyPeer) -> Result<(), PeerRejected> {
         let algorithm = self.for_handshake(question.scheme)?;
         let der = question.chain.first();
         let der = der.ok_or_else(|| reject(AlertDescription::DECODE_ERROR, "no certificate"))?;
-        let der = CertificateDer::from(der.as_slice());
-        let end_entity = EndEntityCert::try_from(&der).map_err(|e| alerts::certificate(&e))?;
-        let verified =
-            end_entity.verify_signature(algorithm, &question.signed, &question.signature);
+        let (signed, signature) = (&question.signed, &question.signature);
+        let verified = if question.certificate_type == CertificateType::RAW_PUBLIC_KEY {
+            let der = SubjectPublicKeyInfoDer::from(der.as_slice());
+            let key = RawPublicKeyEntity::try_from(&der).map_err(|_| {
+                reject(AlertDescription::DECODE_ERROR, "what came is no SubjectPublicKeyInfo")
+            })?;
+            key.verify_signature(algorithm, signed, signature)
+        } else {
+            let der = CertificateDer::from(der.as_slice());
+            let end_entity = EndEntityCert::try_from(&der).map_err(|e| alerts::certificate(&e))?;
+            end_entity.verify_signature(algorithm, signed, signature)
+        };
         verified.map_err(|e| alerts::certificate_verify(&e))
     }
 

@@ -1,8 +1,9 @@
 //! Certificate verification for Tessera, on [rustls-webpki](webpki).
 //!
 //! [`WebPkiVerifier`] implements [`tessera::auth::PeerVerifier`]: it builds the chain to a trust
-//! anchor, checks validity, extended key usage, server name and revocation, and checks the
-//! CertificateVerify signature with the end entity's key. It answers at once, never later.
+//! anchor, checks validity, key usage, extended key usage, server name and revocation, and checks the
+//! CertificateVerify signature with the end entity's key. [`PinnedKeyVerifier`] knows peers by their
+//! public keys instead (RFC 7250). Both answer at once, never later.
 //!
 //! ```no_run
 //! use tessera_webpki::{UnknownStatus, WebPkiVerifier};
@@ -19,12 +20,11 @@
 //! # }
 //! ```
 //!
-//! Three things are outside of it. webpki checks neither OCSP responses nor SCTs, so the verifier asks
+//! Two things are outside of it. webpki checks neither OCSP responses nor SCTs, so the verifier asks
 //! for neither; an own one that wraps it can ask ([`PeerVerifier::entry_extensions`]), check what
-//! comes, and leave the rest to it. The validity of a trust anchor itself is not checked: an anchor
-//! is trusted because the owner says so (RFC 5280 §6.1.1 takes only its name, key and
-//! constraints). And webpki ignores the key usage extension of end entities, so a certificate
-//! whose key usage lacks digitalSignature is not refused for that.
+//! comes, and leave the rest to it. And the validity of a trust anchor itself is not checked: an
+//! anchor is trusted because the owner says so (RFC 5280 §6.1.1 takes only its name, key and
+//! constraints).
 //!
 //! [`PeerVerifier::entry_extensions`]: tessera::auth::PeerVerifier::entry_extensions
 #![no_std]
@@ -36,11 +36,14 @@ mod alerts;
 mod algorithms;
 mod expiry;
 mod identity;
+mod key_usage;
 mod names;
+mod pinned_keys;
 mod revocation;
 mod verifier;
 
 pub use algorithms::Algorithms;
 pub use names::issuers;
+pub use pinned_keys::{PinnedKey, PinnedKeyVerifier};
 pub use revocation::UnknownStatus;
 pub use verifier::{ConfigError, WebPkiVerifier};

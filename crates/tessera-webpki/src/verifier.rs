@@ -14,7 +14,7 @@ use crate::alerts::{self, reject};
 use crate::algorithms::Algorithms;
 use crate::names::sequence;
 use crate::revocation::{Revocation, UnknownStatus};
-use crate::{expiry, identity};
+use crate::{expiry, identity, key_usage};
 
 /// Verifies peers by their certificate chains, servers and clients alike.
 ///
@@ -68,11 +68,8 @@ impl WebPkiVerifier {
         if anchors.is_empty() {
             return Err(ConfigError::NoRoots);
         }
-        if !algorithms.handshake.iter().all(|(scheme, _)| scheme.signs_handshakes()) {
-            return Err(ConfigError::HandshakeScheme);
-        }
-        let handshake = algorithms.handshake.iter().map(|(scheme, _)| *scheme);
-        let schemes = handshake.chain(algorithms.chain_schemes.iter().copied()).collect();
+        let mut schemes = algorithms.handshake_schemes()?;
+        schemes.extend_from_slice(algorithms.chain_schemes);
         let chain_schemes = algorithms.chain_schemes().collect();
         let authorities = Vec::new();
         Ok(Self { anchors, algorithms, schemes, chain_schemes, authorities, revocation: None })
@@ -139,6 +136,8 @@ impl WebPkiVerifier {
             )
             .map_err(|e| alerts::certificate(&e))?;
 
+        key_usage::check(first)?;
+
         if let Some(name) = server_name {
             let name = ServerName::try_from(name)
                 .map_err(|_| ours("the server name is neither a DNS name nor an IP address"))?;
@@ -199,6 +198,12 @@ pub enum ConfigError {
     Root(String),
     /// A scheme for handshakes is one that may only sign certificates (RFC 8446 §4.2.3).
     HandshakeScheme,
+    /// Without a key nobody can be accepted.
+    NoKeys,
+    /// A pinned key has no name, or one that is too long for an identity.
+    KeyName,
+    /// A pinned key is malformed, in the words of webpki.
+    Key(String),
     /// A certificate is malformed, in the words of webpki.
     Certificate(String),
     /// Without a revocation list every status is unknown, and unknown was to be refused.
@@ -208,6 +213,10 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    pub(crate) fn key(error: webpki::Error) -> Self {
+        Self::Key(error.to_string())
+    }
+
     pub(crate) fn certificate(error: webpki::Error) -> Self {
         Self::Certificate(error.to_string())
     }
@@ -217,6 +226,9 @@ impl core::fmt::Display for ConfigError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::NoRoots => f.write_str("no root certificate"),
+            Self::NoKeys => f.write_str("no public key"),
+            Self::KeyName => f.write_str("a pinned key has no name, or too long a one"),
+            Self::Key(error) => write!(f, "public key: {error}"),
             Self::Certificate(error) => write!(f, "certificate: {error}"),
             Self::Root(error) => write!(f, "root certificate: {error}"),
             Self::HandshakeScheme => f.write_str("a handshake scheme may only sign certificates"),

@@ -9,7 +9,7 @@ use rcgen::{
 };
 use tessera::auth::{Credential, PrivateKey};
 use tessera_aws_lc::SigningKey;
-use tessera_webpki::WebPkiVerifier;
+use tessera_webpki::{PinnedKey, PinnedKeyVerifier, WebPkiVerifier};
 
 use crate::folder::Folder;
 
@@ -182,6 +182,23 @@ impl Identity {
         let issuers = tessera_webpki::issuers(&self.chain).unwrap();
         let key = PrivateKey::Here(Arc::new(key));
         Credential { issuers, ..Credential::new(self.chain.clone(), key) }
+    }
+
+    /// Its public key (SubjectPublicKeyInfo, DER).
+    pub fn public_key(&self) -> Vec<u8> {
+        SigningKey::from_pkcs8(&self.key).unwrap().public_key_info().unwrap()
+    }
+
+    /// The public key alone, for Tessera.
+    pub fn raw_public_key(&self) -> Credential {
+        let key = SigningKey::from_pkcs8(&self.key).unwrap();
+        Credential::raw_public_key(self.public_key(), PrivateKey::Here(Arc::new(key)))
+    }
+
+    /// A verifier that knows this key under this name.
+    pub fn pinned_as(&self, name: &str) -> Arc<PinnedKeyVerifier> {
+        let key = PinnedKey { public_key: self.public_key(), name: name.into() };
+        Arc::new(PinnedKeyVerifier::new(vec![key]).unwrap())
     }
 
     /// The identity for the openssl program.

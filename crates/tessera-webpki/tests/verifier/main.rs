@@ -4,6 +4,8 @@
 
 mod clients;
 mod criteria;
+mod key_usage;
+mod pinned_keys;
 mod pki;
 mod revocation;
 mod servers;

@@ -4,7 +4,7 @@ use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{self, RsaKeyPair};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, PublicKeyData,
     RevokedCertParams, SerialNumber, SignatureAlgorithm, SigningKey, date_time_ymd,
 };
 use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
@@ -107,6 +107,16 @@ impl Peer {
         self.as_server_with(SignatureScheme::ECDSA_SECP256R1_SHA256)
     }
 
+    /// The question about the key alone.
+    pub fn raw(&self, question: VerifyPeer) -> VerifyPeer {
+        let certificate_type = CertificateType::RAW_PUBLIC_KEY;
+        VerifyPeer { certificate_type, chain: vec![self.public_key()], ..question }
+    }
+
+    pub fn public_key(&self) -> Vec<u8> {
+        self.key.subject_public_key_info()
+    }
+
     pub fn as_client(&self) -> VerifyPeer {
         self.question(SignatureScheme::ECDSA_SECP256R1_SHA256)
     }
@@ -146,7 +156,7 @@ pub fn crl(issuer: &Issuer<'_, KeyPair>, serials: &[u64]) -> Vec<u8> {
 }
 
 pub fn judge(
-    verifier: &WebPkiVerifier,
+    verifier: &dyn PeerVerifier,
     question: &VerifyPeer,
 ) -> Result<PeerIdentity, PeerRejected> {
     match verifier.verify(question) {
@@ -156,7 +166,7 @@ pub fn judge(
 }
 
 #[track_caller]
-pub fn refused(verifier: &WebPkiVerifier, question: &VerifyPeer, alert: AlertDescription) {
+pub fn refused(verifier: &dyn PeerVerifier, question: &VerifyPeer, alert: AlertDescription) {
     let rejected = judge(verifier, question).unwrap_err();
     assert_eq!(rejected.alert, alert, "{}", rejected.reason);
     assert!(!rejected.reason.is_empty());

@@ -5,6 +5,7 @@
 mod client;
 mod compression;
 mod peer;
+mod raw_keys;
 mod server;
 mod stapling;
 

@@ -124,9 +124,6 @@ impl Decided {
             hello,
             ctx,
         );
-        // RFC 6066 §3: a server that resumes does not say that it used the name.
-        let names_server = hello.server_name.is_some()
-            && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
         let authentication = match psk_kind {
             Some(_) => None,
             None => Some(Authentication::choose(&negotiation.config, hello)?),
@@ -137,7 +134,9 @@ impl Decided {
             selected.early_data,
             &receipts,
         );
-        extensions.server_name = names_server;
+        // RFC 6066 §3: a server that resumes does not say that it used the name.
+        extensions.server_name = hello.server_name.is_some()
+            && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
         if let Some((client, server)) = hello.record_size_limit.zip(extensions.record_size_limit) {
             ctx.transport.limit_records(client, server);
         }

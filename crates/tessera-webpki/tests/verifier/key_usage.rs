@@ -1,0 +1,79 @@
+//! The key usage of end entities (RFC 8446 §4.4.2.2).
+
+use rcgen::{CertificateParams, KeyUsagePurpose};
+use tessera::wire::AlertDescription;
+
+use crate::pki::{Peer, client_params, judge, refused, root, server_params, trusting};
+
+use KeyUsagePurpose::{
+    ContentCommitment, DataEncipherment, DigitalSignature, EncipherOnly, KeyAgreement,
+    KeyEncipherment,
+};
+
+fn with(usages: &[KeyUsagePurpose], mut params: CertificateParams) -> CertificateParams {
+    params.key_usages = usages.to_vec();
+    params
+}
+
+#[test]
+fn signatures_allowed() {
+    let root = root("root");
+    let verifier = trusting(&root);
+    for usages in [
+        &[][..],
+        &[DigitalSignature],
+        &[DigitalSignature, KeyEncipherment],
+        &[KeyAgreement, DigitalSignature, ContentCommitment],
+    ] {
+        let server = Peer::new(&with(usages, server_params()), &root);
+        assert!(judge(&verifier, &server.as_server()).is_ok(), "{usages:?}");
+        let client = Peer::new(&with(usages, client_params(&["a.example"])), &root);
+        assert!(judge(&verifier, &client.as_client()).is_ok(), "{usages:?}");
+    }
+}
+
+#[test]
+fn signatures_not_allowed() {
+    let root = root("root");
+    let verifier = trusting(&root);
+    for usages in [
+        &[KeyEncipherment][..],
+        &[ContentCommitment],
+        &[KeyAgreement, EncipherOnly],
+        &[KeyEncipherment, DataEncipherment],
+    ] {
+        let server = Peer::new(&with(usages, server_params()), &root);
+        refused(&verifier, &server.as_server(), AlertDescription::UNSUPPORTED_CERTIFICATE);
+        let client = Peer::new(&with(usages, client_params(&["a.example"])), &root);
+        refused(&verifier, &client.as_client(), AlertDescription::UNSUPPORTED_CERTIFICATE);
+    }
+}
+
+/// An authority's certificate says what its key signs, and that is no handshake.
+#[test]
+fn intermediates_are_judged_by_webpki() {
+    let root = root("root");
+    let key = rcgen::KeyPair::generate().unwrap();
+    let params = crate::pki::ca_params("below");
+    let below = rcgen::CertifiedIssuer::signed_by(params, key, &root).unwrap();
+    let mut peer = Peer::new(&with(&[DigitalSignature], server_params()), &below);
+    peer.chain.push(below.der().to_vec());
+    assert!(judge(&trusting(&root), &peer.as_server()).is_ok());
+}
+
+/// A key usage whose value is no BIT STRING, or an empty one.
+#[test]
+fn malformed() {
+    let root = root("root");
+    for (value, alert) in [
+        (&[4, 1, 0x80][..], AlertDescription::BAD_CERTIFICATE),
+        (&[3, 2, 9, 0x80], AlertDescription::BAD_CERTIFICATE),
+        (&[3, 1, 0], AlertDescription::UNSUPPORTED_CERTIFICATE),
+    ] {
+        let extension = rcgen::CustomExtension::from_oid_content(&[2, 5, 29, 15], value.to_vec());
+        let mut params = server_params();
+        params.custom_extensions = vec![extension];
+        let peer = Peer::new(&params, &root);
+        refused(&trusting(&root), &peer.as_server(), alert);
+    }
+}
