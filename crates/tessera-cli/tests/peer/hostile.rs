@@ -8,7 +8,7 @@ use crate::program::Server;
 
 #[test]
 fn garbage_ends_its_own_connection_alone() {
-    let mut server = Server::start(&["--http"]);
+    let server = Server::start(&["--http"]);
     let mut hello = vec![22, 3, 1, 0, 4, 1, 0, 255, 255];
     for bytes in
         [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 3], &[22, 3, 1, 255, 255], &hello.clone(), &[]]
@@ -43,8 +43,6 @@ fn thousands_of_broken_connections_leave_the_server_well() {
             })
         })
         .collect();
-    // Its facts would fill the pipe.
-    let mut server = server;
     for _ in 0..2000 {
         assert!(server.next()["error"].is_string());
     }
@@ -56,7 +54,7 @@ fn thousands_of_broken_connections_leave_the_server_well() {
 
 #[test]
 fn a_handshake_that_takes_too_long_is_ended() {
-    let mut server = Server::start(&["--handshake-timeout", "1"]);
+    let server = Server::start(&["--handshake-timeout", "1"]);
     let mut socket = TcpStream::connect(&server.address).unwrap();
     socket.write_all(&[22]).unwrap();
     let started = Instant::now();
@@ -67,7 +65,7 @@ fn a_handshake_that_takes_too_long_is_ended() {
 
 #[test]
 fn where_there_is_no_room_clients_wait() {
-    let mut server = Server::start(&["--max-connections", "1", "--handshake-timeout", "1"]);
+    let server = Server::start(&["--max-connections", "1", "--handshake-timeout", "1"]);
     let _silent = TcpStream::connect(&server.address).unwrap();
     std::thread::sleep(Duration::from_millis(50));
     let started = Instant::now();

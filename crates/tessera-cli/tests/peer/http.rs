@@ -8,7 +8,7 @@ use crate::program::{Directory, Server, stderr};
 
 #[test]
 fn a_request_is_answered_and_the_connection_closed() {
-    let mut server = Server::start(&["--http"]);
+    let server = Server::start(&["--http"]);
     let ask = |request: &str| {
         let trust = ["--fingerprint", &server.fingerprint, "--keep-open"];
         let output = server.connect(&trust, request);

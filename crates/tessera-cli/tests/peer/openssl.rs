@@ -22,7 +22,7 @@ fn s_client_gets_the_page() {
         let pki = Pki::new(kind);
         let [root, certificate, key] =
             ["root.pem", "server.pem", "server.key"].map(|it| pki.path(it));
-        let mut server = Server::start(&["--http", "--certificate", &certificate, "--key", &key]);
+        let server = Server::start(&["--http", "--certificate", &certificate, "--key", &key]);
         let page = s_client(&server, &["-CAfile", &root, "-verify_return_error"]);
         assert!(page.contains("Verify return code: 0") && page.contains("200 OK"), "{page}");
         assert_eq!(server.next()["error"], serde_json::Value::Null);
@@ -35,7 +35,7 @@ fn s_client_with_a_psk() {
     for alone in [false, true] {
         let mut options = vec!["--http", "--psk", &named];
         options.extend(alone.then_some("--psk-only-without-forward-secrecy"));
-        let mut server = Server::start(&options);
+        let server = Server::start(&options);
         let mut options = vec!["-psk", KEY, "-psk_identity", IDENTITY];
         options.extend(alone.then_some("-allow_no_dhe_kex"));
         let page = s_client(&server, &options);
@@ -47,7 +47,7 @@ fn s_client_with_a_psk() {
 
 #[test]
 fn s_client_comes_back() {
-    let mut server = Server::start(&["--http"]);
+    let server = Server::start(&["--http"]);
     let directory = Directory::new();
     let session = directory.path("session");
     s_client(&server, &["-sess_out", &session]);

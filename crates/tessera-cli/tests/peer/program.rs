@@ -1,10 +1,12 @@
 //! The programs, started and talked to.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -15,7 +17,8 @@ pub(crate) fn tessera() -> Command {
 /// `tessera serve` on a free port, ended with this value.
 pub(crate) struct Server {
     child: Child,
-    stdout: BufReader<ChildStdout>,
+    /// What it tells; read at once, since a full pipe would stop it.
+    told: Receiver<String>,
     pub(crate) address: String,
     pub(crate) fingerprint: String,
 }
@@ -35,7 +38,11 @@ impl Server {
         assert_eq!(told["event"], "listening");
         let address = told["address"].as_str().unwrap().to_owned();
         let fingerprint = told["fingerprint"].as_str().unwrap_or_default().to_owned();
-        Self { child, stdout, address, fingerprint }
+        let (sender, told) = channel();
+        std::thread::spawn(move || {
+            stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        Self { child, told, address, fingerprint }
     }
 
     pub(crate) fn port(&self) -> &str {
@@ -43,9 +50,8 @@ impl Server {
     }
 
     /// The facts of the next connection that ended.
-    pub(crate) fn next(&mut self) -> Value {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).unwrap();
+    pub(crate) fn next(&self) -> Value {
+        let line = self.told.recv_timeout(Duration::from_secs(20)).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
     }
 
@@ -67,9 +73,8 @@ impl Server {
 
     /// Waits for its end; what it told since, and its exit code.
     pub(crate) fn wait(mut self) -> (String, Option<i32>) {
-        let mut told = String::new();
-        self.stdout.read_to_string(&mut told).unwrap();
-        (told, self.child.wait().unwrap().code())
+        let code = self.child.wait().unwrap().code();
+        (self.told.iter().collect(), code)
     }
 }
 

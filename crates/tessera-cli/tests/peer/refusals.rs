@@ -45,7 +45,7 @@ fn a_certificate_for_another_name() {
 
 #[test]
 fn psks_that_differ() {
-    let mut server = Server::start(&["--psk", KEY]);
+    let server = Server::start(&["--psk", KEY]);
     let address = server.address.clone();
     refused(&["connect", &address, "--psk", OTHER], 1, &["DECRYPT_ERROR"]);
     assert!(server.next()["error"].as_str().unwrap().contains("binder"));

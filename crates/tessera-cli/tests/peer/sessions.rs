@@ -6,7 +6,7 @@ use crate::program::{Directory, Server};
 
 #[test]
 fn a_session_survives_its_process() {
-    let mut server = Server::start(&[]);
+    let server = Server::start(&[]);
     let directory = Directory::new();
     let sessions = directory.path("sessions");
     let resumed: Vec<Value> =
@@ -48,7 +48,7 @@ fn without_tickets_nothing_is_resumed() {
 
 #[test]
 fn forward_secret_early_data() {
-    let mut server = Server::start(&["--forward-secret-early-data"]);
+    let server = Server::start(&["--forward-secret-early-data"]);
     let directory = Directory::new();
     let (sessions, data) = (directory.path("sessions"), directory.file("data", "early"));
     let trust = ["--fingerprint", &server.fingerprint.clone(), "--sessions", &sessions];
@@ -71,7 +71,7 @@ fn replayable_early_data() {
     for (ours, theirs, expected) in
         [(true, true, "accepted"), (false, true, "not-offered"), (true, false, "not-offered")]
     {
-        let mut server = Server::start(if ours { &[RISKY] } else { &[] });
+        let server = Server::start(if ours { &[RISKY] } else { &[] });
         let sessions = directory.path(&format!("sessions-{ours}-{theirs}"));
         let fingerprint = server.fingerprint.clone();
         let mut options = vec!["--fingerprint", &fingerprint, "--sessions", &sessions];

@@ -6,7 +6,7 @@ const KEY: &str = "client1:000102030405060708090a0b0c0d0e0f1011121314151617";
 
 #[test]
 fn what_is_sent_comes_back() {
-    let mut server = Server::start(&[]);
+    let server = Server::start(&[]);
     let long = "0123456789abcdef".repeat(20_000);
     let output = server.connect(&["--fingerprint", &server.fingerprint], &long);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -31,7 +31,7 @@ fn certificates_on_both_sides() {
         let pki = Pki::new(kind);
         let [root, certificate, key] =
             ["root.pem", "server.pem", "server.key"].map(|it| pki.path(it));
-        let mut server = Server::start(&[
+        let server = Server::start(&[
             "--certificate",
             &certificate,
             "--key",
@@ -58,7 +58,7 @@ fn certificates_on_both_sides() {
 fn certificates_that_are_welcome() {
     let pki = Pki::new(P256);
     let root = pki.path("root.pem");
-    let mut server = Server::start(&["--ca", &root, "--ask-client-certificate"]);
+    let server = Server::start(&["--ca", &root, "--ask-client-certificate"]);
     let told = server.facts(&[]);
     assert_eq!(told["psk"], serde_json::Value::Null);
     assert_eq!(server.next()["peer"], serde_json::Value::Null);
@@ -80,7 +80,7 @@ fn external_and_imported_psks() {
         (&["--psk-only-without-forward-secrecy"], "external", "client1"),
     ];
     for (options, kind, identity) in cases {
-        let mut server = Server::start(&[&["--psk-file", file.as_str()], options].concat());
+        let server = Server::start(&[&["--psk-file", file.as_str()], options].concat());
         assert_eq!(server.fingerprint, "", "no certificate is made beside PSKs");
         let known = [&["--psk", KEY, "--json", "-"], options].concat();
         let told = facts(&server.connect(&known, "hello"));
@@ -98,7 +98,7 @@ fn external_and_imported_psks() {
 
 #[test]
 fn a_choice_of_group_suite_protocol_and_record_size() {
-    let mut server = Server::start(&["--groups", "p-256,x25519", "--alpn", "b,a"]);
+    let server = Server::start(&["--groups", "p-256,x25519", "--alpn", "b,a"]);
     let told = server.facts(&[
         "--groups",
         "X25519MLKEM768,x25519,secp256r1",
