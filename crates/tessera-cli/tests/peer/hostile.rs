@@ -1,0 +1,100 @@
+//! Peers that mean no good, and the end.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::program::Server;
+
+#[test]
+fn garbage_ends_its_own_connection_alone() {
+    let server = Server::start(&["--http"]);
+    let mut hello = vec![22, 3, 1, 0, 4, 1, 0, 255, 255];
+    for bytes in
+        [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 3], &[22, 3, 1, 255, 255], &hello.clone(), &[]]
+    {
+        let mut socket = TcpStream::connect(&server.address).unwrap();
+        socket.write_all(bytes).unwrap();
+        socket.shutdown(Shutdown::Write).unwrap();
+        // It may be reset: the server doesn't read what follows an error.
+        let _ = socket.read_to_end(&mut Vec::new());
+        let told = server.next();
+        assert!(told["error"].is_string(), "{told}");
+        assert!(told["suite"].is_null());
+    }
+    hello.clear();
+    server.facts(&[]);
+}
+
+#[test]
+fn thousands_of_broken_connections_leave_the_server_well() {
+    let server = Server::start(&["--quiet"]);
+    let threads: Vec<_> = (0..4)
+        .map(|seed| {
+            let address = server.address.clone();
+            std::thread::spawn(move || {
+                for index in 0..500_usize {
+                    let mut socket = TcpStream::connect(&address).unwrap();
+                    let bytes: Vec<u8> =
+                        (0..index % 300).map(|at| (at * 7 + index * 31 + seed) as u8).collect();
+                    let _ =
+                        socket.write_all(&[&[22, 3, 1, 0, 200, 1, 0, 0, 196], &bytes[..]].concat());
+                }
+            })
+        })
+        .collect();
+    for _ in 0..2000 {
+        assert!(server.next()["error"].is_string());
+    }
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(server.facts(&[])["resumed"], false);
+}
+
+#[test]
+fn a_handshake_that_takes_too_long_is_ended() {
+    let server = Server::start(&["--handshake-timeout", "1"]);
+    let mut socket = TcpStream::connect(&server.address).unwrap();
+    socket.write_all(&[22]).unwrap();
+    let started = Instant::now();
+    let _ = socket.read_to_end(&mut Vec::new());
+    assert!((900..3000).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
+    assert!(server.next()["error"].as_str().unwrap().contains("too long"));
+}
+
+#[test]
+fn where_there_is_no_room_clients_wait() {
+    let server = Server::start(&["--max-connections", "1", "--handshake-timeout", "1"]);
+    let _silent = TcpStream::connect(&server.address).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let started = Instant::now();
+    server.facts(&[]);
+    assert!(started.elapsed() > Duration::from_millis(700), "{:?}", started.elapsed());
+    assert!(server.next()["error"].is_string());
+}
+
+#[test]
+fn signals_end_a_server_gracefully() {
+    for signal in ["-TERM", "-INT"] {
+        let server = Server::start(&[]);
+        let mut client = crate::program::tessera()
+            .args(["connect", &server.address, "--fingerprint", &server.fingerprint])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        client.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        client.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        let started = Instant::now();
+        server.signal(signal);
+        let (told, code) = server.wait();
+        assert_eq!(code, Some(0));
+        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+        let facts: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(facts["error"], serde_json::Value::Null);
+        // The client was told: this is no truncation.
+        assert_eq!(client.wait().unwrap().code(), Some(0));
+    }
+}

@@ -1,0 +1,12 @@
+//! `tessera serve` and `tessera connect`, the programs as users start them.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod hostile;
+mod http;
+mod load;
+mod openssl;
+mod program;
+mod refusals;
+mod sessions;
+mod ways;

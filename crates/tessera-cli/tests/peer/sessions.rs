@@ -1,0 +1,89 @@
+//! Coming back, in a process of its own each time.
+
+use serde_json::Value;
+
+use crate::program::{Directory, Server};
+
+#[test]
+fn a_session_survives_its_process() {
+    let server = Server::start(&[]);
+    let directory = Directory::new();
+    let sessions = directory.path("sessions");
+    let resumed: Vec<Value> =
+        (0..3).map(|_| server.facts(&["--sessions", &sessions])["resumed"].clone()).collect();
+    assert_eq!(resumed, [false, true, true]);
+    let told: Vec<Value> = (0..3).map(|_| server.next()["psk"].clone()).collect();
+    assert_eq!(told, [Value::Null, "resumption".into(), "resumption".into()]);
+}
+
+/// A session remembers that its server was accepted: what was accepted without looking must not open
+/// the door for those who look.
+#[test]
+fn sessions_stay_with_the_trust_they_came_from() {
+    let server = Server::start(&[]);
+    let directory = Directory::new();
+    let sessions = directory.path("sessions");
+    let insecure = ["--insecure-accept-any-certificate", "--sessions", &sessions, "--json", "-"];
+    assert!(server.connect(&insecure, "").status.success());
+    let told = server.facts(&["--sessions", &sessions]);
+    assert_eq!(told["resumed"], false);
+    assert!(
+        server
+            .connect(&["--fingerprint", &"00".repeat(32), "--sessions", &sessions], "")
+            .status
+            .code()
+            == Some(1)
+    );
+}
+
+#[test]
+fn without_tickets_nothing_is_resumed() {
+    let server = Server::start(&["--tickets", "0"]);
+    let directory = Directory::new();
+    let sessions = directory.path("sessions");
+    for _ in 0..2 {
+        assert_eq!(server.facts(&["--sessions", &sessions])["resumed"], false);
+    }
+}
+
+#[test]
+fn forward_secret_early_data() {
+    let server = Server::start(&["--forward-secret-early-data"]);
+    let directory = Directory::new();
+    let (sessions, data) = (directory.path("sessions"), directory.file("data", "early"));
+    let trust = ["--fingerprint", &server.fingerprint.clone(), "--sessions", &sessions];
+    let early = ["--forward-secret-early-data", "--early-data", &data];
+    for (expected, psk) in [("not-offered", Value::Null), ("accepted", "forward-secret".into())] {
+        let output = server.connect(&[&trust[..], &early].concat(), " and late");
+        assert!(output.status.success());
+        assert_eq!(output.stdout, b"early and late");
+        let told = server.next();
+        assert_eq!((&told["early_data"], &told["psk"]), (&expected.into(), &psk));
+    }
+}
+
+/// Each side has to allow replayable early data by its name.
+#[test]
+fn replayable_early_data() {
+    const RISKY: &str = "--replayable-early-data-without-forward-secrecy";
+    let directory = Directory::new();
+    let data = directory.file("data", "early");
+    for (ours, theirs, expected) in
+        [(true, true, "accepted"), (false, true, "not-offered"), (true, false, "not-offered")]
+    {
+        let server = Server::start(if ours { &[RISKY] } else { &[] });
+        let sessions = directory.path(&format!("sessions-{ours}-{theirs}"));
+        let fingerprint = server.fingerprint.clone();
+        let mut options = vec!["--fingerprint", &fingerprint, "--sessions", &sessions];
+        options.extend(["--early-data", &data]);
+        options.extend(theirs.then_some(RISKY));
+        // A register refuses tickets that are as old as itself.
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        for _ in 0..2 {
+            let output = server.connect(&options, "");
+            assert_eq!(output.stdout, b"early");
+        }
+        server.next();
+        assert_eq!(server.next()["early_data"], expected, "{ours} {theirs}");
+    }
+}
