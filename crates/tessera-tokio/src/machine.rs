@@ -21,6 +21,8 @@ pub(crate) struct Machine<S: Side> {
     pub(crate) connection: Connection<S>,
     pub(crate) input: Input,
     pub(crate) output: Output,
+    /// The output's memory is more than an idle connection should hold.
+    has_large_output: bool,
     /// The plaintext in `input` came as early data.
     plain_is_early: bool,
     /// Early data that came while the handshake was waited for. The engine bounds it by
@@ -66,6 +68,7 @@ impl<S: Side> Machine<S> {
             connection,
             input: Input::default(),
             output,
+            has_large_output: false,
             plain_is_early: false,
             held: Held::default(),
             pending: None,
@@ -211,6 +214,7 @@ impl<S: Side> Machine<S> {
                 Err(error) => return Err(error),
             }
         }
+        self.has_large_output |= self.output.as_slice().len() > LARGE_OUTPUT;
         Ok(written)
     }
 
@@ -230,6 +234,16 @@ impl<S: Side> Machine<S> {
         self.input.release();
         if self.output.is_empty() {
             self.output.release();
+            self.has_large_output = false;
+        }
+    }
+
+    /// The same after a flush, for connections whose reader waits all the time. Small messages keep
+    /// their memory: they would only ask for it again.
+    pub(crate) fn release_large_output(&mut self) {
+        if self.has_large_output && self.output.is_empty() {
+            self.output.release();
+            self.has_large_output = false;
         }
     }
 }
@@ -248,6 +262,9 @@ const OUTPUT_LIMIT: usize = 80 * 1024;
 
 /// Where application data stops: two full records in one write.
 const ENOUGH: usize = 32 * 1024;
+
+/// More than this is given back after a flush.
+const LARGE_OUTPUT: usize = 4 * 1024;
 
 /// How much is written at once; with a small record_size_limit it becomes a third longer.
 pub(crate) const CHUNK: usize = 16 * 1024;

@@ -183,6 +183,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
 
     fn poll_flush_output(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.driver.poll_send(Half::Write, cx));
+        self.driver.machine.release_large_output();
         Poll::Ready(self.driver.link.check_writable())
     }
 

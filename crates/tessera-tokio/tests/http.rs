@@ -14,12 +14,13 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tessera::handshake::EarlyDataStatus;
 use tessera_tokio::http::{EARLY_DATA, EarlyRequest, check, mark};
 use tessera_tokio::{Acceptor, ClientStream, Connector, EarlyData, HandshakeWatch};
 use tessera_tokio::{MemorySessionStore, ServerStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 /// Sockets of a connection over loopback.
 async fn sockets() -> (TcpStream, TcpStream) {
@@ -256,4 +257,60 @@ async fn a_handler_may_wait_for_the_handshake() {
     stream.read_to_string(&mut response).await.unwrap();
     assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("done"), "{response}");
     server.await.unwrap().unwrap();
+}
+
+/// HTTP/2 says nothing else about early data than HTTP/1.1: each request is marked by itself.
+#[tokio::test]
+async fn early_requests_through_h2() {
+    let ends = speaking(&[b"h2"], replayable());
+    let connector = prepared(&ends).await;
+    let (near, far) = sockets().await;
+    let acceptor = ends.acceptor();
+    let (saw, mut seen) = mpsc::unbounded_channel();
+    let server = tokio::spawn(async move {
+        let mut stream = acceptor.accept_early(far).await.unwrap();
+        let watch = stream.handshake_watch();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            mark(&mut request, &watch);
+            let is_marked = request.headers().get(EARLY_DATA).is_some_and(|it| it == "1");
+            saw.send((request.method().clone(), is_marked, check(&request).is_ok())).unwrap();
+            ready(Ok::<_, Infallible>(match check(&request) {
+                Err(too_early) => too_early.into_response(),
+                Ok(()) => Response::new(Full::new(Bytes::new())),
+            }))
+        });
+        let server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+        let _ = server.serve_connection(TokioIo::new(stream), service).await;
+    });
+    let mut stream = connector.start(destination(), near).await.unwrap();
+    // RFC 9113 §3.4: the preface and SETTINGS; then GET and POST as RFC 7541 §A numbers them.
+    let early = [
+        &b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..],
+        &[0, 0, 0, 4, 0, 0, 0, 0, 0],
+        &headers(1, GET),
+        &headers(3, POST),
+    ];
+    let early = early.concat();
+    assert_eq!(stream.write_early(&early).await.unwrap(), early.len());
+    assert_eq!(seen.recv().await, Some((Method::GET, true, true)));
+    assert_eq!(seen.recv().await, Some((Method::POST, true, false)), "425");
+    stream.handshake().await.unwrap();
+    assert_eq!(stream.facts().early_data, EarlyDataStatus::Accepted);
+    // Once the server has read this the handshake is complete.
+    stream.write_all(&headers(5, POST)).await.unwrap();
+    assert_eq!(seen.recv().await, Some((Method::POST, false, true)));
+    drop(stream);
+    server.await.unwrap();
+}
+
+const GET: u8 = 0x82;
+const POST: u8 = 0x83;
+
+/// A request without a body to `https://server.example/`.
+fn headers(stream: u8, method: u8) -> Vec<u8> {
+    const END: u8 = 1 | 4;
+    // :scheme https, :path /, :authority in full.
+    let mut block = vec![method, 0x87, 0x84, 0x41, 14];
+    block.extend_from_slice(b"server.example");
+    [&[0, 0, block.len() as u8, 1, END, 0, 0, 0, stream][..], &block].concat()
 }

@@ -7,12 +7,15 @@ mod common;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 
-use common::{SERVER_NAME, connect, ends, finish, forward_secret};
+use common::{SERVER_NAME, connect, destination, ends, finish, forward_secret};
 use tessera::resume::{ClientSession, PskKind};
 use tessera_tokio::{FileSessionStore, MemorySessionStore, SessionStore};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
 
 /// A directory for one test, removed after it.
 struct Directory(PathBuf);
@@ -27,10 +30,14 @@ impl Directory {
 
     /// All files in it.
     fn files(&self) -> Vec<PathBuf> {
-        let Ok(servers) = fs::read_dir(&self.0) else { return Vec::new() };
-        let files = servers.flat_map(|server| fs::read_dir(server.unwrap().path()).unwrap());
-        files.map(|file| file.unwrap().path()).collect()
+        files_in(&self.0)
     }
+}
+
+fn files_in(directory: &Path) -> Vec<PathBuf> {
+    let Ok(servers) = fs::read_dir(directory) else { return Vec::new() };
+    let files = servers.flat_map(|server| fs::read_dir(server.unwrap().path()).unwrap());
+    files.map(|file| file.unwrap().path()).collect()
 }
 
 impl Drop for Directory {
@@ -86,6 +93,60 @@ async fn a_session_survives_the_store_and_is_resumed_once() {
     let (client, _server) = connect(&connector, &ends.acceptor()).await;
     assert_eq!(client.facts().psk, Some(PskKind::ForwardSecret));
     assert_eq!(directory.files().len(), 1);
+}
+
+/// A stream underneath that looks at the disk before the first byte is sent.
+struct Looking {
+    io: DuplexStream,
+    directory: PathBuf,
+    /// The files at that moment.
+    files: Option<Vec<PathBuf>>,
+}
+
+impl AsyncRead for Looking {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Looking {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        let directory = self.directory.clone();
+        self.files.get_or_insert_with(|| files_in(&directory));
+        Pin::new(&mut self.io).poll_write(cx, data)
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
+
+#[tokio::test]
+async fn a_ticket_leaves_the_disk_before_it_is_sent() {
+    let directory = Directory::new("leaves");
+    let ends = ends().with_tickets(1);
+    let store = Arc::new(FileSessionStore::open(&directory.0).unwrap());
+    let connector = ends.connector().with_sessions(store);
+    let (mut client, mut server) = connect(&connector, &ends.acceptor()).await;
+    finish(&mut client, &mut server).await;
+    assert_eq!(directory.files().len(), 1);
+    let (near, far) = duplex(64 * 1024);
+    let near = Looking { io: near, directory: directory.0.clone(), files: None };
+    let acceptor = ends.acceptor();
+    let (client, _server) =
+        tokio::try_join!(connector.connect(destination(), near), acceptor.accept(far)).unwrap();
+    assert_eq!(client.facts().psk, Some(PskKind::Resumption));
+    assert_eq!(client.get_ref().files, Some(Vec::new()));
 }
 
 #[cfg(unix)]

@@ -96,6 +96,21 @@ async fn much_data_both_ways_at_once() {
     at_once(client, server).await;
 }
 
+/// RFC 9266: `tls-exporter`, as rustls exports it.
+#[tokio::test]
+async fn channel_binding() {
+    let world = World::new();
+    let (near, far) = sockets().await;
+    let acceptor = world.rustls_acceptor();
+    let (mut client, server) =
+        tokio::try_join!(world.connector.connect(to(None), near), acceptor.accept(far)).unwrap();
+    let export = |binding| {
+        let connection = server.get_ref().1;
+        connection.export_keying_material(binding, b"EXPORTER-Channel-Binding", Some(b"")).unwrap()
+    };
+    assert_eq!(client.channel_binding().unwrap(), export([0; 32]));
+}
+
 /// Who vanishes without close_notify is noticed, by either stack.
 #[tokio::test]
 async fn an_end_without_close_notify() {

@@ -1,0 +1,92 @@
+//! What streams on tokio hold and ask for: nothing per record, and little while they are idle.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera_interop::{KeyKind, Pki};
+use tessera_tokio::{Acceptor, ClientStream, Connector, ServerStream};
+use tikv_jemalloc_ctl::thread;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// Both ends, for connections over loopback.
+struct Ends(Connector, Acceptor);
+
+impl Ends {
+    fn new() -> Self {
+        let pki = Pki::new();
+        let server = tessera_interop::server(&pki.server(KeyKind::P256));
+        let client = tessera_interop::client(&pki);
+        Self(Connector::new(Arc::new(client)), Acceptor::new(Arc::new(server)))
+    }
+
+    async fn connect(&self) -> (ClientStream<TcpStream>, ServerStream<TcpStream>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (far, _) = listener.accept().await.unwrap();
+        let to = tessera_interop::to(None);
+        tokio::try_join!(self.0.connect(to, near), self.1.accept(far)).unwrap()
+    }
+}
+
+/// As long as data is there or goes away, the buffers are those of before. Sockets hold a round.
+#[tokio::test]
+async fn no_allocation_per_record() {
+    let (mut client, mut server) = Ends::new().connect().await;
+    let data = vec![7; 100_000];
+    let mut received = vec![0; data.len()];
+    let allocated = thread::allocatedp::read().unwrap();
+    let mut before = 0;
+    for round in 0..50 {
+        if round == 10 {
+            before = allocated.get();
+        }
+        let (written, read) =
+            tokio::join!(client.write_all(&data), server.read_exact(&mut received));
+        written.unwrap();
+        read.unwrap();
+    }
+    let records = 40 * data.len().div_ceil(16 * 1024);
+    assert_eq!(allocated.get() - before, 0, "bytes allocated by {records} records");
+}
+
+/// Connections whose readers wait all the time, and which were busy.
+#[tokio::test]
+async fn an_idle_stream_holds_little() {
+    const COUNT: u64 = 20;
+    let ends = Ends::new();
+    let (allocated, freed) =
+        (thread::allocatedp::read().unwrap(), thread::deallocatedp::read().unwrap());
+    let data = vec![7; 100_000];
+    let mut streams = Vec::with_capacity(100);
+    let mut before = 0;
+    for index in 0..COUNT + 5 {
+        if index == 5 {
+            before = allocated.get() - freed.get();
+        }
+        let (client, server) = ends.connect().await;
+        let (client_reads, mut client_writes) = client.split();
+        let (server_reads, mut server_writes) = server.split();
+        tokio::spawn(wait(client_reads));
+        tokio::spawn(wait(server_reads));
+        client_writes.write_all(&data).await.unwrap();
+        client_writes.flush().await.unwrap();
+        server_writes.write_all(&data).await.unwrap();
+        server_writes.flush().await.unwrap();
+        streams.push((client_writes, server_writes));
+    }
+    // Until the readers have read it all.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let each = (allocated.get() - freed.get() - before) / (2 * COUNT);
+    println!("{each} bytes of heap per idle stream, its reader's task included");
+    assert!(each < 6 * 1024, "{each} bytes per idle stream");
+}
+
+async fn wait(mut reader: impl AsyncRead + Unpin) {
+    while reader.read(&mut [0; 256]).await.is_ok_and(|count| count > 0) {}
+}
