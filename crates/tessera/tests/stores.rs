@@ -180,7 +180,8 @@ fn what_a_crash_burned() {
     assert_eq!(executed(&Arc::new(scene.server.clone()), &held, at(1)), 1);
 
     // The last one that holds the vault of the first life.
-    let other = Arc::new(self::scene(Mode::FsDhe).0.server);
+    let (another, _) = crate::scene(Mode::FsDhe);
+    let other = Arc::new(another.server);
     waiting.server = ServerConnection::start(other, at(1)).expect("starts");
     open(&mut scene.server, &dir);
     std::thread::sleep(Duration::from_millis(20));

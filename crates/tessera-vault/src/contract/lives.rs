@@ -46,13 +46,14 @@ const CHILD: &str = "TESSERA_VAULT_CONTRACT_CHILD";
 
 /// A process that is killed (SIGKILL) after its take and before it can answer anyone has taken the secret
 /// for good. `this_test` is the full name of the test that calls this: the test program runs itself
-/// again with it, and there `open` has to open the same vault.
+/// again with it and with `environment`, and there `open` has to open the same vault.
 ///
 /// # Panics
 /// Where the contract is broken, or if the test program can't be run.
 pub fn a_kill_between_take_and_answer<V: Vault>(
     this_test: &str,
     open: impl Fn() -> V,
+    environment: &[(&str, &str)],
     close: impl Fn(V),
 ) {
     if std::env::var_os(CHILD).is_some() {
@@ -72,6 +73,7 @@ pub fn a_kill_between_take_and_answer<V: Vault>(
     let mut child = Command::new(program)
         .args([this_test, "--exact", "--nocapture"])
         .env(CHILD, "1")
+        .envs(environment.iter().copied())
         .stdout(Stdio::piped())
         .spawn()
         .expect("this program runs");

@@ -1,0 +1,235 @@
+//! Messages of etcd's JSON gateway, as far as they are used here.
+//!
+//! Names are those of etcd's `rpc.proto`; bytes are base64, 64-bit integers are strings, and what has its
+//! default value is left out.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+/// Bytes in JSON.
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+/// A key or a value out of an answer; what is no base64 is no key of ours.
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok()
+}
+
+/// The end of the range of all keys that begin with `prefix`, which must not end with 0xff.
+pub(crate) fn prefix_end(prefix: &[u8]) -> Vec<u8> {
+    let mut end = prefix.to_vec();
+    if let Some(last) = end.last_mut() {
+        *last = last.wrapping_add(1);
+    }
+    end
+}
+
+/// A transaction: if all comparisons hold, all of `success` happens, else all of `failure`.
+#[derive(Serialize, Default)]
+pub(crate) struct Txn {
+    pub(crate) compare: Vec<Compare>,
+    pub(crate) success: Vec<Op>,
+    pub(crate) failure: Vec<Op>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Compare {
+    key: String,
+    target: &'static str,
+    result: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    create_revision: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mod_revision: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+}
+
+impl Compare {
+    fn new(key: &[u8], target: &'static str, result: &'static str) -> Self {
+        let (create_revision, mod_revision, value) = (None, None, None);
+        Self { key: encode(key), target, result, create_revision, mod_revision, value }
+    }
+
+    /// The key is not there.
+    pub(crate) fn is_absent(key: &[u8]) -> Self {
+        Self { create_revision: Some("0"), ..Self::new(key, "CREATE", "EQUAL") }
+    }
+
+    /// The key is there.
+    pub(crate) fn is_there(key: &[u8]) -> Self {
+        Self { create_revision: Some("0"), ..Self::new(key, "CREATE", "GREATER") }
+    }
+
+    /// The key was last changed at this revision.
+    pub(crate) fn is_unchanged(key: &[u8], revision: &str) -> Self {
+        Self { mod_revision: Some(revision.into()), ..Self::new(key, "MOD", "EQUAL") }
+    }
+
+    /// The key is there, and its value, as a string of bytes, is greater.
+    pub(crate) fn is_greater(key: &[u8], than: &[u8]) -> Self {
+        Self { value: Some(encode(than)), ..Self::new(key, "VALUE", "GREATER") }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Op {
+    RequestPut(Put),
+    RequestRange(Range),
+    RequestDeleteRange(Delete),
+}
+
+#[derive(Serialize)]
+pub(crate) struct Put {
+    key: String,
+    value: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease: Option<String>,
+}
+
+impl Put {
+    /// A value that lives as long as a lease, or for ever.
+    pub(crate) fn new(key: &[u8], value: &[u8], lease: Option<&LeaseId>) -> Self {
+        let lease = lease.map(|lease| lease.0.clone());
+        Self { key: encode(key), value: encode(value), lease }
+    }
+}
+
+#[derive(Serialize, Default)]
+pub(crate) struct Range {
+    key: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range_end: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    count_only: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    serializable: bool,
+}
+
+impl Range {
+    pub(crate) fn of(key: &[u8]) -> Self {
+        Self { key: encode(key), ..Self::default() }
+    }
+
+    pub(crate) fn all(prefix: &[u8]) -> Self {
+        let range_end = Some(encode(&prefix_end(prefix)));
+        Self { key: encode(prefix), range_end, ..Self::default() }
+    }
+
+    /// Only how many there are, as one member knows it.
+    pub(crate) fn count(prefix: &[u8]) -> Self {
+        Self { count_only: true, serializable: true, ..Self::all(prefix) }
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct Delete {
+    key: String,
+    prev_kv: bool,
+}
+
+impl Delete {
+    pub(crate) fn of(key: &[u8]) -> Self {
+        Self { key: encode(key), prev_kv: false }
+    }
+
+    /// Deletes, and gives what was there.
+    pub(crate) fn taking(key: &[u8]) -> Self {
+        Self { key: encode(key), prev_kv: true }
+    }
+}
+
+#[derive(Deserialize)]
+pub(crate) struct TxnAnswer {
+    #[serde(default)]
+    pub(crate) succeeded: bool,
+    #[serde(default)]
+    pub(crate) responses: Vec<OpAnswer>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct OpAnswer {
+    pub(crate) response_range: Option<RangeAnswer>,
+    pub(crate) response_delete_range: Option<DeleteAnswer>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct RangeAnswer {
+    pub(crate) header: Header,
+    pub(crate) kvs: Vec<KeyValue>,
+    pub(crate) count: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct DeleteAnswer {
+    pub(crate) prev_kvs: Vec<KeyValue>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct Header {
+    pub(crate) revision: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct KeyValue {
+    key: String,
+    value: String,
+    pub(crate) mod_revision: String,
+}
+
+impl KeyValue {
+    pub(crate) fn key(&self) -> Option<Vec<u8>> {
+        decode(&self.key)
+    }
+
+    pub(crate) fn value(&self) -> Option<Vec<u8>> {
+        decode(&self.value)
+    }
+}
+
+/// The id of a lease, as JSON has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LeaseId(pub(crate) String);
+
+#[derive(Serialize)]
+pub(crate) struct LeaseRequest<'a> {
+    #[serde(rename = "TTL", skip_serializing_if = "Option::is_none")]
+    pub(crate) ttl: Option<String>,
+    #[serde(rename = "ID", skip_serializing_if = "Option::is_none")]
+    pub(crate) id: Option<&'a str>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct LeaseAnswer {
+    #[serde(rename = "ID")]
+    pub(crate) id: Option<String>,
+    #[serde(rename = "TTL")]
+    pub(crate) ttl: Option<String>,
+}
+
+/// What a stream's answers are wrapped in.
+#[derive(Deserialize)]
+pub(crate) struct Streamed<T> {
+    pub(crate) result: T,
+}
+
+#[derive(Serialize)]
+pub(crate) struct WatchRequest {
+    pub(crate) create_request: WatchCreate,
+}
+
+#[derive(Serialize)]
+pub(crate) struct WatchCreate {
+    pub(crate) key: String,
+    pub(crate) range_end: String,
+    pub(crate) start_revision: String,
+}

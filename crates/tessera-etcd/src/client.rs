@@ -1,0 +1,242 @@
+//! Requests to a cluster: each once, with a deadline, to a member that can be reached.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::{Request, Response, header};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::api::{
+    LeaseAnswer, LeaseId, LeaseRequest, Range, RangeAnswer, Streamed, Txn, TxnAnswer,
+};
+use crate::connection::{Sender, Transport};
+
+/// Talks to the members of one etcd cluster (3.4 or later), one of them at a time: the next when that one
+/// fails. It is cheap to clone, and keeps a few connections open.
+///
+/// A request that may have reached a member is not repeated.
+#[derive(Clone)]
+pub struct EtcdClient {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    members: Vec<Member>,
+    transport: Transport,
+    deadline: Duration,
+    /// The member that is asked first.
+    preferred: AtomicUsize,
+}
+
+struct Member {
+    /// `host:port`.
+    endpoint: String,
+    idle: Mutex<Vec<Sender>>,
+}
+
+/// Why a request has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EtcdError {
+    /// It reached no member: nothing happened.
+    NotSent(String),
+    /// It may have happened, or may still.
+    Unknown(String),
+}
+
+/// More idle connections to one member are closed.
+const MAX_IDLE: usize = 32;
+
+/// The largest answer, in bytes.
+const MAX_ANSWER: usize = 8 * 1024 * 1024;
+
+impl EtcdClient {
+    /// A client of the members at `endpoints` (`host:port` each), which gives every request `deadline`
+    /// in all, connecting included.
+    pub fn new(endpoints: Vec<String>, transport: Transport, deadline: Duration) -> Self {
+        let member = |endpoint| Member { endpoint, idle: Mutex::default() };
+        let members = endpoints.into_iter().map(member).collect();
+        let preferred = AtomicUsize::new(0);
+        Self { shared: Arc::new(Shared { members, transport, deadline, preferred }) }
+    }
+
+    pub(crate) fn deadline(&self) -> Duration {
+        self.shared.deadline
+    }
+
+    pub(crate) async fn txn(&self, txn: &Txn) -> Result<TxnAnswer, EtcdError> {
+        self.call("/v3/kv/txn", txn).await
+    }
+
+    pub(crate) async fn range(&self, range: &Range) -> Result<RangeAnswer, EtcdError> {
+        self.call("/v3/kv/range", range).await
+    }
+
+    /// Grants a lease that lives for `ttl`, in whole seconds.
+    pub(crate) async fn grant(&self, ttl: Duration) -> Result<LeaseId, EtcdError> {
+        let ttl = Some(ttl.as_secs().max(1).to_string());
+        let answer: LeaseAnswer =
+            self.call("/v3/lease/grant", &LeaseRequest { ttl, id: None }).await?;
+        answer.id.map(LeaseId).ok_or_else(|| EtcdError::Unknown("a lease without an id".into()))
+    }
+
+    /// Begins a lease's time anew; `false` if it has ended.
+    pub(crate) async fn keep_alive(&self, lease: &LeaseId) -> Result<bool, EtcdError> {
+        let request = LeaseRequest { ttl: None, id: Some(&lease.0) };
+        let answer: Streamed<LeaseAnswer> = self.call("/v3/lease/keepalive", &request).await?;
+        Ok(answer.result.ttl.is_some())
+    }
+
+    /// Ends a lease, and what lives by it.
+    pub(crate) async fn revoke(&self, lease: &LeaseId) -> Result<(), EtcdError> {
+        let request = LeaseRequest { ttl: None, id: Some(&lease.0) };
+        self.call::<_, serde_json::Value>("/v3/lease/revoke", &request).await.map(drop)
+    }
+
+    /// A request whose answer is small.
+    async fn call<Q: Serialize, A: DeserializeOwned>(
+        &self,
+        path: &str,
+        question: &Q,
+    ) -> Result<A, EtcdError> {
+        let deadline = Instant::now() + self.shared.deadline;
+        let (answer, member, sender) = self.send(path, question, deadline).await?;
+        let status = answer.status();
+        let body = Limited::new(answer.into_body(), MAX_ANSWER).collect();
+        let body = match timeout_at(deadline, body).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(error)) => return Err(self.unknown(member, error.to_string())),
+            Err(_) => return Err(self.unknown(member, "no answer in time".into())),
+        };
+        self.shared.members[member].give_back(sender);
+        if !status.is_success() {
+            return Err(self.unknown(member, String::from_utf8_lossy(&body).into_owned()));
+        }
+        serde_json::from_slice(&body).map_err(|error| EtcdError::Unknown(error.to_string()))
+    }
+
+    /// A request whose answer goes on for ever.
+    pub(crate) async fn stream<Q: Serialize>(
+        &self,
+        path: &str,
+        question: &Q,
+    ) -> Result<(Incoming, Sender), EtcdError> {
+        let deadline = Instant::now() + self.shared.deadline;
+        let (answer, member, sender) = self.send(path, question, deadline).await?;
+        if !answer.status().is_success() {
+            return Err(self.unknown(member, answer.status().to_string()));
+        }
+        Ok((answer.into_body(), sender))
+    }
+
+    /// Sends a request to the first member that can be reached. From the moment when it may have left,
+    /// no other member is asked.
+    async fn send<Q: Serialize>(
+        &self,
+        path: &str,
+        question: &Q,
+        deadline: Instant,
+    ) -> Result<(Response<Incoming>, usize, Sender), EtcdError> {
+        let body = serde_json::to_vec(question);
+        let body = Bytes::from(body.map_err(|error| EtcdError::NotSent(error.to_string()))?);
+        let count = self.shared.members.len();
+        let preferred = self.shared.preferred.load(Ordering::Relaxed);
+        let mut failure = EtcdError::NotSent("no endpoints".into());
+        for attempt in 0..count {
+            let index = preferred.wrapping_add(attempt) % count;
+            // A member that doesn't even accept leaves time for the others.
+            let left = deadline.saturating_duration_since(Instant::now());
+            let share = left / (count - attempt) as u32;
+            let member = &self.shared.members[index];
+            let mut sender = match timeout(share, member.sender(&self.shared.transport)).await {
+                Ok(Ok(sender)) => sender,
+                Ok(Err(error)) => {
+                    failure = self.not_sent(index, error.to_string());
+                    continue;
+                }
+                Err(_) => {
+                    failure = self.not_sent(index, "no connection in time".into());
+                    continue;
+                }
+            };
+            let request = Request::post(path)
+                .header(header::HOST, &member.endpoint)
+                .header(header::CONTENT_TYPE, "application/json")
+                .body(Full::new(body.clone()))
+                .map_err(|error| EtcdError::NotSent(error.to_string()))?;
+            match timeout_at(deadline, sender.try_send_request(request)).await {
+                Ok(Ok(answer)) => return Ok((answer, index, sender)),
+                Ok(Err(mut error)) => {
+                    // hyper gives the request back if not a byte of it left.
+                    let kept = error.take_message().is_some();
+                    let why = error.into_error().to_string();
+                    failure = match kept {
+                        true => self.not_sent(index, why),
+                        false => return Err(self.unknown(index, why)),
+                    };
+                }
+                Err(_) => return Err(self.unknown(index, "no answer in time".into())),
+            }
+        }
+        Err(failure)
+    }
+
+    fn not_sent(&self, member: usize, why: String) -> EtcdError {
+        self.ask_another_than(member);
+        EtcdError::NotSent(why)
+    }
+
+    fn unknown(&self, member: usize, why: String) -> EtcdError {
+        self.ask_another_than(member);
+        EtcdError::Unknown(why)
+    }
+
+    fn ask_another_than(&self, member: usize) {
+        let next = (member + 1) % self.shared.members.len();
+        let preferred = &self.shared.preferred;
+        let _ = preferred.compare_exchange(member, next, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+impl Member {
+    /// An idle connection, or a new one.
+    async fn sender(&self, transport: &Transport) -> std::io::Result<Sender> {
+        while let Some(mut sender) = self.take_idle() {
+            if !sender.is_closed() && sender.ready().await.is_ok() {
+                return Ok(sender);
+            }
+        }
+        transport.connect(&self.endpoint).await
+    }
+
+    fn take_idle(&self) -> Option<Sender> {
+        self.idle().pop()
+    }
+
+    fn give_back(&self, sender: Sender) {
+        let mut idle = self.idle();
+        if idle.len() < MAX_IDLE {
+            idle.push(sender);
+        }
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Sender>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Display for EtcdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotSent(why) => write!(f, "the request reached no member of etcd: {why}"),
+            Self::Unknown(why) => write!(f, "etcd may have done it, or not: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for EtcdError {}

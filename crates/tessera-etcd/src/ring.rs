@@ -1,0 +1,284 @@
+//! The ticket-key ring of a fleet, which rotates itself.
+//!
+//! Under the prefix of the ring:
+//! - `next`: the key that is being distributed, at most one;
+//! - `k/` and a key's id: a key that was activated; it lives by a lease of its own;
+//! - `a/` and a server's random id: that the server lives (a lease that it renews), and which keys it has.
+
+mod entry;
+mod rotation;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use http_body_util::BodyExt;
+use tessera::crypto::{Provider, RandomFailed};
+use tessera_vault::{TicketKeyRing, WrappingKeys};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::api::{LeaseId, WatchCreate, WatchRequest, encode, prefix_end};
+use crate::client::{EtcdClient, EtcdError};
+
+/// Keeps the ticket keys of a fleet in etcd, and a [`TicketKeyRing`] of this process in step with them.
+///
+/// A key comes in two phases. First it is *distributed*: every server that lives installs it, to open
+/// tickets and not to seal them, and acknowledges it. When all have, it is *activated*, and seals from
+/// then on. So no server meets a ticket of a colleague that it can't open, and no clock has to be right:
+/// times only say when a key stops, with a quarter of an hour to spare on both sides. Whichever server sees first
+/// that something is due does it, by a transaction that only one of them wins; nobody leads.
+///
+/// A server that can't reach etcd goes on with the keys that it has. After
+/// [`RingOptions::counts_as_live_for`] the others no longer wait for it, and tickets under keys that it
+/// doesn't have cost their clients a full handshake there: a missing key is no ticket, never a failed
+/// handshake.
+///
+/// Entries of a newer version are left alone: a server that can't read a key doesn't acknowledge it, so it
+/// isn't activated before the last such server is gone. Unknown fields are passed over.
+///
+/// Keys are wrapped under `wrapping` keys, which come from elsewhere: who reads etcd has none of them.
+pub struct EtcdRing {
+    shared: Arc<Shared>,
+}
+
+/// How a ring rotates. All servers of a fleet are given the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RingOptions {
+    /// What all its keys in etcd begin with.
+    pub prefix: String,
+    /// How long a key seals. After half of it the next one is distributed.
+    pub issue_for: Duration,
+    /// How long it opens after that: the lifetime of tickets.
+    pub open_for: Duration,
+    /// How long a server that can't reach etcd counts as live, in whole seconds.
+    pub counts_as_live_for: Duration,
+    /// How often a server looks at etcd, besides being told of changes.
+    pub look_every: Duration,
+}
+
+impl RingOptions {
+    /// Keys that seal for 12 hours and open for another 24.
+    pub fn new(prefix: impl Into<String>) -> Self {
+        const HOUR: Duration = Duration::from_secs(3600);
+        Self {
+            prefix: prefix.into(),
+            issue_for: HOUR * 12,
+            open_for: HOUR * 24,
+            counts_as_live_for: Duration::from_secs(15),
+            look_every: Duration::from_secs(3),
+        }
+    }
+}
+
+/// What a ring saw when it last looked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RingStatus {
+    /// How often it has looked with success.
+    pub looks: u64,
+    /// The ids of the keys that were activated, those that seal the longest first.
+    pub active: Vec<[u8; 16]>,
+    /// The key that is being distributed.
+    pub distributing: Option<[u8; 16]>,
+    /// How many servers live that have not acknowledged it.
+    pub waiting_for: usize,
+    /// Entries that this server can't read: of a newer version, or under a wrapping key that it doesn't
+    /// have.
+    pub unreadable: usize,
+}
+
+struct Shared {
+    client: EtcdClient,
+    provider: Provider,
+    wrapping: Arc<WrappingKeys>,
+    options: RingOptions,
+    ring: Arc<TicketKeyRing>,
+    clock: Clock,
+    /// The name of this server, for its life.
+    server: [u8; 16],
+    /// How it says that it lives, and what it said last.
+    lease: tokio::sync::Mutex<Option<Alive>>,
+    changed: Notify,
+    closed: AtomicBool,
+    status: Mutex<RingStatus>,
+}
+
+struct Alive {
+    lease: LeaseId,
+    acknowledged: Option<Vec<[u8; 16]>>,
+}
+
+/// Since the Unix epoch.
+type Clock = Box<dyn Fn() -> Duration + Send + Sync>;
+
+impl EtcdRing {
+    /// Opens the ring, whether etcd can be reached or not, with tasks on the tokio runtime in which this
+    /// is called; they end with the ring. `wrapping` keys are for
+    /// [`WrappingPurpose::TicketKeys`](tessera_vault::WrappingPurpose::TicketKeys).
+    ///
+    /// # Errors
+    /// If the provider has no randomness.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn open(
+        client: EtcdClient,
+        provider: &Provider,
+        wrapping: Arc<WrappingKeys>,
+        options: RingOptions,
+    ) -> Result<Self, RandomFailed> {
+        let system = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let clock = Box::new(move || system().unwrap_or_default());
+        Self::open_with_clock(client, provider, wrapping, options, clock)
+    }
+
+    /// Opens the ring with a clock of its own (since the Unix epoch), which tests set wrong.
+    ///
+    /// # Errors
+    /// Like [`open`](Self::open).
+    ///
+    /// # Panics
+    /// Like [`open`](Self::open).
+    pub fn open_with_clock(
+        client: EtcdClient,
+        provider: &Provider,
+        wrapping: Arc<WrappingKeys>,
+        options: RingOptions,
+        clock: Box<dyn Fn() -> Duration + Send + Sync>,
+    ) -> Result<Self, RandomFailed> {
+        let mut server = [0; 16];
+        provider.random.fill(&mut server)?;
+        let shared = Arc::new(Shared {
+            client,
+            provider: *provider,
+            wrapping,
+            options,
+            ring: Arc::new(TicketKeyRing::new(provider)),
+            clock,
+            server,
+            lease: tokio::sync::Mutex::new(None),
+            changed: Notify::new(),
+            closed: AtomicBool::new(false),
+            status: Mutex::default(),
+        });
+        tokio::spawn(look(Arc::downgrade(&shared)));
+        tokio::spawn(watch(Arc::downgrade(&shared)));
+        tokio::spawn(live(Arc::downgrade(&shared)));
+        Ok(Self { shared })
+    }
+
+    /// The ring itself, for [`ServerConfig::tickets`](tessera::ServerConfig::tickets). It is empty until
+    /// etcd was reached.
+    pub fn keys(&self) -> Arc<TicketKeyRing> {
+        self.shared.ring.clone()
+    }
+
+    /// What it saw when it last looked.
+    pub fn status(&self) -> RingStatus {
+        self.shared.status().clone()
+    }
+
+    /// Says that this server no longer lives, so that nobody waits for it. The keys stay.
+    pub async fn close(self) {
+        self.shared.closed.store(true, Ordering::Relaxed);
+        if let Some(alive) = self.shared.lease.lock().await.take()
+            && let Err(error) = self.shared.client.revoke(&alive.lease).await
+        {
+            log::debug!("a server's lease ends by itself: {error}");
+        }
+    }
+}
+
+impl Drop for EtcdRing {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::Relaxed);
+        self.shared.changed.notify_waiters();
+    }
+}
+
+impl Shared {
+    fn status(&self) -> std::sync::MutexGuard<'_, RingStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    fn key(&self, name: &str) -> Vec<u8> {
+        format!("{}{name}", self.options.prefix).into_bytes()
+    }
+}
+
+/// Looks at etcd whenever something changed, and from time to time.
+async fn look(shared: Weak<Shared>) {
+    loop {
+        let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
+        let again = match ring.look().await {
+            Ok(again) => again,
+            Err(error) => {
+                log::warn!("the ticket-key ring goes on with the keys that it has: {error}");
+                false
+            }
+        };
+        if !again {
+            let _ = timeout(ring.options.look_every, ring.changed.notified()).await;
+        }
+    }
+}
+
+/// Hears of changes. Without it they are seen a little later.
+async fn watch(shared: Weak<Shared>) {
+    loop {
+        let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
+        if let Err(error) = ring.watch().await {
+            log::debug!("the ticket-key ring is not told of changes: {error}");
+        }
+        tokio::time::sleep(ring.options.look_every).await;
+    }
+}
+
+/// Renews the lease by which the others know that this server lives.
+async fn live(shared: Weak<Shared>) {
+    loop {
+        let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
+        ring.stay_alive().await;
+        let pause = ring.options.counts_as_live_for / 3;
+        drop(ring);
+        tokio::time::sleep(pause).await;
+    }
+}
+
+impl Shared {
+    async fn watch(&self) -> Result<(), EtcdError> {
+        let prefix = self.key("");
+        let create_request = WatchCreate {
+            key: encode(&prefix),
+            range_end: encode(&prefix_end(&prefix)),
+            start_revision: "0".into(),
+        };
+        let request = WatchRequest { create_request };
+        let (mut events, _sender) = self.client.stream("/v3/watch", &request).await?;
+        // Changes between the last look and the watch.
+        self.changed.notify_one();
+        while !self.is_closed() {
+            // What changed is read anew: here it only matters that something did.
+            match timeout(self.options.look_every, events.frame()).await {
+                Ok(Some(Ok(_))) => self.changed.notify_one(),
+                Ok(Some(Err(error))) => return Err(EtcdError::Unknown(error.to_string())),
+                Ok(None) => return Ok(()),
+                Err(_) => (),
+            }
+        }
+        Ok(())
+    }
+
+    async fn stay_alive(&self) {
+        let lease = self.lease.lock().await.as_ref().map(|alive| alive.lease.clone());
+        let Some(lease) = lease else { return };
+        if matches!(self.client.keep_alive(&lease).await, Ok(false)) {
+            *self.lease.lock().await = None;
+            self.changed.notify_one();
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What the ring writes into etcd.
+
+use std::time::Duration;
+
+use tessera_vault::{TicketKey, WrappingKeys};
+use zeroize::Zeroizing;
+
+/// The version of what this code writes, and the newest that it reads.
+const VERSION: u8 = 1;
+
+/// A key on its way. Version, then wrapped: whether it was activated, when it was made, the length of the
+/// key's encoding, the key; whatever follows is of a later time, and passed over.
+pub(super) struct Entry {
+    pub(super) active: bool,
+    /// Since the Unix epoch.
+    pub(super) made_at: Duration,
+    pub(super) key: TicketKey,
+}
+
+impl Entry {
+    pub(super) fn encode(&self, wrapping: &WrappingKeys, now: Duration) -> Option<Vec<u8>> {
+        let key = self.key.encode();
+        let mut plain = Zeroizing::new(Vec::with_capacity(16 + key.len()));
+        plain.push(u8::from(self.active));
+        plain.extend_from_slice(&(self.made_at.as_millis() as u64).to_be_bytes());
+        plain.extend_from_slice(&u16::try_from(key.len()).ok()?.to_be_bytes());
+        plain.extend_from_slice(&key);
+        let wrapped = wrapping.wrap(&[VERSION], &plain, now)?;
+        Some([&[VERSION], &wrapped[..]].concat())
+    }
+
+    /// `None` for what this server can't read.
+    pub(super) fn decode(bytes: &[u8], wrapping: &WrappingKeys, now: Duration) -> Option<Self> {
+        let (&version, wrapped) = bytes.split_first()?;
+        if version != VERSION {
+            return None;
+        }
+        let plain = wrapping.unwrap(&[VERSION], wrapped, now)?;
+        let (&active, rest) = plain.split_first()?;
+        let (made_at, rest) = rest.split_first_chunk()?;
+        let (len, rest) = rest.split_first_chunk()?;
+        let (key, _) = rest.split_at_checked(u16::from_be_bytes(*len).into())?;
+        Some(Self {
+            active: active == 1,
+            made_at: Duration::from_millis(u64::from_be_bytes(*made_at)),
+            key: TicketKey::decode(key)?,
+        })
+    }
+}
+
+/// What a server says of itself: the newest version that it reads, and the keys that it has. Whatever
+/// follows whole ids is of a later time.
+pub(super) fn acknowledgement(keys: &[[u8; 16]]) -> Vec<u8> {
+    let count = u16::try_from(keys.len()).unwrap_or(u16::MAX);
+    let mut out = vec![VERSION];
+    out.extend_from_slice(&count.to_be_bytes());
+    for key in keys.iter().take(count.into()) {
+        out.extend_from_slice(key);
+    }
+    out
+}
+
+/// Whether a server's word says that it has a key.
+pub(super) fn acknowledges(word: &[u8], key: &[u8; 16]) -> bool {
+    let Some((_version, rest)) = word.split_first() else { return false };
+    let Some((count, keys)) = rest.split_first_chunk() else { return false };
+    let (keys, _) = keys.as_chunks();
+    keys.iter().take(u16::from_be_bytes(*count).into()).any(|acknowledged| acknowledged == key)
+}
+
+#[cfg(test)]
+mod tests {
+    use tessera_vault::{EpochKey, WrappingPurpose};
+
+    use super::*;
+
+    #[test]
+    fn acknowledgements() {
+        let word = acknowledgement(&[[1; 16], [2; 16]]);
+        assert!(acknowledges(&word, &[1; 16]) && acknowledges(&word, &[2; 16]));
+        assert!(!acknowledges(&word, &[3; 16]));
+        // A later version may say more.
+        let later = [&word[..], &[3; 16]].concat();
+        assert!(acknowledges(&later, &[2; 16]) && !acknowledges(&later, &[3; 16]));
+        for cut in 0..word.len() {
+            assert!(!acknowledges(&word[..cut], &[2; 16]));
+        }
+    }
+
+    #[test]
+    fn entries() {
+        let provider = tessera_aws_lc::provider();
+        let now = Duration::from_secs(1_800_000_000);
+        let wrapping = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);
+        wrapping.add(EpochKey::forever([1; 16], [7; 32].into()), now).expect("a good key");
+        let key = TicketKey::generate(&provider, now, now, now).expect("random bytes");
+        let id = key.id;
+        let entry = Entry { active: true, made_at: now, key };
+        let encoded = entry.encode(&wrapping, now).expect("a key wraps");
+        let decoded = Entry::decode(&encoded, &wrapping, now).expect("as encoded");
+        assert_eq!((decoded.active, decoded.made_at, decoded.key.id), (true, now, id));
+        assert!(!encoded.windows(16).any(|window| *window == entry.key.secret[..16]));
+
+        let mut plain = vec![0; 9];
+        let key = entry.key.encode();
+        plain.extend_from_slice(&(key.len() as u16).to_be_bytes());
+        plain.extend_from_slice(&key);
+        plain.extend_from_slice(b"a field of a later time");
+        let wrapped = wrapping.wrap(&[1], &plain, now).expect("a key wraps");
+        let later = Entry::decode(&[&[1], &wrapped[..]].concat(), &wrapping, now);
+        assert_eq!(later.map(|entry| (entry.active, entry.key.id)), Some((false, id)));
+        let newer = wrapping.wrap(&[2], &plain, now).expect("a key wraps");
+        assert!(Entry::decode(&[&[2], &newer[..]].concat(), &wrapping, now).is_none());
+        let none = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);
+        assert!(Entry::decode(&encoded, &none, now).is_none());
+    }
+}

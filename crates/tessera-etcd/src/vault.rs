@@ -1,0 +1,327 @@
+//! The vault of a fleet.
+//!
+//! Under the prefix of the vault:
+//! - `s/` and the ticket's id: when the secret expires, in milliseconds (8 bytes, the highest first), and
+//!   the wrapped secret;
+//! - `t/` and the id: what became of it, `u` (used) or `b` (burned);
+//! - `c/`, a hash of the client's name, and a number below the limit of clients: the id of a secret.
+//!
+//! All of it lives by leases, so that nothing stays for ever.
+
+mod lease;
+mod puts;
+
+use std::future::ready;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
+
+use tessera::crypto::{Hash, Provider};
+use tessera::handshake::Reply;
+use tessera::resume::{
+    Absent, OneTimeSecret, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault,
+};
+use tessera_tokio::{Answer, Answers};
+use tessera_vault::WrappingKeys;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use zeroize::Zeroizing;
+
+use crate::api::{Compare, Delete, Op, Put, Range, Txn};
+use crate::client::{EtcdClient, EtcdError};
+use lease::Leases;
+use puts::{Prepared, Work};
+
+/// Holds the one-time secrets of a fleet in etcd, and gives each out once.
+///
+/// It is a [`Vault`] that takes later ([`Reply::Later`]): the server's
+/// [`Answers`] pass [`take_secret`](Answers::take_secret) on to it, and it is such an `Answers` itself. It
+/// puts in the background, so that no handshake waits: a secret whose put fails, or which the process
+/// takes with it when it ends, costs its client a round trip.
+///
+/// Limits are kept per vault and not exactly: [`VaultOptions::secrets`] by what is counted every ten
+/// seconds and what this server has put since; the limit of each client exactly, by giving up its oldest
+/// secret for a new one.
+pub struct EtcdVault {
+    shared: Arc<Shared>,
+    work: mpsc::Sender<Work>,
+}
+
+/// What a vault in etcd is like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VaultOptions {
+    /// What all its keys in etcd begin with. Servers that share it share the vault, and need the same
+    /// epoch keys.
+    pub prefix: String,
+    /// How many secrets it holds.
+    pub secrets: usize,
+    /// How many of one client whose name is known, up to 1000.
+    pub per_client: u16,
+    /// The longest that a secret lives; those that are to live longer are refused. Tombstones live at
+    /// least as long.
+    pub max_lifetime: Duration,
+}
+
+impl VaultOptions {
+    /// 100,000 secrets, 64 per client, for at most an hour: the lifetime of a guard's keys by default.
+    pub fn new(prefix: impl Into<String>) -> Self {
+        Self {
+            prefix: prefix.into(),
+            secrets: 100_000,
+            per_client: 64,
+            max_lifetime: Duration::from_secs(3600),
+        }
+    }
+}
+
+struct Shared {
+    client: EtcdClient,
+    keys: Arc<WrappingKeys>,
+    hash: &'static dyn Hash,
+    options: VaultOptions,
+    leases: Leases,
+    /// How many secrets there were when they were last counted, and how many came from here since.
+    counted: AtomicUsize,
+    since: AtomicUsize,
+}
+
+impl EtcdVault {
+    /// Opens a vault, whether etcd can be reached or not, with tasks on the tokio runtime in which this
+    /// is called; they end with the vault. `keys` are for
+    /// [`WrappingPurpose::Secrets`](tessera_vault::WrappingPurpose::Secrets).
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn open(
+        client: EtcdClient,
+        provider: &Provider,
+        keys: Arc<WrappingKeys>,
+        options: VaultOptions,
+    ) -> Self {
+        let shared = Arc::new(Shared {
+            client,
+            keys,
+            hash: provider.suites[0].hash,
+            leases: Leases::new(options.max_lifetime),
+            options,
+            counted: AtomicUsize::new(0),
+            since: AtomicUsize::new(0),
+        });
+        let (work, queue) = mpsc::channel(QUEUE);
+        tokio::spawn(puts::run(shared.clone(), queue));
+        tokio::spawn(keep_count(Arc::downgrade(&shared)));
+        Self { shared, work }
+    }
+
+    /// Takes a secret: one transaction. It is asked once; whatever happens on the way, at most one take
+    /// of all gets the secret.
+    pub async fn take_secret(&self, question: &TakeSecret) -> Taken {
+        self.shared.take(question).await
+    }
+
+    /// Puts a secret, and waits for it. [`Vault::put`] does it without waiting.
+    ///
+    /// # Errors
+    /// If etcd didn't say in time that it has the secret, or has one under its id; at a limit; or if no
+    /// wrapping key lives as long as the secret.
+    pub async fn put_now(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.shared.put(self.shared.prepare(put)?).await
+    }
+
+    /// Destroys a secret, and waits for it. [`Vault::burn`] does it without waiting.
+    ///
+    /// # Errors
+    /// If etcd didn't say in time that it is done: the secret may still be there.
+    pub async fn burn_now(&self, id: &TicketId) -> Result<(), EtcdError> {
+        self.shared.burn(id).await
+    }
+
+    /// Counts the secrets.
+    ///
+    /// # Errors
+    /// If etcd doesn't answer in time.
+    pub async fn count(&self) -> Result<usize, EtcdError> {
+        self.shared.count().await
+    }
+}
+
+/// How many puts may wait; further ones are refused.
+const QUEUE: usize = 1024;
+
+impl Vault for EtcdVault {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        // Wrapped at once: nothing that waits holds a secret.
+        let prepared = self.shared.prepare(put)?;
+        self.work.try_send(Work::Put(prepared)).map_err(|_| PutRefused)
+    }
+
+    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+        Reply::Later
+    }
+
+    fn burn(&self, id: &TicketId) {
+        if self.work.try_send(Work::Burn(*id)).is_err() {
+            log::warn!("a one-time key stays until it expires: too much waits for etcd");
+        }
+    }
+
+    /// As counted up to ten seconds ago, and without the takes since.
+    fn len(&self) -> usize {
+        self.shared.estimate()
+    }
+}
+
+impl Answers for EtcdVault {
+    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
+        if question.unix.is_none() {
+            return Box::pin(ready(Taken::Unavailable));
+        }
+        let shared = self.shared.clone();
+        Box::pin(async move { shared.take(&question).await })
+    }
+}
+
+impl Shared {
+    async fn take(&self, question: &TakeSecret) -> Taken {
+        let taking = timeout(self.client.deadline(), self.take_at_leisure(question));
+        taking.await.unwrap_or(Taken::Unavailable)
+    }
+
+    async fn take_at_leisure(&self, question: &TakeSecret) -> Taken {
+        let TakeSecret { id, purpose, unix: Some(unix), .. } = question else {
+            return Taken::Unavailable;
+        };
+        let Some(lease) = self.leases.current(&self.client).await else {
+            return Taken::Unavailable;
+        };
+        let (secret, tombstone) = (self.key("s/", id), self.key("t/", id));
+        let fate: &[u8] = match purpose {
+            TakePurpose::Accept => USED,
+            TakePurpose::Burn => BURNED,
+        };
+        let txn = Txn {
+            compare: vec![Compare::is_greater(&secret, &not_after(*unix))],
+            success: vec![
+                Op::RequestDeleteRange(Delete::taking(&secret)),
+                Op::RequestPut(Put::new(&tombstone, fate, Some(&lease))),
+            ],
+            // What has expired goes, and leaves no tombstone: nobody used it.
+            failure: vec![
+                Op::RequestRange(Range::of(&tombstone)),
+                Op::RequestDeleteRange(Delete::of(&secret)),
+            ],
+        };
+        let answer = match self.client.txn(&txn).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                log::warn!("a take of a one-time key: {error}");
+                self.leases.after(&error, &lease);
+                return Taken::Unavailable;
+            }
+        };
+        let mut responses = answer.responses.into_iter();
+        if !answer.succeeded {
+            let range = responses.find_map(|response| response.response_range);
+            let fate = range.and_then(|range| range.kvs.first().and_then(|kv| kv.value()));
+            return Taken::Absent(match fate.as_deref() {
+                Some(USED) => Absent::Used,
+                Some(BURNED) => Absent::Burned,
+                _ => Absent::Unknown,
+            });
+        }
+        let deleted = responses.find_map(|response| response.response_delete_range);
+        let value = deleted.and_then(|deleted| deleted.prev_kvs.first()?.value());
+        // A value that doesn't open was not put by a server with our keys; or its epoch is over.
+        let opened = value.and_then(|value| self.unwrap(id, &value, *unix));
+        opened.map_or(Taken::Absent(Absent::Unknown), Taken::Taken)
+    }
+
+    async fn burn(&self, id: &TicketId) -> Result<(), EtcdError> {
+        let Some(lease) = self.leases.current(&self.client).await else {
+            return Err(EtcdError::NotSent("there is no lease".into()));
+        };
+        let (secret, tombstone) = (self.key("s/", id), self.key("t/", id));
+        let txn = Txn {
+            compare: vec![Compare::is_there(&secret)],
+            success: vec![
+                Op::RequestDeleteRange(Delete::of(&secret)),
+                Op::RequestPut(Put::new(&tombstone, BURNED, Some(&lease))),
+            ],
+            failure: Vec::new(),
+        };
+        self.client.txn(&txn).await.map(drop).inspect_err(|it| self.leases.after(it, &lease))
+    }
+
+    async fn count(&self) -> Result<usize, EtcdError> {
+        let since = self.since.load(Ordering::Relaxed);
+        let answer = self.client.range(&Range::count(self.prefix("s/").as_bytes())).await?;
+        let count = answer.count.and_then(|count| count.parse().ok()).unwrap_or(0);
+        self.counted.store(count, Ordering::Relaxed);
+        self.since.fetch_sub(since, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn estimate(&self) -> usize {
+        self.counted.load(Ordering::Relaxed) + self.since.load(Ordering::Relaxed)
+    }
+
+    /// Wraps a secret for etcd.
+    fn prepare(&self, put: PutSecret<'_>) -> Result<Prepared, PutRefused> {
+        let lifetime = put.expires_at.saturating_sub(put.unix);
+        let opens = self.keys.opens_until(put.unix).is_some_and(|until| put.expires_at <= until);
+        if lifetime > self.options.max_lifetime || !opens || self.options.per_client == 0 {
+            return Err(PutRefused);
+        }
+        let expires_at = millis(put.expires_at).to_be_bytes();
+        let secret: Zeroizing<Vec<u8>> = put.secret.encode();
+        let context = [put.id, &expires_at[..]].concat();
+        let wrapped = self.keys.wrap(&context, &secret, put.unix).ok_or(PutRefused)?;
+        let value = [&expires_at, &wrapped[..]].concat();
+        let client = put.client.map(|client| self.hash.hash(client).as_ref().to_vec());
+        Ok(Prepared { id: *put.id, value, client })
+    }
+
+    fn unwrap(&self, id: &TicketId, value: &[u8], unix: Duration) -> Option<OneTimeSecret> {
+        let (expires_at, wrapped) = value.split_at_checked(8)?;
+        let secret = self.keys.unwrap(&[id, expires_at].concat(), wrapped, unix)?;
+        OneTimeSecret::decode(&secret)
+    }
+
+    fn prefix(&self, kind: &str) -> String {
+        format!("{}{kind}", self.options.prefix)
+    }
+
+    fn key(&self, kind: &str, id: &TicketId) -> Vec<u8> {
+        [self.prefix(kind).as_bytes(), id].concat()
+    }
+}
+
+const USED: &[u8] = b"u";
+const BURNED: &[u8] = b"b";
+
+/// The greatest string of bytes that no value is greater than if its secret has expired at `unix`.
+fn not_after(unix: Duration) -> [u8; 8] {
+    millis(unix).saturating_add(1).to_be_bytes()
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Counts from time to time, as long as there is a vault. It purges wrapping keys too: forward secrecy
+/// waits for it.
+async fn keep_count(shared: Weak<Shared>) {
+    loop {
+        let Some(vault) = shared.upgrade() else { return };
+        if let Err(error) = vault.count().await {
+            log::debug!("one-time keys can't be counted: {error}");
+        }
+        if let Ok(unix) = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
+            vault.keys.purge(unix);
+        }
+        drop(vault);
+        tokio::time::sleep(COUNT_EVERY).await;
+    }
+}
+
+const COUNT_EVERY: Duration = Duration::from_secs(10);

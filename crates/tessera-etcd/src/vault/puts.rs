@@ -1,0 +1,131 @@
+//! Puts, in the background.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tessera::resume::{PutRefused, TicketId};
+use tokio::sync::{Semaphore, mpsc};
+
+use super::Shared;
+use crate::api::{Compare, Delete, Op, Put, Range, RangeAnswer, Txn};
+
+/// What waits to be done.
+pub(super) enum Work {
+    Put(Prepared),
+    Burn(TicketId),
+}
+
+/// A secret, wrapped.
+pub(super) struct Prepared {
+    pub(super) id: TicketId,
+    pub(super) value: Vec<u8>,
+    /// The hash of the client's name.
+    pub(super) client: Option<Vec<u8>>,
+}
+
+/// How much is under way to etcd at once.
+const AT_ONCE: usize = 16;
+
+/// Works until the vault is dropped, and then does what is left.
+pub(super) async fn run(shared: Arc<Shared>, mut queue: mpsc::Receiver<Work>) {
+    let room = Arc::new(Semaphore::new(AT_ONCE));
+    while let Some(work) = queue.recv().await {
+        let Ok(permit) = room.clone().acquire_owned().await else { return };
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            match work {
+                Work::Put(prepared) => {
+                    if shared.put(prepared).await.is_err() {
+                        log::debug!("a one-time key was not put");
+                    }
+                }
+                Work::Burn(id) => {
+                    if let Err(error) = shared.burn(&id).await {
+                        log::warn!("a one-time key stays until it expires: {error}");
+                    }
+                }
+            }
+            drop(permit);
+        });
+    }
+}
+
+/// Another server may use the same place for the same client at the same time.
+const ATTEMPTS: usize = 4;
+
+impl Shared {
+    /// Puts a secret, if its id neither is nor was there. A put whose answer is lost is not repeated: it
+    /// could bring back what was taken in between.
+    pub(super) async fn put(&self, put: Prepared) -> Result<(), PutRefused> {
+        if self.estimate() >= self.options.secrets {
+            return Err(PutRefused);
+        }
+        let lease = self.leases.current(&self.client).await.ok_or(PutRefused)?;
+        let (secret, tombstone) = (self.key("s/", &put.id), self.key("t/", &put.id));
+        for _ in 0..ATTEMPTS {
+            let mut txn = Txn {
+                compare: vec![Compare::is_absent(&secret), Compare::is_absent(&tombstone)],
+                success: vec![Op::RequestPut(Put::new(&secret, &put.value, Some(&lease)))],
+                failure: vec![
+                    Op::RequestRange(Range::of(&secret)),
+                    Op::RequestRange(Range::of(&tombstone)),
+                ],
+            };
+            if let Some(client) = &put.client {
+                let place = self.place_for(client).await.ok_or(PutRefused)?;
+                txn.compare.push(place.unchanged);
+                let held = Put::new(&place.key, &put.id, Some(&lease));
+                txn.success.push(Op::RequestPut(held));
+                let given_up = place.given_up.map(|id| self.key("s/", &id));
+                let given_up = given_up.map(|key| Op::RequestDeleteRange(Delete::of(&key)));
+                txn.success.extend(given_up);
+            }
+            let answer = self.client.txn(&txn).await.map_err(|error| {
+                log::debug!("a put of a one-time key: {error}");
+                self.leases.after(&error, &lease);
+                PutRefused
+            })?;
+            if answer.succeeded {
+                self.since.fetch_add(1, Ordering::Relaxed);
+                return Ok(());
+            }
+            let mut ranges = answer.responses.iter().filter_map(|it| it.response_range.as_ref());
+            if ranges.any(|range| !range.kvs.is_empty()) {
+                return Err(PutRefused);
+            }
+        }
+        Err(PutRefused)
+    }
+
+    /// A place of a client that is free, or that of its oldest secret.
+    async fn place_for(&self, client: &[u8]) -> Option<Place> {
+        let prefix = [self.prefix("c/").as_bytes(), client, b"/"].concat();
+        let held = self.client.range(&Range::all(&prefix)).await.ok()?;
+        let limit = self.options.per_client.min(MAX_PER_CLIENT);
+        let keys: Vec<_> = held.kvs.iter().filter_map(|kv| kv.key()).collect();
+        let key_of = |place: u16| [&prefix[..], &place.to_be_bytes()].concat();
+        let free = (0..limit).map(key_of).find(|key| !keys.contains(key));
+        match free {
+            Some(key) => Some(Place { unchanged: Compare::is_absent(&key), key, given_up: None }),
+            None => oldest(&held),
+        }
+    }
+}
+
+const MAX_PER_CLIENT: u16 = 1000;
+
+/// Where a client's secret is listed.
+struct Place {
+    key: Vec<u8>,
+    /// Nobody else used the place.
+    unchanged: Compare,
+    /// Whose place it was, if it was anyone's. It may have been taken long ago.
+    given_up: Option<TicketId>,
+}
+
+fn oldest(held: &RangeAnswer) -> Option<Place> {
+    let oldest = held.kvs.iter().min_by_key(|kv| kv.mod_revision.parse().unwrap_or(u64::MAX))?;
+    let key = oldest.key()?;
+    let unchanged = Compare::is_unchanged(&key, &oldest.mod_revision);
+    Some(Place { unchanged, key, given_up: oldest.value()?.try_into().ok() })
+}

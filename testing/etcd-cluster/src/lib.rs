@@ -1,0 +1,195 @@
+//! Members of etcd that a test starts from Debian's `etcd-server`, kills, stops, and cuts off from each
+//! other. Everything lives in a temporary directory and ends with the [`Cluster`].
+
+mod link;
+mod member;
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use link::{Cuts, Link};
+use member::Member;
+use serde_json::{Value, json};
+
+/// A cluster of members that know each other through links that can be cut.
+pub struct Cluster {
+    dir: PathBuf,
+    members: Vec<Member>,
+    cuts: Arc<Cuts>,
+}
+
+/// TLS for the clients of a cluster: paths of PEM files.
+pub struct ClientTls {
+    /// The certificate of the members.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+    /// The authority of the clients' certificates.
+    pub client_authority: PathBuf,
+}
+
+impl Cluster {
+    /// Starts `count` members, and waits until they have a leader.
+    ///
+    /// # Errors
+    /// If etcd can't be started, or finds no leader within 30 seconds.
+    pub fn start(count: usize) -> io::Result<Self> {
+        Self::start_with(count, None, &std::env::temp_dir())
+    }
+
+    /// Starts a cluster whose clients speak TLS, or whose data lies elsewhere.
+    ///
+    /// # Errors
+    /// Like [`start`](Self::start).
+    pub fn start_with(
+        count: usize,
+        tls: Option<ClientTls>,
+        parent: &std::path::Path,
+    ) -> io::Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let dir = parent.join(format!("tessera-etcd-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&dir)?;
+        let cuts = Arc::new(Cuts::default());
+        let mut peers = Vec::new();
+        let mut addresses = Vec::new();
+        for index in 0..count {
+            // Free now; taken by etcd in a moment.
+            let (peer, client) = (free_port()?, free_port()?);
+            let link = Link::start(index, peer, cuts.clone())?;
+            peers.push(format!("m{index}=http://127.0.0.1:{link}"));
+            addresses.push((peer, client, link));
+        }
+        let tls = tls.map(Arc::new);
+        let members = addresses
+            .into_iter()
+            .enumerate()
+            .map(|(index, ports)| Member::start(&dir, index, ports, &peers.join(","), tls.clone()));
+        let members = members.collect::<io::Result<Vec<_>>>()?;
+        let cluster = Self { dir, members, cuts };
+        cluster.wait_for_leader(&(0..count).collect::<Vec<_>>())?;
+        cluster.learn_ids()?;
+        Ok(cluster)
+    }
+
+    /// The addresses for clients, `127.0.0.1:port`, one per member.
+    pub fn endpoints(&self) -> Vec<String> {
+        self.members.iter().map(Member::endpoint).collect()
+    }
+
+    /// The directory of a member's files.
+    pub fn data_dir(&self, member: usize) -> PathBuf {
+        self.members[member].data_dir()
+    }
+
+    /// The member that leads, as the majority of those that answer say.
+    ///
+    /// # Errors
+    /// If none is known within 30 seconds.
+    pub fn leader(&self) -> io::Result<usize> {
+        let running: Vec<_> =
+            (0..self.members.len()).filter(|index| self.members[*index].answers()).collect();
+        self.wait_for_leader(&running)
+    }
+
+    /// Waits until `members` agree on a leader among them, and says which.
+    ///
+    /// # Errors
+    /// After 30 seconds.
+    pub fn wait_for_leader(&self, members: &[usize]) -> io::Result<usize> {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while Instant::now() < deadline {
+            let statuses = members.iter().map(|index| self.members[*index].status());
+            let statuses: Option<Vec<_>> = statuses.collect();
+            let leader = statuses.as_deref().and_then(|statuses| {
+                let (_, first) = statuses.first()?;
+                let agreed = statuses.iter().all(|(_, leader)| leader == first);
+                let at = statuses.iter().position(|(id, _)| id == first)?;
+                agreed.then(|| members[at])
+            });
+            if let Some(leader) = leader {
+                return Ok(leader);
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Err(io::Error::new(io::ErrorKind::TimedOut, "no leader"))
+    }
+
+    /// Kills a member (SIGKILL).
+    ///
+    /// # Errors
+    /// If it was not running.
+    pub fn kill(&mut self, member: usize) -> io::Result<()> {
+        self.members[member].kill()
+    }
+
+    /// Starts a member that was killed, on its old data.
+    ///
+    /// # Errors
+    /// If it can't be started.
+    pub fn restart(&mut self, member: usize) -> io::Result<()> {
+        self.members[member].run()
+    }
+
+    /// Stops a member (SIGSTOP): its connections stay open, and nobody answers.
+    ///
+    /// # Errors
+    /// If it is not running.
+    pub fn stop(&self, member: usize) -> io::Result<()> {
+        self.members[member].signal(nix::sys::signal::Signal::SIGSTOP)
+    }
+
+    /// Lets a stopped member go on.
+    ///
+    /// # Errors
+    /// If it is not running.
+    pub fn go_on(&self, member: usize) -> io::Result<()> {
+        self.members[member].signal(nix::sys::signal::Signal::SIGCONT)
+    }
+
+    /// Cuts a member off from all others; its clients still reach it.
+    pub fn cut_off(&self, member: usize) {
+        self.cuts.cut(member);
+    }
+
+    /// Heals all cuts.
+    pub fn heal(&self) {
+        self.cuts.heal();
+    }
+
+    /// One request to a member's JSON gateway over plain HTTP, for what a test wants to know.
+    ///
+    /// # Errors
+    /// If it doesn't answer with JSON within two seconds.
+    pub fn ask(&self, member: usize, path: &str, body: &Value) -> io::Result<Value> {
+        self.members[member].ask(path, body)
+    }
+
+    fn learn_ids(&self) -> io::Result<()> {
+        for (index, member) in self.members.iter().enumerate() {
+            let (id, _) = member.status().ok_or(io::ErrorKind::NotConnected)?;
+            self.cuts.learn(id, index);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.members.clear();
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// The empty request.
+fn nothing() -> Value {
+    json!({})
+}

@@ -1,0 +1,150 @@
+//! One member: a process, its ports and its data.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::{ClientTls, nothing};
+
+pub(crate) struct Member {
+    command: Vec<String>,
+    dir: PathBuf,
+    client: u16,
+    /// Where status is asked without TLS.
+    metrics: u16,
+    tls: bool,
+    child: Option<Child>,
+}
+
+impl Member {
+    pub(crate) fn start(
+        dir: &Path,
+        index: usize,
+        (peer, client, link): (u16, u16, u16),
+        cluster: &str,
+        tls: Option<Arc<ClientTls>>,
+    ) -> io::Result<Self> {
+        let data = dir.join(format!("m{index}"));
+        // Clients with TLS come to one port, this crate's questions to another.
+        let plain = if tls.is_some() { crate::free_port()? } else { client };
+        let mut listen = format!("http://127.0.0.1:{plain}");
+        if tls.is_some() {
+            listen.push_str(&format!(",https://127.0.0.1:{client}"));
+        }
+        let mut command: Vec<String> = [
+            ("--name", format!("m{index}")),
+            ("--data-dir", data.display().to_string()),
+            ("--listen-peer-urls", format!("http://127.0.0.1:{peer}")),
+            ("--initial-advertise-peer-urls", format!("http://127.0.0.1:{link}")),
+            ("--listen-client-urls", listen.clone()),
+            ("--advertise-client-urls", listen),
+            ("--initial-cluster", cluster.into()),
+            ("--initial-cluster-token", dir.display().to_string()),
+            ("--heartbeat-interval", "50".into()),
+            ("--election-timeout", "500".into()),
+            ("--logger", "zap".into()),
+        ]
+        .into_iter()
+        .flat_map(|(name, value)| [name.to_owned(), value])
+        .collect();
+        if let Some(tls) = &tls {
+            let files = [
+                ("--cert-file", &tls.certificate),
+                ("--key-file", &tls.key),
+                ("--trusted-ca-file", &tls.client_authority),
+            ];
+            for (name, path) in files {
+                command.extend([name.to_owned(), path.display().to_string()]);
+            }
+            command.push("--client-cert-auth".into());
+        }
+        let mut member =
+            Self { command, dir: data, client, metrics: plain, tls: tls.is_some(), child: None };
+        member.run()?;
+        Ok(member)
+    }
+
+    pub(crate) fn run(&mut self) -> io::Result<()> {
+        let log = self.dir.with_extension("log");
+        let log = File::options().create(true).append(true).open(log)?;
+        let child = Command::new("etcd")
+            .args(&self.command)
+            .env_remove("ETCD_NAME")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(|error| {
+                io::Error::new(error.kind(), format!("etcd: {error}: run scripts/setup-tests"))
+            })?;
+        self.child = Some(child);
+        Ok(())
+    }
+
+    pub(crate) fn endpoint(&self) -> String {
+        debug_assert!(self.tls || self.client == self.metrics);
+        format!("127.0.0.1:{}", self.client)
+    }
+
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.dir.clone()
+    }
+
+    pub(crate) fn kill(&mut self) -> io::Result<()> {
+        let mut child = self.child.take().ok_or(io::ErrorKind::NotFound)?;
+        child.kill()?;
+        child.wait()?;
+        Ok(())
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) -> io::Result<()> {
+        let child = self.child.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        kill(Pid::from_raw(child.id() as i32), signal).map_err(io::Error::from)
+    }
+
+    pub(crate) fn answers(&self) -> bool {
+        self.status().is_some()
+    }
+
+    /// The id of this member, and of the one that leads.
+    pub(crate) fn status(&self) -> Option<(u64, u64)> {
+        let status = self.ask("/v3/maintenance/status", &nothing()).ok()?;
+        let id = status["header"]["member_id"].as_str()?.parse().ok()?;
+        let leader: u64 = status["leader"].as_str()?.parse().ok()?;
+        (leader != 0).then_some((id, leader))
+    }
+
+    pub(crate) fn ask(&self, path: &str, body: &Value) -> io::Result<Value> {
+        let address = SocketAddr::from(([127, 0, 0, 1], self.metrics));
+        let timeout = Duration::from_secs(2);
+        let mut stream = TcpStream::connect_timeout(&address, timeout)?;
+        stream.set_read_timeout(Some(timeout))?;
+        let body = body.to_string();
+        let request = format!(
+            "POST {path} HTTP/1.0\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let body = answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
+        serde_json::from_str(body).map_err(io::Error::from)
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
