@@ -98,9 +98,14 @@ pub(crate) fn run(command: &mut Command, input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Whoever refuses its options doesn't read.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    // Beside reading: a program that waits for its output to be read doesn't read its input. And
+    // whoever refuses its options doesn't read at all.
+    let writing = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let output = child.wait_with_output().unwrap();
+    writing.join().unwrap();
+    output
 }
 
 /// The facts that a successful connection told.
