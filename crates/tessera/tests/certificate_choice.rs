@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use tessera::auth::{Credential, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use tessera::handshake::{ClientAuthentication, Reply};
-use tessera::wire::{AlertDescription, ExtensionType, HandshakeType, SignatureScheme};
+use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, SignatureScheme};
 use tessera::{ClientConnection, Error, Output, ServerConnection};
 use tessera_harness::{
-    Hello, Mode, Pair, Received, Scene, at, credential, message, records, rewrite, to, vec16,
+    Hello, Mode, Pair, Received, Scene, at, credential, message, plain, records, rewrite, to, vec16,
 };
 use tessera_null_provider::NullVerifier;
 
@@ -178,7 +178,7 @@ fn malformed_in_a_client_hello() {
         let mut pair = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
         let mut hello = Hello::read(&records(&pair.intercept_client())[0][5..]);
         hello.set(typ, body);
-        let bytes = tessera_harness::plain(tessera::wire::ContentType::HANDSHAKE, &hello.write());
+        let bytes = plain(ContentType::HANDSHAKE, &hello.write());
         pair.deliver_to_server(&bytes);
         assert_eq!(
             alert(&pair.to_server),
@@ -244,4 +244,16 @@ fn names_are_bounded() {
         assert!(matches!(client, Some(Error::Configuration(_))), "{client:?}");
         assert!(matches!(server, Some(Error::Configuration(_))), "{server:?}");
     }
+}
+
+/// RFC 8446 §4.1.1: a server that has nothing for a client says so in place of a ServerHello.
+#[test]
+fn no_server_hello_without_a_certificate_for_it() {
+    let scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
+    let mut pair = scene.pair();
+    let mut hello = Hello::read(&records(&pair.intercept_client())[0][5..]);
+    hello.set(ExtensionType::SIGNATURE_ALGORITHMS, &vec16(&OLD.0.to_be_bytes()));
+    pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
+    let fatal = [2, AlertDescription::HANDSHAKE_FAILURE.0];
+    assert_eq!(pair.intercept_server(), plain(ContentType::ALERT, &fatal));
 }

@@ -114,30 +114,46 @@ fn long_messages() {
     // Told by the length alone, before anything of it is kept.
     for (announced, expected) in [
         (80 * 1024 - 4, None),
-        (80 * 1024, Some(AlertDescription::ILLEGAL_PARAMETER)),
-        (96 * 1024, Some(AlertDescription::ILLEGAL_PARAMETER)),
-        (0xff_ffff, Some(AlertDescription::ILLEGAL_PARAMETER)),
+        (80 * 1024, Some(AlertDescription::DECODE_ERROR)),
+        (96 * 1024, Some(AlertDescription::DECODE_ERROR)),
+        (0xff_ffff, Some(AlertDescription::DECODE_ERROR)),
     ] {
         let mut pair = scene(Mode::Full).pair();
         let [_, a, b, c] = u32::to_be_bytes(announced);
         pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &[1, a, b, c]));
         assert_eq!(alert(&pair.to_server), expected);
     }
-    for (len, expected) in [
-        (100 * 1024, Some(AlertDescription::DECODE_ERROR)),
-        (128 * 1024, Some(AlertDescription::ILLEGAL_PARAMETER)),
-    ] {
+    // One that may be that long is read to its end.
+    for (announced, expected) in
+        [(100 * 1024, None), (128 * 1024, Some(AlertDescription::DECODE_ERROR))]
+    {
         let scene = scene(Mode::Full);
         let mut pair = scene.pair();
         pair.client_to_server();
         let flight = records(&pair.intercept_server());
         pair.deliver_to_client(&flight[..2].concat());
         let mut sealer = scene.server_sealers().remove(0);
-        for fragment in message(HandshakeType::ENCRYPTED_EXTENSIONS, &vec![0; len]).chunks(1 << 14)
-        {
-            pair.deliver_to_client(&sealer.seal(ContentType::HANDSHAKE, fragment));
-        }
+        let [_, a, b, c] = u32::to_be_bytes(announced);
+        let header = [HandshakeType::ENCRYPTED_EXTENSIONS.0, a, b, c];
+        pair.deliver_to_client(&sealer.seal(ContentType::HANDSHAKE, &header));
         assert_eq!(alert(&pair.to_client), expected);
+    }
+}
+
+/// RFC 8446 §6.2: a wrong length is decode_error, however wrong it is.
+#[test]
+fn finished_of_any_wrong_length() {
+    for len in [0, 31, 33, 128 * 1024, 0xff_ffff] {
+        let scene = scene(Mode::Full);
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        pair.server_to_client();
+        pair.intercept_client();
+        let mut sealer = scene.client_sealers().remove(0);
+        let [_, a, b, c] = u32::to_be_bytes(len);
+        let start = [&[HandshakeType::FINISHED.0, a, b, c][..], &vec![0; len.min(33) as usize]];
+        pair.deliver_to_server(&sealer.seal(ContentType::HANDSHAKE, &start.concat()));
+        assert_eq!(alert(&pair.to_server), Some(AlertDescription::DECODE_ERROR), "{len} bytes");
     }
 }
 

@@ -18,7 +18,7 @@ pub use server::ServerConnection;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::error::{Error, protocol, unexpected_message};
+use crate::error::{Error, decode_error, unexpected_message};
 use crate::handshake::{Context, Epoch, Event, Facts, Handshake};
 use crate::limits::MAX_WARNINGS;
 use crate::time::Time;
@@ -243,10 +243,8 @@ impl<H: Handshake> Connection<H> {
             let rest = &bytes[used..];
             let longest = self.handshake.max_message();
             if HandshakeMessage::len_of(rest).is_some_and(|len| len > longest) {
-                return Err(protocol(
-                    AlertDescription::ILLEGAL_PARAMETER,
-                    "a handshake message is longer than any sane one",
-                ));
+                // RFC 8446 §6.2: its length is incorrect.
+                return Err(decode_error("a handshake message is longer than any sane one"));
             }
             let Some(message) = HandshakeMessage::split_from(rest) else { break };
             used += message.bytes.len();

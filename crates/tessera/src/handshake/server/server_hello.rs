@@ -83,6 +83,11 @@ impl Decided {
             log.secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
         }
 
+        // RFC 8446 §4.1.1: what can't be agreed on ends the handshake before a ServerHello, in plaintext.
+        let authentication = match psk_kind {
+            Some(_) => None,
+            None => Some(Authentication::choose(&negotiation.config, hello)?),
+        };
         let exchange = match negotiation.group.filter(|_| selected.with_share) {
             None if selected.with_share => return Err(handshake_failure("no group in common")),
             None => None,
@@ -124,10 +129,6 @@ impl Decided {
             hello,
             ctx,
         );
-        let authentication = match psk_kind {
-            Some(_) => None,
-            None => Some(Authentication::choose(&negotiation.config, hello)?),
-        };
         let mut extensions = negotiation.encrypted_extensions(
             hello,
             authentication.as_ref(),
