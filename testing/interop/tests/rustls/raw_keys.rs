@@ -199,6 +199,34 @@ fn a_tessera_server_that_asks() {
     assert_eq!(peer.blob, format!("key:{CLIENT_NAME}").into_bytes());
 }
 
+/// RFC 7250 §4.2: a server that asks for no certificate says nothing of the client's type, and one
+/// that resumes does not ask. rustls waits for it all the same, and fails: such clients have to do
+/// without tickets.
+#[test]
+fn rustls_with_a_raw_key_cannot_resume() {
+    let world = World::new();
+    let mut config = server(&world.server);
+    config.credentials = vec![world.server.raw_public_key()];
+    config.client_authentication =
+        ClientAuthentication::Required(world.client.pinned_as(CLIENT_NAME));
+    let rustls = rustls_client(&world, true);
+
+    let listener = Listener::new();
+    let thread = connect(&rustls, listener.address(), Plan::talk());
+    let mut end = listener.serve(&config);
+    end.handshake().send(b"from Tessera\n").hear("from rustls\n");
+    end.close().closed();
+    assert_eq!(thread.join().unwrap().error, None);
+
+    let thread = connect(&rustls, listener.address(), Plan::talk());
+    let mut end = listener.serve(&config);
+    let error = end.failure();
+    assert_eq!(error, tessera::Error::AlertReceived(AlertDescription::HANDSHAKE_FAILURE));
+    assert!(end.facts().psk.is_some());
+    let error = thread.join().unwrap().error.unwrap();
+    assert!(error.contains("IncorrectCertificateTypeExtension"), "{error}");
+}
+
 #[test]
 fn a_tessera_client() {
     let world = World::new();
