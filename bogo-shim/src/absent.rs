@@ -145,15 +145,4 @@ const FEATURES: &[(&str, &[&str])] = &[
         &["-allow-unknown-alpn-protos", "-select-empty-alpn"],
     ),
     ("a configurable bound on Certificate messages", &["-max-cert-list"]),
-    // To come.
-    (
-        "raw public keys (RFC 7250)",
-        &[
-            "-new-rpk-credential",
-            "-accepted-peer-cert-types",
-            "-available-client-cert-types",
-            "-expect-peer-certificate-type",
-            "-expect-peer-rpk-sha256",
-        ],
-    ),
 ];

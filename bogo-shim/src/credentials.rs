@@ -10,7 +10,7 @@ use tessera::auth::{Credential, PrivateKey};
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::Sign;
 use tessera::resume::ImportablePsk;
-use tessera::wire::{CipherSuite, SignatureScheme};
+use tessera::wire::{CertificateType, CipherSuite, SignatureScheme};
 use tessera_aws_lc::SigningKey;
 
 use crate::flags::{Compliance, CredentialOptions, Options};
@@ -28,6 +28,7 @@ pub struct Credentials {
 const DEFAULT: i32 = -1;
 
 struct Certificate {
+    typ: CertificateType,
     chain: Vec<Vec<u8>>,
     key: Arc<Preferring>,
     issuers: Vec<Vec<u8>>,
@@ -41,12 +42,16 @@ impl Certificate {
         chain: Vec<Vec<u8>>,
         key: Preferring,
     ) -> Result<Self, String> {
+        let typ = match options.is_raw_public_key {
+            true => CertificateType::RAW_PUBLIC_KEY,
+            false => CertificateType::X509,
+        };
         let issuers = match options.must_match_issuer {
             true => tessera_webpki::issuers(&chain).map_err(|error| error.to_string())?,
             false => Vec::new(),
         };
         let (ocsp_response, sct_list) = (options.ocsp_response.clone(), options.sct_list.clone());
-        Ok(Self { chain, key: Arc::new(key), issuers, ocsp_response, sct_list })
+        Ok(Self { typ, chain, key: Arc::new(key), issuers, ocsp_response, sct_list })
     }
 }
 
@@ -60,15 +65,21 @@ impl Credentials {
         for (credential, index) in listed.chain([(&options.default_credential, DEFAULT)]) {
             if credential.is_psk {
                 psks.push((index, psk(credential)));
-            } else if let (Some(chain), Some(key)) = (&credential.cert_file, &credential.key_file) {
+            } else if let Some(key) = &credential.key_file {
                 let key = Preferring::read(key, credential, options, index, &selected)?;
-                certificates.push(Certificate::new(credential, self::chain(chain)?, key)?);
+                let chain = match &credential.cert_file {
+                    _ if credential.is_raw_public_key => vec![key.public_key()?],
+                    Some(file) => chain(file)?,
+                    None => continue,
+                };
+                certificates.push(Certificate::new(credential, chain, key)?);
             }
         }
         Ok(Self { certificates, psks, selected })
     }
 
-    /// The certificates for a configuration; under `-async` their keys are elsewhere.
+    /// The certificates for a configuration; under `-async` their keys are elsewhere. A client that is
+    /// told which types to offer has them in that order, and no others.
     pub fn for_engine(&self, options: &Options) -> Vec<Credential> {
         let credential = |certificate: &Certificate| {
             let key = if options.is_async {
@@ -78,13 +89,18 @@ impl Credentials {
             };
             let ocsp_response = certificate.ocsp_response.clone();
             Credential {
+                certificate_type: certificate.typ,
                 issuers: certificate.issuers.clone(),
                 ocsp_response: ocsp_response.filter(|_| !options.decline_ocsp_callback),
                 sct_list: certificate.sct_list.clone(),
                 ..Credential::new(certificate.chain.clone(), key)
             }
         };
-        self.certificates.iter().map(credential).collect()
+        let of_type = |typ: u8| self.certificates.iter().filter(move |listed| listed.typ.0 == typ);
+        match options.available_types.as_slice() {
+            [] => self.certificates.iter().map(credential).collect(),
+            types => types.iter().flat_map(|typ| of_type(*typ)).map(credential).collect(),
+        }
     }
 
     /// Signs with the key that the question names.
@@ -174,6 +190,12 @@ pub fn allowed_schemes(compliance: Option<Compliance>) -> Option<Vec<SignatureSc
         Compliance::Wpa202304 => Some([&sha384[..], &sha512].concat()),
         Compliance::Cnsa1 | Compliance::Cnsa2 => Some(sha384.to_vec()),
         Compliance::Cnsa202407 => None,
+    }
+}
+
+impl Preferring {
+    fn public_key(&self) -> Result<Vec<u8>, String> {
+        self.key.public_key_info().map_err(|_| "the key's public half can't be written".into())
     }
 }
 

@@ -30,6 +30,11 @@ pub struct Options {
     pub expect_sct_list: Option<Vec<u8>>,
     pub cert_compression: bool,
     pub one_cert_compression: Option<u16>,
+    /// The types of certificates that are taken of the peer, and that a client sends.
+    pub accepted_types: Vec<u8>,
+    pub available_types: Vec<u8>,
+    pub expect_peer_type: Option<u8>,
+    pub expect_peer_key_sha256: Option<Vec<u8>>,
     pub client_ca_list: Vec<Vec<u8>>,
     pub grease: bool,
     pub reverify_on_resume: bool,
@@ -88,6 +93,7 @@ pub struct Options {
 #[derive(Clone, Default)]
 pub struct CredentialOptions {
     pub is_psk: bool,
+    pub is_raw_public_key: bool,
     pub cert_file: Option<String>,
     pub key_file: Option<String>,
     pub signing_prefs: Vec<u16>,
@@ -241,6 +247,8 @@ impl Options {
             "-is-handshaker-supported" => self.is_handshaker_supported = true,
             "-verify-peer" => self.verify_peer = true,
             "-verify-fail" => self.verify_fail = true,
+            "-accepted-peer-cert-types" => self.accepted_types.push(value.number()?),
+            "-available-client-cert-types" => self.available_types.push(value.number()?),
             "-enable-ocsp-stapling" => self.ocsp_stapling = true,
             "-enable-signed-cert-timestamps" => self.signed_cert_timestamps = true,
             "-use-ocsp-callback" => self.use_ocsp_callback = true,
@@ -306,6 +314,11 @@ impl Options {
             "-new-psk-credential" => {
                 self.credentials.push(CredentialOptions { is_psk: true, ..Default::default() });
             }
+            "-new-rpk-credential" => {
+                let is_raw_public_key = true;
+                self.credentials
+                    .push(CredentialOptions { is_raw_public_key, ..Default::default() });
+            }
             "-cert-file" => self.credential().cert_file = Some(value.text()?.into()),
             "-key-file" => self.credential().key_file = Some(value.text()?.into()),
             "-signing-prefs" => {
@@ -332,6 +345,8 @@ impl Options {
             }
             "-expect-peer-cert-file" => self.expect_peer_cert_file = Some(value.text()?.into()),
             "-expect-no-peer-cert" => self.expect_no_peer_cert = true,
+            "-expect-peer-certificate-type" => self.expect_peer_type = Some(value.number()?),
+            "-expect-peer-rpk-sha256" => self.expect_peer_key_sha256 = Some(value.bytes()?),
             "-expect-ocsp-response" => self.expect_ocsp_response = Some(value.bytes()?),
             "-expect-signed-cert-timestamps" => self.expect_sct_list = Some(value.bytes()?),
             "-expect-peer-verify-pref" => self.expect_peer_verify_prefs.push(value.number()?),

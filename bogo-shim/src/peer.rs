@@ -1,12 +1,13 @@
 //! Who judges peers here: any chain is welcome, but signatures must be right.
 
-use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm};
+use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use tessera::handshake::Reply;
-use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
+use tessera::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
 use tessera_webpki::Algorithms;
-use webpki::aws_lc_rs as aws_lc;
+use webpki::{EndEntityCert, RawPublicKeyEntity, aws_lc_rs as aws_lc};
 
+use crate::configuration;
 use crate::credentials::{allowed_schemes, chain};
 use crate::flags::Options;
 
@@ -19,6 +20,9 @@ pub struct AnyChain {
     later: bool,
     /// The chain that must come.
     expected: Option<String>,
+    types: Vec<CertificateType>,
+    expected_type: Option<u8>,
+    expected_key: Option<Vec<u8>>,
     requested: EntryExtensions,
     ocsp_response: Option<Vec<u8>>,
     sct_list: Option<Vec<u8>>,
@@ -29,7 +33,9 @@ pub struct AnyChain {
 
 impl AnyChain {
     pub fn new(options: &Options) -> Self {
-        let asked = options.verify_peer || options.is_server;
+        // Raw public keys are always judged.
+        let raw = options.accepted_types.contains(&CertificateType::RAW_PUBLIC_KEY.0);
+        let asked = options.verify_peer || options.is_server || raw;
         // BoringSSL takes no certificate instead of a PSK unless told to.
         let psk_alone = options.credentials.iter().any(|credential| credential.is_psk)
             && !options.is_server
@@ -54,6 +60,12 @@ impl AnyChain {
             reject,
             later: options.is_async,
             expected,
+            types: match options.accepted_types.as_slice() {
+                [] => vec![CertificateType::X509],
+                listed => listed.iter().map(|typ| CertificateType(*typ)).collect(),
+            },
+            expected_type: options.expect_peer_type,
+            expected_key: options.expect_peer_key_sha256.clone(),
             requested: EntryExtensions {
                 // The runner's clients are asked for nothing.
                 status_request: options.ocsp_stapling && !options.is_server,
@@ -75,11 +87,18 @@ impl AnyChain {
             .chain(RARE)
             .find(|(scheme, _)| *scheme == question.scheme)
             .ok_or(rejected(AlertDescription::ILLEGAL_PARAMETER, "the scheme is not known"))?;
-        let der = CertificateDer::from_slice(&question.chain[0]);
-        let certificate = webpki::EndEntityCert::try_from(&der)
-            .map_err(|_| rejected(AlertDescription::DECODE_ERROR, "not a certificate"))?;
-        let verified =
-            certificate.verify_signature(algorithm.1, &question.signed, &question.signature);
+        let end_entity = question.chain.first().map(Vec::as_slice).unwrap_or_default();
+        let not_readable = || rejected(AlertDescription::DECODE_ERROR, "not a certificate");
+        let (signed, signature) = (&question.signed, &question.signature);
+        let verified = if question.certificate_type == CertificateType::RAW_PUBLIC_KEY {
+            let der = SubjectPublicKeyInfoDer::from(end_entity);
+            let key = RawPublicKeyEntity::try_from(&der).map_err(|_| not_readable())?;
+            key.verify_signature(algorithm.1, signed, signature)
+        } else {
+            let der = CertificateDer::from_slice(end_entity);
+            let certificate = EndEntityCert::try_from(&der).map_err(|_| not_readable())?;
+            certificate.verify_signature(algorithm.1, signed, signature)
+        };
         verified.map_err(|error| match error {
             webpki::Error::InvalidSignatureForPublicKey => {
                 rejected(AlertDescription::DECRYPT_ERROR, "the signature is wrong")
@@ -93,6 +112,13 @@ impl AnyChain {
         }
         if let Some(alert) = self.reject {
             return Err(rejected(alert, "nobody is welcome"));
+        }
+        let hash = configuration::provider().suites[0].hash;
+        let key_fits = |key: &Vec<u8>| key.as_slice() == hash.hash(end_entity).as_ref();
+        if self.expected_type.is_some_and(|typ| typ != question.certificate_type.0)
+            || self.expected_key.as_ref().is_some_and(|key| !key_fits(key))
+        {
+            return Err(rejected(AlertDescription::INTERNAL_ERROR, "another key was expected"));
         }
         if self.revoked {
             let alert = AlertDescription::BAD_CERTIFICATE_STATUS_RESPONSE;
@@ -111,6 +137,10 @@ impl AnyChain {
 impl PeerVerifier for AnyChain {
     fn schemes(&self) -> &[SignatureScheme] {
         &self.schemes
+    }
+
+    fn certificate_types(&self) -> &[CertificateType] {
+        &self.types
     }
 
     fn authorities(&self) -> &[Vec<u8>] {

@@ -106,11 +106,15 @@ fn replaced(document: &str, table: &str) -> Result<String, String> {
     Ok(format!("{before}{START}\n{table}\n{END}{after}"))
 }
 
-/// The reason why a test is disabled: that of the longest pattern, as it says the most.
+/// The reason why a test is disabled: an absent feature before a choice, and of several that of the
+/// longest pattern, as it says the most.
 fn reason_for<'d>(disabled: &'d Map<String, Value>, name: &str) -> Option<&'d str> {
     let patterns = disabled.iter().filter(|(pattern, _)| matches(pattern, name));
-    let (_, reason) = patterns.max_by_key(|(pattern, _)| (pattern.len(), *pattern))?;
-    reason.as_str()
+    let reasons = patterns.filter_map(|(pattern, reason)| Some((pattern, reason.as_str()?)));
+    let rank = |(pattern, reason): &(&String, &str)| {
+        (!reason.starts_with(BY_CHOICE), pattern.len(), pattern.to_string())
+    };
+    reasons.max_by_key(rank).map(|(_, reason)| reason)
 }
 
 /// Whether a pattern, in which `*` is any text, is this name.

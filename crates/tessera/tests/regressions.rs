@@ -203,3 +203,14 @@ fn keys_change_before_they_are_used_up() {
     assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
     assert_eq!((pair.to_server.data.len(), pair.to_client.data.len()), (2000, 2000));
 }
+
+/// A server for PSKs alone has no certificate; to a stranger that is no matter of certificate types.
+#[test]
+fn no_certificate_is_no_wrong_type_of_certificate() {
+    let (client, mut server) = configurations();
+    server.credentials = Vec::new();
+    let mut pair = start(&client, &server, None);
+    pair.run();
+    let expected = Error::AlertReceived(AlertDescription::HANDSHAKE_FAILURE);
+    assert_eq!(pair.to_client.error, Some(expected));
+}

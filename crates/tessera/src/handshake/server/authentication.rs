@@ -48,9 +48,11 @@ fn choose_for(
         CertificateTypes::allow(hello.server_certificate_types, credential.certificate_type)
     };
     let chosen = choose_credential(&config.credentials, Role::Server, &hello.certificates, allowed);
-    chosen.ok_or_else(|| match config.credentials.iter().any(allowed) {
-        true => handshake_failure("no certificate that the client can check"),
-        false => NO_COMMON_TYPE,
+    // A server without certificates, for PSKs alone, has no type that could be wrong.
+    let wrong_type = !config.credentials.is_empty() && !config.credentials.iter().any(allowed);
+    chosen.ok_or_else(|| match wrong_type {
+        true => NO_COMMON_TYPE,
+        false => handshake_failure("no certificate that the client can check"),
     })
 }
 
