@@ -66,9 +66,12 @@ fn keeps_the_contract_over_a_kill() {
     // The child has another process id, and the same directory.
     let dir = std::env::temp_dir().join("tessera-vault-kill");
     let open = || MemoryVault::open(&dir, Limits::new(1000), &provider(), &keys(7), NOW).unwrap().0;
-    contract::a_kill_between_take_and_answer("keeps_the_contract_over_a_kill", open, |vault| {
-        close(&vault)
-    });
+    contract::a_kill_between_take_and_answer(
+        "keeps_the_contract_over_a_kill",
+        open,
+        &[],
+        |vault| close(&vault),
+    );
     fs::remove_dir_all(&dir).unwrap();
 }
 
