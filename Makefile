@@ -11,7 +11,7 @@ all:
 # Everything that a change must pass.
 test: setup check unit bare-metal
 
-# What the tests need from Debian: OpenSSL as a peer, Chromium for reports, a compiler for a
+# What the tests need from Debian: OpenSSL as a peer, Chromium for reports, etcd, a compiler for a
 # bare-metal target.
 setup:
 	scripts/setup-tests

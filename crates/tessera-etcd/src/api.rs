@@ -75,11 +75,13 @@ impl Compare {
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum Op {
-    RequestPut(Put),
-    RequestRange(Range),
-    RequestDeleteRange(Delete),
+    #[serde(rename = "request_put")]
+    Put(Put),
+    #[serde(rename = "request_range")]
+    Range(Range),
+    #[serde(rename = "request_delete_range")]
+    Delete(Delete),
 }
 
 #[derive(Serialize)]

@@ -202,14 +202,11 @@ impl Shared {
         let txn = Txn {
             compare: vec![Compare::is_greater(&secret, &not_after(*unix))],
             success: vec![
-                Op::RequestDeleteRange(Delete::taking(&secret)),
-                Op::RequestPut(Put::new(&tombstone, fate, Some(&lease))),
+                Op::Delete(Delete::taking(&secret)),
+                Op::Put(Put::new(&tombstone, fate, Some(&lease))),
             ],
             // What has expired goes, and leaves no tombstone: nobody used it.
-            failure: vec![
-                Op::RequestRange(Range::of(&tombstone)),
-                Op::RequestDeleteRange(Delete::of(&secret)),
-            ],
+            failure: vec![Op::Range(Range::of(&tombstone)), Op::Delete(Delete::of(&secret))],
         };
         let answer = match self.client.txn(&txn).await {
             Ok(answer) => answer,
@@ -244,8 +241,8 @@ impl Shared {
         let txn = Txn {
             compare: vec![Compare::is_there(&secret)],
             success: vec![
-                Op::RequestDeleteRange(Delete::of(&secret)),
-                Op::RequestPut(Put::new(&tombstone, BURNED, Some(&lease))),
+                Op::Delete(Delete::of(&secret)),
+                Op::Put(Put::new(&tombstone, BURNED, Some(&lease))),
             ],
             failure: Vec::new(),
         };

@@ -40,10 +40,13 @@ impl Shared {
             }
             _ => 0,
         };
-        let done = match seen.next {
-            None if self.is_due(&seen.active, now) => self.distribute(now).await?,
+        // Whoever's clock says that a key is due makes it, and activates it: a wrong clock doesn't rotate
+        // for the others.
+        let due = self.is_due(&seen.active, now);
+        let done = match &seen.next {
+            None if due => self.distribute(now).await?,
             // This server is among those that live: otherwise the answer is from before it said so.
-            Some((Some(ref next), ref revision)) if waiting_for == 0 && self.is_among(&answer) => {
+            Some((Some(next), revision)) if due && waiting_for == 0 && self.is_among(&answer) => {
                 self.activate(next, revision, now).await?
             }
             _ => false,
@@ -117,7 +120,7 @@ impl Shared {
             return Ok(());
         };
         let put = Put::new(&self.own_name(), &acknowledgement(&keys), Some(&said.lease));
-        let txn = Txn { success: vec![Op::RequestPut(put)], ..Txn::default() };
+        let txn = Txn { success: vec![Op::Put(put)], ..Txn::default() };
         if let Err(error) = self.client.txn(&txn).await {
             // Perhaps the lease has ended.
             *alive = None;
@@ -158,7 +161,7 @@ impl Shared {
         let name = self.key("next");
         let txn = Txn {
             compare: vec![Compare::is_absent(&name)],
-            success: vec![Op::RequestPut(Put::new(&name, &encoded, None))],
+            success: vec![Op::Put(Put::new(&name, &encoded, None))],
             failure: Vec::new(),
         };
         self.client.txn(&txn).await.map(|answer| answer.succeeded)
@@ -189,8 +192,8 @@ impl Shared {
         let txn = Txn {
             compare: vec![Compare::is_unchanged(&name, revision)],
             success: vec![
-                Op::RequestPut(Put::new(&active, &encoded, Some(&lease))),
-                Op::RequestDeleteRange(Delete::of(&name)),
+                Op::Put(Put::new(&active, &encoded, Some(&lease))),
+                Op::Delete(Delete::of(&name)),
             ],
             failure: Vec::new(),
         };

@@ -65,19 +65,16 @@ impl Shared {
         for _ in 0..ATTEMPTS {
             let mut txn = Txn {
                 compare: vec![Compare::is_absent(&secret), Compare::is_absent(&tombstone)],
-                success: vec![Op::RequestPut(Put::new(&secret, &put.value, Some(&lease)))],
-                failure: vec![
-                    Op::RequestRange(Range::of(&secret)),
-                    Op::RequestRange(Range::of(&tombstone)),
-                ],
+                success: vec![Op::Put(Put::new(&secret, &put.value, Some(&lease)))],
+                failure: vec![Op::Range(Range::of(&secret)), Op::Range(Range::of(&tombstone))],
             };
             if let Some(client) = &put.client {
                 let place = self.place_for(client).await.ok_or(PutRefused)?;
                 txn.compare.push(place.unchanged);
                 let held = Put::new(&place.key, &put.id, Some(&lease));
-                txn.success.push(Op::RequestPut(held));
+                txn.success.push(Op::Put(held));
                 let given_up = place.given_up.map(|id| self.key("s/", &id));
-                let given_up = given_up.map(|key| Op::RequestDeleteRange(Delete::of(&key)));
+                let given_up = given_up.map(|key| Op::Delete(Delete::of(&key)));
                 txn.success.extend(given_up);
             }
             let answer = self.client.txn(&txn).await.map_err(|error| {

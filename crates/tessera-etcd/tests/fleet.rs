@@ -1,0 +1,213 @@
+//! Two servers of a fleet on tokio, with etcd behind TLS: a ticket of the one opens at the other, with its
+//! early data, once.
+#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
+
+mod common;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use common::{DEADLINE, runtime};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair,
+};
+use tessera::auth::{Credential, PrivateKey};
+use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard, Verdict};
+use tessera::{ClientConfig, Destination, ServerConfig};
+use tessera_aws_lc::{SigningKey, provider};
+use tessera_etcd::{
+    EtcdClient, EtcdError, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions,
+};
+use tessera_etcd_cluster::{ClientTls, Cluster};
+use tessera_tokio::{
+    Acceptor, ClientStream, Connector, EarlyData, MemorySessionStore, SessionStore,
+};
+use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
+use tessera_webpki::WebPkiVerifier;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+
+const SERVER: &str = "server.example";
+const ETCD: &str = "etcd.example";
+
+/// An authority, and what it vouches for.
+struct Authority {
+    root: CertifiedIssuer<'static, KeyPair>,
+    dir: PathBuf,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let root = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let dir = std::env::temp_dir().join(format!("tessera-fleet-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        Self { root, dir }
+    }
+
+    fn certificate(&self, name: &str) -> (rcgen::Certificate, KeyPair) {
+        let key = KeyPair::generate().unwrap();
+        let names = vec![name.to_owned(), "127.0.0.1".to_owned()];
+        let mut params = CertificateParams::new(names).unwrap();
+        // etcd's gateway is a client of etcd, with the same certificate.
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        let issuer: &Issuer<'_, KeyPair> = &self.root;
+        (params.signed_by(&key, issuer).unwrap(), key)
+    }
+
+    fn credential(&self, name: &str) -> Credential {
+        let (certificate, key) = self.certificate(name);
+        let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
+        let key = PrivateKey::Here(Arc::new(signer));
+        Credential { chain: vec![certificate.der().to_vec()], key }
+    }
+
+    fn files(&self) -> ClientTls {
+        let write = |name: &str, content: String| {
+            let path = self.dir.join(name);
+            std::fs::write(&path, content).unwrap();
+            path
+        };
+        let (certificate, key) = self.certificate(ETCD);
+        ClientTls {
+            certificate: write("etcd.pem", certificate.pem()),
+            key: write("etcd.key", key.serialize_pem()),
+            client_authority: write("root.pem", self.root.pem()),
+        }
+    }
+
+    fn client(&self) -> ClientConfig {
+        let verifier = WebPkiVerifier::new(&[self.root.der()]).unwrap();
+        ClientConfig::new(provider(), Arc::new(verifier))
+    }
+
+    fn etcd(&self, cluster: &Cluster, with_certificate: bool) -> EtcdClient {
+        let mut config = self.client();
+        if with_certificate {
+            config.credentials = vec![self.credential("client.example")];
+        }
+        let connector =
+            Connector::new(Arc::new(config)).with_sessions(Arc::new(MemorySessionStore::default()));
+        let transport = Transport::Tls { connector, server_name: ETCD.into() };
+        EtcdClient::new(cluster.endpoints(), transport, DEADLINE)
+    }
+}
+
+impl Drop for Authority {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+struct Server {
+    acceptor: Acceptor,
+    vault: Arc<EtcdVault>,
+    ring: EtcdRing,
+}
+
+impl Server {
+    /// Servers share nothing but what they know of etcd, and the keys that they were given.
+    fn new(authority: &Authority, cluster: &Cluster) -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let keys = |purpose| {
+            let keys = WrappingKeys::new(&provider(), purpose);
+            keys.add(EpochKey::forever([1; 16], [7; 32].into()), now).unwrap();
+            Arc::new(keys)
+        };
+        let client = authority.etcd(cluster, true);
+        let options = VaultOptions::new("/vault/");
+        let secrets = keys(WrappingPurpose::Secrets);
+        let vault = Arc::new(EtcdVault::open(client.clone(), &provider(), secrets, options));
+        let options = RingOptions::new("/ring/");
+        let ring = EtcdRing::open(client, &provider(), keys(WrappingPurpose::TicketKeys), options);
+        let ring = ring.unwrap();
+
+        let mut config = ServerConfig::new(provider(), vec![authority.credential(SERVER)]);
+        config.tickets = Some(ring.keys());
+        config.policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(vault.clone()));
+        let acceptor = Acceptor::new(Arc::new(config)).with_answers(vault.clone());
+        Self { acceptor, vault, ring }
+    }
+
+    /// Serves a connection: an answer to every request.
+    async fn serve(&self, io: DuplexStream) -> Vec<u8> {
+        let mut stream = self.acceptor.accept(io).await.unwrap();
+        let mut request = vec![0; 5];
+        stream.read_exact(&mut request).await.unwrap();
+        stream.write_all(b"done").await.unwrap();
+        stream.shutdown().await.unwrap();
+        request
+    }
+}
+
+/// One request, early if there is a session for it.
+async fn ask(server: &Server, connector: &Connector, session: Option<ClientSession>) -> EarlyData {
+    let (near, far) = duplex(64 * 1024);
+    let destination = Destination { server_name: SERVER.into(), session, ..Default::default() };
+    let asking = async {
+        let connecting = connector.connect_with_early_data(destination, near, b"hello");
+        let (mut stream, early): (ClientStream<_>, _) = connecting.await.unwrap();
+        if !matches!(early, EarlyData::Accepted(_)) {
+            stream.write_all(b"hello").await.unwrap();
+        }
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        assert_eq!(answer, b"done");
+        early
+    };
+    let (early, request) = tokio::join!(asking, server.serve(far));
+    assert_eq!(request, b"hello");
+    early
+}
+
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !is_so().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    assert!(tokio::time::timeout(DEADLINE * 4, waiting).await.is_ok(), "{what}");
+}
+
+#[test]
+fn a_ticket_of_one_server_opens_at_another_once() {
+    let authority = Authority::new();
+    let cluster = Cluster::start_with(1, Some(authority.files()), &authority.dir).unwrap();
+    runtime().block_on(async {
+        let (first, second) =
+            (Server::new(&authority, &cluster), Server::new(&authority, &cluster));
+        until("both have the ring", async || {
+            let (first, second) = (first.ring.status(), second.ring.status());
+            !first.active.is_empty() && first.active == second.active
+        })
+        .await;
+
+        let mut config = authority.client();
+        config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
+        let sessions = Arc::new(MemorySessionStore::default());
+        let connector = Connector::new(Arc::new(config)).with_sessions(sessions.clone());
+        assert_eq!(ask(&first, &connector, None).await, EarlyData::NotOffered);
+        // Puts go on in the background.
+        until("the secrets are there", async || first.vault.count().await == Ok(2)).await;
+
+        let exported = sessions.pop(SERVER).unwrap().export();
+        let session = || Some(ClientSession::import(&exported).unwrap());
+        assert_eq!(ask(&second, &connector, session()).await, EarlyData::Accepted(5));
+        // A second client with the same ticket, as a restored backup makes one.
+        for server in [&first, &second] {
+            let early = ask(server, &connector, session()).await;
+            assert_eq!(early, EarlyData::Rejected(Verdict::Used));
+        }
+
+        // Who has no certificate gets nothing from etcd.
+        let secrets = Arc::new(WrappingKeys::new(&provider(), WrappingPurpose::Secrets));
+        let stranger = authority.etcd(&cluster, false);
+        let options = VaultOptions::new("/vault/");
+        let stranger = EtcdVault::open(stranger, &provider(), secrets, options);
+        let counted = stranger.count().await;
+        assert!(matches!(counted, Err(EtcdError::NotSent(_) | EtcdError::Unknown(_))));
+    });
+}
