@@ -1,5 +1,6 @@
 //! Clients that mean no good.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -8,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tokio_rustls::client::TlsStream;
 
 /// What they do.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +54,23 @@ impl Flood {
         self.tasks.abort_all();
         self.connections.load(Ordering::Relaxed)
     }
+}
+
+/// Established connections turn hostile: each goes on with a full record, one byte ten times a second
+/// and never its end.
+pub(crate) fn drip(streams: Vec<TlsStream<TcpStream>>) -> JoinSet<io::Result<()>> {
+    let mut tasks = JoinSet::new();
+    for stream in streams {
+        let (mut socket, _) = stream.into_inner();
+        tasks.spawn(async move {
+            socket.write_all(&[23, 3, 3, 0x41, 0]).await?;
+            loop {
+                socket.write_all(&[0x5a]).await?;
+                sleep(Duration::from_millis(100)).await;
+            }
+        });
+    }
+    tasks
 }
 
 async fn attack(kind: Kind, mut socket: TcpStream) {

@@ -50,7 +50,15 @@ async fn measure(program: &str, count: usize, flooders: usize) -> Result<(), Box
     }
     let after = resident(server.id())?.saturating_sub(before) / count;
     println!("after the floods: {after} bytes for each idle connection");
-    drop(idle);
+
+    let mut idle = idle;
+    let hostile = idle.split_off(count.saturating_sub(flooders));
+    let dripping = flood::drip(hostile);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let flooded = load(program, &server)?;
+    let ratio = flooded.p99 as f64 / calm.p99 as f64;
+    println!("with {} of them dripping a record: {flooded}; p99 ratio {ratio:.2}", dripping.len());
+    drop((idle, dripping));
     Ok(())
 }
 

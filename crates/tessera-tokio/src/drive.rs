@@ -71,7 +71,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
                 Ok(step) => step,
                 Err(error) => return self.poll_goodbye(half, error, cx).map(Err),
             };
-            self.notice_completion();
+            self.notice_completion(half);
             // Nobody waits for sending before receiving: two peers that did so would wait for each
             // other.
             let sending = self.poll_send(half, cx);
@@ -108,11 +108,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
     }
 
     /// Whoever waited for the end of the handshake goes on.
-    pub(crate) fn notice_completion(&mut self) {
+    pub(crate) fn notice_completion(&mut self, half: Half) {
         if self.machine.complete && !self.noticed_completion {
             self.noticed_completion = true;
             self.timer = None;
-            self.link.wake_all();
+            self.link.wake_other(half);
         }
     }
 

@@ -40,6 +40,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Link<IO> {
         self.wakers.wake_all();
     }
 
+    /// Wakes the half that is not driving just now.
+    pub(crate) fn wake_other(&self, half: Half) {
+        self.wakers.wake_other(half);
+    }
+
     /// What wakes both halves.
     pub(crate) fn waker(&self) -> Waker {
         self.waker.clone()

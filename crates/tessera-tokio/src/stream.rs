@@ -279,7 +279,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> AsyncRead for TlsStream<IO, S>
                 // What was received already goes into the same read. If it fails, the next read
                 // tells.
                 let step = driver.machine.advance();
-                driver.notice_completion();
+                driver.notice_completion(Half::Read);
                 if !matches!(step, Ok(Step::Plain)) {
                     break;
                 }

@@ -30,6 +30,21 @@ impl Wakers {
         }
     }
 
+    /// Wakes the task of the other half. The one that drives the connection is awake: to wake it too
+    /// would have it polled once more for nothing, maybe on another thread.
+    pub(crate) fn wake_other(&self, half: Half) {
+        let other = match half {
+            Half::Read => Half::Write,
+            Half::Write => Half::Read,
+        };
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let waker = waiting[other as usize].take();
+        drop(waiting);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
     pub(crate) fn wake_all(&self) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let [reader, writer] = &mut *waiting;
@@ -53,5 +68,36 @@ impl Wake for Wakers {
 
     fn wake_by_ref(self: &Arc<Self>) {
         self.wake_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn whoever_drives_is_not_woken_by_itself() {
+        let wakers = Wakers::default();
+        let (reader, writer) = (Arc::new(Count::default()), Arc::new(Count::default()));
+        wakers.register(Half::Read, &reader.clone().into());
+        wakers.register(Half::Write, &writer.clone().into());
+        let woken = || (reader.0.load(Ordering::Relaxed), writer.0.load(Ordering::Relaxed));
+        wakers.wake_other(Half::Read);
+        assert_eq!(woken(), (0, 1));
+        wakers.wake_other(Half::Read);
+        assert_eq!(woken(), (0, 1), "nobody waits twice");
+        wakers.wake_other(Half::Write);
+        assert_eq!(woken(), (1, 1));
     }
 }

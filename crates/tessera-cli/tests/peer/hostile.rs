@@ -27,13 +27,13 @@ fn garbage_ends_its_own_connection_alone() {
 }
 
 #[test]
-fn thousands_of_broken_connections_leave_the_server_well() {
+fn a_thousand_broken_connections_leave_the_server_well() {
     let server = Server::start(&["--quiet"]);
     let threads: Vec<_> = (0..4)
         .map(|seed| {
             let address = server.address.clone();
             std::thread::spawn(move || {
-                for index in 0..500_usize {
+                for index in 0..250_usize {
                     let mut socket = TcpStream::connect(&address).unwrap();
                     let bytes: Vec<u8> =
                         (0..index % 300).map(|at| (at * 7 + index * 31 + seed) as u8).collect();
@@ -43,7 +43,7 @@ fn thousands_of_broken_connections_leave_the_server_well() {
             })
         })
         .collect();
-    for _ in 0..2000 {
+    for _ in 0..1000 {
         assert!(server.next()["error"].is_string());
     }
     for thread in threads {
