@@ -1,11 +1,10 @@
 //! Who judges peers here: any chain is welcome, but signatures must be right.
 
-use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
 use tessera_webpki::Algorithms;
-use webpki::{EndEntityCert, RawPublicKeyEntity, aws_lc_rs as aws_lc};
+use webpki::aws_lc_rs as aws_lc;
 
 use crate::configuration;
 use crate::credentials::{allowed_schemes, chain};
@@ -81,30 +80,11 @@ impl AnyChain {
     /// The answer to a question that was left for later.
     pub fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
         let rejected = |alert, reason: &str| PeerRejected { alert, reason: reason.into() };
-        let algorithm = Algorithms::AWS_LC
-            .handshake
-            .iter()
-            .chain(RARE)
-            .find(|(scheme, _)| *scheme == question.scheme)
-            .ok_or(rejected(AlertDescription::ILLEGAL_PARAMETER, "the scheme is not known"))?;
-        let end_entity = question.chain.first().map(Vec::as_slice).unwrap_or_default();
-        let not_readable = || rejected(AlertDescription::DECODE_ERROR, "not a certificate");
-        let (signed, signature) = (&question.signed, &question.signature);
-        let verified = if question.certificate_type == CertificateType::RAW_PUBLIC_KEY {
-            let der = SubjectPublicKeyInfoDer::from(end_entity);
-            let key = RawPublicKeyEntity::try_from(&der).map_err(|_| not_readable())?;
-            key.verify_signature(algorithm.1, signed, signature)
-        } else {
-            let der = CertificateDer::from_slice(end_entity);
-            let certificate = EndEntityCert::try_from(&der).map_err(|_| not_readable())?;
-            certificate.verify_signature(algorithm.1, signed, signature)
+        let algorithms = match RARE.handshake.iter().any(|(scheme, _)| *scheme == question.scheme) {
+            true => RARE,
+            false => Algorithms::AWS_LC,
         };
-        verified.map_err(|error| match error {
-            webpki::Error::InvalidSignatureForPublicKey => {
-                rejected(AlertDescription::DECRYPT_ERROR, "the signature is wrong")
-            }
-            _ => rejected(AlertDescription::ILLEGAL_PARAMETER, "the key can't use the scheme"),
-        })?;
+        algorithms.verify_signature(question)?;
         if let Some(path) = &self.expected
             && chain(path).is_ok_and(|expected| expected != question.chain)
         {
@@ -114,6 +94,7 @@ impl AnyChain {
             return Err(rejected(alert, "nobody is welcome"));
         }
         let hash = configuration::provider().suites[0].hash;
+        let end_entity = question.chain.first().map(Vec::as_slice).unwrap_or_default();
         let key_fits = |key: &Vec<u8>| key.as_slice() == hash.hash(end_entity).as_ref();
         if self.expected_type.is_some_and(|typ| typ != question.certificate_type.0)
             || self.expected_key.as_ref().is_some_and(|key| !key_fits(key))
@@ -157,10 +138,14 @@ impl PeerVerifier for AnyChain {
 }
 
 /// What is verified only where flags ask for it.
-const RARE: &[(SignatureScheme, &dyn SignatureVerificationAlgorithm)] = &[
-    (SignatureScheme::ECDSA_SECP521R1_SHA512, aws_lc::ECDSA_P521_SHA512),
-    (SignatureScheme::MLDSA87, aws_lc::ML_DSA_87),
-];
+const RARE: Algorithms = Algorithms {
+    handshake: &[
+        (SignatureScheme::ECDSA_SECP521R1_SHA512, aws_lc::ECDSA_P521_SHA512),
+        (SignatureScheme::MLDSA87, aws_lc::ML_DSA_87),
+    ],
+    chain: &[],
+    chain_schemes: &[],
+};
 
 /// What the runner takes for the default.
 const DEFAULT_SCHEMES: [SignatureScheme; 5] = [

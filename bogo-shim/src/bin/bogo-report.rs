@@ -52,6 +52,10 @@ fn run() -> Result<Vec<String>, String> {
         let reason = reason_for(&disabled, name).ok_or(format!("{name} did not run"))?;
         *reasons.entry(reason).or_default() += 1;
     }
+    let unused = |pattern: &&String| !all.keys().any(|name| matches(pattern, name));
+    if let Some(pattern) = disabled.keys().find(unused) {
+        return Err(format!("no test is disabled by {pattern}"));
+    }
     let table = table(all.len(), passed, &reasons);
     println!("{table}");
 
@@ -135,4 +139,48 @@ fn json(path: &str) -> Result<Value, String> {
 
 fn read(path: &str) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, expected) in [
+            ("Basic", "Basic", true),
+            ("Basic", "Basic-Client", false),
+            ("Basic*", "Basic", true),
+            ("*-TLS12", "Resume-TLS12", true),
+            ("*-TLS12", "Resume-TLS12-TLS13", false),
+            ("A*-*B", "A-x-B", true),
+            ("A*-*B", "AxB", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn reasons() {
+        let config = serde_json::json!({
+            "*": "anything",
+            "Client-*": "clients",
+            "Client-Sign*": "by choice: no signatures",
+        });
+        let config = config.as_object().cloned().unwrap_or_default();
+        assert_eq!(reason_for(&config, "Client-Sign-RSA"), Some("clients"));
+        assert_eq!(reason_for(&config, "Server"), Some("anything"));
+    }
+
+    #[test]
+    fn the_table_takes_the_place_of_the_last_one() {
+        let document =
+            "before\n<!-- bogo: written by scripts/bogo -->\nold\n<!-- bogo: end -->\nafter";
+        let reasons = BTreeMap::from([("DTLS", 3), ("by choice: mine", 1)]);
+        let once = replaced(document, &table(6, 2, &reasons)).expect("marks");
+        assert!(once.contains("| DTLS | 3 |") && once.contains("| mine | 1 |"));
+        assert!(once.contains("Of 6 tests **2 passed**") && !once.contains("old"));
+        assert_eq!(replaced(&once, &table(6, 2, &reasons)), Ok(once.clone()));
+        assert!(replaced("no marks", "").is_err());
+    }
 }

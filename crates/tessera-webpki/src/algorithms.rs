@@ -10,6 +10,7 @@ use webpki::aws_lc_rs as aws_lc;
 use webpki::{EndEntityCert, RawPublicKeyEntity};
 
 use crate::alerts::{self, reject};
+use crate::key_usage;
 use crate::verifier::ConfigError;
 
 /// The signature algorithms of a verifier.
@@ -94,8 +95,9 @@ impl Algorithms {
         shared.chain(self.chain_schemes.iter().copied()).filter(move |_| narrower)
     }
 
-    /// Checks a CertificateVerify with the end entity's key or the raw public key, and nothing else:
-    /// for owners that know the certificate or the key itself. Who accepts chains asks
+    /// Checks a CertificateVerify with the end entity's key, if its key usage allows that, or with the
+    /// raw public key, and nothing else: for owners that know the certificate or the key itself. Who
+    /// accepts chains asks
     /// [`WebPkiVerifier`](crate::WebPkiVerifier).
     pub fn verify_signature(&self, question: &VerifyPeer) -> Result<(), PeerRejected> {
         let algorithm = self.for_handshake(question.scheme)?;
@@ -111,6 +113,7 @@ impl Algorithms {
         } else {
             let der = CertificateDer::from(der.as_slice());
             let end_entity = EndEntityCert::try_from(&der).map_err(|e| alerts::certificate(&e))?;
+            key_usage::check(&der)?;
             end_entity.verify_signature(algorithm, signed, signature)
         };
         verified.map_err(|e| alerts::certificate_verify(&e))

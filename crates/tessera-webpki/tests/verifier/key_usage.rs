@@ -2,6 +2,7 @@
 
 use rcgen::{CertificateParams, KeyUsagePurpose};
 use tessera::wire::AlertDescription;
+use tessera_webpki::Algorithms;
 
 use crate::pki::{Peer, client_params, judge, refused, root, server_params, trusting};
 
@@ -76,4 +77,16 @@ fn malformed() {
         let peer = Peer::new(&params, &root);
         refused(&trusting(&root), &peer.as_server(), alert);
     }
+}
+
+/// Who knows the certificate itself checks no chain, but still what the key is for.
+#[test]
+fn without_a_chain() {
+    let root = root("root");
+    let signed = |usages| {
+        let peer = Peer::new(&with(usages, server_params()), &root);
+        Algorithms::AWS_LC.verify_signature(&peer.as_server()).map_err(|rejected| rejected.alert)
+    };
+    assert_eq!(signed(&[DigitalSignature]), Ok(()));
+    assert_eq!(signed(&[KeyEncipherment]), Err(AlertDescription::UNSUPPORTED_CERTIFICATE));
 }
