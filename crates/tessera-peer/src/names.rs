@@ -2,15 +2,25 @@
 
 use std::fmt::Debug;
 
+use tessera::crypto::Provider;
 use tessera::wire::{CipherSuite, NamedGroup};
+
+/// The provider for these groups, which are all common ones if nothing was said.
+pub(crate) fn provider(groups: &[NamedGroup]) -> Provider {
+    match groups {
+        [] => tessera_aws_lc::provider(),
+        _ => tessera_aws_lc::provider_with_rare_groups(),
+    }
+}
 
 /// The group of this name.
 pub fn group(name: &str) -> Result<NamedGroup, String> {
-    let provider = tessera_aws_lc::provider();
+    let provider = tessera_aws_lc::provider_with_rare_groups();
     let groups: Vec<_> = provider.groups.iter().map(|group| group.group()).collect();
     let name = match name.to_ascii_lowercase().as_str() {
         "p256" | "p-256" => "secp256r1".to_owned(),
         "p384" | "p-384" => "secp384r1".to_owned(),
+        "p521" | "p-521" => "secp521r1".to_owned(),
         other => other.to_owned(),
     };
     find(&name, &groups)
@@ -40,6 +50,7 @@ mod tests {
         assert_eq!(group("x25519"), Ok(NamedGroup::X25519));
         assert_eq!(group("P-256"), Ok(NamedGroup::SECP256R1));
         assert_eq!(suite("TLS_AES_256_GCM_SHA384"), Ok(CipherSuite::TLS_AES_256_GCM_SHA384));
-        assert!(group("secp521r1").unwrap_err().contains("X25519MLKEM768"));
+        assert_eq!(group("p521"), Ok(NamedGroup::SECP521R1));
+        assert!(group("secp224r1").unwrap_err().contains("X25519MLKEM768"));
     }
 }

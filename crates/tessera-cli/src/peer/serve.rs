@@ -26,8 +26,8 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4433")]
     listen: SocketAddr,
 
-    /// Answers HTTP with a page about the connection (and /facts.json); without it the server sends
-    /// back what comes.
+    /// Answers HTTP with a page about the connection, also as /facts.json; /keyupdate changes the keys
+    /// first. Without it the server sends back what comes.
     #[arg(long)]
     http: bool,
 

@@ -38,6 +38,8 @@ fn a_request_is_answered_and_the_connection_closed() {
     assert!(head.ends_with("\r\n\r\n"), "{head}");
     let two = ask("GET /facts.json HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nConnection: close\r\n\r\n");
     assert_eq!(two.matches("HTTP/1.1 200 OK").count(), 2);
+    let new_keys = ask("GET /keyupdate HTTP/1.1\r\n\r\nGET / HTTP/1.0\r\n\r\n");
+    assert_eq!(new_keys.matches("HTTP/1.1 200 OK").count(), 2);
     assert_eq!(server.next()["error"], Value::Null);
 }
 

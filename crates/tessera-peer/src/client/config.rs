@@ -10,8 +10,8 @@ use crate::certificate::{self, fingerprint};
 use crate::error::PeerError;
 use crate::key_log::KeyLogFile;
 use crate::options::{ConnectOptions, LoadMode};
-use crate::psk;
 use crate::trust::{Trust, trust};
+use crate::{names, psk};
 
 /// A configuration, and what belongs to it.
 pub(super) struct Configured {
@@ -38,7 +38,8 @@ pub(super) fn configure(options: &ConnectOptions) -> Result<Configured, PeerErro
     let common = &options.common;
     let Trust { verifier, name } = trust(options)?;
     let external_psks = psk::load(&common.psks)?;
-    let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier);
+    let mut config = ClientConfig::new(names::provider(&common.groups), verifier);
+    config.certificate_codecs = tessera_compression::codecs();
     let mut scope = format!("{name}\n{}\n", options.port).into_bytes();
     for psk in &external_psks {
         scope.extend_from_slice(fingerprint(&psk.identity).as_bytes());

@@ -14,7 +14,7 @@ use crate::certificate::{self, Fresh};
 use crate::error::PeerError;
 use crate::key_log::KeyLogFile;
 use crate::options::{ClientCertificates, ServeOptions};
-use crate::{pem, psk};
+use crate::{names, pem, psk};
 
 /// A configuration, and the certificate that was made for it.
 pub(super) struct Configured {
@@ -36,7 +36,7 @@ pub(super) fn configure(options: &ServeOptions, stores: &Stores) -> Result<Confi
         }
     };
 
-    let mut config = ServerConfig::new(tessera_aws_lc::provider(), credentials);
+    let mut config = ServerConfig::new(names::provider(&common.groups), credentials);
     if !common.suites.is_empty() {
         config.suites.clone_from(&common.suites);
     }
@@ -45,6 +45,7 @@ pub(super) fn configure(options: &ServeOptions, stores: &Stores) -> Result<Confi
     }
     config.protocols = common.protocols.iter().map(|name| name.clone().into_bytes()).collect();
     config.client_authentication = client_authentication(options)?;
+    config.certificate_codecs = tessera_compression::codecs();
     config.external_psks = external_psks;
     config.record_size_limit = common.record_size_limit;
     config.handshake_timeout = options.handshake_timeout;

@@ -36,6 +36,10 @@ pub(super) async fn answer(client: &mut Client, ending: &mut Ending) -> io::Resu
         let head: Vec<u8> = received.drain(..end).collect();
         let request = Request::read(&head);
         let keep = request.as_ref().is_some_and(|request| request.keep_alive);
+        if request.as_ref().is_some_and(Request::changes_keys) {
+            client.stream.handshake().await?;
+            client.stream.update_keys(true).await?;
+        }
         let response = request
             .map_or_else(|| Response::plain("400 Bad Request"), |request| request.response(client));
         respond(client, &response, keep).await?;
@@ -91,13 +95,21 @@ impl Request {
         Some(Self { head_only, is_get, path: path.to_owned(), keep_alive })
     }
 
+    fn path(&self) -> &str {
+        self.path.split('?').next().unwrap_or_default()
+    }
+
+    /// Whether both sides shall change their keys before the answer (RFC 8446 §4.6.3).
+    fn changes_keys(&self) -> bool {
+        self.is_get && self.path() == "/keyupdate"
+    }
+
     fn response(&self, client: &Client) -> Response {
         if !self.is_get {
             return Response { allow: true, ..Response::plain("405 Method Not Allowed") };
         }
-        let path = self.path.split('?').next().unwrap_or_default();
-        let (content_type, body) = match path {
-            "/" => ("text/html; charset=utf-8", page::html(&client.facts(None))),
+        let (content_type, body) = match self.path() {
+            "/" | "/keyupdate" => ("text/html; charset=utf-8", page::html(&client.facts(None))),
             "/facts.json" => ("application/json", page::json(&client.facts(None))),
             _ => return Response { head_only: self.head_only, ..Response::plain("404 Not Found") },
         };
