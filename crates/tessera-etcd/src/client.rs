@@ -24,6 +24,8 @@ use crate::connection::{Sender, Transport};
 #[derive(Clone)]
 pub struct EtcdClient {
     shared: Arc<Shared>,
+    /// When everything has to be done that belongs to one operation.
+    by: Option<Instant>,
 }
 
 struct Shared {
@@ -62,11 +64,17 @@ impl EtcdClient {
         let member = |endpoint| Member { endpoint, idle: Mutex::default() };
         let members = endpoints.into_iter().map(member).collect();
         let preferred = AtomicUsize::new(0);
-        Self { shared: Arc::new(Shared { members, transport, deadline, preferred }) }
+        Self { shared: Arc::new(Shared { members, transport, deadline, preferred }), by: None }
     }
 
-    pub(crate) fn deadline(&self) -> Duration {
-        self.shared.deadline
+    /// For the requests of one operation, which share a deadline from now on.
+    pub(crate) fn for_one_operation(&self) -> Self {
+        Self { shared: self.shared.clone(), by: Some(self.deadline()) }
+    }
+
+    /// Until when a request that begins now has to be answered.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.by.unwrap_or_else(|| Instant::now() + self.shared.deadline)
     }
 
     pub(crate) async fn txn(&self, txn: &Txn) -> Result<TxnAnswer, EtcdError> {
@@ -104,7 +112,7 @@ impl EtcdClient {
         path: &str,
         question: &Q,
     ) -> Result<A, EtcdError> {
-        let deadline = Instant::now() + self.shared.deadline;
+        let deadline = self.deadline();
         let (answer, member, sender) = self.send(path, question, deadline).await?;
         let status = answer.status();
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect();
@@ -126,7 +134,7 @@ impl EtcdClient {
         path: &str,
         question: &Q,
     ) -> Result<(Incoming, Sender), EtcdError> {
-        let deadline = Instant::now() + self.shared.deadline;
+        let deadline = self.deadline();
         let (answer, member, sender) = self.send(path, question, deadline).await?;
         if !answer.status().is_success() {
             return Err(self.unknown(member, answer.status().to_string()));

@@ -24,7 +24,6 @@ use tessera::resume::{
 use tessera_tokio::{Answer, Answers};
 use tessera_vault::WrappingKeys;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 use crate::api::{Compare, Delete, Op, Put, Range, Txn};
@@ -183,15 +182,11 @@ impl Answers for EtcdVault {
 
 impl Shared {
     async fn take(&self, question: &TakeSecret) -> Taken {
-        let taking = timeout(self.client.deadline(), self.take_at_leisure(question));
-        taking.await.unwrap_or(Taken::Unavailable)
-    }
-
-    async fn take_at_leisure(&self, question: &TakeSecret) -> Taken {
         let TakeSecret { id, purpose, unix: Some(unix), .. } = question else {
             return Taken::Unavailable;
         };
-        let Some(lease) = self.leases.current(&self.client).await else {
+        let client = self.client.for_one_operation();
+        let Some(lease) = self.leases.current(&client).await else {
             return Taken::Unavailable;
         };
         let (secret, tombstone) = (self.key("s/", id), self.key("t/", id));
@@ -208,7 +203,7 @@ impl Shared {
             // What has expired goes, and leaves no tombstone: nobody used it.
             failure: vec![Op::Range(Range::of(&tombstone)), Op::Delete(Delete::of(&secret))],
         };
-        let answer = match self.client.txn(&txn).await {
+        let answer = match client.txn(&txn).await {
             Ok(answer) => answer,
             Err(error) => {
                 log::warn!("a take of a one-time key: {error}");
@@ -234,7 +229,8 @@ impl Shared {
     }
 
     async fn burn(&self, id: &TicketId) -> Result<(), EtcdError> {
-        let Some(lease) = self.leases.current(&self.client).await else {
+        let client = self.client.for_one_operation();
+        let Some(lease) = self.leases.current(&client).await else {
             return Err(EtcdError::NotSent("there is no lease".into()));
         };
         let (secret, tombstone) = (self.key("s/", id), self.key("t/", id));
@@ -246,7 +242,7 @@ impl Shared {
             ],
             failure: Vec::new(),
         };
-        self.client.txn(&txn).await.map(drop).inspect_err(|it| self.leases.after(it, &lease))
+        client.txn(&txn).await.map(drop).inspect_err(|it| self.leases.after(it, &lease))
     }
 
     async fn count(&self) -> Result<usize, EtcdError> {

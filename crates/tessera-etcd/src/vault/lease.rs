@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::sync::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::api::LeaseId;
 use crate::client::{EtcdClient, EtcdError};
@@ -37,7 +37,7 @@ impl Leases {
 
     /// The lease of this time; `None` if etcd gives none.
     pub(super) async fn current(&self, client: &EtcdClient) -> Option<LeaseId> {
-        let mut state = self.state.lock().await;
+        let mut state = timeout_at(client.deadline(), self.state.lock()).await.ok()?;
         let now = Instant::now();
         if let Some((lease, until)) = &state.newest
             && now < *until

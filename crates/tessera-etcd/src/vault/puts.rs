@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::Shared;
 use crate::api::{Compare, Delete, Op, Put, Range, RangeAnswer, Txn};
+use crate::client::EtcdClient;
 
 /// What waits to be done.
 pub(super) enum Work {
@@ -60,7 +61,8 @@ impl Shared {
         if self.estimate() >= self.options.secrets {
             return Err(PutRefused);
         }
-        let lease = self.leases.current(&self.client).await.ok_or(PutRefused)?;
+        let client = &self.client.for_one_operation();
+        let lease = self.leases.current(client).await.ok_or(PutRefused)?;
         let (secret, tombstone) = (self.key("s/", &put.id), self.key("t/", &put.id));
         for _ in 0..ATTEMPTS {
             let mut txn = Txn {
@@ -68,8 +70,8 @@ impl Shared {
                 success: vec![Op::Put(Put::new(&secret, &put.value, Some(&lease)))],
                 failure: vec![Op::Range(Range::of(&secret)), Op::Range(Range::of(&tombstone))],
             };
-            if let Some(client) = &put.client {
-                let place = self.place_for(client).await.ok_or(PutRefused)?;
+            if let Some(name) = &put.client {
+                let place = self.place_for(client, name).await.ok_or(PutRefused)?;
                 txn.compare.push(place.unchanged);
                 let held = Put::new(&place.key, &put.id, Some(&lease));
                 txn.success.push(Op::Put(held));
@@ -77,7 +79,7 @@ impl Shared {
                 let given_up = given_up.map(|key| Op::Delete(Delete::of(&key)));
                 txn.success.extend(given_up);
             }
-            let answer = self.client.txn(&txn).await.map_err(|error| {
+            let answer = client.txn(&txn).await.map_err(|error| {
                 log::debug!("a put of a one-time key: {error}");
                 self.leases.after(&error, &lease);
                 PutRefused
@@ -95,9 +97,9 @@ impl Shared {
     }
 
     /// A place of a client that is free, or that of its oldest secret.
-    async fn place_for(&self, client: &[u8]) -> Option<Place> {
-        let prefix = [self.prefix("c/").as_bytes(), client, b"/"].concat();
-        let held = self.client.range(&Range::all(&prefix)).await.ok()?;
+    async fn place_for(&self, client: &EtcdClient, name: &[u8]) -> Option<Place> {
+        let prefix = [self.prefix("c/").as_bytes(), name, b"/"].concat();
+        let held = client.range(&Range::all(&prefix)).await.ok()?;
         let limit = self.options.per_client.min(MAX_PER_CLIENT);
         let keys: Vec<_> = held.kvs.iter().filter_map(|kv| kv.key()).collect();
         let key_of = |place: u16| [&prefix[..], &place.to_be_bytes()].concat();
