@@ -1,0 +1,218 @@
+//! What a server's engine pays for each way of coming back, with real cryptography and the embedded
+//! ring and vault: `reconnect-cost HANDSHAKES ROUNDS`. See README.md.
+
+use std::env;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard};
+use tessera::wire::NamedGroup;
+use tessera::{
+    ClientConfig, ClientConnection, Destination, Event, Output, ReadEvent, ServerConfig,
+    ServerConnection,
+};
+use tessera_harness::{at, credential};
+use tessera_null_provider::NullVerifier;
+use tessera_vault::{MemoryVault, TicketKey, TicketKeyRing};
+
+/// A way of coming back: its name, the group of its key exchange, and what its early data needs.
+struct Way {
+    name: &'static str,
+    group: NamedGroup,
+    forward_secret: Option<(NamedGroup, Continuation)>,
+}
+
+const X25519: NamedGroup = NamedGroup::X25519;
+const HYBRID: NamedGroup = NamedGroup::X25519MLKEM768;
+
+/// What the others are compared with.
+const BASELINE: usize = 0;
+
+const WAYS: [Way; 7] = [
+    Way { name: "psk-dhe, hybrid", group: HYBRID, forward_secret: None },
+    Way { name: "psk-dhe, x25519", group: X25519, forward_secret: None },
+    Way {
+        name: "0rtt-fs x25519, then psk_dhe_ke x25519",
+        group: X25519,
+        forward_secret: Some((X25519, Continuation::PskDheKe)),
+    },
+    Way {
+        name: "0rtt-fs x25519, then psk_ke",
+        group: X25519,
+        forward_secret: Some((X25519, Continuation::PskKe)),
+    },
+    Way {
+        name: "0rtt-fs hybrid, then psk_dhe_ke hybrid",
+        group: HYBRID,
+        forward_secret: Some((HYBRID, Continuation::PskDheKe)),
+    },
+    Way {
+        name: "0rtt-fs hybrid, then psk_ke",
+        group: HYBRID,
+        forward_secret: Some((HYBRID, Continuation::PskKe)),
+    },
+    Way {
+        name: "0rtt-fs one-time psk, then psk_ke",
+        group: X25519,
+        forward_secret: Some((NamedGroup::ONE_TIME_PSK, Continuation::PskKe)),
+    },
+];
+
+fn main() -> ExitCode {
+    let numbers: Option<Vec<usize>> =
+        env::args().skip(1).map(|argument| argument.parse().ok()).collect();
+    let (handshakes, rounds) = match numbers.as_deref() {
+        Some([]) => (300, 15),
+        Some([handshakes, rounds]) if *handshakes > 0 && *rounds > 0 => (*handshakes, *rounds),
+        _ => {
+            eprintln!("usage: reconnect-cost [HANDSHAKES ROUNDS]");
+            return ExitCode::from(2);
+        }
+    };
+    let scenes: Vec<_> = WAYS.iter().map(Scene::new).collect();
+    let mut samples = vec![Vec::with_capacity(rounds); WAYS.len()];
+    for _ in 0..rounds {
+        // In turn, so that what else the machine does meets all of them.
+        for (scene, samples) in scenes.iter().zip(&mut samples) {
+            samples.push(scene.round(handshakes));
+        }
+    }
+    let medians: Vec<_> = samples
+        .into_iter()
+        .map(|mut samples| {
+            samples.sort_unstable();
+            samples[samples.len() / 2]
+        })
+        .collect();
+    println!("{:<40} {:>12} {:>8}", "server's engine, per connection", "µs", "ratio");
+    for (way, median) in WAYS.iter().zip(&medians) {
+        let ratio = median.as_secs_f64() / medians[BASELINE].as_secs_f64();
+        println!("{:<40} {:>12.1} {:>8.2}", way.name, median.as_secs_f64() * 1e6, ratio);
+    }
+    println!(
+        "\nProcessor time of one thread, medians of {rounds} rounds of {handshakes} connections in \
+         turn;\neach connection takes its one-time key where there is one, and issues one new ticket."
+    );
+    ExitCode::SUCCESS
+}
+
+/// A client and a server of one way.
+struct Scene {
+    way: &'static Way,
+    client: Arc<ClientConfig>,
+    server: Arc<ServerConfig>,
+}
+
+impl Scene {
+    fn new(way: &'static Way) -> Self {
+        let provider = tessera_aws_lc::provider();
+        let mut client = ClientConfig::new(provider, Arc::new(NullVerifier));
+        let mut server = ServerConfig::new(provider, vec![credential()]);
+        client.groups = vec![way.group];
+        server.groups = vec![way.group];
+        client.policy.tickets.new_session_count = 1;
+        let unix = at(0).unix.unwrap_or_default();
+        let day = Duration::from_secs(24 * 3600);
+        let ring = TicketKeyRing::new(&provider);
+        let key = TicketKey::generate(&provider, unix, day, day).expect("random bytes");
+        ring.add(key, unix).expect("a good key");
+        server.tickets = Some(Arc::new(ring));
+        if let Some((kind, continuation)) = way.forward_secret {
+            let early_data = &mut client.policy.early_data;
+            early_data.forward_secret = Some(continuation);
+            early_data.one_time_psks_forward_secret_only_if_deleted =
+                kind == NamedGroup::ONE_TIME_PSK;
+            let mut guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::new(100_000)));
+            guard.kinds = vec![kind];
+            guard.continuation = continuation;
+            server.policy.early_data.forward_secret = Some(guard);
+        }
+        Self { way, client: Arc::new(client), server: Arc::new(server) }
+    }
+
+    /// The server's time for one connection, on average; each resumes the one before.
+    fn round(&self, handshakes: usize) -> Duration {
+        let (_, mut session) = self.connect(None);
+        let mut total = Duration::ZERO;
+        for _ in 0..handshakes {
+            assert!(session.is_some(), "there is a ticket");
+            let (time, next) = self.connect(session);
+            total += time;
+            session = next;
+        }
+        total / u32::try_from(handshakes).unwrap_or(u32::MAX)
+    }
+
+    fn connect(&self, session: Option<ClientSession>) -> (Duration, Option<ClientSession>) {
+        let resumes = session.is_some();
+        let destination =
+            Destination { server_name: "server.example".into(), session, ..Destination::default() };
+        let (mut to_server, mut to_client) = (Output::new(), Output::new());
+        let client =
+            ClientConnection::start(self.client.clone(), destination, at(0), &mut to_server);
+        let mut client = client.expect("starts");
+        if client.early_data_room() > 0 {
+            client.write_early_data(b"early", &mut to_server).expect("takes early data");
+        }
+        let began = thread_time();
+        let mut server = ServerConnection::start(self.server.clone(), at(0)).expect("starts");
+        let mut time = thread_time() - began;
+        let mut session = None;
+        while !to_server.is_empty() || !to_client.is_empty() {
+            let mut input = to_server.as_slice().to_vec();
+            to_server.consume(input.len());
+            let began = thread_time();
+            server_reads(&mut server, &mut input, &mut to_client);
+            time += thread_time() - began;
+            let mut input = to_client.as_slice().to_vec();
+            to_client.consume(input.len());
+            session = client_reads(&mut client, &mut input, &mut to_server).or(session);
+        }
+        let facts = server.facts();
+        assert!(client.facts().handshake_complete && facts.handshake_complete);
+        assert_eq!(facts.psk.is_some(), resumes, "the handshake is of its way");
+        let kind = self.way.forward_secret.map(|(kind, _)| kind).filter(|_| resumes);
+        assert_eq!(facts.one_time_key, kind, "the handshake is of its way");
+        let began = thread_time();
+        drop(server);
+        (time + (thread_time() - began), session)
+    }
+}
+
+#[inline(never)]
+fn server_reads(server: &mut ServerConnection, input: &mut [u8], output: &mut Output) {
+    let mut consumed = 0;
+    loop {
+        let progress = server.read(at(0), &mut input[consumed..], output).expect("reads");
+        consumed += progress.consumed;
+        if let ReadEvent::NeedInput = progress.event {
+            break;
+        }
+    }
+}
+
+fn client_reads(
+    client: &mut ClientConnection,
+    input: &mut [u8],
+    output: &mut Output,
+) -> Option<ClientSession> {
+    let mut consumed = 0;
+    let mut session = None;
+    loop {
+        let progress = client.read(at(0), &mut input[consumed..], output).expect("reads");
+        consumed += progress.consumed;
+        match progress.event {
+            ReadEvent::NeedInput => return session,
+            ReadEvent::Handshake(Event::NewSession(new)) => session = Some(*new),
+            _ => (),
+        }
+    }
+}
+
+/// The processor time of this thread.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of the thread");
+    Duration::from(time)
+}
