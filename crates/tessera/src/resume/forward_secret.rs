@@ -12,7 +12,7 @@ use core::time::Duration;
 use zeroize::Zeroizing;
 
 use super::receipts::FlightHandle;
-use crate::crypto::{Secret, SharedSecret};
+use crate::crypto::{MAX_HASH_LEN, Secret, SharedSecret};
 use crate::error::{Error, decode_error};
 use crate::handshake::Reply;
 use crate::schedule::{ExporterSecret, KeyDerivation};
@@ -51,7 +51,7 @@ pub struct OneTimeSecret {
     pub kind: NamedGroup,
     /// The seed of the private key; empty where the FS secret is all there is.
     pub seed: Zeroizing<Vec<u8>>,
-    /// TLS-Exporter("EXPORTER-tessera-0rttfs", ticket id, Hash.length) of the connection that issued
+    /// From TLS-Exporter("EXPORTER-tessera-0rttfs", ticket id) of the connection that issued
     /// the ticket. Neither it nor the resumption PSK can be derived from the other.
     pub fs_secret: Secret,
 }
@@ -234,9 +234,17 @@ impl<'a> FsIdentity<'a> {
 /// Version 1. Four bytes, so that a foreign ticket is not taken for one of these by chance.
 const IDENTITY_PREFIX: &[u8] = b"\xff\x5afs\x01";
 
-/// The FS secret of a ticket.
-pub(crate) fn fs_secret(exporter: &ExporterSecret, id: &TicketId) -> Secret {
-    exporter.export_secret(b"EXPORTER-tessera-0rttfs", id)
+/// The FS secret of a ticket, and the name of its flight: both from one call of the exporter, since
+/// neither leads to the other.
+pub(crate) fn fs_secret(exporter: &ExporterSecret, id: &TicketId) -> (Secret, FlightHandle) {
+    let mut exported = Zeroizing::new([0; MAX_HASH_LEN + FlightHandle::LEN]);
+    let len = exporter.hash_len();
+    let exported = &mut exported[..len + FlightHandle::LEN];
+    exporter.export(b"EXPORTER-tessera-0rttfs", id, exported);
+    let (secret, name) = exported.split_at(len);
+    let mut handle = FlightHandle([0; FlightHandle::LEN]);
+    handle.0.copy_from_slice(name);
+    (Secret::filled_by(len, |out| out.copy_from_slice(secret)), handle)
 }
 
 /// psk': the PSK of one flight, made of the FS secret and of what was agreed with the one-time key.

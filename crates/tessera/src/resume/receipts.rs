@@ -6,13 +6,11 @@ use core::time::Duration;
 
 use super::forward_secret::{Absent, Taken};
 use crate::handshake::Reply;
-use crate::schedule::ExporterSecret;
 
 /// The name of a forward-secret flight.
 ///
-/// Both ends know it and nobody else does, until the client asks about it: it is
-/// TLS-Exporter("EXPORTER-tessera-0rttfs handle", ticket id, 32) of the connection that issued the
-/// ticket. The vault knows the one-time secret by it. An application that must execute a flight
+/// Both ends know it and nobody else does, until the client asks about it: it comes from the exporter
+/// of the connection that issued the ticket (docs/0rtt-fs.md, section 4.1). The vault knows the one-time secret by it. An application that must execute a flight
 /// exactly once stores it in the same transaction as the effect; a client keeps it for as long as
 /// it may have to ask.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,13 +19,6 @@ pub struct FlightHandle(pub [u8; FlightHandle::LEN]);
 impl FlightHandle {
     /// Its length in bytes.
     pub const LEN: usize = 32;
-
-    /// The handle of the flight that a ticket is for.
-    pub(crate) fn of_ticket(exporter: &ExporterSecret, id: &[u8]) -> Self {
-        let mut handle = [0; Self::LEN];
-        exporter.export(b"EXPORTER-tessera-0rttfs handle", id, &mut handle);
-        Self(handle)
-    }
 }
 
 /// Who knows a handle can have its key burned; it is not for logs.

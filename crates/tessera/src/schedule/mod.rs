@@ -140,9 +140,9 @@ impl ExporterSecret {
         self.secret.expose()
     }
 
-    /// One hash output of exported key material.
-    pub(crate) fn export_secret(&self, label: &[u8], context: &[u8]) -> Secret {
-        Secret::filled_by(self.kdf.hash.len(), |out| self.export(label, context, out))
+    /// The length of one hash output, in bytes.
+    pub(crate) fn hash_len(&self) -> usize {
+        self.kdf.hash.len()
     }
 }
 

@@ -9,9 +9,7 @@ use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
-use crate::resume::{
-    Ancestry, ClientSession, Companion, FlightHandle, FsClientTicket, SessionState, fs_secret,
-};
+use crate::resume::{Ancestry, ClientSession, Companion, FsClientTicket, SessionState, fs_secret};
 use crate::schedule::ResumptionSecret;
 use crate::wire::{HandshakeMessage, HandshakeType, NewSessionTicket};
 
@@ -53,14 +51,17 @@ impl Connected {
         let forward_secret = message
             .forward_secret
             .filter(|ticket| self.config.one_time_kinds().any(|kind| kind == ticket.kind))
-            .map(|ticket| FsClientTicket {
-                kind: ticket.kind,
-                id: *ticket.id,
-                public: ticket.public.to_vec(),
-                lifetime: ticket.lifetime,
-                max_early_data_size: ticket.max_early_data_size,
-                secret: fs_secret(&self.application.exporter, ticket.id),
-                handle: FlightHandle::of_ticket(&self.application.exporter, ticket.id),
+            .map(|ticket| {
+                let (secret, handle) = fs_secret(&self.application.exporter, ticket.id);
+                FsClientTicket {
+                    kind: ticket.kind,
+                    id: *ticket.id,
+                    public: ticket.public.to_vec(),
+                    lifetime: ticket.lifetime,
+                    max_early_data_size: ticket.max_early_data_size,
+                    secret,
+                    handle,
+                }
             });
         let facts = &ctx.facts;
         let state = SessionState {

@@ -12,8 +12,7 @@ use crate::error::Error;
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
 use crate::resume::{
-    Ancestry, Companion, FlightHandle, OneTimeSecret, PutSecret, SessionState, TicketId, fs_secret,
-    one_time_keys,
+    Ancestry, Companion, OneTimeSecret, PutSecret, SessionState, TicketId, fs_secret, one_time_keys,
 };
 use crate::schedule::ResumptionSecret;
 use crate::wire::{ForwardSecretTicket, Grease, NamedGroup, NewSessionTicket};
@@ -141,10 +140,10 @@ fn issue_one_time_key(
     let mut seed = Zeroizing::new(alloc::vec![0; keys.seed_len()]);
     config.provider.random.fill(&mut seed)?;
     let public = keys.from_seed(&seed)?.public().to_vec();
-    let secret = OneTimeSecret { kind, seed, fs_secret: fs_secret(&application.exporter, &id) };
+    let (fs_secret, handle) = fs_secret(&application.exporter, &id);
+    let secret = OneTimeSecret { kind, seed, fs_secret };
     // The key dies with the ticket that vouches for it, at the latest.
     let lifetime = lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX));
-    let handle = FlightHandle::of_ticket(&application.exporter, &id);
     let peer = ctx.facts.peer.as_ref().map(|peer| peer.blob.as_slice());
     let put = guard.vault.put(PutSecret {
         id: &handle.0,
