@@ -7,7 +7,7 @@ use tessera::Facts;
 use tessera::auth::{CertificateCodec, CertificateNotDecoded};
 use tessera::wire::CertificateCompressionAlgorithm;
 
-use crate::flags::Options;
+use crate::options::Options;
 
 /// The forms that the flags install, in the runner's order.
 pub fn installed(options: &Options) -> Vec<Arc<dyn CertificateCodec>> {

@@ -15,7 +15,7 @@ use tessera_vault::{TicketKey, TicketKeyRing};
 
 use crate::codecs;
 use crate::credentials::Credentials;
-use crate::flags::{Compliance, Options};
+use crate::options::{Compliance, Options};
 use crate::peer::AnyChain;
 use crate::side::TrafficSecrets;
 

@@ -13,7 +13,7 @@ use tessera::resume::ImportablePsk;
 use tessera::wire::{CertificateType, CipherSuite, SignatureScheme};
 use tessera_aws_lc::SigningKey;
 
-use crate::flags::{Compliance, CredentialOptions, Options};
+use crate::options::{Compliance, CredentialOptions, Options};
 
 /// The credentials of one connection.
 pub struct Credentials {

@@ -9,7 +9,8 @@ use tessera::{Event, Output, Time};
 
 use crate::configuration::Shared;
 use crate::expectations;
-use crate::flags::{Flags, Options, Scope};
+use crate::flags::{Flags, Scope};
+use crate::options::Options;
 use crate::side::{Happened, Side};
 
 pub fn run(flags: &Flags) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use tessera::resume::PskKind;
 use tessera::{EarlyDataStatus, Facts};
 
-use crate::flags::Options;
+use crate::options::Options;
 
 /// Checks a complete handshake.
 pub fn check(

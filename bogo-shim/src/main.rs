@@ -11,6 +11,7 @@ mod credentials;
 mod exchange;
 mod expectations;
 mod flags;
+mod options;
 mod peer;
 mod side;
 

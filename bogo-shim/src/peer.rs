@@ -8,7 +8,7 @@ use webpki::aws_lc_rs as aws_lc;
 
 use crate::configuration;
 use crate::credentials::{allowed_schemes, chain};
-use crate::flags::Options;
+use crate::options::Options;
 
 /// Accepts any chain whose end entity signed.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use tessera::{
 
 use crate::configuration::{self, Chooser, Shared};
 use crate::credentials::Credentials;
-use crate::flags::Options;
+use crate::options::Options;
 use crate::peer::AnyChain;
 
 /// A connection with whoever answers for it.
