@@ -16,7 +16,6 @@ fn garbage_ends_its_own_connection_alone() {
         let mut socket = TcpStream::connect(&server.address).unwrap();
         socket.write_all(bytes).unwrap();
         socket.shutdown(Shutdown::Write).unwrap();
-        // It may be reset: the server doesn't read what follows an error.
         let _ = socket.read_to_end(&mut Vec::new());
         let told = server.next();
         assert!(told["error"].is_string(), "{told}");
@@ -24,6 +23,23 @@ fn garbage_ends_its_own_connection_alone() {
     }
     hello.clear();
     server.facts(&[]);
+}
+
+#[test]
+fn an_alert_reaches_a_client_that_is_still_sending() {
+    let server = Server::start(&[]);
+    let mut socket = TcpStream::connect(&server.address).unwrap();
+    // The beginning of a ClientHello that is far too long, and 4 MiB of it.
+    let mut record = vec![22, 3, 1, 0x40, 0];
+    record.resize(5 + 0x4000, 0);
+    record[5..9].copy_from_slice(&[1, 255, 255, 255]);
+    for _ in 0..256 {
+        socket.write_all(&record).unwrap();
+    }
+    socket.shutdown(Shutdown::Write).unwrap();
+    let mut alert = Vec::new();
+    socket.read_to_end(&mut alert).unwrap();
+    assert_eq!(alert, [21, 3, 3, 0, 2, 2, 50]);
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn files_that_are_not_what_they_should_be() {
     serve(&["--psk-file", &psks], &["psks:1", "hexadecimal"]);
     serve(&["--psk", "client1:00"], &["16 bytes"]);
     serve(&["--require-client-certificate"], &["--ca"]);
-    serve(&["--groups", "secp521r1"], &["X25519MLKEM768"]);
+    serve(&["--groups", "secp224r1"], &["X25519MLKEM768"]);
     serve(&["--json", &directory.path("no/where")], &["no/where"]);
 }
 

@@ -5,6 +5,7 @@ mod connection;
 mod echo;
 mod ending;
 mod http;
+mod linger;
 mod listener;
 mod page;
 mod stores;
