@@ -62,7 +62,7 @@ impl Authority {
         let (certificate, key) = self.certificate(name);
         let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
         let key = PrivateKey::Here(Arc::new(signer));
-        Credential { chain: vec![certificate.der().to_vec()], key }
+        Credential::new(vec![certificate.der().to_vec()], key)
     }
 
     fn files(&self) -> ClientTls {

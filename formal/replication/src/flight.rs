@@ -1,0 +1,259 @@
+//! One flight of early data, its home site, a foreign site, and the client.
+//!
+//! The flight is known to the attacker, who brings it to either site whenever he likes. Answers are late
+//! or lost. The home site's vault is in memory (its take is atomic; see [`crate::vault`]); what was taken
+//! waits to be executed; a crash loses both, and not what the application has stored.
+
+use stateright::{Model, Property};
+
+mod step;
+#[cfg(test)]
+mod tests;
+
+/// What the client does with a flight that was not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Client {
+    /// Sends again after `burned`, once.
+    Careful,
+    /// Sends again until it hears that it is done.
+    Eager,
+}
+
+/// How the application keeps what it has executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Application {
+    /// Effect, and then that it is done; it does not look for repetitions.
+    Forgetful,
+    /// Looks for the idempotency key, has the effect, and then stores the key.
+    TwoSteps,
+    /// Looks for the key and stores it in the transaction of the effect.
+    Transaction,
+}
+
+/// A slip that the design must not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slip {
+    /// None: the design.
+    None,
+    /// A foreign site says `burned` and then asks the home site to burn.
+    ForeignDoesNotWait,
+    /// A key without tombstone is called `burned`.
+    ForgottenIsBurned,
+    /// A vault that does not answer is taken for one that burned.
+    UnavailableIsBurned,
+    /// After a restart keys of before are called `burned`, whenever the flight was sent.
+    RestartIsBurned,
+    /// After a restart the key is there again.
+    RestartBringsBack,
+    /// A receipt says `burned` without taking the key.
+    ReceiptDoesNotTake,
+    /// A receipt calls a flight that was taken and not yet executed `burned`.
+    TakenIsBurned,
+    /// The client sends again after `unknown`.
+    ResendsOnUnknown,
+}
+
+/// The setting that is checked.
+#[derive(Clone, Debug)]
+pub struct Flight {
+    /// The client.
+    pub client: Client,
+    /// The application.
+    pub application: Application,
+    /// The slip.
+    pub slip: Slip,
+}
+
+/// What becomes of a flight, as one tells it to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Word {
+    /// Accepted early data (in the handshake).
+    Accepted,
+    /// A verdict, or a receipt.
+    Burned,
+    /// A verdict.
+    Used,
+    /// A verdict, or a receipt.
+    Unknown,
+    /// A receipt.
+    NotDone,
+    /// A receipt, or the answer to data that was sent again.
+    Done,
+}
+
+/// Why a key is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tombstone {
+    /// Taken to accept.
+    Used,
+    /// Taken to burn.
+    Burned,
+}
+
+/// Everything.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    // The client: has it sent, what does it know, how often has it sent again.
+    sent: bool,
+    knows: Option<Word>,
+    resends: u8,
+    /// Data sent again is on its way: TLS delivers it once or not at all.
+    resend_on_its_way: bool,
+    /// Answers of sites on their way, by [`Word`] up to `Unknown`.
+    answers: [bool; 4],
+    // The home site.
+    key: bool,
+    tombstone: Option<Tombstone>,
+    /// Taken, and not yet executed.
+    pending: bool,
+    crashes: u8,
+    restarted_since_sent: bool,
+    // Between the sites.
+    burn_asked: bool,
+    burn_answer: Option<Word>,
+    // The application: effects of early data, of data sent again; what it has stored.
+    early_effects: u8,
+    resent_effects: u8,
+    stored: bool,
+    /// Somebody told the client `burned`.
+    burned_was_told: bool,
+}
+
+/// What may happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// The client sends its flight.
+    Send,
+    /// The flight comes to the home site, which accepts it.
+    Accept,
+    /// The flight comes to the home site, which can't accept it and burns the key.
+    Refuse,
+    /// The flight comes to the home site, where there is no key.
+    Miss,
+    /// The flight comes to the home site, whose vault does not answer.
+    Unavailable,
+    /// The flight comes to the foreign site, which says `unknown`.
+    Foreign,
+    /// The flight comes to the foreign site, which asks the home site to burn.
+    AskToBurn,
+    /// The home site burns, and answers.
+    Burn,
+    /// The foreign site has that answer, and tells the client.
+    Burnt,
+    /// The application executes what was taken.
+    Execute,
+    /// The application stores that it is done.
+    Store,
+    /// The vault forgets a tombstone.
+    Evict,
+    /// The home site crashes and starts again.
+    Crash,
+    /// The client hears an answer.
+    Hear(Word),
+    /// The client asks for a receipt; the answer comes, or is lost.
+    Receipt {
+        /// Whether the answer comes.
+        heard: bool,
+    },
+    /// The client sends its data again.
+    Resend,
+    /// That data comes; the answer comes, or is lost.
+    Resent {
+        /// Whether the answer comes.
+        heard: bool,
+    },
+    /// That data is lost.
+    LoseResent,
+}
+
+/// What is executed, is executed at most once.
+pub const AT_MOST_ONCE: &str = "executed at most once";
+
+/// `burned` is never told of a flight that was executed or can be.
+pub const BURNED_IS_TRUE: &str = "burned is true";
+
+/// `done` is never told of a flight that was not executed.
+pub const DONE_IS_TRUE: &str = "done is true";
+
+impl Model for Flight {
+    type State = State;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<State> {
+        vec![State {
+            sent: false,
+            knows: None,
+            resends: 0,
+            resend_on_its_way: false,
+            answers: [false; 4],
+            key: true,
+            tombstone: None,
+            pending: false,
+            crashes: 0,
+            restarted_since_sent: false,
+            burn_asked: false,
+            burn_answer: None,
+            early_effects: 0,
+            resent_effects: 0,
+            stored: false,
+            burned_was_told: false,
+        }]
+    }
+
+    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+        self.possible(state, actions);
+    }
+
+    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+        let mut state = last.clone();
+        self.step(&mut state, action);
+        (state != *last).then_some(state)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        let mut properties = vec![
+            Property::always(AT_MOST_ONCE, |_, state: &State| state.effects() <= 1),
+            Property::always(BURNED_IS_TRUE, |_, state: &State| {
+                let lives = state.key || state.pending || state.early_effects > 0;
+                !(state.burned_was_told && lives)
+            }),
+            Property::always(DONE_IS_TRUE, |_, state: &State| {
+                state.knows != Some(Word::Done) || state.effects() > 0
+            }),
+            Property::sometimes("early data is executed", |_, s: &State| s.early_effects > 0),
+            Property::sometimes("data sent again is executed", |_, s: &State| s.resent_effects > 0),
+            Property::sometimes("a site is told that its burn was done", |_, s: &State| {
+                s.burn_answer == Some(Word::Burned)
+            }),
+            Property::sometimes("a flight is lost in a crash", |_, s: &State| {
+                s.tombstone.is_none() && s.crashes > 0 && s.sent && s.effects() == 0
+            }),
+        ];
+        properties.push(knows(Word::Accepted, "a client knows: accepted"));
+        properties.push(knows(Word::Burned, "a client knows: burned"));
+        properties.push(knows(Word::Used, "a client knows: used"));
+        properties.push(knows(Word::Unknown, "a client knows: unknown"));
+        properties.push(knows(Word::NotDone, "a client knows: taken, not done"));
+        properties.push(knows(Word::Done, "a client knows: done"));
+        properties
+    }
+}
+
+/// The reachability of a word at the client. A property's condition captures nothing.
+fn knows(word: Word, name: &'static str) -> Property<Flight> {
+    let condition: fn(&Flight, &State) -> bool = match word {
+        Word::Accepted => |_, state| state.knows == Some(Word::Accepted),
+        Word::Burned => |_, state| state.knows == Some(Word::Burned),
+        Word::Used => |_, state| state.knows == Some(Word::Used),
+        Word::Unknown => |_, state| state.knows == Some(Word::Unknown),
+        Word::NotDone => |_, state| state.knows == Some(Word::NotDone),
+        Word::Done => |_, state| state.knows == Some(Word::Done),
+    };
+    Property::sometimes(name, condition)
+}
+
+impl State {
+    fn effects(&self) -> u8 {
+        self.early_effects + self.resent_effects
+    }
+}

@@ -1,0 +1,185 @@
+//! What may happen next, and what it does.
+
+use super::{Action, Application, Client, Flight, Slip, State, Tombstone, Word};
+
+/// Enough for every slip; the state space stays small.
+const MAX_CRASHES: u8 = 2;
+const MAX_RESENDS: u8 = 3;
+
+impl Flight {
+    pub(super) fn possible(&self, state: &State, actions: &mut Vec<Action>) {
+        let mut may = |possible: bool, action: Action| actions.extend(possible.then_some(action));
+        may(!state.sent, Action::Send);
+        may(state.crashes < MAX_CRASHES, Action::Crash);
+        may(state.tombstone.is_some(), Action::Evict);
+        if !state.sent {
+            return;
+        }
+        may(state.key, Action::Accept);
+        may(state.key, Action::Refuse);
+        may(!state.key, Action::Miss);
+        may(true, Action::Unavailable);
+        may(true, Action::Foreign);
+        may(!state.burn_asked, Action::AskToBurn);
+        may(state.burn_asked && state.burn_answer.is_none(), Action::Burn);
+        may(state.burn_answer.is_some(), Action::Burnt);
+        may(state.pending, Action::Execute);
+        may(state.effects() > 0 && !state.stored, Action::Store);
+        for word in [Word::Accepted, Word::Burned, Word::Used, Word::Unknown] {
+            may(state.knows.is_none() && state.answers[word as usize], Action::Hear(word));
+        }
+        let asks = state.knows.is_none_or(|word| word != Word::Done && word != Word::Burned);
+        may(asks, Action::Receipt { heard: true });
+        may(asks, Action::Receipt { heard: false });
+        may(self.sends_again(state), Action::Resend);
+        may(state.resend_on_its_way, Action::Resent { heard: true });
+        may(state.resend_on_its_way, Action::Resent { heard: false });
+        may(state.resend_on_its_way, Action::LoseResent);
+    }
+
+    fn sends_again(&self, state: &State) -> bool {
+        match self.client {
+            Client::Eager => {
+                state.knows != Some(Word::Done)
+                    && !state.resend_on_its_way
+                    && state.resends < MAX_RESENDS
+            }
+            Client::Careful => {
+                let word = state.knows;
+                let unknown = self.slip == Slip::ResendsOnUnknown && word == Some(Word::Unknown);
+                state.resends == 0 && (word == Some(Word::Burned) || unknown)
+            }
+        }
+    }
+
+    pub(super) fn step(&self, state: &mut State, action: Action) {
+        match action {
+            Action::Send => state.sent = true,
+            Action::Accept => {
+                take(state, Tombstone::Used);
+                state.pending = true;
+                state.answer(Word::Accepted);
+            }
+            Action::Refuse => {
+                take(state, Tombstone::Burned);
+                state.answer(Word::Burned);
+            }
+            Action::Miss => state.answer(self.remembered(state)),
+            Action::Unavailable if self.slip == Slip::UnavailableIsBurned => {
+                state.answer(Word::Burned);
+            }
+            Action::Unavailable | Action::Foreign => state.answer(Word::Unknown),
+            Action::AskToBurn => {
+                state.burn_asked = true;
+                if self.slip == Slip::ForeignDoesNotWait {
+                    state.answer(Word::Burned);
+                }
+            }
+            Action::Burn => state.burn_answer = Some(self.burn(state)),
+            Action::Burnt => state.answer(state.burn_answer.unwrap_or(Word::Unknown)),
+            Action::Execute => {
+                state.pending = false;
+                let mut effects = state.early_effects;
+                self.execute(state, &mut effects);
+                state.early_effects = effects;
+            }
+            Action::Store => state.stored = true,
+            Action::Evict => state.tombstone = None,
+            Action::Crash => {
+                state.crashes += 1;
+                state.key = self.slip == Slip::RestartBringsBack;
+                state.tombstone = None;
+                state.pending = false;
+                state.restarted_since_sent = state.sent;
+            }
+            Action::Hear(word) => state.knows = Some(word),
+            Action::Receipt { heard } => {
+                let receipt = self.receipt(state);
+                if heard {
+                    state.learn(receipt);
+                }
+            }
+            Action::Resend => {
+                state.resends += 1;
+                state.resend_on_its_way = true;
+            }
+            Action::Resent { heard } => {
+                state.resend_on_its_way = false;
+                let mut effects = state.resent_effects;
+                self.execute(state, &mut effects);
+                state.resent_effects = effects;
+                if heard {
+                    state.knows = Some(Word::Done);
+                }
+            }
+            Action::LoseResent => state.resend_on_its_way = false,
+        }
+    }
+
+    /// What the home site says of a key that isn't there.
+    fn remembered(&self, state: &State) -> Word {
+        match state.tombstone {
+            Some(Tombstone::Used) => Word::Used,
+            Some(Tombstone::Burned) => Word::Burned,
+            None if self.slip == Slip::ForgottenIsBurned => Word::Burned,
+            // The vault began empty after its last crash, and this key is older. A flight that was sent
+            // since then was brought to nobody who had it; one sent earlier may have been executed.
+            None if state.crashes > 0 && !state.restarted_since_sent => Word::Burned,
+            None if state.crashes > 0 && self.slip == Slip::RestartIsBurned => Word::Burned,
+            None => Word::Unknown,
+        }
+    }
+
+    fn burn(&self, state: &mut State) -> Word {
+        if state.key {
+            take(state, Tombstone::Burned);
+            return Word::Burned;
+        }
+        self.remembered(state)
+    }
+
+    fn receipt(&self, state: &mut State) -> Word {
+        if state.key {
+            if self.slip != Slip::ReceiptDoesNotTake {
+                take(state, Tombstone::Burned);
+            }
+            return Word::Burned;
+        }
+        match state.tombstone {
+            _ if state.stored => Word::Done,
+            Some(Tombstone::Used) if self.slip == Slip::TakenIsBurned && state.pending => {
+                Word::Burned
+            }
+            Some(Tombstone::Used) => Word::NotDone,
+            Some(Tombstone::Burned) => Word::Burned,
+            None => Word::Unknown,
+        }
+    }
+
+    fn execute(&self, state: &mut State, effects: &mut u8) {
+        if self.application != Application::Forgetful && state.stored {
+            return;
+        }
+        *effects += 1;
+        state.stored |= self.application == Application::Transaction;
+    }
+}
+
+fn take(state: &mut State, why: Tombstone) {
+    state.key = false;
+    state.tombstone = Some(why);
+}
+
+impl State {
+    fn answer(&mut self, word: Word) {
+        self.burned_was_told |= word == Word::Burned;
+        if let Some(answer) = self.answers.get_mut(word as usize) {
+            *answer = true;
+        }
+    }
+
+    fn learn(&mut self, word: Word) {
+        self.burned_was_told |= word == Word::Burned;
+        self.knows = Some(word);
+    }
+}

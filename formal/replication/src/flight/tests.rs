@@ -1,0 +1,63 @@
+//! The design holds; each slip breaks what it must break.
+
+use stateright::{Checker, Model};
+
+use super::*;
+
+fn flight(client: Client, application: Application, slip: Slip) -> Flight {
+    Flight { client, application, slip }
+}
+
+fn broken(flight: Flight) -> Vec<&'static str> {
+    let checker = flight.checker().spawn_bfs().join();
+    let found = checker.discoveries();
+    let broken = |name: &&str| found.contains_key(*name);
+    [AT_MOST_ONCE, BURNED_IS_TRUE, DONE_IS_TRUE].into_iter().filter(broken).collect()
+}
+
+#[test]
+fn a_careful_client_is_served_at_most_once_by_any_application() {
+    for application in [Application::Forgetful, Application::TwoSteps, Application::Transaction] {
+        let flight = flight(Client::Careful, application, Slip::None);
+        flight.checker().spawn_bfs().join().assert_properties();
+    }
+}
+
+/// Exactly once: at most once, and "done" is told of nothing else than an execution, so that a client
+/// may repeat itself until it hears it.
+#[test]
+fn an_eager_client_needs_the_key_in_the_transaction() {
+    let transaction = flight(Client::Eager, Application::Transaction, Slip::None);
+    transaction.checker().spawn_bfs().join().assert_properties();
+    for application in [Application::Forgetful, Application::TwoSteps] {
+        assert_eq!(broken(flight(Client::Eager, application, Slip::None)), [AT_MOST_ONCE]);
+    }
+}
+
+/// What the application stores protects it even where the vault or the client are wrong.
+#[test]
+fn the_transaction_stands_alone() {
+    for slip in [Slip::ForgottenIsBurned, Slip::RestartBringsBack, Slip::ResendsOnUnknown] {
+        let broken = broken(flight(Client::Careful, Application::Transaction, slip));
+        assert!(!broken.contains(&AT_MOST_ONCE), "{slip:?}");
+    }
+}
+
+#[test]
+fn slips_are_found() {
+    let both = [AT_MOST_ONCE, BURNED_IS_TRUE];
+    for slip in [
+        Slip::ForeignDoesNotWait,
+        Slip::ForgottenIsBurned,
+        Slip::UnavailableIsBurned,
+        Slip::RestartIsBurned,
+        Slip::RestartBringsBack,
+        Slip::ReceiptDoesNotTake,
+        Slip::TakenIsBurned,
+    ] {
+        let broken = broken(flight(Client::Careful, Application::Forgetful, slip));
+        assert_eq!(broken, both, "{slip:?}");
+    }
+    let eager = broken(flight(Client::Careful, Application::Forgetful, Slip::ResendsOnUnknown));
+    assert_eq!(eager, [AT_MOST_ONCE]);
+}
