@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: all test check unit bare-metal bench throughput bogo setup clean
+.PHONY: all test check unit bare-metal bench throughput bogo soak setup clean
 
 all:
 	$(CARGO) build --release
@@ -40,6 +40,10 @@ throughput:
 # checkout.
 bogo:
 	scripts/bogo "$(RUNNER)"
+
+# What CI runs 1,000 times, 100,000 times: every increment counted once, and memory flat.
+soak:
+	$(CARGO) run --release --locked --package tessera-exactly-once -- 100000
 
 clean:
 	$(CARGO) clean

@@ -22,6 +22,7 @@ fn main() -> ExitCode {
     let store = std::env::temp_dir().join(format!("exactly-once-{}.db", std::process::id()));
     let (mut wanted, mut replays, mut restarts, mut wrong) = (0, 0, 0, 0);
     let mut seen = Seen::default();
+    let mut warm = None;
     for seed in first..first + runs {
         match run(seed, &store, None) {
             Ok(outcome) => {
@@ -43,6 +44,10 @@ fn main() -> ExitCode {
                 wrong += 1;
             }
         }
+        // After a hundred runs everything has been allocated that a run needs.
+        if seed == first + 100 {
+            warm = resident();
+        }
     }
     let _ = std::fs::remove_file(&store);
     println!("runs                         {runs} (seeds from {first})");
@@ -58,5 +63,22 @@ fn main() -> ExitCode {
     );
     println!("flights replayed             {replays}");
     println!("restarts of the server       {restarts}");
+    let grown = warm.zip(resident()).map(|(warm, now)| now.saturating_sub(warm));
+    if let Some(grown) = grown {
+        println!("memory since the 100th run    {} KiB more", grown / 1024);
+        if grown > MOST_GROWTH {
+            eprintln!("memory grows");
+            wrong += 1;
+        }
+    }
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What the allocator may keep, in bytes; a leak of 100 bytes in each of 100,000 runs is more.
+const MOST_GROWTH: u64 = 8 * 1024 * 1024;
+
+/// The resident memory of this process in bytes, where /proc tells.
+fn resident() -> Option<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    statm.split(' ').nth(1)?.parse::<u64>().ok().map(|pages| pages * 4096)
 }
