@@ -46,5 +46,5 @@ def _section(results, table):
 def _row(result):
     run = result.run
     arguments = f"`{run.arguments}`" if run.arguments else ""
-    deviations = ", ".join(f"{count} {reason}" for reason, count in result.deviations.items())
+    deviations = ", ".join(f"{count} {reason}" for reason, count in sorted(result.deviations.items()))
     return f"| {run.script} | {run.server} | {arguments} | {result.passed} | {deviations} |"
