@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: all test check unit bare-metal bench throughput bogo soak setup clean
+.PHONY: all test check unit bare-metal bench throughput bogo tlsfuzzer soak setup clean
 
 all:
 	$(CARGO) build --release
@@ -40,6 +40,14 @@ throughput:
 # checkout.
 bogo:
 	scripts/bogo "$(RUNNER)"
+
+# tlsfuzzer's TLS 1.3 scripts; see docs/conformance.md. TLSFUZZER is a checkout, PYTHON one with its
+# packages.
+PYTHON ?= python3
+tlsfuzzer:
+	$(CARGO) build --locked --package tessera-cli
+	conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
+	  --tessera "$${CARGO_TARGET_DIR:-target}/debug/tessera"
 
 # What CI runs 1,000 times, 100,000 times: every increment counted once, and memory flat.
 soak:

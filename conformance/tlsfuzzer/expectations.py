@@ -20,7 +20,8 @@ class Run:
 
     script: str
     server: str
-    arguments: list[str]
+    arguments: str
+    command_line: list[str]
     deviations: list[Deviation]
 
     @classmethod
@@ -30,13 +31,13 @@ class Run:
             Deviation(re.compile(noted["probes"]), noted["message"], noted["reason"])
             for noted in entry.get("deviations", [])
         ]
-        arguments = [argument.format(signatures=signatures)
-                     for argument in shlex.split(entry.get("arguments", ""))]
-        return cls(entry["script"], entry["server"], arguments, deviations)
+        arguments = entry.get("arguments", "")
+        command_line = [argument.format(signatures=signatures) for argument in shlex.split(arguments)]
+        return cls(entry["script"], entry["server"], arguments, command_line, deviations)
 
     @property
     def title(self):
-        return f"{self.script} ({self.server}) {shlex.join(self.arguments)}".rstrip()
+        return f"{self.script} ({self.server}) {self.arguments}".rstrip()
 
     def broken(self, why):
         return Result(self, 0, {}, [why])

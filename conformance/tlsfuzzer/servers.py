@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 # What `openssl req` is told to make a key of each kind.
 KEYS = {
@@ -15,15 +16,16 @@ KEYS = {
 }
 
 
-def make_certificates(directory):
-    """Makes KIND.pem and client-KIND.pem, each with its .key, and ca.pem, which issued all; and
-    rsa-many-names.pem, which is worth compressing."""
+def make_certificates(directory, python):
+    """Makes server-KIND.pem and client-KIND.pem, each with its .key, and ca.pem, which issued all; and
+    rsa-many-names.pem, which is worth compressing. `python` has dilithium-py."""
     _openssl(directory, "req", "-x509", "-newkey", *KEYS["p256"], "-nodes", "-days", "2",
              "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Test CA")
     for kind, key in KEYS.items():
-        _issue(directory, kind, key, "serverAuth", ["localhost"])
+        _issue(directory, f"server-{kind}", key, "serverAuth", ["localhost"])
         _issue(directory, f"client-{kind}", key, "clientAuth", ["client.example"])
     names = ["localhost", *(f"{number}.servers.example" for number in range(30))]
+    _run(directory, python, Path(__file__).with_name("mldsa.py"), directory, "server", "client")
     _issue(directory, "rsa-many-names", KEYS["rsa"], "serverAuth", names)
 
 
@@ -40,9 +42,13 @@ def _issue(directory, file, key, usage, names):
 
 
 def _openssl(directory, *arguments):
-    done = subprocess.run(["openssl", *arguments], cwd=directory, capture_output=True, text=True)
+    _run(directory, "openssl", *arguments)
+
+
+def _run(directory, *command):
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True)
     if done.returncode != 0:
-        raise SystemExit(f"openssl {' '.join(arguments)}:\n{done.stderr}")
+        raise SystemExit(f"{' '.join(map(str, command))}:\n{done.stderr}")
 
 
 @contextmanager
