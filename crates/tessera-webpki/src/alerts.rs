@@ -14,7 +14,7 @@ pub(crate) fn reject(alert: AlertDescription, reason: impl Into<String>) -> Peer
 
 /// What is wrong with a certificate or its chain.
 pub(crate) fn certificate(error: &Error) -> PeerRejected {
-    reject(of_certificate(error), format!("certificate: {error}"))
+    reject(of_certificate(error), format!("certificate: {}", words(error)))
 }
 
 /// What is wrong with a CertificateVerify.
@@ -29,7 +29,28 @@ pub(crate) fn certificate_verify(error: &Error) -> PeerRejected {
         Error::InvalidSignatureForPublicKey => AlertDescription::DECRYPT_ERROR,
         other => of_certificate(other),
     };
-    reject(alert, format!("CertificateVerify: {error}"))
+    reject(alert, format!("CertificateVerify: {}", words(error)))
+}
+
+/// What people meet, in words; the rest as webpki names it.
+fn words(error: &Error) -> String {
+    let words = match error {
+        Error::UnknownIssuer => "no trusted root issued it",
+        Error::CertExpired { .. } => "it has expired",
+        Error::CertNotValidYet { .. } => "it is not valid yet",
+        Error::CertNotValidForName(_) => "it is for other names",
+        Error::CertRevoked => "it was revoked",
+        Error::UnknownRevocationStatus => "no revocation list says whether it was revoked",
+        Error::CaUsedAsEndEntity => "it is an authority's own",
+        Error::EmptyEkuExtension | Error::RequiredEkuNotFoundContext(_) => "it is for other uses",
+        Error::InvalidSignatureForPublicKey => "a signature is wrong",
+        Error::UnsupportedSignatureAlgorithmContext(_) => "a signature algorithm is not accepted",
+        Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
+            "a signature algorithm does not fit the key"
+        }
+        other => return format!("{other}"),
+    };
+    words.into()
 }
 
 fn of_certificate(error: &Error) -> AlertDescription {
