@@ -19,7 +19,8 @@ use std::time::{Duration, SystemTime};
 use tessera::crypto::{Hash, Provider};
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, OneTimeSecret, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault,
+    Absent, FlightHandle, OneTimeSecret, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
+    TakePurpose, TakeSecret, Taken, TicketId, Vault,
 };
 use tessera_tokio::{Answer, Answers};
 use tessera_vault::WrappingKeys;
@@ -177,6 +178,22 @@ impl Answers for EtcdVault {
         }
         let shared = self.shared.clone();
         Box::pin(async move { shared.take(&question).await })
+    }
+
+    fn settle_receipt(&self, question: SettleReceipt) -> Answer<Receipt> {
+        let SettleReceipt { handle: FlightHandle(id), unix } = question;
+        let purpose = TakePurpose::Burn;
+        let taking =
+            Answers::take_secret(self, TakeSecret { id, purpose, incarnation: None, unix });
+        Box::pin(async move { Receipt::of(&taking.await, false) })
+    }
+}
+
+/// Receipts of what the vault knows, later. An application that records what it has done answers them
+/// itself, with [`EtcdVault::take_secret`] and its own record.
+impl Receipts for EtcdVault {
+    fn settle(&self, _: &SettleReceipt) -> Reply<Receipt> {
+        Reply::Later
     }
 }
 
