@@ -1,10 +1,13 @@
 //! The vault of a fleet.
 //!
 //! Under the prefix of the vault:
-//! - `s/` and the ticket's id: when the secret expires, in milliseconds (8 bytes, the highest first), and
+//! - `s/` and the name of a secret: when the secret expires, in milliseconds (8 bytes, the highest first), and
 //!   the wrapped secret;
-//! - `t/` and the id: what became of it, `u` (used) or `b` (burned);
-//! - `c/`, a hash of the client's name, and a number below the limit of clients: the id of a secret.
+//! - `t/` and the name: what became of it, `u` (used) or `b` (burned);
+//! - `c/`, a hash of the client's name, and a number below the limit of clients: the name of a secret.
+//!
+//! The name of a secret is a hash of its id: who knows an id can ask a server to burn what is under it, and
+//! who reads etcd is not to.
 //!
 //! All of it lives by leases, so that nothing stays for ever.
 
@@ -19,7 +22,8 @@ use std::time::{Duration, SystemTime};
 use tessera::crypto::{Hash, Provider};
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, OneTimeSecret, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault,
+    Absent, FlightHandle, OneTimeSecret, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
+    TakePurpose, TakeSecret, Taken, TicketId, Vault,
 };
 use tessera_tokio::{Answer, Answers};
 use tessera_vault::WrappingKeys;
@@ -178,6 +182,22 @@ impl Answers for EtcdVault {
         let shared = self.shared.clone();
         Box::pin(async move { shared.take(&question).await })
     }
+
+    fn settle_receipt(&self, question: SettleReceipt) -> Answer<Receipt> {
+        let SettleReceipt { handle: FlightHandle(id), unix } = question;
+        let purpose = TakePurpose::Burn;
+        let taking =
+            Answers::take_secret(self, TakeSecret { id, purpose, incarnation: None, unix });
+        Box::pin(async move { Receipt::of(&taking.await, false) })
+    }
+}
+
+/// Receipts of what the vault knows, later. An application that records what it has done answers them
+/// itself, with [`EtcdVault::take_secret`] and its own record.
+impl Receipts for EtcdVault {
+    fn settle(&self, _: &SettleReceipt) -> Reply<Receipt> {
+        Reply::Later
+    }
 }
 
 impl Shared {
@@ -189,7 +209,8 @@ impl Shared {
         let Some(lease) = self.leases.current(&client).await else {
             return Taken::Unavailable;
         };
-        let (secret, tombstone) = (self.key("s/", id), self.key("t/", id));
+        let name = self.name(id);
+        let (secret, tombstone) = (self.key("s/", &name), self.key("t/", &name));
         let fate: &[u8] = match purpose {
             TakePurpose::Accept => USED,
             TakePurpose::Burn => BURNED,
@@ -233,7 +254,8 @@ impl Shared {
         let Some(lease) = self.leases.current(&client).await else {
             return Err(EtcdError::NotSent("there is no lease".into()));
         };
-        let (secret, tombstone) = (self.key("s/", id), self.key("t/", id));
+        let name = self.name(id);
+        let (secret, tombstone) = (self.key("s/", &name), self.key("t/", &name));
         let txn = Txn {
             compare: vec![Compare::is_there(&secret)],
             success: vec![
@@ -271,7 +293,7 @@ impl Shared {
         let wrapped = self.keys.wrap(&context, &secret, put.unix).ok_or(PutRefused)?;
         let value = [&expires_at, &wrapped[..]].concat();
         let client = put.client.map(|client| self.hash.hash(client).as_ref().to_vec());
-        Ok(Prepared { id: *put.id, value, client })
+        Ok(Prepared { name: self.name(put.id), value, client })
     }
 
     fn unwrap(&self, id: &TicketId, value: &[u8], unix: Duration) -> Option<OneTimeSecret> {
@@ -284,10 +306,20 @@ impl Shared {
         format!("{}{kind}", self.options.prefix)
     }
 
-    fn key(&self, kind: &str, id: &TicketId) -> Vec<u8> {
-        [self.prefix(kind).as_bytes(), id].concat()
+    fn name(&self, id: &TicketId) -> Name {
+        let mut name = Name::default();
+        let hash = self.hash.hash(&[b"tessera vault name v1", &id[..]].concat());
+        name.iter_mut().zip(hash.as_ref()).for_each(|(to, from)| *to = *from);
+        name
+    }
+
+    fn key(&self, kind: &str, name: &Name) -> Vec<u8> {
+        [self.prefix(kind).as_bytes(), name].concat()
     }
 }
+
+/// Under which etcd has a secret.
+type Name = [u8; 32];
 
 const USED: &[u8] = b"u";
 const BURNED: &[u8] = b"b";

@@ -14,7 +14,10 @@ use rcgen::{
     KeyPair,
 };
 use tessera::auth::{Credential, PrivateKey};
-use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard, Verdict};
+use tessera::handshake::Facts;
+use tessera::resume::{
+    ClientSession, Continuation, FlightHandle, OneTimeKeyGuard, Receipt, Verdict,
+};
 use tessera::{ClientConfig, Destination, ServerConfig};
 use tessera_aws_lc::{SigningKey, provider};
 use tessera_etcd::{
@@ -61,8 +64,7 @@ impl Authority {
     fn credential(&self, name: &str) -> Credential {
         let (certificate, key) = self.certificate(name);
         let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
-        let key = PrivateKey::Here(Arc::new(signer));
-        Credential::new(vec![certificate.der().to_vec()], key)
+        Credential::new(vec![certificate.der().to_vec()], PrivateKey::Here(Arc::new(signer)))
     }
 
     fn files(&self) -> ClientTls {
@@ -127,7 +129,9 @@ impl Server {
 
         let mut config = ServerConfig::new(provider(), vec![authority.credential(SERVER)]);
         config.tickets = Some(ring.keys());
-        config.policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(vault.clone()));
+        let guard = OneTimeKeyGuard::new(vault.clone());
+        let guard = OneTimeKeyGuard { receipts: Some(vault.clone()), ..guard };
+        config.policy.early_data.forward_secret = Some(guard);
         let acceptor = Acceptor::new(Arc::new(config)).with_answers(vault.clone());
         Self { acceptor, vault, ring }
     }
@@ -143,10 +147,17 @@ impl Server {
     }
 }
 
-/// One request, early if there is a session for it.
-async fn ask(server: &Server, connector: &Connector, session: Option<ClientSession>) -> EarlyData {
+/// One request, early if there is a session for it, and a question about earlier flights: what became of
+/// it, and of them.
+async fn ask(
+    server: &Server,
+    connector: &Connector,
+    session: Option<ClientSession>,
+    ask_receipts: Vec<FlightHandle>,
+) -> (EarlyData, Facts) {
     let (near, far) = duplex(64 * 1024);
-    let destination = Destination { server_name: SERVER.into(), session, ..Default::default() };
+    let server_name = SERVER.into();
+    let destination = Destination { server_name, session, ask_receipts, ..Destination::default() };
     let asking = async {
         let connecting = connector.connect_with_early_data(destination, near, b"hello");
         let (mut stream, early): (ClientStream<_>, _) = connecting.await.unwrap();
@@ -156,11 +167,11 @@ async fn ask(server: &Server, connector: &Connector, session: Option<ClientSessi
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).await.unwrap();
         assert_eq!(answer, b"done");
-        early
+        (early, stream.facts().clone())
     };
-    let (early, request) = tokio::join!(asking, server.serve(far));
+    let (asked, request) = tokio::join!(asking, server.serve(far));
     assert_eq!(request, b"hello");
-    early
+    asked
 }
 
 async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
@@ -189,18 +200,29 @@ fn a_ticket_of_one_server_opens_at_another_once() {
         config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
         let sessions = Arc::new(MemorySessionStore::default());
         let connector = Connector::new(Arc::new(config)).with_sessions(sessions.clone());
-        assert_eq!(ask(&first, &connector, None).await, EarlyData::NotOffered);
+        let (early, _) = ask(&first, &connector, None, Vec::new()).await;
+        assert_eq!(early, EarlyData::NotOffered);
         // Puts go on in the background.
         until("the secrets are there", async || first.vault.count().await == Ok(2)).await;
 
         let exported = sessions.pop(SERVER).unwrap().export();
         let session = || Some(ClientSession::import(&exported).unwrap());
-        assert_eq!(ask(&second, &connector, session()).await, EarlyData::Accepted(5));
+        let (early, facts) = ask(&second, &connector, session(), Vec::new()).await;
+        assert_eq!(early, EarlyData::Accepted(5));
+        let flight = facts.flight.unwrap();
         // A second client with the same ticket, as a restored backup makes one.
         for server in [&first, &second] {
-            let early = ask(server, &connector, session()).await;
+            let (early, _) = ask(server, &connector, session(), Vec::new()).await;
             assert_eq!(early, EarlyData::Rejected(Verdict::Used));
         }
+        // Either server knows what became of a flight, and burns what nobody has sent yet.
+        let other = sessions.pop(SERVER).unwrap();
+        let unsent = other.forward_secret.as_ref().unwrap().handle;
+        let (_, facts) = ask(&first, &connector, None, vec![flight, unsent]).await;
+        let receipts = vec![(flight, Receipt::TakenNotDone), (unsent, Receipt::Burned)];
+        assert_eq!(facts.receipts, receipts);
+        let (early, _) = ask(&second, &connector, Some(other), Vec::new()).await;
+        assert_eq!(early, EarlyData::Rejected(Verdict::Burned));
 
         // Who has no certificate gets nothing from etcd.
         let secrets = Arc::new(WrappingKeys::new(&provider(), WrappingPurpose::Secrets));

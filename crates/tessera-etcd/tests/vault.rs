@@ -134,7 +134,8 @@ fn the_background(fleet: &Fleet) {
 
 /// etcd's files have what was taken, but wrapped; a control shows that the search finds what is there.
 fn what_etcd_keeps(fleet: &Fleet) {
-    let vault = fleet.vault(&fleet.options());
+    let options = fleet.options();
+    let vault = fleet.vault(&options);
     assert!(put(&vault, 0x7177_7177));
     assert_eq!(accept(&vault, 0x7177_7177), Ok(()));
     let seed = secret(0x7177_7177).seed;
@@ -147,8 +148,9 @@ fn what_etcd_keeps(fleet: &Fleet) {
             })
         })
     };
-    assert!(found(&id(0x7177_7177)), "etcd keeps what was deleted");
-    assert!(!found(&seed[..16]));
+    let deleted = format!("{}s/", options.prefix);
+    assert!(found(deleted.as_bytes()), "etcd keeps what was deleted");
+    assert!(!found(&seed[..16]) && !found(&id(0x7177_7177)));
 }
 
 /// This test's second process finds the cluster by its environment.

@@ -63,16 +63,17 @@ fn keeps_the_contract_over_restarts() {
 
 #[test]
 fn keeps_the_contract_over_a_kill() {
-    // The child has another process id, and the same directory.
-    let dir = std::env::temp_dir().join("tessera-vault-kill");
-    let open = || MemoryVault::open(&dir, Limits::new(1000), &provider(), &keys(7), NOW).unwrap().0;
-    contract::a_kill_between_take_and_answer(
-        "keeps_the_contract_over_a_kill",
-        open,
-        &[],
-        |vault| close(&vault),
-    );
-    fs::remove_dir_all(&dir).unwrap();
+    const NAME: &str = "keeps_the_contract_over_a_kill";
+    const DIR: &str = "TESSERA_VAULT_TEST_DIR";
+    // The child has the directory of its parent, which removes it.
+    let of_parent = std::env::var(DIR).ok();
+    let own = Dir::new("kill");
+    let dir = of_parent.unwrap_or_else(|| own.0.display().to_string());
+    let open = || {
+        let limits = Limits::new(1000);
+        MemoryVault::open(Path::new(&dir), limits, &provider(), &keys(7), NOW).unwrap().0
+    };
+    contract::a_kill_between_take_and_answer(NAME, open, &[(DIR, &dir)], |vault| close(&vault));
 }
 
 #[test]

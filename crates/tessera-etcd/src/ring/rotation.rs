@@ -99,8 +99,8 @@ impl Shared {
     /// A key in its first phase. Should this server lose sight of etcd, it ends by itself.
     fn only_opening(&self, entry: &Entry) -> TicketKey {
         let TicketKey { id, secret, .. } = copy(&entry.key);
-        let lifetime = (self.options.issue_for + self.options.open_for) * 2;
-        let end = entry.made_at + lifetime;
+        let lifetime = self.options.issue_for.saturating_add(self.options.open_for);
+        let end = entry.made_at.saturating_add(lifetime.saturating_mul(2));
         let known_from = entry.made_at.saturating_sub(SKEW);
         let last = end.saturating_sub(Duration::from_millis(1));
         TicketKey { id, secret, known_from, issues_from: last, issues_until: end, opens_until: end }
@@ -176,18 +176,19 @@ impl Shared {
         now: Duration,
     ) -> Result<bool, EtcdError> {
         let RingOptions { issue_for, open_for, .. } = &self.options;
-        let issues_until = now + *issue_for;
+        let issues_until = now.saturating_add(*issue_for);
         let key = TicketKey {
             known_from: next.made_at.min(now).saturating_sub(SKEW),
             issues_from: now.saturating_sub(SKEW),
             issues_until,
-            opens_until: issues_until + *open_for + SKEW,
+            opens_until: issues_until.saturating_add(*open_for).saturating_add(SKEW),
             ..copy(&next.key)
         };
         let entry = Entry { active: true, made_at: next.made_at, key };
         let Some(encoded) = entry.encode(&self.wrapping, now) else { return Ok(false) };
+        let lifetime = issue_for.saturating_add(*open_for);
         // Longer than any clock thinks that the key lives: nobody's clock deletes it.
-        let lease: LeaseId = self.client.grant(*issue_for + *open_for + SKEW * 2).await?;
+        let lease: LeaseId = self.client.grant(lifetime.saturating_add(SKEW * 2)).await?;
         let (name, active) = (self.key("next"), self.key_of(&entry.key.id));
         let txn = Txn {
             compare: vec![Compare::is_unchanged(&name, revision)],

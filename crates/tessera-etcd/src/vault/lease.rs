@@ -47,7 +47,7 @@ impl Leases {
         if now < state.not_before {
             return None;
         }
-        match client.grant(SERVES + self.lifetime).await {
+        match client.grant(SERVES.saturating_add(self.lifetime)).await {
             Ok(lease) => {
                 // Counted from before the grant: it has at least the lifetime left then.
                 state.newest = Some((lease.clone(), now + SERVES));

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use tessera::resume::{PutRefused, TicketId};
 use tokio::sync::{Semaphore, mpsc};
 
-use super::Shared;
+use super::{Name, Shared};
 use crate::api::{Compare, Delete, Op, Put, Range, RangeAnswer, Txn};
 use crate::client::EtcdClient;
 
@@ -18,7 +18,7 @@ pub(super) enum Work {
 
 /// A secret, wrapped.
 pub(super) struct Prepared {
-    pub(super) id: TicketId,
+    pub(super) name: Name,
     pub(super) value: Vec<u8>,
     /// The hash of the client's name.
     pub(super) client: Option<Vec<u8>>,
@@ -63,7 +63,7 @@ impl Shared {
         }
         let client = &self.client.for_one_operation();
         let lease = self.leases.current(client).await.ok_or(PutRefused)?;
-        let (secret, tombstone) = (self.key("s/", &put.id), self.key("t/", &put.id));
+        let (secret, tombstone) = (self.key("s/", &put.name), self.key("t/", &put.name));
         for _ in 0..ATTEMPTS {
             let mut txn = Txn {
                 compare: vec![Compare::is_absent(&secret), Compare::is_absent(&tombstone)],
@@ -73,9 +73,9 @@ impl Shared {
             if let Some(name) = &put.client {
                 let place = self.place_for(client, name).await.ok_or(PutRefused)?;
                 txn.compare.push(place.unchanged);
-                let held = Put::new(&place.key, &put.id, Some(&lease));
+                let held = Put::new(&place.key, &put.name, Some(&lease));
                 txn.success.push(Op::Put(held));
-                let given_up = place.given_up.map(|id| self.key("s/", &id));
+                let given_up = place.given_up.map(|name| self.key("s/", &name));
                 let given_up = given_up.map(|key| Op::Delete(Delete::of(&key)));
                 txn.success.extend(given_up);
             }
@@ -119,7 +119,7 @@ struct Place {
     /// Nobody else used the place.
     unchanged: Compare,
     /// Whose place it was, if it was anyone's. It may have been taken long ago.
-    given_up: Option<TicketId>,
+    given_up: Option<Name>,
 }
 
 fn oldest(held: &RangeAnswer) -> Option<Place> {

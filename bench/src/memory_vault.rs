@@ -1,0 +1,119 @@
+//! The memory vault: how many takes a second, and how many bytes per secret.
+//!
+//! `cargo run --release --package tessera-bench --bin memory-vault [SECRETS] [THREADS]`
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
+use tessera::crypto::Secret;
+use tessera::handshake::Reply;
+use tessera::resume::{OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault};
+use tessera::wire::NamedGroup;
+use tessera_vault::MemoryVault;
+use tikv_jemalloc_ctl::{epoch, stats};
+use zeroize::Zeroizing;
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+const NOW: Duration = Duration::from_secs(1_800_000_000);
+const LIFETIME: Duration = Duration::from_secs(3600);
+
+fn main() {
+    let mut arguments = std::env::args().skip(1).filter_map(|argument| argument.parse().ok());
+    let secrets: usize = arguments.next().unwrap_or(1_000_000);
+    let threads: usize = arguments.next().unwrap_or(2);
+    let ids: Vec<TicketId> = (0..secrets as u64).map(id).collect();
+
+    let before = allocated();
+    // Some room to spare: the vault evicts when a shard is full.
+    let vault = MemoryVault::new(secrets + secrets / 8);
+    let each = |thread: usize| ids.iter().skip(thread).step_by(threads);
+    let put = run(threads, |thread| {
+        for id in each(thread) {
+            let put = PutSecret {
+                id,
+                secret: secret(),
+                expires_at: NOW + LIFETIME,
+                unix: NOW,
+                client: Some(&id[..8]),
+            };
+            assert!(vault.put(put).is_ok(), "there is room");
+        }
+    });
+    let kept = vault.len();
+    let bytes = (allocated() - before) as f64 / kept as f64;
+    let take = run(threads, |thread| {
+        for id in each(thread) {
+            let question = TakeSecret {
+                id: *id,
+                purpose: TakePurpose::Accept,
+                incarnation: None,
+                unix: Some(NOW),
+            };
+            let taken = vault.take(&question);
+            assert!(matches!(taken, Reply::Now(Taken::Taken(_))), "it is there");
+        }
+    });
+    let rate = |(time, busy): (Duration, Duration)| {
+        let million = |time: Duration| kept as f64 / time.as_secs_f64() / 1e6;
+        // On a machine with other work the second number is what the vault itself can do.
+        let share = million(busy) * threads as f64;
+        format!("{:.2} million/s; {share:.2} if no processor did anything else", million(time))
+    };
+    println!("{kept} secrets of X25519 with SHA-384, each of another client, {threads} threads");
+    println!("puts: {}", rate(put));
+    println!("takes: {}", rate(take));
+    println!("memory: {bytes:.0} bytes per secret, the vault's tables included");
+}
+
+/// Runs `job` in threads that begin together, and says how long the last one took, and how long
+/// processors were busy with all of them.
+fn run(threads: usize, job: impl Fn(usize) + Sync) -> (Duration, Duration) {
+    let start = Barrier::new(threads + 1);
+    let busy =
+        || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, From::from);
+    thread::scope(|scope| {
+        let (start, job) = (&start, &job);
+        let handles: Vec<_> = (0..threads)
+            .map(|thread| {
+                scope.spawn(move || {
+                    start.wait();
+                    let before = busy();
+                    job(thread);
+                    busy() - before
+                })
+            })
+            .collect();
+        start.wait();
+        let began = Instant::now();
+        let join =
+            |handle: thread::ScopedJoinHandle<'_, Duration>| handle.join().expect("it takes all");
+        let busy = handles.into_iter().map(join).sum();
+        (began.elapsed(), busy)
+    })
+}
+
+fn secret() -> OneTimeSecret {
+    OneTimeSecret {
+        kind: NamedGroup::X25519,
+        seed: Zeroizing::new(vec![7; 32]),
+        fs_secret: Secret::filled_by(48, |out| out.fill(9)),
+    }
+}
+
+/// As good as random: the vault hashes ids with a key of its own.
+fn id(number: u64) -> TicketId {
+    let mut id = [0; 32];
+    for (index, part) in id.chunks_exact_mut(8).enumerate() {
+        let mixed = (number * 4 + index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        part.copy_from_slice(&(mixed ^ (mixed >> 29)).to_be_bytes());
+    }
+    id
+}
+
+fn allocated() -> usize {
+    epoch::advance().and_then(|_| stats::allocated::read()).unwrap_or(0)
+}

@@ -1,0 +1,192 @@
+//! Requests to members that misbehave: each is sent once, ends in time, and no answer does harm.
+#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{Waiting, client, runtime};
+use tessera::handshake::Reply;
+use tessera::resume::{Absent, TakePurpose, Taken, Vault};
+use tessera_etcd::VaultOptions;
+use tessera_vault::contract::{NOW, put, question};
+
+/// What a member does with a transaction.
+#[derive(Clone, Debug)]
+enum Does {
+    Answers(u16, Vec<u8>),
+    /// Answers, and then closes the connection without a word.
+    AnswersAndCloses(Vec<u8>),
+    /// Closes the connection after the request.
+    Closes,
+    /// Keeps it open.
+    Hangs,
+}
+
+/// Something that is no etcd, and counts transactions.
+struct Member {
+    port: u16,
+    does: Arc<Mutex<Does>>,
+    transactions: Arc<AtomicUsize>,
+}
+
+impl Member {
+    fn start(does: Does) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (does, transactions) = (Arc::new(Mutex::new(does)), Arc::new(AtomicUsize::new(0)));
+        let member = Self { port, does: does.clone(), transactions: transactions.clone() };
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (does, transactions) = (does.clone(), transactions.clone());
+                thread::spawn(move || serve(&stream, &does, &transactions));
+            }
+        });
+        member
+    }
+
+    fn endpoint(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    fn now_does(&self, does: Does) {
+        *self.does.lock().unwrap() = does;
+    }
+
+    fn transactions(&self) -> usize {
+        self.transactions.load(Ordering::Relaxed)
+    }
+}
+
+fn serve(stream: &TcpStream, does: &Mutex<Does>, transactions: &AtomicUsize) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            (reader.read_line(&mut head).ok()? > 0).then_some(())?;
+        }
+        let mut length = head.lines().filter_map(|line| line.split_once(": "));
+        let (_, length) = length.find(|(name, _)| name.eq_ignore_ascii_case("content-length"))?;
+        reader.read_exact(&mut vec![0; length.parse().ok()?]).ok()?;
+        if !head.starts_with("POST /v3/kv/txn ") {
+            let body: &[u8] = match head.starts_with("POST /v3/lease/grant ") {
+                true => br#"{"ID":"1","TTL":"4200"}"#,
+                false => b"{}",
+            };
+            answer(stream, 200, body)?;
+            continue;
+        }
+        transactions.fetch_add(1, Ordering::Relaxed);
+        let does = does.lock().ok()?.clone();
+        match does {
+            Does::Answers(status, body) => answer(stream, status, &body)?,
+            Does::AnswersAndCloses(body) => return answer(stream, 200, &body),
+            Does::Closes => return None,
+            Does::Hangs => thread::sleep(Duration::from_secs(60)),
+        }
+    }
+}
+
+fn answer(mut stream: &TcpStream, status: u16, body: &[u8]) -> Option<()> {
+    let head = format!("HTTP/1.1 {status} x\r\nContent-Length: {}\r\n\r\n", body.len());
+    stream.write_all(&[head.as_bytes(), body].concat()).ok()
+}
+
+const DEADLINE: Duration = Duration::from_millis(800);
+
+/// What etcd says to a take of what is not there.
+const ABSENT: &[u8] = br#"{"responses":[{"response_range":{"header":{}}}]}"#;
+
+fn vault(members: Vec<String>) -> Waiting {
+    Waiting::new(&runtime(), client(members, DEADLINE), VaultOptions::new("/fake/"))
+}
+
+fn take(vault: &Waiting) -> Taken {
+    match vault.take(&question(1, TakePurpose::Accept, Some(NOW))) {
+        Reply::Now(taken) => taken,
+        Reply::Later => unreachable!("it waits"),
+    }
+}
+
+fn is_absent(taken: &Taken) -> bool {
+    matches!(taken, Taken::Absent(Absent::Unknown))
+}
+
+#[test]
+fn a_member_that_is_not_there_is_passed_over() {
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let member = Member::start(Does::Answers(200, ABSENT.to_vec()));
+    let vault = vault(vec![gone, member.endpoint()]);
+    assert!(is_absent(&take(&vault)));
+    assert_eq!(member.transactions(), 1);
+}
+
+#[test]
+fn what_may_have_left_is_not_sent_again() {
+    for does in [Does::Closes, Does::Hangs, Does::Answers(500, b"{}".to_vec())] {
+        let members = [Member::start(does.clone()), Member::start(does.clone())];
+        let vault = vault(members.iter().map(Member::endpoint).collect());
+        let began = Instant::now();
+        assert!(matches!(take(&vault), Taken::Unavailable), "{does:?}");
+        assert!(began.elapsed() < DEADLINE * 2, "{does:?}");
+        let sent: usize = members.iter().map(Member::transactions).sum();
+        assert_eq!(sent, 1, "{does:?}");
+        // The other member is asked the next time. A put is not repeated either.
+        assert!(!put(&vault, 2));
+        let sent: Vec<_> = members.iter().map(Member::transactions).collect();
+        assert_eq!(sent, [1, 1], "{does:?}");
+    }
+}
+
+#[test]
+fn an_idle_connection_that_was_closed_costs_nothing() {
+    let member = Member::start(Does::AnswersAndCloses(ABSENT.to_vec()));
+    let vault = vault(vec![member.endpoint()]);
+    for round in 1..10 {
+        assert!(is_absent(&take(&vault)));
+        assert_eq!(member.transactions(), round);
+        // Until this end knows that the other is closed.
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn no_answer_is_believed_that_makes_no_sense() {
+    let member = Member::start(Does::Hangs);
+    let vault = vault(vec![member.endpoint()]);
+    let deleted = |value: &str| {
+        let kv = format!(r#"{{"key":"a","value":"{value}"}}"#);
+        format!(
+            r#"{{"succeeded":true,"responses":[{{"response_delete_range":{{"prev_kvs":[{kv}]}}}}]}}"#
+        )
+    };
+    let answers = [
+        String::new(),
+        "{".into(),
+        "[]".into(),
+        "{}".into(),
+        r#"{"succeeded":true}"#.into(),
+        r#"{"succeeded":true,"responses":[{}]}"#.into(),
+        r#"{"succeeded":true,"responses":[{"response_delete_range":{}}]}"#.into(),
+        r#"{"succeeded":"yes","responses":7}"#.into(),
+        // No base64; too short; not wrapped under a key that is here.
+        deleted("%%%"),
+        deleted("AAAA"),
+        deleted(&"A".repeat(400)),
+        // Larger than any answer.
+        format!(r#"{{"succeeded":false,"x":"{}"}}"#, "x".repeat(9 * 1024 * 1024)),
+    ];
+    for body in answers {
+        member.now_does(Does::Answers(200, body.clone().into_bytes()));
+        let start = &body[..body.len().min(80)];
+        match take(&vault) {
+            Taken::Unavailable | Taken::Absent(Absent::Unknown) => (),
+            other => unreachable!("{start}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The contract sees what it is there to see: vaults with one flaw each break it, and a vault without
+//! keeps it.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use tessera::handshake::Reply;
+use tessera::resume::{
+    Absent, OneTimeSecret, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault,
+};
+use tessera_vault::contract;
+
+/// What is wrong with a vault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Flaw {
+    None,
+    /// Looks, and deletes later.
+    TwoSteps,
+    /// Keeps what it gives out, for the next process.
+    KeepsCopies,
+    /// Gives out what has expired.
+    Immortal,
+    /// Takes an id that was there.
+    TakesAgain,
+    /// Says `burned` of what was used.
+    BurnsTheUsed,
+    /// Says `unknown` of what was burned.
+    Forgets,
+    /// Counts what is gone.
+    CountsTombstones,
+    /// Has no limits.
+    Boundless,
+}
+
+#[derive(Clone)]
+struct Flawed {
+    flaw: Flaw,
+    entries: Arc<Mutex<HashMap<TicketId, Entry>>>,
+}
+
+struct Entry {
+    encoded: Vec<u8>,
+    expires_at: Duration,
+    client: Option<Vec<u8>>,
+    fate: Option<Absent>,
+}
+
+const CAPACITY: usize = 100;
+const PER_CLIENT: usize = 5;
+
+impl Flawed {
+    fn new(flaw: Flaw) -> Self {
+        Self { flaw, entries: Arc::default() }
+    }
+
+    fn with<T>(&self, job: impl FnOnce(&mut HashMap<TicketId, Entry>) -> T) -> T {
+        job(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same store, after a restart.
+    fn again(&self) -> Self {
+        if self.flaw == Flaw::KeepsCopies {
+            self.with(|entries| entries.values_mut().for_each(|entry| entry.fate = None));
+        }
+        self.clone()
+    }
+
+    fn delete(&self, id: &TicketId, fate: Absent) {
+        self.with(|entries| {
+            if let Some(entry) = entries.get_mut(id) {
+                entry.fate = Some(fate);
+            }
+        });
+    }
+}
+
+impl Vault for Flawed {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.with(|entries| {
+            let live = |entry: &&Entry| entry.fate.is_none();
+            let count = entries.values().filter(live).count();
+            let of_client = entries
+                .values()
+                .filter(live)
+                .filter(|entry| put.client.is_some() && entry.client.as_deref() == put.client);
+            let full = count >= CAPACITY || of_client.count() >= PER_CLIENT;
+            let known = entries.contains_key(put.id) && self.flaw != Flaw::TakesAgain;
+            if known || (full && self.flaw != Flaw::Boundless) {
+                return Err(PutRefused);
+            }
+            let encoded = put.secret.encode().to_vec();
+            let client = put.client.map(<[u8]>::to_vec);
+            let entry = Entry { encoded, expires_at: put.expires_at, client, fate: None };
+            entries.insert(*put.id, entry);
+            Ok(())
+        })
+    }
+
+    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+        let fate = match question.purpose {
+            TakePurpose::Accept => Absent::Used,
+            TakePurpose::Burn => Absent::Burned,
+        };
+        let found = self.with(|entries| {
+            let Some(entry) = entries.get_mut(&question.id) else { return Err(Absent::Unknown) };
+            if let Some(fate) = entry.fate {
+                return Err(match self.flaw {
+                    Flaw::BurnsTheUsed => Absent::Burned,
+                    Flaw::Forgets => Absent::Unknown,
+                    _ => fate,
+                });
+            }
+            let expired = question.unix.is_some_and(|unix| entry.expires_at <= unix);
+            if expired && self.flaw != Flaw::Immortal {
+                entries.remove(&question.id);
+                return Err(Absent::Unknown);
+            }
+            if self.flaw != Flaw::TwoSteps {
+                entry.fate = Some(fate);
+            }
+            Ok(OneTimeSecret::decode(&entry.encoded).expect("as encoded"))
+        });
+        if self.flaw == Flaw::TwoSteps && found.is_ok() {
+            thread::sleep(Duration::from_millis(20));
+            self.delete(&question.id, fate);
+        }
+        Reply::Now(found.map_or_else(Taken::Absent, Taken::Taken))
+    }
+
+    fn burn(&self, id: &TicketId) {
+        self.with(|entries| {
+            if let Some(entry) = entries.get_mut(id).filter(|entry| entry.fate.is_none()) {
+                entry.fate = Some(Absent::Burned);
+            }
+        });
+    }
+
+    fn len(&self) -> usize {
+        let all = self.flaw == Flaw::CountsTombstones;
+        self.with(|entries| entries.values().filter(|entry| all || entry.fate.is_none()).count())
+    }
+}
+
+/// The whole contract.
+fn keeps_it(flaw: Flaw) -> bool {
+    let check = || {
+        contract::vault(|| Flawed::new(flaw));
+        let store = Flawed::new(flaw);
+        contract::restart(|| store.again(), drop);
+        contract::capacity_is_a_bound(&Flawed::new(flaw), CAPACITY);
+        contract::clients_have_a_limit_each(&Flawed::new(flaw), PER_CLIENT);
+    };
+    catch_unwind(AssertUnwindSafe(check)).is_ok()
+}
+
+#[test]
+fn the_contract_sees_flaws() {
+    assert!(keeps_it(Flaw::None));
+    for flaw in [
+        Flaw::TwoSteps,
+        Flaw::KeepsCopies,
+        Flaw::Immortal,
+        Flaw::TakesAgain,
+        Flaw::BurnsTheUsed,
+        Flaw::Forgets,
+        Flaw::CountsTombstones,
+        Flaw::Boundless,
+    ] {
+        assert!(!keeps_it(flaw), "the contract doesn't see {flaw:?}");
+    }
+}
