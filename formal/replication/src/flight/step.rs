@@ -138,15 +138,15 @@ impl Flight {
         self.remembered(state)
     }
 
+    /// A take with the purpose to burn; then the application's word stands above the vault's.
     fn receipt(&self, state: &mut State) -> Word {
-        if state.key {
-            if self.slip != Slip::ReceiptDoesNotTake {
-                take(state, Tombstone::Burned);
-            }
-            return Word::Burned;
+        let found = state.key;
+        if found && self.slip != Slip::ReceiptDoesNotTake {
+            take(state, Tombstone::Burned);
         }
         match state.tombstone {
             _ if state.stored => Word::Done,
+            _ if found => Word::Burned,
             Some(Tombstone::Used) if self.slip == Slip::TakenIsBurned && state.pending => {
                 Word::Burned
             }
