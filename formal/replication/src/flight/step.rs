@@ -124,6 +124,7 @@ impl Flight {
             None if self.slip == Slip::ForgottenIsBurned => Word::Burned,
             // The vault began empty after its last crash, and this key is older. A flight that was sent
             // since then was brought to nobody who had it; one sent earlier may have been executed.
+            // (On the wire: `lost`, and the client compares the spans.)
             None if state.crashes > 0 && !state.restarted_since_sent => Word::Burned,
             None if state.crashes > 0 && self.slip == Slip::RestartIsBurned => Word::Burned,
             None => Word::Unknown,
