@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: all test check unit bare-metal bench throughput bogo tlsfuzzer soak setup clean
+.PHONY: all test check unit bare-metal formal bench throughput bogo tlsfuzzer soak setup clean
 
 all:
 	$(CARGO) build --release
@@ -20,6 +20,7 @@ check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	formal/run --check
 
 unit:
 	$(CARGO) test --workspace --locked
@@ -27,6 +28,10 @@ unit:
 # The engine is no_std: it builds for a Cortex-M33.
 bare-metal:
 	scripts/build-bare-metal
+
+# The ProVerif models, all of them; needs proverif in the PATH. See formal/README.md.
+formal:
+	formal/run
 
 # Instruction counts of the protocol code; see bench/README.md.
 bench:

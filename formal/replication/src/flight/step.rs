@@ -124,6 +124,7 @@ impl Flight {
             None if self.slip == Slip::ForgottenIsBurned => Word::Burned,
             // The vault began empty after its last crash, and this key is older. A flight that was sent
             // since then was brought to nobody who had it; one sent earlier may have been executed.
+            // (On the wire: `lost`, and the client compares the spans.)
             None if state.crashes > 0 && !state.restarted_since_sent => Word::Burned,
             None if state.crashes > 0 && self.slip == Slip::RestartIsBurned => Word::Burned,
             None => Word::Unknown,
@@ -138,15 +139,15 @@ impl Flight {
         self.remembered(state)
     }
 
+    /// A take with the purpose to burn; then the application's word stands above the vault's.
     fn receipt(&self, state: &mut State) -> Word {
-        if state.key {
-            if self.slip != Slip::ReceiptDoesNotTake {
-                take(state, Tombstone::Burned);
-            }
-            return Word::Burned;
+        let found = state.key;
+        if found && self.slip != Slip::ReceiptDoesNotTake {
+            take(state, Tombstone::Burned);
         }
         match state.tombstone {
             _ if state.stored => Word::Done,
+            _ if found => Word::Burned,
             Some(Tombstone::Used) if self.slip == Slip::TakenIsBurned && state.pending => {
                 Word::Burned
             }
