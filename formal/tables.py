@@ -66,7 +66,7 @@ def table_2(results):
 
 def table_3(results):
     """Requirement by requirement, each by the queries that speak of it alone."""
-    lines = ["Table 3: paper / here", f"  {'':22}" + "".join(f"{f'({o})':28}" for o in OPTIONS)]
+    lines = ["Table 3: paper / here", f"  {'':22}" + "".join(f"{f'({o})':30}" for o in OPTIONS)]
     secret = ["Q4s", "Q5s", "Q6s"]
     rows = {
         "confidentiality": lambda o: holds(results, o, secret),
@@ -81,7 +81,7 @@ def table_3(results):
         for option in OPTIONS:
             paper = TABLE_3.get(requirement, {}).get(option, "yes")
             cells.append(f"{paper} / {ours(option)}")
-        lines.append(f"  {requirement:22}" + "".join(f"{cell:28}" for cell in cells))
+        lines.append(f"  {requirement:22}" + "".join(f"{cell:30}" for cell in cells))
     lines += [
         "  Paper: the crosses of its table, and the rest as yes; 'limited' is from its section 4.1.2.",
         "  (a)-(c) 'no data': a ClientHello can be repeated, but no session and no data follow.",
