@@ -2,17 +2,19 @@
 //! where the server allows it, and nothing but a full handshake otherwise.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tessera::Error;
-use tessera::handshake::{EarlyDataStatus, Reply};
+use tessera::handshake::{EarlyDataStatus, Reply, ServerQuestion};
 use tessera::resume::{
-    AcceptResumption, Ancestry, ClientSession, PskKind, ResumptionJudge, ResumptionVerdict, Vault,
-    Verdict,
+    AcceptResumption, Ancestry, ClientSession, OpenTicket, PskKind, PutRefused, PutSecret,
+    ResumptionJudge, ResumptionVerdict, SessionState, TakeSecret, Taken, TicketId, TicketKeys,
+    Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, NamedGroup};
 use tessera_harness::{
-    EARLY_DATA, Hello, Mode, Pair, Scene, Sealer, at, binder, expand_label_to_hash, plain, records,
-    vec16,
+    EARLY_DATA, Hello, Mode, OneVault, Pair, Scene, Sealer, UnsealedTickets, at, binder,
+    expand_label_to_hash, plain, records, vec16,
 };
 
 fn scene() -> Scene {
@@ -303,6 +305,90 @@ impl ResumptionJudge for WithoutEarlyData {
     fn judge(&self, question: &AcceptResumption) -> Reply<ResumptionVerdict> {
         assert_eq!(question.kind, PskKind::ForwardSecret);
         Reply::Now(ResumptionVerdict::AcceptWithoutEarlyData)
+    }
+}
+
+/// Opens tickets and takes secrets later.
+struct Later(Arc<OneVault>);
+
+impl TicketKeys for Later {
+    fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>> {
+        UnsealedTickets.seal(session, unix)
+    }
+
+    fn open(&self, _: &OpenTicket) -> Reply<Option<SessionState>> {
+        Reply::Later
+    }
+}
+
+impl Vault for Later {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.0.put(put)
+    }
+
+    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+        Reply::Later
+    }
+
+    fn burn(&self, id: &TicketId) {
+        self.0.burn(id);
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+fn now<A>(reply: Reply<A>) -> A {
+    match reply {
+        Reply::Now(answer) => answer,
+        Reply::Later => unreachable!("answers at once"),
+    }
+}
+
+/// The question about the ticket has the ticket alone in it; the proof is checked after the answer.
+#[test]
+fn with_answers_that_come_later() {
+    for proved in [true, false] {
+        let mut scene = scene();
+        let later = Arc::new(Later(scene.vault.clone()));
+        scene.server.tickets = Some(later.clone());
+        let guard = scene.server.policy.early_data.forward_secret.as_mut();
+        guard.expect("the scene has a guard").vault = later;
+        let session = scene.session().expect("a session");
+        let ticket = session.ticket.clone();
+        let mut flight = Flight::with_ticket(&scene, session, None);
+        if !proved {
+            *flight.identity.last_mut().expect("a proof") ^= 1;
+            flight.hello.set_identities(&[(flight.identity.clone(), 0)], 32);
+        }
+        let keys = scene.vault.len();
+        let mut pair = deliver(&scene, &flight.bytes(&scene));
+
+        let Some(ServerQuestion::OpenTicket(asked)) = pair.server_questions.pop() else {
+            unreachable!("it asks for the ticket first")
+        };
+        assert_eq!(asked.question.identity, ticket);
+        let answer = now(UnsealedTickets.open(&asked.question));
+        let (at, out) = (pair.now, &mut pair.server_output);
+        let answered = pair.server.answer(asked.token, answer, at, out);
+        pair.deliver_to_server(&[]);
+        if !proved {
+            let alert = answered.expect_err("forged").alert();
+            assert_eq!(alert, Some(AlertDescription::DECRYPT_ERROR));
+            assert!(pair.server_questions.is_empty());
+            assert_eq!(scene.vault.len(), keys);
+            continue;
+        }
+        assert_eq!(answered, Ok(()));
+        let Some(ServerQuestion::TakeSecret(asked)) = pair.server_questions.pop() else {
+            unreachable!("it asks for the secret next")
+        };
+        let answer = now(scene.vault.take(&asked.question));
+        let (at, out) = (pair.now, &mut pair.server_output);
+        assert_eq!(pair.server.answer(asked.token, answer, at, out), Ok(()));
+        pair.deliver_to_server(&[]);
+        assert_eq!(pair.to_server.early_data, EARLY_DATA);
     }
 }
 
