@@ -11,8 +11,8 @@ all:
 # Everything that a change must pass.
 test: setup check unit bare-metal
 
-# What the tests need from Debian: OpenSSL as a peer, Chromium for reports, etcd, a compiler for a
-# bare-metal target.
+# What the tests need from Debian: OpenSSL as a peer, program and library, Chromium for reports, etcd,
+# a compiler for a bare-metal target.
 setup:
 	scripts/setup-tests
 

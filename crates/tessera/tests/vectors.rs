@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use tessera::crypto::Suite;
+use tessera::crypto::{Hash, Suite};
 use tessera::handshake::{EarlyDataStatus, Reply};
 use tessera::resume::{OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault, Verdict};
 use tessera::wire::{CipherSuite, ContentType, NamedGroup};
@@ -71,10 +71,7 @@ fn derivations(vectors: &Trace, section: &str) {
         None => Vec::new(),
     };
     assert_eq!(agreed, get("agreed secret"));
-    let context = [vec16(&identity), get("kind").to_vec(), vec16(get("public"))].concat();
-    let extracted = hash.extract(get("FS secret"), &agreed);
-    let context = hash.hash(&context);
-    let psk = expand_label_to_hash(hash, extracted.expose(), "0rttfs", context.as_ref());
+    let psk = psk_for_flight(hash, get, &identity, &agreed);
     assert_eq!(psk, get("psk'"));
 
     let hello = get("ClientHello");
@@ -84,6 +81,39 @@ fn derivations(vectors: &Trace, section: &str) {
     assert_eq!(binders[0], binder(hash, &psk, "ext binder", covered));
     assert_eq!(binders[1], binder(hash, get("resumption PSK"), "res binder", covered));
     assert_eq!(parsed.identities()[0], (identity, 0));
+
+    // §15.2: the same flight, as a client would send it that can offer one identity alone.
+    let ticket = parsed.identities().remove(1).0;
+    let (alone, psk) = alone(hash, get, &ticket, &agreed);
+    assert_eq!(alone, get("lone identity"));
+    assert_eq!(psk, get("lone psk'"));
+}
+
+/// The lone identity of a flight, and its psk'.
+fn alone<'v>(
+    hash: &dyn Hash,
+    get: impl Fn(&str) -> &'v [u8],
+    ticket: &[u8],
+    agreed: &[u8],
+) -> (Vec<u8>, Vec<u8>) {
+    let (id, encapsulated) = (get("id"), vec16(get("encapsulated")));
+    let covered = [b"\xff\x5afs\x02", id, &encapsulated, &vec16(ticket)].concat();
+    let proof = binder(hash, get("resumption PSK"), "fs proof", &covered);
+    let identity = [covered, proof].concat();
+    let psk = psk_for_flight(hash, get, &identity, agreed);
+    (identity, psk)
+}
+
+fn psk_for_flight<'v>(
+    hash: &dyn Hash,
+    get: impl Fn(&str) -> &'v [u8],
+    identity: &[u8],
+    agreed: &[u8],
+) -> Vec<u8> {
+    let context = [vec16(identity), get("kind").to_vec(), vec16(get("public"))].concat();
+    let extracted = hash.extract(get("FS secret"), agreed);
+    let context = hash.hash(&context);
+    expand_label_to_hash(hash, extracted.expose(), "0rttfs", context.as_ref())
 }
 
 /// A server that holds the secret accepts the flight, once.
@@ -193,7 +223,15 @@ fn make() -> String {
             ("early data record", sent.last().expect("early data").clone()),
         ];
         writeln!(text, "\n[{name}]").expect("a string");
-        for (name, value) in values.into_iter().chain(flight) {
+        let mut values: Vec<_> = values.into_iter().chain(flight).collect();
+        let ticket = Hello::read(hello).identities().remove(1).0;
+        let get = |name: &str| {
+            let found = values.iter().find(|(listed, _)| *listed == name);
+            found.map_or(&[][..], |(_, value)| value.as_slice())
+        };
+        let (identity, psk) = alone(hash, get, &ticket, get("agreed secret"));
+        values.extend([("lone identity", identity), ("lone psk'", psk)]);
+        for (name, value) in values {
             let hex: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
             writeln!(text, "{name} = {hex}").expect("a string");
         }

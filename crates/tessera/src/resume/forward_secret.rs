@@ -136,7 +136,9 @@ pub struct PutSecret<'a> {
 pub struct PutRefused;
 
 /// The question for a one-time secret. It is asked only after the client proved that it holds the
-/// sealed ticket of the same pair, so nobody can burn another's key.
+/// sealed ticket of the same pair, so nobody can burn another's key. (With
+/// [`lone_identities`](super::OneTimeKeyGuard::lone_identities) the proof is in the identity, and
+/// whoever sees that on its way can burn this one key.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TakeSecret {
     /// The name of the flight that it is for ([`FlightHandle`]).

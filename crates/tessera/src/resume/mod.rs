@@ -4,6 +4,7 @@ mod client_session;
 mod early_data;
 mod forward_secret;
 mod importer;
+mod lone_identity;
 mod one_time_psk;
 mod policy;
 mod psk;
@@ -21,6 +22,7 @@ pub use forward_secret::{
 };
 pub(crate) use forward_secret::{FsIdentity, fs_secret, psk_for_flight};
 pub use importer::ImportablePsk;
+pub(crate) use lone_identity::LoneIdentity;
 pub(crate) use one_time_psk::{answer_one_time_key, one_time_keys};
 pub use policy::{
     AcceptEarlyData, Continuation, OfferEarlyData, OneTimeKeyGuard, ReconnectPolicy, ReplayGuard,

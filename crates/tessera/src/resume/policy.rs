@@ -81,6 +81,11 @@ pub struct OneTimeKeyGuard {
     pub lifetime: Duration,
     /// Answers clients that ask what became of an earlier flight; without it they get no answer.
     pub receipts: Option<Arc<dyn Receipts>>,
+    /// Also take keys for clients whose TLS stack can offer one identity only, such as OpenSSL. It
+    /// vouches for itself, but not for the ClientHello around it: whoever sees it on its way can put it
+    /// into a ClientHello of their own, and so burn its key. Nothing of theirs is accepted; the client
+    /// falls back to a full handshake. Off by default.
+    pub lone_identities: bool,
 }
 
 impl OneTimeKeyGuard {
@@ -93,6 +98,7 @@ impl OneTimeKeyGuard {
             max_early_data_size: 16 * 1024,
             lifetime: Duration::from_secs(3600),
             receipts: None,
+            lone_identities: false,
         }
     }
 }

@@ -89,6 +89,9 @@ pub(crate) enum KnownPsk {
     Session(Box<SessionState>),
     /// An external PSK.
     External(ExternalPsk),
+    /// A ticket, opened, that vouches for the forward-secret identity around it. The PSK itself is to
+    /// be had from the vault alone.
+    Vouching(Box<SessionState>),
 }
 
 impl KnownPsk {
@@ -96,26 +99,29 @@ impl KnownPsk {
         match self {
             Self::Session(_) => PskKind::Resumption,
             Self::External(psk) => psk.kind,
+            Self::Vouching(_) => PskKind::ForwardSecret,
         }
     }
 
-    pub(crate) fn secret(&self) -> &[u8] {
+    /// The PSK, where it is known before anything is taken.
+    pub(crate) fn secret(&self) -> Option<&[u8]> {
         match self {
-            Self::Session(session) => session.psk.expose(),
-            Self::External(psk) => &psk.secret,
+            Self::Session(session) => Some(session.psk.expose()),
+            Self::External(psk) => Some(&psk.secret),
+            Self::Vouching(_) => None,
         }
     }
 
     pub(crate) fn suite(&self) -> CipherSuite {
         match self {
-            Self::Session(session) => session.suite,
+            Self::Session(session) | Self::Vouching(session) => session.suite,
             Self::External(psk) => psk.suite,
         }
     }
 
     pub(crate) fn session(&self) -> Option<&SessionState> {
         match self {
-            Self::Session(session) => Some(session),
+            Self::Session(session) | Self::Vouching(session) => Some(session),
             Self::External(_) => None,
         }
     }

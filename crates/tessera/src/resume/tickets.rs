@@ -23,7 +23,8 @@ pub trait TicketKeys: Send + Sync {
 /// The question what an identity stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenTicket {
-    /// The identity as the client sent it.
+    /// The identity as the client sent it, or the sealed ticket in a lone forward-secret one
+    /// ([`OneTimeKeyGuard::lone_identities`](super::OneTimeKeyGuard::lone_identities)).
     pub identity: Vec<u8>,
     /// Since the Unix epoch, where a clock is known.
     pub unix: Option<Duration>,
@@ -32,7 +33,8 @@ pub struct OpenTicket {
 /// The question whether an identity that was opened, and whose binder was right, may be used.
 ///
 /// The engine has checked already: suite, scope, server_name, the ages of ticket, authentication and
-/// certificates. This is for what only the owner knows, such as a peer that was revoked.
+/// certificates. This is for what only the owner knows, such as a peer that was revoked. Of a lone
+/// forward-secret identity the proof was right; its binder is checked once its key is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcceptResumption {
     /// Where the PSK comes from.

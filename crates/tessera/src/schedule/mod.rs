@@ -37,9 +37,19 @@ impl EarlySecret {
 
     /// The PSK binder over a transcript that ends before the binders (§4.2.11.2).
     pub(crate) fn binder(&self, kind: PskKind, transcript: &Digest) -> Digest {
+        self.mac(kind.binder_label(), transcript)
+    }
+
+    /// Proves possession of the PSK to whoever reads a lone forward-secret identity; over the hash of
+    /// what stands before the proof.
+    pub(crate) fn lone_identity_proof(&self, covered: &Digest) -> Digest {
+        self.mac(b"fs proof", covered)
+    }
+
+    fn mac(&self, label: &[u8], covered: &Digest) -> Digest {
         let empty = self.kdf.hash.hash(&[]);
-        let key = self.kdf.derive_secret(&self.secret, kind.binder_label(), &empty);
-        TrafficSecret::new(self.kdf, key).finished(transcript)
+        let key = self.kdf.derive_secret(&self.secret, label, &empty);
+        TrafficSecret::new(self.kdf, key).finished(covered)
     }
 
     /// client_early_traffic_secret over the ClientHello.

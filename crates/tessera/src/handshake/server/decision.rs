@@ -23,7 +23,7 @@ pub(crate) struct Decided {
     pub(super) transcript: Transcript,
     /// The hash that binders cover.
     binder_hash: Digest,
-    /// Of the PSK that was found.
+    /// Of the PSK that was found, where it is known before anything is taken.
     early: Option<EarlySecret>,
     /// What became of the flights that the client asks about, as far as that is settled.
     pub(super) receipts: Vec<Receipt>,
@@ -51,9 +51,11 @@ impl Decided {
         transcript.add(binders);
         let mut decided =
             Self { negotiation, suite, transcript, binder_hash, early: None, receipts: Vec::new() };
-        if let Some(found) = &decided.negotiation.found {
+        if let Some(found) = &decided.negotiation.found
+            && let Some(secret) = found.psk.secret()
+        {
             let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
-            let early = EarlySecret::new(kdf, found.psk.secret());
+            let early = EarlySecret::new(kdf, secret);
             decided.check_binder(received, found.index, found.psk.kind(), &early)?;
             decided.early = Some(early);
         }
@@ -75,7 +77,7 @@ impl Decided {
         Ok(())
     }
 
-    /// Asks the owner whether the PSK whose binder was right may be used.
+    /// Asks the owner whether the PSK that was found, and proved, may be used.
     pub(super) fn judge(
         self,
         received: &Received<'_>,
@@ -116,7 +118,8 @@ impl Decided {
     ) -> Result<ServerState, Error> {
         if verdict == ResumptionVerdict::Refuse {
             self.negotiation.found = None;
-            if self.negotiation.group.is_none_or(|group| !group.has_share) {
+            self.early = None;
+            if !self.can_go_on() {
                 return self.negotiation.retry(self.suite, received, ctx);
             }
         }
@@ -132,7 +135,7 @@ impl Decided {
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         let early = self.early.take();
-        let with_share = self.negotiation.needs_share(&received.hello);
+        let with_share = early.is_none() || self.negotiation.needs_share(&received.hello);
         let psk = match (&self.negotiation.found, early) {
             (Some(found), Some(early)) => {
                 Some(SelectedPsk { index: found.index, kind: found.psk.kind(), early })
@@ -140,6 +143,11 @@ impl Decided {
             _ => None,
         };
         self.answer(Selected { psk, with_share, early_data, one_time_key: None }, received, ctx)
+    }
+
+    /// Whether the handshake can go on: under the PSK that was found, or else with the client's share.
+    pub(super) fn can_go_on(&self) -> bool {
+        self.early.is_some() || self.negotiation.group.is_some_and(|group| group.has_share)
     }
 
     /// Whether early data could be accepted with this session (RFC 8446 §4.2.10).

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::transport::Epoch;
-use crate::resume::{Companion, FsIdentity, PskKind};
+use crate::resume::{Companion, FsIdentity, KnownPsk, PskKind};
 use crate::wire::{HandshakeMessage, HandshakeType, OfferedPsks, PskIdentity};
 
 impl Decided {
@@ -25,10 +25,13 @@ impl Decided {
     ) -> Result<ServerState, Error> {
         let hello = &received.hello;
         let first = hello.psks.and_then(|psks: OfferedPsks<'_>| psks.identities().next());
-        let vouched = first
-            .filter(|first| self.negotiation.is_forward_secret(hello, first.identity))
-            .and_then(|first| FsIdentity::read(first.identity))
-            .and_then(|identity| self.vouched(&identity));
+        let vouched = match self.negotiation.found.as_ref().map(|found| &found.psk) {
+            Some(KnownPsk::Vouching(session)) => session.companion,
+            _ => first
+                .filter(|first| self.negotiation.is_forward_secret(hello, first.identity))
+                .and_then(|first| FsIdentity::read(first.identity))
+                .and_then(|identity| self.vouched(&identity)),
+        };
         if let Some(companion) = vouched {
             return self.take_secret(companion, allowed, received, ctx);
         }

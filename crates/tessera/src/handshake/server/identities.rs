@@ -6,11 +6,12 @@ use super::ServerState;
 use super::hello::{Paused, Received};
 use super::negotiation::Negotiation;
 use crate::auth::equal;
-use crate::error::Error;
+use crate::error::{Error, decrypt_error};
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
 use crate::limits::MAX_IDENTITIES;
-use crate::resume::{FsIdentity, KnownPsk, OpenTicket, SessionState};
+use crate::resume::{FsIdentity, KnownPsk, LoneIdentity, OpenTicket, SessionState};
+use crate::schedule::{KeyDerivation, STREAM};
 use crate::wire::ClientHello;
 
 /// A PSK that the client offered and this server knows.
@@ -42,8 +43,9 @@ impl Negotiation {
                     return self.decide(received, ctx);
                 }
             } else if let Some(tickets) = self.config.tickets.clone() {
-                let question =
-                    OpenTicket { identity: identity.identity.to_vec(), unix: ctx.now.unix };
+                let lone = self.lone_identity(index, received);
+                let ticket = lone.map_or(identity.identity, |lone| lone.ticket);
+                let question = OpenTicket { identity: ticket.to_vec(), unix: ctx.now.unix };
                 let answer = match tickets.open(&question) {
                     Reply::Now(answer) => answer,
                     Reply::Later => {
@@ -51,7 +53,7 @@ impl Negotiation {
                         return Ok(ServerState::OpeningTicket(Waiting::new(question, paused)));
                     }
                 };
-                if let Some(found) = self.usable_session(index, answer, received, ctx) {
+                if let Some(found) = self.usable_session(index, answer, received, ctx)? {
                     self.found = Some(found);
                     return self.decide(received, ctx);
                 }
@@ -68,15 +70,37 @@ impl Negotiation {
             && FsIdentity::read(identity).is_some()
     }
 
+    /// The identity at `index`, if it is a forward-secret one that comes alone, and such are taken.
+    fn lone_identity<'h>(&self, index: usize, received: &Received<'h>) -> Option<LoneIdentity<'h>> {
+        let guard = self.config.policy.early_data.forward_secret.as_ref()?;
+        // Early data belongs to the first identity (RFC 8446 §4.2.10).
+        let first = received.hello.psks?.identities().next();
+        let first = first.filter(|_| index == 0 && guard.lone_identities)?;
+        LoneIdentity::read(first.identity)
+    }
+
     fn usable_session(
         &self,
         index: usize,
         session: Option<SessionState>,
         received: &Received<'_>,
         ctx: &Context<'_>,
-    ) -> Option<Found> {
-        let psk = KnownPsk::Session(Box::new(session?));
-        self.is_usable(&psk, received, ctx).then_some(Found { index, psk })
+    ) -> Result<Option<Found>, Error> {
+        let Some(session) = session.map(Box::new) else { return Ok(None) };
+        let Some(lone) = self.lone_identity(index, received) else {
+            let psk = KnownPsk::Session(session);
+            return Ok(self.is_usable(&psk, received, ctx).then_some(Found { index, psk }));
+        };
+        let suite = self.config.provider.suite(session.suite);
+        let named = session.companion.is_some_and(|companion| companion.id == *lone.key.id);
+        let Some(suite) = suite.filter(|_| named) else { return Ok(None) };
+        // It stands for the sealed ticket's binder: a wrong one is forged.
+        let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
+        if !lone.is_proved(kdf, session.psk.expose()) {
+            return Err(decrypt_error("the proof of a forward-secret identity is wrong"));
+        }
+        let psk = KnownPsk::Vouching(session);
+        Ok(self.is_usable(&psk, received, ctx).then_some(Found { index, psk }))
     }
 
     /// Everything that a resumption must not widen is checked here again.
@@ -123,7 +147,7 @@ impl Paused<Negotiation> {
     ) -> Result<ServerState, Error> {
         let Self { then: mut negotiation, hello } = self;
         let received = Received::again(&hello)?;
-        negotiation.found = negotiation.usable_session(index, answer, &received, ctx);
+        negotiation.found = negotiation.usable_session(index, answer, &received, ctx)?;
         match negotiation.found {
             Some(_) => negotiation.decide(&received, ctx),
             None => negotiation.find_psk(index + 1, &received, ctx),

@@ -8,13 +8,13 @@ use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
 use crate::resume::{
-    Companion, FsIdentity, OneTimeSecret, PskKind, Rejection, TakePurpose, TakeSecret, Taken,
-    one_time_keys, psk_for_flight,
+    Companion, FsIdentity, LoneIdentity, OneTimeSecret, PskKind, Rejection, TakePurpose,
+    TakeSecret, Taken, one_time_keys, psk_for_flight,
 };
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM};
 
 impl Decided {
-    /// Takes the one-time key. The sealed ticket's binder was right and names it. If its flight
+    /// Takes the one-time key. The sealed ticket names it, and its binder or proof was right. If its flight
     /// can't be accepted the key is burned, so that the client may resend.
     pub(super) fn take_secret(
         self,
@@ -53,8 +53,14 @@ impl Decided {
         if let (Taken::Taken(secret), TakePurpose::Accept) = (answer, purpose) {
             return self.accept(secret, received, ctx);
         }
+        // A lone identity has no fallback but a full handshake.
+        if !self.can_go_on() {
+            return self.negotiation.retry(self.suite, received, ctx);
+        }
         let answer = if self.negotiation.early_data_was_offered(&received.hello) {
-            EarlyDataAnswer::Rejected { rejection: Some(rejection) }
+            // RFC 8446 §4.2: no extension that the client didn't ask for.
+            let asked = received.hello.one_time_kinds.is_some();
+            EarlyDataAnswer::Rejected { rejection: Some(rejection).filter(|_| asked) }
         } else {
             EarlyDataAnswer::NotOffered
         };
@@ -70,7 +76,9 @@ impl Decided {
     ) -> Result<ServerState, Error> {
         let first = received.hello.psks.and_then(|psks| psks.identities().next());
         let bytes = first.map(|first| first.identity).unwrap_or_default();
-        let identity = FsIdentity::read(bytes).ok_or(Error::Provider("one-time key"))?;
+        let identity =
+            FsIdentity::read(bytes).or_else(|| LoneIdentity::read(bytes).map(|lone| lone.key));
+        let identity = identity.ok_or(Error::Provider("one-time key"))?;
         let keys = one_time_keys(&self.negotiation.config.provider, secret.kind);
         let key =
             keys.ok_or(Error::Provider("the kind of a one-time key"))?.from_seed(&secret.seed)?;

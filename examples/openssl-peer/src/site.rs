@@ -1,0 +1,78 @@
+//! What both sides are configured with.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use tessera::auth::{Credential, PrivateKey};
+use tessera::resume::{Continuation, OneTimeKeyGuard, Vault};
+use tessera::wire::CipherSuite;
+use tessera::{ClientConfig, ServerConfig};
+use tessera_aws_lc::SigningKey;
+use tessera_vault::{TicketKey, TicketKeyRing};
+use tessera_webpki::WebPkiVerifier;
+
+use crate::Result;
+
+/// The name in the server's certificate.
+pub const SERVER_NAME: &str = "server.example";
+
+/// The application protocol.
+pub const PROTOCOL: &[u8] = b"example";
+
+/// A server's certificate, and the authority that everybody trusts.
+pub struct Site {
+    /// The authority's certificate, DER.
+    pub root: Vec<u8>,
+    /// The server's certificate, DER.
+    pub certificate: Vec<u8>,
+    /// Its key, PKCS #8 DER.
+    pub key: Vec<u8>,
+}
+
+impl Site {
+    /// A new authority, and a certificate of it.
+    pub fn new() -> Result<Self> {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // A name of its own: OpenSSL takes a certificate whose issuer has its own name for self-signed.
+        params.distinguished_name.push(DnType::CommonName, "an authority");
+        let root = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+        let key = KeyPair::generate()?;
+        let certificate = CertificateParams::new([SERVER_NAME.to_owned()])?;
+        let certificate = certificate.signed_by(&key, &root)?;
+        Ok(Self {
+            root: root.der().to_vec(),
+            certificate: certificate.der().to_vec(),
+            key: key.serialize_der(),
+        })
+    }
+
+    /// Tessera as the server, with tickets and this vault; it takes lone identities.
+    pub fn tessera_server(&self, vault: Arc<dyn Vault>) -> Result<ServerConfig> {
+        let provider = tessera_aws_lc::provider();
+        let signer = Arc::new(SigningKey::from_pkcs8(&self.key)?);
+        let credential = Credential::new(vec![self.certificate.clone()], PrivateKey::Here(signer));
+        let mut config = ServerConfig::new(provider, vec![credential]);
+        config.protocols = vec![PROTOCOL.to_vec()];
+        let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        let day = Duration::from_secs(24 * 3600);
+        let ring = TicketKeyRing::new(&provider);
+        ring.add(TicketKey::generate(&provider, now, day, day)?, now)?;
+        config.tickets = Some(Arc::new(ring));
+        let guard = OneTimeKeyGuard { lone_identities: true, ..OneTimeKeyGuard::new(vault) };
+        config.policy.early_data.forward_secret = Some(guard);
+        Ok(config)
+    }
+
+    /// Tessera as the client.
+    pub fn tessera_client(&self) -> Result<ClientConfig> {
+        let verifier = Arc::new(WebPkiVerifier::new(&[&self.root])?);
+        let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier);
+        config.protocols = vec![PROTOCOL.to_vec()];
+        // Its early data can only be sent under the suite that the server's sessions name.
+        config.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
+        config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
+        Ok(config)
+    }
+}
