@@ -124,7 +124,7 @@ pub(crate) struct ReconnectArguments {
         long,
         value_name = "MODES",
         value_delimiter = ',',
-        default_value = "full,psk-only,psk-dhe,0rtt,0rtt-fs"
+        default_value = "full,psk-only,psk-dhe,0rtt,0rtt-fs,0rtt-fs-psk"
     )]
     modes: Vec<ModeArgument>,
 
@@ -219,6 +219,9 @@ pub(crate) enum ModeArgument {
     /// Forward-secret early data.
     #[value(name = "0rtt-fs")]
     ZeroRttFs,
+    /// Early data under a one-time PSK; forward-secret only if both ends really delete it.
+    #[value(name = "0rtt-fs-psk")]
+    ZeroRttFsPsk,
     /// Replayable early data that no server remembers: what the adversary makes of it.
     #[value(name = "0rtt-unguarded")]
     ZeroRttUnguarded,
@@ -232,6 +235,7 @@ impl From<ModeArgument> for Mode {
             ModeArgument::PskDhe => Self::PskDhe,
             ModeArgument::ZeroRtt => Self::ZeroRtt,
             ModeArgument::ZeroRttFs => Self::ZeroRttFs,
+            ModeArgument::ZeroRttFsPsk => Self::ZeroRttFsPsk,
             ModeArgument::ZeroRttUnguarded => Self::ZeroRttUnguarded,
         }
     }

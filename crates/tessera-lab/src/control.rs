@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::adversary::Capture;
-use crate::experiment::{Agreement, Continuation, Way};
+use crate::experiment::{Agreement, Continuation, OneTimeKind, Way};
 use crate::pki::Identity;
 
 /// What the server is told to do.
@@ -103,8 +103,11 @@ pub(crate) struct Preparation {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ClientLoot {
     pub(crate) capture: Capture,
-    /// The session that the last connection used, as if it had not been deleted, and all others.
+    /// The sessions that the client has.
     pub(crate) sessions: Vec<Vec<u8>>,
+    /// The session that the last connection used, if it used one: deleted, but a backup or a flash
+    /// cell may still have it.
+    pub(crate) used: Option<Vec<u8>>,
 }
 
 /// What the adversary has from the server.
@@ -165,7 +168,7 @@ pub(crate) struct Cost {
 pub(crate) struct Observed {
     pub(crate) psk: Psk,
     pub(crate) group: Option<Agreement>,
-    pub(crate) one_time_key: Option<Agreement>,
+    pub(crate) one_time_key: Option<OneTimeKind>,
     pub(crate) continuation: Option<Continuation>,
     pub(crate) early_data_accepted: bool,
     /// Whether every key exchange since the last full handshake is safe against quantum computers.

@@ -266,7 +266,7 @@ fn check(way: Way, client: &Observed, server: &Observed) -> Result<(), LabError>
             Mode::PskOnly | Mode::PskDhe | Mode::ZeroRtt | Mode::ZeroRttUnguarded => {
                 Psk::Resumption
             }
-            Mode::ZeroRttFs => Psk::ForwardSecret,
+            Mode::ZeroRttFs | Mode::ZeroRttFsPsk => Psk::ForwardSecret,
         },
         group: way.kx,
         one_time_key: way.ticket_key,

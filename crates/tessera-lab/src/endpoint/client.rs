@@ -105,8 +105,7 @@ impl Client {
         adversary: Option<TcpStream>,
     ) -> Result<Connected> {
         let recorded = self.row()?.preparation.attacked;
-        let used = session.as_ref().filter(|_| recorded);
-        let sessions_used: Vec<_> = used.map(|used| used.export().to_vec()).into_iter().collect();
+        let used = session.as_ref().filter(|_| recorded).map(|used| used.export().to_vec());
         let destination =
             Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() };
         let (id, request) = request::fresh()?;
@@ -177,7 +176,7 @@ impl Client {
         let observed = configuration::observed(facts);
         let (cost, capture) = wire.close(connection, process_cpu)?;
         let capture = capture.unwrap_or_default();
-        self.loot = ClientLoot { capture, sessions: sessions_used };
+        self.loot = ClientLoot { capture, used, ..ClientLoot::default() };
         self.sessions.append(&mut tickets);
         let handshake = handshake.ok_or("the connection ended during the handshake")?;
         Ok(Connected { request: id, started, tcp, handshake, response, cost, observed })
