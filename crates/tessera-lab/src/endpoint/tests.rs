@@ -38,9 +38,9 @@ fn prepared(way: Way) -> (Server, Client, SocketAddr) {
     let (mut server, mut client) = (Server::default(), Client::default());
     let listening = server.obey(ServerOrder::Listen(Ipv4Addr::LOCALHOST.into())).unwrap();
     let ServerAnswer::Listening(address) = listening else { panic!("{listening:?}") };
-    let preparation = Preparation { way, identity: pki.server, attacked: true };
+    let preparation = Preparation { way, identity: pki.server, attacked: true, sites: None };
     server.obey(ServerOrder::Prepare(Box::new(preparation))).unwrap();
-    let preparation = Preparation { way, identity: pki.client, attacked: true };
+    let preparation = Preparation { way, identity: pki.client, attacked: true, sites: None };
     client.obey(ClientOrder::Prepare(Box::new(preparation))).unwrap();
     both(&mut server, &mut client, ClientOrder::Collect { server: address, sessions: 2 });
     (server, client, address)
