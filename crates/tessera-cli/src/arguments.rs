@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use tessera_lab::Mode;
 use tessera_lab::link::{End, LinkKind, LinkParameters};
 use tessera_lab::reconnect::{Destination, Options};
+use tessera_lab::{Mode, sites};
 
 use crate::peer;
 use crate::values;
@@ -45,7 +45,8 @@ pub(crate) enum Command {
         after_help = "\
 Examples:
   tessera lab reconnect
-  tessera lab reconnect --rtt 100ms --loss 1%"
+  tessera lab reconnect --rtt 100ms --loss 1%
+  tessera lab sites"
     )]
     Lab {
         #[command(subcommand)]
@@ -77,6 +78,24 @@ Examples:
   tessera lab reconnect --json - | jq '.rows[].mode'      the report on standard output")]
     Reconnect(ReconnectArguments),
 
+    /// Two sites with the same ticket keys: what a client pays at the one that did not issue its ticket.
+    ///
+    /// Each site has one-time keys of its own. A flight that comes to the other site is not accepted
+    /// there: its key is burned at home, and only when home has acknowledged that the client is told that
+    /// it may send again. An adversary sends the recorded flight to both sites meanwhile; the request
+    /// must be executed once.
+    ///
+    /// The link between client and sites is emulated as in `lab reconnect`. The time between the sites
+    /// is simulated: the channel between them sleeps.
+    #[command(after_help = "\
+Examples:
+  tessera lab sites                              at 0 and 33 ms, with 20 ms between the sites
+  tessera lab sites --site-rtt 5ms,80ms          near sites and far ones
+  tessera lab sites --rtt 10ms --loss 0.5%       a link that loses packets
+  tessera lab sites --with-guessing-site         also a site that answers without asking: executed twice
+  tessera lab sites --json - | jq '.rows[].path' the report on standard output")]
+    Sites(SitesArguments),
+
     /// One end of an experiment; the lab starts it.
     #[command(hide = true)]
     Endpoint { end: EndArgument },
@@ -84,6 +103,44 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct ReconnectArguments {
+    #[command(flatten)]
+    common: CommonArguments,
+
+    /// The modes to measure, separated by commas; 0rtt-unguarded, which is not among the usual, shows
+    /// what a replay does where no server remembers.
+    #[arg(
+        long,
+        value_name = "MODES",
+        value_delimiter = ',',
+        default_value = "full,psk-only,psk-dhe,0rtt,0rtt-fs,0rtt-fs-psk"
+    )]
+    modes: Vec<ModeArgument>,
+
+    /// Writes the report as a page to this file: plots, tables, verdicts and every sample, in one
+    /// file that needs no network. `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct SitesArguments {
+    #[command(flatten)]
+    common: CommonArguments,
+
+    /// Round-trip times between the sites, separated by commas, each with a unit: us, ms or s.
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', default_value = "20ms",
+          value_parser = values::duration)]
+    site_rtt: Vec<Duration>,
+
+    /// Also a site that says `burned` without having asked home. It is wrong: the adversary has a
+    /// request executed twice there.
+    #[arg(long)]
+    with_guessing_site: bool,
+}
+
+/// What the experiments have in common.
+#[derive(Args)]
+pub(crate) struct CommonArguments {
     /// How many connections of each row count.
     #[arg(long, value_name = "N", default_value_t = 35,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
@@ -118,36 +175,34 @@ pub(crate) struct ReconnectArguments {
     #[arg(long, value_name = "KIND", default_value = "auto")]
     link: LinkArgument,
 
-    /// The modes to measure, separated by commas; 0rtt-unguarded, which is not among the usual, shows
-    /// what a replay does where no server remembers.
-    #[arg(
-        long,
-        value_name = "MODES",
-        value_delimiter = ',',
-        default_value = "full,psk-only,psk-dhe,0rtt,0rtt-fs"
-    )]
-    modes: Vec<ModeArgument>,
-
     /// Writes a report with every sample to this file; `-` is standard output, and moves the
     /// table to standard error.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-
-    /// Writes the report as a page to this file: plots, tables, verdicts and every sample, in one
-    /// file that needs no network. `-` is standard output.
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
 }
 
 impl From<ReconnectArguments> for Options {
     fn from(arguments: ReconnectArguments) -> Self {
-        let ReconnectArguments { loss, jitter, rate, mtu, seed, .. } = arguments;
-        let mut modes: Vec<Mode> = Vec::new();
+        let mut options = Self::from(arguments.common);
         for mode in arguments.modes.into_iter().map(Mode::from) {
-            if !modes.contains(&mode) {
-                modes.push(mode);
+            if !options.modes.contains(&mode) {
+                options.modes.push(mode);
             }
         }
+        Self { page: arguments.report.as_deref().map(Destination::named), ..options }
+    }
+}
+
+impl From<SitesArguments> for sites::Options {
+    fn from(arguments: SitesArguments) -> Self {
+        let SitesArguments { common, site_rtt: site_rtts, with_guessing_site } = arguments;
+        Self { site_rtts, with_guessing_site, common: common.into() }
+    }
+}
+
+impl From<CommonArguments> for Options {
+    fn from(arguments: CommonArguments) -> Self {
+        let CommonArguments { loss, jitter, rate, mtu, seed, .. } = arguments;
         Self {
             repetitions: arguments.repetitions,
             rtts: arguments.rtt,
@@ -160,9 +215,9 @@ impl From<ReconnectArguments> for Options {
                 seed,
                 ..LinkParameters::default()
             },
-            modes,
+            modes: Vec::new(),
             json: arguments.json.as_deref().map(Destination::named),
-            page: arguments.report.as_deref().map(Destination::named),
+            page: None,
         }
     }
 }
@@ -219,6 +274,9 @@ pub(crate) enum ModeArgument {
     /// Forward-secret early data.
     #[value(name = "0rtt-fs")]
     ZeroRttFs,
+    /// Early data under a one-time PSK; forward-secret only if both ends really delete it.
+    #[value(name = "0rtt-fs-psk")]
+    ZeroRttFsPsk,
     /// Replayable early data that no server remembers: what the adversary makes of it.
     #[value(name = "0rtt-unguarded")]
     ZeroRttUnguarded,
@@ -232,6 +290,7 @@ impl From<ModeArgument> for Mode {
             ModeArgument::PskDhe => Self::PskDhe,
             ModeArgument::ZeroRtt => Self::ZeroRtt,
             ModeArgument::ZeroRttFs => Self::ZeroRttFs,
+            ModeArgument::ZeroRttFsPsk => Self::ZeroRttFsPsk,
             ModeArgument::ZeroRttUnguarded => Self::ZeroRttUnguarded,
         }
     }

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
-use tessera_lab::{LabError, endpoint, reconnect};
+use tessera_lab::{LabError, endpoint, reconnect, sites};
 use tessera_peer::PeerError;
 
 use crate::arguments::{Arguments, Command, Lab};
@@ -37,6 +37,7 @@ fn peer(result: Result<(), PeerError>) -> ExitCode {
 fn lab(experiment: Lab) -> ExitCode {
     let result = match experiment {
         Lab::Reconnect(options) => reconnect::run(&options.into()),
+        Lab::Sites(options) => sites::run(&options.into()),
         Lab::Endpoint { end } => {
             return match endpoint::run(end.into()) {
                 Ok(()) => ExitCode::SUCCESS,

@@ -67,7 +67,7 @@ fn a_browser_shows_every_row() {
     let Shown { dom, console } = show(&directory.0, &page, 1280);
     assert!(console.is_empty(), "{console:?}");
     let rows = json["rows"].as_array().expect("rows");
-    assert_eq!(rows.len(), 13);
+    assert_eq!(rows.len(), 15);
     for row in rows {
         let name = |field: &str| row[field].as_str().unwrap_or("none");
         let way = ["mode", "kx", "ticket_key", "continuation"].map(name).join("/");

@@ -64,6 +64,8 @@ fn the_report_has_every_row_and_every_field() {
         ["0rtt-fs", m, m, "psk_dhe_ke"],
         ["0rtt-fs", "none", x, "psk_ke"],
         ["0rtt-fs", "none", m, "psk_ke"],
+        ["0rtt-fs-psk", x, "one-time-psk", "psk_dhe_ke"],
+        ["0rtt-fs-psk", "none", "one-time-psk", "psk_ke"],
     ];
     assert_eq!(ways, HashSet::from(expected));
 }
@@ -83,13 +85,15 @@ fn check_sample(sample: &Value, mode: &str) {
 }
 
 fn check_verdicts(verdicts: &Value, [mode, kx, ticket_key, continuation]: [&str; 4]) {
-    let taken = "from_take_or_expiry";
+    let (taken, deleted) = ("from_take_or_expiry", "from_deletion_by_both");
     let (first_byte, session) = match (mode, continuation) {
         ("full" | "psk-dhe", _) => ("handshake", "handshake"),
         ("psk-only", _) => ("none", "none"),
         ("0rtt", _) => ("none", "handshake"),
         ("0rtt-fs", "psk_ke") => (taken, taken),
-        _ => (taken, "handshake"),
+        ("0rtt-fs", _) => (taken, "handshake"),
+        ("0rtt-fs-psk", "psk_ke") => (deleted, deleted),
+        _ => (deleted, "handshake"),
     };
     assert_eq!(verdicts["first_byte_fs"], first_byte, "{mode}");
     assert_eq!(verdicts["session_fs"], session, "{mode}");

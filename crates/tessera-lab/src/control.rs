@@ -5,9 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tessera::resume::Verdict;
 
 use crate::adversary::Capture;
-use crate::experiment::{Agreement, Continuation, Way};
+use crate::experiment::{Agreement, Continuation, OneTimeKind, Way};
 use crate::pki::Identity;
 
 /// What the server is told to do.
@@ -38,10 +39,12 @@ pub(crate) enum Server {
     Other,
     /// The first, restarted: it has the ticket keys, and nothing else that it had.
     Restarted,
+    /// One at another site, which can ask the first one's site; only where there are [`Sites`].
+    OtherSite,
 }
 
 impl Server {
-    /// All of them, as the adversary tries them.
+    /// Those of one site, as the adversary tries them.
     pub(crate) const ALL: [Self; 3] = [Self::First, Self::Other, Self::Restarted];
 }
 
@@ -97,14 +100,72 @@ pub(crate) struct Preparation {
     /// Whether connections are recorded and stores watched, for the adversary. It costs time, so
     /// that what is attacked is not measured.
     pub(crate) attacked: bool,
+    /// Two sites, if there are two.
+    pub(crate) sites: Option<Sites>,
+}
+
+/// Two sites with one ring and two vaults, and what is between them.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Sites {
+    /// How long a request and its acknowledgement take.
+    pub(crate) rtt: Duration,
+    /// How long a site waits for an acknowledgement.
+    pub(crate) patience: Duration,
+    pub(crate) acknowledges: Acknowledges,
+}
+
+/// How a request from the other site is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Acknowledges {
+    /// By the home site, when the key is burned.
+    Home,
+    /// Not at all: no request arrives.
+    Nobody,
+    /// By the other site itself, at once, whatever is true at home. It is wrong, and here to be attacked.
+    Guess,
+}
+
+/// What a client heard of its early data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Told {
+    Accepted,
+    Burned,
+    Used,
+    Unknown,
+}
+
+impl Told {
+    /// Its name in tables.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Burned => "burned",
+            Self::Used => "used",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl From<Verdict> for Told {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Burned => Self::Burned,
+            Verdict::Used => Self::Used,
+            Verdict::Unknown => Self::Unknown,
+        }
+    }
 }
 
 /// What the adversary has from the client.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ClientLoot {
     pub(crate) capture: Capture,
-    /// The session that the last connection used, as if it had not been deleted, and all others.
+    /// The sessions that the client has.
     pub(crate) sessions: Vec<Vec<u8>>,
+    /// The session that the last connection used, if it used one: deleted, but a backup or a flash
+    /// cell may still have it.
+    pub(crate) used: Option<Vec<u8>>,
 }
 
 /// What the adversary has from the server.
@@ -132,6 +193,8 @@ pub(crate) struct Connected {
     pub(crate) handshake: Duration,
     /// The first byte of the response was there; `None` if the client gave its request up.
     pub(crate) response: Option<Duration>,
+    /// When it was known what became of early data, and what.
+    pub(crate) told: Option<(Duration, Told)>,
     pub(crate) cost: Cost,
     pub(crate) observed: Observed,
 }
@@ -165,7 +228,7 @@ pub(crate) struct Cost {
 pub(crate) struct Observed {
     pub(crate) psk: Psk,
     pub(crate) group: Option<Agreement>,
-    pub(crate) one_time_key: Option<Agreement>,
+    pub(crate) one_time_key: Option<OneTimeKind>,
     pub(crate) continuation: Option<Continuation>,
     pub(crate) early_data_accepted: bool,
     /// Whether every key exchange since the last full handshake is safe against quantum computers.

@@ -24,6 +24,10 @@ pub enum Mode {
     /// Early data under a one-time key: forward-secret, executed at most once.
     #[serde(rename = "0rtt-fs")]
     ZeroRttFs,
+    /// Early data under a one-time PSK, without public-key work: forward-secret only as far as both
+    /// ends delete the PSK.
+    #[serde(rename = "0rtt-fs-psk")]
+    ZeroRttFsPsk,
     /// Early data as in RFC 8446 and no register: what the adversary finds when nobody looks.
     #[serde(rename = "0rtt-unguarded")]
     ZeroRttUnguarded,
@@ -31,12 +35,13 @@ pub enum Mode {
 
 impl Mode {
     /// All of them, from the slowest to the fastest; the last is none that anyone should use.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Full,
         Self::PskOnly,
         Self::PskDhe,
         Self::ZeroRtt,
         Self::ZeroRttFs,
+        Self::ZeroRttFsPsk,
         Self::ZeroRttUnguarded,
     ];
 
@@ -49,13 +54,19 @@ impl Mode {
             Self::PskDhe => "psk-dhe",
             Self::ZeroRtt => "0rtt",
             Self::ZeroRttFs => "0rtt-fs",
+            Self::ZeroRttFsPsk => "0rtt-fs-psk",
             Self::ZeroRttUnguarded => "0rtt-unguarded",
         }
     }
 
     /// Whether the request goes out as early data.
     pub(crate) fn has_early_data(self) -> bool {
-        self.is_replayable() || self == Self::ZeroRttFs
+        self.is_replayable() || self.has_one_time_key()
+    }
+
+    /// Whether that early data is under a one-time key.
+    pub(crate) fn has_one_time_key(self) -> bool {
+        matches!(self, Self::ZeroRttFs | Self::ZeroRttFsPsk)
     }
 
     /// Whether that early data is of the kind that a server has to remember to refuse.
@@ -110,6 +121,51 @@ impl Agreement {
     }
 }
 
+/// The kind of a one-time key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum OneTimeKind {
+    /// None but a PSK that both ends have once.
+    #[serde(rename = "one-time-psk")]
+    OneTimePsk,
+    /// A key pair, whose private half the server has once.
+    #[serde(untagged)]
+    KeyPair(Agreement),
+}
+
+impl OneTimeKind {
+    /// The engine's name for it.
+    pub(crate) fn group(self) -> NamedGroup {
+        match self {
+            Self::OneTimePsk => NamedGroup::ONE_TIME_PSK,
+            Self::KeyPair(agreement) => agreement.group(),
+        }
+    }
+
+    /// Its name in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::OneTimePsk => "one-time-psk",
+            Self::KeyPair(agreement) => agreement.name(),
+        }
+    }
+
+    /// The lab's name for a kind of the engine.
+    pub(crate) fn of(kind: NamedGroup) -> Option<Self> {
+        match kind {
+            NamedGroup::ONE_TIME_PSK => Some(Self::OneTimePsk),
+            group => Agreement::of(group).map(Self::KeyPair),
+        }
+    }
+
+    /// How a client agrees a secret with such a key; `None` if there is nothing to agree.
+    pub(crate) fn agreement(self) -> Option<Agreement> {
+        match self {
+            Self::OneTimePsk => None,
+            Self::KeyPair(agreement) => Some(agreement),
+        }
+    }
+}
+
 /// How a handshake goes on after early data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -155,7 +211,7 @@ pub(crate) struct Way {
     /// How the handshake agrees a key; `None` if it does not.
     pub(crate) kx: Option<Agreement>,
     /// The kind of the one-time key.
-    pub(crate) ticket_key: Option<Agreement>,
+    pub(crate) ticket_key: Option<OneTimeKind>,
     /// How the handshake goes on after forward-secret early data.
     pub(crate) continuation: Option<Continuation>,
 }
@@ -174,33 +230,38 @@ impl Way {
                 Agreement::ALL.map(|kx| plain(Some(kx))).to_vec()
             }
             Mode::ZeroRttFs => {
-                let with_kx = Agreement::ALL.into_iter().flat_map(|kx| {
-                    Agreement::ALL.map(|key| Self {
-                        mode,
-                        kx: Some(kx),
-                        ticket_key: Some(key),
-                        continuation: Some(Continuation::PskDheKe),
-                    })
-                });
-                let alone = Agreement::ALL.map(|key| Self {
-                    mode,
-                    kx: None,
-                    ticket_key: Some(key),
-                    continuation: Some(Continuation::PskKe),
-                });
+                let keys = Agreement::ALL.map(OneTimeKind::KeyPair);
+                let with_kx = Agreement::ALL
+                    .into_iter()
+                    .flat_map(|kx| keys.map(|key| Self::one_time(mode, Some(kx), key)));
+                let alone = keys.map(|key| Self::one_time(mode, None, key));
                 with_kx.chain(alone).collect()
             }
+            // It is for ends that can't afford much.
+            Mode::ZeroRttFsPsk => [Some(Agreement::X25519), None]
+                .map(|kx| Self::one_time(mode, kx, OneTimeKind::OneTimePsk))
+                .to_vec(),
         }
+    }
+
+    /// Under a one-time key, and on with a key exchange or without.
+    fn one_time(mode: Mode, kx: Option<Agreement>, key: OneTimeKind) -> Self {
+        let continuation = match kx {
+            Some(_) => Continuation::PskDheKe,
+            None => Continuation::PskKe,
+        };
+        Self { mode, kx, ticket_key: Some(key), continuation: Some(continuation) }
     }
 
     /// The groups of both ends, the one whose share is sent first. A client answers one-time keys
     /// only of kinds that are among its groups.
     pub(crate) fn groups(&self) -> Vec<NamedGroup> {
+        let key = self.ticket_key.and_then(OneTimeKind::agreement);
         let mut groups: Vec<_> =
-            [self.kx, self.ticket_key].into_iter().flatten().map(Agreement::group).collect();
+            [self.kx, key].into_iter().flatten().map(Agreement::group).collect();
         groups.dedup();
         if groups.is_empty() {
-            // Nothing is agreed in psk-only; this is for the connection that brings the tickets.
+            // Nothing is agreed; this is for the connection that brings the tickets.
             groups.push(NamedGroup::X25519MLKEM768);
         }
         groups
@@ -214,11 +275,11 @@ mod tests {
     #[test]
     fn every_way_once() {
         let ways = Way::all(&Mode::ALL);
-        assert_eq!(ways.len(), 2 + 1 + 2 + 2 + 6 + 2);
+        assert_eq!(ways.len(), 2 + 1 + 2 + 2 + 6 + 2 + 2);
         for (index, way) in ways.iter().enumerate() {
             assert!(!ways[..index].contains(way), "{way:?} twice");
-            assert_eq!(way.ticket_key.is_some(), way.mode == Mode::ZeroRttFs);
-            assert_eq!(way.continuation.is_some(), way.mode == Mode::ZeroRttFs);
+            assert_eq!(way.ticket_key.is_some(), way.mode.has_one_time_key());
+            assert_eq!(way.continuation.is_some(), way.mode.has_one_time_key());
         }
     }
 
@@ -229,6 +290,13 @@ mod tests {
         }
         for agreement in Agreement::ALL {
             assert_eq!(serde_json::to_value(agreement).unwrap(), agreement.name());
+        }
+        let keys = Agreement::ALL.map(OneTimeKind::KeyPair);
+        for kind in keys.into_iter().chain([OneTimeKind::OneTimePsk]) {
+            let name = serde_json::to_value(kind).unwrap();
+            assert_eq!(name, kind.name());
+            assert_eq!(serde_json::from_value::<OneTimeKind>(name).unwrap(), kind);
+            assert_eq!(OneTimeKind::of(kind.group()), Some(kind));
         }
         for continuation in [Continuation::PskDheKe, Continuation::PskKe] {
             assert_eq!(serde_json::to_value(continuation).unwrap(), continuation.name());

@@ -7,8 +7,9 @@
 //!        └──────────────── TLS over the kernel's TCP ─────────────────┘
 //! ```
 //!
-//! [`reconnect::run`] is the experiment. Its two endpoints are the same program, started again
-//! with the arguments of [`endpoint::ARGUMENTS`], which it hands to [`endpoint::run`].
+//! [`reconnect::run`] is one experiment, [`sites::run`] another. Their two endpoints are the same
+//! program, started again with the arguments of [`endpoint::ARGUMENTS`], which it hands to
+//! [`endpoint::run`].
 //! [`link`](mod@link) joins them.
 #![forbid(unsafe_code)]
 
@@ -27,6 +28,7 @@ mod pki;
 mod processes;
 pub mod reconnect;
 mod report;
+pub mod sites;
 mod statistics;
 mod table;
 mod verdicts;

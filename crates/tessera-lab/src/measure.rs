@@ -1,12 +1,14 @@
 //! Measuring one row: sessions first, then the adversary, then the clock.
 
+mod sites;
+
 use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
 use crate::control::{
     ClientAnswer, ClientLoot, ClientOrder, Connected, Cost, Observed, Preparation, Psk, Served,
-    Server, ServerAnswer, ServerLoot, ServerOrder,
+    Server, ServerAnswer, ServerLoot, ServerOrder, Sites,
 };
 use crate::error::LabError;
 use crate::experiment::{Mode, Way};
@@ -34,6 +36,8 @@ pub(crate) struct Bench {
     address: SocketAddr,
     pki: Pki,
     pub(crate) link: Link,
+    /// The sites of the next rows, if there are two.
+    sites: Option<Sites>,
 }
 
 /// A connection, as both ends saw it.
@@ -54,7 +58,7 @@ impl Bench {
             ServerAnswer::Listening(address) => address,
             other => return Err(unexpected(&server, &other)),
         };
-        Ok(Self { client, server, address, pki, link })
+        Ok(Self { client, server, address, pki, link, sites: None })
     }
 
     /// Measures a way over a link of these parameters; `done` is called after each repetition.
@@ -112,11 +116,12 @@ impl Bench {
 
     /// Starts over at both ends, and gets the client the sessions that it will need.
     fn prepare(&mut self, way: Way, sessions: usize, attacked: bool) -> Result<(), LabError> {
-        let identity = self.pki.server.clone();
+        let (sites, identity) = (self.sites, self.pki.server.clone());
         self.server.tell(&ServerOrder::Prepare(Box::new(Preparation {
             way,
             identity,
             attacked,
+            sites,
         })))?;
         self.server_is_ready()?;
         let identity = self.pki.client.clone();
@@ -124,6 +129,7 @@ impl Bench {
             way,
             identity,
             attacked,
+            sites,
         })))?;
         self.client_is_ready()?;
         if way.mode.resumes() {
@@ -141,15 +147,8 @@ impl Bench {
     fn attack(&mut self) -> Result<Attack, LabError> {
         let pair = self.connect(&ClientOrder::Connect(self.address))?;
         for server in Server::ALL {
-            self.server.tell(&ServerOrder::Become(server))?;
-            self.server_is_ready()?;
-            for _ in 0..REPLAYS {
-                self.expect_connection()?;
-                self.client.tell(&ClientOrder::Replay(self.address))?;
-                self.client_is_ready()?;
-                // How the server ended the connection is its own business; what counts is the count.
-                self.served()?;
-            }
+            self.become_server(server)?;
+            self.replay()?;
         }
         let executions = self.count(&pair)?;
         let (client, server) = self.rob()?;
@@ -167,6 +166,23 @@ impl Bench {
         self.expect_connection()?;
         let pair = self.connected()?;
         self.count(&pair)
+    }
+
+    fn become_server(&mut self, server: Server) -> Result<(), LabError> {
+        self.server.tell(&ServerOrder::Become(server))?;
+        self.server_is_ready()
+    }
+
+    /// Sends the first flight of the last connection again and again.
+    fn replay(&mut self) -> Result<(), LabError> {
+        for _ in 0..REPLAYS {
+            self.expect_connection()?;
+            self.client.tell(&ClientOrder::Replay(self.address))?;
+            self.client_is_ready()?;
+            // How the server ended the connection is its own business; what counts is the count.
+            self.served()?;
+        }
+        Ok(())
     }
 
     fn count(&mut self, pair: &Pair) -> Result<u32, LabError> {
@@ -266,7 +282,7 @@ fn check(way: Way, client: &Observed, server: &Observed) -> Result<(), LabError>
             Mode::PskOnly | Mode::PskDhe | Mode::ZeroRtt | Mode::ZeroRttUnguarded => {
                 Psk::Resumption
             }
-            Mode::ZeroRttFs => Psk::ForwardSecret,
+            Mode::ZeroRttFs | Mode::ZeroRttFsPsk => Psk::ForwardSecret,
         },
         group: way.kx,
         one_time_key: way.ticket_key,
@@ -274,6 +290,10 @@ fn check(way: Way, client: &Observed, server: &Observed) -> Result<(), LabError>
         early_data_accepted: way.mode.has_early_data(),
         post_quantum: client.post_quantum,
     };
+    both_saw(wanted, client, server)
+}
+
+fn both_saw(wanted: Observed, client: &Observed, server: &Observed) -> Result<(), LabError> {
     for (name, observed) in [("client", client), ("server", server)] {
         if *observed != wanted {
             return Err(LabError::Connection(format!(

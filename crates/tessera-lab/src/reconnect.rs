@@ -89,7 +89,7 @@ fn write(options: &Options, report: &Report) -> io::Result<()> {
 }
 
 /// Refuses what can be refused before anything has begun.
-fn check(options: &Options) -> Result<(), LabError> {
+pub(crate) fn check(options: &Options) -> Result<(), LabError> {
     let emulated = options.rtts.iter().flatten().any(|rtt| !rtt.is_zero());
     if options.link == LinkKind::Loopback {
         if emulated {
@@ -131,7 +131,7 @@ fn check_destination(option: &str, destination: Option<&Destination>) -> Result<
 }
 
 /// A plain link; rows set it to what they need.
-fn open_link(options: &Options) -> Result<Link, LabError> {
+pub(crate) fn open_link(options: &Options) -> Result<Link, LabError> {
     if options.link != LinkKind::Loopback {
         match enter_user_namespace_if_needed() {
             Err(error) if options.link == LinkKind::Tun => return Err(error.into()),
@@ -143,7 +143,7 @@ fn open_link(options: &Options) -> Result<Link, LabError> {
 }
 
 /// The round-trip times to measure at: all that were asked for, where the link emulates them.
-fn rtts(options: &Options, link: &Link) -> Result<Vec<Duration>, LabError> {
+pub(crate) fn rtts(options: &Options, link: &Link) -> Result<Vec<Duration>, LabError> {
     let wanted = options.rtts.clone().unwrap_or_else(|| Options::DEFAULT_RTTS.to_vec());
     if link.emulates() {
         return Ok(wanted);
@@ -164,14 +164,14 @@ fn rtts(options: &Options, link: &Link) -> Result<Vec<Duration>, LabError> {
 }
 
 /// Where the table and the progress bar go.
-struct Screen {
+pub(crate) struct Screen {
     /// Standard output is for the report.
     on_stderr: bool,
     bar: ProgressBar,
 }
 
 impl Screen {
-    fn new(options: &Options) -> Self {
+    pub(crate) fn new(options: &Options) -> Self {
         let on_stderr = [&options.json, &options.page]
             .into_iter()
             .flatten()
@@ -180,25 +180,25 @@ impl Screen {
     }
 
     /// Starts the progress bar, of so many repetitions. It shows only on a terminal.
-    fn expect(&mut self, repetitions: usize) {
+    pub(crate) fn expect(&mut self, repetitions: usize) {
         self.bar = ProgressBar::new(repetitions as u64);
         let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}, {eta} left");
         self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     }
 
-    fn now(&self, what: &'static str) {
+    pub(crate) fn now(&self, what: &'static str) {
         self.bar.set_message(what);
     }
 
-    fn advance(&self) {
+    pub(crate) fn advance(&self) {
         self.bar.inc(1);
     }
 
-    fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
-    fn line(&self, text: &str) -> Result<(), LabError> {
+    pub(crate) fn line(&self, text: &str) -> Result<(), LabError> {
         let written = self.bar.suspend(|| {
             if self.on_stderr {
                 writeln!(io::stderr(), "{text}")

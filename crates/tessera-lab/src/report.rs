@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
-use crate::experiment::{Agreement, Continuation, Mode, Way};
+use crate::experiment::{Agreement, Continuation, Mode, OneTimeKind, Way};
 use crate::link::{LinkKind, LinkParameters};
 use crate::machine::Machine;
 use crate::verdicts::Verdicts;
@@ -96,7 +96,7 @@ pub(crate) struct Row {
     pub(crate) mode: Mode,
     #[serde(serialize_with = "or_none")]
     pub(crate) kx: Option<Agreement>,
-    pub(crate) ticket_key: Option<Agreement>,
+    pub(crate) ticket_key: Option<OneTimeKind>,
     pub(crate) continuation: Option<Continuation>,
     pub(crate) rtt_ms: f64,
     pub(crate) samples: Vec<Sample>,

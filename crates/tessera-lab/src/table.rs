@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::experiment::{Agreement, Way};
+use crate::experiment::{Agreement, OneTimeKind, Way};
 use crate::report::{Row, Sample, verdicts_by_way};
 use crate::statistics::Median;
 
@@ -10,8 +10,8 @@ use crate::statistics::Median;
 pub(crate) fn head(rtt_ms: f64) -> String {
     let rtt = format!("round-trip time {rtt_ms} ms");
     format!(
-        "\n{rtt:<33} ms since connect(), median ±95 %                CPU µs cl/server  \
-         TLS bytes heap bytes\n{:<8} {:<6} {:<6} {:<10} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} \
+        "\n{rtt:<36} ms since connect(), median ±95 %                CPU µs cl/server  \
+         TLS bytes heap bytes\n{:<11} {:<6} {:<6} {:<10} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} \
          {:>9} {:>10}",
         "mode",
         "kx",
@@ -58,15 +58,15 @@ pub(crate) fn costs(row: &Row) -> String {
 /// The table of what each way protects.
 pub(crate) fn verdicts(rows: &[Row]) -> String {
     let mut table = format!(
-        "\n{:<33} forward secrecy from                     executed   confidential against\n\
-         {:<8} {:<6} {:<6} {:<10} {:<20} {:<20} (replays)  quantum computers\n",
+        "\n{:<36} forward secrecy from                        executed   confidential against\n\
+         {:<11} {:<6} {:<6} {:<10} {:<21} {:<21} (replays)  quantum computers\n",
         "what it protects", "mode", "kx", "ticket", "continues", "first byte", "session",
     );
     for (row_way, verdicts) in verdicts_by_way(rows) {
         // Writing to a string does not fail.
         let _ = writeln!(
             table,
-            "{} {:<20} {:<20} {:<10} {}",
+            "{} {:<21} {:<21} {:<10} {}",
             way(&row_way),
             verdicts.first_byte_fs.name(),
             verdicts.session_fs.name(),
@@ -80,7 +80,7 @@ pub(crate) fn verdicts(rows: &[Row]) -> String {
 /// What the words in the tables mean.
 pub(crate) const LEGEND: &str = "\
 kx, ticket   how the handshake agrees a key, and the kind of the ticket's one-time key;
-             hybrid is X25519MLKEM768
+             hybrid is X25519MLKEM768, psk a one-time PSK
 first byte   the server's application holds the first byte of the request (early data: accepted)
 handshake    the client's handshake is complete; response: its first byte is at the client
 engine       processor time inside the TLS engine; process: all of the endpoint, kernel included
@@ -90,6 +90,9 @@ forward secrecy from
   handshake            a recording cannot be opened with any key that exists after the handshake
   from_take_or_expiry  … after the server took the one-time key, or the key expired untaken
   from_epoch_end       … after the end of the epoch under whose key the one-time key was stored
+  from_deletion_by_both
+                       … after the server took the one-time PSK and the client's storage and its
+                       backups have forgotten it
   none                 whoever learns the ticket's keys later opens it
 executed     how often the application executed one request whose first flight was recorded and
              sent 20 times again to the same server, to another that has the same ticket keys
@@ -98,20 +101,23 @@ executed     how often the application executed one request whose first flight w
 
 /// The columns that say what a row is.
 fn way(way: &Way) -> String {
-    let agreement = |agreement: Option<Agreement>, none| match agreement {
-        Some(Agreement::X25519) => "x25519",
-        Some(Agreement::X25519MlKem768) => "hybrid",
-        None => none,
+    let agreement = |agreement| match agreement {
+        Agreement::X25519 => "x25519",
+        Agreement::X25519MlKem768 => "hybrid",
+    };
+    let key = |key| match key {
+        OneTimeKind::OneTimePsk => "psk",
+        OneTimeKind::KeyPair(key) => agreement(key),
     };
     let columns = format!(
-        "{:<8} {:<6} {:<6} {:<10}",
+        "{:<11} {:<6} {:<6} {:<10}",
         way.mode,
-        agreement(way.kx, "none"),
-        agreement(way.ticket_key, "-"),
+        way.kx.map_or("none", agreement),
+        way.ticket_key.map_or("-", key),
         way.continuation.map_or("-", |continuation| continuation.name()),
     );
     // A long name shifts its own columns, and no numbers.
-    format!("{:<33}", columns.trim_end())
+    format!("{:<36}", columns.trim_end())
 }
 
 /// A median, and how far it may be off.

@@ -19,6 +19,9 @@ pub(crate) enum ForwardSecrecy {
     /// experiment stores them so; that of a fleet does.
     #[allow(dead_code)]
     FromEpochEnd,
+    /// From the moment that the server took the one-time secret *and* the client's storage forgot it,
+    /// its backups included: until then either copy alone opens a recorded flight.
+    FromDeletionByBoth,
     /// Never: whoever learns the ticket's keys later opens a recording.
     None,
 }
@@ -30,6 +33,7 @@ impl ForwardSecrecy {
             Self::Handshake => "handshake",
             Self::FromTakeOrExpiry => "from_take_or_expiry",
             Self::FromEpochEnd => "from_epoch_end",
+            Self::FromDeletionByBoth => "from_deletion_by_both",
             Self::None => "none",
         }
     }
@@ -55,8 +59,10 @@ pub(crate) struct Verdicts {
 pub(crate) struct Attack {
     /// How often a request was executed whose first flight was sent again and again.
     pub(crate) executions: u32,
-    /// What opened with all that could be stolen after the connection.
+    /// What opened with all that both ends had after the connection.
     pub(crate) after: Opened,
+    /// What opened with the session that the client used and deleted, too.
+    pub(crate) undeleted: Opened,
     /// What opened with the vault as it was before the connection, too.
     pub(crate) before: Opened,
 }
@@ -64,40 +70,50 @@ pub(crate) struct Attack {
 impl Attack {
     /// Tries to open the recording. `None` if there is nothing in it to try.
     pub(crate) fn of(executions: u32, client: &ClientLoot, server: &ServerLoot) -> Option<Self> {
-        let open = |vault| {
-            let (sessions, ticket_key) = (&client.sessions, &server.ticket_key);
+        let open = |sessions: &[Vec<u8>], vault| {
+            let ticket_key = &server.ticket_key;
             adversary::open(&client.capture, &Loot { sessions, ticket_key, vault })
         };
-        let (after, before) = (open(&server.vault_after)?, open(&server.vault_before)?);
-        Some(Self { executions, after, before })
+        let left = client.sessions.as_slice();
+        let undeleted: Vec<_> = left.iter().chain(&client.used).cloned().collect();
+        Some(Self {
+            executions,
+            after: open(left, &server.vault_after)?,
+            undeleted: open(&undeleted, &server.vault_after)?,
+            before: open(&undeleted, &server.vault_before)?,
+        })
     }
 }
 
 impl Verdicts {
     /// The verdicts on connections like this one, after an attack.
     pub(crate) fn of(observed: &Observed, attack: &Attack) -> Self {
-        let Attack { executions, after, before } = *attack;
-        let session_fs = secrecy(after.session, before.session);
+        let secrecy = |what: fn(&Opened) -> bool| {
+            secrecy([&attack.after, &attack.undeleted, &attack.before].map(what))
+        };
+        let session_fs = secrecy(|opened| opened.session);
         Self {
             first_byte_fs: if observed.early_data_accepted {
-                secrecy(after.early_data, before.early_data)
+                secrecy(|opened| opened.early_data)
             } else {
                 session_fs
             },
             session_fs,
-            replay_executions: executions,
+            replay_executions: attack.executions,
             pq_confidentiality: observed.post_quantum,
         }
     }
 }
 
-/// What opened with what is left has no forward secrecy; what opened with an earlier dump alone has
-/// it since.
-fn secrecy(opened_after: bool, opened_before: bool) -> ForwardSecrecy {
-    match (opened_after, opened_before) {
-        (true, _) => ForwardSecrecy::None,
-        (false, true) => ForwardSecrecy::FromTakeOrExpiry,
-        (false, false) => ForwardSecrecy::Handshake,
+/// What opened with what is left has no forward secrecy; what opened only with a session that the
+/// client had deleted has it since then, if the deletion was one; what opened only with an earlier
+/// dump of the vault has it since the take.
+fn secrecy([after, undeleted, before]: [bool; 3]) -> ForwardSecrecy {
+    match (after, undeleted, before) {
+        (true, ..) => ForwardSecrecy::None,
+        (false, true, _) => ForwardSecrecy::FromDeletionByBoth,
+        (false, false, true) => ForwardSecrecy::FromTakeOrExpiry,
+        (false, false, false) => ForwardSecrecy::Handshake,
     }
 }
 
@@ -107,20 +123,23 @@ mod tests {
 
     #[test]
     fn the_attempts_decide() {
-        use ForwardSecrecy::{FromTakeOrExpiry, Handshake, None as Never};
+        use ForwardSecrecy::{FromDeletionByBoth, FromTakeOrExpiry, Handshake, None as Never};
         let opened = |early_data, session| Opened { early_data, session };
-        let verdicts = |early_data_accepted, after, before| {
+        let verdicts = |early_data_accepted, after, undeleted, before| {
             let observed = Observed { early_data_accepted, ..Observed::default() };
-            let verdicts = Verdicts::of(&observed, &Attack { executions: 1, after, before });
+            let attack = Attack { executions: 1, after, undeleted, before };
+            let verdicts = Verdicts::of(&observed, &attack);
             (verdicts.first_byte_fs, verdicts.session_fs)
         };
         let (nothing, all) = (opened(false, false), opened(true, true));
-        assert_eq!(verdicts(false, nothing, nothing), (Handshake, Handshake));
-        assert_eq!(verdicts(false, all, all), (Never, Never));
+        assert_eq!(verdicts(false, nothing, nothing, nothing), (Handshake, Handshake));
+        assert_eq!(verdicts(false, all, all, all), (Never, Never));
         let early = opened(true, false);
-        assert_eq!(verdicts(true, early, early), (Never, Handshake));
-        assert_eq!(verdicts(true, nothing, early), (FromTakeOrExpiry, Handshake));
-        assert_eq!(verdicts(true, nothing, all), (FromTakeOrExpiry, FromTakeOrExpiry));
+        assert_eq!(verdicts(true, early, early, early), (Never, Handshake));
+        assert_eq!(verdicts(true, nothing, nothing, early), (FromTakeOrExpiry, Handshake));
+        assert_eq!(verdicts(true, nothing, nothing, all), (FromTakeOrExpiry, FromTakeOrExpiry));
+        assert_eq!(verdicts(true, nothing, early, all), (FromDeletionByBoth, FromTakeOrExpiry));
+        assert_eq!(verdicts(true, nothing, all, all), (FromDeletionByBoth, FromDeletionByBoth));
     }
 
     #[test]
@@ -129,6 +148,7 @@ mod tests {
             ForwardSecrecy::Handshake,
             ForwardSecrecy::FromTakeOrExpiry,
             ForwardSecrecy::FromEpochEnd,
+            ForwardSecrecy::FromDeletionByBoth,
             ForwardSecrecy::None,
         ] {
             assert_eq!(serde_json::to_value(fs).unwrap(), fs.name());

@@ -3,6 +3,7 @@
 //! - [`TicketKeyRing`] seals sessions into tickets under [`TicketKey`]s that rotate while the server
 //!   runs; several servers may share the keys.
 //! - [`MemoryVault`] holds the one-time keys of forward-secret 0-RTT, and gives each out once.
+//! - [`SiteVault`] is the vault of one site of several that share a ring.
 //! - [`MemoryRegister`] keeps replayable 0-RTT from being replayed to this process.
 //!
 //! Nothing here asks what time it is: times come in, as durations since the Unix epoch. Nothing here fails
@@ -46,6 +47,7 @@ mod ring;
 mod sealed;
 mod shard;
 mod sharded;
+mod sites;
 #[cfg(unix)]
 mod snapshot;
 mod wrapping;
@@ -56,4 +58,5 @@ pub use memory::Restored;
 pub use memory::{Limits, MemoryVault};
 pub use register::MemoryRegister;
 pub use ring::TicketKeyRing;
+pub use sites::{Acknowledgement, BurnAtHome, NoIdentity, SiteChannel, SiteVault};
 pub use wrapping::{EpochKey, WrappingKeys, WrappingPurpose};

@@ -4,7 +4,10 @@ use std::time::SystemTime;
 
 use tessera::crypto::{Provider, Secret, Suite};
 use tessera::handshake::Reply;
-use tessera::resume::{ClientSession, OneTimeSecret, OpenTicket, SessionState, TicketKeys};
+use tessera::resume::{
+    ClientSession, FsClientTicket, OneTimeSecret, OpenTicket, SessionState, TicketKeys,
+};
+use tessera::wire::NamedGroup;
 use tessera_vault::{TicketKey, TicketKeyRing};
 
 use super::Loot;
@@ -23,15 +26,24 @@ pub(super) fn of(
     let tickets = hellos.identities.iter().filter_map(|ticket| open_ticket(provider, loot, ticket));
     let one_time = hellos.identities.iter().flat_map(|identity| {
         let secrets = loot.vault.iter().filter_map(|secret| OneTimeSecret::decode(secret));
-        secrets.filter_map(|secret| psk_for_flight(provider, suite, identity, &secret))
+        secrets.filter_map(|secret| with_vault(provider, suite, identity, &secret))
     });
+    let clients: Vec<_> = sessions
+        .iter()
+        .filter_map(|session| session.forward_secret.as_ref())
+        .flat_map(|ticket| {
+            hellos.identities.iter().filter_map(|identity| with_client(suite, identity, ticket))
+        })
+        .collect();
     // A handshake without a PSK begins with zeros.
     let none = Secret::filled_by(suite.hash.len(), |_| ());
     let mut psks = vec![none];
     psks.extend(tickets.map(|session| session.psk));
     psks.extend(one_time);
+    psks.extend(clients);
     psks.extend(sessions.iter().map(|session| session.state.psk.duplicate()));
-    // An FS secret makes a PSK only together with a one-time key; alone it is worth one try.
+    // With a key pair, an FS secret makes a PSK only together with the private half; alone it is
+    // worth one try.
     let fs_tickets = sessions.into_iter().filter_map(|session| session.forward_secret);
     psks.extend(fs_tickets.map(|ticket| ticket.secret));
     psks
@@ -51,30 +63,58 @@ fn open_ticket(provider: &Provider, loot: &Loot<'_>, identity: &[u8]) -> Option<
 
 /// The PSK of a flight with this identity, if the one-time secret is the one that it was made
 /// for. The FS secret is in the vault beside the seed, so that the client's copy isn't needed.
-fn psk_for_flight(
+fn with_vault(
     provider: &Provider,
     suite: &Suite,
     identity: &[u8],
     secret: &OneTimeSecret,
 ) -> Option<Secret> {
-    const PREFIX: &[u8] = b"\xff\x5afs\x01";
-    const ID_LEN: usize = 32;
-    let mut rest = identity.strip_prefix(PREFIX)?.get(ID_LEN..)?;
-    let encapsulated = vector::<2>(&mut rest)?;
+    let fs_secret = &secret.fs_secret;
+    if secret.kind == NamedGroup::ONE_TIME_PSK {
+        return symmetric(suite, identity, fs_secret);
+    }
     let key = provider.one_time(secret.kind)?.from_seed(&secret.seed).ok()?;
     let public = key.public().to_vec();
     // A KEM gives a secret for any encapsulation; whether it is the right one shows in the records.
-    let agreed = key.open(encapsulated).ok()?;
+    let agreed = key.open(encapsulated(identity)?).ok()?;
+    psk_for_flight(suite, identity, fs_secret, secret.kind, &public, agreed.expose())
+}
 
+/// The same with what the client had: enough where there is no private half.
+fn with_client(suite: &Suite, identity: &[u8], ticket: &FsClientTicket) -> Option<Secret> {
+    let is_symmetric = ticket.kind == NamedGroup::ONE_TIME_PSK;
+    is_symmetric.then(|| symmetric(suite, identity, &ticket.secret)).flatten()
+}
+
+/// With a one-time PSK nothing is agreed, and nothing has a public half (docs/0rtt-fs.md, section
+/// 3.1).
+fn symmetric(suite: &Suite, identity: &[u8], fs_secret: &Secret) -> Option<Secret> {
+    encapsulated(identity)?
+        .is_empty()
+        .then(|| psk_for_flight(suite, identity, fs_secret, NamedGroup::ONE_TIME_PSK, &[], &[]))
+        .flatten()
+}
+
+/// What the client sent for the one-time key, if the identity is that of a flight under one.
+fn encapsulated(identity: &[u8]) -> Option<&[u8]> {
+    const PREFIX: &[u8] = b"\xff\x5afs\x01";
+    const ID_LEN: usize = 32;
+    let mut rest = identity.strip_prefix(PREFIX)?.get(ID_LEN..)?;
+    vector::<2>(&mut rest)
+}
+
+/// psk' (docs/0rtt-fs.md, section 4).
+fn psk_for_flight(
+    suite: &Suite,
+    identity: &[u8],
+    fs_secret: &Secret,
+    kind: NamedGroup,
+    public: &[u8],
+    agreed: &[u8],
+) -> Option<Secret> {
     let len = |bytes: &[u8]| u16::try_from(bytes.len()).map(u16::to_be_bytes).ok();
-    let context = [
-        &len(identity)?,
-        identity,
-        &secret.kind.0.to_be_bytes(),
-        &len(&public)?,
-        public.as_slice(),
-    ]
-    .concat();
-    let extracted = suite.hash.extract(secret.fs_secret.expose(), agreed.expose());
+    let context =
+        [&len(identity)?, identity, &kind.0.to_be_bytes(), &len(public)?, public].concat();
+    let extracted = suite.hash.extract(fs_secret.expose(), agreed);
     Some(derive_secret(suite.hash, &extracted, "0rttfs", &context))
 }

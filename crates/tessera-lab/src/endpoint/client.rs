@@ -15,7 +15,7 @@ use super::wire::{Happened, Wire};
 use super::{Result, answer, orders, request};
 use crate::adversary::Capture;
 use crate::clock;
-use crate::control::{ClientAnswer, ClientLoot, ClientOrder, Connected, Preparation};
+use crate::control::{ClientAnswer, ClientLoot, ClientOrder, Connected, Preparation, Told};
 use crate::pki::SERVER_NAME;
 
 /// Does as it is told, until there is no one to tell it.
@@ -104,9 +104,8 @@ impl Client {
         sessions: u8,
         adversary: Option<TcpStream>,
     ) -> Result<Connected> {
-        let recorded = self.row()?.preparation.attacked;
-        let used = session.as_ref().filter(|_| recorded);
-        let sessions_used: Vec<_> = used.map(|used| used.export().to_vec()).into_iter().collect();
+        let Preparation { way, attacked: recorded, sites, .. } = self.row()?.preparation;
+        let used = session.as_ref().filter(|_| recorded).map(|used| used.export().to_vec());
         let destination =
             Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() };
         let (id, request) = request::fresh()?;
@@ -127,7 +126,7 @@ impl Client {
             Ok((connection, early))
         };
         let (mut connection, early) = wire.engine(start)?;
-        let raced = adversary.is_some();
+        let may_be_rejected = adversary.is_some() || sites.is_some();
         if let Some(stream) = adversary {
             replay(stream, wire.unsent())?;
         }
@@ -136,10 +135,15 @@ impl Client {
         let mut response: Option<Duration> = None;
         let mut responded = 0;
         let mut rejected = None;
+        let mut told = None;
         let mut tickets = VecDeque::new();
         // As clients do: a request that was rejected is sent again, unless the server says that its
-        // key was used to execute it.
-        let given_up = |rejected: Option<Verdict>| rejected == Some(Verdict::Used);
+        // key was used to execute it. Who can be told that it was burned relies on that.
+        let given_up = |rejected: Option<Verdict>| match rejected {
+            Some(Verdict::Used) => true,
+            Some(Verdict::Unknown) => way.mode.has_one_time_key(),
+            Some(Verdict::Burned) | None => false,
+        };
         while handshake.is_none()
             || (responded < request::LEN && !given_up(rejected))
             || tickets.len() < sessions.into()
@@ -147,18 +151,22 @@ impl Client {
             match wire.next(&mut connection)? {
                 Happened::Handshake(Event::HandshakeComplete) => {
                     handshake = Some(clock::monotonic()?);
-                    if !early || rejected.is_some_and(|verdict| verdict != Verdict::Used) {
+                    if !early || (rejected.is_some() && !given_up(rejected)) {
                         wire.engine(|now, output| connection.write(now, &request, output))?;
                     }
                 }
-                Happened::Handshake(Event::EarlyDataRejected(verdict)) if raced => {
+                Happened::Handshake(Event::EarlyDataRejected(verdict)) if may_be_rejected => {
                     rejected = Some(verdict);
+                    told = Some((clock::monotonic()?, verdict.into()));
                 }
                 Happened::Handshake(Event::EarlyDataRejected(verdict)) => {
                     return Err(format!("the early data was rejected ({verdict:?})").into());
                 }
                 Happened::Handshake(Event::NewSession(session)) => tickets.push_back(*session),
-                Happened::Handshake(Event::EarlyDataAccepted | Event::EarlyDataEnd) => (),
+                Happened::Handshake(Event::EarlyDataAccepted) => {
+                    told = Some((clock::monotonic()?, Told::Accepted));
+                }
+                Happened::Handshake(Event::EarlyDataEnd) => (),
                 Happened::Data(data) => {
                     if response.is_none() {
                         response = Some(clock::monotonic()?);
@@ -177,10 +185,10 @@ impl Client {
         let observed = configuration::observed(facts);
         let (cost, capture) = wire.close(connection, process_cpu)?;
         let capture = capture.unwrap_or_default();
-        self.loot = ClientLoot { capture, sessions: sessions_used };
+        self.loot = ClientLoot { capture, used, ..ClientLoot::default() };
         self.sessions.append(&mut tickets);
         let handshake = handshake.ok_or("the connection ended during the handshake")?;
-        Ok(Connected { request: id, started, tcp, handshake, response, cost, observed })
+        Ok(Connected { request: id, started, tcp, handshake, response, told, cost, observed })
     }
 }
 

@@ -14,7 +14,7 @@ use tessera_webpki::WebPkiVerifier;
 use super::Result;
 use super::stores::{Forgetful, Stores};
 use crate::control::{Observed, Preparation, Psk};
-use crate::experiment::{Agreement, Mode};
+use crate::experiment::{Agreement, Mode, OneTimeKind};
 use crate::pki::Identity;
 
 /// How long a handshake may take, and how long an endpoint waits for bytes: far longer than TCP
@@ -36,9 +36,9 @@ pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Arc<Clie
     policy.tickets = TicketRequest { new_session_count: sessions, resumption_count: 1 };
     policy.psk_only_without_forward_secrecy = way.mode == Mode::PskOnly;
     policy.early_data.replayable_without_forward_secrecy = way.mode.is_replayable();
-    if way.mode == Mode::ZeroRttFs {
-        policy.early_data.forward_secret = way.continuation.map(Into::into);
-    }
+    policy.early_data.forward_secret = way.continuation.map(Into::into);
+    policy.early_data.one_time_psks_forward_secret_only_if_deleted =
+        way.ticket_key == Some(OneTimeKind::OneTimePsk);
     Ok(Arc::new(config))
 }
 
@@ -94,7 +94,7 @@ pub(super) fn observed(facts: &Facts) -> Observed {
             Some(_) => Psk::Resumption,
         },
         group: facts.group.and_then(Agreement::of),
-        one_time_key: facts.one_time_key.and_then(Agreement::of),
+        one_time_key: facts.one_time_key.and_then(OneTimeKind::of),
         continuation: facts.continuation.map(Into::into),
         early_data_accepted: facts.early_data == EarlyDataStatus::Accepted,
         post_quantum: facts.ancestry == Some(Ancestry::PostQuantum),

@@ -8,6 +8,7 @@ mod client;
 mod configuration;
 mod request;
 mod server;
+mod sites;
 mod stores;
 #[cfg(test)]
 mod tests;

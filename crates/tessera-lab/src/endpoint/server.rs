@@ -10,7 +10,7 @@ use tessera::{ServerConfig, ServerConnection};
 use super::request::{self, Application};
 use super::stores::Stores;
 use super::wire::{Happened, Wire};
-use super::{Result, answer, configuration, orders};
+use super::{Result, answer, configuration, orders, sites};
 use crate::clock;
 use crate::control::{self, Preparation, Served, ServerAnswer, ServerOrder};
 
@@ -41,20 +41,29 @@ struct Row {
     config: Arc<ServerConfig>,
     /// Of a server that has been there for as long as the first one.
     other: Arc<ServerConfig>,
+    /// Of a server at another site.
+    other_site: Option<Arc<ServerConfig>>,
 }
 
 impl Row {
     fn new(preparation: Preparation) -> Result<Self> {
-        let stores = Stores::new(preparation.attacked)?;
+        let mut stores = Stores::new(preparation.attacked)?;
+        let mut other_site = None;
+        if let Some(sites) = &preparation.sites {
+            let (home, away) = sites::two(sites, &stores)?;
+            other_site = Some(configuration::server(&preparation, &away)?);
+            stores = home;
+        }
         let config = configuration::server(&preparation, &stores)?;
         let other = configuration::server(&preparation, &stores.of_another()?)?;
-        Ok(Self { preparation, stores, config, other })
+        Ok(Self { preparation, stores, config, other, other_site })
     }
 
     fn become_server(&mut self, server: control::Server) -> Result<()> {
         self.config = match server {
             control::Server::First => configuration::server(&self.preparation, &self.stores)?,
             control::Server::Other => self.other.clone(),
+            control::Server::OtherSite => self.other_site.clone().ok_or("there is one site")?,
             control::Server::Restarted => {
                 configuration::server(&self.preparation, &self.stores.of_another()?)?
             }

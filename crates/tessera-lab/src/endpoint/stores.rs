@@ -47,6 +47,12 @@ impl Stores {
         Ok(Self::with_ring(self.ring.clone(), unix_time()?, None))
     }
 
+    /// The same with another vault, which no adversary watches.
+    pub(super) fn with_vault(&self, vault: Arc<dyn Vault>) -> Self {
+        let (ring, register) = (self.ring.clone(), self.register.clone());
+        Self { ring, vault, register, watched: None }
+    }
+
     fn with_ring(ring: Arc<dyn TicketKeys>, now: Duration, attacked: Option<Vec<u8>>) -> Self {
         let vault = MemoryVault::new(CAPACITY);
         let (vault, watched): (Arc<dyn Vault>, _) = if let Some(ticket_key) = attacked {
@@ -139,6 +145,6 @@ fn ticket_key(now: Duration) -> Result<TicketKey> {
     Ok(key.map_err(|_| "no random bytes for a ticket key")?)
 }
 
-fn unix_time() -> Result<Duration> {
+pub(super) fn unix_time() -> Result<Duration> {
     Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?)
 }

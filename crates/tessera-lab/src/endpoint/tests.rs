@@ -38,9 +38,9 @@ fn prepared(way: Way) -> (Server, Client, SocketAddr) {
     let (mut server, mut client) = (Server::default(), Client::default());
     let listening = server.obey(ServerOrder::Listen(Ipv4Addr::LOCALHOST.into())).unwrap();
     let ServerAnswer::Listening(address) = listening else { panic!("{listening:?}") };
-    let preparation = Preparation { way, identity: pki.server, attacked: true };
+    let preparation = Preparation { way, identity: pki.server, attacked: true, sites: None };
     server.obey(ServerOrder::Prepare(Box::new(preparation))).unwrap();
-    let preparation = Preparation { way, identity: pki.client, attacked: true };
+    let preparation = Preparation { way, identity: pki.client, attacked: true, sites: None };
     client.obey(ClientOrder::Prepare(Box::new(preparation))).unwrap();
     both(&mut server, &mut client, ClientOrder::Collect { server: address, sessions: 2 });
     (server, client, address)
@@ -72,7 +72,7 @@ fn count(server: &mut Server, request: RequestId) -> u32 {
 
 #[test]
 fn forward_secret_early_data_is_executed_once() {
-    for way in Way::all(&[Mode::ZeroRttFs]) {
+    for way in Way::all(&[Mode::ZeroRttFs, Mode::ZeroRttFsPsk]) {
         assert_eq!(executions_under_replay(way, &control::Server::ALL), 1, "{way:?}");
     }
 }
@@ -100,8 +100,12 @@ fn a_server_without_memory_executes_every_replay() {
 /// replayable early data, only that it was rejected, and sends its request again.
 #[test]
 fn a_race_for_forward_secret_early_data_executes_it_once() {
-    for (modes, executions, given_up) in [([Mode::ZeroRttFs], 1, true), ([Mode::ZeroRtt], 2, false)]
-    {
+    let cases = [
+        ([Mode::ZeroRttFs], 1, true),
+        ([Mode::ZeroRttFsPsk], 1, true),
+        ([Mode::ZeroRtt], 2, false),
+    ];
+    for (modes, executions, given_up) in cases {
         for way in Way::all(&modes) {
             let (mut server, mut client, address) = prepared(way);
             let connected = thread::scope(|scope| {

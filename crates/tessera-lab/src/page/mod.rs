@@ -108,7 +108,9 @@ fn verdicts(report: &Report) -> String {
          <p>The first flight of a connection was recorded and sent again: to the same server, to \
          another that has the same ticket keys and stores of its own, and to one restarted; \
          of another, a copy was sent before the client's own. Then \
-         everything that was left at both ends was stolen, and tried on the recording.</p>\n\
+         everything that was left at both ends was stolen, and tried on the recording; then the \
+         session that the client had used and deleted, as from a backup, too; then an \
+         earlier dump of the server's vault.</p>\n\
          {}</section>\n",
         tables::verdicts(&report.rows)
     )

@@ -39,6 +39,10 @@ fn secrecy(what: &str, from: ForwardSecrecy) -> String {
         ForwardSecrecy::FromEpochEnd => {
             format!("{what} stays closed from the end of the epoch that the one-time key is of")
         }
+        ForwardSecrecy::FromDeletionByBoth => format!(
+            "{what} stays closed only once both ends have deleted the one-time PSK: a copy of the \
+             client's, from a backup or a flash cell, opens it"
+        ),
         ForwardSecrecy::None => {
             format!("{what} is open to whoever learns the ticket's keys later")
         }
@@ -73,5 +77,8 @@ mod tests {
         let sentence = of(&verdicts);
         assert!(sentence.starts_with("Of a recording, everything stays closed"), "{sentence}");
         assert!(sentence.contains("executed once"), "{sentence}");
+        let first_byte_fs = ForwardSecrecy::FromDeletionByBoth;
+        let sentence = of(&Verdicts { first_byte_fs, ..verdicts });
+        assert!(sentence.contains("the early request stays closed only once both"), "{sentence}");
     }
 }

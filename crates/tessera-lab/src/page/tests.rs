@@ -37,7 +37,8 @@ fn row(way: Way, rtt_ms: f64) -> Row {
             server_cpu_us: us,
         }
     };
-    let attack = Attack { executions: 1, after: Opened::default(), before: Opened::default() };
+    let nothing = Opened::default();
+    let attack = Attack { executions: 1, after: nothing, undeleted: nothing, before: nothing };
     Row {
         mode,
         kx,

@@ -1,6 +1,6 @@
 //! Names and numbers, as the page writes them.
 
-use crate::experiment::{Agreement, Way};
+use crate::experiment::{Agreement, OneTimeKind, Way};
 
 /// Text as HTML.
 pub(super) fn escaped(text: &str) -> String {
@@ -25,16 +25,20 @@ pub(super) fn spoken_way(way: &Way) -> String {
 
 /// A way as one word, by which programs find its row.
 pub(super) fn key(way: &Way) -> String {
-    let agreement = |agreement: Option<Agreement>| agreement.map_or("none", Agreement::name);
+    let kx = way.kx.map_or("none", Agreement::name);
+    let key = way.ticket_key.map_or("none", OneTimeKind::name);
     let continuation = way.continuation.map_or("none", |continuation| continuation.name());
-    [way.mode.name(), agreement(way.kx), agreement(way.ticket_key), continuation].join("/")
+    [way.mode.name(), kx, key, continuation].join("/")
 }
 
 fn choices(way: &Way) -> Vec<String> {
     let kx = way
         .kx
         .map_or_else(|| "no key exchange".to_owned(), |kx| format!("key exchange {}", kx.name()));
-    let key = way.ticket_key.map(|key| format!("one-time key {}", key.name()));
+    let key = way.ticket_key.map(|key| match key {
+        OneTimeKind::OneTimePsk => "one-time PSK".to_owned(),
+        OneTimeKind::KeyPair(key) => format!("one-time key {}", key.name()),
+    });
     let continuation = way.continuation.map(|continuation| continuation.name().to_owned());
     [Some(kx), key, continuation].into_iter().flatten().collect()
 }

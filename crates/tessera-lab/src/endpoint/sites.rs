@@ -1,0 +1,99 @@
+//! Two sites in one process: one ring, two vaults, and the time between them.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tessera::handshake::Reply;
+use tessera::resume::{Incarnation, PutRefused, PutSecret, TakeSecret, Taken, TicketId, Vault};
+use tessera_vault::{Acknowledgement, BurnAtHome, SiteChannel, SiteVault};
+
+use super::Result;
+use super::stores::{Stores, unix_time};
+use crate::control::{Acknowledges, Sites};
+
+/// The stores of the home site, and of another one that asks it.
+pub(super) fn two(sites: &Sites, first: &Stores) -> Result<(Stores, Stores)> {
+    let site = |stores: &Stores, channel| -> Result<Arc<SiteVault>> {
+        let vault = stores.vault.clone();
+        Ok(Arc::new(SiteVault::named(vault, name()?, channel, sites.patience)))
+    };
+    let home = site(first, Arc::new(Nowhere))?;
+    let second = first.of_another()?;
+    let away = site(&second, Arc::new(Channel { home: home.clone(), sites: *sites }))?;
+    Ok((first.with_vault(Arc::new(Waits(home))), second.with_vault(Arc::new(Waits(away)))))
+}
+
+fn name() -> Result<[u8; 16]> {
+    let mut name = [0; 16];
+    let random = tessera_aws_lc::provider().random;
+    random.fill(&mut name).map_err(|_| "no random bytes for the name of a site")?;
+    Ok(name)
+}
+
+/// The channel between the sites. Both are in this process, so that nobody else can speak on it; the
+/// time that messages take is slept.
+struct Channel {
+    home: Arc<SiteVault>,
+    sites: Sites,
+}
+
+impl SiteChannel for Channel {
+    fn burn_at_home(&self, request: &BurnAtHome, patience: Duration) -> Option<Acknowledgement> {
+        let Sites { rtt, acknowledges, .. } = self.sites;
+        match acknowledges {
+            Acknowledges::Home if rtt <= patience => {
+                thread::sleep(rtt / 2);
+                let answer = self.home.burn_for_another(request, unix_time().ok());
+                thread::sleep(rtt / 2);
+                match answer {
+                    Reply::Now(acknowledgement) => Some(acknowledgement),
+                    Reply::Later => None,
+                }
+            }
+            Acknowledges::Home | Acknowledges::Nobody => {
+                thread::sleep(patience);
+                None
+            }
+            Acknowledges::Guess => Some(Acknowledgement::Burned),
+        }
+    }
+}
+
+/// For the home site, which has nobody to ask: the lab's tickets are all its own.
+struct Nowhere;
+
+impl SiteChannel for Nowhere {
+    fn burn_at_home(&self, _: &BurnAtHome, _: Duration) -> Option<Acknowledgement> {
+        None
+    }
+}
+
+/// A site's vault that lets its one connection wait.
+struct Waits(Arc<SiteVault>);
+
+impl Vault for Waits {
+    fn put(&self, put: PutSecret<'_>) -> std::result::Result<(), PutRefused> {
+        self.0.put(put)
+    }
+
+    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+        if self.0.is_home(question) {
+            self.0.take(question)
+        } else {
+            Reply::Now(self.0.take_from_afar(question))
+        }
+    }
+
+    fn burn(&self, id: &TicketId) {
+        self.0.burn(id);
+    }
+
+    fn incarnation(&self) -> Option<Incarnation> {
+        self.0.incarnation()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}

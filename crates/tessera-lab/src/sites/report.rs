@@ -1,0 +1,68 @@
+//! The report of the experiment `sites`: every sample, as JSON.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::Path;
+use crate::control::Told;
+use crate::experiment::Mode;
+use crate::machine::Machine;
+use crate::report::LinkReport;
+
+/// What the numbers between the sites are worth.
+pub(crate) const BETWEEN_SITES: &str = "simulated: half of the round-trip time is slept before the \
+                                        home site is asked, half after it answered";
+
+/// The experiment with its results.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    pub(crate) experiment: &'static str,
+    pub(crate) seed: u64,
+    pub(crate) machine: Machine,
+    /// Between the client and each site.
+    pub(crate) link: LinkReport,
+    pub(crate) between_sites: &'static str,
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Report {
+    /// As JSON, for other programs.
+    pub(crate) fn json(&self) -> io::Result<Vec<u8>> {
+        let mut json = serde_json::to_vec_pretty(self)?;
+        json.push(b'\n');
+        Ok(json)
+    }
+}
+
+/// One path at one pair of round-trip times.
+#[derive(Serialize)]
+pub(crate) struct Row {
+    pub(crate) path: Path,
+    pub(crate) mode: Mode,
+    /// What the client heard of its early data, in every sample.
+    pub(crate) told: Option<Told>,
+    pub(crate) rtt_ms: f64,
+    pub(crate) site_rtt_ms: f64,
+    /// How long a site waits for an acknowledgement.
+    pub(crate) patience_ms: f64,
+    pub(crate) samples: Vec<Sample>,
+    /// How often one request was executed at both sites together, its first flight having been
+    /// recorded and sent home and to the other site; measured.
+    pub(crate) replay_executions: u32,
+}
+
+/// One connection, in microseconds since before connect().
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Sample {
+    /// connect() returned.
+    pub(crate) tcp_us: f64,
+    /// A server's application held the first byte of the request; `None` if it was given up.
+    pub(crate) first_byte_us: Option<f64>,
+    /// The client knew what became of its early data.
+    pub(crate) verdict_us: Option<f64>,
+    /// The client's handshake was complete.
+    pub(crate) handshake_us: f64,
+    /// The client held the first byte of the response.
+    pub(crate) response_us: Option<f64>,
+}

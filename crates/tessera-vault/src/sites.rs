@@ -1,0 +1,210 @@
+//! Several sites that share a ring: each has a vault of its own, and none takes from another's.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::handshake::Reply;
+use tessera::resume::{
+    Absent, Incarnation, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault,
+};
+
+/// The vault of one site of several (docs/0rtt-fs.md, section 11).
+///
+/// Secrets are put into this site's own vault, the *home* of their flights, and only there a flight
+/// is accepted. A flight that comes to another site falls back to an ordinary resumption, and there
+/// the take becomes a request to *burn* the secret at home. Only when home has acknowledged that, the
+/// client is told `burned`, and may send its data again; without an acknowledgement in time it is
+/// told `unknown`.
+///
+/// For secrets of its own site it is the home vault. For others, [`take`](Vault::take) leaves the
+/// question for later ([`Reply::Later`]), and whoever drives the connection answers with what
+/// [`take_from_afar`](Self::take_from_afar) says, which waits: on a thread where that
+/// holds up nobody else, such as tokio's `spawn_blocking`. A take of this site's own can also be left
+/// for later, by the home vault; [`is_home`](Self::is_home) tells the two apart.
+///
+/// At home, [`burn_for_another`](Self::burn_for_another) carries out what comes over the channel.
+///
+/// A receipt names no site (`SettleReceipt`): asked for away from home it is `unknown`.
+pub struct SiteVault {
+    home: Arc<dyn Vault>,
+    incarnation: Incarnation,
+    sites: Arc<dyn SiteChannel>,
+    patience: Duration,
+}
+
+/// Carries requests from this site to others. The owner makes it, of what joins its sites.
+///
+/// Whoever can send such a request to a site can have keys burned there, of which it knows the handle,
+/// and whoever can forge an acknowledgement can make a client send again what was executed. So the
+/// channel MUST be authenticated at both ends and protected against change, for example TLS with
+/// certificates on both sides. What it carries is for nobody else's eyes: it names sites and flights.
+pub trait SiteChannel: Send + Sync {
+    /// Has [`SiteVault::burn_for_another`] called at the site whose vault the request names, waits for
+    /// the acknowledgement, but not much longer than `patience`, and returns it. `None` if there was
+    /// none, or no such site: never because of a guess.
+    ///
+    /// A request that arrives late, or twice, does no harm. An acknowledgement counts only for the
+    /// request that it answers.
+    fn burn_at_home(&self, request: &BurnAtHome, patience: Duration) -> Option<Acknowledgement>;
+}
+
+/// The request to burn a secret at the site that has it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct BurnAtHome {
+    /// The name of the flight that the secret is for.
+    pub id: TicketId,
+    /// Which vault has it, in which life.
+    pub home: Incarnation,
+}
+
+/// Who knows the id can have the key burned; it is not for logs.
+impl fmt::Debug for BurnAtHome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BurnAtHome").field("home", &self.home).finish_non_exhaustive()
+    }
+}
+
+/// What a secret's home says when it was to burn it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acknowledgement {
+    /// The secret is gone, now or since earlier, and nobody accepted a flight with it or ever will.
+    Burned,
+    /// It was taken to accept a flight.
+    Used,
+    /// It ended with an earlier life of the vault, at least this long before the answer.
+    Lost {
+        /// As in [`Absent::Lost`].
+        ended_before: Duration,
+    },
+    /// The home vault doesn't know, or is not available itself.
+    Unknown,
+}
+
+/// The home vault has no [`Incarnation`], so that no ticket could tell whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoIdentity;
+
+impl fmt::Display for NoIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the vault has no identity, and several sites need to tell theirs apart")
+    }
+}
+
+impl std::error::Error for NoIdentity {}
+
+impl SiteVault {
+    /// The vault of a site, by the identity that it has itself.
+    ///
+    /// # Errors
+    /// [`NoIdentity`], if it has none: see [`named`](Self::named).
+    pub fn new(
+        home: Arc<dyn Vault>,
+        sites: Arc<dyn SiteChannel>,
+        patience: Duration,
+    ) -> Result<Self, NoIdentity> {
+        let incarnation = home.incarnation().ok_or(NoIdentity)?;
+        Ok(Self { home, incarnation, sites, patience })
+    }
+
+    /// The vault of a site, by a name that the owner gives to it: random, no other vault's ever, the same
+    /// at all servers of the site. For a vault that outlives them, or ends with its one process.
+    pub fn named(
+        home: Arc<dyn Vault>,
+        name: [u8; 16],
+        sites: Arc<dyn SiteChannel>,
+        patience: Duration,
+    ) -> Self {
+        let incarnation = Incarnation { vault: name, number: 0 };
+        Self { home, incarnation, sites, patience }
+    }
+
+    /// Whether this site's own vault is the one to answer. It also answers where a ticket doesn't say
+    /// whose it is: it gives out nothing but its own.
+    pub fn is_home(&self, question: &TakeSecret) -> bool {
+        question.incarnation.is_none_or(|of_secret| of_secret.vault == self.incarnation.vault)
+    }
+
+    /// Answers a question that another site's vault has to answer: has the secret burned there, and
+    /// waits for the acknowledgement, as long as this site's patience. It never is [`Taken::Taken`].
+    pub fn take_from_afar(&self, question: &TakeSecret) -> Taken {
+        let Some(home) = question.incarnation.filter(|_| !self.is_home(question)) else {
+            return Taken::Unavailable;
+        };
+        let request = BurnAtHome { id: question.id, home };
+        match self.sites.burn_at_home(&request, self.patience) {
+            Some(Acknowledgement::Burned) => Taken::Absent(Absent::Burned),
+            Some(Acknowledgement::Used) => Taken::Absent(Absent::Used),
+            Some(Acknowledgement::Lost { ended_before }) => {
+                Taken::Absent(Absent::Lost { ended_before })
+            }
+            Some(Acknowledgement::Unknown) => Taken::Absent(Absent::Unknown),
+            // The request may have arrived, or may still: whether the secret exists nobody knows.
+            None => Taken::Unavailable,
+        }
+    }
+
+    /// Burns a secret of this site, because another site was asked to accept its flight. The secret
+    /// itself goes nowhere. A home vault that answers later is asked [`BurnAtHome::question`] by its
+    /// owner, and [`Acknowledgement::of`] makes the answer.
+    ///
+    /// Only for requests that came over an authenticated channel; see [`SiteChannel`].
+    pub fn burn_for_another(
+        &self,
+        request: &BurnAtHome,
+        unix: Option<Duration>,
+    ) -> Reply<Acknowledgement> {
+        if request.home.vault != self.incarnation.vault {
+            return Reply::Now(Acknowledgement::Unknown);
+        }
+        match self.home.take(&request.question(unix)) {
+            Reply::Now(taken) => Reply::Now(Acknowledgement::of(&taken)),
+            Reply::Later => Reply::Later,
+        }
+    }
+}
+
+impl BurnAtHome {
+    /// The question for the home vault.
+    pub fn question(&self, unix: Option<Duration>) -> TakeSecret {
+        let (id, incarnation) = (self.id, Some(self.home));
+        TakeSecret { id, purpose: TakePurpose::Burn, incarnation, unix }
+    }
+}
+
+impl Acknowledgement {
+    /// The acknowledgement of what the home vault said to a take with the purpose
+    /// [`Burn`](TakePurpose::Burn).
+    pub fn of(taken: &Taken) -> Self {
+        match taken {
+            Taken::Taken(_) | Taken::Absent(Absent::Burned) => Self::Burned,
+            Taken::Absent(Absent::Used) => Self::Used,
+            Taken::Absent(Absent::Lost { ended_before }) => {
+                Self::Lost { ended_before: *ended_before }
+            }
+            Taken::Absent(Absent::Unknown) | Taken::Unavailable => Self::Unknown,
+        }
+    }
+}
+
+impl Vault for SiteVault {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.home.put(put)
+    }
+
+    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+        if self.is_home(question) { self.home.take(question) } else { Reply::Later }
+    }
+
+    fn burn(&self, id: &TicketId) {
+        self.home.burn(id);
+    }
+
+    fn incarnation(&self) -> Option<Incarnation> {
+        Some(self.incarnation)
+    }
+
+    fn len(&self) -> usize {
+        self.home.len()
+    }
+}

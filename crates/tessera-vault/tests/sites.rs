@@ -1,0 +1,223 @@
+//! Two sites, one ring, two vaults: no flight is accepted at one and reported burned by the other.
+
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use tessera::handshake::Reply;
+use tessera::resume::{Absent, Incarnation, TakePurpose, TakeSecret, Taken, Vault};
+use tessera_vault::contract::{LIFETIME, NOW, accept, id, put, question, race};
+use tessera_vault::{
+    Acknowledgement, BurnAtHome, MemoryVault, NoIdentity, SiteChannel, SiteVault, WrappingKeys,
+    WrappingPurpose, contract,
+};
+
+const PATIENCE: Duration = Duration::from_secs(7);
+
+/// What becomes of requests between the sites.
+#[derive(Clone, Copy)]
+enum Weather {
+    Fair,
+    /// The request never arrives.
+    Cut,
+    /// The request arrives, the acknowledgement does not.
+    Deaf,
+}
+
+/// Joins a site with the home of the secrets.
+struct Wire {
+    home: OnceLock<Arc<SiteVault>>,
+    weather: Weather,
+    asked: Mutex<Vec<(BurnAtHome, Duration)>>,
+}
+
+impl SiteChannel for Wire {
+    fn burn_at_home(&self, request: &BurnAtHome, patience: Duration) -> Option<Acknowledgement> {
+        self.asked.lock().expect("no thread panicked").push((*request, patience));
+        let home = self.home.get()?;
+        match self.weather {
+            Weather::Fair => Some(burn(home, request)),
+            Weather::Cut => None,
+            Weather::Deaf => {
+                burn(home, request);
+                None
+            }
+        }
+    }
+}
+
+fn burn(home: &SiteVault, request: &BurnAtHome) -> Acknowledgement {
+    match home.burn_for_another(request, Some(NOW)) {
+        Reply::Now(acknowledgement) => acknowledgement,
+        Reply::Later => unreachable!("a memory vault answers at once"),
+    }
+}
+
+fn site(name: u8, weather: Weather) -> (Arc<SiteVault>, Arc<Wire>) {
+    let wire = Arc::new(Wire { home: OnceLock::new(), weather, asked: Mutex::default() });
+    let vault = Arc::new(MemoryVault::new(1000));
+    (Arc::new(SiteVault::named(vault, [name; 16], wire.clone(), PATIENCE)), wire)
+}
+
+/// The home of the secrets, and another site that asks it.
+fn sites(weather: Weather) -> (Arc<SiteVault>, Arc<SiteVault>, Arc<Wire>) {
+    let (home, _) = site(1, Weather::Cut);
+    let (away, wire) = site(2, weather);
+    let _ = wire.home.set(home.clone());
+    (home, away, wire)
+}
+
+/// The question for a secret of this site, as a sealed ticket leads to it.
+fn of(site: &SiteVault, number: u32) -> TakeSecret {
+    let incarnation = site.incarnation();
+    TakeSecret { incarnation, ..question(number, TakePurpose::Accept, Some(NOW)) }
+}
+
+fn take_away(away: &SiteVault, question: &TakeSecret) -> Taken {
+    assert!(matches!(away.take(question), Reply::Later), "only home can answer");
+    away.take_from_afar(question)
+}
+
+#[test]
+fn a_site_alone_keeps_the_contract() {
+    contract::vault(|| {
+        let home = Arc::new(MemoryVault::new(100_000));
+        SiteVault::named(home, [1; 16], site(2, Weather::Cut).1, PATIENCE)
+    });
+}
+
+#[test]
+fn a_vault_without_a_name_is_no_site() {
+    let (_, wire) = site(1, Weather::Cut);
+    let vault = SiteVault::new(Arc::new(MemoryVault::new(1)), wire, PATIENCE);
+    assert_eq!(vault.err(), Some(NoIdentity));
+}
+
+#[test]
+fn a_flight_is_accepted_at_home() {
+    let (home, away, wire) = sites(Weather::Fair);
+    assert!(put(&*home, 1));
+    assert!(matches!(home.take(&of(&home, 1)), Reply::Now(Taken::Taken(_))));
+    let taken = take_away(&away, &of(&home, 1));
+    assert!(matches!(taken, Taken::Absent(Absent::Used)), "{taken:?}");
+    let request = BurnAtHome { id: id(1), home: home.incarnation().unwrap() };
+    assert_eq!(*wire.asked.lock().unwrap(), [(request, PATIENCE)]);
+}
+
+/// Even if the other site holds a secret of the same name.
+#[test]
+fn a_foreign_flight_is_never_accepted() {
+    for weather in [Weather::Fair, Weather::Cut, Weather::Deaf] {
+        let (home, away, _) = sites(weather);
+        for number in 0..20 {
+            assert!(put(&*home, number));
+            assert!(put(&*away, number));
+            let taken = take_away(&away, &of(&home, number));
+            assert!(!matches!(taken, Taken::Taken(_)));
+        }
+        assert_eq!(away.len(), 20, "its own secrets are still there");
+    }
+}
+
+#[test]
+fn after_the_acknowledgement_home_refuses() {
+    let (home, away, _) = sites(Weather::Fair);
+    assert!(put(&*home, 1));
+    for _ in 0..2 {
+        let taken = take_away(&away, &of(&home, 1));
+        assert!(matches!(taken, Taken::Absent(Absent::Burned)), "{taken:?}");
+    }
+    assert_eq!(accept(&*home, 1), Err(Absent::Burned));
+    assert_eq!(home.len(), 0);
+}
+
+#[test]
+fn without_an_acknowledgement_nobody_knows() {
+    let (home, away, _) = sites(Weather::Cut);
+    assert!(put(&*home, 1));
+    assert!(matches!(take_away(&away, &of(&home, 1)), Taken::Unavailable));
+    assert_eq!(accept(&*home, 1), Ok(()));
+    assert_eq!(accept(&*home, 1), Err(Absent::Used));
+
+    let (home, away, _) = sites(Weather::Deaf);
+    assert!(put(&*home, 1));
+    assert!(matches!(take_away(&away, &of(&home, 1)), Taken::Unavailable));
+    assert_eq!(accept(&*home, 1), Err(Absent::Burned));
+}
+
+/// A replay at home and the client's own flight elsewhere: executed, or reported burned, never both.
+#[test]
+fn a_replay_at_home_races_with_a_burn_from_afar() {
+    let (home, away, _) = sites(Weather::Fair);
+    for number in 0..500 {
+        assert!(put(&*home, number));
+        let outcomes = race(4, |thread| match thread {
+            0 | 1 => accept(&*home, number).is_ok(),
+            _ => {
+                let taken = take_away(&away, &of(&home, number));
+                match taken {
+                    Taken::Absent(Absent::Burned) => true,
+                    Taken::Absent(Absent::Used) => false,
+                    other => panic!("{other:?}"),
+                }
+            }
+        });
+        let [first, second, burned, also_burned] = outcomes[..] else { unreachable!() };
+        let accepted = usize::from(first) + usize::from(second);
+        assert_eq!(burned, also_burned, "both heard the same");
+        assert_eq!(accepted + usize::from(burned), 1, "executed or burned, exactly one of them");
+    }
+}
+
+#[test]
+fn what_home_does_not_know_is_unknown() {
+    let (home, away, _) = sites(Weather::Fair);
+    let taken = take_away(&away, &of(&home, 1));
+    assert!(matches!(taken, Taken::Absent(Absent::Unknown)), "{taken:?}");
+}
+
+/// Requests for other vaults burn nothing, even if a secret has that name.
+#[test]
+fn a_request_that_went_astray_burns_nothing() {
+    let (home, _, _) = sites(Weather::Fair);
+    assert!(put(&*home, 1));
+    let elsewhere = Incarnation { vault: [9; 16], number: 0 };
+    let request = BurnAtHome { id: id(1), home: elsewhere };
+    assert_eq!(burn(&home, &request), Acknowledgement::Unknown);
+    assert_eq!(accept(&*home, 1), Ok(()));
+}
+
+#[test]
+fn what_expired_at_home_is_unknown_away() {
+    let (home, away, wire) = sites(Weather::Cut);
+    assert!(put(&*home, 1));
+    assert!(matches!(take_away(&away, &of(&home, 1)), Taken::Unavailable));
+    let (request, _) = wire.asked.lock().unwrap()[0];
+    let late = home.burn_for_another(&request, Some(NOW + LIFETIME));
+    assert!(matches!(late, Reply::Now(Acknowledgement::Unknown)));
+}
+
+/// A home vault that began a new life says so through another site, too.
+#[cfg(unix)]
+#[test]
+fn a_life_that_ended_at_home_is_known_away() {
+    let dir = std::env::temp_dir().join(format!("tessera-sites-{}", std::process::id()));
+    let open = || {
+        let provider = tessera_aws_lc::provider();
+        let limits = tessera_vault::Limits::new(100);
+        let keys = WrappingKeys::new(&provider, WrappingPurpose::Snapshot);
+        let opened = MemoryVault::open(&dir, limits, &provider, &keys, NOW);
+        opened.expect("the directory can be opened").0
+    };
+    let first = open();
+    assert!(put(&first, 1));
+    let incarnation = first.incarnation();
+    drop(first);
+    let (_, dead_end) = site(3, Weather::Cut);
+    let home = Arc::new(SiteVault::new(Arc::new(open()), dead_end, PATIENCE).unwrap());
+    let (away, wire) = site(2, Weather::Fair);
+    let _ = wire.home.set(home);
+    let asked = TakeSecret { incarnation, ..question(1, TakePurpose::Accept, Some(NOW)) };
+    let taken = take_away(&away, &asked);
+    assert!(matches!(taken, Taken::Absent(Absent::Lost { .. })), "{taken:?}");
+    std::fs::remove_dir_all(dir).unwrap();
+}
