@@ -43,6 +43,8 @@ enum Goodbye {
     NotBegun,
     /// The alert is on its way.
     Sending,
+    /// The peer may be sending still. So many bytes of it were passed over.
+    Listening(usize),
     Said,
 }
 
@@ -192,21 +194,20 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
         timer.as_mut().poll(&mut Context::from_waker(&self.link.waker()))
     }
 
-    /// Sends the alert and ends this side's direction, as well as can be done in a short time; then
-    /// gives the error.
+    /// Sends the alert, ends this side's direction and waits for the peer's end, as well as can be done
+    /// in a short time; then gives the error.
     fn poll_goodbye(&mut self, half: Half, error: Error, cx: &mut Context<'_>) -> Poll<io::Error> {
         if self.goodbye == Goodbye::NotBegun {
             self.goodbye = Goodbye::Sending;
             self.timer = None;
         }
-        if self.goodbye == Goodbye::Sending {
+        if self.goodbye != Goodbye::Said {
             self.link.register(half, cx);
-            let sent = self.link.poll_send(&mut self.machine.output).is_ready()
-                && self.link.poll_shutdown().is_ready();
+            let said = self.poll_last_words(error.alert().is_some()).is_ready();
             let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(GOODBYE)));
             let waker = self.link.waker();
             let timer = timer.as_mut();
-            if !sent && timer.poll(&mut Context::from_waker(&waker)).is_pending() {
+            if !said && timer.poll(&mut Context::from_waker(&waker)).is_pending() {
                 return Poll::Pending;
             }
             self.goodbye = Goodbye::Said;
@@ -215,7 +216,31 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
         }
         Poll::Ready(wrap(error))
     }
+
+    /// A socket that is closed with unread bytes resets its connection, and a peer that is still
+    /// sending then loses the alert (RFC 9112 §9.6 tells the same of HTTP): so what comes after it is
+    /// read and passed over.
+    fn poll_last_words(&mut self, has_alert: bool) -> Poll<()> {
+        if self.goodbye == Goodbye::Sending {
+            ready!(self.link.poll_send(&mut self.machine.output));
+            let ended = ready!(self.link.poll_shutdown());
+            if !has_alert || ended.is_err() || self.link.check_writable().is_err() {
+                return Poll::Ready(());
+            }
+            self.goodbye = Goodbye::Listening(0);
+        }
+        while let Goodbye::Listening(passed_over @ ..PASSED_OVER) = self.goodbye {
+            match ready!(self.link.poll_pass_over()) {
+                Ok(count @ 1..) => self.goodbye = Goodbye::Listening(passed_over + count),
+                _ => break,
+            }
+        }
+        Poll::Ready(())
+    }
 }
 
-/// How long a last alert may wait for a peer that doesn't read.
+/// How long a last alert may wait for a peer that doesn't read, or doesn't end.
 const GOODBYE: Duration = Duration::from_secs(1);
+
+/// How many bytes of a peer that goes on sending are passed over.
+const PASSED_OVER: usize = 256 * 1024;

@@ -101,6 +101,15 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Link<IO> {
         Poll::Ready(Ok(count))
     }
 
+    /// Receives once, and forgets it; 0 is the end of the stream.
+    pub(crate) fn poll_pass_over(&mut self) -> Poll<io::Result<usize>> {
+        let mut cx = Context::from_waker(&self.waker);
+        let mut bytes = [0; 4096];
+        let mut buffer = ReadBuf::new(&mut bytes);
+        ready!(Pin::new(&mut self.io).poll_read(&mut cx, &mut buffer))?;
+        Poll::Ready(Ok(buffer.filled().len()))
+    }
+
     /// Ends this side's direction of the stream.
     pub(crate) fn poll_shutdown(&mut self) -> Poll<io::Result<()>> {
         let mut cx = Context::from_waker(&self.waker);

@@ -46,7 +46,8 @@ pub enum EarlyData {
 ///   missing.
 /// - `shutdown` sends close_notify and ends this side's direction; reading goes on.
 /// - Errors of TLS are [`tessera::Error`]s inside of [`io::Error`]s. Before one is returned, the
-///   alert is sent as well as it can be.
+///   alert is sent as well as it can be: the error waits for the peer to end too, for a second at
+///   most.
 /// - Reading answers key updates and takes tickets; who never reads gets no sessions.
 /// - Under TCP, `TCP_NODELAY` should be set: a stream sends what belongs together at once.
 ///

@@ -355,3 +355,27 @@ async fn a_late_alert_is_read_after_a_write_has_failed() {
     let alert = AlertDescription::CERTIFICATE_REQUIRED;
     assert_eq!(tls(&error), &Error::AlertReceived(alert));
 }
+
+/// A socket that is closed with unread bytes resets its connection, and the alert may be lost.
+#[tokio::test]
+async fn a_peer_that_is_still_sending_gets_the_alert() {
+    let acceptor = ends().acceptor();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        let (socket, _) = listener.accept().await.unwrap();
+        acceptor.accept(socket).await.map(drop).unwrap_err()
+    });
+    let mut socket = TcpStream::connect(address).await.unwrap();
+    // A record of no known type, and what else was under way.
+    for _ in 0..3 {
+        socket.write_all(&[99; 20_000]).await.expect("no reset");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let mut received = Vec::new();
+    socket.read_to_end(&mut received).await.unwrap();
+    let alert = AlertDescription::UNEXPECTED_MESSAGE;
+    assert_eq!(received, [21, 3, 3, 0, 2, 2, alert.0]);
+    drop(socket);
+    assert_eq!(tls(&server.await.unwrap()).alert(), Some(alert));
+}

@@ -1,6 +1,6 @@
 //! The key usage of the end entity, which webpki passes over.
 
-use der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
+use der::asn1::{AnyRef, BitStringRef, OctetStringRef};
 use der::{Decode, Reader, SliceReader, Tag, TagNumber, Tagged};
 use tessera::auth::PeerRejected;
 use tessera::wire::AlertDescription;
@@ -42,10 +42,11 @@ fn extensions_allow_signatures(extensions: &[u8]) -> der::Result<bool> {
     let mut extensions = SliceReader::new(extensions)?;
     while !extensions.is_finished() {
         let mut extension = SliceReader::new(AnyRef::decode(&mut extensions)?.value())?;
-        let id = ObjectIdentifier::decode(&mut extension)?;
+        // Not as `der`'s own type, which refuses long identifiers and large arcs.
+        let id = AnyRef::decode(&mut extension)?;
         let _critical = Option::<bool>::decode(&mut extension)?;
         let value: &OctetStringRef = Decode::decode(&mut extension)?;
-        if id == KEY_USAGE {
+        if id.tag() == Tag::ObjectIdentifier && id.value() == KEY_USAGE {
             let usage = BitStringRef::from_der(value.as_bytes())?;
             // RFC 5280 §4.2.1.3: the first bit.
             let digital_signature = usage.raw_bytes().first().is_some_and(|byte| byte & 0x80 != 0);
@@ -60,5 +61,5 @@ fn extensions_allow_signatures(extensions: &[u8]) -> der::Result<bool> {
 /// Extensions are the field with this tag, explicit.
 const EXTENSIONS: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber(3) };
 
-/// id-ce-keyUsage.
-const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
+/// id-ce-keyUsage, 2.5.29.15.
+const KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x0f];

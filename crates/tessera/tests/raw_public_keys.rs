@@ -204,16 +204,30 @@ fn nothing_in_common() {
         pair.run();
         assert_eq!(alert(&pair.to_server), UNSUPPORTED, "the server has {own:?}");
 
-        let (mut scene, verifier) = client_authenticates(&own, &taken);
-        for optional in [false, true] {
-            if optional {
-                scene.server.client_authentication =
-                    ClientAuthentication::Optional(verifier.clone());
-            }
-            let mut pair = scene.pair();
-            pair.run();
-            assert_eq!(alert(&pair.to_server), UNSUPPORTED, "the client has {own:?}");
-        }
+        let (scene, _) = client_authenticates(&own, &taken);
+        let mut pair = scene.pair();
+        pair.run();
+        assert_eq!(alert(&pair.to_server), UNSUPPORTED, "the client has {own:?}");
+    }
+    let (mut scene, verifier) = client_authenticates(&[RAW], &[X509]);
+    scene.server.client_authentication = ClientAuthentication::Optional(verifier);
+    let mut pair = scene.pair();
+    pair.run();
+    assert_eq!(alert(&pair.to_server), UNSUPPORTED, "the client lists what nobody takes");
+}
+
+/// Where clients may stay nobody, one that lists no types is not asked for what it can't name: it may have
+/// no certificate at all.
+#[test]
+fn a_client_without_certificates_is_welcome_where_they_are_optional() {
+    for own in [&[][..], &[X509]] {
+        let (mut scene, verifier) = client_authenticates(own, &[RAW]);
+        scene.server.client_authentication = ClientAuthentication::Optional(verifier.clone());
+        let mut pair = scene.pair();
+        pair.run();
+        assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None), "{own:?}");
+        assert_eq!(pair.server.facts().peer, None);
+        assert_eq!(types(&verifier), []);
     }
 }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{FlightHandle, Receipt, Vault, Verdict};
-use tessera::wire::{AlertDescription, ContentType, ExtensionType, NamedGroup};
+use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, NamedGroup};
 use tessera::{Destination, Error};
 use tessera_harness::{
-    EARLY_DATA, Hello, Journal, Mode, Pair, Scene, at, plain, records, to, vec16,
+    EARLY_DATA, Hello, Journal, Mode, Pair, Scene, at, message, plain, records, rewrite, to, vec16,
 };
 
 /// A scene whose server answers for flights.
@@ -211,5 +211,40 @@ fn what_is_no_list_of_handles() {
         pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
         let alert = pair.to_server.error.as_ref().and_then(Error::alert);
         assert_eq!(alert, Some(AlertDescription::DECODE_ERROR));
+    }
+}
+
+/// One byte for each flight, or no answer at all; and nothing that nobody asked for.
+#[test]
+fn what_is_no_list_of_receipts() {
+    let (scene, _) = scene(Mode::FsDhe);
+    for (asked, receipts, expected) in [
+        // The answer is taken; only the server's Finished, which covers another one, is wrong now.
+        (2, &[0, 9][..], AlertDescription::DECRYPT_ERROR),
+        (2, &[], AlertDescription::DECODE_ERROR),
+        (2, &[1], AlertDescription::ILLEGAL_PARAMETER),
+        (2, &[1, 1, 1], AlertDescription::ILLEGAL_PARAMETER),
+        (0, &[1], AlertDescription::UNSUPPORTED_EXTENSION),
+    ] {
+        let flights: Vec<_> = (0..asked).map(|number| FlightHandle([number; 32])).collect();
+        let mut pair = asking(&scene, &flights);
+        pair.client_to_server();
+        let flight = pair.intercept_server();
+        let forged = rewrite(
+            &flight,
+            || scene.server_sealers(),
+            |piece| {
+                if piece[0] == HandshakeType::ENCRYPTED_EXTENSIONS.0 {
+                    let typ = ExtensionType::FORWARD_SECRET_RECEIPTS.0.to_be_bytes();
+                    let list = [&[receipts.len() as u8], receipts].concat();
+                    let extension = [&typ[..], &vec16(&list)].concat();
+                    *piece = message(HandshakeType::ENCRYPTED_EXTENSIONS, &vec16(&extension));
+                }
+            },
+        );
+        pair.deliver_to_client(&forged);
+        let alert = pair.to_client.error.as_ref().and_then(Error::alert);
+        assert_eq!(alert, Some(expected), "{asked} {receipts:?}");
+        assert_eq!(pair.client.facts().receipts, [], "nothing of it is believed");
     }
 }

@@ -79,6 +79,21 @@ fn malformed() {
     }
 }
 
+/// Extensions that nobody knows are passed over, however their names look: an arc of 2.25 is a UUID (ITU-T
+/// X.667), and organisations nest deep.
+#[test]
+fn other_extensions() {
+    let root = root("root");
+    let long: Vec<u64> = [2, 25].into_iter().chain((0..60).map(|arc| 1 << 40 | arc)).collect();
+    for oid in [&[1, 3, 6, 1, 4, 1, 311, 21, 7][..], &[2, 25, u64::MAX], &long] {
+        let mut params = with(&[DigitalSignature], server_params());
+        let extension = rcgen::CustomExtension::from_oid_content(oid, vec![5, 0]);
+        params.custom_extensions = vec![extension];
+        let peer = Peer::new(&params, &root);
+        assert_eq!(judge(&trusting(&root), &peer.as_server()).err(), None, "{oid:?}");
+    }
+}
+
 /// Who knows the certificate itself checks no chain, but still what the key is for.
 #[test]
 fn without_a_chain() {

@@ -18,7 +18,8 @@ use crate::handshake::Reply;
 use crate::schedule::{ExporterSecret, KeyDerivation};
 use crate::wire::{NamedGroup, Reader, TICKET_ID_LEN, Writer};
 
-/// The id of a forward-secret ticket: random, used on the wire once.
+/// The id of a forward-secret ticket: random, used on the wire once. Vaults have names of the same
+/// length, the bytes of a [`FlightHandle`].
 pub type TicketId = [u8; TICKET_ID_LEN];
 
 /// A client's forward-secret ticket.
@@ -87,7 +88,7 @@ impl fmt::Debug for OneTimeSecret {
 /// Holds the one-time secrets of a site, each by the name of its flight
 /// ([`FlightHandle`]), which no first flight shows.
 ///
-/// The contract: of all takes of an id at most one ever returns [`Taken::Taken`], over crash, restart
+/// The contract: of all takes of a name at most one ever returns [`Taken::Taken`], over crash, restart
 /// and failover; afterwards the secret can't be had from the vault. A lost vault means fewer early
 /// data, and nothing else.
 pub trait Vault: Send + Sync {
@@ -116,9 +117,8 @@ pub trait Vault: Send + Sync {
 }
 
 /// A one-time secret on its way into the vault.
-#[derive(Debug)]
 pub struct PutSecret<'a> {
-    /// The ticket's id: random, never put before.
+    /// The name of the flight that it is for ([`FlightHandle`]): never put before.
     pub id: &'a TicketId,
     /// The secret; the vault holds its only copy.
     pub secret: OneTimeSecret,
@@ -131,7 +131,18 @@ pub struct PutSecret<'a> {
     pub client: Option<&'a [u8]>,
 }
 
-/// The vault took the secret not.
+/// Without the handle, which is not for logs.
+impl fmt::Debug for PutSecret<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PutSecret")
+            .field("secret", &self.secret)
+            .field("expires_at", &self.expires_at)
+            .field("unix", &self.unix)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The vault did not take the secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PutRefused;
 
@@ -139,7 +150,7 @@ pub struct PutRefused;
 /// sealed ticket of the same pair, so nobody can burn another's key. (With
 /// [`lone_identities`](super::OneTimeKeyGuard::lone_identities) the proof is in the identity, and
 /// whoever sees that on its way can burn this one key.)
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TakeSecret {
     /// The name of the flight that it is for ([`FlightHandle`]).
     pub id: TicketId,
@@ -149,6 +160,17 @@ pub struct TakeSecret {
     pub incarnation: Option<Incarnation>,
     /// Since the Unix epoch, where a clock is known.
     pub unix: Option<Duration>,
+}
+
+/// Without the handle, which is not for logs.
+impl fmt::Debug for TakeSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TakeSecret")
+            .field("purpose", &self.purpose)
+            .field("incarnation", &self.incarnation)
+            .field("unix", &self.unix)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Why a secret is taken.
@@ -269,4 +291,29 @@ pub(crate) fn psk_for_flight(
     context.vec16(|out| out.bytes(public));
     let extracted = kdf.hash.extract(fs_secret.expose(), agreed.expose());
     Ok(kdf.derive_secret(&extracted, b"0rttfs", &kdf.hash.hash(&context)))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+
+    /// Who knows a handle can have its key burned.
+    #[test]
+    fn logs_show_no_handle() {
+        let (id, unix) = ([0xab; 32], Duration::ZERO);
+        let take =
+            TakeSecret { id, purpose: TakePurpose::Burn, incarnation: None, unix: Some(unix) };
+        let fs_secret = Secret::filled_by(32, |out| out.fill(0xab));
+        let secret = OneTimeSecret {
+            kind: NamedGroup::ONE_TIME_PSK,
+            seed: Zeroizing::new(Vec::new()),
+            fs_secret,
+        };
+        let put = PutSecret { id: &id, secret, expires_at: unix, unix, client: None };
+        for shown in [format!("{take:?}"), format!("{put:?}")] {
+            assert!(!shown.contains("171") && !shown.contains("ab, "), "{shown}");
+        }
+    }
 }

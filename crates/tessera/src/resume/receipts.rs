@@ -10,9 +10,9 @@ use crate::handshake::Reply;
 /// The name of a forward-secret flight.
 ///
 /// Both ends know it and nobody else does, until the client asks about it: it comes from the exporter
-/// of the connection that issued the ticket (docs/0rtt-fs.md, section 4.1). The vault knows the one-time secret by it. An application that must execute a flight
-/// exactly once stores it in the same transaction as the effect; a client keeps it for as long as
-/// it may have to ask.
+/// of the connection that issued the ticket (docs/0rtt-fs.md, section 4.1). The vault knows the
+/// one-time secret by it. An application that must execute a flight exactly once stores it in the same
+/// transaction as the effect; a client keeps it for as long as it may have to ask.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlightHandle(pub [u8; FlightHandle::LEN]);
 

@@ -68,7 +68,12 @@ impl<'a> EncryptedExtensions<'a> {
                 ExtensionType::FORWARD_SECRET_EARLY_DATA => {
                     extensions.rejection = Some(Rejection::read(&mut body)?);
                 }
-                ExtensionType::FORWARD_SECRET_RECEIPTS => extensions.receipts = body.vec8()?,
+                ExtensionType::FORWARD_SECRET_RECEIPTS => {
+                    extensions.receipts = body.vec8()?;
+                    if extensions.receipts.is_empty() {
+                        return Err(decode_error("forward_secret_receipts has no receipt"));
+                    }
+                }
                 _ => return Err(refuse_response_extension(true)),
             }
             if body.is_empty() { Ok(()) } else { Err(decode_error("an extension is too long")) }

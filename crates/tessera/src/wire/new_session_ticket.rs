@@ -36,7 +36,7 @@ pub struct NewSessionTicket<'a> {
 pub struct ForwardSecretTicket<'a> {
     /// The kind of the one-time key.
     pub kind: NamedGroup,
-    /// The id: the name of the one-time key, and the context of the FS secret.
+    /// The id: the name of the ticket in the client's flight, and the context of the FS secret.
     pub id: &'a [u8; TICKET_ID_LEN],
     /// The one-time public key.
     pub public: &'a [u8],

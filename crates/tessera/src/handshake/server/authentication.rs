@@ -26,17 +26,26 @@ impl Authentication {
             ));
         }
         let (credential, scheme) = choose_for(config, hello)?;
-        let client_type = config
-            .client_authentication
-            .verifier()
-            .map(|verifier| {
-                let listed = hello.client_certificate_types;
-                let mut types = verifier.certificate_types().iter().copied();
-                types.find(|typ| CertificateTypes::allow(listed, *typ)).ok_or(NO_COMMON_TYPE)
-            })
-            .transpose()?;
+        let client_type = client_type(config, hello)?;
         let form = CertificateForm::choose(&hello.certificates, &config.certificate_codecs);
         Ok(Self { credential, scheme, form, client_type })
+    }
+}
+
+/// The type of the certificate that the client is asked for, if it is.
+fn client_type(
+    config: &ServerConfig,
+    hello: &ClientHello<'_>,
+) -> Result<Option<CertificateType>, Error> {
+    let authentication = &config.client_authentication;
+    let Some(verifier) = authentication.verifier() else { return Ok(None) };
+    let listed = hello.client_certificate_types;
+    let mut types = verifier.certificate_types().iter().copied();
+    match types.find(|typ| CertificateTypes::allow(listed, *typ)) {
+        // RFC 7250 §4.2 ends the handshake of a client that lists what nobody takes. One that lists
+        // nothing may have no certificate at all, and be welcome without.
+        None if listed.is_some() || authentication.is_required() => Err(NO_COMMON_TYPE),
+        common => Ok(common),
     }
 }
 

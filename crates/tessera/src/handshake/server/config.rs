@@ -72,7 +72,8 @@ pub enum ClientAuthentication {
     /// No.
     #[default]
     None,
-    /// Asked; one that has none is welcome, as nobody.
+    /// Asked; one that has none is welcome, as nobody. Where the verifier takes raw public keys
+    /// alone, one that doesn't list them (RFC 7250) is not asked.
     Optional(Arc<dyn PeerVerifier>),
     /// Asked; one that has none is refused.
     Required(Arc<dyn PeerVerifier>),

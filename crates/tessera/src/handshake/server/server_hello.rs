@@ -269,7 +269,8 @@ impl Flight {
         let Authentication { credential, scheme, form, client_type } = authentication;
         let config = self.config.clone();
         self.client_type = *client_type;
-        if let Some(accepted) = config.accepted_certificates() {
+        let accepted = client_type.and_then(|_| config.accepted_certificates());
+        if let Some(accepted) = accepted {
             let grease = Grease::draw(config.grease, config.provider.random)?;
             ctx.send(Epoch::Handshake, &mut self.transcript, |out| {
                 CertificateRequest::write_with(out, |out| {

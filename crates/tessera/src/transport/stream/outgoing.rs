@@ -119,7 +119,7 @@ impl OutgoingRecords {
             out.bytes(&CHANGE_CIPHER_SPEC_RECORD);
         }
         // At once: a buffer that grows after the plaintext is in it leaves a copy behind.
-        out.reserve(content.len() + OVERHEAD);
+        out.reserve(padded + OVERHEAD);
         let start = out.len();
         match &mut self.protection {
             None => {
@@ -203,3 +203,28 @@ const HEADER_LEN: usize = 5;
 
 /// Header, content type and tag: what a protected record is longer than its content.
 const OVERHEAD: usize = HEADER_LEN + 1 + crate::crypto::TAG_LEN;
+
+#[cfg(test)]
+mod tests {
+    use core::num::NonZeroU16;
+
+    use super::*;
+    use crate::schedule::{EarlySecret, KeyDerivation, STREAM};
+    use crate::testing::AES_128_GCM_SHA256;
+
+    /// Each time a buffer grows, its old memory keeps what was in it.
+    #[test]
+    fn the_output_does_not_grow_once_plaintext_is_in_it() {
+        let suite = &AES_128_GCM_SHA256;
+        let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
+        let secret = EarlySecret::without_psk(kdf).client_early_traffic(&suite.hash.hash(b""));
+        let mut outgoing = OutgoingRecords::new(true);
+        outgoing.install(Epoch::Application, Protection::new(suite, &secret));
+        outgoing.padding = Padding::MultipleOf(NonZeroU16::new(10_000).expect("not zero"));
+        let mut output = Output::new();
+        let written = outgoing.application_data(b"secret", &mut output);
+        assert_eq!((written, output.as_slice().len()), (6, 10_000 + OVERHEAD));
+        // It grew once, to what it needed: the next time it would have doubled.
+        assert_eq!(output.buffer().capacity(), 10_000 + OVERHEAD);
+    }
+}
