@@ -1,0 +1,152 @@
+//! Two sites with one ring and two vaults: a recorded flight comes home while its client is elsewhere.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::{connect, destination, finish, forward_secret};
+use tessera::Destination;
+use tessera::handshake::Reply;
+use tessera::resume::{ClientSession, PskKind, TakeSecret, Taken, Verdict};
+use tessera_tokio::{
+    Acceptor, Answer, Answers, Connector, EarlyData, MemorySessionStore, SessionStore,
+};
+use tessera_vault::{Acknowledgement, BurnAtHome, MemoryVault, SiteChannel, SiteVault};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What one site says to the other arrives when the test lets it, and is lost when the test hangs up.
+struct Held {
+    home: Option<Arc<SiteVault>>,
+    open: Mutex<Receiver<()>>,
+}
+
+impl SiteChannel for Held {
+    fn burn_at_home(&self, request: &BurnAtHome, patience: Duration) -> Option<Acknowledgement> {
+        self.open.lock().unwrap().recv_timeout(patience).ok()?;
+        match self.home.as_ref()?.burn_for_another(request, None) {
+            Reply::Now(acknowledgement) => Some(acknowledgement),
+            Reply::Later => None,
+        }
+    }
+}
+
+struct AsksHome(Arc<SiteVault>);
+
+impl Answers for AsksHome {
+    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
+        let site = self.0.clone();
+        let asking = tokio::task::spawn_blocking(move || site.take_from_afar(&question));
+        Box::pin(async { asking.await.unwrap_or(Taken::Unavailable) })
+    }
+}
+
+/// Both sites, a client that has a ticket of the first, and what opens the channel between them.
+struct Scene {
+    connector: Connector,
+    /// As recorded by whoever sends copies.
+    session: Vec<u8>,
+    home: Acceptor,
+    away: Acceptor,
+    let_through: Option<Sender<()>>,
+}
+
+async fn scene() -> Scene {
+    let site = |name: u8, home| {
+        let (let_through, open) = channel();
+        let held = Held { home, open: Mutex::new(open) };
+        let vault = Arc::new(MemoryVault::new(100));
+        let vault = SiteVault::named(vault, [name; 16], Arc::new(held), PATIENCE);
+        (Arc::new(vault), let_through)
+    };
+    let (home, _) = site(1, None);
+    let (away, let_through) = site(2, Some(home.clone()));
+    let ends = forward_secret();
+    let acceptor = |vault: &Arc<SiteVault>| {
+        let mut server = ends.server.clone();
+        server.policy.early_data.forward_secret.as_mut().unwrap().vault = vault.clone();
+        Acceptor::new(Arc::new(server)).with_answers(Arc::new(AsksHome(vault.clone())))
+    };
+    let (home, away) = (acceptor(&home), acceptor(&away));
+
+    let store = Arc::new(MemorySessionStore::default());
+    let connector = ends.connector().with_sessions(store.clone());
+    let (mut client, mut server) = connect(&connector, &home).await;
+    finish(&mut client, &mut server).await;
+    let session = store.pop(common::SERVER_NAME).unwrap().export().to_vec();
+    Scene { connector, session, home, away, let_through: Some(let_through) }
+}
+
+impl Scene {
+    fn let_through(&self) {
+        self.let_through.as_ref().unwrap().send(()).unwrap();
+    }
+
+    /// Sends the flight to a site, and data that only a rejected flight needs, as soon as its verdict
+    /// allows; what the client heard, and what the server's application got.
+    async fn send(&self, site: &Acceptor) -> (EarlyData, Option<PskKind>, Vec<u8>) {
+        let session = Some(ClientSession::import(&self.session).unwrap());
+        let destination = Destination { session, ..destination() };
+        let (near, far) = duplex(64 * 1024);
+        let (client, server) = tokio::join!(
+            self.connector.connect_with_early_data(destination, near, b"request"),
+            site.accept(far)
+        );
+        let ((mut client, early_data), mut server) = (client.unwrap(), server.unwrap());
+        if early_data == EarlyData::Rejected(Verdict::Burned) {
+            client.write_all(b"request").await.unwrap();
+        }
+        client.shutdown().await.unwrap();
+        let mut received = Vec::new();
+        server.read_to_end(&mut received).await.unwrap();
+        (early_data, server.facts().psk, received)
+    }
+}
+
+#[tokio::test]
+async fn a_flight_to_another_site_is_burned_at_home_and_sent_again() {
+    let scene = scene().await;
+    scene.let_through();
+    let (early_data, psk, received) = scene.send(&scene.away).await;
+    assert_eq!(early_data, EarlyData::Rejected(Verdict::Burned));
+    assert_eq!(psk, Some(PskKind::Resumption));
+    assert_eq!(received, b"request");
+    // The copy at home; its own client would send it again, an adversary can't.
+    let (early_data, ..) = scene.send(&scene.home).await;
+    assert_eq!(early_data, EarlyData::Rejected(Verdict::Burned));
+}
+
+/// The copy is at home while the other site still waits for the acknowledgement.
+#[tokio::test]
+async fn a_copy_that_outruns_the_burn_is_executed_once() {
+    let scene = scene().await;
+    let replayed = async {
+        let replayed = scene.send(&scene.home).await;
+        scene.let_through();
+        replayed
+    };
+    let ((early_data, _, received), replayed) = tokio::join!(scene.send(&scene.away), replayed);
+    assert_eq!(replayed.0, EarlyData::Accepted(7));
+    assert_eq!(replayed.2, b"request");
+    assert_eq!(early_data, EarlyData::Rejected(Verdict::Used));
+    assert!(received.is_empty());
+}
+
+#[tokio::test]
+async fn without_an_acknowledgement_the_client_does_not_know() {
+    let mut scene = scene().await;
+    drop(scene.let_through.take());
+    let (early_data, _, received) = scene.send(&scene.away).await;
+    assert_eq!(early_data, EarlyData::Rejected(Verdict::Unknown));
+    assert!(received.is_empty());
+    let mut executed = Vec::new();
+    for _ in 0..2 {
+        executed.push(scene.send(&scene.home).await.0);
+    }
+    assert_eq!(executed, [EarlyData::Accepted(7), EarlyData::Rejected(Verdict::Used)]);
+}
