@@ -379,3 +379,28 @@ async fn a_peer_that_is_still_sending_gets_the_alert() {
     drop(socket);
     assert_eq!(tls(&server.await.unwrap()).alert(), Some(alert));
 }
+
+/// Nor is it listened to for long.
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_goes_on_sending_does_not_delay_the_error() {
+    let acceptor = ends().acceptor();
+    for (endless, seconds) in [(true, 0), (false, 1)] {
+        let (mut near, far) = duplex(64 * 1024);
+        let sender = tokio::spawn(async move {
+            near.write_all(&[99; 1_000]).await.unwrap();
+            let mut sent: usize = 0;
+            while endless && near.write_all(&[99; 1_000]).await.is_ok() {
+                sent += 1_000;
+            }
+            // Its end of the stream stays where it is.
+            (sent, near)
+        });
+        let before = tokio::time::Instant::now();
+        let error = acceptor.accept(far).await.err().unwrap();
+        assert_eq!(tls(&error).alert(), Some(AlertDescription::UNEXPECTED_MESSAGE));
+        assert_eq!(before.elapsed().as_secs(), seconds);
+        let (sent, _near) = sender.await.unwrap();
+        assert_eq!(sent > 256 * 1024, endless, "{sent}");
+        assert!(sent < 512 * 1024, "{sent}");
+    }
+}

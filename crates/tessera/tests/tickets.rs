@@ -6,7 +6,7 @@ use std::time::Duration;
 use tessera::Time;
 use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use tessera::handshake::{ClientAuthentication, Reply};
-use tessera::resume::{ClientSession, PskKind, Verdict};
+use tessera::resume::{ClientSession, PskKind, TakePurpose, TakeSecret, Taken, Vault, Verdict};
 use tessera::wire::SignatureScheme;
 use tessera_harness::{Mode, Pair, Ring, Scene, at, to};
 use tessera_null_provider::NullVerifier;
@@ -299,6 +299,38 @@ fn damaged_exports_are_refused_or_harmless() {
                     pair.run();
                 }
             }
+        }
+    }
+}
+
+/// A pair that is offered without early data is used up like any other: its key is gone afterwards.
+#[test]
+fn a_pair_without_early_data() {
+    for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
+        for offered in [&b"a"[..], b"b"] {
+            let mut scene = Scene::new(tessera_null_provider::provider(), mode);
+            scene.client.protocols = vec![b"a".to_vec()];
+            scene.server.protocols = vec![b"a".to_vec(), b"b".to_vec()];
+            let mut session = scene.session().expect("a session");
+            let ticket = session.forward_secret.as_mut().expect("a ticket");
+            let handle = ticket.handle;
+            if offered == b"a" {
+                ticket.max_early_data_size = 0;
+            }
+            scene.client.protocols = vec![offered.to_vec()];
+            let mut pair = scene.start(Some(session), at(0));
+            pair.run();
+            assert_eq!(pair.to_client.error, None);
+            assert_eq!(pair.to_server.early_data, b"");
+            assert_eq!(pair.client.facts().one_time_key.is_some(), offered == b"a", "{mode:?}");
+            let question = TakeSecret {
+                id: handle.0,
+                purpose: TakePurpose::Burn,
+                incarnation: None,
+                unix: None,
+            };
+            let taken = scene.vault.take(&question);
+            assert!(matches!(taken, Reply::Now(Taken::Absent(_))), "{mode:?}: {taken:?}");
         }
     }
 }

@@ -65,7 +65,8 @@ impl core::fmt::Debug for Secret {
     }
 }
 
-/// The result of a key agreement: 32 bytes (X25519, P-256, ML-KEM), 48 (P-384) or 64 (hybrid).
+/// The result of a key agreement: 32 bytes (X25519, P-256, ML-KEM), 48 (P-384), 66 (P-521) or 64 (hybrid);
+/// none where a one-time PSK takes its place.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct SharedSecret(Vec<u8>);
 

@@ -1,0 +1,151 @@
+//! The verdict on a flight whose key was in the memory of a server that ended: what the client makes of
+//! it over a whole connection (docs/0rtt-fs.md, section 10).
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tessera::handshake::{EarlyDataStatus, Reply};
+use tessera::resume::{
+    Absent, ClientSession, Incarnation, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken,
+    TicketId, Vault, Verdict,
+};
+use tessera::wire::{AlertDescription, HandshakeType, NamedGroup};
+use tessera::{Error, Time};
+use tessera_harness::{EARLY_DATA, Mode, OneVault, Pair, Scene, at, rewrite};
+
+/// A vault whose process has been started again since it gave out tickets.
+struct Restarted {
+    before: Arc<OneVault>,
+    ended_before: Duration,
+    asked: Mutex<Vec<TakeSecret>>,
+}
+
+const FIRST_LIFE: Incarnation = Incarnation { vault: [7; 16], number: 3 };
+
+impl Vault for Restarted {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.before.put(put)
+    }
+
+    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+        self.asked.lock().expect("no panic").push(*question);
+        Reply::Now(Taken::Absent(Absent::Lost { ended_before: self.ended_before }))
+    }
+
+    fn burn(&self, id: &TicketId) {
+        self.before.burn(id);
+    }
+
+    fn incarnation(&self) -> Option<Incarnation> {
+        Some(FIRST_LIFE)
+    }
+
+    fn len(&self) -> usize {
+        self.before.len()
+    }
+}
+
+/// A session of the first life, and the scene of the second, which began so long before its answers.
+fn scene(mode: Mode, ended_before: Duration) -> (Scene, ClientSession, Arc<Restarted>) {
+    let mut scene = Scene::new(tessera_null_provider::provider(), mode);
+    let vault =
+        Arc::new(Restarted { before: scene.vault.clone(), ended_before, asked: Mutex::default() });
+    if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
+        guard.vault = vault.clone();
+    }
+    let session = scene.session().expect("a session");
+    (scene, session, vault)
+}
+
+fn after(moment: Time, millis: u64) -> Time {
+    let later = |time: Duration| time + Duration::from_millis(millis);
+    Time { monotonic: later(moment.monotonic), unix: moment.unix.map(later) }
+}
+
+fn verdict(pair: &Pair) -> Option<Verdict> {
+    assert_eq!(pair.to_client.error, None);
+    assert_eq!(pair.to_server.early_data, b"");
+    pair.to_client.verdict
+}
+
+#[test]
+fn the_connection_began_after_the_end_or_before_it() {
+    for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
+        for (took, expected) in [(2_000, Verdict::Burned), (2_700, Verdict::Unknown)] {
+            let (scene, session, vault) = scene(mode, Duration::from_secs(3));
+            let mut pair = scene.start(Some(session), at(10));
+            pair.now = after(at(10), took);
+            pair.run();
+            assert_eq!(verdict(&pair), Some(expected), "{mode:?}");
+            // What the server says of the same flight it can't judge itself.
+            let rejected = EarlyDataStatus::Rejected(Verdict::Unknown);
+            assert_eq!(pair.server.facts().early_data, rejected);
+            let asked = vault.asked.lock().expect("no panic");
+            assert_eq!(asked[0].purpose, TakePurpose::Accept);
+            assert_eq!(asked[0].incarnation, Some(FIRST_LIFE), "as the ticket says");
+        }
+    }
+}
+
+/// The rest of the flight may be written much later: its beginning, which the earlier life may have
+/// accepted, counts.
+#[test]
+fn early_data_that_is_written_late() {
+    let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
+    let mut pair = scene.start(Some(session), at(10));
+    pair.now = after(at(10), 5_000);
+    let written = pair.client.write_early_data(EARLY_DATA, &mut pair.client_output);
+    assert_eq!(written, Ok(EARLY_DATA.len()));
+    pair.run();
+    assert_eq!(verdict(&pair), Some(Verdict::Unknown));
+}
+
+/// Nor does a HelloRetryRequest begin anything anew.
+#[test]
+fn with_a_retry() {
+    for (took, expected) in [(2_000, Verdict::Burned), (2_700, Verdict::Unknown)] {
+        let (mut scene, session, vault) = scene(Mode::FsDhe, Duration::from_secs(3));
+        scene.server.groups = vec![NamedGroup::X25519];
+        let mut pair = scene.start(Some(session), at(10));
+        pair.client_to_server();
+        pair.server_to_client();
+        pair.now = after(at(10), took);
+        pair.run();
+        assert!(pair.client.facts().hello_retry);
+        assert_eq!(verdict(&pair), Some(expected));
+        assert_eq!(vault.asked.lock().expect("no panic")[0].purpose, TakePurpose::Burn);
+    }
+}
+
+/// A machine that slept: one of its clocks stood still.
+#[test]
+fn the_clock_that_went_on_counts() {
+    let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
+    let mut pair = scene.start(Some(session), at(10));
+    pair.now = Time { monotonic: at(10).monotonic, unix: after(at(10), 5_000).unix };
+    pair.run();
+    assert_eq!(verdict(&pair), Some(Verdict::Unknown));
+}
+
+/// Who is not the server can't say it.
+#[test]
+fn nothing_is_believed_before_the_servers_finished() {
+    let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
+    let mut pair = scene.start(Some(session), at(10));
+    pair.client_to_server();
+    let flight = pair.intercept_server();
+    let forged = rewrite(
+        &flight,
+        || scene.server_sealers(),
+        |piece| {
+            if piece[0] == HandshakeType::FINISHED.0 {
+                piece[4] ^= 1;
+            }
+        },
+    );
+    pair.deliver_to_client(&forged);
+    let alert = pair.to_client.error.as_ref().and_then(Error::alert);
+    assert_eq!(alert, Some(AlertDescription::DECRYPT_ERROR));
+    assert_eq!(pair.to_client.verdict, None);
+    assert_eq!(pair.client.facts().early_data, EarlyDataStatus::Rejected(Verdict::Unknown));
+}
