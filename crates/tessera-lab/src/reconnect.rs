@@ -11,7 +11,7 @@ use crate::link::{Link, LinkKind, LinkParameters, enter_user_namespace_if_needed
 use crate::machine::Machine;
 use crate::measure::Bench;
 pub use crate::report::Destination;
-use crate::report::{LinkReport, Report};
+use crate::report::{LinkReport, Report, json};
 use crate::{page, table};
 
 /// What to measure, and how.
@@ -80,7 +80,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
 
 fn write(options: &Options, report: &Report) -> io::Result<()> {
     if let Some(destination) = &options.json {
-        destination.write(&report.json()?)?;
+        destination.write(&json(&report)?)?;
     }
     if let Some(destination) = &options.page {
         destination.write(page::render(report)?.as_bytes())?;

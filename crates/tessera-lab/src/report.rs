@@ -59,13 +59,11 @@ pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
 }
 
-impl Report {
-    /// As JSON, for other programs.
-    pub(crate) fn json(&self) -> io::Result<Vec<u8>> {
-        let mut json = serde_json::to_vec_pretty(self)?;
-        json.push(b'\n');
-        Ok(json)
-    }
+/// A report as JSON, for other programs.
+pub(crate) fn json(report: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut json = serde_json::to_vec_pretty(report)?;
+    json.push(b'\n');
+    Ok(json)
 }
 
 /// What the link did to packets, the round-trip time aside.

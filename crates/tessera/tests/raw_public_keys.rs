@@ -119,6 +119,11 @@ fn answer(scene: &Scene, pair: &Pair, typ: ExtensionType) -> Option<Vec<u8>> {
     found.map(|(_, body)| body)
 }
 
+/// The types as a ClientHello lists them.
+fn as_listed(types: &[CertificateType]) -> Vec<u8> {
+    [&[types.len() as u8][..], &types.iter().map(|typ| typ.0).collect::<Vec<_>>()].concat()
+}
+
 /// The server prefers its first credential, the client the order of its list is not asked.
 #[test]
 fn of_the_server() {
@@ -143,10 +148,7 @@ fn of_the_server() {
         assert_eq!(shown, of(chosen).chain);
         // Where X.509 is all there is, nobody speaks of it.
         let list = Some(taken).filter(|list| *list != [X509]);
-        let listed = list.map(|list| {
-            [&[list.len() as u8][..], &list.iter().map(|typ| typ.0).collect::<Vec<_>>()].concat()
-        });
-        assert_eq!(hello(&pair).extension(SERVER_TYPE).cloned(), listed);
+        assert_eq!(hello(&pair).extension(SERVER_TYPE).cloned(), list.map(as_listed));
         assert_eq!(hello(&pair).extension(CLIENT_TYPE), None);
         assert_eq!(answer(&scene, &pair, SERVER_TYPE), list.map(|_| vec![chosen.0]));
         assert_eq!(answer(&scene, &pair, CLIENT_TYPE), None);
@@ -176,10 +178,7 @@ fn of_the_client() {
         let identity = pair.server.facts().peer.clone().expect("an identity");
         assert_eq!(identity.blob, of(chosen).chain[0]);
         let list = Some(own).filter(|list| *list != [X509]);
-        let listed = list.map(|list| {
-            [&[list.len() as u8][..], &list.iter().map(|typ| typ.0).collect::<Vec<_>>()].concat()
-        });
-        assert_eq!(hello(&pair).extension(CLIENT_TYPE).cloned(), listed);
+        assert_eq!(hello(&pair).extension(CLIENT_TYPE).cloned(), list.map(as_listed));
         assert_eq!(answer(&scene, &pair, CLIENT_TYPE), list.map(|_| vec![chosen.0]));
     }
 }

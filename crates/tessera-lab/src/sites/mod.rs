@@ -18,7 +18,7 @@ use crate::link::LinkParameters;
 use crate::machine::Machine;
 use crate::measure::Bench;
 use crate::reconnect::{self, Screen};
-use crate::report::LinkReport;
+use crate::report::{LinkReport, json};
 
 /// How long a site waits for an acknowledgement, in round-trip times between the sites.
 pub(crate) const PATIENCE_IN_RTTS: u32 = 3;
@@ -155,7 +155,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         rows,
     };
     match &common.json {
-        Some(destination) => report.json().and_then(|json| destination.write(&json)),
+        Some(destination) => json(&report).and_then(|json| destination.write(&json)),
         None => Ok(()),
     }
     .map_err(LabError::system("writing the report"))

@@ -1,7 +1,5 @@
 //! The report of the experiment `sites`: every sample, as JSON.
 
-use std::io;
-
 use serde::Serialize;
 
 use super::Path;
@@ -24,15 +22,6 @@ pub(crate) struct Report {
     pub(crate) link: LinkReport,
     pub(crate) between_sites: &'static str,
     pub(crate) rows: Vec<Row>,
-}
-
-impl Report {
-    /// As JSON, for other programs.
-    pub(crate) fn json(&self) -> io::Result<Vec<u8>> {
-        let mut json = serde_json::to_vec_pretty(self)?;
-        json.push(b'\n');
-        Ok(json)
-    }
 }
 
 /// One path at one pair of round-trip times.
