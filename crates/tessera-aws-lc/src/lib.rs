@@ -10,6 +10,8 @@ mod hash;
 mod kem;
 mod one_time;
 mod random;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod scalar_mult;
 mod sign;
 
 use tessera::crypto::{Hybrid, HybridOneTimeKeys, KeyAgreement, Provider, Suite};

@@ -1,6 +1,6 @@
 //! One-time keys for forward-secret 0-RTT, derived from seeds.
 
-use aws_lc_rs::agreement::{PrivateKey, PublicKey};
+use aws_lc_rs::agreement::PrivateKey;
 use aws_lc_rs::kem::{DecapsulationKey, ML_KEM_768};
 use ml_kem::kem::KeyExport;
 use ml_kem::{DecapsulationKey768, Seed};
@@ -27,24 +27,32 @@ impl OneTimeKeys for X25519 {
     }
 
     fn from_seed(&self, seed: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError> {
-        let key = dh::X25519.key_from_scalar(seed)?;
-        let public = dh::public_half(&key)?;
-        Ok(Box::new(X25519Key { key, public }))
+        let scalar = seed.try_into().map_err(|_| AgreementError::Provider)?;
+        Ok(Box::new(X25519Key(Zeroizing::new(scalar))))
     }
 }
 
-struct X25519Key {
-    key: PrivateKey,
-    public: PublicKey,
+struct X25519Key(Zeroizing<[u8; 32]>);
+
+impl X25519Key {
+    /// AWS-LC's Rust interface computes the public half whenever it reads a private key.
+    fn with_public(&self) -> Result<PrivateKey, AgreementError> {
+        dh::X25519.key_from_scalar(&*self.0)
+    }
 }
 
 impl OneTimeKey for X25519Key {
-    fn public(&self) -> &[u8] {
-        self.public.as_ref()
+    fn public(&self) -> Result<Vec<u8>, AgreementError> {
+        Ok(dh::public_half(&self.with_public()?)?.as_ref().to_vec())
     }
 
+    /// A take comes with every flight, so it is worth sparing the public half that nobody asks for.
     fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError> {
-        dh::X25519.agree(&self.key, encapsulated)
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        if let Some(agreed) = crate::scalar_mult::x25519(&self.0, encapsulated) {
+            return agreed;
+        }
+        dh::X25519.agree(&self.with_public()?, encapsulated)
     }
 }
 
@@ -68,26 +76,22 @@ impl OneTimeKeys for MlKem768 {
         let mut seed = Seed::try_from(seed).map_err(|_| AgreementError::Provider)?;
         let key = DecapsulationKey768::from_seed(seed);
         seed.zeroize();
-        let public = key.encapsulation_key().to_bytes();
-        Ok(Box::new(MlKem768Key { key, public: public.to_vec() }))
+        Ok(Box::new(MlKem768Key(key)))
     }
 }
 
 /// AWS-LC's Rust interface generates ML-KEM keys from its own randomness only, so the `ml-kem`
 /// crate derives them from seeds. AWS-LC opens them: its vector code takes a fifth of the time,
 /// which more than pays for handing over the expanded key.
-struct MlKem768Key {
-    key: DecapsulationKey768,
-    public: Vec<u8>,
-}
+struct MlKem768Key(DecapsulationKey768);
 
 impl OneTimeKey for MlKem768Key {
-    fn public(&self) -> &[u8] {
-        &self.public
+    fn public(&self) -> Result<Vec<u8>, AgreementError> {
+        Ok(self.0.encapsulation_key().to_bytes().to_vec())
     }
 
     fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError> {
-        let expanded = Zeroizing::new(expand(&self.key));
+        let expanded = Zeroizing::new(expand(&self.0));
         let key = DecapsulationKey::new(&ML_KEM_768, expanded.as_slice())
             .map_err(|_| AgreementError::Provider)?;
         kem::decapsulate(&key, kem::CIPHERTEXT_LEN, encapsulated)

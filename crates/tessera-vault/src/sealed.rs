@@ -10,7 +10,7 @@
 //! hash tickets as they come. After it comes what else the message is bound to, such as the name under
 //! which a store keeps it.
 
-use tessera::crypto::{Aead, NONCE_LEN, Nonce, Provider, Random, Secret, Suite, TAG_LEN};
+use tessera::crypto::{Aead, Hash, NONCE_LEN, Nonce, Provider, Random, Secret, Suite, TAG_LEN};
 use tessera::wire::CipherSuite;
 use zeroize::Zeroizing;
 
@@ -29,27 +29,35 @@ const KEY_LEN: usize = 32;
 pub(crate) struct Sealing {
     /// What is sealed: the same secret never serves two purposes.
     label: &'static [u8],
+    /// Its AEAD seals.
     suite: &'static Suite,
+    /// Its hash derives the keys.
+    derives: &'static Suite,
     random: &'static dyn Random,
 }
 
 impl Sealing {
-    /// AES-256-GCM with SHA-384 where the provider has it, else its first suite with 32-byte keys.
+    /// AES-256-GCM where the provider has it, else the AEAD of its first suite with 32-byte keys.
+    ///
+    /// Keys are derived with SHA-256 where the provider has it: from a uniform secret of 256 bits it
+    /// makes keys of 256 bits as well as SHA-384 does, and processors have instructions for it.
     pub(crate) fn new(provider: &Provider, label: &'static [u8]) -> Option<Self> {
         let fits = |suite: &&'static Suite| suite.aead.key_len() == KEY_LEN;
         let suite = provider
             .suite(CipherSuite::TLS_AES_256_GCM_SHA384)
             .filter(fits)
             .or_else(|| provider.suites.iter().copied().find(fits))?;
-        Some(Self { label, suite, random: provider.random })
+        let derives = provider.suite(CipherSuite::TLS_AES_128_GCM_SHA256).unwrap_or(suite);
+        Some(Self { label, suite, derives, random: provider.random })
     }
 
-    /// The PRK that all messages of a key are derived from. The suite is in it: the same secret never
-    /// serves two algorithms.
+    /// The PRK that all messages of a key are derived from. The algorithms are in it: the same secret
+    /// never serves two.
     pub(crate) fn prk(&self, secret: &[u8; 32]) -> Secret {
         let mut salt = self.label.to_vec();
         salt.extend_from_slice(&self.suite.id.0.to_be_bytes());
-        self.suite.hash.extract(&salt, secret)
+        salt.extend_from_slice(&self.derives.id.0.to_be_bytes());
+        self.hash().extract(&salt, secret)
     }
 
     /// Seals under a key; `None` if there is no randomness.
@@ -91,8 +99,12 @@ impl Sealing {
     fn message_key(&self, prk: &Secret, salt: &[u8; SALT_LEN]) -> Box<dyn Aead> {
         let info = [self.label, salt].concat();
         let mut key = Zeroizing::new([0; KEY_LEN]);
-        self.suite.hash.expand(prk.expose(), &info, &mut *key);
+        self.hash().expand(prk.expose(), &info, &mut *key);
         self.suite.aead.key(&*key)
+    }
+
+    fn hash(&self) -> &'static dyn Hash {
+        self.derives.hash
     }
 }
 

@@ -85,6 +85,9 @@ impl Linked for Slot {
 /// behind secrets that live long there may be others that don't.
 const SWEPT: usize = 4;
 
+/// Of 64 bytes each.
+const SLOTS_PER_PAGE: usize = 64;
+
 /// Slots are numbered with 32 bits, and there are secrets and tombstones.
 const MAX_ENTRIES: usize = 1 << 30;
 
@@ -309,9 +312,10 @@ impl Shard {
             self.slots[slot as usize] = new;
             return slot;
         }
-        // An eighth at a time, not twice as many: memory counts here more than copying.
+        // An eighth at a time, not twice as many: memory counts here more than copying. Small shards
+        // grow by a page.
         if self.slots.len() == self.slots.capacity() {
-            self.slots.reserve_exact(self.slots.len() / 8 + 8);
+            self.slots.reserve_exact((self.slots.len() / 8).max(SLOTS_PER_PAGE));
         }
         self.slots.push(new);
         (self.slots.len() - 1) as u32

@@ -247,10 +247,8 @@ fn psk_for_flight(
     agreed: &[u8],
     identity: &[u8],
 ) -> Vec<u8> {
-    let context =
-        [vec16(identity), ticket.kind.0.to_be_bytes().to_vec(), vec16(&ticket.public)].concat();
     let extracted = suite.hash.extract(ticket.secret.expose(), agreed);
-    let context = suite.hash.hash(&context);
+    let context = suite.hash.hash(identity);
     expand_label_to_hash(suite.hash, extracted.expose(), "0rttfs", context.as_ref())
 }
 

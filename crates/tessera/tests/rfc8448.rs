@@ -51,7 +51,7 @@ impl KeyAgreement for ScriptedX25519 {
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
         let key = self.keys.from_seed(&self.private)?;
-        let public = key.public().to_vec();
+        let public = key.public()?;
         let shared = key.open(share)?;
         assert_eq!(shared.expose(), self.shared);
         Ok((public, shared))

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 use tessera::crypto::{Hash, Suite};
 use tessera::handshake::{EarlyDataStatus, Reply};
-use tessera::resume::{OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault, Verdict};
+use tessera::resume::{
+    FsClientTicket, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault, Verdict,
+};
 use tessera::wire::{CipherSuite, ContentType, NamedGroup};
 use tessera_harness::{
     EARLY_DATA, Hello, Mode, Pair, Scene, Trace, at, binder, expand_label, expand_label_to_hash,
@@ -57,7 +59,16 @@ fn derivations(vectors: &Trace, section: &str) {
     let hash = suite.hash;
     let get = |name: &str| vectors.get(section, name);
     let label = "EXPORTER-tessera-0rttfs";
-    let exported = exporter(suite, get("exporter secret"), label, get("id"));
+    let ticket = [
+        get("kind"),
+        get("id"),
+        &vec16(get("public")),
+        get("lifetime"),
+        get("max_early_data_size"),
+    ]
+    .concat();
+    assert_eq!(ticket, get("ForwardSecretTicket"));
+    let exported = exporter(suite, get("exporter secret"), label, &ticket);
     assert_eq!(exported, [get("FS secret"), get("handle")].concat());
 
     let identity = [b"\xff\x5afs\x01", get("id"), &vec16(get("encapsulated"))].concat();
@@ -65,7 +76,7 @@ fn derivations(vectors: &Trace, section: &str) {
     let agreed = match scene.server.provider.one_time(kind_of(get("kind"))) {
         Some(keys) => {
             let key = keys.from_seed(get("seed")).expect("a seed");
-            assert_eq!(key.public(), get("public"));
+            assert_eq!(key.public().expect("a key"), get("public"));
             key.open(get("encapsulated")).expect("opens").expose().to_vec()
         }
         None => Vec::new(),
@@ -110,9 +121,8 @@ fn psk_for_flight<'v>(
     identity: &[u8],
     agreed: &[u8],
 ) -> Vec<u8> {
-    let context = [vec16(identity), get("kind").to_vec(), vec16(get("public"))].concat();
     let extracted = hash.extract(get("FS secret"), agreed);
-    let context = hash.hash(&context);
+    let context = hash.hash(identity);
     expand_label_to_hash(hash, extracted.expose(), "0rttfs", context.as_ref())
 }
 
@@ -166,6 +176,13 @@ fn exporter(suite: &Suite, secret: &[u8], label: &str, context: &[u8]) -> Vec<u8
     out
 }
 
+/// The ticket as it came, in its NewSessionTicket.
+fn wire(ticket: &FsClientTicket) -> Vec<u8> {
+    let FsClientTicket { kind, id, public, lifetime, max_early_data_size, .. } = ticket;
+    let (lifetime, size) = (lifetime.to_be_bytes(), max_early_data_size.to_be_bytes());
+    [&kind.0.to_be_bytes()[..], id, &vec16(public), &lifetime, &size].concat()
+}
+
 /// New vectors, from connections.
 fn make() -> String {
     let mut text = String::from(
@@ -190,12 +207,15 @@ fn make() -> String {
             ("kind", kind.0.to_be_bytes().to_vec()),
             ("exporter secret", exporter_secret),
             ("id", ticket.id.to_vec()),
+            ("lifetime", ticket.lifetime.to_be_bytes().to_vec()),
+            ("max_early_data_size", ticket.max_early_data_size.to_be_bytes().to_vec()),
+            ("ForwardSecretTicket", wire(ticket)),
             ("FS secret", ticket.secret.expose().to_vec()),
             ("handle", ticket.handle.0.to_vec()),
             ("seed", secret.seed.to_vec()),
             ("public", ticket.public.clone()),
         ];
-        let (public, resumption) = (ticket.public.clone(), session.state.psk.expose().to_vec());
+        let resumption = session.state.psk.expose().to_vec();
         let fs_secret = ticket.secret.expose().to_vec();
         let mut pair: Pair = scene.start(Some(session), at(0));
         let flight = pair.intercept_client();
@@ -209,9 +229,8 @@ fn make() -> String {
             key.open(&encapsulated).expect("opens").expose().to_vec()
         });
         let hash = scene.suite().hash;
-        let context = [vec16(&identity), kind.0.to_be_bytes().to_vec(), vec16(&public)].concat();
         let extracted = hash.extract(&fs_secret, &agreed);
-        let context = hash.hash(&context);
+        let context = hash.hash(&identity);
         let psk = expand_label_to_hash(hash, extracted.expose(), "0rttfs", context.as_ref());
         let flight = [
             ("encapsulated", encapsulated),

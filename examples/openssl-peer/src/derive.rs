@@ -10,7 +10,7 @@ use openssl::sign::Signer;
 use openssl::ssl::SslRef;
 use tessera::Zeroizing;
 
-use crate::messages::{X25519, lone_without_proof, with_len16};
+use crate::messages::lone_without_proof;
 
 /// As long as the hash.
 pub(crate) type Key = Zeroizing<[u8; 32]>;
@@ -18,13 +18,14 @@ pub(crate) type Key = Zeroizing<[u8; 32]>;
 /// The suite as on the wire.
 pub(crate) const SUITE: [u8; 2] = [0x13, 0x01];
 
-/// The FS secret of a ticket, and the name of its flight (§4.1).
+/// The FS secret of a ticket, and the name of its flight (§4.1). `ticket` is the ForwardSecretTicket as
+/// on the wire.
 pub(crate) fn fs_secret_and_handle(
     ssl: &SslRef,
-    id: &[u8; 32],
+    ticket: &[u8],
 ) -> Result<(Key, [u8; 32]), ErrorStack> {
     let mut exported = Zeroizing::new([0; 64]);
-    ssl.export_keying_material(&mut exported[..], "EXPORTER-tessera-0rttfs", Some(id))?;
+    ssl.export_keying_material(&mut exported[..], "EXPORTER-tessera-0rttfs", Some(ticket))?;
     let (mut secret, mut handle) = (Zeroizing::new([0; 32]), [0; 32]);
     secret.copy_from_slice(&exported[..32]);
     handle.copy_from_slice(&exported[32..]);
@@ -47,11 +48,9 @@ pub(crate) fn psk_for_flight(
     fs_secret: &[u8],
     agreed: &[u8],
     identity: &[u8],
-    public: &[u8],
 ) -> Result<Key, ErrorStack> {
-    let context = [&with_len16(identity)[..], &X25519.to_be_bytes(), &with_len16(public)].concat();
     let extracted = hmac(fs_secret, agreed)?;
-    expand_label(&extracted, "0rttfs", &sha256(&context))
+    expand_label(&extracted, "0rttfs", &sha256(identity))
 }
 
 /// The whole identity that comes alone (§15).
@@ -97,7 +96,7 @@ mod tests {
     use tessera_harness::Trace;
 
     use super::*;
-    use crate::messages::PAIRED;
+    use crate::messages::{PAIRED, with_len16};
 
     /// The vectors of docs/0rtt-fs.md, without a line of Tessera's own derivations.
     #[test]
@@ -106,21 +105,21 @@ mod tests {
         let vectors = Trace::read(&std::fs::read_to_string(path).expect("the file is there"));
         let get = |name: &str| vectors.get("x25519", name);
         let id = get("id").first_chunk().expect("32 bytes");
-        let (public, encapsulated) = (get("public"), get("encapsulated"));
+        let encapsulated = get("encapsulated");
 
         let key = PKey::private_key_from_raw_bytes(get("seed"), Id::X25519).expect("a key");
         let agreed = agree(&key, encapsulated).expect("agrees");
         assert_eq!(&agreed[..], get("agreed secret"));
         let paired = [PAIRED, id, &with_len16(encapsulated)].concat();
         assert_eq!(paired, get("identity"));
-        let psk = psk_for_flight(get("FS secret"), &agreed, &paired, public).expect("derives");
+        let psk = psk_for_flight(get("FS secret"), &agreed, &paired).expect("derives");
         assert_eq!(&psk[..], get("psk'"));
 
         let lone = get("lone identity");
         let ticket = &lone[lone_without_proof(id, encapsulated, b"").len()..lone.len() - 32];
         let made = lone_identity(id, encapsulated, ticket, get("resumption PSK"));
         assert_eq!(made.expect("derives"), lone);
-        let psk = psk_for_flight(get("FS secret"), &agreed, lone, public).expect("derives");
+        let psk = psk_for_flight(get("FS secret"), &agreed, lone).expect("derives");
         assert_eq!(&psk[..], get("lone psk'"));
     }
 }

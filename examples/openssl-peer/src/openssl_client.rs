@@ -93,7 +93,7 @@ impl OpensslClient {
         let agreed = derive::agree(&ephemeral, &extension.public)?;
         let encapsulated = ephemeral.raw_public_key()?;
         let identity = derive::lone_identity(&extension.id, &encapsulated, &sealed, &psk)?;
-        let psk = derive::psk_for_flight(&fs_secret[..], &agreed, &identity, &extension.public)?;
+        let psk = derive::psk_for_flight(&fs_secret[..], &agreed, &identity)?;
         let terms = Terms {
             psk: &psk[..],
             suite: SUITE,
@@ -163,7 +163,7 @@ fn ticket_of(ssl: &mut SslRef, session: &SslSession) -> Option<Ticket> {
     // Of a TLS 1.3 session this is the ticket's PSK.
     let mut psk = Zeroizing::new(vec![0; session.master_key_len()]);
     session.master_key(&mut psk);
-    let (fs_secret, handle) = derive::fs_secret_and_handle(ssl, &extension.id).ok()?;
+    let (fs_secret, handle) = derive::fs_secret_and_handle(ssl, &extension.write()).ok()?;
     let sealed = ffi::ticket_of(session);
     Some(Ticket { extension, handle, sealed, psk, fs_secret, received: Instant::now() })
 }

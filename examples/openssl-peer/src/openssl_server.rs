@@ -117,7 +117,14 @@ fn issue(vault: &dyn Vault, ssl: &SslRef) -> Option<TicketExtension> {
     let mut id = [0; 32];
     openssl::rand::rand_bytes(&mut id).ok()?;
     let key = PKey::generate_x25519().ok()?;
-    let (fs_secret, _) = derive::fs_secret_and_handle(ssl, &id).ok()?;
+    let ticket = TicketExtension {
+        kind: X25519,
+        id,
+        public: key.raw_public_key().ok()?,
+        lifetime: LIFETIME.as_secs() as u32,
+        max_early_data_size: MAX_EARLY_DATA_SIZE,
+    };
+    let (fs_secret, _) = derive::fs_secret_and_handle(ssl, &ticket.write()).ok()?;
     let secret = OneTimeSecret {
         kind: NamedGroup(X25519),
         seed: key.raw_private_key().ok()?.into(),
@@ -128,13 +135,7 @@ fn issue(vault: &dyn Vault, ssl: &SslRef) -> Option<TicketExtension> {
     // the vault knows the key by its id.
     let put = PutSecret { id: &id, secret, expires_at: unix + LIFETIME, unix, client: None };
     vault.put(put).ok()?;
-    Some(TicketExtension {
-        kind: X25519,
-        id,
-        public: key.raw_public_key().ok()?,
-        lifetime: LIFETIME.as_secs() as u32,
-        max_early_data_size: MAX_EARLY_DATA_SIZE,
-    })
+    Some(ticket)
 }
 
 /// The PSK behind an identity, if it's a forward-secret one whose key is still there. OpenSSL checks
@@ -180,9 +181,8 @@ fn session_of(
 ) -> std::result::Result<SslSession, ErrorStack> {
     let key = PKey::private_key_from_raw_bytes(&secret.seed, Id::X25519)?;
     let agreed = derive::agree(&key, encapsulated)?;
-    let public = key.raw_public_key()?;
     let fs_secret = secret.fs_secret.expose();
-    let psk = derive::psk_for_flight(fs_secret, &agreed, identity, &public)?;
+    let psk = derive::psk_for_flight(fs_secret, &agreed, identity)?;
     let terms = Terms {
         psk: &psk[..],
         suite: SUITE,

@@ -57,8 +57,8 @@ struct NullOneTimeKey {
 }
 
 impl OneTimeKey for NullOneTimeKey {
-    fn public(&self) -> &[u8] {
-        &self.public
+    fn public(&self) -> Result<Vec<u8>, AgreementError> {
+        Ok(self.public.clone())
     }
 
     fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError> {

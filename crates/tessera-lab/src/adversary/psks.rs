@@ -74,10 +74,9 @@ fn with_vault(
         return symmetric(suite, identity, fs_secret);
     }
     let key = provider.one_time(secret.kind)?.from_seed(&secret.seed).ok()?;
-    let public = key.public().to_vec();
     // A KEM gives a secret for any encapsulation; whether it is the right one shows in the records.
     let agreed = key.open(encapsulated(identity)?).ok()?;
-    psk_for_flight(suite, identity, fs_secret, secret.kind, &public, agreed.expose())
+    Some(psk_for_flight(suite, identity, fs_secret, agreed.expose()))
 }
 
 /// The same with what the client had: enough where there is no private half.
@@ -86,13 +85,9 @@ fn with_client(suite: &Suite, identity: &[u8], ticket: &FsClientTicket) -> Optio
     is_symmetric.then(|| symmetric(suite, identity, &ticket.secret)).flatten()
 }
 
-/// With a one-time PSK nothing is agreed, and nothing has a public half (docs/0rtt-fs.md, section
-/// 3.1).
+/// With a one-time PSK nothing is agreed (docs/0rtt-fs.md, section 3.1).
 fn symmetric(suite: &Suite, identity: &[u8], fs_secret: &Secret) -> Option<Secret> {
-    encapsulated(identity)?
-        .is_empty()
-        .then(|| psk_for_flight(suite, identity, fs_secret, NamedGroup::ONE_TIME_PSK, &[], &[]))
-        .flatten()
+    encapsulated(identity)?.is_empty().then(|| psk_for_flight(suite, identity, fs_secret, &[]))
 }
 
 /// What the client sent for the one-time key, if the identity is that of a flight under one.
@@ -104,17 +99,7 @@ fn encapsulated(identity: &[u8]) -> Option<&[u8]> {
 }
 
 /// psk' (docs/0rtt-fs.md, section 4).
-fn psk_for_flight(
-    suite: &Suite,
-    identity: &[u8],
-    fs_secret: &Secret,
-    kind: NamedGroup,
-    public: &[u8],
-    agreed: &[u8],
-) -> Option<Secret> {
-    let len = |bytes: &[u8]| u16::try_from(bytes.len()).map(u16::to_be_bytes).ok();
-    let context =
-        [&len(identity)?, identity, &kind.0.to_be_bytes(), &len(public)?, public].concat();
+fn psk_for_flight(suite: &Suite, identity: &[u8], fs_secret: &Secret, agreed: &[u8]) -> Secret {
     let extracted = suite.hash.extract(fs_secret.expose(), agreed);
-    Some(derive_secret(suite.hash, &extracted, "0rttfs", &context))
+    derive_secret(suite.hash, &extracted, "0rttfs", identity)
 }

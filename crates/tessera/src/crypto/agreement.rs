@@ -57,8 +57,8 @@ pub trait OneTimeKeys: Send + Sync {
 
 /// A one-time private key.
 pub trait OneTimeKey: Send + Sync {
-    /// The public half, which travels in a ticket.
-    fn public(&self) -> &[u8];
+    /// The public half, which travels in a ticket. Whoever opens the key doesn't need it.
+    fn public(&self) -> Result<Vec<u8>, AgreementError>;
 
     /// Opens what a client encapsulated to the public half; the key is gone afterwards.
     fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError>;

@@ -98,22 +98,20 @@ impl OneTimeKeys for HybridOneTimeKeys {
         let (first, second) = split(seed, self.first.seed_len())?;
         let first = self.first.from_seed(first)?;
         let second = self.second.from_seed(second)?;
-        let public = concatenate(first.public(), second.public());
         let first_encapsulated = self.first_encapsulated_len;
-        Ok(Box::new(HybridOneTimeKey { first, second, public, first_encapsulated }))
+        Ok(Box::new(HybridOneTimeKey { first, second, first_encapsulated }))
     }
 }
 
 struct HybridOneTimeKey {
     first: Box<dyn OneTimeKey>,
     second: Box<dyn OneTimeKey>,
-    public: Vec<u8>,
     first_encapsulated: usize,
 }
 
 impl OneTimeKey for HybridOneTimeKey {
-    fn public(&self) -> &[u8] {
-        &self.public
+    fn public(&self) -> Result<Vec<u8>, AgreementError> {
+        Ok(concatenate(&self.first.public()?, &self.second.public()?))
     }
 
     fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError> {

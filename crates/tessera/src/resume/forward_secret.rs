@@ -16,7 +16,7 @@ use crate::crypto::{MAX_HASH_LEN, Secret, SharedSecret};
 use crate::error::{Error, decode_error};
 use crate::handshake::Reply;
 use crate::schedule::{ExporterSecret, KeyDerivation};
-use crate::wire::{NamedGroup, Reader, TICKET_ID_LEN, Writer};
+use crate::wire::{ForwardSecretTicket, NamedGroup, Reader, TICKET_ID_LEN, Writer};
 
 /// The id of a forward-secret ticket: random, used on the wire once. Vaults have names of the same
 /// length, the bytes of a [`FlightHandle`].
@@ -52,7 +52,7 @@ pub struct OneTimeSecret {
     pub kind: NamedGroup,
     /// The seed of the private key; empty where the FS secret is all there is.
     pub seed: Zeroizing<Vec<u8>>,
-    /// From TLS-Exporter("EXPORTER-tessera-0rttfs", ticket id) of the connection that issued
+    /// From TLS-Exporter("EXPORTER-tessera-0rttfs", what the ticket says) of the connection that issued
     /// the ticket. Neither it nor the resumption PSK can be derived from the other.
     pub fs_secret: Secret,
 }
@@ -260,11 +260,19 @@ const IDENTITY_PREFIX: &[u8] = b"\xff\x5afs\x01";
 
 /// The FS secret of a ticket, and the name of its flight: both from one call of the exporter, since
 /// neither leads to the other.
-pub(crate) fn fs_secret(exporter: &ExporterSecret, id: &TicketId) -> (Secret, FlightHandle) {
+///
+/// The context is all that the ticket says. So the FS secret stands for the one-time public key, and a
+/// server that takes the private half need not compute the public one again.
+pub(crate) fn fs_secret(
+    exporter: &ExporterSecret,
+    ticket: &ForwardSecretTicket<'_>,
+) -> (Secret, FlightHandle) {
+    let mut context = Vec::new();
+    ticket.write(&mut context);
     let mut exported = Zeroizing::new([0; MAX_HASH_LEN + FlightHandle::LEN]);
     let len = exporter.hash_len();
     let exported = &mut exported[..len + FlightHandle::LEN];
-    exporter.export(b"EXPORTER-tessera-0rttfs", id, exported);
+    exporter.export(b"EXPORTER-tessera-0rttfs", &context, exported);
     let (secret, name) = exported.split_at(len);
     let mut handle = FlightHandle([0; FlightHandle::LEN]);
     handle.0.copy_from_slice(name);
@@ -273,24 +281,18 @@ pub(crate) fn fs_secret(exporter: &ExporterSecret, id: &TicketId) -> (Secret, Fl
 
 /// psk': the PSK of one flight, made of the FS secret and of what was agreed with the one-time key.
 ///
-/// The context binds the whole identity (ticket id and encapsulation), the kind and the public key.
+/// The context is the whole identity: the ticket's id and the encapsulation.
 pub(crate) fn psk_for_flight(
     kdf: KeyDerivation,
     fs_secret: &Secret,
     agreed: &SharedSecret,
     identity: &[u8],
-    kind: NamedGroup,
-    public: &[u8],
 ) -> Result<Secret, Error> {
     if fs_secret.expose().len() != kdf.hash.len() {
         return Err(decode_error("an FS secret does not fit the suite's hash"));
     }
-    let mut context = Vec::with_capacity(identity.len() + public.len() + 6);
-    context.vec16(|out| out.bytes(identity));
-    context.u16(kind.0);
-    context.vec16(|out| out.bytes(public));
     let extracted = kdf.hash.extract(fs_secret.expose(), agreed.expose());
-    Ok(kdf.derive_secret(&extracted, b"0rttfs", &kdf.hash.hash(&context)))
+    Ok(kdf.derive_secret(&extracted, b"0rttfs", &kdf.hash.hash(identity)))
 }
 
 #[cfg(test)]

@@ -61,8 +61,8 @@ impl OneTimeKeys for OneTimePsks {
 struct OneTimePsk;
 
 impl OneTimeKey for OneTimePsk {
-    fn public(&self) -> &[u8] {
-        &[]
+    fn public(&self) -> Result<Vec<u8>, AgreementError> {
+        Ok(Vec::new())
     }
 
     fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError> {

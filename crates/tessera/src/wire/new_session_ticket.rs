@@ -31,12 +31,13 @@ pub struct NewSessionTicket<'a> {
     pub grease: Option<Grease>,
 }
 
-/// What a client needs for one forward-secret 0-RTT connection; nothing in it is secret.
+/// What a client needs for one forward-secret 0-RTT connection; nothing in it is secret. As it stands
+/// on the wire it is the context of the FS secret.
 #[derive(Clone, Copy)]
 pub struct ForwardSecretTicket<'a> {
     /// The kind of the one-time key.
     pub kind: NamedGroup,
-    /// The id: the name of the ticket in the client's flight, and the context of the FS secret.
+    /// The id: the name of the ticket in the client's flight.
     pub id: &'a [u8; TICKET_ID_LEN],
     /// The one-time public key.
     pub public: &'a [u8],

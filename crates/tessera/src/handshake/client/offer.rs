@@ -138,12 +138,10 @@ impl Offer {
         });
         if let Some(ticket) = ticket {
             // A ticket key that can't be answered is no reason to fail: the sealed ticket remains.
-            let (kind, public) = (ticket.kind, &ticket.public);
-            let answer = answer_one_time_key(&self.config.provider, kind, public);
+            let answer = answer_one_time_key(&self.config.provider, ticket.kind, &ticket.public);
             let flight = answer.and_then(|(encapsulated, agreed)| {
                 let identity = FsIdentity { id: &ticket.id, encapsulated: &encapsulated }.encode();
-                let secret = &ticket.secret;
-                let psk = psk_for_flight(kdf, secret, &agreed, &identity, kind, public).ok()?;
+                let psk = psk_for_flight(kdf, &ticket.secret, &agreed, &identity).ok()?;
                 Some((identity, psk))
             });
             if let Some((identity, psk)) = flight {

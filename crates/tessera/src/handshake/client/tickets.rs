@@ -52,7 +52,7 @@ impl Connected {
             .forward_secret
             .filter(|ticket| self.config.one_time_kinds().any(|kind| kind == ticket.kind))
             .map(|ticket| {
-                let (secret, handle) = fs_secret(&self.application.exporter, ticket.id);
+                let (secret, handle) = fs_secret(&self.application.exporter, &ticket);
                 FsClientTicket {
                     kind: ticket.kind,
                     id: *ticket.id,

@@ -82,11 +82,10 @@ impl Decided {
         let keys = one_time_keys(&self.negotiation.config.provider, secret.kind);
         let key =
             keys.ok_or(Error::Provider("the kind of a one-time key"))?.from_seed(&secret.seed)?;
-        let public = key.public().to_vec();
         let agreed = key.open(identity.encapsulated)?;
 
         let kdf = KeyDerivation { hash: self.suite.hash, profile: &STREAM };
-        let psk = psk_for_flight(kdf, &secret.fs_secret, &agreed, bytes, secret.kind, &public)?;
+        let psk = psk_for_flight(kdf, &secret.fs_secret, &agreed, bytes)?;
         let early = EarlySecret::new(kdf, psk.expose());
         self.check_binder(received, 0, PskKind::ForwardSecret, &early)?;
 

@@ -15,7 +15,7 @@ use crate::resume::{
     Ancestry, Companion, OneTimeSecret, PutSecret, SessionState, TicketId, fs_secret, one_time_keys,
 };
 use crate::schedule::ResumptionSecret;
-use crate::wire::{ForwardSecretTicket, Grease, NamedGroup, NewSessionTicket};
+use crate::wire::{ForwardSecretTicket, Grease, NamedGroup, NewSessionTicket, TICKET_ID_LEN};
 
 /// Sends as many tickets as the client can use. No clock, no key to seal with, a full vault: fewer
 /// tickets, and no error.
@@ -135,15 +135,25 @@ fn issue_one_time_key(
     let Some((guard, keys)) = guard.zip(one_time_keys(&config.provider, kind)) else {
         return Ok(None);
     };
-    let mut id: TicketId = [0; 32];
-    config.provider.random.fill(&mut id)?;
-    let mut seed = Zeroizing::new(alloc::vec![0; keys.seed_len()]);
-    config.provider.random.fill(&mut seed)?;
-    let public = keys.from_seed(&seed)?.public().to_vec();
-    let (fs_secret, handle) = fs_secret(&application.exporter, &id);
+    // One draw for both: generators charge by the call.
+    let mut drawn = Zeroizing::new(alloc::vec![0; TICKET_ID_LEN + keys.seed_len()]);
+    config.provider.random.fill(&mut drawn)?;
+    let (for_id, for_seed) = drawn.split_at(TICKET_ID_LEN);
+    let mut id: TicketId = [0; TICKET_ID_LEN];
+    id.copy_from_slice(for_id);
+    let seed = Zeroizing::new(for_seed.to_vec());
+    let public = keys.from_seed(&seed)?.public()?;
+    let ticket = ForwardSecretTicket {
+        kind,
+        id: &id,
+        public: &public,
+        // The key dies with the ticket that vouches for it, at the latest.
+        lifetime: lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX)),
+        max_early_data_size: guard.max_early_data_size,
+    };
+    let (fs_secret, handle) = fs_secret(&application.exporter, &ticket);
     let secret = OneTimeSecret { kind, seed, fs_secret };
-    // The key dies with the ticket that vouches for it, at the latest.
-    let lifetime = lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX));
+    let lifetime = ticket.lifetime;
     let peer = ctx.facts.peer.as_ref().map(|peer| peer.blob.as_slice());
     let put = guard.vault.put(PutSecret {
         id: &handle.0,
