@@ -267,8 +267,7 @@ pub(crate) fn fs_secret(
     exporter: &ExporterSecret,
     ticket: &ForwardSecretTicket<'_>,
 ) -> (Secret, FlightHandle) {
-    let mut context = Vec::new();
-    ticket.write(&mut context);
+    let context = ticket.encode();
     let mut exported = Zeroizing::new([0; MAX_HASH_LEN + FlightHandle::LEN]);
     let len = exporter.hash_len();
     let exported = &mut exported[..len + FlightHandle::LEN];

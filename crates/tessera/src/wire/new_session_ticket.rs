@@ -118,6 +118,13 @@ impl<'a> ForwardSecretTicket<'a> {
         })
     }
 
+    /// The structure as it stands on the wire.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(TICKET_ID_LEN + 12 + self.public.len());
+        self.write(&mut out);
+        out
+    }
+
     /// Appends the structure.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.u16(self.kind.0);
