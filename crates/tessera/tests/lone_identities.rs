@@ -60,9 +60,8 @@ impl Flight {
         let mut identity = [prefix, &id[..], &vec16(encapsulated), &vec16(&sealed)].concat();
         let proof = binder(hash, &resumption, "fs proof", &identity);
         identity.extend_from_slice(&proof);
-        let context = [vec16(&identity), kind.0.to_be_bytes().to_vec(), vec16(&public)].concat();
         let extracted = hash.extract(&fs_secret, agreed);
-        let context = hash.hash(&context);
+        let context = hash.hash(&identity);
         let psk = expand_label_to_hash(hash, extracted.expose(), "0rttfs", context.as_ref());
 
         let mut hello = Hello::read(&records(&flight)[0][5..]);
