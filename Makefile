@@ -21,6 +21,7 @@ check:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	formal/run --check
+	conformance/vectors/check
 
 unit:
 	$(CARGO) test --workspace --locked

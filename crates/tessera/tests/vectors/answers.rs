@@ -1,0 +1,123 @@
+//! What a server says in EncryptedExtensions: verdicts and receipts.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tessera::Destination;
+use tessera::handshake::Reply;
+use tessera::resume::{
+    Absent, FlightHandle, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt, TakeSecret,
+    Taken, TicketId, Vault,
+};
+use tessera::wire::{ExtensionType, HandshakeType};
+use tessera_harness::{Hello, Scene, Trace, at, messages, open_all, records, to};
+
+use crate::{Values, X25519};
+
+/// A whole EncryptedExtensions message.
+pub(crate) struct EncryptedExtensions(pub(crate) Vec<u8>);
+
+impl EncryptedExtensions {
+    /// The one in a server's first flight, the scene's newest.
+    pub(crate) fn of(scene: &Scene, flight: &[u8]) -> Self {
+        let opened = open_all(flight, &mut scene.server_sealers());
+        let under_handshake_keys = opened.iter().filter(|(epoch, ..)| *epoch == 1);
+        let mut messages = under_handshake_keys.flat_map(|(.., content)| messages(content));
+        let found = messages.find(|message| message[0] == HandshakeType::ENCRYPTED_EXTENSIONS.0);
+        Self(found.expect("EncryptedExtensions"))
+    }
+}
+
+const ENDED_BEFORE: u32 = 70_000;
+
+/// The vectors' names of what a vault says.
+const VERDICTS: [(&str, Absent); 4] = [
+    ("unknown", Absent::Unknown),
+    ("burned", Absent::Burned),
+    ("used", Absent::Used),
+    ("lost", Absent::Lost { ended_before: Duration::from_millis(ENDED_BEFORE as u64) }),
+];
+
+/// The sections of what a server says.
+pub(crate) fn make() -> [(&'static str, Values); 2] {
+    let mut verdicts = VERDICTS.map(|(name, absent)| (name, verdict(absent))).to_vec();
+    verdicts.push(("ended before", ENDED_BEFORE.to_be_bytes().to_vec()));
+    let [extension, answer] = receipts();
+    let receipts = vec![
+        ("handles", HANDLES.as_flattened().to_vec()),
+        ("ClientHello extension", extension),
+        ("EncryptedExtensions", answer),
+    ];
+    [("verdicts", verdicts), ("receipts", receipts)]
+}
+
+/// Whether the engine still says so.
+pub(crate) fn check(vectors: &Trace) {
+    for (section, values) in make() {
+        for (name, value) in values {
+            assert_eq!(vectors.get(section, name), value, "{section}, {name}");
+        }
+    }
+}
+
+/// A server's answer to early data whose key isn't there.
+fn verdict(absent: Absent) -> Vec<u8> {
+    let mut scene = X25519.scene();
+    let session = scene.session();
+    if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
+        guard.vault = Arc::new(Without(absent));
+    }
+    let mut pair = scene.start(session, at(0));
+    pair.client_to_server();
+    EncryptedExtensions::of(&scene, &pair.intercept_server()).0
+}
+
+const HANDLES: [[u8; 32]; 4] = [[0xa0; 32], [0xa1; 32], [0xa2; 32], [0xa3; 32]];
+
+/// A client's question about four flights, whole as an extension, and the server's answer.
+fn receipts() -> [Vec<u8>; 2] {
+    let mut scene = X25519.scene();
+    if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
+        guard.receipts = Some(Arc::new(OneAfterTheOther::default()));
+    }
+    let ask_receipts = HANDLES.map(FlightHandle).to_vec();
+    let mut pair = scene.start_to(Destination { ask_receipts, ..to(None) }, at(0));
+    let hello = records(pair.client_output.as_slice()).remove(0);
+    let extension = Hello::read(&hello[5..]);
+    let extension = extension.extension(ExtensionType::FORWARD_SECRET_RECEIPTS);
+    let extension = extension.expect("the question").clone();
+    pair.client_to_server();
+    [extension, EncryptedExtensions::of(&scene, &pair.intercept_server()).0]
+}
+
+/// A vault without the secret that is asked for.
+struct Without(Absent);
+
+impl Vault for Without {
+    fn put(&self, _: PutSecret<'_>) -> Result<(), PutRefused> {
+        Err(PutRefused)
+    }
+
+    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+        Reply::Now(Taken::Absent(self.0))
+    }
+
+    fn burn(&self, _: &TicketId) {}
+
+    fn len(&self) -> usize {
+        0
+    }
+}
+
+/// Gives the receipts in the order of their bytes on the wire.
+#[derive(Default)]
+struct OneAfterTheOther(Mutex<usize>);
+
+impl Receipts for OneAfterTheOther {
+    fn settle(&self, _: &SettleReceipt) -> Reply<Receipt> {
+        let all = [Receipt::Unknown, Receipt::Burned, Receipt::TakenNotDone, Receipt::Done];
+        let mut next = self.0.lock().expect("no panic");
+        *next += 1;
+        Reply::Now(all[*next - 1])
+    }
+}

@@ -1,0 +1,89 @@
+//! The test vectors of docs/0rtt-fs.md: what they say is computed again, and their flights are
+//! accepted. `conformance/vectors/check` computes them without this code.
+//!
+//! With TESSERA_WRITE_VECTORS set, the vectors are made anew.
+
+mod answers;
+mod derive;
+mod flight;
+mod make;
+
+use std::path::PathBuf;
+
+use tessera::wire::{CipherSuite, NamedGroup};
+use tessera_harness::{Mode, Scene, Trace};
+
+/// The named values of a section.
+type Values = Vec<(&'static str, Vec<u8>)>;
+
+/// One section: a ticket, and the flight under it.
+struct Case {
+    section: &'static str,
+    kind: NamedGroup,
+    suite: CipherSuite,
+    mode: Mode,
+    /// Whether the server wants another group than the one that the client has a share for.
+    retries: bool,
+}
+
+const X25519: Case = Case {
+    section: "x25519",
+    kind: NamedGroup::X25519,
+    suite: CipherSuite::TLS_AES_128_GCM_SHA256,
+    mode: Mode::FsDhe,
+    retries: false,
+};
+
+const CASES: [Case; 5] = [
+    X25519,
+    Case { section: "x25519mlkem768", kind: NamedGroup::X25519MLKEM768, ..X25519 },
+    Case { section: "one-time psk", kind: NamedGroup::ONE_TIME_PSK, mode: Mode::FsPsk, ..X25519 },
+    Case {
+        section: "sha384, psk_ke",
+        suite: CipherSuite::TLS_AES_256_GCM_SHA384,
+        mode: Mode::FsKe,
+        ..X25519
+    },
+    Case { section: "hello retry request", retries: true, ..X25519 },
+];
+
+impl Case {
+    /// The two ends of the section. The server's tickets are not sealed.
+    fn scene(&self) -> Scene {
+        let mut scene = Scene::new(tessera_aws_lc::provider(), self.mode);
+        scene.client.suites = vec![self.suite];
+        scene.server.suites = vec![self.suite];
+        let group = match self.kind {
+            NamedGroup::X25519MLKEM768 => NamedGroup::X25519MLKEM768,
+            _ => NamedGroup::X25519,
+        };
+        scene.client.groups = vec![group, NamedGroup::SECP256R1];
+        scene.server.groups = vec![group];
+        if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
+            guard.kinds = vec![self.kind];
+        }
+        scene
+    }
+
+    /// The same when the client comes back.
+    fn at_the_flight(&self, mut scene: Scene) -> Scene {
+        if self.retries {
+            scene.server.groups = vec![NamedGroup::SECP256R1];
+        }
+        scene
+    }
+}
+
+#[test]
+fn vectors() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/0rtt-fs-vectors.txt");
+    if std::env::var_os("TESSERA_WRITE_VECTORS").is_some() {
+        std::fs::write(&path, make::text()).expect("the file can be written");
+    }
+    let vectors = Trace::read(&std::fs::read_to_string(&path).expect("the file is there"));
+    for case in &CASES {
+        derive::check(case, &vectors);
+        flight::check(case, &vectors);
+    }
+    answers::check(&vectors);
+}

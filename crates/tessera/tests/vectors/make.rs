@@ -1,0 +1,185 @@
+//! New vectors, from connections.
+
+use std::fmt::Write;
+use std::sync::{Arc, Mutex};
+
+use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, Provider, SharedSecret};
+use tessera::handshake::Reply;
+use tessera::resume::{ClientSession, FlightHandle, TakePurpose, TakeSecret, Taken, Vault};
+use tessera::wire::{ContentType, HandshakeType, NamedGroup};
+use tessera_harness::{EARLY_DATA, Hello, Scene, at, messages, open_all, records};
+
+use crate::answers::{self, EncryptedExtensions};
+use crate::flight::put;
+use crate::{CASES, Case, Values, derive};
+
+/// The whole file.
+pub(crate) fn text() -> String {
+    let mut text = String::from(
+        "# Test vectors of forward-secret 0-RTT (0rtt-fs.md, section 14). Made and checked by\n\
+         # crates/tessera/tests/vectors, and checked by conformance/vectors/check, which shares no code.\n",
+    );
+    let flights = CASES.iter().map(|case| (case.section, flight(case)));
+    for (section, values) in flights.chain(answers::make()) {
+        writeln!(text, "\n[{section}]").expect("a string");
+        for (name, value) in values {
+            let hex: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
+            writeln!(text, "{name} = {hex}").expect("a string");
+        }
+    }
+    text
+}
+
+/// A ticket, the flight under it, and the server's answer.
+fn flight(case: &Case) -> Values {
+    let scene = case.scene();
+    let (message, session) = issued(&scene);
+    let ticket = session.forward_secret.as_ref().expect("a ticket");
+    let mut values = vec![
+        ("suite", case.suite.0.to_be_bytes().to_vec()),
+        ("kind", case.kind.0.to_be_bytes().to_vec()),
+        ("exporter secret", scene.secrets.get("EXPORTER_SECRET").expect("of the connection")),
+        ("id", ticket.id.to_vec()),
+        ("FS secret", ticket.secret.expose().to_vec()),
+        ("handle", ticket.handle.0.to_vec()),
+        ("seed", seed(&scene, &ticket.handle)),
+        ("public", ticket.public.clone()),
+        ("resumption PSK", session.state.psk.expose().to_vec()),
+        ("NewSessionTicket", message),
+    ];
+    sent_and_answered(case, session, scene, &mut values);
+    values
+}
+
+/// The last ticket of a full handshake, as it was sent and as the client keeps it.
+fn issued(scene: &Scene) -> (Vec<u8>, ClientSession) {
+    let mut pair = scene.start(None, at(0));
+    pair.run();
+    let opened = open_all(&pair.server_sent, &mut scene.server_sealers());
+    let messages = opened.iter().flat_map(|(.., content)| messages(content));
+    let mut tickets = messages.filter(|it| it[0] == HandshakeType::NEW_SESSION_TICKET.0);
+    let session = pair.to_client.sessions.pop();
+    (tickets.next_back().expect("a ticket"), session.expect("a session"))
+}
+
+/// What the vault keeps of a private key.
+fn seed(scene: &Scene, handle: &FlightHandle) -> Vec<u8> {
+    let FlightHandle(id) = *handle;
+    let question =
+        TakeSecret { id, purpose: TakePurpose::Accept, incarnation: None, unix: at(0).unix };
+    let Reply::Now(Taken::Taken(secret)) = scene.vault.take(&question) else {
+        unreachable!("it was put")
+    };
+    let seed = secret.seed.to_vec();
+    put(scene, &id, secret);
+    seed
+}
+
+/// The client comes back: the flight, what it is made of, and what the server says to it.
+fn sent_and_answered(case: &Case, session: ClientSession, scene: Scene, values: &mut Values) {
+    let mut scene = case.at_the_flight(scene);
+    let exchanged = record_key_exchange(&mut scene.server.provider);
+    let hash = scene.suite().hash;
+    let mut pair = scene.start(Some(session), at(0));
+    let flight = pair.intercept_client();
+    let sent = records(&flight);
+    let first_hello = sent[0][5..].to_vec();
+    let mut hello = first_hello.clone();
+    pair.deliver_to_server(&flight);
+    if case.retries {
+        let retry = pair.intercept_server();
+        pair.deliver_to_client(&retry);
+        let again = pair.intercept_client();
+        pair.deliver_to_server(&again);
+        values.push(("first ClientHello", first_hello.clone()));
+        values.push(("HelloRetryRequest", records(&retry)[0][5..].to_vec()));
+        hello = handshake_record(&again);
+    }
+    let answer = pair.intercept_server();
+
+    let identities = Hello::read(&hello).identities();
+    let (identity, sealed) = (identities[0].0.clone(), &identities[1].0);
+    values.push(("encapsulated", identity[5 + 32 + 2..].to_vec()));
+    let agreed = match scene.server.provider.one_time(case.kind) {
+        Some(keys) => {
+            let key = keys.from_seed(found(values, "seed")).expect("a seed");
+            key.open(found(values, "encapsulated")).expect("opens").expose().to_vec()
+        }
+        None => Vec::new(),
+    };
+    let psk = derive::psk_for_flight(hash, |name| found(values, name), &identity, &agreed);
+    let get = |name: &str| found(values, name);
+    let (alone, alone_psk) = derive::alone(hash, get, sealed, &agreed);
+    let [binder_key, early_traffic] = derive::early_secrets(hash, &psk, &first_hello);
+    let traffic = scene.secrets.get("SERVER_HANDSHAKE_TRAFFIC_SECRET").expect("of the answer");
+    let exchanged = exchanged.lock().expect("no panic").clone();
+    values.extend([
+        ("agreed secret", agreed),
+        ("identity", identity),
+        ("psk'", psk),
+        ("ClientHello", hello),
+        ("binder key", binder_key),
+        ("early traffic secret", early_traffic),
+        ("early data", EARLY_DATA.to_vec()),
+        ("early data record", sent.last().expect("early data").clone()),
+        ("ServerHello", handshake_record(&answer)),
+        ("key exchange", exchanged),
+        ("server handshake traffic secret", traffic),
+        ("EncryptedExtensions", EncryptedExtensions::of(&scene, &answer).0),
+        ("lone identity", alone),
+        ("lone psk'", alone_psk),
+    ]);
+}
+
+/// A value that is there already.
+fn found<'v>(values: &'v Values, name: &str) -> &'v [u8] {
+    let found = values.iter().find(|(listed, _)| *listed == name);
+    found.map(|(_, value)| value.as_slice()).expect("an earlier value")
+}
+
+/// The first plaintext handshake message of a flight.
+fn handshake_record(flight: &[u8]) -> Vec<u8> {
+    let records = records(flight);
+    let record = records.iter().find(|record| record[0] == ContentType::HANDSHAKE.0);
+    record.expect("a handshake message")[5..].to_vec()
+}
+
+/// Has a server's provider write down the secret of its next key exchange.
+fn record_key_exchange(provider: &mut Provider) -> Arc<Mutex<Vec<u8>>> {
+    let secret = Arc::new(Mutex::default());
+    let groups = provider.groups.iter().map(|group| {
+        let recorded = Recorded { group: *group, secret: secret.clone() };
+        &*Box::leak(Box::new(recorded)) as &dyn KeyAgreement
+    });
+    provider.groups = Vec::leak(groups.collect());
+    secret
+}
+
+struct Recorded {
+    group: &'static dyn KeyAgreement,
+    secret: Arc<Mutex<Vec<u8>>>,
+}
+
+impl KeyAgreement for Recorded {
+    fn group(&self) -> NamedGroup {
+        self.group.group()
+    }
+
+    fn share_len(&self) -> usize {
+        self.group.share_len()
+    }
+
+    fn reply_len(&self) -> usize {
+        self.group.reply_len()
+    }
+
+    fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
+        self.group.generate()
+    }
+
+    fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
+        let answer = self.group.encapsulate(share)?;
+        *self.secret.lock().expect("no panic") = answer.1.expose().to_vec();
+        Ok(answer)
+    }
+}
