@@ -37,6 +37,8 @@ pub(crate) struct Txn {
 #[derive(Serialize)]
 pub(crate) struct Compare {
     key: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range_end: Option<String>,
     target: &'static str,
     result: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,8 +51,15 @@ pub(crate) struct Compare {
 
 impl Compare {
     fn new(key: &[u8], target: &'static str, result: &'static str) -> Self {
-        let (create_revision, mod_revision, value) = (None, None, None);
-        Self { key: encode(key), target, result, create_revision, mod_revision, value }
+        Self {
+            key: encode(key),
+            range_end: None,
+            target,
+            result,
+            create_revision: None,
+            mod_revision: None,
+            value: None,
+        }
     }
 
     /// The key is not there.
@@ -66,6 +75,13 @@ impl Compare {
     /// The key was last changed at this revision.
     pub(crate) fn is_unchanged(key: &[u8], revision: &str) -> Self {
         Self { mod_revision: Some(revision.into()), ..Self::new(key, "MOD", "EQUAL") }
+    }
+
+    /// No key that begins with `prefix` was written at this revision or later.
+    pub(crate) fn none_since(prefix: &[u8], revision: u64) -> Self {
+        let range_end = Some(encode(&prefix_end(prefix)));
+        let mod_revision = Some(revision.to_string());
+        Self { range_end, mod_revision, ..Self::new(prefix, "MOD", "LESS") }
     }
 
     /// The key is there, and its value, as a string of bytes, is greater.
@@ -162,7 +178,7 @@ pub(crate) struct OpAnswer {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct RangeAnswer {
-    pub(crate) header: Header,
+    header: Header,
     pub(crate) kvs: Vec<KeyValue>,
     pub(crate) count: Option<String>,
 }
@@ -176,7 +192,14 @@ pub(crate) struct DeleteAnswer {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct Header {
-    pub(crate) revision: String,
+    revision: String,
+}
+
+impl RangeAnswer {
+    /// The revision of the first change that this answer doesn't know.
+    pub(crate) fn next_revision(&self) -> Option<u64> {
+        self.header.revision.parse::<u64>().ok()?.checked_add(1)
+    }
 }
 
 #[derive(Deserialize, Default)]

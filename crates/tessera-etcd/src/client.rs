@@ -57,6 +57,9 @@ const MAX_IDLE: usize = 32;
 /// The largest answer, in bytes.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
 
+/// How much of a member's complaint is kept, in bytes.
+const MAX_WHY: usize = 300;
+
 impl EtcdClient {
     /// A client of the members at `endpoints` (`host:port` each), which gives every request `deadline`
     /// in all, connecting included.
@@ -123,7 +126,9 @@ impl EtcdClient {
         };
         self.shared.members[member].give_back(sender);
         if !status.is_success() {
-            return Err(self.unknown(member, String::from_utf8_lossy(&body).into_owned()));
+            // Goes into a log.
+            let why = &body[..body.len().min(MAX_WHY)];
+            return Err(self.unknown(member, String::from_utf8_lossy(why).into_owned()));
         }
         serde_json::from_slice(&body).map_err(|error| EtcdError::Unknown(error.to_string()))
     }

@@ -1,7 +1,7 @@
 //! The ticket-key ring of a fleet, which rotates itself.
 //!
 //! Under the prefix of the ring:
-//! - `next`: the key that is being distributed, at most one;
+//! - `next`: the key that is being distributed, at most one; it lives by a lease of its own, too;
 //! - `k/` and a key's id: a key that was activated; it lives by a lease of its own;
 //! - `a/` and a server's random id: that the server lives (a lease that it renews), and which keys it has.
 

@@ -11,11 +11,11 @@
 //!
 //! All of it lives by leases, so that nothing stays for ever.
 
+mod count;
 mod lease;
 mod puts;
 
 use std::future::ready;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -25,6 +25,7 @@ use tessera::resume::{
     Absent, FlightHandle, OneTimeSecret, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
     TakePurpose, TakeSecret, Taken, TicketId, Vault,
 };
+use tessera::wire::CipherSuite;
 use tessera_tokio::{Answer, Answers};
 use tessera_vault::WrappingKeys;
 use tokio::sync::mpsc;
@@ -32,6 +33,7 @@ use zeroize::Zeroizing;
 
 use crate::api::{Compare, Delete, Op, Put, Range, Txn};
 use crate::client::{EtcdClient, EtcdError};
+use count::Count;
 use lease::Leases;
 use puts::{Prepared, Work};
 
@@ -56,7 +58,9 @@ pub struct VaultOptions {
     /// What all its keys in etcd begin with. Servers that share it share the vault, and need the same
     /// epoch keys.
     pub prefix: String,
-    /// How many secrets it holds.
+    /// How many secrets it holds. The last quarter of the room is for clients whose name is known:
+    /// nobody without one can fill the vault for them. Of ten times as many that are gone it remembers what
+    /// became of them.
     pub secrets: usize,
     /// How many of one client whose name is known, up to 1000.
     pub per_client: u16,
@@ -83,9 +87,8 @@ struct Shared {
     hash: &'static dyn Hash,
     options: VaultOptions,
     leases: Leases,
-    /// How many secrets there were when they were last counted, and how many came from here since.
-    counted: AtomicUsize,
-    since: AtomicUsize,
+    secrets: Count,
+    tombstones: Count,
 }
 
 impl EtcdVault {
@@ -104,11 +107,11 @@ impl EtcdVault {
         let shared = Arc::new(Shared {
             client,
             keys,
-            hash: provider.suites[0].hash,
+            hash: hash_for_names(provider),
             leases: Leases::new(options.max_lifetime),
             options,
-            counted: AtomicUsize::new(0),
-            since: AtomicUsize::new(0),
+            secrets: Count::default(),
+            tombstones: Count::default(),
         });
         let (work, queue) = mpsc::channel(QUEUE);
         tokio::spawn(puts::run(shared.clone(), queue));
@@ -144,8 +147,14 @@ impl EtcdVault {
     /// # Errors
     /// If etcd doesn't answer in time.
     pub async fn count(&self) -> Result<usize, EtcdError> {
-        self.shared.count().await
+        self.shared.count("s/", &self.shared.secrets).await
     }
+}
+
+/// The same for all servers of a fleet, whichever suites they prefer.
+fn hash_for_names(provider: &Provider) -> &'static dyn Hash {
+    let suite = provider.suite(CipherSuite::TLS_AES_256_GCM_SHA384);
+    suite.unwrap_or(provider.suites[0]).hash
 }
 
 /// How many puts may wait; further ones are refused.
@@ -170,7 +179,7 @@ impl Vault for EtcdVault {
 
     /// As counted up to ten seconds ago, and without the takes since.
     fn len(&self) -> usize {
-        self.shared.estimate()
+        self.shared.secrets.estimate()
     }
 }
 
@@ -217,10 +226,7 @@ impl Shared {
         };
         let txn = Txn {
             compare: vec![Compare::is_greater(&secret, &not_after(*unix))],
-            success: vec![
-                Op::Delete(Delete::taking(&secret)),
-                Op::Put(Put::new(&tombstone, fate, Some(&lease))),
-            ],
+            success: self.bury(Delete::taking(&secret), Put::new(&tombstone, fate, Some(&lease))),
             // What has expired goes, and leaves no tombstone: nobody used it.
             failure: vec![Op::Range(Range::of(&tombstone)), Op::Delete(Delete::of(&secret))],
         };
@@ -258,26 +264,29 @@ impl Shared {
         let (secret, tombstone) = (self.key("s/", &name), self.key("t/", &name));
         let txn = Txn {
             compare: vec![Compare::is_there(&secret)],
-            success: vec![
-                Op::Delete(Delete::of(&secret)),
-                Op::Put(Put::new(&tombstone, BURNED, Some(&lease))),
-            ],
+            success: self.bury(Delete::of(&secret), Put::new(&tombstone, BURNED, Some(&lease))),
             failure: Vec::new(),
         };
         client.txn(&txn).await.map(drop).inspect_err(|it| self.leases.after(it, &lease))
     }
 
-    async fn count(&self) -> Result<usize, EtcdError> {
-        let since = self.since.load(Ordering::Relaxed);
-        let answer = self.client.range(&Range::count(self.prefix("s/").as_bytes())).await?;
-        let count = answer.count.and_then(|count| count.parse().ok()).unwrap_or(0);
-        self.counted.store(count, Ordering::Relaxed);
-        self.since.fetch_sub(since, Ordering::Relaxed);
-        Ok(count)
+    /// Removes a secret, and remembers what became of it. Where there are too many tombstones it doesn't:
+    /// what is forgotten is unknown, and etcd that is full does nothing any more.
+    fn bury(&self, secret: Delete, tombstone: Put) -> Vec<Op> {
+        let mut ops = vec![Op::Delete(secret)];
+        if self.tombstones.estimate() < self.options.secrets.saturating_mul(TOMBSTONES) {
+            self.tombstones.add();
+            ops.push(Op::Put(tombstone));
+        }
+        ops
     }
 
-    fn estimate(&self) -> usize {
-        self.counted.load(Ordering::Relaxed) + self.since.load(Ordering::Relaxed)
+    async fn count(&self, kind: &str, count: &Count) -> Result<usize, EtcdError> {
+        let added = count.added();
+        let answer = self.client.range(&Range::count(self.prefix(kind).as_bytes())).await?;
+        let counted = answer.count.and_then(|count| count.parse().ok()).unwrap_or(0);
+        count.set(counted, added);
+        Ok(counted)
     }
 
     /// Wraps a secret for etcd.
@@ -321,6 +330,9 @@ impl Shared {
 /// Under which etcd has a secret.
 type Name = [u8; 32];
 
+/// How many tombstones there may be for each secret that there may be.
+const TOMBSTONES: usize = 10;
+
 const USED: &[u8] = b"u";
 const BURNED: &[u8] = b"b";
 
@@ -338,8 +350,10 @@ fn millis(time: Duration) -> u64 {
 async fn keep_count(shared: Weak<Shared>) {
     loop {
         let Some(vault) = shared.upgrade() else { return };
-        if let Err(error) = vault.count().await {
-            log::debug!("one-time keys can't be counted: {error}");
+        for (kind, count) in [("s/", &vault.secrets), ("t/", &vault.tombstones)] {
+            if let Err(error) = vault.count(kind, count).await {
+                log::debug!("one-time keys can't be counted: {error}");
+            }
         }
         if let Ok(unix) = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
             vault.keys.purge(unix);

@@ -3,18 +3,19 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::BufReader;
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::http::{answer, read_request};
 use common::{Waiting, client, runtime};
 use tessera::handshake::Reply;
 use tessera::resume::{Absent, TakePurpose, Taken, Vault};
 use tessera_etcd::VaultOptions;
-use tessera_vault::contract::{NOW, put, question};
+use tessera_vault::contract::{NOW, id, put, question};
 
 /// What a member does with a transaction.
 #[derive(Clone, Debug)]
@@ -66,17 +67,11 @@ impl Member {
 fn serve(stream: &TcpStream, does: &Mutex<Does>, transactions: &AtomicUsize) -> Option<()> {
     let mut reader = BufReader::new(stream);
     loop {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            (reader.read_line(&mut head).ok()? > 0).then_some(())?;
-        }
-        let mut length = head.lines().filter_map(|line| line.split_once(": "));
-        let (_, length) = length.find(|(name, _)| name.eq_ignore_ascii_case("content-length"))?;
-        reader.read_exact(&mut vec![0; length.parse().ok()?]).ok()?;
-        if !head.starts_with("POST /v3/kv/txn ") {
-            let body: &[u8] = match head.starts_with("POST /v3/lease/grant ") {
-                true => br#"{"ID":"1","TTL":"4200"}"#,
-                false => b"{}",
+        let request = read_request(&mut reader)?;
+        if request.path != "/v3/kv/txn" {
+            let body: &[u8] = match request.path.as_str() {
+                "/v3/lease/grant" => br#"{"ID":"1","TTL":"4200"}"#,
+                _ => b"{}",
             };
             answer(stream, 200, body)?;
             continue;
@@ -90,11 +85,6 @@ fn serve(stream: &TcpStream, does: &Mutex<Does>, transactions: &AtomicUsize) -> 
             Does::Hangs => thread::sleep(Duration::from_secs(60)),
         }
     }
-}
-
-fn answer(mut stream: &TcpStream, status: u16, body: &[u8]) -> Option<()> {
-    let head = format!("HTTP/1.1 {status} x\r\nContent-Length: {}\r\n\r\n", body.len());
-    stream.write_all(&[head.as_bytes(), body].concat()).ok()
 }
 
 const DEADLINE: Duration = Duration::from_millis(800);
@@ -189,4 +179,14 @@ fn no_answer_is_believed_that_makes_no_sense() {
             other => unreachable!("{start}: {other:?}"),
         }
     }
+}
+
+/// What a member says goes into logs, and not all of it.
+#[test]
+fn complaints_are_short() {
+    let member = Member::start(Does::Answers(500, vec![b'x'; 100_000]));
+    let vault = vault(vec![member.endpoint()]);
+    let burned = runtime().block_on(vault.vault().burn_now(&id(1)));
+    let told = burned.unwrap_err().to_string();
+    assert!(told.contains("xxx") && told.len() < 500, "{}", told.len());
 }

@@ -68,10 +68,6 @@ fn keeps_the_contract() {
     let options = fleet.options();
     contract::restart(|| fleet.vault(&options), drop);
 
-    let options = VaultOptions { secrets: 50, ..fleet.options() };
-    contract::capacity_is_a_bound(&fleet.vault(&options), 50);
-    let options = VaultOptions { per_client: 5, ..fleet.options() };
-    contract::clients_have_a_limit_each(&fleet.vault(&options), 5);
     several_servers_race(&fleet);
     the_background(&fleet);
     what_etcd_keeps(&fleet);

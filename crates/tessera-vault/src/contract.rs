@@ -298,6 +298,26 @@ pub fn clients_have_a_limit_each(vault: &impl Vault, limit: usize) {
     assert!(put(vault, 901), "nobody is nobody's name");
 }
 
+/// However many secrets are put for clients without a name: those with one have room for a quarter of
+/// `capacity`, and what they put stays.
+pub fn the_nameless_leave_room(vault: &impl Vault, capacity: usize) {
+    let capacity = capacity as u32;
+    let flood = |from: u32| {
+        for number in from..from + capacity * 2 {
+            put(vault, number);
+        }
+    };
+    flood(0);
+    let named = 1_000_000..1_000_000 + capacity / 4;
+    for number in named.clone() {
+        assert!(put_for(vault, number, Some(&number.to_be_bytes())), "{number}");
+    }
+    flood(capacity * 2);
+    for number in named {
+        assert_eq!(accept(vault, number), Ok(()), "{number}");
+    }
+}
+
 /// Runs `job` in many threads that begin together.
 ///
 /// # Panics

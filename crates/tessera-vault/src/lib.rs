@@ -40,6 +40,7 @@ mod home;
 mod key;
 mod keys;
 mod list;
+mod living;
 mod memory;
 mod millis;
 mod register;

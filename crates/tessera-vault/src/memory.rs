@@ -19,7 +19,8 @@ use crate::sharded::Sharded;
 /// Holds one-time secrets in the memory of this process, and gives each out once.
 ///
 /// A full vault evicts the oldest secret for a new one: a secret that is gone costs its client a
-/// round trip, nothing else. Of secrets that were taken or burned it remembers ids, not secrets, in
+/// round trip, nothing else. A quarter of the room is for clients whose name is known, the rest for all
+/// others together: neither side pushes the other below its share. Of secrets that were taken or burned it remembers ids, not secrets, in
 /// bounded memory of their own; what it has forgotten is [`Absent::Unknown`]. It fills in shards, so
 /// eviction may begin shortly before the capacity is reached, and "oldest" is within a shard.
 ///

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::clients::{Account, ClientCounts};
 use crate::list::{Linked, Links, List};
+use crate::living::Living;
 
 /// A one-time secret, encoded; wiped when dropped.
 pub(crate) type Stored = Zeroizing<Box<[u8]>>;
@@ -20,7 +21,7 @@ pub(crate) struct Shard {
     /// From the hash of an id to its slot.
     index: HashTable<u32>,
     slots: Vec<Slot>,
-    live: List,
+    live: Living,
     tombstones: List,
     free: List,
     /// The next slot that the sweep looks at.
@@ -96,7 +97,7 @@ impl Shard {
         Self {
             index: HashTable::new(),
             slots: Vec::new(),
-            live: List::EMPTY,
+            live: Living::EMPTY,
             tombstones: List::EMPTY,
             free: List::EMPTY,
             cursor: 0,
@@ -120,7 +121,7 @@ impl Shard {
             return false;
         }
         if self.live.len() >= self.max_live
-            && let Some(oldest) = self.live.oldest()
+            && let Some(oldest) = self.live.gives_way(new.account, self.max_live)
         {
             self.remove_live(oldest, hashing);
         }
@@ -135,7 +136,7 @@ impl Shard {
             },
             hashing,
         );
-        self.live.push(&mut self.slots, slot);
+        self.live.of(new.account).push(&mut self.slots, slot);
         true
     }
 
@@ -187,7 +188,7 @@ impl Shard {
                 records.push((*id, Record::Gone(*fate)));
             }
         }
-        while let Some(slot) = self.live.oldest() {
+        while let Some(slot) = self.live.oldest().into_iter().flatten().next() {
             let Slot { id, expires_at, content, .. } = &mut self.slots[slot as usize];
             let (id, expires_at) = (*id, *expires_at);
             let secret = std::mem::replace(content, Content::Gone(Fate::Unknown));
@@ -220,8 +221,8 @@ impl Shard {
     /// which they came, and those that it meets on its way through all slots.
     pub(crate) fn sweep(&mut self, now: u32, hashing: &RandomState) {
         for _ in 0..SWEPT {
-            let Some(oldest) = self.live.oldest() else { return };
-            if !self.remove_expired(oldest, now, hashing) {
+            let oldest = self.live.oldest().into_iter().flatten();
+            if oldest.filter(|slot| self.remove_expired(*slot, now, hashing)).count() == 0 {
                 break;
             }
         }
@@ -257,10 +258,11 @@ impl Shard {
 
     /// Makes a secret a tombstone, and gives it out: it moves, so there is no second copy.
     fn bury(&mut self, slot: u32, fate: Fate, hashing: &RandomState) -> Option<Stored> {
-        self.live.remove(&mut self.slots, slot);
+        let account = self.slots[slot as usize].account;
+        self.live.of(account).remove(&mut self.slots, slot);
         self.tombstones.push(&mut self.slots, slot);
+        self.clients.close(account);
         let buried = &mut self.slots[slot as usize];
-        self.clients.close(buried.account);
         buried.account = Account::NOBODY;
         let secret = std::mem::replace(&mut buried.content, Content::Gone(fate));
         self.trim_tombstones(hashing);
@@ -280,8 +282,9 @@ impl Shard {
     }
 
     fn remove_live(&mut self, slot: u32, hashing: &RandomState) {
-        self.live.remove(&mut self.slots, slot);
-        self.clients.close(self.slots[slot as usize].account);
+        let account = self.slots[slot as usize].account;
+        self.live.of(account).remove(&mut self.slots, slot);
+        self.clients.close(account);
         self.release(slot, hashing);
     }
 

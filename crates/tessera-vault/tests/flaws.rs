@@ -33,6 +33,8 @@ enum Flaw {
     CountsTombstones,
     /// Has no limits.
     Boundless,
+    /// Has no room for anybody when those without a name have filled it.
+    FirstComeFirstServed,
 }
 
 #[derive(Clone)]
@@ -86,7 +88,9 @@ impl Vault for Flawed {
                 .values()
                 .filter(live)
                 .filter(|entry| put.client.is_some() && entry.client.as_deref() == put.client);
-            let full = count >= CAPACITY || of_client.count() >= PER_CLIENT;
+            let nameless = put.client.is_none() && self.flaw != Flaw::FirstComeFirstServed;
+            let room = if nameless { CAPACITY - CAPACITY / 4 } else { CAPACITY };
+            let full = count >= room || of_client.count() >= PER_CLIENT;
             let known = entries.contains_key(put.id) && self.flaw != Flaw::TakesAgain;
             if known || (full && self.flaw != Flaw::Boundless) {
                 return Err(PutRefused);
@@ -152,6 +156,7 @@ fn keeps_it(flaw: Flaw) -> bool {
         contract::restart(|| store.again(), drop);
         contract::capacity_is_a_bound(&Flawed::new(flaw), CAPACITY);
         contract::clients_have_a_limit_each(&Flawed::new(flaw), PER_CLIENT);
+        contract::the_nameless_leave_room(&Flawed::new(flaw), CAPACITY);
     };
     catch_unwind(AssertUnwindSafe(check)).is_ok()
 }
@@ -168,6 +173,7 @@ fn the_contract_sees_flaws() {
         Flaw::Forgets,
         Flaw::CountsTombstones,
         Flaw::Boundless,
+        Flaw::FirstComeFirstServed,
     ] {
         assert!(!keeps_it(flaw), "the contract doesn't see {flaw:?}");
     }

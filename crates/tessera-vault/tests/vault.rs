@@ -70,6 +70,7 @@ fn limits() {
     contract::capacity_is_a_bound(&MemoryVault::new(100), 100);
     let limits = Limits { per_client: 7, ..Limits::new(1000) };
     contract::clients_have_a_limit_each(&MemoryVault::with_limits(limits), 7);
+    contract::the_nameless_leave_room(&MemoryVault::new(100), 100);
 }
 
 #[test]
@@ -88,6 +89,26 @@ fn whatever_ends_a_secret_makes_room_for_its_client() {
     // Expired.
     assert_eq!(vault.purge(NOW + LIFETIME), 4);
     assert!(put_for(&vault, 4, alice) && put_for(&vault, 5, alice));
+}
+
+/// Those with a name don't push all others out either, and each side has what the other leaves.
+#[test]
+fn the_named_leave_room() {
+    let vault = MemoryVault::new(100);
+    let name = |number: u32| number.to_be_bytes();
+    for number in 0..200 {
+        assert!(put_for(&vault, number, Some(&name(number))));
+    }
+    assert_eq!(vault.len(), 100);
+    assert!((1000..1200).all(|number| put(&vault, number)));
+    for number in 200..400 {
+        assert!(put_for(&vault, number, Some(&name(number))));
+    }
+    assert_eq!(vault.len(), 100);
+    let left = (1000..1200).filter(|number| accept(&vault, *number).is_ok());
+    assert_eq!(left.collect::<Vec<_>>(), (1125..1200).collect::<Vec<_>>());
+    let left = (0..400).filter(|number| accept(&vault, *number).is_ok());
+    assert_eq!(left.collect::<Vec<_>>(), (375..400).collect::<Vec<_>>());
 }
 
 #[test]
@@ -133,6 +154,13 @@ fn without_a_clock_the_last_reading_counts() {
     assert_eq!(take(&vault, 1, TakePurpose::Accept, None), Ok(()));
     assert_eq!(take(&vault, 9, TakePurpose::Accept, Some(NOW + LIFETIME)), Err(Absent::Unknown));
     assert_eq!(take(&vault, 2, TakePurpose::Accept, None), Err(Absent::Unknown));
+    // Also where nothing was swept since.
+    let vault = MemoryVault::new(100_000);
+    assert!((0..1000).all(|number| put(&vault, number)));
+    assert!(take(&vault, 1000, TakePurpose::Accept, Some(NOW + LIFETIME)).is_err());
+    for number in 0..1000 {
+        assert_eq!(take(&vault, number, TakePurpose::Accept, None), Err(Absent::Unknown));
+    }
 }
 
 #[test]

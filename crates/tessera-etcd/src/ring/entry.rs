@@ -8,44 +8,57 @@ use zeroize::Zeroizing;
 /// The version of what this code writes, and the newest that it reads.
 const VERSION: u8 = 1;
 
-/// A key on its way. Version, then wrapped: whether it was activated, when it was made, the length of the
-/// key's encoding, the key; whatever follows is of a later time, and passed over.
+/// A key on its way. Version, then wrapped: when it was made, the length of the key's encoding, the key;
+/// whatever follows is of a later time, and passed over.
+///
+/// It opens under the name that it was written under, and no other: whoever can write to etcd can't make an
+/// active key of one that is being distributed, nor bring a key of one ring into another.
 pub(super) struct Entry {
-    pub(super) active: bool,
     /// Since the Unix epoch.
     pub(super) made_at: Duration,
     pub(super) key: TicketKey,
 }
 
 impl Entry {
-    pub(super) fn encode(&self, wrapping: &WrappingKeys, now: Duration) -> Option<Vec<u8>> {
+    pub(super) fn encode(
+        &self,
+        name: &[u8],
+        wrapping: &WrappingKeys,
+        now: Duration,
+    ) -> Option<Vec<u8>> {
         let key = self.key.encode();
         let mut plain = Zeroizing::new(Vec::with_capacity(16 + key.len()));
-        plain.push(u8::from(self.active));
         plain.extend_from_slice(&(self.made_at.as_millis() as u64).to_be_bytes());
         plain.extend_from_slice(&u16::try_from(key.len()).ok()?.to_be_bytes());
         plain.extend_from_slice(&key);
-        let wrapped = wrapping.wrap(&[VERSION], &plain, now)?;
+        let wrapped = wrapping.wrap(&context(name), &plain, now)?;
         Some([&[VERSION], &wrapped[..]].concat())
     }
 
     /// `None` for what this server can't read.
-    pub(super) fn decode(bytes: &[u8], wrapping: &WrappingKeys, now: Duration) -> Option<Self> {
+    pub(super) fn decode(
+        name: &[u8],
+        bytes: &[u8],
+        wrapping: &WrappingKeys,
+        now: Duration,
+    ) -> Option<Self> {
         let (&version, wrapped) = bytes.split_first()?;
         if version != VERSION {
             return None;
         }
-        let plain = wrapping.unwrap(&[VERSION], wrapped, now)?;
-        let (&active, rest) = plain.split_first()?;
-        let (made_at, rest) = rest.split_first_chunk()?;
+        let plain = wrapping.unwrap(&context(name), wrapped, now)?;
+        let (made_at, rest) = plain.split_first_chunk()?;
         let (len, rest) = rest.split_first_chunk()?;
         let (key, _) = rest.split_at_checked(u16::from_be_bytes(*len).into())?;
         Some(Self {
-            active: active == 1,
             made_at: Duration::from_millis(u64::from_be_bytes(*made_at)),
             key: TicketKey::decode(key)?,
         })
     }
+}
+
+fn context(name: &[u8]) -> Vec<u8> {
+    [&[VERSION], name].concat()
 }
 
 /// What a server says of itself: the newest version that it reads, and the keys that it has. Whatever
@@ -95,23 +108,29 @@ mod tests {
         wrapping.add(EpochKey::forever([1; 16], [7; 32].into()), now).expect("a good key");
         let key = TicketKey::generate(&provider, now, now, now).expect("random bytes");
         let id = key.id;
-        let entry = Entry { active: true, made_at: now, key };
-        let encoded = entry.encode(&wrapping, now).expect("a key wraps");
-        let decoded = Entry::decode(&encoded, &wrapping, now).expect("as encoded");
-        assert_eq!((decoded.active, decoded.made_at, decoded.key.id), (true, now, id));
+        let entry = Entry { made_at: now, key };
+        let encoded = entry.encode(b"/ring/next", &wrapping, now).expect("a key wraps");
+        let decode = |name: &[u8], bytes: &[u8]| Entry::decode(name, bytes, &wrapping, now);
+        let decoded = decode(b"/ring/next", &encoded).expect("as encoded");
+        assert_eq!((decoded.made_at, decoded.key.id), (now, id));
         assert!(!encoded.windows(16).any(|window| *window == entry.key.secret[..16]));
+        for elsewhere in [&b"/ring/k/0123456789abcdef"[..], b"/other/next", b""] {
+            assert!(decode(elsewhere, &encoded).is_none());
+        }
 
-        let mut plain = vec![0; 9];
+        let mut plain = vec![0; 8];
         let key = entry.key.encode();
         plain.extend_from_slice(&(key.len() as u16).to_be_bytes());
         plain.extend_from_slice(&key);
         plain.extend_from_slice(b"a field of a later time");
-        let wrapped = wrapping.wrap(&[1], &plain, now).expect("a key wraps");
-        let later = Entry::decode(&[&[1], &wrapped[..]].concat(), &wrapping, now);
-        assert_eq!(later.map(|entry| (entry.active, entry.key.id)), Some((false, id)));
-        let newer = wrapping.wrap(&[2], &plain, now).expect("a key wraps");
-        assert!(Entry::decode(&[&[2], &newer[..]].concat(), &wrapping, now).is_none());
+        let wrapped = wrapping.wrap(b"\x01n", &plain, now).expect("a key wraps");
+        let later = decode(b"n", &[&[1], &wrapped[..]].concat());
+        assert_eq!(later.map(|entry| entry.key.id), Some(id));
+        assert!(decode(b"n", &[&[2], &wrapped[..]].concat()).is_none(), "a newer version");
+        for cut in 0..encoded.len() {
+            assert!(decode(b"/ring/next", &encoded[..cut]).is_none());
+        }
         let none = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);
-        assert!(Entry::decode(&encoded, &none, now).is_none());
+        assert!(Entry::decode(b"/ring/next", &encoded, &none, now).is_none());
     }
 }

@@ -31,7 +31,8 @@ impl Shared {
         let now = (self.clock)();
         let seen = self.sort(&answer, now);
         let known = self.install(&seen, now);
-        self.acknowledge(known).await?;
+        let is_among = self.is_among(&answer);
+        self.acknowledge(known, is_among).await?;
 
         let waiting_for = match &seen.next {
             Some((Some(next), _)) => {
@@ -44,10 +45,19 @@ impl Shared {
         // for the others.
         let due = self.is_due(&seen.active, now);
         let done = match &seen.next {
-            None if due => self.distribute(now).await?,
+            None if due => self.distribute(None, now).await?,
+            Some((Some(next), revision)) if due && self.is_too_old(next, now) => {
+                self.distribute(Some(revision), now).await?
+            }
             // This server is among those that live: otherwise the answer is from before it said so.
-            Some((Some(next), revision)) if due && waiting_for == 0 && self.is_among(&answer) => {
-                self.activate(next, revision, now).await?
+            Some((Some(next), revision)) if due && waiting_for == 0 && is_among => {
+                let Some(since) = answer.next_revision() else { return Ok(false) };
+                // What the servers say is what they said when all of them were counted.
+                let unchanged = [
+                    Compare::is_unchanged(&self.key("next"), revision),
+                    Compare::none_since(&self.key("a/"), since),
+                ];
+                self.activate(next, unchanged.into(), now).await?
             }
             _ => false,
         };
@@ -59,7 +69,7 @@ impl Shared {
         let mut seen = Seen::default();
         for kv in &answer.kvs {
             let (Some(key), Some(value)) = (kv.key(), kv.value()) else { continue };
-            let entry = || Entry::decode(&value, &self.wrapping, now);
+            let entry = || Entry::decode(&key, &value, &self.wrapping, now);
             if key == self.key("next") {
                 let entry = entry();
                 seen.unreadable += usize::from(entry.is_none());
@@ -99,15 +109,25 @@ impl Shared {
     /// A key in its first phase. Should this server lose sight of etcd, it ends by itself.
     fn only_opening(&self, entry: &Entry) -> TicketKey {
         let TicketKey { id, secret, .. } = copy(&entry.key);
-        let lifetime = self.options.issue_for.saturating_add(self.options.open_for);
-        let end = entry.made_at.saturating_add(lifetime.saturating_mul(2));
+        let end = entry.made_at.saturating_add(self.lifetime().saturating_mul(2));
         let known_from = entry.made_at.saturating_sub(SKEW);
         let last = end.saturating_sub(Duration::from_millis(1));
         TicketKey { id, secret, known_from, issues_from: last, issues_until: end, opens_until: end }
     }
 
-    /// Says that this server lives, and which keys it has, if that is news.
-    async fn acknowledge(&self, keys: Vec<[u8; 16]>) -> Result<(), EtcdError> {
+    /// How long a key seals and opens.
+    fn lifetime(&self) -> Duration {
+        self.options.issue_for.saturating_add(self.options.open_for)
+    }
+
+    /// A key that was made so long ago waited while the fleet stood still, or somebody brought it back out
+    /// of etcd's history. It isn't activated: nobody gives a key that may have leaked a second life.
+    fn is_too_old(&self, next: &Entry, now: Duration) -> bool {
+        next.made_at.saturating_add(self.lifetime()) <= now
+    }
+
+    /// Says that this server lives, and which keys it has, if that is news or etcd doesn't have it.
+    async fn acknowledge(&self, keys: Vec<[u8; 16]>, is_among: bool) -> Result<(), EtcdError> {
         let mut alive = self.lease.lock().await;
         if self.is_closed() {
             return Ok(());
@@ -116,9 +136,8 @@ impl Shared {
             let lease = self.client.grant(self.options.counts_as_live_for).await?;
             *alive = Some(Alive { lease, acknowledged: None });
         }
-        let Some(said) = alive.as_mut().filter(|it| it.acknowledged.as_ref() != Some(&keys)) else {
-            return Ok(());
-        };
+        let news = |it: &&mut Alive| !is_among || it.acknowledged.as_ref() != Some(&keys);
+        let Some(said) = alive.as_mut().filter(news) else { return Ok(()) };
         let put = Put::new(&self.own_name(), &acknowledgement(&keys), Some(&said.lease));
         let txn = Txn { success: vec![Op::Put(put)], ..Txn::default() };
         if let Err(error) = self.client.txn(&txn).await {
@@ -142,29 +161,27 @@ impl Shared {
     /// Whether a new key is needed: what seals now has less than half its time left. A key whose time
     /// lies far ahead was made by a wrong clock, and counts for nothing.
     fn is_due(&self, active: &[Entry], now: Duration) -> bool {
-        let seals = active.iter().filter(|entry| entry.key.issues_from <= now + SKEW);
+        let seals = active.iter().filter(|entry| entry.key.issues_from <= now.saturating_add(SKEW));
         let until = seals.map(|entry| entry.key.issues_until).max();
-        until.is_none_or(|until| until < now + self.options.issue_for / 2)
+        until.is_none_or(|until| until < now.saturating_add(self.options.issue_for / 2))
     }
 
-    /// The first phase.
-    async fn distribute(&self, now: Duration) -> Result<bool, EtcdError> {
+    /// The first phase; `replacing` is the revision of a key that can't be activated. A key that isn't
+    /// activated goes by itself, soon enough for another before the one in use ends: it may be one that
+    /// nobody can read any more.
+    async fn distribute(&self, replacing: Option<&str>, now: Duration) -> Result<bool, EtcdError> {
         let RingOptions { issue_for, open_for, .. } = &self.options;
         let Ok(key) = TicketKey::generate(&self.provider, now, *issue_for, *open_for) else {
             return Ok(false);
         };
-        let entry = Entry { active: false, made_at: now, key };
-        let Some(encoded) = entry.encode(&self.wrapping, now) else {
-            log::error!("no key wraps ticket keys: they are not rotated");
-            return Ok(false);
-        };
         let name = self.key("next");
-        let txn = Txn {
-            compare: vec![Compare::is_absent(&name)],
-            success: vec![Op::Put(Put::new(&name, &encoded, None))],
-            failure: Vec::new(),
+        let compare = match replacing {
+            Some(revision) => Compare::is_unchanged(&name, revision),
+            None => Compare::is_absent(&name),
         };
-        self.client.txn(&txn).await.map(|answer| answer.succeeded)
+        let entry = Entry { made_at: now, key };
+        self.write(&name, &entry, *issue_for / 4, Txn { compare: vec![compare], ..Txn::default() })
+            .await
     }
 
     /// The second phase. The key seals from now on whatever the other servers' clocks say, since they all
@@ -172,7 +189,7 @@ impl Shared {
     async fn activate(
         &self,
         next: &Entry,
-        revision: &str,
+        compare: Vec<Compare>,
         now: Duration,
     ) -> Result<bool, EtcdError> {
         let RingOptions { issue_for, open_for, .. } = &self.options;
@@ -184,25 +201,33 @@ impl Shared {
             opens_until: issues_until.saturating_add(*open_for).saturating_add(SKEW),
             ..copy(&next.key)
         };
-        let entry = Entry { active: true, made_at: next.made_at, key };
-        let Some(encoded) = entry.encode(&self.wrapping, now) else { return Ok(false) };
-        let lifetime = issue_for.saturating_add(*open_for);
+        let entry = Entry { made_at: next.made_at, key };
+        let success = vec![Op::Delete(Delete::of(&self.key("next")))];
         // Longer than any clock thinks that the key lives: nobody's clock deletes it.
-        let lease: LeaseId = self.client.grant(lifetime.saturating_add(SKEW * 2)).await?;
-        let (name, active) = (self.key("next"), self.key_of(&entry.key.id));
-        let txn = Txn {
-            compare: vec![Compare::is_unchanged(&name, revision)],
-            success: vec![
-                Op::Put(Put::new(&active, &encoded, Some(&lease))),
-                Op::Delete(Delete::of(&name)),
-            ],
-            failure: Vec::new(),
+        let lifetime = self.lifetime().saturating_add(SKEW * 2);
+        let txn = Txn { compare, success, failure: Vec::new() };
+        self.write(&self.key_of(&entry.key.id), &entry, lifetime, txn).await
+    }
+
+    /// Writes an entry that lives for `lifetime`, if nobody was first.
+    async fn write(
+        &self,
+        name: &[u8],
+        entry: &Entry,
+        lifetime: Duration,
+        mut txn: Txn,
+    ) -> Result<bool, EtcdError> {
+        let Some(encoded) = entry.encode(name, &self.wrapping, (self.clock)()) else {
+            log::error!("no key wraps ticket keys: they are not rotated");
+            return Ok(false);
         };
-        let activated = self.client.txn(&txn).await?.succeeded;
-        if !activated {
+        let lease: LeaseId = self.client.grant(lifetime).await?;
+        txn.success.push(Op::Put(Put::new(name, &encoded, Some(&lease))));
+        let succeeded = self.client.txn(&txn).await?.succeeded;
+        if !succeeded {
             self.client.revoke(&lease).await?;
         }
-        Ok(activated)
+        Ok(succeeded)
     }
 
     fn key_of(&self, id: &[u8; 16]) -> Vec<u8> {

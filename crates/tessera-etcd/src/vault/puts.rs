@@ -1,7 +1,6 @@
 //! Puts, in the background.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use tessera::resume::{PutRefused, TicketId};
 use tokio::sync::{Semaphore, mpsc};
@@ -25,13 +24,18 @@ pub(super) struct Prepared {
 }
 
 /// How much is under way to etcd at once.
-const AT_ONCE: usize = 16;
+const AT_ONCE: u32 = 16;
 
 /// Works until the vault is dropped, and then does what is left.
 pub(super) async fn run(shared: Arc<Shared>, mut queue: mpsc::Receiver<Work>) {
-    let room = Arc::new(Semaphore::new(AT_ONCE));
+    let room = Arc::new(Semaphore::new(AT_ONCE as usize));
     while let Some(work) = queue.recv().await {
-        let Ok(permit) = room.clone().acquire_owned().await else { return };
+        let alone = match work {
+            Work::Put(_) => 1,
+            // After the put of what it burns.
+            Work::Burn(_) => AT_ONCE,
+        };
+        let Ok(permit) = room.clone().acquire_many_owned(alone).await else { return };
         let shared = shared.clone();
         tokio::spawn(async move {
             match work {
@@ -51,6 +55,9 @@ pub(super) async fn run(shared: Arc<Shared>, mut queue: mpsc::Receiver<Work>) {
     }
 }
 
+/// One part in this many of the room is for clients whose name is known.
+const RESERVED: usize = 4;
+
 /// Another server may use the same place for the same client at the same time.
 const ATTEMPTS: usize = 4;
 
@@ -58,7 +65,9 @@ impl Shared {
     /// Puts a secret, if its id neither is nor was there. A put whose answer is lost is not repeated: it
     /// could bring back what was taken in between.
     pub(super) async fn put(&self, put: Prepared) -> Result<(), PutRefused> {
-        if self.estimate() >= self.options.secrets {
+        let room = self.options.secrets;
+        let room = if put.client.is_some() { room } else { room - room.div_ceil(RESERVED) };
+        if self.secrets.estimate() >= room {
             return Err(PutRefused);
         }
         let client = &self.client.for_one_operation();
@@ -85,7 +94,7 @@ impl Shared {
                 PutRefused
             })?;
             if answer.succeeded {
-                self.since.fetch_add(1, Ordering::Relaxed);
+                self.secrets.add();
                 return Ok(());
             }
             let mut ranges = answer.responses.iter().filter_map(|it| it.response_range.as_ref());

@@ -8,10 +8,16 @@ use tessera::resume::{TakePurpose, TicketId};
 use zeroize::ZeroizeOnDrop;
 
 use super::{Content, Fate, Incoming, Shard, Slot, Stored};
-use crate::clients::{Account, ClientCounts};
+use crate::clients::ClientCounts;
 
 const MAX_LIVE: usize = 20;
+const NAMED: usize = 5;
 const MAX_TOMBSTONES: usize = 10;
+
+/// Secrets with these numbers are of clients that have a name.
+fn has_name(number: u8) -> bool {
+    number.is_multiple_of(4)
+}
 
 /// The same rules, written as simply as they can be. When expired secrets go, the shard decides.
 #[derive(Default)]
@@ -21,17 +27,25 @@ struct Model {
 }
 
 impl Model {
-    /// Forgets what the shard has swept; it may have swept nothing but what had expired.
+    /// Forgets what had expired and the shard has swept.
     fn follow(&mut self, shard: &Shard, now: u32) {
-        self.live.retain(|(number, expires_at)| {
-            let there = shard.slots.iter().any(|slot| {
-                slot.id == id(*number)
-                    && slot.expires_at == *expires_at
-                    && matches!(slot.content, Content::Secret(_))
-            });
-            assert!(there || *expires_at <= now, "a secret went before its time");
-            there
-        });
+        self.live.retain(|entry| entry.1 > now || is_there(shard, entry));
+    }
+
+    /// Nothing else went.
+    fn check(&self, shard: &Shard) {
+        assert!(self.live.iter().all(|entry| is_there(shard, entry)), "one went before its time");
+    }
+
+    /// The oldest goes of those that have more than their share, if there are as many as there may be.
+    fn evict(&mut self, for_number: u8) {
+        if self.live.len() < MAX_LIVE {
+            return;
+        }
+        let named = self.live.iter().filter(|(number, _)| has_name(*number)).count();
+        let named_go = if has_name(for_number) { named >= NAMED } else { named > NAMED };
+        let goes = self.live.iter().position(|(number, _)| has_name(*number) == named_go);
+        self.live.remove(goes.unwrap());
     }
 
     fn fate(&self, id: u8) -> Option<Fate> {
@@ -46,9 +60,7 @@ impl Model {
         if self.position(id).is_some() || self.fate(id).is_some() {
             return false;
         }
-        if self.live.len() == MAX_LIVE {
-            self.live.remove(0);
-        }
+        self.evict(id);
         self.live.push((id, expires_at));
         true
     }
@@ -67,6 +79,14 @@ impl Model {
         }
         Ok(())
     }
+}
+
+fn is_there(shard: &Shard, (number, expires_at): &(u8, u32)) -> bool {
+    shard.slots.iter().any(|slot| {
+        slot.id == id(*number)
+            && slot.expires_at == *expires_at
+            && matches!(slot.content, Content::Secret(_))
+    })
 }
 
 fn id(number: u8) -> TicketId {
@@ -101,18 +121,12 @@ fn a_shard_does_what_the_model_does() {
         };
         shard.sweep(now, &hashing);
         model.follow(&shard, now);
+        model.check(&shard);
         match random(8) {
             0..=3 => {
                 let expires_at = now + 1 + random(200) as u32;
-                // The shard sweeps once more: the model has to know before it chooses the oldest.
-                let full = shard.live.len() == MAX_LIVE;
-                let oldest = shard.live.oldest().map(|slot| shard.slots[slot as usize].id);
                 let kept = put(&mut shard, number, expires_at, now, &hashing);
-                let evicted = full && shard.live.len() == MAX_LIVE && kept;
-                let oldest = oldest.filter(|_| evicted).filter(|id| shard.lost(id, &hashing));
-                if let Some(oldest) = oldest {
-                    assert_eq!(model.live.remove(0).0, oldest[0]);
-                }
+                // The shard has swept once more.
                 model.follow(&shard, now);
                 assert_eq!(kept, model.put(number, expires_at));
             }
@@ -132,13 +146,8 @@ fn a_shard_does_what_the_model_does() {
         }
         assert_eq!(shard.live.len(), model.live.len());
         assert_eq!(shard.tombstones.len(), model.gone.len());
+        model.check(&shard);
         check(&mut shard, &model);
-    }
-}
-
-impl Shard {
-    fn lost(&self, id: &TicketId, hashing: &RandomState) -> bool {
-        self.find(id, hashing.hash_one(id)).is_none()
     }
 }
 
@@ -148,7 +157,8 @@ fn shard(max_live: usize, max_tombstones: usize) -> Shard {
 
 fn put(shard: &mut Shard, number: u8, expires_at: u32, now: u32, hashing: &RandomState) -> bool {
     let id = id(number);
-    let account = Account::NOBODY;
+    let client = [number];
+    let account = shard.clients.account(has_name(number).then_some(&client[..]));
     let hash = hashing.hash_one(id);
     let new = Incoming { id: &id, hash, stored: stored(number), expires_at, account };
     shard.put(new, now, hashing)
@@ -162,13 +172,15 @@ fn check(shard: &mut Shard, model: &Model) {
     assert!(shard.slots.len() <= MAX_LIVE + MAX_TOMBSTONES + 1);
     let secrets = shard.slots.iter().filter(|slot| matches!(slot.content, Content::Secret(_)));
     assert_eq!(secrets.count(), model.live.len(), "a secret stayed where none should be");
-    let mut next = shard.live.oldest();
-    for (number, _) in &model.live {
-        let slot = next.unwrap();
-        assert_eq!(shard.slots[slot as usize].id, id(*number));
-        next = super::List::after(&mut shard.slots, slot);
+    for (named, oldest) in [false, true].into_iter().zip(shard.live.oldest()) {
+        let mut next = oldest;
+        for (number, _) in model.live.iter().filter(|(number, _)| has_name(*number) == named) {
+            let slot = next.unwrap();
+            assert_eq!(shard.slots[slot as usize].id, id(*number));
+            next = super::List::after(&mut shard.slots, slot);
+        }
+        assert!(next.is_none());
     }
-    assert!(next.is_none());
 }
 
 /// 200 secrets, the first to come the last to expire: number n at 1000 - n.

@@ -1,0 +1,122 @@
+//! How much the vault in etcd holds, of whom, and how it counts.
+#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
+
+mod common;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use common::{DEADLINE, Waiting, client, epoch_keys, runtime};
+use tessera::crypto::Provider;
+use tessera::resume::{Absent, PutSecret, TakePurpose, Taken, Vault};
+use tessera_aws_lc::provider;
+use tessera_etcd::{EtcdVault, VaultOptions};
+use tessera_etcd_cluster::Cluster;
+use tessera_vault::contract::{self, LIFETIME, NOW, accept, id, put, question, secret};
+use tokio::runtime::Runtime;
+
+/// A vault in a cluster of its own.
+struct Fleet {
+    cluster: Cluster,
+    runtime: Arc<Runtime>,
+    options: VaultOptions,
+}
+
+impl Fleet {
+    fn start() -> Self {
+        let options = VaultOptions::new("/limits/");
+        Self { cluster: Cluster::start(1).unwrap(), runtime: runtime(), options }
+    }
+
+    fn vault(&self, options: &VaultOptions) -> Waiting {
+        let client = client(self.cluster.endpoints(), DEADLINE);
+        Waiting::new(&self.runtime, client, options.clone())
+    }
+}
+
+#[test]
+fn of_all_and_of_each() {
+    let fleet = Fleet::start();
+    let options = |prefix: &str| VaultOptions { secrets: 50, ..VaultOptions::new(prefix) };
+    contract::capacity_is_a_bound(&fleet.vault(&options("/all/")), 50);
+    contract::the_nameless_leave_room(&fleet.vault(&options("/nameless/")), 50);
+    let options = VaultOptions { per_client: 5, ..VaultOptions::new("/each/") };
+    contract::clients_have_a_limit_each(&fleet.vault(&options), 5);
+}
+
+/// What nobody will ever use goes, though its put has just begun.
+#[test]
+fn burns_come_after_puts() {
+    let fleet = Fleet::start();
+    let waiting = fleet.vault(&fleet.options);
+    let vault = waiting.vault();
+    for number in 0..40 {
+        let (id, secret, client) = (&id(number), secret(number), Some(&b"alice"[..]));
+        let put = PutSecret { id, secret, expires_at: NOW + LIFETIME, unix: NOW, client };
+        vault.put(put).unwrap();
+        if number % 4 == 0 {
+            vault.burn(id);
+        }
+    }
+    let deadline = Instant::now() + DEADLINE;
+    while waiting.len() != 30 {
+        assert!(Instant::now() < deadline, "{}", waiting.len());
+    }
+    assert_eq!(accept(&waiting, 4), Err(Absent::Burned));
+    assert_eq!(accept(&waiting, 5), Ok(()));
+}
+
+/// Whoever takes all that it is given doesn't fill etcd with what became of it.
+#[test]
+fn tombstones_are_bounded() {
+    let fleet = Fleet::start();
+    let options = VaultOptions { secrets: 4, ..fleet.options.clone() };
+    let vault = fleet.vault(&options);
+    for number in 0..60 {
+        assert!(put(&vault, number));
+        match number % 2 {
+            0 => assert_eq!(accept(&vault, number), Ok(())),
+            _ => vault.burn(&id(number)),
+        }
+        assert_eq!(vault.len(), 0);
+    }
+    assert_eq!(accept(&vault, 0), Err(Absent::Used));
+    assert_eq!(accept(&vault, 1), Err(Absent::Burned));
+    for number in 40..60 {
+        assert_eq!(accept(&vault, number), Err(Absent::Unknown), "{number}");
+    }
+}
+
+/// Of a server and of whoever watches it.
+#[test]
+fn counts_may_overlap() {
+    let fleet = Fleet::start();
+    let waiting = fleet.vault(&fleet.options);
+    let vault = waiting.vault();
+    for number in 0..3 {
+        assert!(put(&waiting, number));
+    }
+    fleet.runtime.block_on(async {
+        let (first, second, third) = tokio::join!(vault.count(), vault.count(), vault.count());
+        assert_eq!((first, second, third), (Ok(3), Ok(3), Ok(3)));
+    });
+    assert!(put(&waiting, 3));
+    // A put that ends during a count is counted twice.
+    assert!((4..6).contains(&vault.len()), "{}", vault.len());
+}
+
+/// A server that prefers another suite finds the same secrets.
+#[test]
+fn names_do_not_depend_on_preferences() {
+    let fleet = Fleet::start();
+    assert!(put(&fleet.vault(&fleet.options), 1));
+    let mut suites = provider().suites.to_vec();
+    suites.reverse();
+    let reversed = Provider { suites: suites.leak(), ..provider() };
+    let _inside = fleet.runtime.enter();
+    let client = client(fleet.cluster.endpoints(), DEADLINE);
+    let vault = EtcdVault::open(client, &reversed, epoch_keys(), fleet.options.clone());
+    let asked = question(1, TakePurpose::Accept, Some(NOW));
+    let taken = fleet.runtime.block_on(vault.take_secret(&asked));
+    assert!(matches!(taken, Taken::Taken(_)), "{taken:?}");
+}
