@@ -1,16 +1,4 @@
-//! The client: wants so many increments, each once.
-//!
-//! It keeps on its disk which increment is under way, under which key, *before* anything is sent. What
-//! it sends again, and how, follows from what it knows of the first copy:
-//!
-//! | it knows | so the increment | and it sends |
-//! |---|---|---|
-//! | "OK", or the receipt "done" | was counted | the next one |
-//! | "burned", and that flight had the only copy | was not counted, and never will be | it anew, under another key |
-//! | anything else, or nothing | may have been counted, or may be later | it again, under the same key |
-//!
-//! "Burned" speaks of one flight. Once the increment was sent in another way too, under the same key,
-//! it says nothing any more.
+//! The client: wants so many increments, each once. What it may send again says [`crate::pending`].
 
 use std::sync::Arc;
 
@@ -23,7 +11,9 @@ use tessera_harness::SERVER_NAME;
 use tessera_null_provider::NullVerifier;
 
 use crate::network::{ConnectionId, below};
-use crate::world::Slip;
+use crate::pending::Pending;
+use crate::slip::{Slip, heard_receipt, heard_verdict};
+use crate::tally::{Happening, Tally};
 
 /// A client with its disk.
 pub struct Client {
@@ -32,8 +22,7 @@ pub struct Client {
     disk: Disk,
     open: Option<Open>,
     slip: Option<Slip>,
-    /// What happened to it, for the report.
-    pub seen: Seen,
+    tally: Arc<Tally>,
 }
 
 /// What survives a restart.
@@ -41,19 +30,7 @@ pub struct Client {
 struct Disk {
     sessions: Vec<Vec<u8>>,
     done: u32,
-    /// The increment under way: its key, and where copies of it may be.
-    pending: Option<(FlightHandle, Copies)>,
-}
-
-/// Where an increment may be.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Copies {
-    /// On the disk alone.
-    None,
-    /// In the flight that its key is the name of.
-    Flight,
-    /// In other messages too.
-    More,
+    pending: Option<Pending>,
 }
 
 struct Open {
@@ -66,32 +43,23 @@ struct Open {
     idle: u32,
 }
 
-/// How often something was seen.
-#[derive(Default, Clone, Copy)]
-pub struct Seen {
-    /// Connections begun.
-    pub connections: u64,
-    /// Flights of early data that were accepted.
-    pub accepted: u64,
-    /// Verdicts: burned, used, unknown.
-    pub verdicts: [u64; 3],
-    /// Receipts: burned, taken and not done, done, unknown.
-    pub receipts: [u64; 4],
-}
-
 /// A connection that has been silent for so long is given up, in steps of the world.
 const PATIENCE: u32 = 60;
 
 impl Client {
     /// A client that wants so many increments.
-    pub fn new(wanted: u32, continuation: Continuation, slip: Option<Slip>) -> Self {
+    pub fn new(
+        wanted: u32,
+        continuation: Continuation,
+        slip: Option<Slip>,
+        tally: Arc<Tally>,
+    ) -> Self {
         let verifier = Arc::new(NullVerifier);
         let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier);
         config.groups = vec![NamedGroup::X25519, NamedGroup::SECP256R1];
         config.policy.early_data.forward_secret = Some(continuation);
-        let config = Arc::new(config);
-        let (disk, seen) = (Disk::default(), Seen::default());
-        Self { config, wanted, disk, open: None, slip, seen }
+        let (config, disk) = (Arc::new(config), Disk::default());
+        Self { config, wanted, disk, open: None, slip, tally }
     }
 
     /// Whether every increment was acknowledged.
@@ -99,64 +67,75 @@ impl Client {
         self.disk.done == self.wanted
     }
 
+    /// The key of the increment under way.
+    pub fn key(&self) -> Option<FlightHandle> {
+        self.disk.pending.map(|pending| pending.key())
+    }
+
+    /// Whether bytes of this connection are still of use.
+    pub fn is_on(&self, id: ConnectionId) -> bool {
+        self.connection() == Some(id)
+    }
+
+    /// The connection that it has.
+    pub fn connection(&self) -> Option<ConnectionId> {
+        self.open.as_ref().map(|open| open.id)
+    }
+
     /// Loses everything but the disk; gives the connection that is gone.
     pub fn restart(&mut self) -> Option<ConnectionId> {
+        self.tally.count(Happening::ClientRestarted);
+        if self.slip == Some(Slip::ClientSavesLate) {
+            self.disk.pending = None;
+        }
         self.open.take().map(|open| open.id)
     }
 
     /// Gives up a connection that has been silent for too long.
     pub fn lose_patience(&mut self) -> Option<ConnectionId> {
-        let open = self.open.as_mut()?;
-        open.idle += 1;
-        if open.idle > PATIENCE { self.restart() } else { None }
+        self.open.as_mut()?.idle += 1;
+        self.open.take_if(|open| open.idle > PATIENCE).map(|open| open.id)
     }
 
-    /// Connects, if there is something to do; gives the connection and its first flight.
+    /// Connects, if there is something to do; gives its first flight.
     pub fn connect(
         &mut self,
         id: ConnectionId,
         now: Time,
         rng: &mut Xoshiro256PlusPlus,
-    ) -> Option<(ConnectionId, Vec<u8>)> {
+    ) -> Option<Vec<u8>> {
         if self.open.is_some() || self.is_content() {
             return None;
         }
         // A session leaves the disk before it is used.
         let session = self.disk.sessions.pop().and_then(|file| ClientSession::import(&file).ok());
-        let flight = session.as_ref().and_then(|session| session.forward_secret.as_ref());
-        let flight = flight.map(|ticket| ticket.handle);
-        let (key, copies) = match self.disk.pending {
-            Some((key, copies)) if copies != Copies::None => (key, copies),
-            _ => (flight.unwrap_or_else(|| new_key(rng)), Copies::None),
-        };
-        self.disk.pending = Some((key, copies));
-        let again = copies != Copies::None;
+        let again = self.disk.pending.filter(Pending::was_sent);
         // A client that doesn't know asks, or sends again at once under the same key.
-        let ask = again && below(rng, 2) == 0;
+        let asked = again.filter(|_| below(rng, 2) == 0).map(|pending| pending.key());
         let destination = Destination {
             server_name: SERVER_NAME.into(),
             session,
-            ask_receipts: if ask { vec![key] } else { Vec::new() },
+            ask_receipts: asked.into_iter().collect(),
             ..Destination::default()
         };
         let mut output = Output::new();
-        let connection =
+        let mut connection =
             ClientConnection::start(self.config.clone(), destination, now, &mut output).ok()?;
-        self.seen.connections += 1;
-        let (input, line) = (Vec::new(), Vec::new());
-        let mut open = Open { id, connection, input, line, sent: false, idle: 0 };
-        if open.connection.early_data_room() > 0 && !ask {
-            // The first copy has the flight's own name for a key.
-            let (copies, message) = match again {
-                false => (Copies::Flight, b"INC\n".to_vec()),
-                true => (Copies::More, keyed(&key)),
-            };
-            self.disk.pending = Some((key, copies));
-            open.connection.write_early_data(&message, &mut output).ok()?;
-            open.sent = true;
+        self.tally.count(Happening::Connection);
+        let flight = connection.facts().flight;
+        let mut sent = false;
+        if let (Some(flight), None) = (flight, asked) {
+            // The first copy has the flight's own name for a key, and needs to bring none.
+            let mut pending = again.unwrap_or_else(|| Pending::new(flight));
+            let message = if again.is_some() { keyed(&pending.key()) } else { b"INC\n".to_vec() };
+            pending.note_copy(Some(flight));
+            self.disk.pending = Some(pending);
+            connection.write_early_data(&message, &mut output).ok()?;
+            sent = true;
         }
-        self.open = Some(open);
-        Some((id, output.as_slice().to_vec()))
+        let (input, line) = (Vec::new(), Vec::new());
+        self.open = Some(Open { id, connection, input, line, sent, idle: 0 });
+        Some(output.as_slice().to_vec())
     }
 
     /// Bytes arrive; gives what it answers. Those of a connection that is gone are nothing.
@@ -166,22 +145,16 @@ impl Client {
         bytes: &[u8],
         now: Time,
         rng: &mut Xoshiro256PlusPlus,
-    ) -> Option<Vec<u8>> {
-        let mut open = self.open.take().filter(|open| open.id == id)?;
+    ) -> Vec<u8> {
+        let Some(mut open) = self.open.take_if(|open| open.id == id) else { return Vec::new() };
         open.input.extend_from_slice(bytes);
         open.idle = 0;
         let mut output = Output::new();
-        let alive = self.read(&mut open, now, &mut output, rng).is_some();
-        let more = alive && self.send_next(&mut open, now, &mut output, rng).is_some();
-        if more {
-            self.open = Some(open);
-        }
-        Some(output.as_slice().to_vec())
-    }
-
-    /// Whether bytes of this connection are still of use.
-    pub fn is_on(&self, id: ConnectionId) -> bool {
-        self.open.as_ref().is_some_and(|open| open.id == id)
+        let goes_on = self
+            .read(&mut open, now, &mut output, rng)
+            .and_then(|()| self.send_next(&mut open, now, &mut output, rng));
+        self.open = goes_on.map(|()| open);
+        output.as_slice().to_vec()
     }
 
     fn read(
@@ -193,21 +166,24 @@ impl Client {
     ) -> Option<()> {
         let mut consumed = 0;
         loop {
-            let progress = open.connection.read(now, &mut open.input[consumed..], output).ok()?;
+            let rest = open.input.get_mut(consumed..)?;
+            let progress = open.connection.read(now, rest, output).ok()?;
             consumed += progress.consumed;
             match progress.event {
                 ReadEvent::Data(data) => open.line.extend_from_slice(data),
                 ReadEvent::Handshake(Event::NewSession(session)) => {
                     self.disk.sessions.push(session.export().to_vec());
                 }
-                ReadEvent::Handshake(Event::EarlyDataAccepted) => self.seen.accepted += 1,
+                ReadEvent::Handshake(Event::EarlyDataAccepted) => {
+                    self.tally.count(Happening::Accepted);
+                }
                 ReadEvent::Handshake(Event::EarlyDataRejected(verdict)) => {
                     open.sent = false;
-                    self.judge(verdict, rng);
+                    self.judge(open.connection.facts().flight, verdict, rng);
                 }
                 ReadEvent::Handshake(Event::HandshakeComplete) => {
-                    if let Some((_, receipt)) = open.connection.facts().receipts.first() {
-                        self.settle(*receipt, rng);
+                    for (flight, receipt) in &open.connection.facts().receipts {
+                        self.settle(*flight, *receipt, rng);
                     }
                 }
                 ReadEvent::NeedInput | ReadEvent::OutputFull => break,
@@ -227,39 +203,46 @@ impl Client {
     }
 
     /// What a refused flight means for the increment.
-    fn judge(&mut self, verdict: Verdict, rng: &mut Xoshiro256PlusPlus) {
-        let (place, burned) = match verdict {
-            Verdict::Burned => (0, true),
-            Verdict::Used => (1, false),
-            Verdict::Unknown => (2, self.slip == Some(Slip::ClientTakesUnknownForBurned)),
-        };
-        self.seen.verdicts[place] += 1;
-        if burned {
-            self.start_anew(rng);
-        }
-    }
-
-    /// A flight was burned: if it had the only copy, there is none any more.
-    fn start_anew(&mut self, rng: &mut Xoshiro256PlusPlus) {
-        let only = matches!(self.disk.pending, Some((_, Copies::Flight)));
-        if only || self.slip == Some(Slip::ClientForgetsCopies) {
-            self.disk.pending = Some((new_key(rng), Copies::None));
+    fn judge(
+        &mut self,
+        flight: Option<FlightHandle>,
+        verdict: Verdict,
+        rng: &mut Xoshiro256PlusPlus,
+    ) {
+        self.tally.count(match verdict {
+            Verdict::Burned => Happening::VerdictBurned,
+            Verdict::Used => Happening::VerdictUsed,
+            Verdict::Unknown => Happening::VerdictUnknown,
+        });
+        if let (Some(flight), Verdict::Burned) = (flight, heard_verdict(self.slip, verdict)) {
+            self.hear_burned(flight, rng);
         }
     }
 
     /// What a receipt means for it.
-    fn settle(&mut self, receipt: Receipt, rng: &mut Xoshiro256PlusPlus) {
-        let place = match receipt {
-            Receipt::Burned => 0,
-            Receipt::TakenNotDone => 1,
-            Receipt::Done => 2,
-            Receipt::Unknown => 3,
+    fn settle(&mut self, flight: FlightHandle, receipt: Receipt, rng: &mut Xoshiro256PlusPlus) {
+        self.tally.count(match receipt {
+            Receipt::Burned => Happening::ReceiptBurned,
+            Receipt::TakenNotDone => Happening::ReceiptTakenNotDone,
+            Receipt::Done => Happening::ReceiptDone,
+            Receipt::Unknown => Happening::ReceiptUnknown,
+        });
+        match heard_receipt(self.slip, receipt) {
+            Receipt::Burned => self.hear_burned(flight, rng),
+            Receipt::Done if self.key() == Some(flight) => self.count(),
+            Receipt::Done | Receipt::TakenNotDone | Receipt::Unknown => (),
+        }
+    }
+
+    /// A flight was burned: an increment whose only copy was in it is sent anew, under another key.
+    fn hear_burned(&mut self, flight: FlightHandle, rng: &mut Xoshiro256PlusPlus) {
+        let is_void = |pending: Pending| match self.slip {
+            Some(Slip::ClientForgetsCopies) => pending.key() == flight,
+            Some(Slip::ClientMixesFlightsUp) => pending.is_void(pending.key()),
+            _ => pending.is_void(flight),
         };
-        self.seen.receipts[place] += 1;
-        match receipt {
-            Receipt::Burned => self.start_anew(rng),
-            Receipt::Done => self.count(),
-            Receipt::TakenNotDone | Receipt::Unknown => (),
+        if self.disk.pending.is_some_and(is_void) {
+            self.disk.pending = Some(Pending::new(new_key(rng)));
         }
     }
 
@@ -268,7 +251,7 @@ impl Client {
         self.disk.done += 1;
     }
 
-    /// Sends the increment that is next, once the handshake is complete.
+    /// Sends the increment that is next, once the handshake is complete; `None` if it goes instead.
     fn send_next(
         &mut self,
         open: &mut Open,
@@ -284,9 +267,10 @@ impl Client {
             open.connection.close(output);
             return None;
         }
-        let key = self.disk.pending.map_or_else(|| new_key(rng), |(key, _)| key);
-        self.disk.pending = Some((key, Copies::More));
-        open.connection.write(now, &keyed(&key), output).ok()?;
+        let mut pending = self.disk.pending.unwrap_or_else(|| Pending::new(new_key(rng)));
+        pending.note_copy(None);
+        self.disk.pending = Some(pending);
+        open.connection.write(now, &keyed(&pending.key()), output).ok()?;
         open.sent = true;
         Some(())
     }

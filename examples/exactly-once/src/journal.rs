@@ -1,9 +1,9 @@
 //! The application's store: the counter, and which increments are in it.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Transaction};
 use tessera::handshake::Reply;
 use tessera::resume::{
     FlightHandle, Receipt, Receipts, SettleReceipt, TakePurpose, TakeSecret, Vault,
@@ -27,28 +27,26 @@ impl Journal {
         Ok(Self(Mutex::new(connection)))
     }
 
-    /// Counts one, unless that was already done under this key. The key and the effect are written in
-    /// one transaction: that is all there is to "exactly once".
-    pub fn increment_once(&self, key: &FlightHandle) -> rusqlite::Result<()> {
-        let mut connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Has the effect, unless that was already done under this key. The key and the effect are written
+    /// in one transaction: that is all there is to "exactly once".
+    pub fn once<E: From<rusqlite::Error>>(
+        &self,
+        key: &FlightHandle,
+        effect: impl FnOnce(&Transaction<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut connection = self.lock();
+        // Whoever leaves before the commit leaves nothing behind.
         let transaction = connection.transaction()?;
-        let new = transaction.execute("INSERT OR IGNORE INTO done VALUES (?1)", [&key.0])?;
-        if new == 1 {
-            transaction.execute("UPDATE counter SET value = value + 1", [])?;
+        if mark_done(&transaction, key)? {
+            effect(&transaction)?;
         }
-        transaction.commit()
-    }
-
-    /// Counts one without looking: what happens then is seen in the tests.
-    pub fn increment(&self) -> rusqlite::Result<()> {
-        let connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        connection.execute("UPDATE counter SET value = value + 1", []).map(drop)
+        Ok(transaction.commit()?)
     }
 
     /// Whether the increment of this key is in the counter.
     pub fn is_done(&self, key: &FlightHandle) -> rusqlite::Result<bool> {
-        let connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = connection
+        let found = self
+            .lock()
             .query_row("SELECT 1 FROM done WHERE key = ?1", [&key.0], |_| Ok(()))
             .optional()?;
         Ok(found.is_some())
@@ -56,9 +54,23 @@ impl Journal {
 
     /// What the counter shows.
     pub fn value(&self) -> rusqlite::Result<u64> {
-        let connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        connection.query_row("SELECT value FROM counter", [], |row| row.get(0))
+        self.lock().query_row("SELECT value FROM counter", [], |row| row.get(0))
     }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Notes in the application's own transaction that this key's effect is part of it; `false` if that had
+/// been done before.
+pub fn mark_done(transaction: &Transaction<'_>, key: &FlightHandle) -> rusqlite::Result<bool> {
+    Ok(transaction.execute("INSERT OR IGNORE INTO done VALUES (?1)", [&key.0])? == 1)
+}
+
+/// The effect.
+pub fn increment(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction.execute("UPDATE counter SET value = value + 1", []).map(drop)
 }
 
 /// Answers clients that ask what became of a flight: the vault knows what was taken, the journal what
@@ -75,6 +87,7 @@ impl Receipts for JournalReceipts {
         let SettleReceipt { handle, unix } = *question;
         let question =
             TakeSecret { id: handle.0, purpose: TakePurpose::Burn, incarnation: None, unix };
+        // First the vault, then the journal: what was taken in between is looked up.
         let Reply::Now(taken) = self.vault.take(&question) else { return Reply::Later };
         Reply::Now(match self.journal.is_done(&handle) {
             Ok(done) => Receipt::of(&taken, done),

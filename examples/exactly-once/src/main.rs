@@ -1,9 +1,9 @@
 //! Runs worlds, and says what came of them.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use tessera_exactly_once::client::Seen;
-use tessera_exactly_once::run;
+use tessera_exactly_once::{Tally, run};
 
 const USAGE: &str = "usage: exactly-once [RUNS [FIRST_SEED]]";
 
@@ -20,11 +20,11 @@ fn main() -> ExitCode {
         }
     };
     let store = std::env::temp_dir().join(format!("exactly-once-{}.db", std::process::id()));
-    let (mut wanted, mut replays, mut restarts, mut wrong) = (0, 0, 0, 0);
-    let mut seen = Seen::default();
+    let (mut wanted, mut wrong) = (0, 0);
+    let tally = Arc::new(Tally::default());
     let mut warm = None;
-    for seed in first..first + runs {
-        match run(seed, &store, None) {
+    for seed in (first..).take(usize::try_from(runs).unwrap_or(usize::MAX)) {
+        match run(seed, &store, None, &tally) {
             Ok(outcome) => {
                 if outcome.counted != outcome.wanted {
                     let (counted, wanted) = (outcome.counted, outcome.wanted);
@@ -32,12 +32,6 @@ fn main() -> ExitCode {
                     wrong += 1;
                 }
                 wanted += outcome.wanted;
-                replays += outcome.replays;
-                restarts += outcome.restarts;
-                seen.connections += outcome.seen.connections;
-                seen.accepted += outcome.seen.accepted;
-                (0..3).for_each(|it| seen.verdicts[it] += outcome.seen.verdicts[it]);
-                (0..4).for_each(|it| seen.receipts[it] += outcome.seen.receipts[it]);
             }
             Err(error) => {
                 eprintln!("error: {error}");
@@ -45,27 +39,19 @@ fn main() -> ExitCode {
             }
         }
         // After a hundred runs everything has been allocated that a run needs.
-        if seed == first + 100 {
+        if seed - first == 100 {
             warm = resident();
         }
     }
     let _ = std::fs::remove_file(&store);
-    println!("runs                         {runs} (seeds from {first})");
-    println!("increments wanted            {wanted}");
-    println!("runs with another count      {wrong}");
-    println!("connections                  {}", seen.connections);
-    println!("early data accepted          {}", seen.accepted);
-    let [burned, used, unknown] = seen.verdicts;
-    println!("verdicts                     burned {burned}, used {used}, unknown {unknown}");
-    let [burned, taken, done, unknown] = seen.receipts;
-    println!(
-        "receipts                     burned {burned}, taken {taken}, done {done}, unknown {unknown}"
-    );
-    println!("flights replayed             {replays}");
-    println!("restarts of the server       {restarts}");
-    let grown = warm.zip(resident()).map(|(warm, now)| now.saturating_sub(warm));
-    if let Some(grown) = grown {
-        println!("memory since the 100th run    {} KiB more", grown / 1024);
+    println!("{runs:>9} runs, seeds from {first}");
+    println!("{wanted:>9} increments wanted");
+    println!("{wrong:>9} runs with another count");
+    for (what, count) in tally.counts() {
+        println!("{count:>9} {what}");
+    }
+    if let Some(grown) = warm.zip(resident()).map(|(warm, now)| now.saturating_sub(warm)) {
+        println!("{:>9} KiB more memory than after the first 100 runs", grown / 1024);
         if grown > MOST_GROWTH {
             eprintln!("memory grows");
             wrong += 1;

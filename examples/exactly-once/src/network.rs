@@ -1,9 +1,12 @@
 //! The network: nothing that it does is against the rules.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
+
+use crate::tally::{Happening, Tally};
 
 /// A direction of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +21,7 @@ pub enum Towards {
 pub type ConnectionId = u64;
 
 /// Bytes on their way.
-pub struct Chunk {
+pub struct Piece {
     /// Their connection.
     pub connection: ConnectionId,
     /// Where they go.
@@ -27,22 +30,62 @@ pub struct Chunk {
     pub bytes: Vec<u8>,
 }
 
-/// Chunks on their way, and what was recorded of them.
+/// Bytes on their way, and what was recorded of them.
 pub struct Network {
-    under_way: BTreeMap<(ConnectionId, Towards), VecDeque<Vec<u8>>>,
+    under_way: BTreeMap<(ConnectionId, Towards), Queue>,
     /// First flights of clients, for replays.
-    pub recorded: VecDeque<Vec<u8>>,
-    /// Chances that something happens to a chunk, out of 1,000.
+    pub flights: Recordings,
+    /// What servers sent.
+    pub answers: Recordings,
+    /// Chances that something happens to a piece, out of 1,000.
     faults: u64,
+    now: u64,
+    tally: Arc<Tally>,
 }
 
-/// As many recordings as an attacker needs.
-const RECORDINGS: usize = 48;
+/// One direction of one connection.
+#[derive(Default)]
+struct Queue {
+    pieces: VecDeque<Vec<u8>>,
+    /// Nothing arrives before.
+    held_until: u64,
+}
+
+/// What an attacker keeps.
+#[derive(Default)]
+pub struct Recordings(VecDeque<Vec<u8>>);
+
+impl Recordings {
+    /// As many as an attacker needs.
+    const MOST: usize = 48;
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if self.0.len() == Self::MOST {
+            self.0.pop_front();
+        }
+        self.0.push_back(bytes.to_vec());
+    }
+
+    /// One of them, often the last: its original may still be under way.
+    pub fn any(&self, rng: &mut Xoshiro256PlusPlus) -> Option<Vec<u8>> {
+        let which = below(rng, self.0.len().max(1) as u64) as usize;
+        if below(rng, 2) == 0 { self.0.back() } else { self.0.get(which) }.cloned()
+    }
+
+    /// Takes them all.
+    pub fn take(&mut self) -> impl Iterator<Item = Vec<u8>> + use<> {
+        std::mem::take(&mut self.0).into_iter()
+    }
+}
+
+/// A piece may be held back for so many steps: longer than a client waits.
+const LONGEST_DELAY: u64 = 150;
 
 impl Network {
-    /// A network in which `faults` of 1,000 chunks meet each kind of misfortune.
-    pub fn new(faults: u64) -> Self {
-        Self { under_way: BTreeMap::new(), recorded: VecDeque::new(), faults }
+    /// A network in which `faults` of 1,000 pieces meet each kind of misfortune.
+    pub fn new(faults: u64, tally: Arc<Tally>) -> Self {
+        let (flights, answers) = Default::default();
+        Self { under_way: BTreeMap::new(), flights, answers, faults, now: 0, tally }
     }
 
     /// From now on everything arrives, once and in order.
@@ -50,40 +93,72 @@ impl Network {
         self.faults = 0;
     }
 
-    /// Takes bytes of a connection.
-    pub fn send(&mut self, connection: ConnectionId, towards: Towards, bytes: Vec<u8>) {
-        let queue = self.under_way.entry((connection, towards)).or_default();
-        queue.push_back(bytes);
+    /// Takes a client's first flight.
+    pub fn send_first(
+        &mut self,
+        connection: ConnectionId,
+        flight: &[u8],
+        rng: &mut Xoshiro256PlusPlus,
+    ) {
+        self.flights.keep(flight);
+        self.send(connection, Towards::Server, flight, rng);
     }
 
-    /// Keeps a client's first flight.
-    pub fn record(&mut self, flight: &[u8]) {
-        if self.recorded.len() == RECORDINGS {
-            self.recorded.pop_front();
+    /// Takes bytes of a connection, and carries them in one piece or in two.
+    pub fn send(
+        &mut self,
+        connection: ConnectionId,
+        towards: Towards,
+        bytes: &[u8],
+        rng: &mut Xoshiro256PlusPlus,
+    ) {
+        if towards != Towards::Server {
+            self.answers.keep(bytes);
         }
-        self.recorded.push_back(flight.to_vec());
+        let cut = match below(rng, 4) {
+            0 => below(rng, bytes.len() as u64 + 1) as usize,
+            _ => bytes.len(),
+        };
+        let (one, two) = bytes.split_at(cut);
+        let queue = self.under_way.entry((connection, towards)).or_default();
+        let pieces = [one, two].into_iter().filter(|piece| !piece.is_empty());
+        queue.pieces.extend(pieces.map(<[u8]>::to_vec));
     }
 
-    /// Gives some chunk that arrives now. Which one is up to chance: that is the delay.
-    pub fn deliver(&mut self, rng: &mut Xoshiro256PlusPlus) -> Option<Chunk> {
-        let queues = self.under_way.len();
-        if queues == 0 {
+    /// Gives some piece that arrives now.
+    pub fn deliver(&mut self, rng: &mut Xoshiro256PlusPlus) -> Option<Piece> {
+        use Happening::*;
+        self.now += 1;
+        let ready = self.under_way.iter_mut().filter(|(_, queue)| queue.held_until <= self.now);
+        let mut ready: Vec<_> = ready.collect();
+        let which = below(rng, ready.len().max(1) as u64) as usize;
+        if ready.is_empty() {
             return None;
         }
-        let which = below(rng, queues as u64) as usize;
-        let (&(connection, towards), queue) = self.under_way.iter_mut().nth(which)?;
-        let lost = below(rng, 1000) < self.faults;
-        let early = below(rng, 1000) < self.faults;
-        let twice = below(rng, 1000) < self.faults;
-        let bytes = if early && queue.len() > 1 { queue.remove(1) } else { queue.pop_front() };
-        let bytes = bytes.filter(|_| !lost);
-        if let (Some(bytes), true) = (&bytes, twice) {
-            queue.push_front(bytes.clone());
+        let (&(connection, towards), queue) = ready.swap_remove(which);
+        let mut befalls = |to_server, to_client| {
+            let it = below(rng, 1000) < self.faults;
+            let happening = if towards == Towards::Server { to_server } else { to_client };
+            it.then(|| self.tally.count(happening)).is_some()
+        };
+
+        if befalls(DelayedToServer, DelayedToClient) {
+            queue.held_until = self.now + 1 + below(rng, LONGEST_DELAY);
+            return None;
         }
-        if queue.is_empty() {
+        if queue.pieces.len() > 1 && befalls(ReorderedToServer, ReorderedToClient) {
+            queue.pieces.swap(0, 1);
+        }
+        let mut bytes = queue.pieces.pop_front();
+        if befalls(DroppedToServer, DroppedToClient) {
+            bytes = None;
+        } else if befalls(DuplicatedToServer, DuplicatedToClient) {
+            bytes.iter().for_each(|bytes| queue.pieces.push_front(bytes.clone()));
+        }
+        if queue.pieces.is_empty() {
             self.under_way.remove(&(connection, towards));
         }
-        Some(Chunk { connection, towards, bytes: bytes? })
+        Some(Piece { connection, towards, bytes: bytes? })
     }
 
     /// Whether nothing is under way.

@@ -1,28 +1,46 @@
-//! The server: counts, and answers "OK".
+//! The server: accepts increments, counts them when it comes to it, and answers "OK".
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tessera::resume::{Continuation, FlightHandle, OneTimeKeyGuard, TicketKeys};
+use tessera::resume::{Continuation, FlightHandle, OneTimeKeyGuard, Receipts, TicketKeys};
 use tessera::wire::NamedGroup;
 use tessera::{Output, ReadEvent, ServerConfig, ServerConnection, Time};
 use tessera_harness::credential;
-use tessera_vault::MemoryVault;
 
-use crate::journal::{Journal, JournalReceipts};
+use crate::journal::{Journal, JournalReceipts, increment};
 use crate::network::{ConnectionId, below};
-use crate::world::Slip;
+use crate::slip::{OfJournalAlone, Slip, count_wrongly};
+use crate::tally::{Happening, Tally};
+use crate::vault::MortalVault;
 
 /// One life of the server: what it holds is gone with it, but for the journal.
 pub struct Server {
     config: Arc<ServerConfig>,
     journal: Arc<Journal>,
+    vault: Arc<MortalVault>,
     connections: BTreeMap<ConnectionId, Open>,
+    jobs: VecDeque<Job>,
     slip: Option<Slip>,
-    /// Chances, out of 1,000, that it dies before an increment is written, and as many after; the
-    /// connection alone dies twice as often.
-    pub crashes: u64,
+    /// Chances, out of 1,000, that it dies at each step of its work; the connection alone dies twice as
+    /// often.
+    crashes: u64,
+    tally: Arc<Tally>,
+}
+
+/// What a server is started with.
+pub struct Begin {
+    /// May be older than this life.
+    pub tickets: Arc<dyn TicketKeys>,
+    /// The store of all lives.
+    pub journal: Arc<Journal>,
+    /// The vault of this life.
+    pub vault: Arc<MortalVault>,
+    /// How handshakes with early data go on.
+    pub continuation: Continuation,
+    /// Clients that prefer another one are asked to say hello again: their early data is burned.
+    pub group: NamedGroup,
 }
 
 struct Open {
@@ -31,143 +49,180 @@ struct Open {
     line: Vec<u8>,
 }
 
+/// An increment that arrived and is not counted yet. It outlives its connection.
+struct Job {
+    from: ConnectionId,
+    key: FlightHandle,
+}
+
 /// The server died while it worked.
 pub struct Crashed;
 
-/// What ends the work on a connection.
+/// What ends the work on an increment.
 enum Died {
-    /// The connection alone; the vault remembers what was taken.
+    /// The work and its connection; the vault remembers what was taken.
     Worker,
     /// Everything.
     Server,
 }
 
+impl From<rusqlite::Error> for Died {
+    fn from(_: rusqlite::Error) -> Self {
+        Self::Worker
+    }
+}
+
 impl Server {
-    /// Starts with ticket keys that may be older than this life, and a vault that never is. Clients that
-    /// prefer another group are asked to say hello again: their early data is burned.
-    pub fn start(
-        tickets: Arc<dyn TicketKeys>,
-        journal: Arc<Journal>,
-        continuation: Continuation,
-        group: NamedGroup,
-        slip: Option<Slip>,
-    ) -> Self {
-        let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![credential()]);
-        config.groups = vec![group];
-        config.tickets = Some(tickets);
-        let vault = Arc::new(MemoryVault::new(1000));
+    /// Starts.
+    pub fn start(begin: Begin, crashes: u64, slip: Option<Slip>, tally: Arc<Tally>) -> Self {
+        let Begin { tickets, journal, vault, continuation, group } = begin;
+        let receipts: Arc<dyn Receipts> = match slip {
+            Some(Slip::ReceiptsDoNotBurn) => Arc::new(OfJournalAlone(journal.clone())),
+            _ => Arc::new(JournalReceipts { vault: vault.clone(), journal: journal.clone() }),
+        };
         let mut guard = OneTimeKeyGuard::new(vault.clone());
         guard.kinds = vec![NamedGroup::X25519];
         guard.continuation = continuation;
-        guard.receipts = Some(Arc::new(JournalReceipts { vault, journal: journal.clone() }));
+        guard.receipts = Some(receipts);
+        let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![credential()]);
+        config.groups = vec![group];
+        config.tickets = Some(tickets);
         config.policy.early_data.forward_secret = Some(guard);
-        let config = Arc::new(config);
-        Self { config, journal, connections: BTreeMap::new(), slip, crashes: 0 }
+        let (config, connections, jobs) = (Arc::new(config), BTreeMap::new(), VecDeque::new());
+        Self { config, journal, vault, connections, jobs, slip, crashes, tally }
     }
 
-    /// Bytes arrive; gives what it answers, or nothing if the connection is over.
-    pub fn receive(
-        &mut self,
-        id: ConnectionId,
-        bytes: &[u8],
-        now: Time,
-        rng: &mut Xoshiro256PlusPlus,
-    ) -> Result<Option<Vec<u8>>, Crashed> {
-        let mut open = match self.connections.remove(&id) {
-            Some(open) => open,
-            None => match ServerConnection::start(self.config.clone(), now) {
-                Ok(connection) => Open { connection, input: Vec::new(), line: Vec::new() },
-                Err(_) => return Ok(None),
-            },
-        };
-        open.input.extend_from_slice(bytes);
+    /// From now on nothing dies.
+    pub fn calm_down(&mut self) {
+        self.crashes = 0;
+        self.vault.calm_down();
+    }
+
+    /// How many increments arrived and are not counted yet.
+    pub fn work_left(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Bytes arrive; gives what it answers at once.
+    pub fn receive(&mut self, id: ConnectionId, bytes: &[u8], now: Time) -> Vec<u8> {
         let mut output = Output::new();
-        let alive = self.read(&mut open, now, &mut output, rng)?;
-        if alive {
-            self.connections.insert(id, open);
+        let open = self.connections.remove(&id).or_else(|| {
+            let connection = ServerConnection::start(self.config.clone(), now).ok()?;
+            Some(Open { connection, input: Vec::new(), line: Vec::new() })
+        });
+        if let Some(mut open) = open {
+            open.input.extend_from_slice(bytes);
+            if self.read(id, &mut open, now, &mut output).is_some() {
+                self.connections.insert(id, open);
+            }
         }
-        Ok(Some(output.as_slice().to_vec()))
+        output.as_slice().to_vec()
     }
 
-    /// The client is gone.
+    /// The connection is gone, its work is not.
     pub fn forget(&mut self, id: ConnectionId) {
         self.connections.remove(&id);
     }
 
+    /// Reads what is there; `None` if the connection is over.
     fn read(
-        &self,
+        &mut self,
+        id: ConnectionId,
         open: &mut Open,
         now: Time,
         output: &mut Output,
-        rng: &mut Xoshiro256PlusPlus,
-    ) -> Result<bool, Crashed> {
+    ) -> Option<()> {
         let mut consumed = 0;
         loop {
-            let read = open.connection.read(now, &mut open.input[consumed..], output);
-            let Ok(progress) = read else { return Ok(false) };
-            let mut arrived = false;
-            let over = match progress.event {
+            let rest = open.input.get_mut(consumed..)?;
+            let progress = open.connection.read(now, rest, output).ok()?;
+            consumed += progress.consumed;
+            match progress.event {
                 ReadEvent::Data(data) | ReadEvent::EarlyData(data) => {
                     open.line.extend_from_slice(data);
-                    arrived = true;
-                    false
+                    self.take_lines(id, open, now, output)?;
                 }
-                ReadEvent::PeerClosed => return Ok(false),
-                ReadEvent::NeedInput | ReadEvent::OutputFull => true,
-                ReadEvent::Handshake(_) | ReadEvent::Question(_) | ReadEvent::WaitingForAnswer => {
-                    false
-                }
-            };
-            consumed += progress.consumed;
-            if arrived {
-                match self.work(open, now, output, rng) {
-                    Ok(()) => (),
-                    Err(Died::Worker) => return Ok(false),
-                    Err(Died::Server) => return Err(Crashed),
-                }
-            }
-            if over {
-                open.input.drain(..consumed);
-                return Ok(true);
+                ReadEvent::NeedInput | ReadEvent::OutputFull => break,
+                ReadEvent::PeerClosed => return None,
+                _ => (),
             }
         }
+        open.input.drain(..consumed);
+        Some(())
     }
 
-    /// Does what the complete lines say: `INC`, under the name of the flight that it came in, or `INC`
-    /// with a key.
-    fn work(
-        &self,
+    /// Takes the increments of complete lines: `INC`, under the name of the flight that it came in, or
+    /// `INC` with a key.
+    fn take_lines(
+        &mut self,
+        id: ConnectionId,
         open: &mut Open,
         now: Time,
         output: &mut Output,
-        rng: &mut Xoshiro256PlusPlus,
-    ) -> Result<(), Died> {
+    ) -> Option<()> {
         while let Some(end) = open.line.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = open.line.drain(..=end).collect();
             let key = match line.strip_prefix(b"INC ") {
-                Some(hex) => read_key(hex),
-                None => open.connection.facts().flight,
+                Some(hex) => read_key(hex)?,
+                None => open.connection.facts().flight?,
             };
-            let key = key.ok_or(Died::Worker)?;
-            self.misfortune(rng)?;
-            let counted = match self.slip {
-                Some(Slip::ServerForgets) => self.journal.increment(),
-                _ => self.journal.increment_once(&key),
-            };
-            counted.map_err(|_| Died::Worker)?;
-            self.misfortune(rng)?;
-            open.connection.write(now, b"OK\n", output).map_err(|_| Died::Worker)?;
+            self.jobs.push_back(Job { from: id, key });
+            if self.slip == Some(Slip::ServerAnswersFirst) {
+                open.connection.write(now, b"OK\n", output).ok()?;
+            }
         }
-        Ok(())
+        Some(())
     }
 
-    /// Before an increment is written and after it, anything may die.
-    fn misfortune(&self, rng: &mut Xoshiro256PlusPlus) -> Result<(), Died> {
-        match below(rng, 1000) {
-            chance if chance < self.crashes => Err(Died::Server),
-            chance if chance < 3 * self.crashes => Err(Died::Worker),
-            _ => Ok(()),
+    /// Counts the next increment, and gives the connection that it came in and the answer, if the
+    /// connection is still there.
+    pub fn work(
+        &mut self,
+        now: Time,
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Result<Option<(ConnectionId, Vec<u8>)>, Crashed> {
+        let Some(Job { from, key }) = self.jobs.pop_front() else { return Ok(None) };
+        match self.count(&key, rng) {
+            Ok(()) => (),
+            Err(Died::Worker) => {
+                self.forget(from);
+                return Ok(None);
+            }
+            Err(Died::Server) => return Err(Crashed),
         }
+        let open = self.connections.get_mut(&from);
+        let Some(open) = open.filter(|_| self.slip != Some(Slip::ServerAnswersFirst)) else {
+            return Ok(None);
+        };
+        let mut output = Output::new();
+        let written = open.connection.write(now, b"OK\n", &mut output);
+        Ok(written.is_ok().then(|| (from, output.as_slice().to_vec())))
+    }
+
+    fn count(&self, key: &FlightHandle, rng: &mut Xoshiro256PlusPlus) -> Result<(), Died> {
+        self.misfortune(Happening::DiedBeforeTransaction, rng)?;
+        let within = |rng| self.misfortune(Happening::DiedInTransaction, rng);
+        match self.slip {
+            Some(slip @ (Slip::ServerForgets | Slip::ServerMarksFirst | Slip::ServerMarksLast)) => {
+                count_wrongly(slip, &self.journal, key, || within(rng))?;
+            }
+            _ => self.journal.once(key, |transaction| {
+                within(rng)?;
+                Ok::<_, Died>(increment(transaction)?)
+            })?,
+        }
+        self.misfortune(Happening::DiedBeforeAnswer, rng)
+    }
+
+    /// Between any two steps anything may die.
+    fn misfortune(&self, when: Happening, rng: &mut Xoshiro256PlusPlus) -> Result<(), Died> {
+        let died = match below(rng, 1000) {
+            chance if chance < self.crashes => Died::Server,
+            chance if chance < 3 * self.crashes => Died::Worker,
+            _ => return Ok(()),
+        };
+        self.tally.count(when);
+        Err(died)
     }
 }
 

@@ -5,27 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use tessera::Time;
 use tessera::resume::Continuation;
 use tessera::wire::NamedGroup;
 use tessera_vault::{TicketKey, TicketKeyRing};
 
-use crate::client::{Client, Seen};
+use crate::client::Client;
 use crate::journal::Journal;
-use crate::network::{Network, Towards, below};
-use crate::server::{Crashed, Server};
-
-/// A mistake, to see that the count would show it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Slip {
-    /// The server counts without looking into its journal.
-    ServerForgets,
-    /// The client takes the verdict "unknown" for "burned".
-    ClientTakesUnknownForBurned,
-    /// The client takes "burned" for a word on the increment, whatever else it sent.
-    ClientForgetsCopies,
-}
+use crate::network::{ConnectionId, Network, Towards, below};
+use crate::server::{Begin, Crashed, Server};
+use crate::slip::Slip;
+use crate::tally::{Happening, Tally};
+use crate::vault::MortalVault;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,28 +26,9 @@ pub struct Outcome {
     pub wanted: u64,
     /// What the counter shows.
     pub counted: u64,
-    /// Flights replayed.
-    pub replays: u64,
-    /// Restarts of the server.
-    pub restarts: u64,
-    /// What the clients saw, all together.
-    pub seen: Seen,
 }
 
-impl PartialEq for Seen {
-    fn eq(&self, other: &Self) -> bool {
-        (self.connections, self.accepted, self.verdicts, self.receipts)
-            == (other.connections, other.accepted, other.verdicts, other.receipts)
-    }
-}
-
-impl Eq for Seen {}
-
-impl std::fmt::Debug for Seen {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} connections, {} accepted", self.connections, self.accepted)
-    }
-}
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// So long the network does its worst, in steps.
 const STORM: u32 = 900;
@@ -64,23 +37,26 @@ const MOST_STEPS: u32 = 60_000;
 /// What each client wants.
 const INCREMENTS: u32 = 6;
 const CLIENTS: usize = 2;
+/// Chances, out of 1,000, of each kind of misfortune on the network.
+const FAULTS: u64 = 15;
+/// That a question to the vault is lost, and that its answer is.
+const VAULT_FAULTS: u64 = 50;
+/// And that the server dies at a step of its work.
+const CRASHES: u64 = 15;
 const BEGINNING: Duration = Duration::from_secs(1_800_000_000);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Runs a world of its own from a seed; the journal is in `store`, which is made anew.
-pub fn run(
-    seed: u64,
-    store: &Path,
-    slip: Option<Slip>,
-) -> Result<Outcome, Box<dyn std::error::Error>> {
+///
+/// # Errors
+/// If the store can't be had, or the clients don't come to an end.
+pub fn run(seed: u64, store: &Path, slip: Option<Slip>, tally: &Arc<Tally>) -> Result<Outcome> {
     let _ = std::fs::remove_file(store);
-    let mut world = World::new(seed, store, slip)?;
+    let mut world = World::new(seed, store, slip, tally.clone())?;
     let mut steps = 0;
     while !world.clients.iter().all(Client::is_content) || !world.network.is_idle() {
         if steps == STORM {
-            world.network.calm_down();
-            world.storm = false;
-            world.server.crashes = 0;
+            world.calm_down();
         }
         if steps > MOST_STEPS {
             return Err(format!("seed {seed}: the clients don't come to an end").into());
@@ -89,23 +65,15 @@ pub fn run(
         steps += 1;
     }
     // The attacker comes once more with everything.
-    for flight in std::mem::take(&mut world.network.recorded) {
-        world.replay(&flight)?;
+    world.calm_down();
+    for flight in world.network.flights.take() {
+        world.replay_flight(&flight, Happening::ReplayedAtTheEnd);
     }
-    let mut seen = Seen::default();
-    for client in &world.clients {
-        seen.connections += client.seen.connections;
-        seen.accepted += client.seen.accepted;
-        (0..3).for_each(|verdict| seen.verdicts[verdict] += client.seen.verdicts[verdict]);
-        (0..4).for_each(|receipt| seen.receipts[receipt] += client.seen.receipts[receipt]);
+    while world.server.work_left() > 0 {
+        world.work()?;
     }
-    Ok(Outcome {
-        wanted: u64::from(INCREMENTS) * CLIENTS as u64,
-        counted: Journal::open(store)?.value()?,
-        replays: world.replays,
-        restarts: world.restarts,
-        seen,
-    })
+    let wanted = u64::from(INCREMENTS) * CLIENTS as u64;
+    Ok(Outcome { wanted, counted: world.journal.value()? })
 }
 
 struct World<'s> {
@@ -115,33 +83,38 @@ struct World<'s> {
     slip: Option<Slip>,
     continuation: Continuation,
     ring: Arc<TicketKeyRing>,
+    journal: Arc<Journal>,
     server: Server,
+    lives: u64,
     clients: Vec<Client>,
     network: Network,
-    connections: u64,
+    connections: ConnectionId,
+    /// Connections of the attacker.
+    replays: ConnectionId,
     storm: bool,
-    replays: u64,
-    restarts: u64,
+    tally: Arc<Tally>,
 }
 
 impl<'s> World<'s> {
-    fn new(
-        seed: u64,
-        store: &'s Path,
-        slip: Option<Slip>,
-    ) -> Result<Self, Box<dyn std::error::Error>> {
+    fn new(seed: u64, store: &'s Path, slip: Option<Slip>, tally: Arc<Tally>) -> Result<Self> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let now = Time { monotonic: Duration::ZERO, unix: Some(BEGINNING) };
         let continuation = match below(&mut rng, 2) {
             0 => Continuation::PskDheKe,
             _ => Continuation::PskKe,
         };
-        let group = some_group(&mut rng);
         let ring = new_ring(BEGINNING)?;
         let journal = Arc::new(Journal::open(store)?);
-        let mut server = Server::start(ring.clone(), journal, continuation, group, slip);
-        server.crashes = 20;
-        let clients = (0..CLIENTS).map(|_| Client::new(INCREMENTS, continuation, slip)).collect();
+        let vault = MortalVault::new(0, BEGINNING, VAULT_FAULTS, branch(&mut rng), tally.clone());
+        let begin = Begin {
+            tickets: ring.clone(),
+            journal: journal.clone(),
+            vault: Arc::new(vault),
+            continuation,
+            group: some_group(&mut rng),
+        };
+        let server = Server::start(begin, CRASHES, slip, tally.clone());
+        let client = |_| Client::new(INCREMENTS, continuation, slip, tally.clone());
         Ok(Self {
             rng,
             now,
@@ -149,100 +122,160 @@ impl<'s> World<'s> {
             slip,
             continuation,
             ring,
+            journal,
             server,
-            clients,
-            network: Network::new(15),
+            lives: 1,
+            clients: (0..CLIENTS).map(client).collect(),
+            network: Network::new(FAULTS, tally.clone()),
             connections: 0,
-            storm: true,
             replays: 0,
-            restarts: 0,
+            storm: true,
+            tally,
         })
     }
 
-    fn step(&mut self) -> Result<(), Box<dyn std::error::Error>> {
+    fn calm_down(&mut self) {
+        self.storm = false;
+        self.network.calm_down();
+        self.server.calm_down();
+    }
+
+    /// Whether something happens now that happens once in so many steps of the storm.
+    fn strikes(&mut self, once_in: u64) -> bool {
+        self.storm && below(&mut self.rng, once_in) == 0
+    }
+
+    fn step(&mut self) -> Result<()> {
         let tick = Duration::from_millis(5);
         self.now.monotonic += tick;
         self.now.unix = self.now.unix.map(|unix| unix + tick);
         for number in 0..self.clients.len() {
-            let client = &mut self.clients[number];
-            let lost = match self.storm && below(&mut self.rng, 300) == 0 {
-                true => client.restart(),
-                false => client.lose_patience(),
-            };
-            if let Some(connection) = lost {
-                self.server.forget(connection);
-            }
-            let first = self.clients[number].connect(self.connections, self.now, &mut self.rng);
-            if let Some((connection, flight)) = first {
-                self.connections += 1;
-                self.network.record(&flight);
-                self.network.send(connection, Towards::Server, flight);
-            }
+            self.step_client(number)?;
         }
-        if self.storm && below(&mut self.rng, 150) == 0 {
+        if self.strikes(150) {
             self.restart_server()?;
         }
-        if self.storm && below(&mut self.rng, 25) == 0 {
-            let recorded = self.network.recorded.len() as u64;
-            let which = below(&mut self.rng, recorded.max(1)) as usize;
-            if let Some(flight) = self.network.recorded.get(which).cloned() {
-                self.replay(&flight)?;
-            }
+        if self.strikes(25)
+            && let Some(flight) = self.network.flights.any(&mut self.rng)
+        {
+            self.replay_flight(&flight, Happening::ReplayedToServer);
         }
-        self.carry()
+        if self.strikes(400) {
+            self.replay_answer();
+        }
+        // Work takes its time.
+        if below(&mut self.rng, 4) == 0 {
+            self.work()?;
+        }
+        self.carry();
+        Ok(())
     }
 
-    /// Something arrives.
-    fn carry(&mut self) -> Result<(), Box<dyn std::error::Error>> {
-        let Some(chunk) = self.network.deliver(&mut self.rng) else { return Ok(()) };
-        let (id, now) = (chunk.connection, self.now);
-        match chunk.towards {
-            Towards::Server => {
-                let on = self.clients.iter().position(|client| client.is_on(id));
-                match self.server.receive(id, &chunk.bytes, now, &mut self.rng) {
-                    Ok(answer) => {
-                        let answer = answer.filter(|bytes| !bytes.is_empty());
-                        if let (Some(bytes), Some(client)) = (answer, on) {
-                            self.network.send(id, Towards::Client(client), bytes);
-                        }
-                    }
-                    Err(Crashed) => self.restart_server()?,
-                }
-            }
-            Towards::Client(number) => {
-                let client = &mut self.clients[number];
-                let answer = client.receive(id, &chunk.bytes, now, &mut self.rng);
-                if let Some(bytes) = answer.filter(|bytes| !bytes.is_empty()) {
-                    self.network.send(id, Towards::Server, bytes);
-                }
-            }
+    fn step_client(&mut self, number: usize) -> Result<()> {
+        let restarts = self.strikes(300);
+        let client = &mut self.clients[number];
+        let key = client.key();
+        let lost = if restarts { client.restart() } else { client.lose_patience() };
+        if let (true, Some(key)) = (restarts, key)
+            && self.journal.is_done(&key)?
+        {
+            self.tally.count(Happening::RestartedBeforeStored);
+        }
+        if let Some(connection) = lost {
+            self.server.forget(connection);
+        }
+        let first = self.clients[number].connect(self.connections, self.now, &mut self.rng);
+        if let Some(flight) = first {
+            self.network.send_first(self.connections, &flight, &mut self.rng);
+            self.connections += 1;
         }
         Ok(())
     }
 
-    /// Someone sends a recorded flight. What the server says to it goes nowhere.
-    fn replay(&mut self, flight: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
-        self.replays += 1;
-        let id = u64::MAX - self.replays;
-        match self.server.receive(id, flight, self.now, &mut self.rng) {
-            Ok(_) => self.server.forget(id),
+    /// Something arrives.
+    fn carry(&mut self) {
+        let Some(piece) = self.network.deliver(&mut self.rng) else { return };
+        let (id, bytes) = (piece.connection, &piece.bytes);
+        match piece.towards {
+            Towards::Server => {
+                let work = self.server.work_left();
+                let answer = self.server.receive(id, bytes, self.now);
+                let is_gone = !self.clients.iter().any(|client| client.is_on(id));
+                if is_gone && self.server.work_left() > work {
+                    self.tally.count(Happening::ArrivedTooLate);
+                }
+                self.send_answer(id, &answer);
+            }
+            Towards::Client(number) => self.give_client(number, id, bytes),
+        }
+    }
+
+    fn give_client(&mut self, number: usize, id: ConnectionId, bytes: &[u8]) {
+        let answer = self.clients[number].receive(id, bytes, self.now, &mut self.rng);
+        if !answer.is_empty() {
+            self.network.send(id, Towards::Server, &answer, &mut self.rng);
+        }
+    }
+
+    /// Bytes of the server go to the client of the connection, if it still has it.
+    fn send_answer(&mut self, id: ConnectionId, bytes: &[u8]) {
+        let number = self.clients.iter().position(|client| client.is_on(id));
+        if let (Some(number), false) = (number, bytes.is_empty()) {
+            self.network.send(id, Towards::Client(number), bytes, &mut self.rng);
+        }
+    }
+
+    /// The server counts something.
+    fn work(&mut self) -> Result<()> {
+        match self.server.work(self.now, &mut self.rng) {
+            Ok(Some((id, answer))) => self.send_answer(id, &answer),
+            Ok(None) => (),
             Err(Crashed) => self.restart_server()?,
         }
         Ok(())
     }
 
-    /// The next life: the journal is the same, the vault is new, and the ticket keys are either.
-    fn restart_server(&mut self) -> Result<(), Box<dyn std::error::Error>> {
-        self.restarts += 1;
-        if below(&mut self.rng, 4) == 0 {
-            self.ring = new_ring(self.now.unix.unwrap_or(BEGINNING))?;
+    /// Someone sends a recorded flight. What the server says to it goes nowhere.
+    fn replay_flight(&mut self, flight: &[u8], happening: Happening) {
+        self.tally.count(happening);
+        self.replays += 1;
+        let id = ConnectionId::MAX - self.replays;
+        self.server.receive(id, flight, self.now);
+        self.server.forget(id);
+    }
+
+    /// Someone sends a client what a server once sent, into the connection that it has now.
+    fn replay_answer(&mut self) {
+        let number = below(&mut self.rng, CLIENTS as u64) as usize;
+        let id = self.clients[number].connection();
+        if let (Some(id), Some(bytes)) = (id, self.network.answers.any(&mut self.rng)) {
+            self.tally.count(Happening::ReplayedToClient);
+            self.give_client(number, id, &bytes);
         }
-        let crashes = self.server.crashes;
-        let journal = Arc::new(Journal::open(self.store)?);
-        let group = some_group(&mut self.rng);
-        self.server =
-            Server::start(self.ring.clone(), journal, self.continuation, group, self.slip);
-        self.server.crashes = crashes;
+    }
+
+    /// The next life: the journal is the same, the vault is new, and the ticket keys are either.
+    fn restart_server(&mut self) -> Result<()> {
+        self.tally.count(Happening::ServerRestarted);
+        if self.server.work_left() > 0 {
+            self.tally.count(Happening::RestartedBeforeCommit);
+        }
+        let now = self.now.unix.unwrap_or(BEGINNING);
+        if below(&mut self.rng, 4) == 0 {
+            self.ring = new_ring(now)?;
+        }
+        self.journal = Arc::new(Journal::open(self.store)?);
+        let rng = branch(&mut self.rng);
+        let vault = MortalVault::new(self.lives, now, VAULT_FAULTS, rng, self.tally.clone());
+        self.lives += 1;
+        let begin = Begin {
+            tickets: self.ring.clone(),
+            journal: self.journal.clone(),
+            vault: Arc::new(vault),
+            continuation: self.continuation,
+            group: some_group(&mut self.rng),
+        };
+        self.server = Server::start(begin, CRASHES, self.slip, self.tally.clone());
         Ok(())
     }
 }
@@ -255,7 +288,11 @@ fn some_group(rng: &mut Xoshiro256PlusPlus) -> NamedGroup {
     }
 }
 
-fn new_ring(now: Duration) -> Result<Arc<TicketKeyRing>, Box<dyn std::error::Error>> {
+fn branch(rng: &mut Xoshiro256PlusPlus) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(rng.next_u64())
+}
+
+fn new_ring(now: Duration) -> Result<Arc<TicketKeyRing>> {
     let provider = tessera_aws_lc::provider();
     let ring = TicketKeyRing::new(&provider);
     let key = TicketKey::generate(&provider, now, DAY, DAY).map_err(|_| "no random bytes")?;

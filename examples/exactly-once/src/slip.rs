@@ -1,0 +1,97 @@
+//! Mistakes, to see that the count would show them.
+
+use std::sync::Arc;
+
+use tessera::handshake::Reply;
+use tessera::resume::{FlightHandle, Receipt, Receipts, SettleReceipt, Verdict};
+
+use crate::journal::{Journal, increment, mark_done};
+
+/// A mistake that an application can make.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slip {
+    /// The server counts without looking into its journal.
+    ServerForgets,
+    /// The server marks an increment as done, and counts it in a transaction of its own.
+    ServerMarksFirst,
+    /// The server counts an increment, and marks it as done in a transaction of its own.
+    ServerMarksLast,
+    /// The server answers before it counts.
+    ServerAnswersFirst,
+    /// The server gives receipts without burning the key: "burned" unless something is done.
+    ReceiptsDoNotBurn,
+    /// The client saves what it has under way only when it knows what became of it.
+    ClientSavesLate,
+    /// The client takes the verdict "unknown" for "burned".
+    ClientTakesUnknownForBurned,
+    /// The client takes the verdict "used" for "burned".
+    ClientTakesUsedForBurned,
+    /// The client takes the receipt "taken, not done" for "burned".
+    ClientTakesTakenForBurned,
+    /// The client takes the receipt "unknown" for "burned".
+    ClientTakesNoReceiptForBurned,
+    /// The client takes "burned" for a word on the increment, whatever else it sent.
+    ClientForgetsCopies,
+    /// The client takes a verdict on one flight for one on another.
+    ClientMixesFlightsUp,
+}
+
+/// What a client with this slip takes a verdict for.
+pub(crate) fn heard_verdict(slip: Option<Slip>, verdict: Verdict) -> Verdict {
+    match (slip, verdict) {
+        (Some(Slip::ClientTakesUnknownForBurned), Verdict::Unknown)
+        | (Some(Slip::ClientTakesUsedForBurned), Verdict::Used) => Verdict::Burned,
+        _ => verdict,
+    }
+}
+
+/// What a client with this slip takes a receipt for.
+pub(crate) fn heard_receipt(slip: Option<Slip>, receipt: Receipt) -> Receipt {
+    match (slip, receipt) {
+        (Some(Slip::ClientTakesTakenForBurned), Receipt::TakenNotDone)
+        | (Some(Slip::ClientTakesNoReceiptForBurned), Receipt::Unknown) => Receipt::Burned,
+        _ => receipt,
+    }
+}
+
+/// Counts as a server with this slip does; the other servers use [`Journal::once`].
+pub(crate) fn count_wrongly<E: From<rusqlite::Error>>(
+    slip: Slip,
+    journal: &Journal,
+    key: &FlightHandle,
+    between: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
+    let mut connection = journal.lock();
+    let first = connection.transaction()?;
+    let is_new = match slip {
+        Slip::ServerMarksFirst => mark_done(&first, key)?,
+        Slip::ServerForgets => true,
+        _ => {
+            let sql = "SELECT count(*) FROM done WHERE key = ?1";
+            first.query_row(sql, [&key.0], |row| row.get::<_, u64>(0))? == 0
+        }
+    };
+    if is_new && slip != Slip::ServerMarksFirst {
+        increment(&first)?;
+    }
+    first.commit()?;
+    between()?;
+    let second = connection.transaction()?;
+    if is_new && slip == Slip::ServerMarksFirst {
+        increment(&second)?;
+    }
+    mark_done(&second, key)?;
+    Ok(second.commit()?)
+}
+
+/// Receipts of a server that burns nothing.
+pub(crate) struct OfJournalAlone(pub(crate) Arc<Journal>);
+
+impl Receipts for OfJournalAlone {
+    fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
+        Reply::Now(match self.0.is_done(&question.handle) {
+            Ok(true) => Receipt::Done,
+            _ => Receipt::Burned,
+        })
+    }
+}

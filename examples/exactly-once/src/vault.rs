@@ -1,0 +1,94 @@
+//! The vault of one life of the server, with what may befall a vault.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use tessera::handshake::Reply;
+use tessera::resume::{
+    Absent, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, TicketId, Vault,
+};
+use tessera_vault::MemoryVault;
+
+use crate::network::below;
+use crate::tally::{Happening, Tally};
+
+/// In memory, and gone with its server. Now and then it gets no question, or its answer is lost. It
+/// tells its lives apart as `MemoryVault::open` does, by the clock of the world.
+pub struct MortalVault {
+    secrets: MemoryVault,
+    life: Incarnation,
+    /// When this life began, and the one before was over, since the Unix epoch.
+    began: Duration,
+    rng: Mutex<Xoshiro256PlusPlus>,
+    /// Chances, out of 1,000, that a question is lost, and as many that an answer is.
+    faults: AtomicU64,
+    tally: Arc<Tally>,
+}
+
+impl MortalVault {
+    /// The vault of the life of this number.
+    pub fn new(
+        number: u64,
+        began: Duration,
+        faults: u64,
+        rng: Xoshiro256PlusPlus,
+        tally: Arc<Tally>,
+    ) -> Self {
+        let life = Incarnation { vault: [1; 16], number };
+        let (secrets, rng) = (MemoryVault::new(1000), Mutex::new(rng));
+        Self { secrets, life, began, rng, faults: AtomicU64::new(faults), tally }
+    }
+
+    /// From now on it answers always.
+    pub fn calm_down(&self) {
+        self.faults.store(0, Ordering::Relaxed);
+    }
+
+    fn fails(&self) -> bool {
+        let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
+        let fails = below(&mut rng, 1000) < self.faults.load(Ordering::Relaxed);
+        if fails {
+            self.tally.count(Happening::VaultDidNotAnswer);
+        }
+        fails
+    }
+}
+
+impl Vault for MortalVault {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.secrets.put(put)
+    }
+
+    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+        if self.fails() {
+            return Reply::Now(Taken::Unavailable);
+        }
+        let answer = self.secrets.take(question);
+        if self.fails() {
+            return Reply::Now(Taken::Unavailable);
+        }
+        let of_earlier_life = question.incarnation.is_some_and(|life| life.is_before(&self.life));
+        match (answer, question.unix) {
+            (Reply::Now(Taken::Absent(Absent::Unknown)), Some(now)) if of_earlier_life => {
+                self.tally.count(Happening::VaultWasLost);
+                let ended_before = now.saturating_sub(self.began);
+                Reply::Now(Taken::Absent(Absent::Lost { ended_before }))
+            }
+            (answer, _) => answer,
+        }
+    }
+
+    fn burn(&self, id: &TicketId) {
+        self.secrets.burn(id);
+    }
+
+    fn incarnation(&self) -> Option<Incarnation> {
+        Some(self.life)
+    }
+
+    fn len(&self) -> usize {
+        self.secrets.len()
+    }
+}
