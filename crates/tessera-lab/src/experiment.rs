@@ -136,7 +136,7 @@ impl OneTimeKind {
     /// The engine's name for it.
     pub(crate) fn group(self) -> NamedGroup {
         match self {
-            Self::OneTimePsk => NamedGroup::ONE_TIME_PSK,
+            Self::OneTimePsk => NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED,
             Self::KeyPair(agreement) => agreement.group(),
         }
     }
@@ -152,7 +152,7 @@ impl OneTimeKind {
     /// The lab's name for a kind of the engine.
     pub(crate) fn of(kind: NamedGroup) -> Option<Self> {
         match kind {
-            NamedGroup::ONE_TIME_PSK => Some(Self::OneTimePsk),
+            NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED => Some(Self::OneTimePsk),
             group => Agreement::of(group).map(Self::KeyPair),
         }
     }

@@ -80,7 +80,8 @@ pub(crate) fn verdicts(rows: &[Row]) -> String {
 /// What the words in the tables mean.
 pub(crate) const LEGEND: &str = "\
 kx, ticket   how the handshake agrees a key, and the kind of the ticket's one-time key;
-             hybrid is X25519MLKEM768, psk a one-time PSK
+             hybrid is X25519MLKEM768, psk a one-time PSK: forward-secret only as far as both
+             ends really delete it
 first byte   the server's application holds the first byte of the request (early data: accepted)
 handshake    the client's handshake is complete; response: its first byte is at the client
 engine       processor time inside the TLS engine; process: all of the endpoint, kernel included

@@ -16,7 +16,10 @@ fn early_data_and_no_key_exchange() {
     assert_eq!(pair.to_client.early_data_accepted, Some(true));
     assert_eq!(pair.to_server.early_data, EARLY_DATA);
     for facts in [pair.client.facts(), pair.server.facts()] {
-        assert_eq!(facts.one_time_key, Some(NamedGroup::ONE_TIME_PSK));
+        assert_eq!(
+            facts.one_time_key,
+            Some(NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED)
+        );
         assert_eq!(facts.continuation, Some(Continuation::PskKe));
         assert_eq!(facts.group, None);
         // Of the full handshake; a PSK adds nothing and takes nothing away.
@@ -46,7 +49,7 @@ fn a_server_does_not_issue_them_by_default() {
     let mut scene = scene();
     let guard = scene.server.policy.early_data.forward_secret.as_mut().expect("a guard");
     let default = tessera::resume::OneTimeKeyGuard::new(guard.vault.clone());
-    assert!(!default.kinds.contains(&NamedGroup::ONE_TIME_PSK));
+    assert!(!default.kinds.contains(&NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED));
     guard.kinds = default.kinds;
     let session = scene.session().expect("a session");
     let ticket = session.forward_secret.expect("a ticket of another kind");

@@ -121,7 +121,7 @@ impl Scene {
                 if mode == Mode::FsPsk {
                     let early_data = &mut client.policy.early_data;
                     early_data.one_time_psks_forward_secret_only_if_deleted = true;
-                    guard.kinds = vec![NamedGroup::ONE_TIME_PSK];
+                    guard.kinds = vec![NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED];
                 }
                 server.policy.early_data.forward_secret = Some(guard);
             }

@@ -70,7 +70,7 @@ fn with_vault(
     secret: &OneTimeSecret,
 ) -> Option<Secret> {
     let fs_secret = &secret.fs_secret;
-    if secret.kind == NamedGroup::ONE_TIME_PSK {
+    if secret.kind == NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED {
         return symmetric(suite, identity, fs_secret);
     }
     let key = provider.one_time(secret.kind)?.from_seed(&secret.seed).ok()?;
@@ -81,7 +81,7 @@ fn with_vault(
 
 /// The same with what the client had: enough where there is no private half.
 fn with_client(suite: &Suite, identity: &[u8], ticket: &FsClientTicket) -> Option<Secret> {
-    let is_symmetric = ticket.kind == NamedGroup::ONE_TIME_PSK;
+    let is_symmetric = ticket.kind == NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED;
     is_symmetric.then(|| symmetric(suite, identity, &ticket.secret)).flatten()
 }
 

@@ -36,7 +36,7 @@ fn choices(way: &Way) -> Vec<String> {
         .kx
         .map_or_else(|| "no key exchange".to_owned(), |kx| format!("key exchange {}", kx.name()));
     let key = way.ticket_key.map(|key| match key {
-        OneTimeKind::OneTimePsk => "one-time PSK".to_owned(),
+        OneTimeKind::OneTimePsk => "one-time PSK (if both ends delete it)".to_owned(),
         OneTimeKind::KeyPair(key) => format!("one-time key {}", key.name()),
     });
     let continuation = way.continuation.map(|continuation| continuation.name().to_owned());

@@ -308,7 +308,7 @@ mod tests {
             TakeSecret { id, purpose: TakePurpose::Burn, incarnation: None, unix: Some(unix) };
         let fs_secret = Secret::filled_by(32, |out| out.fill(0xab));
         let secret = OneTimeSecret {
-            kind: NamedGroup::ONE_TIME_PSK,
+            kind: NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED,
             seed: Zeroizing::new(Vec::new()),
             fs_secret,
         };

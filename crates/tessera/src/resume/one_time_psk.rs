@@ -17,7 +17,7 @@ pub(crate) fn one_time_keys(
     kind: NamedGroup,
 ) -> Option<&'static dyn OneTimeKeys> {
     match kind {
-        NamedGroup::ONE_TIME_PSK => Some(&OneTimePsks),
+        NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED => Some(&OneTimePsks),
         _ => provider.one_time(kind),
     }
 }
@@ -30,7 +30,9 @@ pub(crate) fn answer_one_time_key(
     public: &[u8],
 ) -> Option<(Vec<u8>, SharedSecret)> {
     match kind {
-        NamedGroup::ONE_TIME_PSK => public.is_empty().then(|| (Vec::new(), nothing())),
+        NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED => {
+            public.is_empty().then(|| (Vec::new(), nothing()))
+        }
         _ => provider.group(kind)?.encapsulate(public).ok(),
     }
 }
@@ -39,7 +41,7 @@ struct OneTimePsks;
 
 impl OneTimeKeys for OneTimePsks {
     fn kind(&self) -> NamedGroup {
-        NamedGroup::ONE_TIME_PSK
+        NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED
     }
 
     fn seed_len(&self) -> usize {

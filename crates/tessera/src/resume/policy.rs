@@ -45,8 +45,8 @@ pub struct OfferEarlyData {
     /// Forward-secret 0-RTT, executed at most once; the application opts in, and says how the
     /// handshake may go on.
     pub forward_secret: Option<Continuation>,
-    /// Forward-secret 0-RTT also with one-time PSKs ([`NamedGroup::ONE_TIME_PSK`]), which need no
-    /// public-key work: both ends delete the PSK, and whoever gets a copy of the client's, from a
+    /// Forward-secret 0-RTT also with one-time PSKs
+    /// ([`NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED`]), which need no public-key work: both ends delete the PSK, and whoever gets a copy of the client's, from a
     /// backup or a flash cell, reads the flight. Only for clients whose storage forgets.
     pub one_time_psks_forward_secret_only_if_deleted: bool,
     /// Replayable 0-RTT (RFC 8446 §2.3): whoever learns the ticket's PSK later reads the early data,
@@ -70,7 +70,8 @@ pub struct OneTimeKeyGuard {
     /// Where the private halves are.
     pub vault: Arc<dyn Vault>,
     /// The kinds of keys to issue, in this server's order of preference. With
-    /// [`NamedGroup::ONE_TIME_PSK`] the server trusts its clients to delete.
+    /// [`NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED`] the server trusts its clients to
+    /// delete.
     pub kinds: Vec<NamedGroup>,
     /// How a handshake may go on; [`Continuation::PskKe`] is used with clients that offer it too.
     pub continuation: Continuation,

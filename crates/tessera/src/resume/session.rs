@@ -268,7 +268,7 @@ impl Ancestry {
         [group, one_time_key]
             .into_iter()
             .flatten()
-            .filter(|group| *group != NamedGroup::ONE_TIME_PSK)
+            .filter(|group| *group != NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED)
             .map(|group| Self::of_exchange(Some(group)))
             .fold(self, Self::min)
     }

@@ -50,9 +50,10 @@ code_points! {
         MLKEM1024 = 0x0202,
         /// ML-KEM-768 with X25519 (draft-ietf-tls-ecdhe-mlkem).
         X25519MLKEM768 = 0x11ec,
-        /// No group, but the kind of one-time keys that are PSKs (docs/0rtt-fs.md): from the range for
-        /// private use, and never in supported_groups or key_share.
-        ONE_TIME_PSK = 0xfe5a,
+        /// No group, but the kind of one-time keys that are PSKs (docs/0rtt-fs.md, section 3.1): what is
+        /// sent under one is forward-secret only as far as both ends really delete it. From the range
+        /// for private use, and never in supported_groups or key_share.
+        ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED = 0xfe5a,
     }
 }
 

@@ -37,7 +37,12 @@ const X25519: Case = Case {
 const CASES: [Case; 5] = [
     X25519,
     Case { section: "x25519mlkem768", kind: NamedGroup::X25519MLKEM768, ..X25519 },
-    Case { section: "one-time psk", kind: NamedGroup::ONE_TIME_PSK, mode: Mode::FsPsk, ..X25519 },
+    Case {
+        section: "one-time psk",
+        kind: NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED,
+        mode: Mode::FsPsk,
+        ..X25519
+    },
     Case {
         section: "sha384, psk_ke",
         suite: CipherSuite::TLS_AES_256_GCM_SHA384,

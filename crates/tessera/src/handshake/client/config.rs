@@ -94,7 +94,7 @@ impl ClientConfig {
         let symmetric = self.policy.early_data.one_time_psks_forward_secret_only_if_deleted;
         kinds
             .filter(|kind| self.group(*kind).is_some())
-            .chain(symmetric.then_some(NamedGroup::ONE_TIME_PSK))
+            .chain(symmetric.then_some(NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED))
             .filter(move |_| wanted)
     }
 
