@@ -57,16 +57,20 @@ const MAX_IDLE: usize = 32;
 /// The largest answer, in bytes.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
 
+/// What is meant to be for ever is this, and can be added to any time.
+const MAX_DEADLINE: Duration = Duration::from_secs(24 * 3600);
+
 /// How much of a member's complaint is kept, in bytes.
 const MAX_WHY: usize = 300;
 
 impl EtcdClient {
     /// A client of the members at `endpoints` (`host:port` each), which gives every request `deadline`
-    /// in all, connecting included.
+    /// in all, connecting included; a day at most.
     pub fn new(endpoints: Vec<String>, transport: Transport, deadline: Duration) -> Self {
         let member = |endpoint| Member { endpoint, idle: Mutex::default() };
         let members = endpoints.into_iter().map(member).collect();
         let preferred = AtomicUsize::new(0);
+        let deadline = deadline.min(MAX_DEADLINE);
         Self { shared: Arc::new(Shared { members, transport, deadline, preferred }), by: None }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use common::{DEADLINE, Waiting, client, epoch_keys, runtime};
+use serde_json::json;
 use tessera::crypto::Provider;
 use tessera::resume::{Absent, PutSecret, TakePurpose, Taken, Vault};
 use tessera_aws_lc::provider;
@@ -119,4 +120,22 @@ fn names_do_not_depend_on_preferences() {
     let asked = question(1, TakePurpose::Accept, Some(NOW));
     let taken = fleet.runtime.block_on(vault.take_secret(&asked));
     assert!(matches!(taken, Taken::Taken(_)), "{taken:?}");
+}
+
+/// A machine that slept finds its lease gone, and gets another.
+#[test]
+fn a_lease_that_has_ended() {
+    let fleet = Fleet::start();
+    let vault = fleet.vault(&fleet.options);
+    assert!(put(&vault, 1));
+    let leases = fleet.cluster.ask(0, "/v3/lease/leases", &json!({})).unwrap();
+    for lease in leases["leases"].as_array().unwrap() {
+        fleet.cluster.ask(0, "/v3/lease/revoke", lease).unwrap();
+    }
+    // What lived by it is gone, and the first to notice has bad luck.
+    assert_eq!(vault.len(), 0);
+    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+    assert!(!put(&vault, 2));
+    assert!(put(&vault, 2));
+    assert_eq!(accept(&vault, 2), Ok(()));
 }
