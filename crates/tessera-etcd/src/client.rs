@@ -76,7 +76,12 @@ impl EtcdClient {
 
     /// For the requests of one operation, which share a deadline from now on.
     pub(crate) fn for_one_operation(&self) -> Self {
-        Self { shared: self.shared.clone(), by: Some(self.deadline()) }
+        self.until(self.deadline())
+    }
+
+    /// With another deadline.
+    pub(crate) fn until(&self, by: Instant) -> Self {
+        Self { shared: self.shared.clone(), by: Some(by) }
     }
 
     /// Until when a request that begins now has to be answered.
