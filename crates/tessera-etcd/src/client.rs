@@ -17,7 +17,7 @@ use crate::api::{
 };
 use crate::connection::{Sender, Transport};
 
-/// Talks to the members of one etcd cluster (3.4 or later), one of them at a time: the next when that one
+/// Talks to the members of one etcd cluster (3.4, or 3.5.6 and later), one of them at a time: the next when that one
 /// fails. It is cheap to clone, and keeps a few connections open.
 ///
 /// A request that may have reached a member is not repeated.
@@ -57,22 +57,31 @@ const MAX_IDLE: usize = 32;
 /// The largest answer, in bytes.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
 
+/// What is meant to be for ever is this, and can be added to any time.
+const MAX_DEADLINE: Duration = Duration::from_secs(24 * 3600);
+
 /// How much of a member's complaint is kept, in bytes.
 const MAX_WHY: usize = 300;
 
 impl EtcdClient {
     /// A client of the members at `endpoints` (`host:port` each), which gives every request `deadline`
-    /// in all, connecting included.
+    /// in all, connecting included; a day at most.
     pub fn new(endpoints: Vec<String>, transport: Transport, deadline: Duration) -> Self {
         let member = |endpoint| Member { endpoint, idle: Mutex::default() };
         let members = endpoints.into_iter().map(member).collect();
         let preferred = AtomicUsize::new(0);
+        let deadline = deadline.min(MAX_DEADLINE);
         Self { shared: Arc::new(Shared { members, transport, deadline, preferred }), by: None }
     }
 
     /// For the requests of one operation, which share a deadline from now on.
     pub(crate) fn for_one_operation(&self) -> Self {
-        Self { shared: self.shared.clone(), by: Some(self.deadline()) }
+        self.until(self.deadline())
+    }
+
+    /// With another deadline.
+    pub(crate) fn until(&self, by: Instant) -> Self {
+        Self { shared: self.shared.clone(), by: Some(by) }
     }
 
     /// Until when a request that begins now has to be answered.

@@ -61,7 +61,9 @@
 //! is restored from a backup brings taken keys back, so destroy the epoch keys first.
 //!
 //! # What etcd needs
-//! Version 3.4 or later, on disks that are quick to synchronise: each put and each take waits for them.
+//! Version 3.4, or 3.5.6 and later, on disks that are quick to synchronise: each put and each take waits for
+//! them. In 3.5.0 to 3.5.5 a member that crashes can come to differ from the others, and give out again what
+//! was taken.
 //! Compaction has to be on (`--auto-compaction-mode=periodic --auto-compaction-retention=10m`), or its
 //! history grows until etcd refuses all writes. Clocks of servers may differ by five minutes from the true
 //! time in either direction.

@@ -29,6 +29,7 @@ use tessera::wire::CipherSuite;
 use tessera_tokio::{Answer, Answers};
 use tessera_vault::WrappingKeys;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use zeroize::Zeroizing;
 
 use crate::api::{Compare, Delete, Op, Put, Range, Txn};
@@ -147,7 +148,7 @@ impl EtcdVault {
     /// # Errors
     /// If etcd doesn't answer in time.
     pub async fn count(&self) -> Result<usize, EtcdError> {
-        self.shared.count("s/", &self.shared.secrets).await
+        self.shared.count(&self.shared.client, "s/", &self.shared.secrets).await
     }
 }
 
@@ -281,9 +282,14 @@ impl Shared {
         ops
     }
 
-    async fn count(&self, kind: &str, count: &Count) -> Result<usize, EtcdError> {
+    async fn count(
+        &self,
+        client: &EtcdClient,
+        kind: &str,
+        count: &Count,
+    ) -> Result<usize, EtcdError> {
         let added = count.added();
-        let answer = self.client.range(&Range::count(self.prefix(kind).as_bytes())).await?;
+        let answer = client.range(&Range::count(self.prefix(kind).as_bytes())).await?;
         let counted = answer.count.and_then(|count| count.parse().ok()).unwrap_or(0);
         count.set(counted, added);
         Ok(counted)
@@ -350,13 +356,15 @@ fn millis(time: Duration) -> u64 {
 async fn keep_count(shared: Weak<Shared>) {
     loop {
         let Some(vault) = shared.upgrade() else { return };
-        for (kind, count) in [("s/", &vault.secrets), ("t/", &vault.tombstones)] {
-            if let Err(error) = vault.count(kind, count).await {
-                log::debug!("one-time keys can't be counted: {error}");
-            }
-        }
         if let Ok(unix) = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
             vault.keys.purge(unix);
+        }
+        for (kind, count) in [("s/", &vault.secrets), ("t/", &vault.tombstones)] {
+            // Nobody waits, and a million takes etcd a while.
+            let client = vault.client.until(Instant::now() + COUNT_EVERY);
+            if let Err(error) = vault.count(&client, kind, count).await {
+                log::debug!("one-time keys can't be counted: {error}");
+            }
         }
         drop(vault);
         tokio::time::sleep(COUNT_EVERY).await;

@@ -219,11 +219,16 @@ fn who_lives_says_so_again() {
     settled(&servers);
     let (from, to) = (base64(b"/ring/a/"), base64(b"/ring/a0"));
     let range = json!({ "key": from, "range_end": to });
-    let count = || {
+    let words = || {
         let answer = fleet.cluster.ask(0, "/v3/kv/range", &range).unwrap();
-        answer["kvs"].as_array().map_or(0, Vec::len)
+        answer["kvs"].as_array().cloned().unwrap_or_default()
     };
+    let count = || words().len();
     assert_eq!(count(), 2);
+    // Its lease is renewed: it is never gone, not for a moment.
+    let before = words();
+    thread::sleep(fleet.options.counts_as_live_for * 3 / 2);
+    assert_eq!(words(), before);
     fleet.cluster.ask(0, "/v3/kv/deleterange", &range).unwrap();
     until("both live again", || count() == 2);
     thread::sleep(Duration::from_millis(300));

@@ -4,15 +4,19 @@
 mod common;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
+use base64::Engine;
 use common::{DEADLINE, Waiting, client, epoch_keys, runtime};
+use serde_json::json;
 use tessera::crypto::Provider;
 use tessera::resume::{Absent, PutSecret, TakePurpose, Taken, Vault};
 use tessera_aws_lc::provider;
 use tessera_etcd::{EtcdVault, VaultOptions};
 use tessera_etcd_cluster::Cluster;
-use tessera_vault::contract::{self, LIFETIME, NOW, accept, id, put, question, secret};
+use tessera_vault::EpochKey;
+use tessera_vault::contract::{self, LIFETIME, NOW, accept, id, put, put_for, question, secret};
 use tokio::runtime::Runtime;
 
 /// A vault in a cluster of its own.
@@ -119,4 +123,66 @@ fn names_do_not_depend_on_preferences() {
     let asked = question(1, TakePurpose::Accept, Some(NOW));
     let taken = fleet.runtime.block_on(vault.take_secret(&asked));
     assert!(matches!(taken, Taken::Taken(_)), "{taken:?}");
+}
+
+/// A machine that slept finds its lease gone, and gets another.
+#[test]
+fn a_lease_that_has_ended() {
+    let fleet = Fleet::start();
+    let vault = fleet.vault(&fleet.options);
+    assert!(put(&vault, 1));
+    let leases = fleet.cluster.ask(0, "/v3/lease/leases", &json!({})).unwrap();
+    for lease in leases["leases"].as_array().unwrap() {
+        fleet.cluster.ask(0, "/v3/lease/revoke", lease).unwrap();
+    }
+    // What lived by it is gone, and the first to notice has bad luck.
+    assert_eq!(vault.len(), 0);
+    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+    assert!(!put(&vault, 2));
+    assert!(put(&vault, 2));
+    assert_eq!(accept(&vault, 2), Ok(()));
+}
+
+/// Nothing stays for ever, and nothing goes before its time.
+#[test]
+fn all_of_it_lives_by_leases() {
+    let fleet = Fleet::start();
+    let vault = fleet.vault(&fleet.options);
+    for number in 0..3 {
+        assert!(put_for(&vault, number, Some(b"alice")));
+    }
+    assert_eq!(accept(&vault, 0), Ok(()));
+    vault.burn(&id(1));
+    let [from, to] =
+        ["/limits/", "/limits0"].map(|key| base64::engine::general_purpose::STANDARD.encode(key));
+    let range = json!({ "key": from, "range_end": to });
+    let there = fleet.cluster.ask(0, "/v3/kv/range", &range).unwrap();
+    let there = there["kvs"].as_array().unwrap();
+    // One secret, two tombstones, three places.
+    assert_eq!(there.len(), 6);
+    for kv in there {
+        let lease = json!({ "ID": kv["lease"] });
+        let lease = fleet.cluster.ask(0, "/v3/lease/timetolive", &lease).unwrap();
+        let ttl: u64 = lease["grantedTTL"].as_str().unwrap().parse().unwrap();
+        assert!((3601..4200).contains(&ttl), "{ttl}");
+    }
+}
+
+/// Forward secrecy begins when the epoch key is gone, so nobody has to remember it.
+#[test]
+fn epoch_keys_that_have_ended_are_destroyed() {
+    let fleet = Fleet::start();
+    let keys = epoch_keys();
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    let ended = now - LIFETIME * 100;
+    keys.add(EpochKey::generate(&provider(), ended, LIFETIME, LIFETIME).unwrap(), ended).unwrap();
+    assert_eq!(keys.len(), 2);
+    let _inside = fleet.runtime.enter();
+    let client = client(fleet.cluster.endpoints(), DEADLINE);
+    let _vault = EtcdVault::open(client, &provider(), keys.clone(), fleet.options.clone());
+    let deadline = Instant::now() + DEADLINE;
+    while keys.len() > 1 {
+        assert!(Instant::now() < deadline);
+        thread::sleep(Duration::from_millis(5));
+    }
 }

@@ -190,3 +190,10 @@ fn complaints_are_short() {
     let told = burned.unwrap_err().to_string();
     assert!(told.contains("xxx") && told.len() < 500, "{}", told.len());
 }
+
+#[test]
+fn a_deadline_may_be_as_long_as_it_likes() {
+    let member = Member::start(Does::Answers(200, ABSENT.to_vec()));
+    let client = client(vec![member.endpoint()], Duration::MAX);
+    assert!(is_absent(&take(&Waiting::new(&runtime(), client, VaultOptions::new("/fake/")))));
+}

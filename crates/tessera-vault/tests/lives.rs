@@ -170,10 +170,55 @@ fn a_snapshot_is_loaded_once_and_only_the_last() {
     assert_eq!((restored, vault.len()), (Restored::Discarded, 0));
 }
 
+/// A life that was handed on twice has two snapshots, and only the second is its own.
+#[test]
+fn an_earlier_snapshot_of_the_same_life_is_not_loaded() {
+    let dir = Dir::new("earlier");
+    let vault = dir.open().0;
+    let life = vault.incarnation();
+    assert!(put(&vault, 1));
+    close(&vault);
+    drop(vault);
+    let earlier = copy(&dir.snapshot());
+    let vault = dir.open().0;
+    assert_eq!(accept(&vault, 1), Ok(()));
+    assert_eq!(vault.incarnation(), life);
+    close(&vault);
+    drop(vault);
+    fs::write(dir.snapshot(), &earlier).unwrap();
+    let (vault, restored) = dir.open();
+    assert_eq!((restored, vault.len()), (Restored::Discarded, 0));
+    assert!(accept(&vault, 1).is_err());
+}
+
+/// The chunks of a snapshot, each with its header.
+fn chunks(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut rest = &bytes[8..];
+    let mut chunks = Vec::new();
+    while let Some(len) = rest.get(1..5) {
+        let len = u32::from_be_bytes(len.try_into().unwrap()) as usize;
+        let (chunk, after) = rest.split_at(5 + len);
+        chunks.push(chunk.to_vec());
+        rest = after;
+    }
+    chunks
+}
+
+fn rearrange(bytes: &mut Vec<u8>, how: fn(&mut Vec<Vec<u8>>)) {
+    let mut chunks = chunks(bytes);
+    assert!(chunks.len() > 3);
+    how(&mut chunks);
+    bytes.truncate(8);
+    bytes.extend(chunks.concat());
+}
+
 #[test]
 fn damaged_snapshots_are_discarded() {
     let dir = Dir::new("damaged");
-    let damage: [fn(&mut Vec<u8>); 5] = [
+    let damage: [fn(&mut Vec<u8>); 8] = [
+        |bytes| rearrange(bytes, |chunks| chunks.swap(0, 1)),
+        |bytes| rearrange(bytes, |chunks| drop(chunks.remove(1))),
+        |bytes| rearrange(bytes, |chunks| chunks.insert(1, chunks[1].clone())),
         |bytes| bytes[30] ^= 1,
         |bytes| bytes.truncate(bytes.len() - 1),
         |bytes| bytes.truncate(bytes.len() / 2),
@@ -183,7 +228,7 @@ fn damaged_snapshots_are_discarded() {
     ];
     for damage in damage {
         let vault = dir.open().0;
-        for number in 0..900 {
+        for number in 0..1900 {
             assert!(put(&vault, number));
         }
         close(&vault);

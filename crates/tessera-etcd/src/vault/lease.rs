@@ -22,8 +22,9 @@ struct State {
     not_before: Instant,
 }
 
-/// How long a lease serves.
-const SERVES: Duration = Duration::from_secs(600);
+/// How long a lease serves. When it ends, all that lives by it goes in one step, in which etcd answers nobody:
+/// 70 ms for 20,000 keys, a second for 100,000.
+const SERVES: Duration = Duration::from_secs(60);
 
 /// How long nobody asks again for a lease that etcd didn't give.
 const PAUSE: Duration = Duration::from_millis(500);
