@@ -166,7 +166,7 @@ impl<'f> Exchange<'f> {
                 self.session = Some(*session);
                 Ok(())
             }
-            Event::EarlyDataAccepted | Event::EarlyDataEnd => Ok(()),
+            _ => Ok(()),
         }
     }
 

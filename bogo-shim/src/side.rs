@@ -156,9 +156,7 @@ impl Side {
                 ServerQuestion::Sign(asked) => {
                     server.answer(asked.token, self.credentials.sign(&asked.question), now, output)
                 }
-                ServerQuestion::TakeSecret(_) | ServerQuestion::SettleReceipt(_) => {
-                    Err(Error::Misuse("no vault was configured"))
-                }
+                _ => Err(Error::Misuse("no vault was configured")),
             },
             _ => Err(Error::Misuse("a question of the other side")),
         }
@@ -229,7 +227,7 @@ fn happened<Q>(progress: Progress<'_, Q>) -> (usize, Happened, Option<Q>) {
             question = Some(asked);
             Happened::GoOn
         }
-        ReadEvent::OutputFull | ReadEvent::WaitingForAnswer => Happened::GoOn,
+        _ => Happened::GoOn,
     };
     (progress.consumed, event, question)
 }

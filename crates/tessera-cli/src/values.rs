@@ -1,5 +1,6 @@
 //! Values with units.
 
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// A time with a unit; zero needs none.
@@ -19,6 +20,24 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .ok()
         .filter(|duration| *duration <= Duration::from_secs(60))
         .ok_or_else(|| "a link's times are at most 60s".to_owned())
+}
+
+/// Where to listen.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    let right = "an address and a port, such as 127.0.0.1:4433, 0.0.0.0:443 or [::1]:4433; names are not \
+                 looked up";
+    text.parse().map_err(|_| match text.parse::<IpAddr>() {
+        Ok(address) => format!("{right}; did you mean {}?", SocketAddr::new(address, 4433)),
+        Err(_) => right.to_owned(),
+    })
+}
+
+/// An application protocol (RFC 7301 §3.1).
+pub(crate) fn protocol(text: &str) -> Result<String, String> {
+    match text.len() {
+        1..=255 => Ok(text.to_owned()),
+        _ => Err("a protocol is a name of 1 to 255 bytes, such as h2 or http/1.1".to_owned()),
+    }
 }
 
 /// A share: a percentage, or a number from 0 to 1.
@@ -79,6 +98,24 @@ mod tests {
         for wrong in ["", "ms", "-1ms", "1h", "61s", "1e3ms", "nan", "1.2.3ms"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn addresses() {
+        assert_eq!(address("127.0.0.1:0"), Ok(SocketAddr::from(([127, 0, 0, 1], 0))));
+        assert!(address("[::1]:443").is_ok());
+        assert!(address("127.0.0.1").unwrap_err().contains("did you mean 127.0.0.1:4433?"));
+        assert!(address("::1").unwrap_err().contains("did you mean [::1]:4433?"));
+        for wrong in ["", "4433", ":4433", "localhost:4433", "127.0.0.1:65536"] {
+            assert!(address(wrong).unwrap_err().contains("[::1]:4433"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn protocols() {
+        assert_eq!(protocol("h2"), Ok("h2".to_owned()));
+        assert!(protocol("").is_err());
+        assert!(protocol(&"x".repeat(256)).is_err());
     }
 
     #[test]

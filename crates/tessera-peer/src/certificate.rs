@@ -81,7 +81,7 @@ impl Fresh {
     /// Writes the certificate, for those who shall trust it.
     pub(crate) fn write(&self, path: &Path) -> Result<(), PeerError> {
         let written = fs::write(path, &self.pem);
-        written.map_err(|error| PeerError::file(path, "--write-certificate", &error))
+        written.map_err(|error| PeerError::output(path, "--write-certificate", &error))
     }
 }
 

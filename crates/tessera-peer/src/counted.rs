@@ -17,11 +17,6 @@ impl<IO> Counted<IO> {
     pub(crate) fn new(io: IO) -> Self {
         Self { io, received: 0, sent: 0 }
     }
-
-    /// What is underneath.
-    pub(crate) fn inner(&self) -> &IO {
-        &self.io
-    }
 }
 
 impl<IO: AsyncRead + Unpin> AsyncRead for Counted<IO> {

@@ -22,19 +22,30 @@ impl PeerError {
         Self::Failed(format!("{what}: {error}"))
     }
 
-    /// A file that was named and can't be used.
+    /// A file that was named to be read, and can't be.
     pub(crate) fn file(path: &Path, option: &str, error: &io::Error) -> Self {
-        let advice = match error.kind() {
-            io::ErrorKind::NotFound => {
-                format!("there is no such file; check the path after {option}")
+        Self::of_path(path, option, error, "there is no such file")
+    }
+
+    /// A file or directory that was named to be written, and can't be.
+    pub(crate) fn output(path: &Path, option: &str, error: &io::Error) -> Self {
+        Self::of_path(path, option, error, "the directory that it should be in does not exist")
+    }
+
+    fn of_path(path: &Path, option: &str, error: &io::Error, missing: &str) -> Self {
+        let what = match error.kind() {
+            io::ErrorKind::NotFound => missing.to_owned(),
+            io::ErrorKind::IsADirectory => "this is a directory, and a file is needed".to_owned(),
+            io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                "this is a file, and a directory is needed".to_owned()
             }
             io::ErrorKind::PermissionDenied => {
-                "permission denied; run as a user who may use this file, or change its permissions"
+                "permission denied; run as a user who may use it, or change its permissions"
                     .to_owned()
             }
             _ => error.to_string(),
         };
-        Self::Options(format!("{}: {advice}", path.display()))
+        Self::Options(format!("{}: {what}; check the path after {option}", path.display()))
     }
 }
 

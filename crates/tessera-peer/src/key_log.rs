@@ -21,7 +21,7 @@ impl KeyLogFile {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path);
         file.map(|file| Self(Mutex::new(file)))
-            .map_err(|error| PeerError::file(path, "--key-log", &error))
+            .map_err(|error| PeerError::output(path, "--key-log", &error))
     }
 }
 

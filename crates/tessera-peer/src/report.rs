@@ -1,42 +1,56 @@
 //! Where facts go: lines for people, objects for programs.
 
+mod queue;
+
 use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::error::PeerError;
+use queue::Queue;
 
 /// Writes facts. Whoever stopped reading them doesn't stop the connections.
 pub(crate) struct Report {
-    json: Option<Mutex<Box<dyn Write + Send>>>,
+    json: Option<Sink>,
     /// Lines for people.
-    lines: Option<Mutex<Box<dyn Write + Send>>>,
+    lines: Option<Sink>,
+}
+
+/// Where lines go.
+enum Sink {
+    /// A client waits for its reader: it has no other connections.
+    Here(Mutex<Box<dyn Write + Send>>),
+    /// A server waits for nobody.
+    Queued(Queue),
 }
 
 impl Report {
-    /// With `json` on standard output there are no lines for people there; `quiet` leaves them out
-    /// everywhere.
-    pub(crate) fn new(
+    /// A client's. With `json` on standard output there are no lines for people there; `quiet` leaves
+    /// them out everywhere.
+    pub(crate) fn of_client(
         json: Option<&Path>,
         quiet: bool,
         lines: impl Write + Send + 'static,
     ) -> Result<Self, PeerError> {
-        let is_stdout = json.is_some_and(|path| path == "-");
-        let json: Option<Box<dyn Write + Send>> = match json {
-            None => None,
-            Some(_) if is_stdout => Some(Box::new(io::stdout())),
-            Some(path) => {
-                let file = OpenOptions::new().append(true).create(true).open(path);
-                Some(Box::new(file.map_err(|error| PeerError::file(path, "--json", &error))?))
-            }
-        };
+        let here = |to: Option<Box<dyn Write + Send>>| to.map(|to| Sink::Here(Mutex::new(to)));
         let lines: Option<Box<dyn Write + Send>> =
-            if quiet || is_stdout { None } else { Some(Box::new(lines)) };
-        Ok(Self { json: json.map(Mutex::new), lines: lines.map(Mutex::new) })
+            if has_lines(json, quiet) { Some(Box::new(lines)) } else { None };
+        Ok(Self { json: here(open(json)?), lines: here(lines) })
+    }
+
+    /// A server's, with lines for people on standard output, as for a client's.
+    pub(crate) fn of_server(json: Option<&Path>, quiet: bool) -> Result<Self, PeerError> {
+        let queued = |queue: io::Result<Queue>| {
+            queue.map(Sink::Queued).map_err(|error| PeerError::failed("the report", error))
+        };
+        let lines = has_lines(json, quiet).then(|| queued(Queue::new(io::stdout(), missed_lines)));
+        let json = open(json)?.map(|to| queued(Queue::new(to, missed_objects)));
+        Ok(Self { json: json.transpose()?, lines: lines.transpose()? })
     }
 
     /// Tells a fact both ways.
@@ -46,21 +60,74 @@ impl Report {
     }
 
     pub(crate) fn object(&self, object: &impl Serialize) {
-        let Some(json) = &self.json else { return };
-        if let Ok(mut line) = serde_json::to_vec(object) {
-            line.push(b'\n');
-            write(json, &line);
+        if let Some(json) = &self.json {
+            json.write(object_line(object));
         }
     }
 
     pub(crate) fn line(&self, line: &impl Display) {
         if let Some(lines) = &self.lines {
-            write(lines, format!("{line}\n").as_bytes());
+            lines.write(format!("{line}\n").into_bytes());
+        }
+    }
+
+    /// The last that a server does: gives readers a moment for what they were told.
+    pub(crate) fn finish(&self) {
+        for sink in [&self.json, &self.lines].into_iter().flatten() {
+            if let Sink::Queued(queue) = sink {
+                queue.finish(LAST_LINES);
+            }
         }
     }
 }
 
-fn write(to: &Mutex<Box<dyn Write + Send>>, line: &[u8]) {
-    let mut to = to.lock().unwrap_or_else(PoisonError::into_inner);
-    let _ = to.write_all(line).and_then(|()| to.flush());
+/// How long a server's end waits for readers.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+impl Sink {
+    fn write(&self, line: Vec<u8>) {
+        match self {
+            Self::Here(to) => {
+                let mut to = to.lock().unwrap_or_else(PoisonError::into_inner);
+                let _ = to.write_all(&line).and_then(|()| to.flush());
+            }
+            Self::Queued(queue) => queue.push(line),
+        }
+    }
+}
+
+fn open(json: Option<&Path>) -> Result<Option<Box<dyn Write + Send>>, PeerError> {
+    Ok(match json {
+        None => None,
+        Some(path) if path == "-" => Some(Box::new(io::stdout())),
+        Some(path) => {
+            let file = OpenOptions::new().append(true).create(true).open(path);
+            Some(Box::new(file.map_err(|error| PeerError::output(path, "--json", &error))?))
+        }
+    })
+}
+
+fn has_lines(json: Option<&Path>, quiet: bool) -> bool {
+    !quiet && json.is_none_or(|path| path != "-")
+}
+
+fn object_line(object: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(object).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// In place of objects that nobody read in time.
+#[derive(Serialize)]
+struct Missed {
+    event: &'static str,
+    count: u64,
+}
+
+fn missed_objects(count: u64) -> Vec<u8> {
+    object_line(&Missed { event: "missed", count })
+}
+
+fn missed_lines(count: u64) -> Vec<u8> {
+    format!("{count} lines are missing here: nobody read them in time\n").into_bytes()
 }

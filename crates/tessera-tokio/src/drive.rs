@@ -242,5 +242,6 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
 /// How long a last alert may wait for a peer that doesn't read, or doesn't end.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// How many bytes of a peer that goes on sending are passed over.
-const PASSED_OVER: usize = 256 * 1024;
+/// How many bytes of a peer that goes on sending are passed over: more than the kernels at both ends
+/// hold at their usual limits (Linux: 4 MiB to send, 6 MiB received).
+const PASSED_OVER: usize = 12 * 1024 * 1024;

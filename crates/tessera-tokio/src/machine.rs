@@ -112,6 +112,7 @@ impl<S: Side> Machine<S> {
                     return Ok(Step::Waiting);
                 }
                 Happened::Told(event) => self.told(event),
+                Happened::Other => (),
                 Happened::Data { early } => self.plain_is_early = early,
             }
         }
@@ -143,6 +144,7 @@ impl<S: Side> Machine<S> {
                 plain = place(data);
                 Happened::Data { early: false }
             }
+            _ => Happened::Other,
         };
         let consumed = progress.consumed;
         self.input.consume(consumed, plain);
@@ -157,7 +159,7 @@ impl<S: Side> Machine<S> {
             }
             Event::NewSession(session) => self.storing.put(session),
             // The facts say what became of early data.
-            Event::EarlyDataAccepted | Event::EarlyDataRejected(_) | Event::EarlyDataEnd => (),
+            _ => (),
         }
     }
 
@@ -252,7 +254,11 @@ enum Happened<Q> {
     Stopped(Step),
     Asked(Q),
     Told(Event),
-    Data { early: bool },
+    Data {
+        early: bool,
+    },
+    /// What this version knows nothing of.
+    Other,
 }
 
 /// A connection with a full output reads nothing. If application data could fill it, two peers that

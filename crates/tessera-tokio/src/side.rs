@@ -1,5 +1,7 @@
 //! What client and server do differently: the questions that they ask.
 
+use std::future::pending;
+
 use tessera::handshake::{
     Asked, AskedByClient, AskedByServer, ClientHandshake, ClientQuestion, Handshake,
     ServerHandshake, ServerQuestion,
@@ -42,6 +44,7 @@ impl Side for ClientHandshake {
         match question {
             ClientQuestion::VerifyPeer(asked) => client(asked, |it| answers.verify_peer(it)),
             ClientQuestion::Sign(asked) => client(asked, |it| answers.sign(it)),
+            _ => nobody_knows(),
         }
     }
 }
@@ -60,8 +63,15 @@ impl Side for ServerHandshake {
             ServerQuestion::TakeSecret(asked) => server(asked, |it| answers.take_secret(it)),
             ServerQuestion::VerifyPeer(asked) => server(asked, |it| answers.verify_peer(it)),
             ServerQuestion::Sign(asked) => server(asked, |it| answers.sign(it)),
+            _ => nobody_knows(),
         }
     }
+}
+
+/// The engine is later than this crate, and asks what `Answers` has no word for: the handshake's time
+/// runs out.
+fn nobody_knows<S: 'static>() -> Answer<GiveAnswer<S>> {
+    Box::pin(pending())
 }
 
 /// A client's question: its token waits with the answer, and goes with it.

@@ -191,6 +191,7 @@ impl Owner {
                 let answer = if self.server_does_not_sign { Err(SigningError) } else { signed };
                 ("server signs", server.answer(asked.token, answer, time, out))
             }
+            _ => ("not known here", Ok(())),
         }
     }
 
@@ -215,6 +216,7 @@ impl Owner {
                 let answer = if self.client_does_not_sign { Err(SigningError) } else { signed };
                 ("client signs", client.answer(asked.token, answer, time, out))
             }
+            _ => ("not known here", Ok(())),
         }
     }
 

@@ -114,7 +114,7 @@ impl<H: Handshake> TesseraEnd<H> {
                             Event::EarlyDataAccepted => self.verdict = Some(Ok(())),
                             Event::EarlyDataRejected(verdict) => self.verdict = Some(Err(verdict)),
                             Event::NewSession(session) => self.sessions.push(*session),
-                            Event::EarlyDataEnd => (),
+                            _ => (),
                         },
                         // Every seam here answers at once, so no question stays open.
                         _ => break,

@@ -49,8 +49,8 @@ impl Received {
                 self.early_data_accepted = Some(false);
                 self.verdict = Some(verdict);
             }
-            Event::EarlyDataEnd => (),
             Event::NewSession(session) => self.sessions.push(*session),
+            _ => (),
         }
     }
 }
@@ -206,6 +206,7 @@ fn deliver<Q>(
                         received.closed = true;
                         break;
                     }
+                    _ => (),
                 }
             }
         }

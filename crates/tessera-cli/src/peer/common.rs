@@ -6,6 +6,8 @@ use clap::{Args, ValueEnum};
 use tessera::wire::{CipherSuite, NamedGroup};
 use tessera_peer::{CertificateFiles, Common, EarlyData, NamedKey, PskHash, PskOptions};
 
+use crate::values;
+
 #[derive(Args)]
 pub(crate) struct CommonArguments {
     /// This side's certificate chain (PEM), its own certificate first.
@@ -55,7 +57,7 @@ pub(crate) struct CommonArguments {
     suites: Vec<CipherSuite>,
 
     /// The application protocols (ALPN), in order of preference, separated by commas.
-    #[arg(long, value_name = "PROTOCOLS", value_delimiter = ',')]
+    #[arg(long, value_name = "PROTOCOLS", value_delimiter = ',', value_parser = values::protocol)]
     alpn: Vec<String>,
 
     /// The largest record to receive, in bytes (RFC 8449).

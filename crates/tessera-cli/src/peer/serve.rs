@@ -8,6 +8,7 @@ use clap::Args;
 use tessera_peer::{Answer, ClientCertificates, ServeOptions, Tickets};
 
 use super::CommonArguments;
+use crate::values;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -23,7 +24,8 @@ Ctrl-C ends it: connections are closed properly.";
 #[derive(Args)]
 pub(crate) struct ServeArguments {
     /// Where to listen; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4433")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4433",
+          value_parser = values::address)]
     listen: SocketAddr,
 
     /// Answers HTTP with a page about the connection, also as /facts.json; /keyupdate changes the keys
@@ -32,12 +34,8 @@ pub(crate) struct ServeArguments {
     http: bool,
 
     /// A name or address for the certificate that is made where none is given. May be repeated.
-    #[arg(
-        long,
-        value_name = "NAME",
-        conflicts_with = "certificate",
-        help_heading = "Certificates"
-    )]
+    #[arg(long, value_name = "NAME", conflicts_with = "certificate",
+          value_parser = clap::builder::NonEmptyStringValueParser::new(), help_heading = "Certificates")]
     name: Vec<String>,
 
     /// Writes the certificate that is made to this file (PEM), for clients that shall trust it.

@@ -7,6 +7,7 @@ mod http;
 mod load;
 mod openssl;
 mod program;
+mod readers;
 mod refusals;
 mod sessions;
 mod ways;

@@ -75,7 +75,14 @@ fn files_that_are_not_what_they_should_be() {
     serve(&["--psk", "client1:00"], &["16 bytes"]);
     serve(&["--require-client-certificate"], &["--ca"]);
     serve(&["--groups", "secp224r1"], &["X25519MLKEM768"]);
-    serve(&["--json", &directory.path("no/where")], &["no/where"]);
+    for option in ["--json", "--key-log", "--write-certificate"] {
+        serve(&[option, &directory.path("no/where")], &["no/where", "directory", option]);
+    }
+    serve(&["--certificate", &directory.path("")], &["is a directory", "--certificate"]);
+    serve(&["--alpn", ""], &["--alpn", "255 bytes"]);
+    serve(&["--name", ""], &["--name"]);
+    let connect = ["connect", "localhost", "--psk", KEY, "--sessions", &psks];
+    refused(&connect, 2, &["psks", "is a file", "--sessions"]);
 }
 
 #[test]
@@ -86,6 +93,14 @@ fn addresses_that_can_not_be() {
     drop(taken);
     refused(&["connect", &address, "--psk", KEY], 1, &["nobody listens"]);
     refused(&["connect", "host:x"], 2, &["HOST:PORT"]);
+    refused(
+        &["connect", "no.such.invalid", "--psk", KEY],
+        1,
+        &["no.such.invalid", "check the host"],
+    );
+    refused(&["serve", "--listen", "localhost:4433"], 2, &["--listen", "127.0.0.1:4433"]);
+    // A name of RFC 5737: no machine has it.
+    refused(&["serve", "--listen", "192.0.2.1:4433"], 1, &["192.0.2.1:4433", "0.0.0.0:4433"]);
 }
 
 #[test]

@@ -166,7 +166,7 @@ impl Client {
                 Happened::Handshake(Event::EarlyDataAccepted) => {
                     told = Some((clock::monotonic()?, Told::Accepted));
                 }
-                Happened::Handshake(Event::EarlyDataEnd) => (),
+                Happened::Handshake(_) => (),
                 Happened::Data(data) => {
                     if response.is_none() {
                         response = Some(clock::monotonic()?);

@@ -100,6 +100,7 @@ impl Wire {
                 ReadEvent::Question(_) | ReadEvent::WaitingForAnswer => {
                     return Err("the engine asks what its configuration should answer".into());
                 }
+                _ => (),
             }
         }
     }

@@ -14,6 +14,7 @@ use tessera_tokio::{Connector, SessionStore};
 use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
+use super::advice;
 use super::config::configure;
 use super::dial;
 use super::pool::Pool;
@@ -51,7 +52,7 @@ pub(super) struct Outcome {
 pub(super) async fn run(options: &ConnectOptions, load: &Load) -> Result<(), PeerError> {
     let configured = configure(options)?;
     let common = &options.common;
-    let report = Report::new(common.json.as_deref(), common.quiet, io::stdout())?;
+    let report = Report::of_client(common.json.as_deref(), common.quiet, io::stdout())?;
     let early_data = match &options.early_data_file {
         Some(path) => {
             fs::read(path).map_err(|error| PeerError::file(path, "--early-data", &error))?
@@ -110,7 +111,7 @@ impl Run {
                 while !receive(&mut stream).await?.is_empty() {}
                 io::Result::Ok(())
             };
-            done.await.map_err(|error| PeerError::failed("the first connection", error))?;
+            done.await.map_err(|error| advice::failed(&self.options, &error))?;
             if pool.len() <= before {
                 return Err(PeerError::Failed(
                     "the server gives no tickets, and without them nothing can be resumed; turn them \

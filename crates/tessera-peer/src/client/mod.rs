@@ -1,14 +1,16 @@
 //! The client.
 
+mod advice;
 mod config;
 mod load;
 mod once;
 mod pool;
 mod summary;
 
+use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
 use crate::error::PeerError;
@@ -32,19 +34,33 @@ pub fn connect(options: &ConnectOptions) -> Result<(), PeerError> {
 /// A TCP connection to the server.
 async fn dial(options: &ConnectOptions) -> Result<TcpStream, PeerError> {
     let ConnectOptions { host, port, .. } = options;
-    let dialled = timeout(PATIENCE, TcpStream::connect((host.as_str(), *port))).await;
-    let dialled = dialled.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()));
-    let socket = dialled.map_err(|error| {
-        let advice = match error.kind() {
-            std::io::ErrorKind::ConnectionRefused => "; nobody listens there: check host and port",
-            std::io::ErrorKind::TimedOut => "; is there a firewall?",
-            _ => "",
-        };
-        PeerError::Failed(format!("{host}:{port}: {error}{advice}"))
-    })?;
+    let dialling = timeout(PATIENCE, async {
+        let found = lookup_host((host.as_str(), *port)).await;
+        let found: Vec<_> = found
+            .map_err(|error| {
+                let advice = "check the host; an address needs no lookup";
+                PeerError::Failed(format!("{host}: {error}; {advice}"))
+            })?
+            .collect();
+        TcpStream::connect(&found[..]).await.map_err(|error| no_connection(options, &error))
+    });
+    let timed_out = |_| Err(no_connection(options, &ErrorKind::TimedOut.into()));
+    let socket = dialling.await.unwrap_or_else(timed_out)?;
     // Without it only the answer is slower.
     let _ = socket.set_nodelay(true);
     Ok(socket)
+}
+
+fn no_connection(options: &ConnectOptions, error: &io::Error) -> PeerError {
+    let advice = match error.kind() {
+        ErrorKind::ConnectionRefused => "; nobody listens there: check host and port",
+        ErrorKind::TimedOut => "; is there a firewall?",
+        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => {
+            "; there is no way there: check the network, or try another address of the host"
+        }
+        _ => "",
+    };
+    PeerError::Failed(format!("{}:{}: {error}{advice}", options.host, options.port))
 }
 
 /// How long TCP may take to connect.

@@ -10,6 +10,7 @@ use tessera_tokio::{ClientStream, Connector, EarlyData, FileSessionStore};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::advice;
 use super::config::{Configured, configure};
 use super::dial;
 use crate::counted::Counted;
@@ -25,7 +26,7 @@ type Stream = ClientStream<Counted<TcpStream>>;
 pub(super) async fn run(options: &ConnectOptions) -> Result<(), PeerError> {
     let configured = configure(options)?;
     let common = &options.common;
-    let report = Report::new(common.json.as_deref(), common.quiet, io::stderr())?;
+    let report = Report::of_client(common.json.as_deref(), common.quiet, io::stderr())?;
     let early_data = match &options.early_data_file {
         None => Vec::new(),
         Some(path) => {
@@ -72,9 +73,7 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), PeerError> {
         error: result.as_ref().err().map(ToString::to_string),
     };
     report.object(&ConnectionFacts::new(stream.facts(), around));
-    result.map_err(|error| {
-        PeerError::failed(format_args!("{}:{}", options.host, options.port), error)
-    })
+    result.map_err(|error| advice::failed(options, &error))
 }
 
 fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connector, PeerError> {
@@ -84,7 +83,7 @@ fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connec
     // another.
     let store = fs::create_dir_all(directory)
         .and_then(|()| FileSessionStore::open(directory.join(&configured.scope)))
-        .map_err(|error| PeerError::file(directory, "--sessions", &error))?;
+        .map_err(|error| PeerError::output(directory, "--sessions", &error))?;
     Ok(connector.with_sessions(Arc::new(store)))
 }
 

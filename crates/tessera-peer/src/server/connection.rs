@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::ending::Ending;
-use super::linger::linger;
 use tessera::EarlyDataStatus;
 use tessera_tokio::{Acceptor, ServerStream};
 use tokio::net::TcpStream;
@@ -46,11 +45,7 @@ impl Server {
         };
         let mut client = Client { stream, address, started: Instant::now(), handshake: None };
         let result = client.serve(self.answer, &mut ending).await;
-        let failed = result.is_err();
         self.report.tell(&client.facts(result.err()));
-        if failed {
-            linger(client.stream.get_ref().inner()).await;
-        }
     }
 }
 

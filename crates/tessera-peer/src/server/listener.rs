@@ -29,7 +29,7 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), PeerError> {
         fresh.write(path)?;
     }
     let common = &options.common;
-    let report = Arc::new(Report::new(common.json.as_deref(), common.quiet, io::stdout())?);
+    let report = Arc::new(Report::of_server(common.json.as_deref(), common.quiet)?);
     // Wrong configurations fail before anybody connects.
     Acceptor::new(config.clone())
         .start(tokio::io::empty())
@@ -72,6 +72,7 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), PeerError> {
     end.tell();
     let all_gone = room.acquire_many(most as u32);
     let _ = timeout(GOODBYES, all_gone).await;
+    server.report.finish();
     Ok(())
 }
 

@@ -5,7 +5,6 @@ mod connection;
 mod echo;
 mod ending;
 mod http;
-mod linger;
 mod listener;
 mod page;
 mod stores;

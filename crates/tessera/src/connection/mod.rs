@@ -36,7 +36,11 @@ pub struct Progress<'i, Q> {
 }
 
 /// What happened.
+///
+/// Later versions may have more kinds of events. One that isn't known needs nothing but that reading
+/// goes on.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ReadEvent<'i, Q> {
     /// Nothing more until more bytes come.
     NeedInput,

@@ -146,7 +146,11 @@ impl<Q, T> Waiting<Q, T> {
 pub struct Token<Q>(PhantomData<fn(Q)>);
 
 /// The questions of a client.
+///
+/// Later versions may ask more, but only where a configuration leaves the answer for later. To a question
+/// that it doesn't know, a driver has no answer: it ends the connection, or lets its time run out.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ClientQuestion {
     /// Is the server who it should be?
     VerifyPeer(Asked<VerifyPeer>),
@@ -154,8 +158,25 @@ pub enum ClientQuestion {
     Sign(Asked<Sign>),
 }
 
-/// The questions of a server.
+/// The questions of a server; see [`ClientQuestion`] for those that later versions may ask.
+///
+/// ```compile_fail,E0004
+/// use tessera::ServerQuestion;
+///
+/// fn name(question: &ServerQuestion) -> &'static str {
+///     match question {
+///         ServerQuestion::ChooseConfig(_) => "configuration",
+///         ServerQuestion::OpenTicket(_) => "ticket",
+///         ServerQuestion::AcceptResumption(_) => "resumption",
+///         ServerQuestion::SettleReceipt(_) => "receipt",
+///         ServerQuestion::TakeSecret(_) => "secret",
+///         ServerQuestion::VerifyPeer(_) => "peer",
+///         ServerQuestion::Sign(_) => "signature",
+///     }
+/// }
+/// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ServerQuestion {
     /// Which configuration serves this client?
     ChooseConfig(Asked<ChooseConfig>),
@@ -174,6 +195,7 @@ pub enum ServerQuestion {
 }
 
 /// An answer to a client's question.
+#[non_exhaustive]
 pub enum ClientAnswer {
     /// To [`ClientQuestion::VerifyPeer`].
     VerifyPeer(<VerifyPeer as Question>::Answer),
@@ -182,6 +204,7 @@ pub enum ClientAnswer {
 }
 
 /// An answer to a server's question.
+#[non_exhaustive]
 #[expect(clippy::large_enum_variant, reason = "an answer lives for one call")]
 pub enum ServerAnswer {
     /// To [`ServerQuestion::ChooseConfig`].
