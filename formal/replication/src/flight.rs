@@ -51,6 +51,12 @@ pub enum Slip {
     TakenIsBurned,
     /// The client sends again after `unknown`.
     ResendsOnUnknown,
+    /// The client sends again after `used`, or after a receipt that says: taken, not done.
+    ResendsOnUsed,
+    /// A vault that inherits the secrets of the life before counts as a new life all the same.
+    SnapshotIsNewLife,
+    /// The application stores that it is done before the effect.
+    DoneBeforeEffect,
 }
 
 /// The setting that is checked.
@@ -107,7 +113,11 @@ pub struct State {
     /// Taken, and not yet executed.
     pending: bool,
     crashes: u8,
-    restarted_since_sent: bool,
+    handed_over: bool,
+    /// The key was put in a life of the vault before this one, and this one did not inherit it.
+    of_an_earlier_life: bool,
+    /// This life began after the flight was sent.
+    younger_than_the_flight: bool,
     // Between the sites.
     burn_asked: bool,
     burn_answer: Option<Word>,
@@ -148,6 +158,8 @@ pub enum Action {
     Evict,
     /// The home site crashes and starts again.
     Crash,
+    /// The home site ends in order, and the next life of its vault has its snapshot.
+    HandOver,
     /// The client hears an answer.
     Hear(Word),
     /// The client asks for a receipt; the answer comes, or is lost.
@@ -190,7 +202,9 @@ impl Model for Flight {
             tombstone: None,
             pending: false,
             crashes: 0,
-            restarted_since_sent: false,
+            handed_over: false,
+            of_an_earlier_life: false,
+            younger_than_the_flight: false,
             burn_asked: false,
             burn_answer: None,
             early_effects: 0,
@@ -224,6 +238,9 @@ impl Model for Flight {
             Property::sometimes("data sent again is executed", |_, s: &State| s.resent_effects > 0),
             Property::sometimes("a site is told that its burn was done", |_, s: &State| {
                 s.burn_answer == Some(Word::Burned)
+            }),
+            Property::sometimes("early data is executed after a snapshot", |_, s: &State| {
+                s.handed_over && s.early_effects > 0
             }),
             Property::sometimes("a flight is lost in a crash", |_, s: &State| {
                 s.tombstone.is_none() && s.crashes > 0 && s.sent && s.effects() == 0

@@ -11,6 +11,7 @@ impl Flight {
         let mut may = |possible: bool, action: Action| actions.extend(possible.then_some(action));
         may(!state.sent, Action::Send);
         may(state.crashes < MAX_CRASHES, Action::Crash);
+        may(!state.handed_over, Action::HandOver);
         may(state.tombstone.is_some(), Action::Evict);
         if !state.sent {
             return;
@@ -24,7 +25,8 @@ impl Flight {
         may(state.burn_asked && state.burn_answer.is_none(), Action::Burn);
         may(state.burn_answer.is_some(), Action::Burnt);
         may(state.pending, Action::Execute);
-        may(state.effects() > 0 && !state.stored, Action::Store);
+        let early = self.slip == Slip::DoneBeforeEffect && state.pending;
+        may((state.effects() > 0 || early) && !state.stored, Action::Store);
         for word in [Word::Accepted, Word::Burned, Word::Used, Word::Unknown] {
             may(state.knows.is_none() && state.answers[word as usize], Action::Hear(word));
         }
@@ -46,8 +48,13 @@ impl Flight {
             }
             Client::Careful => {
                 let word = state.knows;
-                let unknown = self.slip == Slip::ResendsOnUnknown && word == Some(Word::Unknown);
-                state.resends == 0 && (word == Some(Word::Burned) || unknown)
+                let slips: &[Word] = match self.slip {
+                    Slip::ResendsOnUnknown => &[Word::Unknown],
+                    Slip::ResendsOnUsed => &[Word::Used, Word::NotDone],
+                    _ => &[],
+                };
+                let told = word.is_some_and(|word| word == Word::Burned || slips.contains(&word));
+                state.resends == 0 && told
             }
         }
     }
@@ -90,7 +97,17 @@ impl Flight {
                 state.key = self.slip == Slip::RestartBringsBack;
                 state.tombstone = None;
                 state.pending = false;
-                state.restarted_since_sent = state.sent;
+                state.of_an_earlier_life = true;
+                state.younger_than_the_flight = state.sent;
+            }
+            Action::HandOver => {
+                // Keys and tombstones go on; what was taken and not executed is lost.
+                state.handed_over = true;
+                state.pending = false;
+                if self.slip == Slip::SnapshotIsNewLife {
+                    state.of_an_earlier_life = true;
+                    state.younger_than_the_flight = state.sent;
+                }
             }
             Action::Hear(word) => state.knows = Some(word),
             Action::Receipt { heard } => {
@@ -125,8 +142,8 @@ impl Flight {
             // The vault began empty after its last crash, and this key is older. A flight that was sent
             // since then was brought to nobody who had it; one sent earlier may have been executed.
             // (On the wire: `lost`, and the client compares the spans.)
-            None if state.crashes > 0 && !state.restarted_since_sent => Word::Burned,
-            None if state.crashes > 0 && self.slip == Slip::RestartIsBurned => Word::Burned,
+            None if state.of_an_earlier_life && !state.younger_than_the_flight => Word::Burned,
+            None if state.of_an_earlier_life && self.slip == Slip::RestartIsBurned => Word::Burned,
             None => Word::Unknown,
         }
     }
