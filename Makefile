@@ -21,6 +21,7 @@ check:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	formal/run --check
+	python3 formal/test_run.py
 	conformance/vectors/check
 
 unit:
