@@ -10,15 +10,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{connect, destination, ends, finish, forward_secret};
-use tessera::ServerConfig;
 use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, PrivateKey, VerifyPeer};
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::{ChooseConfig, ConfigChooser, NoConfig, Reply, Sign};
 use tessera::resume::{
-    AcceptResumption, OpenTicket, PskKind, PutRefused, PutSecret, ResumptionJudge,
-    ResumptionVerdict, SessionState, TakeSecret, Taken, TicketId, TicketKeys, Vault,
+    AcceptResumption, OpenTicket, PskKind, PutRefused, PutSecret, Receipt, Receipts,
+    ResumptionJudge, ResumptionVerdict, SessionState, SettleReceipt, TakePurpose, TakeSecret,
+    Taken, TicketId, TicketKeys, Vault,
 };
 use tessera::wire::SignatureScheme;
+use tessera::{Destination, ServerConfig};
 use tessera_tokio::{Answer, Answers, EarlyData, MemorySessionStore};
 use tokio::io::duplex;
 
@@ -58,6 +59,12 @@ impl Vault for Later<dyn Vault> {
     }
     fn len(&self) -> usize {
         self.0.len()
+    }
+}
+
+impl Receipts for Later<()> {
+    fn settle(&self, _: &SettleReceipt) -> Reply<Receipt> {
+        Reply::Later
     }
 }
 
@@ -108,6 +115,12 @@ impl Answers for Elsewhere {
         let vault = self.vault.clone();
         elsewhere(move || now(vault.take(&question)))
     }
+    fn settle_receipt(&self, question: SettleReceipt) -> Answer<Receipt> {
+        let (id, unix) = (question.handle.0, question.unix);
+        let question = TakeSecret { id, purpose: TakePurpose::Burn, incarnation: None, unix };
+        let vault = self.vault.clone();
+        elsewhere(move || Receipt::of(&now(vault.take(&question)), false))
+    }
     fn verify_peer(&self, question: VerifyPeer) -> Answer<Result<PeerIdentity, PeerRejected>> {
         let verifier = self.verifier.clone();
         elsewhere(move || now(verifier.verify(&question)))
@@ -125,6 +138,7 @@ fn all_later() -> (common::Ends, Arc<Elsewhere>) {
     let guard = ends.server.policy.early_data.forward_secret.as_mut().unwrap();
     let vault = guard.vault.clone();
     guard.vault = Arc::new(Later(vault.clone()));
+    guard.receipts = Some(Arc::new(Later(Arc::new(()))));
     let verifier = ends.client.verifier.clone();
     ends.client.verifier = Arc::new(Later(verifier.clone()));
     let PrivateKey::Here(signer) = ends.server.credentials[0].key.clone() else { panic!("here") };
@@ -157,6 +171,14 @@ async fn every_question_is_answered_by_another_task() {
     let (client, early_data) = client.unwrap();
     assert_eq!(early_data, EarlyData::Accepted(5));
     assert_eq!(client.facts().psk, Some(PskKind::ForwardSecret));
+    server.unwrap();
+
+    // What became of that flight, asked in a later connection.
+    let flight = client.facts().flight.unwrap();
+    let (near, far) = duplex(64 * 1024);
+    let destination = Destination { ask_receipts: vec![flight], ..destination() };
+    let (client, server) = tokio::join!(connector.connect(destination, near), acceptor.accept(far));
+    assert_eq!(client.unwrap().facts().receipts, [(flight, Receipt::TakenNotDone)]);
     server.unwrap();
 }
 
