@@ -31,7 +31,17 @@ impl Dir {
     }
 
     fn open_at(&self, now: Duration, keys: &WrappingKeys) -> (MemoryVault, Restored) {
-        MemoryVault::open(&self.0, Limits::new(2000), &provider(), keys, now).unwrap()
+        // A child that another test just starts has all files of this process, locks included, until it
+        // becomes another program.
+        for _ in 0..1000 {
+            match MemoryVault::open(&self.0, Limits::new(2000), &provider(), keys, now) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                opened => return opened.unwrap(),
+            }
+        }
+        unreachable!("somebody else owns the directory");
     }
 
     fn snapshot(&self) -> PathBuf {
@@ -141,7 +151,7 @@ fn two_owners_never_overlap() {
     assert_eq!(second().err().map(|error| error.kind()), Some(ErrorKind::WouldBlock));
     assert!(dir.snapshot().exists());
     drop(first);
-    assert!(second().is_ok());
+    assert!(matches!(dir.open(), (_, Restored::Secrets(0))));
 }
 
 fn copy(from: &Path) -> Vec<u8> {

@@ -168,6 +168,25 @@ fn a_replay_at_home_races_with_a_burn_from_afar() {
     }
 }
 
+/// Home's vault may be shut down while its server still answers, and hands its secrets to the next life: they
+/// are not gone.
+#[cfg(unix)]
+#[test]
+fn what_home_can_not_reach_is_not_burned() {
+    let memory = Arc::new(MemoryVault::new(1000));
+    let (_, dead_end) = site(3, Weather::Cut);
+    let home = Arc::new(SiteVault::named(memory.clone(), [1; 16], dead_end, PATIENCE));
+    let (away, wire) = site(2, Weather::Fair);
+    let _ = wire.home.set(home.clone());
+    assert!(put(&*home, 1));
+    let provider = tessera_aws_lc::provider();
+    let keys = WrappingKeys::new(&provider, WrappingPurpose::Snapshot);
+    memory.close(&provider, &keys, NOW).expect("nothing is written");
+    assert!(matches!(home.take(&of(&home, 1)), Reply::Now(Taken::Unavailable)));
+    let taken = take_away(&away, &of(&home, 1));
+    assert!(matches!(taken, Taken::Absent(Absent::Unknown)), "{taken:?}");
+}
+
 #[test]
 fn what_home_does_not_know_is_unknown() {
     let (home, away, _) = sites(Weather::Fair);
