@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use tessera::crypto::Secret;
-use tessera::resume::{OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, TicketId};
+use tessera::resume::{FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken};
 use tessera::wire::NamedGroup;
 use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
 use tessera_etcd_cluster::Cluster;
@@ -34,12 +34,12 @@ fn main() -> Result<(), Failure> {
             let (mut puts, mut takes) = (Vec::new(), Vec::new());
             for number in 0..count {
                 let began = Instant::now();
-                put(&vault, &id(number)).await?;
+                put(&vault, handle(number)).await?;
                 puts.push(began.elapsed());
             }
             for number in 0..count {
                 let began = Instant::now();
-                take(&vault, &id(number)).await?;
+                take(&vault, handle(number)).await?;
                 takes.push(began.elapsed());
             }
             println!("through {name}: puts {}, takes {}", summary(puts), summary(takes));
@@ -62,7 +62,7 @@ fn vault(endpoint: String, name: &str) -> Result<EtcdVault, Failure> {
     Ok(EtcdVault::open(client, &provider, Arc::new(keys), options))
 }
 
-async fn put(vault: &EtcdVault, id: &TicketId) -> Result<(), Failure> {
+async fn put(vault: &EtcdVault, handle: FlightHandle) -> Result<(), Failure> {
     let secret = OneTimeSecret {
         kind: NamedGroup::X25519,
         seed: Zeroizing::new(vec![7; 32]),
@@ -70,23 +70,23 @@ async fn put(vault: &EtcdVault, id: &TicketId) -> Result<(), Failure> {
     };
     let unix = now()?;
     let expires_at = unix + Duration::from_secs(3600);
-    let put = PutSecret { id, secret, expires_at, unix, client: None };
+    let put = PutSecret { handle, secret, expires_at, unix, client: None };
     Ok(vault.put_now(put).await.map_err(|_| "a put was refused")?)
 }
 
-async fn take(vault: &EtcdVault, id: &TicketId) -> Result<(), Failure> {
+async fn take(vault: &EtcdVault, handle: FlightHandle) -> Result<(), Failure> {
     let purpose = TakePurpose::Accept;
-    let question = TakeSecret { id: *id, purpose, incarnation: None, unix: Some(now()?) };
+    let question = TakeSecret { handle, purpose, incarnation: None, unix: Some(now()?) };
     match vault.take_secret(&question).await {
         Taken::Taken(_) => Ok(()),
         other => Err(format!("a take was answered {other:?}").into()),
     }
 }
 
-fn id(number: u32) -> TicketId {
+fn handle(number: u32) -> FlightHandle {
     let mut id = [0xa5; 32];
     id[..4].copy_from_slice(&number.to_be_bytes());
-    id
+    FlightHandle(id)
 }
 
 fn summary(mut times: Vec<Duration>) -> String {

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use nix::time::{ClockId, clock_gettime};
 use tessera::crypto::Secret;
 use tessera::handshake::Reply;
-use tessera::resume::{OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault};
+use tessera::resume::{
+    FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
+};
 use tessera::wire::NamedGroup;
 use tessera_vault::MemoryVault;
 use tikv_jemalloc_ctl::{epoch, stats};
@@ -25,20 +27,20 @@ fn main() {
     let mut arguments = std::env::args().skip(1).filter_map(|argument| argument.parse().ok());
     let secrets: usize = arguments.next().unwrap_or(1_000_000);
     let threads: usize = arguments.next().unwrap_or(2);
-    let ids: Vec<TicketId> = (0..secrets as u64).map(id).collect();
+    let handles: Vec<_> = (0..secrets as u64).map(handle).collect();
 
     let before = allocated();
     // Some room to spare: the vault evicts when a shard is full.
     let vault = MemoryVault::new(secrets + secrets / 8);
-    let each = |thread: usize| ids.iter().skip(thread).step_by(threads);
+    let each = |thread: usize| handles.iter().skip(thread).step_by(threads);
     let put = run(threads, |thread| {
-        for id in each(thread) {
+        for handle in each(thread) {
             let put = PutSecret {
-                id,
+                handle: *handle,
                 secret: secret(),
                 expires_at: NOW + LIFETIME,
                 unix: NOW,
-                client: Some(&id[..8]),
+                client: Some(&handle.0[..8]),
             };
             assert!(vault.put(put).is_ok(), "there is room");
         }
@@ -46,9 +48,9 @@ fn main() {
     let kept = vault.len();
     let bytes = (allocated() - before) as f64 / kept as f64;
     let take = run(threads, |thread| {
-        for id in each(thread) {
+        for handle in each(thread) {
             let question = TakeSecret {
-                id: *id,
+                handle: *handle,
                 purpose: TakePurpose::Accept,
                 incarnation: None,
                 unix: Some(NOW),
@@ -105,13 +107,13 @@ fn secret() -> OneTimeSecret {
 }
 
 /// As good as random: the vault hashes ids with a key of its own.
-fn id(number: u64) -> TicketId {
+fn handle(number: u64) -> FlightHandle {
     let mut id = [0; 32];
     for (index, part) in id.chunks_exact_mut(8).enumerate() {
         let mixed = (number * 4 + index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         part.copy_from_slice(&(mixed ^ (mixed >> 29)).to_be_bytes());
     }
-    id
+    FlightHandle(id)
 }
 
 fn allocated() -> usize {

@@ -139,8 +139,8 @@ impl EtcdVault {
     ///
     /// # Errors
     /// If etcd didn't say in time that it is done: the secret may still be there.
-    pub async fn burn_now(&self, id: &TicketId) -> Result<(), EtcdError> {
-        self.shared.burn(id).await
+    pub async fn burn_now(&self, handle: &FlightHandle) -> Result<(), EtcdError> {
+        self.shared.burn(&handle.0).await
     }
 
     /// Counts the secrets.
@@ -172,8 +172,8 @@ impl Vault for EtcdVault {
         Reply::Later
     }
 
-    fn burn(&self, id: &TicketId) {
-        if self.work.try_send(Work::Burn(*id)).is_err() {
+    fn burn(&self, handle: &FlightHandle) {
+        if self.work.try_send(Work::Burn(handle.0)).is_err() {
             log::warn!("a one-time key stays until it expires: too much waits for etcd");
         }
     }
@@ -194,10 +194,10 @@ impl Answers for EtcdVault {
     }
 
     fn settle_receipt(&self, question: SettleReceipt) -> Answer<Receipt> {
-        let SettleReceipt { handle: FlightHandle(id), unix } = question;
+        let SettleReceipt { handle, unix } = question;
         let purpose = TakePurpose::Burn;
         let taking =
-            Answers::take_secret(self, TakeSecret { id, purpose, incarnation: None, unix });
+            Answers::take_secret(self, TakeSecret { handle, purpose, incarnation: None, unix });
         Box::pin(async move { Receipt::of(&taking.await, false) })
     }
 }
@@ -212,7 +212,8 @@ impl Receipts for EtcdVault {
 
 impl Shared {
     async fn take(&self, question: &TakeSecret) -> Taken {
-        let TakeSecret { id, purpose, unix: Some(unix), .. } = question else {
+        let TakeSecret { handle: FlightHandle(id), purpose, unix: Some(unix), .. } = question
+        else {
             return Taken::Unavailable;
         };
         let client = self.client.for_one_operation();
@@ -304,11 +305,11 @@ impl Shared {
         }
         let expires_at = millis(put.expires_at).to_be_bytes();
         let secret: Zeroizing<Vec<u8>> = put.secret.encode();
-        let context = [put.id, &expires_at[..]].concat();
+        let context = [&put.handle.0[..], &expires_at].concat();
         let wrapped = self.keys.wrap(&context, &secret, put.unix).ok_or(PutRefused)?;
         let value = [&expires_at, &wrapped[..]].concat();
         let client = put.client.map(|client| self.hash.hash(client).as_ref().to_vec());
-        Ok(Prepared { name: self.name(put.id), value, client })
+        Ok(Prepared { name: self.name(&put.handle.0), value, client })
     }
 
     fn unwrap(&self, id: &TicketId, value: &[u8], unix: Duration) -> Option<OneTimeSecret> {

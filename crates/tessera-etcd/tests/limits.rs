@@ -16,7 +16,9 @@ use tessera_aws_lc::provider;
 use tessera_etcd::{EtcdVault, VaultOptions};
 use tessera_etcd_cluster::Cluster;
 use tessera_vault::EpochKey;
-use tessera_vault::contract::{self, LIFETIME, NOW, accept, id, put, put_for, question, secret};
+use tessera_vault::contract::{
+    self, LIFETIME, NOW, accept, handle, put, put_for, question, secret,
+};
 use tokio::runtime::Runtime;
 
 /// A vault in a cluster of its own.
@@ -55,11 +57,11 @@ fn burns_come_after_puts() {
     let waiting = fleet.vault(&fleet.options);
     let vault = waiting.vault();
     for number in 0..40 {
-        let (id, secret, client) = (&id(number), secret(number), Some(&b"alice"[..]));
-        let put = PutSecret { id, secret, expires_at: NOW + LIFETIME, unix: NOW, client };
+        let (handle, secret, client) = (handle(number), secret(number), Some(&b"alice"[..]));
+        let put = PutSecret { handle, secret, expires_at: NOW + LIFETIME, unix: NOW, client };
         vault.put(put).unwrap();
         if number % 4 == 0 {
-            vault.burn(id);
+            vault.burn(&handle);
         }
     }
     let deadline = Instant::now() + DEADLINE;
@@ -80,7 +82,7 @@ fn tombstones_are_bounded() {
         assert!(put(&vault, number));
         match number % 2 {
             0 => assert_eq!(accept(&vault, number), Ok(())),
-            _ => vault.burn(&id(number)),
+            _ => vault.burn(&handle(number)),
         }
         assert_eq!(vault.len(), 0);
     }
@@ -153,7 +155,7 @@ fn all_of_it_lives_by_leases() {
         assert!(put_for(&vault, number, Some(b"alice")));
     }
     assert_eq!(accept(&vault, 0), Ok(()));
-    vault.burn(&id(1));
+    vault.burn(&handle(1));
     let [from, to] =
         ["/limits/", "/limits0"].map(|key| base64::engine::general_purpose::STANDARD.encode(key));
     let range = json!({ "key": from, "range_end": to });

@@ -15,7 +15,7 @@ use tessera::handshake::Reply;
 use tessera::resume::{Absent, TakePurpose, Taken, Vault};
 use tessera_etcd::VaultOptions;
 use tessera_etcd_cluster::Cluster;
-use tessera_vault::contract::{NOW, accept, id, put, put_for, question, take};
+use tessera_vault::contract::{NOW, accept, handle, put, put_for, question, take};
 use tokio::runtime::Runtime;
 
 /// A cluster, and two servers: what goes between the first and etcd is for the test to say.
@@ -154,8 +154,8 @@ fn a_burn_whose_answer_is_lost_is_a_burn() {
     assert!(put(&scene.far, 1) && put(&scene.far, 2));
     for (number, fate) in [(1, Fate::AnswerLost), (2, Fate::Lost)] {
         scene.next(fate);
-        let id = id(number);
-        let burning = scene.far.vault().burn_now(&id);
+        let handle = handle(number);
+        let burning = scene.far.vault().burn_now(&handle);
         assert!(scene.runtime.block_on(burning).is_err(), "nobody knows");
     }
     assert_eq!(accept(&scene.near, 1), Err(Absent::Burned));

@@ -15,7 +15,7 @@ use common::{Waiting, client, runtime};
 use tessera::handshake::Reply;
 use tessera::resume::{Absent, TakePurpose, Taken, Vault};
 use tessera_etcd::VaultOptions;
-use tessera_vault::contract::{NOW, id, put, question};
+use tessera_vault::contract::{NOW, handle, put, question};
 
 /// What a member does with a transaction.
 #[derive(Clone, Debug)]
@@ -186,7 +186,7 @@ fn no_answer_is_believed_that_makes_no_sense() {
 fn complaints_are_short() {
     let member = Member::start(Does::Answers(500, vec![b'x'; 100_000]));
     let vault = vault(vec![member.endpoint()]);
-    let burned = runtime().block_on(vault.vault().burn_now(&id(1)));
+    let burned = runtime().block_on(vault.vault().burn_now(&handle(1)));
     let told = burned.unwrap_err().to_string();
     assert!(told.contains("xxx") && told.len() < 500, "{}", told.len());
 }

@@ -14,7 +14,7 @@ use tessera::handshake::Reply;
 use tessera::resume::{Absent, PutSecret, TakePurpose, TakeSecret, Taken, Vault};
 use tessera_etcd::VaultOptions;
 use tessera_etcd_cluster::Cluster;
-use tessera_vault::contract::{self, LIFETIME, NOW, accept, id, put, question, race, secret};
+use tessera_vault::contract::{self, LIFETIME, NOW, accept, handle, put, question, race, secret};
 use tokio::runtime::Runtime;
 
 /// Vaults of their own in one cluster.
@@ -99,9 +99,9 @@ fn the_background(fleet: &Fleet) {
     let waiting = fleet.vault(&fleet.options());
     let vault = waiting.vault();
     for number in 0..200 {
-        let id = id(number);
+        let handle = handle(number);
         let put = PutSecret {
-            id: &id,
+            handle,
             secret: secret(number),
             expires_at: NOW + LIFETIME,
             unix: NOW,
@@ -114,7 +114,7 @@ fn the_background(fleet: &Fleet) {
     while waiting.len() < 200 || vault.len() != 200 {
         assert!(Instant::now() < deadline, "{} {}", waiting.len(), vault.len());
     }
-    vault.burn(&id(1));
+    vault.burn(&handle(1));
     while waiting.len() > 199 {
         assert!(Instant::now() < deadline, "{}", waiting.len());
     }
@@ -146,7 +146,7 @@ fn what_etcd_keeps(fleet: &Fleet) {
     };
     let deleted = format!("{}s/", options.prefix);
     assert!(found(deleted.as_bytes()), "etcd keeps what was deleted");
-    assert!(!found(&seed[..16]) && !found(&id(0x7177_7177)));
+    assert!(!found(&seed[..16]) && !found(&handle(0x7177_7177).0));
 }
 
 /// This test's second process finds the cluster by its environment.
@@ -326,7 +326,7 @@ fn an_epoch_ends() {
     );
     let put = |number: u32, lifetime| {
         let put = PutSecret {
-            id: &id(number),
+            handle: handle(number),
             secret: secret(number),
             expires_at: now + lifetime,
             unix: now,
@@ -338,7 +338,8 @@ fn an_epoch_ends() {
     assert!(!put(3, minute * 2 + Duration::from_secs(1)), "it would outlive its epoch key");
     let take = |number| {
         let purpose = TakePurpose::Accept;
-        let question = TakeSecret { id: id(number), purpose, incarnation: None, unix: Some(now) };
+        let question =
+            TakeSecret { handle: handle(number), purpose, incarnation: None, unix: Some(now) };
         runtime.block_on(vault.take_secret(&question))
     };
     assert!(matches!(take(1), Taken::Taken(_)));

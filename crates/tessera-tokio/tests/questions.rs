@@ -14,9 +14,9 @@ use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, PrivateKey, Verify
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::{ChooseConfig, ConfigChooser, NoConfig, Reply, Sign};
 use tessera::resume::{
-    AcceptResumption, OpenTicket, PskKind, PutRefused, PutSecret, Receipt, Receipts,
+    AcceptResumption, FlightHandle, OpenTicket, PskKind, PutRefused, PutSecret, Receipt, Receipts,
     ResumptionJudge, ResumptionVerdict, SessionState, SettleReceipt, TakePurpose, TakeSecret,
-    Taken, TicketId, TicketKeys, Vault,
+    Taken, TicketKeys, Vault,
 };
 use tessera::wire::SignatureScheme;
 use tessera::{Destination, ServerConfig};
@@ -54,8 +54,8 @@ impl Vault for Later<dyn Vault> {
     fn take(&self, _: &TakeSecret) -> Reply<Taken> {
         Reply::Later
     }
-    fn burn(&self, id: &TicketId) {
-        self.0.burn(id);
+    fn burn(&self, handle: &FlightHandle) {
+        self.0.burn(handle);
     }
     fn len(&self) -> usize {
         self.0.len()
@@ -116,8 +116,8 @@ impl Answers for Elsewhere {
         elsewhere(move || now(vault.take(&question)))
     }
     fn settle_receipt(&self, question: SettleReceipt) -> Answer<Receipt> {
-        let (id, unix) = (question.handle.0, question.unix);
-        let question = TakeSecret { id, purpose: TakePurpose::Burn, incarnation: None, unix };
+        let SettleReceipt { handle, unix } = question;
+        let question = TakeSecret { handle, purpose: TakePurpose::Burn, incarnation: None, unix };
         let vault = self.vault.clone();
         elsewhere(move || Receipt::of(&now(vault.take(&question)), false))
     }

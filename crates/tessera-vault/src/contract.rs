@@ -12,7 +12,7 @@ use std::time::Duration;
 use tessera::crypto::Secret;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault,
+    Absent, FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
 };
 use tessera::wire::NamedGroup;
 use zeroize::Zeroizing;
@@ -40,11 +40,11 @@ pub fn vault<V: Vault>(make: impl Fn() -> V) {
     secrets_are_counted(&make());
 }
 
-/// An id for tests.
-pub fn id(number: u32) -> TicketId {
-    let mut id = [0xa5; 32];
-    id[..4].copy_from_slice(&number.to_be_bytes());
-    id
+/// A flight's name for tests.
+pub fn handle(number: u32) -> FlightHandle {
+    let mut handle = [0xa5; 32];
+    handle[..4].copy_from_slice(&number.to_be_bytes());
+    FlightHandle(handle)
 }
 
 /// A secret for tests, in the size of an X25519 key with SHA-384; it depends on `number`.
@@ -58,17 +58,17 @@ pub fn secret(number: u32) -> OneTimeSecret {
     OneTimeSecret { kind: NamedGroup::X25519, seed, fs_secret: Secret::filled_by(48, fill) }
 }
 
-/// Puts [`secret`] under [`id`] for [`LIFETIME`], for nobody in particular; whether the vault took it.
+/// Puts [`secret`] under [`handle`] for [`LIFETIME`], for nobody in particular; whether the vault took it.
 pub fn put(vault: &impl Vault, number: u32) -> bool {
     put_for(vault, number, None)
 }
 
-/// Puts [`secret`] under [`id`] for [`LIFETIME`], for a client; whether the vault took it.
+/// Puts [`secret`] under [`handle`] for [`LIFETIME`], for a client; whether the vault took it.
 pub fn put_for(vault: &impl Vault, number: u32, client: Option<&[u8]>) -> bool {
     put_until(vault, number, secret(number), NOW + LIFETIME, client)
 }
 
-/// Puts any secret under [`id`]; whether the vault took it.
+/// Puts any secret under [`handle`]; whether the vault took it.
 pub fn put_until(
     vault: &impl Vault,
     number: u32,
@@ -76,16 +76,16 @@ pub fn put_until(
     expires_at: Duration,
     client: Option<&[u8]>,
 ) -> bool {
-    let id = &id(number);
-    vault.put(PutSecret { id, secret, expires_at, unix: NOW, client }).is_ok()
+    let handle = handle(number);
+    vault.put(PutSecret { handle, secret, expires_at, unix: NOW, client }).is_ok()
 }
 
-/// The question for the secret under [`id`].
+/// The question for the secret under [`handle`].
 pub fn question(number: u32, purpose: TakePurpose, unix: Option<Duration>) -> TakeSecret {
-    TakeSecret { id: id(number), purpose, incarnation: None, unix }
+    TakeSecret { handle: handle(number), purpose, incarnation: None, unix }
 }
 
-/// Takes the secret under [`id`].
+/// Takes the secret under [`handle`].
 ///
 /// # Panics
 /// If the vault does not answer at once, or with another secret.
@@ -109,7 +109,7 @@ pub fn take(
     })
 }
 
-/// Takes the secret under [`id`] at [`NOW`], to accept a flight.
+/// Takes the secret under [`handle`] at [`NOW`], to accept a flight.
 ///
 /// # Panics
 /// Like [`take`].
@@ -160,7 +160,7 @@ pub fn takes_and_burns_race(vault: &impl Vault) {
             0 => accept(vault, number),
             1 => take(vault, number, TakePurpose::Burn, Some(NOW)),
             _ => {
-                vault.burn(&id(number));
+                vault.burn(&handle(number));
                 Err(Absent::Unknown)
             }
         });
@@ -179,7 +179,7 @@ pub fn takes_and_burns_race(vault: &impl Vault) {
 pub fn what_was_taken_is_used(vault: &impl Vault) {
     assert!(put(vault, 1));
     assert_eq!(accept(vault, 1), Ok(()));
-    vault.burn(&id(1));
+    vault.burn(&handle(1));
     assert_eq!(accept(vault, 1), Err(Absent::Used));
     assert_eq!(take(vault, 1, TakePurpose::Burn, Some(NOW)), Err(Absent::Used));
 }
@@ -195,11 +195,11 @@ pub fn what_was_taken_to_burn_is_burned(vault: &impl Vault) {
 /// A burn destroys what is there, and says nothing about what never was.
 pub fn what_was_burned_is_burned(vault: &impl Vault) {
     assert!(put(vault, 1));
-    vault.burn(&id(1));
-    vault.burn(&id(1));
+    vault.burn(&handle(1));
+    vault.burn(&handle(1));
     assert_eq!(vault.len(), 0);
     assert_eq!(accept(vault, 1), Err(Absent::Burned));
-    vault.burn(&id(2));
+    vault.burn(&handle(2));
     assert_eq!(accept(vault, 2), Err(Absent::Unknown));
 }
 
@@ -252,8 +252,8 @@ pub fn secrets_are_counted(vault: &impl Vault) {
         assert_eq!(accept(vault, number), Ok(()));
     }
     assert_eq!(vault.len(), 10);
-    vault.burn(&id(10));
-    vault.burn(&id(0));
+    vault.burn(&handle(10));
+    vault.burn(&handle(0));
     assert_eq!(vault.len(), 9);
 }
 

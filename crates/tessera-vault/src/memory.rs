@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, Incarnation, OneTimeSecret, PutRefused, PutSecret, TakeSecret, Taken, TicketId, Vault,
+    Absent, FlightHandle, Incarnation, OneTimeSecret, PutRefused, PutSecret, TakeSecret, Taken,
+    Vault,
 };
 
 use crate::clients::ClientCounts;
@@ -135,14 +136,14 @@ impl Vault for MemoryVault {
         let stored = Stored::new(Box::from(put.secret.encode().as_slice()));
         let account = self.clients.account(put.client);
         let now = self.note(Some(put.unix));
-        let (mut shard, hash) = self.shards.lock(put.id);
+        let (mut shard, hash) = self.shards.lock(&put.handle.0);
         let expires_at = seconds(put.expires_at);
-        let new = Incoming { id: put.id, hash, stored, expires_at, account };
+        let new = Incoming { id: &put.handle.0, hash, stored, expires_at, account };
         shard.put(new, now, self.shards.hashing()).then_some(()).ok_or(PutRefused)
     }
 
     fn take(&self, question: &TakeSecret) -> Reply<Taken> {
-        let TakeSecret { id, purpose, unix, .. } = question;
+        let TakeSecret { handle: FlightHandle(id), purpose, unix, .. } = question;
         let now = self.note(*unix);
         let hashing = self.shards.hashing();
         let taken = {
@@ -162,9 +163,9 @@ impl Vault for MemoryVault {
         })
     }
 
-    fn burn(&self, id: &TicketId) {
-        let (mut shard, hash) = self.shards.lock(id);
-        shard.burn((id, hash), self.shards.hashing());
+    fn burn(&self, handle: &FlightHandle) {
+        let (mut shard, hash) = self.shards.lock(&handle.0);
+        shard.burn((&handle.0, hash), self.shards.hashing());
     }
 
     #[cfg(unix)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, Incarnation, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault,
+    Absent, FlightHandle, Incarnation, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
 };
 
 /// The vault of one site of several (docs/0rtt-fs.md, section 11).
@@ -53,12 +53,12 @@ pub trait SiteChannel: Send + Sync {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BurnAtHome {
     /// The name of the flight that the secret is for.
-    pub id: TicketId,
+    pub handle: FlightHandle,
     /// Which vault has it, in which life.
     pub home: Incarnation,
 }
 
-/// Who knows the id can have the key burned; it is not for logs.
+/// Who knows the handle can have the key burned; it is not for logs.
 impl fmt::Debug for BurnAtHome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BurnAtHome").field("home", &self.home).finish_non_exhaustive()
@@ -131,7 +131,7 @@ impl SiteVault {
         let Some(home) = question.incarnation.filter(|_| !self.is_home(question)) else {
             return Taken::Unavailable;
         };
-        let request = BurnAtHome { id: question.id, home };
+        let request = BurnAtHome { handle: question.handle, home };
         match self.sites.burn_at_home(&request, self.patience) {
             Some(Acknowledgement::Burned) => Taken::Absent(Absent::Burned),
             Some(Acknowledgement::Used) => Taken::Absent(Absent::Used),
@@ -167,8 +167,8 @@ impl SiteVault {
 impl BurnAtHome {
     /// The question for the home vault.
     pub fn question(&self, unix: Option<Duration>) -> TakeSecret {
-        let (id, incarnation) = (self.id, Some(self.home));
-        TakeSecret { id, purpose: TakePurpose::Burn, incarnation, unix }
+        let (handle, incarnation) = (self.handle, Some(self.home));
+        TakeSecret { handle, purpose: TakePurpose::Burn, incarnation, unix }
     }
 }
 
@@ -196,8 +196,8 @@ impl Vault for SiteVault {
         if self.is_home(question) { self.home.take(question) } else { Reply::Later }
     }
 
-    fn burn(&self, id: &TicketId) {
-        self.home.burn(id);
+    fn burn(&self, handle: &FlightHandle) {
+        self.home.burn(handle);
     }
 
     fn incarnation(&self) -> Option<Incarnation> {

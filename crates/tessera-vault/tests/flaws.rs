@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, OneTimeSecret, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken, TicketId, Vault,
+    Absent, FlightHandle, OneTimeSecret, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken,
+    Vault,
 };
 use tessera_vault::contract;
 
@@ -40,7 +41,7 @@ enum Flaw {
 #[derive(Clone)]
 struct Flawed {
     flaw: Flaw,
-    entries: Arc<Mutex<HashMap<TicketId, Entry>>>,
+    entries: Arc<Mutex<HashMap<FlightHandle, Entry>>>,
 }
 
 struct Entry {
@@ -58,7 +59,7 @@ impl Flawed {
         Self { flaw, entries: Arc::default() }
     }
 
-    fn with<T>(&self, job: impl FnOnce(&mut HashMap<TicketId, Entry>) -> T) -> T {
+    fn with<T>(&self, job: impl FnOnce(&mut HashMap<FlightHandle, Entry>) -> T) -> T {
         job(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -70,9 +71,9 @@ impl Flawed {
         self.clone()
     }
 
-    fn delete(&self, id: &TicketId, fate: Absent) {
+    fn delete(&self, handle: &FlightHandle, fate: Absent) {
         self.with(|entries| {
-            if let Some(entry) = entries.get_mut(id) {
+            if let Some(entry) = entries.get_mut(handle) {
                 entry.fate = Some(fate);
             }
         });
@@ -91,14 +92,14 @@ impl Vault for Flawed {
             let nameless = put.client.is_none() && self.flaw != Flaw::FirstComeFirstServed;
             let room = if nameless { CAPACITY - CAPACITY / 4 } else { CAPACITY };
             let full = count >= room || of_client.count() >= PER_CLIENT;
-            let known = entries.contains_key(put.id) && self.flaw != Flaw::TakesAgain;
+            let known = entries.contains_key(&put.handle) && self.flaw != Flaw::TakesAgain;
             if known || (full && self.flaw != Flaw::Boundless) {
                 return Err(PutRefused);
             }
             let encoded = put.secret.encode().to_vec();
             let client = put.client.map(<[u8]>::to_vec);
             let entry = Entry { encoded, expires_at: put.expires_at, client, fate: None };
-            entries.insert(*put.id, entry);
+            entries.insert(put.handle, entry);
             Ok(())
         })
     }
@@ -109,7 +110,9 @@ impl Vault for Flawed {
             TakePurpose::Burn => Absent::Burned,
         };
         let found = self.with(|entries| {
-            let Some(entry) = entries.get_mut(&question.id) else { return Err(Absent::Unknown) };
+            let Some(entry) = entries.get_mut(&question.handle) else {
+                return Err(Absent::Unknown);
+            };
             if let Some(fate) = entry.fate {
                 return Err(match self.flaw {
                     Flaw::BurnsTheUsed => Absent::Burned,
@@ -119,7 +122,7 @@ impl Vault for Flawed {
             }
             let expired = question.unix.is_some_and(|unix| entry.expires_at <= unix);
             if expired && self.flaw != Flaw::Immortal {
-                entries.remove(&question.id);
+                entries.remove(&question.handle);
                 return Err(Absent::Unknown);
             }
             if self.flaw != Flaw::TwoSteps {
@@ -129,14 +132,14 @@ impl Vault for Flawed {
         });
         if self.flaw == Flaw::TwoSteps && found.is_ok() {
             thread::sleep(Duration::from_millis(20));
-            self.delete(&question.id, fate);
+            self.delete(&question.handle, fate);
         }
         Reply::Now(found.map_or_else(Taken::Absent, Taken::Taken))
     }
 
-    fn burn(&self, id: &TicketId) {
+    fn burn(&self, handle: &FlightHandle) {
         self.with(|entries| {
-            if let Some(entry) = entries.get_mut(id).filter(|entry| entry.fate.is_none()) {
+            if let Some(entry) = entries.get_mut(handle).filter(|entry| entry.fate.is_none()) {
                 entry.fate = Some(Absent::Burned);
             }
         });

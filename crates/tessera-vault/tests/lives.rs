@@ -11,7 +11,7 @@ use std::time::Duration;
 use tessera::handshake::Reply;
 use tessera::resume::{Absent, Incarnation, TakePurpose, TakeSecret, Taken, Vault};
 use tessera_aws_lc::provider;
-use tessera_vault::contract::{LIFETIME, NOW, accept, id, put, question, secret, take};
+use tessera_vault::contract::{LIFETIME, NOW, accept, handle, put, question, secret, take};
 use tessera_vault::{
     EpochKey, Limits, MemoryVault, Restored, WrappingKeys, WrappingPurpose, contract,
 };
@@ -96,7 +96,7 @@ fn a_clean_shutdown_keeps_secrets_and_fates() {
         assert!(put(&vault, number));
     }
     assert_eq!(accept(&vault, 0), Ok(()));
-    vault.burn(&id(1));
+    vault.burn(&handle(1));
     close(&vault);
     assert!(vault.is_empty() && !put(&vault, 5000));
     let mode = fs::metadata(dir.snapshot()).unwrap().permissions().mode();
@@ -279,7 +279,7 @@ fn earlier_incarnations_are_lost() {
     let dir = Dir::new("incarnations");
     let asked = |vault: &MemoryVault, incarnation: Option<Incarnation>, number| {
         let purpose = TakePurpose::Accept;
-        let question = TakeSecret { id: id(number), purpose, incarnation, unix: Some(NOW) };
+        let question = TakeSecret { handle: handle(number), purpose, incarnation, unix: Some(NOW) };
         match vault.take(&question) {
             Reply::Now(Taken::Absent(absent)) => Some(absent),
             _ => None,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tessera::resume::{AlreadyUsed, SingleUseRegister};
 use tessera_vault::MemoryRegister;
-use tessera_vault::contract::{id, race};
+use tessera_vault::contract::{handle, race};
 
 const START: Duration = Duration::from_secs(1_800_000_000);
 const SECOND: Duration = Duration::from_secs(1);
@@ -15,7 +15,7 @@ fn after(seconds: u32) -> Duration {
 
 /// Claims a ticket that was issued a second after the start and lives until 100 seconds after it.
 fn claim(register: &MemoryRegister, number: u32, now: Duration) -> Result<(), AlreadyUsed> {
-    register.claim(&id(number), after(1), after(100), now)
+    register.claim(&handle(number).0, after(1), after(100), now)
 }
 
 #[test]
@@ -42,18 +42,18 @@ fn one_of_many_claims_wins() {
 fn what_an_earlier_life_may_have_seen_is_refused() {
     let register = MemoryRegister::new(10, START);
     for issued_at in [Duration::ZERO, START - Duration::from_millis(1), START] {
-        let claimed = register.claim(&id(1), issued_at, after(100), after(2));
+        let claimed = register.claim(&handle(1).0, issued_at, after(100), after(2));
         assert_eq!(claimed, Err(AlreadyUsed));
     }
     let just_after = START + Duration::from_millis(1);
-    assert_eq!(register.claim(&id(1), just_after, after(100), after(2)), Ok(()));
+    assert_eq!(register.claim(&handle(1).0, just_after, after(100), after(2)), Ok(()));
 }
 
 #[test]
 fn tickets_from_the_future_are_refused() {
     let register = MemoryRegister::new(10, START);
-    assert_eq!(register.claim(&id(1), after(3), after(100), after(2)), Err(AlreadyUsed));
-    assert_eq!(register.claim(&id(1), after(3), after(100), after(3)), Ok(()));
+    assert_eq!(register.claim(&handle(1).0, after(3), after(100), after(2)), Err(AlreadyUsed));
+    assert_eq!(register.claim(&handle(1).0, after(3), after(100), after(3)), Ok(()));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_full_register_refuses_until_something_expires() {
     for number in 0..3 {
         assert_eq!(claim(&register, number, after(2)), Ok(()));
     }
-    let longer = |number, now| register.claim(&id(number), after(1), after(200), now);
+    let longer = |number, now| register.claim(&handle(number).0, after(1), after(200), now);
     assert_eq!(longer(3, after(99)), Err(AlreadyUsed));
     assert_eq!(longer(3, after(100)), Ok(()));
     assert_eq!(register.len(), 1);
@@ -90,7 +90,7 @@ fn what_was_forgotten_stays_refused_when_the_clock_goes_back() {
     // It may have been claimed as well and forgotten, for all that the register knows.
     assert_eq!(claim(&register, 3, after(3)), Err(AlreadyUsed));
     // The jump does not close the register for longer than the tickets lived.
-    assert_eq!(register.claim(&id(4), after(4), after(101), after(5)), Ok(()));
+    assert_eq!(register.claim(&handle(4).0, after(4), after(101), after(5)), Ok(()));
 }
 
 #[test]

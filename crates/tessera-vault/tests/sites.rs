@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tessera::handshake::Reply;
 use tessera::resume::{Absent, Incarnation, TakePurpose, TakeSecret, Taken, Vault};
-use tessera_vault::contract::{LIFETIME, NOW, accept, id, put, question, race};
+use tessera_vault::contract::{LIFETIME, NOW, accept, handle, put, question, race};
 use tessera_vault::{
     Acknowledgement, BurnAtHome, MemoryVault, NoIdentity, SiteChannel, SiteVault, WrappingKeys,
     WrappingPurpose, contract,
@@ -99,7 +99,7 @@ fn a_flight_is_accepted_at_home() {
     assert!(matches!(home.take(&of(&home, 1)), Reply::Now(Taken::Taken(_))));
     let taken = take_away(&away, &of(&home, 1));
     assert!(matches!(taken, Taken::Absent(Absent::Used)), "{taken:?}");
-    let request = BurnAtHome { id: id(1), home: home.incarnation().unwrap() };
+    let request = BurnAtHome { handle: handle(1), home: home.incarnation().unwrap() };
     assert_eq!(*wire.asked.lock().unwrap(), [(request, PATIENCE)]);
 }
 
@@ -200,7 +200,7 @@ fn a_request_that_went_astray_burns_nothing() {
     let (home, _, _) = sites(Weather::Fair);
     assert!(put(&*home, 1));
     let elsewhere = Incarnation { vault: [9; 16], number: 0 };
-    let request = BurnAtHome { id: id(1), home: elsewhere };
+    let request = BurnAtHome { handle: handle(1), home: elsewhere };
     assert_eq!(burn(&home, &request), Acknowledgement::Unknown);
     assert_eq!(accept(&*home, 1), Ok(()));
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tessera::resume::{Absent, TakePurpose, Vault};
 use tessera_vault::contract::{
-    LIFETIME, NOW, accept, id, put, put_for, put_until, race, secret, take,
+    LIFETIME, NOW, accept, handle, put, put_for, put_until, race, secret, take,
 };
 use tessera_vault::{Limits, MemoryVault, contract};
 
@@ -57,7 +57,7 @@ fn a_vault_without_room_refuses() {
     let vault = MemoryVault::new(0);
     assert!(!put(&vault, 1));
     assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
-    vault.burn(&id(1));
+    vault.burn(&handle(1));
     assert_eq!(vault.purge(NOW), 0);
 }
 
@@ -79,7 +79,7 @@ fn whatever_ends_a_secret_makes_room_for_its_client() {
     let alice: Option<&[u8]> = Some(b"alice");
     assert!(put_for(&vault, 0, alice) && put_for(&vault, 1, alice));
     assert!(!put_for(&vault, 2, alice));
-    vault.burn(&id(0));
+    vault.burn(&handle(0));
     assert!(put_for(&vault, 2, alice) && !put_for(&vault, 3, alice));
     // Evicted by others.
     assert!((10..13).all(|number| put(&vault, number)));

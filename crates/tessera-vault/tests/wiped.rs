@@ -11,7 +11,7 @@ use tessera::crypto::Secret;
 use tessera::resume::{OneTimeSecret, TakePurpose, Vault};
 use tessera::wire::NamedGroup;
 use tessera_aws_lc::provider;
-use tessera_vault::contract::{LIFETIME, NOW, id, put_until, question};
+use tessera_vault::contract::{LIFETIME, NOW, handle, put_until, question};
 use tessera_vault::{EpochKey, Limits, MemoryVault, WrappingKeys, WrappingPurpose};
 use zeroize::Zeroizing;
 
@@ -83,7 +83,7 @@ fn what_is_gone_is_gone_from_memory() {
     for number in 0..50 {
         let purpose = if number % 2 == 0 { TakePurpose::Accept } else { TakePurpose::Burn };
         drop(vault.take(&question(number, purpose, Some(NOW))));
-        vault.burn(&id(number + 50));
+        vault.burn(&handle(number + 50));
     }
     let other = Mark::new();
     fill(&vault, &other, 1000..1300);

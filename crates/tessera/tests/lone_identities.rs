@@ -7,8 +7,8 @@ use std::time::Duration;
 use tessera::Error;
 use tessera::handshake::{EarlyDataStatus, Reply, ServerQuestion};
 use tessera::resume::{
-    AcceptResumption, Ancestry, ClientSession, OpenTicket, PskKind, PutRefused, PutSecret,
-    ResumptionJudge, ResumptionVerdict, SessionState, TakeSecret, Taken, TicketId, TicketKeys,
+    AcceptResumption, Ancestry, ClientSession, FlightHandle, OpenTicket, PskKind, PutRefused,
+    PutSecret, ResumptionJudge, ResumptionVerdict, SessionState, TakeSecret, Taken, TicketKeys,
     Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, NamedGroup};
@@ -329,8 +329,8 @@ impl Vault for Later {
         Reply::Later
     }
 
-    fn burn(&self, id: &TicketId) {
-        self.0.burn(id);
+    fn burn(&self, handle: &FlightHandle) {
+        self.0.burn(handle);
     }
 
     fn len(&self) -> usize {

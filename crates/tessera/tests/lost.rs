@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tessera::handshake::{EarlyDataStatus, Reply};
 use tessera::resume::{
-    Absent, ClientSession, Incarnation, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken,
-    TicketId, Vault, Verdict,
+    Absent, ClientSession, FlightHandle, Incarnation, PutRefused, PutSecret, TakePurpose,
+    TakeSecret, Taken, Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, HandshakeType, NamedGroup};
 use tessera::{Error, Time};
@@ -32,8 +32,8 @@ impl Vault for Restarted {
         Reply::Now(Taken::Absent(Absent::Lost { ended_before: self.ended_before }))
     }
 
-    fn burn(&self, id: &TicketId) {
-        self.before.burn(id);
+    fn burn(&self, handle: &FlightHandle) {
+        self.before.burn(handle);
     }
 
     fn incarnation(&self) -> Option<Incarnation> {

@@ -13,8 +13,8 @@ use tessera::handshake::{
 };
 use tessera::resume::{
     AcceptResumption, FlightHandle, OpenTicket, PskKind, PutRefused, PutSecret, Receipt, Receipts,
-    ResumptionJudge, ResumptionVerdict, SessionState, SettleReceipt, TakeSecret, Taken, TicketId,
-    TicketKeys, Vault, Verdict,
+    ResumptionJudge, ResumptionVerdict, SessionState, SettleReceipt, TakeSecret, Taken, TicketKeys,
+    Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera::{Destination, Error, Output, ReadEvent, ServerConfig, Time};
@@ -57,8 +57,8 @@ impl Vault for Later {
         Reply::Later
     }
 
-    fn burn(&self, id: &TicketId) {
-        self.0.burn(id);
+    fn burn(&self, handle: &FlightHandle) {
+        self.0.burn(handle);
     }
 
     fn len(&self) -> usize {

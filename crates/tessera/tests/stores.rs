@@ -140,7 +140,7 @@ fn verdicts_of_the_vault() {
     assert_eq!(pair.to_client.verdict, Some(Verdict::Used));
     // Burned by its owner.
     let session = scene.session().expect("a session");
-    vault.burn(&session.forward_secret.as_ref().expect("a ticket").handle.0);
+    vault.burn(&session.forward_secret.as_ref().expect("a ticket").handle);
     let mut pair = scene.start(Some(session), at(0));
     pair.run();
     assert_eq!(pair.to_client.verdict, Some(Verdict::Burned));

@@ -323,12 +323,8 @@ fn a_pair_without_early_data() {
             assert_eq!(pair.to_client.error, None);
             assert_eq!(pair.to_server.early_data, b"");
             assert_eq!(pair.client.facts().one_time_key.is_some(), offered == b"a", "{mode:?}");
-            let question = TakeSecret {
-                id: handle.0,
-                purpose: TakePurpose::Burn,
-                incarnation: None,
-                unix: None,
-            };
+            let question =
+                TakeSecret { handle, purpose: TakePurpose::Burn, incarnation: None, unix: None };
             let taken = scene.vault.take(&question);
             assert!(matches!(taken, Reply::Now(Taken::Absent(_))), "{mode:?}: {taken:?}");
         }

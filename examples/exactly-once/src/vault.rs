@@ -7,7 +7,7 @@ use std::time::Duration;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, TicketId, Vault,
+    Absent, FlightHandle, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, Vault,
 };
 use tessera_vault::MemoryVault;
 
@@ -80,8 +80,8 @@ impl Vault for MortalVault {
         }
     }
 
-    fn burn(&self, id: &TicketId) {
-        self.secrets.burn(id);
+    fn burn(&self, handle: &FlightHandle) {
+        self.secrets.burn(handle);
     }
 
     fn incarnation(&self) -> Option<Incarnation> {

@@ -13,7 +13,9 @@ use openssl::ssl::{
 use openssl::x509::X509;
 use tessera::crypto::Secret;
 use tessera::handshake::Reply;
-use tessera::resume::{Absent, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault};
+use tessera::resume::{
+    Absent, FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
+};
 use tessera::wire::NamedGroup;
 
 use crate::Result;
@@ -132,8 +134,14 @@ fn issue(vault: &dyn Vault, ssl: &SslRef) -> Option<TicketExtension> {
     };
     let unix = unix()?;
     // The callback sees the identity alone, and no sealed ticket that would have the handle in it: so
-    // the vault knows the key by its id.
-    let put = PutSecret { id: &id, secret, expires_at: unix + LIFETIME, unix, client: None };
+    // the vault knows the key by the ticket's id.
+    let put = PutSecret {
+        handle: FlightHandle(id),
+        secret,
+        expires_at: unix + LIFETIME,
+        unix,
+        client: None,
+    };
     vault.put(put).ok()?;
     Some(ticket)
 }
@@ -154,8 +162,12 @@ fn find(
     }
     visit.first = Some(identity.to_vec());
     let Some((id, encapsulated)) = read_paired(identity) else { return Ok(None) };
-    let question =
-        TakeSecret { id: *id, purpose: TakePurpose::Accept, incarnation: None, unix: unix() };
+    let question = TakeSecret {
+        handle: FlightHandle(*id),
+        purpose: TakePurpose::Accept,
+        incarnation: None,
+        unix: unix(),
+    };
     let Reply::Now(taken) = vault.take(&question) else { return Ok(None) };
     let verdict = match &taken {
         // If it isn't accepted here, nobody else can.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tessera::ServerConfig;
 use tessera::handshake::EarlyDataStatus;
-use tessera::resume::{PskKind, Vault};
+use tessera::resume::{FlightHandle, PskKind, Vault};
 use tessera::wire::{AlertDescription, NamedGroup};
 use tessera_openssl_peer::{
     EarlyData, LONE, OpensslClient, OpensslEnd, Site, TesseraServer, Verdict, carry,
@@ -129,7 +129,7 @@ fn a_key_that_is_gone() {
         let handle = ticket.handle;
         let mut openssl = client.come_back(ticket, REQUEST).expect("a connection");
         if burned {
-            world.vault.burn(&handle);
+            world.vault.burn(&FlightHandle(handle));
         } else {
             // Someone on the way was faster.
             let flight = openssl.collect();

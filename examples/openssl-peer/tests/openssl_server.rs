@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tessera::ClientConfig;
-use tessera::resume::{ClientSession, PskKind, Vault, Verdict};
+use tessera::resume::{ClientSession, FlightHandle, PskKind, Vault, Verdict};
 use tessera::wire::NamedGroup;
 use tessera_openssl_peer::{
     EarlyData, OpensslEnd, OpensslServer, PAIRED, Site, TesseraClient, carry,
@@ -133,7 +133,7 @@ fn a_key_that_is_gone() {
         let mut client = world.connect(Some(session));
         let flight = client.collect();
         if burned {
-            world.vault.burn(&id);
+            world.vault.burn(&FlightHandle(id));
         } else {
             assert_eq!(deliver(&server, &flight).early_data, REQUEST);
         }

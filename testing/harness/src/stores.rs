@@ -28,37 +28,37 @@ impl TicketKeys for UnsealedTickets {
 /// A vault without bounds.
 #[derive(Default)]
 pub struct OneVault {
-    secrets: Mutex<HashMap<TicketId, OneTimeSecret>>,
-    gone: Mutex<HashMap<TicketId, Absent>>,
+    secrets: Mutex<HashMap<FlightHandle, OneTimeSecret>>,
+    gone: Mutex<HashMap<FlightHandle, Absent>>,
 }
 
 impl Vault for OneVault {
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
-        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(*put.id, put.secret);
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(put.handle, put.secret);
         Ok(())
     }
 
     fn take(&self, question: &TakeSecret) -> Reply<Taken> {
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-        Reply::Now(match secrets.remove(&question.id) {
+        Reply::Now(match secrets.remove(&question.handle) {
             Some(secret) => {
                 let absent = match question.purpose {
                     TakePurpose::Accept => Absent::Used,
                     TakePurpose::Burn => Absent::Burned,
                 };
-                gone.insert(question.id, absent);
+                gone.insert(question.handle, absent);
                 Taken::Taken(secret)
             }
-            None => Taken::Absent(gone.get(&question.id).copied().unwrap_or(Absent::Unknown)),
+            None => Taken::Absent(gone.get(&question.handle).copied().unwrap_or(Absent::Unknown)),
         })
     }
 
-    fn burn(&self, id: &TicketId) {
+    fn burn(&self, handle: &FlightHandle) {
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
-        if secrets.remove(id).is_some() {
+        if secrets.remove(handle).is_some() {
             let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-            gone.insert(*id, Absent::Burned);
+            gone.insert(*handle, Absent::Burned);
         }
     }
 
@@ -88,8 +88,7 @@ impl Journal {
 impl Receipts for Journal {
     fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
         let SettleReceipt { handle, unix } = *question;
-        let question =
-            TakeSecret { id: handle.0, purpose: TakePurpose::Burn, incarnation: None, unix };
+        let question = TakeSecret { handle, purpose: TakePurpose::Burn, incarnation: None, unix };
         let Reply::Now(taken) = self.vault.take(&question) else { return Reply::Later };
         let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         Reply::Now(Receipt::of(&taken, done.contains(&handle)))

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::handshake::Reply;
-use tessera::resume::{PutRefused, PutSecret, TakeSecret, Taken, TicketId, Vault};
+use tessera::resume::{FlightHandle, PutRefused, PutSecret, TakeSecret, Taken, Vault};
 use tessera_aws_lc::provider;
 use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
 use tessera_vault::contract::NOW;
@@ -70,8 +70,8 @@ impl Vault for Waiting {
         Reply::Now(self.runtime.block_on(self.vault().take_secret(question)))
     }
 
-    fn burn(&self, id: &TicketId) {
-        self.runtime.block_on(self.vault().burn_now(id)).unwrap();
+    fn burn(&self, handle: &FlightHandle) {
+        self.runtime.block_on(self.vault().burn_now(handle)).unwrap();
     }
 
     fn len(&self) -> usize {

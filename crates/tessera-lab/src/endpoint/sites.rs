@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use tessera::handshake::Reply;
-use tessera::resume::{Incarnation, PutRefused, PutSecret, TakeSecret, Taken, TicketId, Vault};
+use tessera::resume::{FlightHandle, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, Vault};
 use tessera_vault::{Acknowledgement, BurnAtHome, SiteChannel, SiteVault};
 
 use super::Result;
@@ -85,8 +85,8 @@ impl Vault for Waits {
         }
     }
 
-    fn burn(&self, id: &TicketId) {
-        self.0.burn(id);
+    fn burn(&self, handle: &FlightHandle) {
+        self.0.burn(handle);
     }
 
     fn incarnation(&self) -> Option<Incarnation> {

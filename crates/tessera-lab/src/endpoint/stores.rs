@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use tessera::handshake::Reply;
 use tessera::resume::{
-    AlreadyUsed, PutRefused, PutSecret, SingleUseRegister, TakePurpose, TakeSecret, Taken,
-    TicketId, TicketKeys, Vault,
+    AlreadyUsed, FlightHandle, PutRefused, PutSecret, SingleUseRegister, TakePurpose, TakeSecret,
+    Taken, TicketKeys, Vault,
 };
 use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
 
@@ -80,16 +80,16 @@ impl Stores {
 /// the time. What is given out, and what not, is the vault's own doing.
 struct WatchedVault {
     vault: MemoryVault,
-    kept: Mutex<HashMap<TicketId, Vec<u8>>>,
+    kept: Mutex<HashMap<FlightHandle, Vec<u8>>>,
 }
 
 impl WatchedVault {
     /// What was ever there, and what still can be had.
     fn rob(&self, unix: Duration) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = kept.keys().filter_map(|id| {
+        let left = kept.keys().filter_map(|handle| {
             let question = TakeSecret {
-                id: *id,
+                handle: *handle,
                 purpose: TakePurpose::Accept,
                 incarnation: None,
                 unix: Some(unix),
@@ -106,7 +106,7 @@ impl WatchedVault {
 impl Vault for WatchedVault {
     fn put(&self, put: PutSecret<'_>) -> std::result::Result<(), PutRefused> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.insert(*put.id, put.secret.encode().to_vec());
+        kept.insert(put.handle, put.secret.encode().to_vec());
         self.vault.put(put)
     }
 
@@ -114,8 +114,8 @@ impl Vault for WatchedVault {
         self.vault.take(question)
     }
 
-    fn burn(&self, id: &TicketId) {
-        self.vault.burn(id);
+    fn burn(&self, handle: &FlightHandle) {
+        self.vault.burn(handle);
     }
 
     fn len(&self) -> usize {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tessera::resume::{Absent, Vault};
 
-use super::{accept, id, put, race};
+use super::{accept, handle, put, race};
 
 /// After a clean shutdown nothing that was taken or burned comes back, and what comes back comes once.
 /// `open` opens one and the same vault every time, `close` shuts it down.
@@ -22,7 +22,7 @@ pub fn restart<V: Vault>(open: impl Fn() -> V, close: impl Fn(V)) {
     for number in 0..9 {
         assert_eq!(accept(&vault, number), Ok(()));
     }
-    vault.burn(&id(9));
+    vault.burn(&handle(9));
     close(vault);
     for life in 0..3 {
         let vault = open();

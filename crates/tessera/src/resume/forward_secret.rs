@@ -18,8 +18,8 @@ use crate::handshake::Reply;
 use crate::schedule::{ExporterSecret, KeyDerivation};
 use crate::wire::{ForwardSecretTicket, NamedGroup, Reader, TICKET_ID_LEN, Writer};
 
-/// The id of a forward-secret ticket: random, used on the wire once. Vaults have names of the same
-/// length, the bytes of a [`FlightHandle`].
+/// The id of a forward-secret ticket: random, used on the wire once. A vault knows
+/// the flight's [`FlightHandle`] instead.
 pub type TicketId = [u8; TICKET_ID_LEN];
 
 /// A client's forward-secret ticket.
@@ -99,7 +99,7 @@ pub trait Vault: Send + Sync {
     fn take(&self, question: &TakeSecret) -> Reply<Taken>;
 
     /// Deletes without reading; whoever asks for it later is told that it was burned.
-    fn burn(&self, id: &TicketId);
+    fn burn(&self, handle: &FlightHandle);
 
     /// Which life of which vault holds what is put now, where an earlier life's end is the end of its
     /// secrets; see [`Incarnation`]. `None` for a vault that can't say so.
@@ -119,7 +119,7 @@ pub trait Vault: Send + Sync {
 /// A one-time secret on its way into the vault.
 pub struct PutSecret<'a> {
     /// The name of the flight that it is for ([`FlightHandle`]): never put before.
-    pub id: &'a TicketId,
+    pub handle: FlightHandle,
     /// The secret; the vault holds its only copy.
     pub secret: OneTimeSecret,
     /// Until when it may be taken, since the Unix epoch.
@@ -153,7 +153,7 @@ pub struct PutRefused;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TakeSecret {
     /// The name of the flight that it is for ([`FlightHandle`]).
-    pub id: TicketId,
+    pub handle: FlightHandle,
     /// What will become of the secret.
     pub purpose: TakePurpose,
     /// Where the secret was put, as the sealed ticket says.
@@ -303,16 +303,16 @@ mod tests {
     /// Who knows a handle can have its key burned.
     #[test]
     fn logs_show_no_handle() {
-        let (id, unix) = ([0xab; 32], Duration::ZERO);
+        let (handle, unix) = (FlightHandle([0xab; 32]), Duration::ZERO);
         let take =
-            TakeSecret { id, purpose: TakePurpose::Burn, incarnation: None, unix: Some(unix) };
+            TakeSecret { handle, purpose: TakePurpose::Burn, incarnation: None, unix: Some(unix) };
         let fs_secret = Secret::filled_by(32, |out| out.fill(0xab));
         let secret = OneTimeSecret {
             kind: NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED,
             seed: Zeroizing::new(Vec::new()),
             fs_secret,
         };
-        let put = PutSecret { id: &id, secret, expires_at: unix, unix, client: None };
+        let put = PutSecret { handle, secret, expires_at: unix, unix, client: None };
         for shown in [format!("{take:?}"), format!("{put:?}")] {
             assert!(!shown.contains("171") && !shown.contains("ab, "), "{shown}");
         }

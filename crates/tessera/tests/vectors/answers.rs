@@ -7,7 +7,7 @@ use tessera::Destination;
 use tessera::handshake::Reply;
 use tessera::resume::{
     Absent, FlightHandle, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt, TakeSecret,
-    Taken, TicketId, Vault,
+    Taken, Vault,
 };
 use tessera::wire::{ExtensionType, HandshakeType};
 use tessera_harness::{Hello, Scene, Trace, at, messages, open_all, records, to};
@@ -102,7 +102,7 @@ impl Vault for Without {
         Reply::Now(Taken::Absent(self.0))
     }
 
-    fn burn(&self, _: &TicketId) {}
+    fn burn(&self, _: &FlightHandle) {}
 
     fn len(&self) -> usize {
         0

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tessera::handshake::EarlyDataStatus;
-use tessera::resume::{OneTimeSecret, PutSecret, TicketId, Vault, Verdict};
+use tessera::resume::{FlightHandle, OneTimeSecret, PutSecret, Vault, Verdict};
 use tessera::wire::ContentType;
 use tessera_harness::{EARLY_DATA, Mode, Pair, Scene, Trace, at, plain, records};
 
@@ -19,7 +19,8 @@ pub(crate) fn check(case: &Case, vectors: &Trace) {
         seed: get("seed").to_vec().into(),
         fs_secret: tessera::crypto::Secret::from_slice(get("FS secret")).expect("a hash"),
     };
-    put(&scene, get("handle").first_chunk().expect("32 bytes"), secret);
+    let handle = get("handle").first_chunk().expect("32 bytes");
+    put(&scene, FlightHandle(*handle), secret);
     let hello = plain(ContentType::HANDSHAKE, get("ClientHello"));
     assert_eq!(get("early data"), EARLY_DATA);
     if case.retries {
@@ -61,9 +62,9 @@ fn deliver(scene: &Scene, flight: &[u8]) -> Pair {
 }
 
 /// Puts a secret into the scene's vault, for a minute.
-pub(crate) fn put(scene: &Scene, handle: &TicketId, secret: OneTimeSecret) {
+pub(crate) fn put(scene: &Scene, handle: FlightHandle, secret: OneTimeSecret) {
     let unix = at(1).unix.expect("a clock");
     let expires_at = unix + Duration::from_secs(60);
-    let put = PutSecret { id: handle, secret, expires_at, unix, client: None };
+    let put = PutSecret { handle, secret, expires_at, unix, client: None };
     scene.vault.put(put).expect("there is room");
 }

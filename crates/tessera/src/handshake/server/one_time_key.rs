@@ -28,7 +28,7 @@ impl Decided {
             allowed && self.fits_early_data() && self.negotiation.can_continue(offered);
         let purpose = if acceptable { TakePurpose::Accept } else { TakePurpose::Burn };
         let Companion { handle, incarnation, .. } = companion;
-        let question = TakeSecret { id: handle.0, purpose, incarnation, unix: ctx.now.unix };
+        let question = TakeSecret { handle, purpose, incarnation, unix: ctx.now.unix };
         let reply = match &self.negotiation.config.policy.early_data.forward_secret {
             Some(guard) => guard.vault.take(&question),
             None => Reply::Now(Taken::Unavailable),

@@ -48,7 +48,7 @@ pub(super) fn send_tickets(
             // Nobody will ever use the one-time key.
             let guard = config.policy.early_data.forward_secret.as_ref();
             if let (Some(guard), Some(issued)) = (guard, &companion) {
-                guard.vault.burn(&issued.companion.handle.0);
+                guard.vault.burn(&issued.companion.handle);
             }
             break;
         };
@@ -156,7 +156,7 @@ fn issue_one_time_key(
     let lifetime = ticket.lifetime;
     let peer = ctx.facts.peer.as_ref().map(|peer| peer.blob.as_slice());
     let put = guard.vault.put(PutSecret {
-        id: &handle.0,
+        handle,
         secret,
         expires_at: unix + Duration::from_secs(lifetime.into()),
         unix,
