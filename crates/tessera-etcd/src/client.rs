@@ -17,8 +17,8 @@ use crate::api::{
 };
 use crate::connection::{Sender, Transport};
 
-/// Talks to the members of one etcd cluster (3.4, or 3.5.6 and later), one of them at a time: the next when that one
-/// fails. It is cheap to clone, and keeps a few connections open.
+/// Talks to the members of one etcd cluster (3.4, or 3.5.6 and later), one of them at a time: the next
+/// when that one fails. It is cheap to clone, and keeps a few connections open.
 ///
 /// A request that may have reached a member is not repeated.
 #[derive(Clone)]

@@ -26,8 +26,8 @@ use crate::client::{EtcdClient, EtcdError};
 /// A key comes in two phases. First it is *distributed*: every server that lives installs it, to open
 /// tickets and not to seal them, and acknowledges it. When all have, it is *activated*, and seals from
 /// then on. So no server meets a ticket of a colleague that it can't open, and no clock has to be right:
-/// times only say when a key stops, with a quarter of an hour to spare on both sides. Whichever server sees first
-/// that something is due does it, by a transaction that only one of them wins; nobody leads.
+/// times only say when a key stops, with a quarter of an hour to spare on both sides. Whichever server
+/// sees first that something is due does it, by a transaction that only one of them wins; nobody leads.
 ///
 /// A server that can't reach etcd goes on with the keys that it has. After
 /// [`RingOptions::counts_as_live_for`] the others no longer wait for it, and tickets under keys that it

@@ -6,8 +6,8 @@
 //! - `t/` and the name: what became of it, `u` (used) or `b` (burned);
 //! - `c/`, a hash of the client's name, and a number below the limit of clients: the name of a secret.
 //!
-//! The name of a secret is a hash of its id: who knows an id can ask a server to burn what is under it, and
-//! who reads etcd is not to.
+//! The name of a secret is a hash of its flight's handle: who knows a handle can ask a server to burn what is
+//! under it, and nobody shall learn one by reading etcd.
 //!
 //! All of it lives by leases, so that nothing stays for ever.
 
@@ -15,7 +15,6 @@ mod count;
 mod lease;
 mod puts;
 
-use std::future::ready;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -23,7 +22,7 @@ use tessera::crypto::{Hash, Provider};
 use tessera::handshake::Reply;
 use tessera::resume::{
     Absent, FlightHandle, OneTimeSecret, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
-    TakePurpose, TakeSecret, Taken, TicketId, Vault,
+    TakePurpose, TakeSecret, Taken, Vault,
 };
 use tessera::wire::CipherSuite;
 use tessera_tokio::{Answer, Answers};
@@ -129,7 +128,7 @@ impl EtcdVault {
     /// Puts a secret, and waits for it. [`Vault::put`] does it without waiting.
     ///
     /// # Errors
-    /// If etcd didn't say in time that it has the secret, or has one under its id; at a limit; or if no
+    /// If etcd didn't say in time that it has the secret, or has one under its handle; at a limit; or if no
     /// wrapping key lives as long as the secret.
     pub async fn put_now(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         self.shared.put(self.shared.prepare(put)?).await
@@ -140,7 +139,7 @@ impl EtcdVault {
     /// # Errors
     /// If etcd didn't say in time that it is done: the secret may still be there.
     pub async fn burn_now(&self, handle: &FlightHandle) -> Result<(), EtcdError> {
-        self.shared.burn(&handle.0).await
+        self.shared.burn(handle).await
     }
 
     /// Counts the secrets.
@@ -173,7 +172,7 @@ impl Vault for EtcdVault {
     }
 
     fn burn(&self, handle: &FlightHandle) {
-        if self.work.try_send(Work::Burn(handle.0)).is_err() {
+        if self.work.try_send(Work::Burn(*handle)).is_err() {
             log::warn!("a one-time key stays until it expires: too much waits for etcd");
         }
     }
@@ -186,9 +185,6 @@ impl Vault for EtcdVault {
 
 impl Answers for EtcdVault {
     fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
-        if question.unix.is_none() {
-            return Box::pin(ready(Taken::Unavailable));
-        }
         let shared = self.shared.clone();
         Box::pin(async move { shared.take(&question).await })
     }
@@ -212,15 +208,14 @@ impl Receipts for EtcdVault {
 
 impl Shared {
     async fn take(&self, question: &TakeSecret) -> Taken {
-        let TakeSecret { handle: FlightHandle(id), purpose, unix: Some(unix), .. } = question
-        else {
+        let TakeSecret { handle, purpose, unix: Some(unix), .. } = question else {
             return Taken::Unavailable;
         };
         let client = self.client.for_one_operation();
         let Some(lease) = self.leases.current(&client).await else {
             return Taken::Unavailable;
         };
-        let name = self.name(id);
+        let name = self.name(handle);
         let (secret, tombstone) = (self.key("s/", &name), self.key("t/", &name));
         let fate: &[u8] = match purpose {
             TakePurpose::Accept => USED,
@@ -253,16 +248,16 @@ impl Shared {
         let deleted = responses.find_map(|response| response.response_delete_range);
         let value = deleted.and_then(|deleted| deleted.prev_kvs.first()?.value());
         // A value that doesn't open was not put by a server with our keys; or its epoch is over.
-        let opened = value.and_then(|value| self.unwrap(id, &value, *unix));
+        let opened = value.and_then(|value| self.unwrap(handle, &value, *unix));
         opened.map_or(Taken::Absent(Absent::Unknown), Taken::Taken)
     }
 
-    async fn burn(&self, id: &TicketId) -> Result<(), EtcdError> {
+    async fn burn(&self, handle: &FlightHandle) -> Result<(), EtcdError> {
         let client = self.client.for_one_operation();
         let Some(lease) = self.leases.current(&client).await else {
             return Err(EtcdError::NotSent("there is no lease".into()));
         };
-        let name = self.name(id);
+        let name = self.name(handle);
         let (secret, tombstone) = (self.key("s/", &name), self.key("t/", &name));
         let txn = Txn {
             compare: vec![Compare::is_there(&secret)],
@@ -309,12 +304,12 @@ impl Shared {
         let wrapped = self.keys.wrap(&context, &secret, put.unix).ok_or(PutRefused)?;
         let value = [&expires_at, &wrapped[..]].concat();
         let client = put.client.map(|client| self.hash.hash(client).as_ref().to_vec());
-        Ok(Prepared { name: self.name(&put.handle.0), value, client })
+        Ok(Prepared { name: self.name(&put.handle), value, client })
     }
 
-    fn unwrap(&self, id: &TicketId, value: &[u8], unix: Duration) -> Option<OneTimeSecret> {
+    fn unwrap(&self, handle: &FlightHandle, value: &[u8], unix: Duration) -> Option<OneTimeSecret> {
         let (expires_at, wrapped) = value.split_at_checked(8)?;
-        let secret = self.keys.unwrap(&[id, expires_at].concat(), wrapped, unix)?;
+        let secret = self.keys.unwrap(&[&handle.0, expires_at].concat(), wrapped, unix)?;
         OneTimeSecret::decode(&secret)
     }
 
@@ -322,9 +317,9 @@ impl Shared {
         format!("{}{kind}", self.options.prefix)
     }
 
-    fn name(&self, id: &TicketId) -> Name {
+    fn name(&self, handle: &FlightHandle) -> Name {
         let mut name = Name::default();
-        let hash = self.hash.hash(&[b"tessera vault name v1", &id[..]].concat());
+        let hash = self.hash.hash(&[b"tessera vault name v1", &handle.0[..]].concat());
         name.iter_mut().zip(hash.as_ref()).for_each(|(to, from)| *to = *from);
         name
     }

@@ -34,7 +34,7 @@ pub fn vault<V: Vault>(make: impl Fn() -> V) {
     what_was_taken_is_used(&make());
     what_was_taken_to_burn_is_burned(&make());
     what_was_burned_is_burned(&make());
-    an_id_serves_once(&make());
+    a_handle_serves_once(&make());
     expired_secrets_are_unknown(&make());
     the_clock_may_jump(&make());
     secrets_are_counted(&make());
@@ -203,8 +203,8 @@ pub fn what_was_burned_is_burned(vault: &impl Vault) {
     assert_eq!(accept(vault, 2), Err(Absent::Unknown));
 }
 
-/// An id that is or was there is refused, and changes nothing.
-pub fn an_id_serves_once(vault: &impl Vault) {
+/// A handle that is or was there is refused, and changes nothing.
+pub fn a_handle_serves_once(vault: &impl Vault) {
     assert!(put(vault, 1));
     assert!(!put_until(vault, 1, secret(2), NOW + LIFETIME, None));
     assert_eq!(accept(vault, 1), Ok(()), "the first secret is still there");

@@ -21,9 +21,11 @@ use crate::sharded::Sharded;
 ///
 /// A full vault evicts the oldest secret for a new one: a secret that is gone costs its client a
 /// round trip, nothing else. A quarter of the room is for clients whose name is known, the rest for all
-/// others together: neither side pushes the other below its share. Of secrets that were taken or burned it remembers ids, not secrets, in
-/// bounded memory of their own; what it has forgotten is [`Absent::Unknown`]. It fills in shards, so
-/// eviction may begin shortly before the capacity is reached, and "oldest" is within a shard.
+/// others together: neither side pushes the other below its share. It fills in shards, so eviction may
+/// begin shortly before the capacity is reached, and "oldest" is within a shard.
+///
+/// Of secrets that were taken or burned it remembers handles, in bounded memory of their own; what it has
+/// forgotten is [`Absent::Unknown`].
 ///
 /// Expired secrets are never given out. They are destroyed as traffic comes by; an owner whose server
 /// may have none for long calls [`purge`](Self::purge) from a timer.
@@ -130,25 +132,25 @@ impl MemoryVault {
 }
 
 impl Vault for MemoryVault {
-    /// Refuses an id that is or was here, so that no id is ever given out twice.
+    /// Refuses a handle that is or was here, so that no secret is ever given out twice.
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         // Copied, because making a vector smaller leaves the old memory behind; the vector is wiped.
         let stored = Stored::new(Box::from(put.secret.encode().as_slice()));
         let account = self.clients.account(put.client);
         let now = self.note(Some(put.unix));
-        let (mut shard, hash) = self.shards.lock(&put.handle.0);
+        let (mut shard, hash) = self.shards.lock(&put.handle);
         let expires_at = seconds(put.expires_at);
-        let new = Incoming { id: &put.handle.0, hash, stored, expires_at, account };
+        let new = Incoming { handle: &put.handle, hash, stored, expires_at, account };
         shard.put(new, now, self.shards.hashing()).then_some(()).ok_or(PutRefused)
     }
 
     fn take(&self, question: &TakeSecret) -> Reply<Taken> {
-        let TakeSecret { handle: FlightHandle(id), purpose, unix, .. } = question;
+        let TakeSecret { handle, purpose, unix, .. } = question;
         let now = self.note(*unix);
         let hashing = self.shards.hashing();
         let taken = {
-            let (mut shard, hash) = self.shards.lock(id);
-            let taken = shard.take((id, hash), *purpose, now, hashing);
+            let (mut shard, hash) = self.shards.lock(handle);
+            let taken = shard.take((handle, hash), *purpose, now, hashing);
             shard.sweep(now, hashing);
             taken
         };
@@ -164,8 +166,8 @@ impl Vault for MemoryVault {
     }
 
     fn burn(&self, handle: &FlightHandle) {
-        let (mut shard, hash) = self.shards.lock(&handle.0);
-        shard.burn((&handle.0, hash), self.shards.hashing());
+        let (mut shard, hash) = self.shards.lock(handle);
+        shard.burn((handle, hash), self.shards.hashing());
     }
 
     #[cfg(unix)]

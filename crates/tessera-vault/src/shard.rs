@@ -1,4 +1,4 @@
-//! One shard of the memory vault: secrets and tombstones in slots, found by id, ordered by age.
+//! One shard of the memory vault: secrets and tombstones in slots, found by handle, ordered by age.
 //!
 //! A slot costs 72 bytes at most, growth included, and 6 to 12 bytes of index; the secret is in a box
 //! of its own, because the slots move when there are more of them, and moving leaves copies behind.
@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use hashbrown::HashTable;
-use tessera::resume::{TakePurpose, TicketId};
+use tessera::resume::{FlightHandle, TakePurpose};
 use zeroize::Zeroizing;
 
 use crate::clients::{Account, ClientCounts};
@@ -18,7 +18,7 @@ use crate::living::Living;
 pub(crate) type Stored = Zeroizing<Box<[u8]>>;
 
 pub(crate) struct Shard {
-    /// From the hash of an id to its slot.
+    /// From the hash of a handle to its slot.
     index: HashTable<u32>,
     slots: Vec<Slot>,
     live: Living,
@@ -33,7 +33,7 @@ pub(crate) struct Shard {
 }
 
 struct Slot {
-    id: TicketId,
+    handle: FlightHandle,
     links: Links,
     /// Of a secret: in whole seconds since the Unix epoch, so that a slot has 64 bytes.
     expires_at: u32,
@@ -60,7 +60,7 @@ pub(crate) enum Fate {
     Moved,
 }
 
-/// What a snapshot says of an id.
+/// What a snapshot says of a flight.
 pub(crate) enum Record {
     Live { stored: Stored, expires_at: u32 },
     Gone(Fate),
@@ -68,7 +68,7 @@ pub(crate) enum Record {
 
 /// A secret on its way in.
 pub(crate) struct Incoming<'a> {
-    pub(crate) id: &'a TicketId,
+    pub(crate) handle: &'a FlightHandle,
     pub(crate) hash: u64,
     pub(crate) stored: Stored,
     /// In seconds since the Unix epoch.
@@ -112,11 +112,11 @@ impl Shard {
         self.live.len()
     }
 
-    /// Keeps a secret; not if its id is or was here, if there is no room for any, or if its client has
+    /// Keeps a secret; not if its handle is or was here, if there is no room for any, or if its client has
     /// enough already.
     pub(crate) fn put(&mut self, new: Incoming<'_>, now: u32, hashing: &RandomState) -> bool {
         self.sweep(now, hashing);
-        let known = self.find(new.id, new.hash).is_some();
+        let known = self.find(new.handle, new.hash).is_some();
         if self.closed || self.max_live == 0 || known || !self.clients.open(new.account) {
             return false;
         }
@@ -128,7 +128,7 @@ impl Shard {
         let slot = self.insert(
             new.hash,
             Slot {
-                id: *new.id,
+                handle: *new.handle,
                 links: Links::UNLINKED,
                 expires_at: new.expires_at,
                 account: new.account,
@@ -143,7 +143,7 @@ impl Shard {
     /// Takes a secret out, or says what is known of it.
     pub(crate) fn take(
         &mut self,
-        entry: (&TicketId, u64),
+        entry: (&FlightHandle, u64),
         purpose: TakePurpose,
         now: u32,
         hashing: &RandomState,
@@ -168,7 +168,7 @@ impl Shard {
     }
 
     /// Destroys a secret that is here.
-    pub(crate) fn burn(&mut self, entry: (&TicketId, u64), hashing: &RandomState) {
+    pub(crate) fn burn(&mut self, entry: (&FlightHandle, u64), hashing: &RandomState) {
         if let Some(slot) = self.find(entry.0, entry.1)
             && matches!(self.slots[slot as usize].content, Content::Secret(_))
         {
@@ -177,36 +177,41 @@ impl Shard {
     }
 
     /// Gives up all that is here, the oldest first, and takes and gives nothing any more.
-    pub(crate) fn close(&mut self, hashing: &RandomState) -> Vec<(TicketId, Record)> {
+    pub(crate) fn close(&mut self, hashing: &RandomState) -> Vec<(FlightHandle, Record)> {
         self.closed = true;
         let mut records = Vec::with_capacity(self.live.len() + self.tombstones.len());
         let mut next = self.tombstones.oldest();
         while let Some(slot) = next {
             next = List::after(&mut self.slots, slot);
-            let Slot { id, content, .. } = &self.slots[slot as usize];
+            let Slot { handle, content, .. } = &self.slots[slot as usize];
             if let Content::Gone(fate) = content {
-                records.push((*id, Record::Gone(*fate)));
+                records.push((*handle, Record::Gone(*fate)));
             }
         }
         while let Some(slot) = self.live.oldest().into_iter().flatten().next() {
-            let Slot { id, expires_at, content, .. } = &mut self.slots[slot as usize];
-            let (id, expires_at) = (*id, *expires_at);
+            let Slot { handle, expires_at, content, .. } = &mut self.slots[slot as usize];
+            let (handle, expires_at) = (*handle, *expires_at);
             let secret = std::mem::replace(content, Content::Gone(Fate::Unknown));
             if let Content::Secret(stored) = secret {
-                records.push((id, Record::Live { stored, expires_at }));
+                records.push((handle, Record::Live { stored, expires_at }));
             }
             self.remove_live(slot, hashing);
         }
         records
     }
 
-    /// Remembers an id of which a snapshot says that it is gone.
-    pub(crate) fn remember(&mut self, entry: (&TicketId, u64), fate: Fate, hashing: &RandomState) {
+    /// Remembers a flight of whose key a snapshot says that it is gone.
+    pub(crate) fn remember(
+        &mut self,
+        entry: (&FlightHandle, u64),
+        fate: Fate,
+        hashing: &RandomState,
+    ) {
         if self.find(entry.0, entry.1).is_some() {
             return;
         }
         let slot = Slot {
-            id: *entry.0,
+            handle: *entry.0,
             links: Links::UNLINKED,
             expires_at: 0,
             account: Account::NOBODY,
@@ -252,8 +257,8 @@ impl Shard {
         expired
     }
 
-    fn find(&self, id: &TicketId, hash: u64) -> Option<u32> {
-        self.index.find(hash, |&slot| self.slots[slot as usize].id == *id).copied()
+    fn find(&self, handle: &FlightHandle, hash: u64) -> Option<u32> {
+        self.index.find(hash, |&slot| self.slots[slot as usize].handle == *handle).copied()
     }
 
     /// Makes a secret a tombstone, and gives it out: it moves, so there is no second copy.
@@ -288,12 +293,12 @@ impl Shard {
         self.release(slot, hashing);
     }
 
-    /// Forgets an id; the secret, if there is one, is wiped here.
+    /// Forgets a flight; the secret, if there is one, is wiped here.
     fn release(&mut self, slot: u32, hashing: &RandomState) {
         let released = &mut self.slots[slot as usize];
         released.content = Content::Gone(Fate::Unknown);
         released.account = Account::NOBODY;
-        let hash = hashing.hash_one(released.id);
+        let hash = hashing.hash_one(released.handle);
         if let Ok(found) = self.index.find_entry(hash, |&other| other == slot) {
             found.remove();
         }
@@ -304,7 +309,7 @@ impl Shard {
     fn insert(&mut self, hash: u64, new: Slot, hashing: &RandomState) -> u32 {
         let slot = self.unused_slot(new);
         let slots = &self.slots;
-        let rehash = |&slot: &u32| hashing.hash_one(slots[slot as usize].id);
+        let rehash = |&slot: &u32| hashing.hash_one(slots[slot as usize].handle);
         self.index.insert_unique(hash, slot, rehash);
         slot
     }

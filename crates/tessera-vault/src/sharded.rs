@@ -1,11 +1,9 @@
 //! State cut into shards with a lock each, so that threads rarely wait for each other.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tessera::wire::TICKET_ID_LEN;
-
-/// Shards are chosen by a keyed hash of the id. Ids should be random, but clients see them: with the
+/// Shards are chosen by a keyed hash of the name. Names should be random, but clients know them: with the
 /// key nobody can aim at one shard, or at one bucket of the tables in it.
 pub(crate) struct Sharded<S> {
     shards: Box<[Mutex<S>]>,
@@ -27,9 +25,9 @@ impl<S> Sharded<S> {
         Self { shards, hashing: RandomState::new() }
     }
 
-    /// The shard of an id, locked, and the hash of the id.
-    pub(crate) fn lock(&self, id: &[u8; TICKET_ID_LEN]) -> (MutexGuard<'_, S>, u64) {
-        let hash = self.hashing.hash_one(id);
+    /// The shard of a name, locked, and the hash of the name.
+    pub(crate) fn lock(&self, name: &impl Hash) -> (MutexGuard<'_, S>, u64) {
+        let hash = self.hashing.hash_one(name);
         // Tables take their buckets from the lowest bits and their tags from the highest.
         let shard = (hash >> 32) as u16 as usize % self.shards.len();
         (lock(&self.shards[shard]), hash)
@@ -45,7 +43,7 @@ impl<S> Sharded<S> {
         self.shards.iter().map(lock)
     }
 
-    /// The hash of an id, for tables that grow.
+    /// The hash of a name, for tables that grow.
     pub(crate) fn hashing(&self) -> &RandomState {
         &self.hashing
     }

@@ -6,7 +6,7 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use tessera::resume::{Incarnation, TicketId};
+use tessera::resume::{FlightHandle, Incarnation};
 use zeroize::Zeroizing;
 
 use crate::home::SnapshotName;
@@ -60,8 +60,8 @@ impl<'a> SnapshotWriter<'a> {
         Ok(Self { out, keys, unix, place: Place { incarnation, name, number: 0 }, chunk })
     }
 
-    pub(crate) fn write(&mut self, id: &TicketId, record: &Record) -> io::Result<()> {
-        self.chunk.extend_from_slice(id);
+    pub(crate) fn write(&mut self, handle: &FlightHandle, record: &Record) -> io::Result<()> {
+        self.chunk.extend_from_slice(&handle.0);
         match record {
             Record::Live { stored, expires_at } => {
                 let len = u16::try_from(stored.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -104,7 +104,7 @@ pub(crate) fn read_snapshot(
     unix: Duration,
     incarnation: &Incarnation,
     name: &SnapshotName,
-) -> Option<Vec<(TicketId, Record)>> {
+) -> Option<Vec<(FlightHandle, Record)>> {
     let mut file = io::BufReader::new(file);
     let mut magic = [0; MAGIC.len()];
     file.read_exact(&mut magic).ok().filter(|()| magic == *MAGIC)?;
@@ -129,9 +129,9 @@ pub(crate) fn read_snapshot(
     }
 }
 
-fn read_records(mut chunk: &[u8], records: &mut Vec<(TicketId, Record)>) -> Option<()> {
+fn read_records(mut chunk: &[u8], records: &mut Vec<(FlightHandle, Record)>) -> Option<()> {
     while !chunk.is_empty() {
-        let (id, rest) = chunk.split_first_chunk()?;
+        let (handle, rest) = chunk.split_first_chunk()?;
         let (kind, rest) = rest.split_first()?;
         let (record, rest) = match kind {
             0 => {
@@ -145,7 +145,7 @@ fn read_records(mut chunk: &[u8], records: &mut Vec<(TicketId, Record)>) -> Opti
             2 => (Record::Gone(Fate::Burned), rest),
             _ => return None,
         };
-        records.push((*id, record));
+        records.push((FlightHandle(*handle), record));
         chunk = rest;
     }
     Some(())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tessera::resume::{PutRefused, TicketId};
+use tessera::resume::{FlightHandle, PutRefused};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::{Name, Shared};
@@ -12,7 +12,7 @@ use crate::client::EtcdClient;
 /// What waits to be done.
 pub(super) enum Work {
     Put(Prepared),
-    Burn(TicketId),
+    Burn(FlightHandle),
 }
 
 /// A secret, wrapped.
@@ -44,8 +44,8 @@ pub(super) async fn run(shared: Arc<Shared>, mut queue: mpsc::Receiver<Work>) {
                         log::debug!("a one-time key was not put");
                     }
                 }
-                Work::Burn(id) => {
-                    if let Err(error) = shared.burn(&id).await {
+                Work::Burn(handle) => {
+                    if let Err(error) = shared.burn(&handle).await {
                         log::warn!("a one-time key stays until it expires: {error}");
                     }
                 }
@@ -62,7 +62,7 @@ const RESERVED: usize = 4;
 const ATTEMPTS: usize = 4;
 
 impl Shared {
-    /// Puts a secret, if its id neither is nor was there. A put whose answer is lost is not repeated: it
+    /// Puts a secret, if its handle neither is nor was there. A put whose answer is lost is not repeated: it
     /// could bring back what was taken in between.
     pub(super) async fn put(&self, put: Prepared) -> Result<(), PutRefused> {
         let room = self.options.secrets;

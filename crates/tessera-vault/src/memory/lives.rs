@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tessera::crypto::Provider;
-use tessera::resume::TicketId;
+use tessera::resume::FlightHandle;
 
 use super::{Limits, MemoryVault};
 use crate::clients::Account;
@@ -84,26 +84,26 @@ impl MemoryVault {
         let Some(home) = &self.home else { return Ok(()) };
         home.save(provider.random, |out, incarnation, name| {
             let mut snapshot = SnapshotWriter::new(out, keys, now, incarnation, name)?;
-            for (id, record) in records.iter().flatten() {
-                snapshot.write(id, record)?;
+            for (handle, record) in records.iter().flatten() {
+                snapshot.write(handle, record)?;
             }
             snapshot.finish()
         })
     }
 
-    fn restore(&self, records: Vec<(TicketId, Record)>, now: Duration) -> usize {
+    fn restore(&self, records: Vec<(FlightHandle, Record)>, now: Duration) -> usize {
         let now = self.note(Some(now));
         let hashing = self.shards.hashing();
-        for (id, record) in records {
-            let (mut shard, hash) = self.shards.lock(&id);
+        for (handle, record) in records {
+            let (mut shard, hash) = self.shards.lock(&handle);
             match record {
                 Record::Live { expires_at, .. } if expires_at <= now => (),
                 Record::Live { stored, expires_at } => {
                     let account = Account::NOBODY;
-                    let new = Incoming { id: &id, hash, stored, expires_at, account };
+                    let new = Incoming { handle: &handle, hash, stored, expires_at, account };
                     shard.put(new, now, hashing);
                 }
-                Record::Gone(fate) => shard.remember((&id, hash), fate, hashing),
+                Record::Gone(fate) => shard.remember((&handle, hash), fate, hashing),
             }
         }
         self.shards.sum(|shard| shard.len())

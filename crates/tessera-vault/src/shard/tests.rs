@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use tessera::resume::{TakePurpose, TicketId};
+use tessera::resume::{FlightHandle, TakePurpose};
 use zeroize::ZeroizeOnDrop;
 
 use super::{Content, Fate, Incoming, Shard, Slot, Stored};
@@ -48,32 +48,32 @@ impl Model {
         self.live.remove(goes.unwrap());
     }
 
-    fn fate(&self, id: u8) -> Option<Fate> {
-        self.gone.iter().find(|(gone, _)| *gone == id).map(|(_, fate)| *fate)
+    fn fate(&self, number: u8) -> Option<Fate> {
+        self.gone.iter().find(|(gone, _)| *gone == number).map(|(_, fate)| *fate)
     }
 
-    fn position(&self, id: u8) -> Option<usize> {
-        self.live.iter().position(|(live, _)| *live == id)
+    fn position(&self, number: u8) -> Option<usize> {
+        self.live.iter().position(|(live, _)| *live == number)
     }
 
-    fn put(&mut self, id: u8, expires_at: u32) -> bool {
-        if self.position(id).is_some() || self.fate(id).is_some() {
+    fn put(&mut self, number: u8, expires_at: u32) -> bool {
+        if self.position(number).is_some() || self.fate(number).is_some() {
             return false;
         }
-        self.evict(id);
-        self.live.push((id, expires_at));
+        self.evict(number);
+        self.live.push((number, expires_at));
         true
     }
 
-    fn take(&mut self, id: u8, then: Fate, now: u32) -> Result<(), Fate> {
-        if let Some(fate) = self.fate(id) {
+    fn take(&mut self, number: u8, then: Fate, now: u32) -> Result<(), Fate> {
+        if let Some(fate) = self.fate(number) {
             return Err(fate);
         }
-        let (_, expires_at) = self.live.remove(self.position(id).ok_or(Fate::Unknown)?);
+        let (_, expires_at) = self.live.remove(self.position(number).ok_or(Fate::Unknown)?);
         if expires_at <= now {
             return Err(Fate::Unknown);
         }
-        self.gone.push_back((id, then));
+        self.gone.push_back((number, then));
         if self.gone.len() > MAX_TOMBSTONES {
             self.gone.pop_front();
         }
@@ -83,14 +83,14 @@ impl Model {
 
 fn is_there(shard: &Shard, (number, expires_at): &(u8, u32)) -> bool {
     shard.slots.iter().any(|slot| {
-        slot.id == id(*number)
+        slot.handle == handle(*number)
             && slot.expires_at == *expires_at
             && matches!(slot.content, Content::Secret(_))
     })
 }
 
-fn id(number: u8) -> TicketId {
-    [number; 32]
+fn handle(number: u8) -> FlightHandle {
+    FlightHandle([number; 32])
 }
 
 fn stored(number: u8) -> Stored {
@@ -111,8 +111,8 @@ fn a_shard_does_what_the_model_does() {
     };
     for step in 0..100_000_u32 {
         let number = random(64) as u8;
-        let id = id(number);
-        let entry = (&id, hashing.hash_one(id));
+        let handle = handle(number);
+        let entry = (&handle, hashing.hash_one(handle));
         // Goes forward, and sometimes back or far ahead.
         let now = match random(1000) {
             0 => step * 2,
@@ -156,11 +156,11 @@ fn shard(max_live: usize, max_tombstones: usize) -> Shard {
 }
 
 fn put(shard: &mut Shard, number: u8, expires_at: u32, now: u32, hashing: &RandomState) -> bool {
-    let id = id(number);
+    let handle = handle(number);
     let client = [number];
     let account = shard.clients.account(has_name(number).then_some(&client[..]));
-    let hash = hashing.hash_one(id);
-    let new = Incoming { id: &id, hash, stored: stored(number), expires_at, account };
+    let hash = hashing.hash_one(handle);
+    let new = Incoming { handle: &handle, hash, stored: stored(number), expires_at, account };
     shard.put(new, now, hashing)
 }
 
@@ -176,7 +176,7 @@ fn check(shard: &mut Shard, model: &Model) {
         let mut next = oldest;
         for (number, _) in model.live.iter().filter(|(number, _)| has_name(*number) == named) {
             let slot = next.unwrap();
-            assert_eq!(shard.slots[slot as usize].id, id(*number));
+            assert_eq!(shard.slots[slot as usize].handle, handle(*number));
             next = super::List::after(&mut shard.slots, slot);
         }
         assert!(next.is_none());
