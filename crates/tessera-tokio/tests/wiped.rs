@@ -5,53 +5,28 @@
 
 mod common;
 
-use std::collections::hash_map::RandomState;
-use std::fs::{File, read_to_string};
-use std::hash::BuildHasher;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use common::{connect, destination, ends, forward_secret};
+use tessera_harness::Mark;
 use tessera_tokio::{EarlyData, MemorySessionStore};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, duplex};
 use zeroize::Zeroize;
 
-/// Bytes to be found again. Only their complement is in memory, but for what [`plaintext`] makes.
-struct Mark([u8; 16]);
+/// The mark over and over.
+fn marked(mark: &Mark, len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    mark.fill(&mut bytes);
+    bytes
+}
 
-impl Mark {
-    fn new() -> Self {
-        let random = [0, 1].map(|it: u8| RandomState::new().hash_one(it).to_ne_bytes());
-        Self(random.concat().try_into().unwrap())
-    }
-
-    /// The mark over and over.
-    fn plaintext(&self, len: usize) -> Vec<u8> {
-        (0..len).map(|index| !self.0[index % 16]).collect()
-    }
-
-    /// How often it is in the memory of this process.
-    fn count(&self) -> usize {
-        // Made before the maps are read, so that it is no new memory.
-        let mut part = vec![0; 1 << 20];
-        let maps = read_to_string("/proc/self/maps").unwrap();
-        let memory = File::open("/proc/self/mem").unwrap();
-        let mut found = 0;
-        for line in maps.lines().filter(|line| line.contains(" rw")) {
-            let (start, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
-            let [mut at, end] = [start, end].map(|it| u64::from_str_radix(it, 16).unwrap());
-            while at < end {
-                let len = part.len().min((end - at) as usize);
-                // Memory that went away meanwhile holds nothing.
-                let Ok(read @ 1..) = memory.read_at(&mut part[..len], at) else { break };
-                let is_mark = |window: &&[u8]| window.iter().zip(&self.0).all(|(a, b)| *a == !b);
-                found += part[..read].windows(16).filter(is_mark).count();
-                // The copy must not be found in its own place.
-                part[..read].fill(0);
-                at += read as u64;
-            }
-        }
-        found
+/// Nothing more comes: the reader waits.
+async fn nothing_comes(stream: &mut (impl AsyncRead + Unpin)) {
+    let mut nothing = [0; 1];
+    tokio::select! {
+        biased;
+        _ = stream.read(&mut nothing) => panic!("nothing was sent"),
+        () = async {} => (),
     }
 }
 
@@ -61,11 +36,10 @@ fn new_fence() -> Vec<u8> {
     vec![1; 60_000]
 }
 
-/// One test: with several at once, one would find what another is still reading.
 #[tokio::test]
 async fn no_plaintext_stays_behind() {
     let mark = Mark::new();
-    let mut plaintext = mark.plaintext(100_000);
+    let mut plaintext = marked(&mark, 100_000);
     assert!(mark.count() >= 100_000 / 16, "what is there is found");
 
     // Large transfers, whose buffers grow, while the connection lives and after it.
@@ -80,19 +54,13 @@ async fn no_plaintext_stays_behind() {
         fence
     });
     written.unwrap();
-    // Nothing more comes: the reader waits.
-    let mut nothing = [0; 1];
-    tokio::select! {
-        biased;
-        _ = server.read(&mut nothing) => panic!("nothing was sent"),
-        () = async {} => (),
-    }
+    nothing_comes(&mut server).await;
     plaintext.zeroize();
     received.zeroize();
     assert_eq!(mark.count(), 0, "an idle connection holds plaintext");
 
     // Plaintext that nobody read before the stream was dropped.
-    let mut plaintext = mark.plaintext(10_000);
+    let mut plaintext = marked(&mark, 10_000);
     client.write_all(&plaintext).await.unwrap();
     let mut received = vec![0; 100];
     server.read_exact(&mut received).await.unwrap();
@@ -109,7 +77,7 @@ async fn no_plaintext_stays_behind() {
     let (mut client, mut server) = connect(&connector, &ends.acceptor()).await;
     common::finish(&mut client, &mut server).await;
     let (near, far) = duplex(64 * 1024);
-    let mut plaintext = mark.plaintext(6_000);
+    let mut plaintext = marked(&mark, 6_000);
     let acceptor = ends.acceptor();
     let (client, server) = tokio::join!(
         connector.connect_with_early_data(destination(), near, &plaintext),
@@ -121,11 +89,7 @@ async fn no_plaintext_stays_behind() {
     let mut received = vec![0; plaintext.len()];
     server.read_exact(&mut received).await.unwrap();
     assert!(server.is_early() && received == plaintext);
-    tokio::select! {
-        biased;
-        _ = server.read(&mut nothing) => panic!("nothing was sent"),
-        () = async {} => (),
-    }
+    nothing_comes(&mut server).await;
     plaintext.zeroize();
     received.zeroize();
     assert_eq!(mark.count(), 0, "early data stayed behind");

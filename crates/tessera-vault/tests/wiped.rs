@@ -2,77 +2,30 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
-use std::collections::hash_map::RandomState;
-use std::fs::{File, read_to_string};
-use std::hash::BuildHasher;
-use std::os::unix::fs::FileExt;
-
 use tessera::crypto::Secret;
 use tessera::resume::{OneTimeSecret, TakePurpose, Vault};
 use tessera::wire::NamedGroup;
 use tessera_aws_lc::provider;
+use tessera_harness::Mark;
 use tessera_vault::contract::{LIFETIME, NOW, handle, put_until, question};
 use tessera_vault::{EpochKey, Limits, MemoryVault, WrappingKeys, WrappingPurpose};
 use zeroize::Zeroizing;
 
-/// Bytes to be found again. Only their complement is in memory, but for what secrets hold.
-struct Mark([u8; 16]);
-
-impl Mark {
-    fn new() -> Self {
-        let random = [0, 1].map(|it: u8| RandomState::new().hash_one(it).to_ne_bytes());
-        Self(random.concat().try_into().unwrap())
-    }
-
-    /// Fills with the mark over and over, so that an allocator that uses freed memory for its own ends leaves
-    /// some of it.
-    fn fill(&self, out: &mut [u8]) {
-        for (at, byte) in out.iter_mut().enumerate() {
-            *byte = !self.0[at % 16];
-        }
-    }
-
-    /// The mark is in the seed alone: an FS secret lies inline, and where it was moved from stays what it was
-    /// until the stack is used again.
-    fn secret(&self) -> OneTimeSecret {
-        let mut seed = Zeroizing::new(vec![0; 96]);
-        self.fill(&mut seed);
-        let fs_secret = Secret::filled_by(48, |out| out.fill(1));
-        OneTimeSecret { kind: NamedGroup::X25519MLKEM768, seed, fs_secret }
-    }
-
-    /// How often it is in the memory of this process.
-    fn count(&self) -> usize {
-        // Made before the maps are read, so that it is no new memory.
-        let mut part = vec![0; 1 << 20];
-        let maps = read_to_string("/proc/self/maps").unwrap();
-        let memory = File::open("/proc/self/mem").unwrap();
-        let mut found = 0;
-        for line in maps.lines().filter(|line| line.contains(" rw")) {
-            let (start, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
-            let [mut at, end] = [start, end].map(|it| u64::from_str_radix(it, 16).unwrap());
-            while at < end {
-                let len = part.len().min((end - at) as usize);
-                // Memory that went away meanwhile holds nothing.
-                let Ok(read @ 1..) = memory.read_at(&mut part[..len], at) else { break };
-                let is_mark = |window: &&[u8]| window.iter().zip(&self.0).all(|(a, b)| *a == !b);
-                found += part[..read].windows(16).filter(is_mark).count();
-                // The copy must not be found in its own place.
-                part[..read].fill(0);
-                at += read as u64;
-            }
-        }
-        found
-    }
+/// The mark is in the seed alone: an FS secret lies inline, and where it was moved from stays what it was
+/// until the stack is used again.
+fn secret(mark: &Mark) -> OneTimeSecret {
+    let mut seed = Zeroizing::new(vec![0; 96]);
+    mark.fill(&mut seed);
+    let fs_secret = Secret::filled_by(48, |out| out.fill(1));
+    OneTimeSecret { kind: NamedGroup::X25519MLKEM768, seed, fs_secret }
 }
 
 fn fill(vault: &impl Vault, mark: &Mark, numbers: std::ops::Range<u32>) {
     for number in numbers {
-        assert!(put_until(vault, number, mark.secret(), NOW + LIFETIME, None));
+        assert!(put_until(vault, number, secret(mark), NOW + LIFETIME, None));
     }
 }
 
-/// One test: with several at once, one would find what another is still holding.
 #[test]
 fn what_is_gone_is_gone_from_memory() {
     let mark = Mark::new();

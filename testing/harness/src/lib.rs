@@ -1,7 +1,9 @@
-//! Two ends of a connection in one process, for tests and benchmarks.
+//! Two ends of a connection in one process, and a look into its memory, for tests and benchmarks.
 
 mod forge;
 mod hello;
+#[cfg(target_os = "linux")]
+mod mark;
 mod pair;
 mod scene;
 mod stores;
@@ -12,6 +14,8 @@ pub use forge::{
     records, rewrite,
 };
 pub use hello::{Hello, Identity, binder, vec16};
+#[cfg(target_os = "linux")]
+pub use mark::Mark;
 pub use pair::{At, Pair, Received, at};
 pub use scene::{EARLY_DATA, Mode, SERVER_NAME, Scene, credential, to};
 pub use stores::{Journal, OneRegister, OneVault, Ring, UnsealedTickets};

@@ -1,0 +1,63 @@
+//! Secrets that can be found again in the memory of this process.
+
+use std::collections::hash_map::RandomState;
+use std::fs::{File, read_to_string};
+use std::hash::BuildHasher;
+use std::os::unix::fs::FileExt;
+
+/// Bytes to be found again. Only their complement is in memory, but for what [`fill`](Self::fill) makes.
+///
+/// Tests that count have a process each: with several in one, one would find what another still holds.
+pub struct Mark([u8; Self::LEN]);
+
+impl Mark {
+    /// Its length in bytes.
+    pub const LEN: usize = 16;
+
+    /// Random bytes.
+    #[expect(clippy::new_without_default, reason = "each is another")]
+    pub fn new() -> Self {
+        let [one, two] = [0, 1].map(|it: u8| RandomState::new().hash_one(it).to_ne_bytes());
+        let mut bytes = [0; Self::LEN];
+        bytes[..8].copy_from_slice(&one);
+        bytes[8..].copy_from_slice(&two);
+        Self(bytes)
+    }
+
+    /// Fills with the mark over and over, so that an allocator that uses freed memory for its own ends leaves
+    /// some of it.
+    pub fn fill(&self, out: &mut [u8]) {
+        for (at, byte) in out.iter_mut().enumerate() {
+            *byte = !self.0[at % Self::LEN];
+        }
+    }
+
+    /// How often it is in the memory of this process.
+    ///
+    /// # Panics
+    /// Where /proc doesn't tell.
+    pub fn count(&self) -> usize {
+        // Made before the maps are read, so that it is no new memory.
+        let mut part = vec![0; 1 << 20];
+        let maps = read_to_string("/proc/self/maps").expect("the maps");
+        let memory = File::open("/proc/self/mem").expect("the memory");
+        let mut found = 0;
+        for line in maps.lines().filter(|line| line.contains(" rw")) {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let (start, end) = range.expect("a range");
+            let [mut at, end] =
+                [start, end].map(|it| u64::from_str_radix(it, 16).expect("an address"));
+            while at < end {
+                let len = part.len().min((end - at) as usize);
+                // Memory that went away meanwhile holds nothing.
+                let Ok(read @ 1..) = memory.read_at(&mut part[..len], at) else { break };
+                let is_mark = |window: &&[u8]| window.iter().zip(&self.0).all(|(a, b)| *a == !b);
+                found += part[..read].windows(Self::LEN).filter(is_mark).count();
+                // The copy must not be found in its own place.
+                part[..read].fill(0);
+                at += read as u64;
+            }
+        }
+        found
+    }
+}
