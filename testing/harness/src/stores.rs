@@ -9,8 +9,9 @@ use tessera::handshake::Reply;
 use tessera::resume::{
     Absent, AlreadyUsed, FlightHandle, OneTimeSecret, OpenTicket, PutRefused, PutSecret, Receipt,
     Receipts, SessionState, SettleReceipt, SingleUseRegister, TakePurpose, TakeSecret, Taken,
-    TicketId, TicketKeys, Vault,
+    TicketKeys, Vault,
 };
+use tessera::wire::TICKET_ID_LEN;
 
 /// Tickets that anyone can read and make.
 pub struct UnsealedTickets;
@@ -95,14 +96,14 @@ impl Receipts for Journal {
     }
 }
 
-/// A register that forgets nothing.
+/// A register that forgets nothing: for a test's lifetime that is right.
 #[derive(Default)]
-pub struct OneRegister(Mutex<HashSet<TicketId>>);
+pub struct OneRegister(Mutex<HashSet<[u8; TICKET_ID_LEN]>>);
 
 impl SingleUseRegister for OneRegister {
     fn claim(
         &self,
-        key: &TicketId,
+        key: &[u8; TICKET_ID_LEN],
         _: Duration,
         _: Duration,
         _: Duration,

@@ -17,7 +17,6 @@ mod key_lines;
 pub mod openssl;
 mod pki;
 mod program;
-mod register;
 mod told;
 
 pub use asking::{Asking, Came};
@@ -28,7 +27,6 @@ pub use folder::Folder;
 pub use key_lines::{KeyLines, hex};
 pub use pki::{CLIENT_NAME, Identity, KeyKind, Pki, SERVER_NAME};
 pub use program::Program;
-pub use register::Register;
 pub use told::Told;
 
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -14,10 +14,41 @@ pub(crate) fn tessera() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tessera"))
 }
 
-/// `tessera serve` on a free port, ended with this value.
+/// `tessera serve` on a free port, as it was just started.
+pub(crate) struct Started {
+    pub(crate) child: Child,
+    /// Its standard output, of which the first line was read.
+    pub(crate) stdout: BufReader<ChildStdout>,
+    pub(crate) address: String,
+    pub(crate) fingerprint: String,
+}
+
+pub(crate) fn serve(options: &[&str]) -> Started {
+    let mut child = tessera()
+        .args(["serve", "--listen", "127.0.0.1:0", "--json", "-"])
+        .args(options)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    let told: Value = serde_json::from_str(&line).expect("the first line is JSON");
+    assert_eq!(told["event"], "listening");
+    let address = told["address"].as_str().unwrap().to_owned();
+    let fingerprint = told["fingerprint"].as_str().unwrap_or_default().to_owned();
+    Started { child, stdout, address, fingerprint }
+}
+
+pub(crate) fn signal(child: &Child, signal: &str) {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+}
+
+/// A server whose facts are read, ended with this value.
 pub(crate) struct Server {
     child: Child,
-    /// What it tells; read at once, since a full pipe would stop it.
+    /// What it tells; read at once, since it leaves out what has no room.
     told: Receiver<String>,
     pub(crate) address: String,
     pub(crate) fingerprint: String,
@@ -25,19 +56,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(options: &[&str]) -> Self {
-        let mut child = tessera()
-            .args(["serve", "--listen", "127.0.0.1:0", "--json", "-"])
-            .args(options)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        let told: Value = serde_json::from_str(&line).expect("the first line is JSON");
-        assert_eq!(told["event"], "listening");
-        let address = told["address"].as_str().unwrap().to_owned();
-        let fingerprint = told["fingerprint"].as_str().unwrap_or_default().to_owned();
+        let Started { child, stdout, address, fingerprint } = serve(options);
         let (sender, told) = channel();
         std::thread::spawn(move || {
             stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
@@ -66,9 +85,8 @@ impl Server {
         facts(&self.connect(&[&trust, options].concat(), "hello\n"))
     }
 
-    pub(crate) fn signal(&self, signal: &str) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    pub(crate) fn signal(&self, name: &str) {
+        signal(&self.child, name);
     }
 
     /// Waits for its end; what it told since, and its exit code.

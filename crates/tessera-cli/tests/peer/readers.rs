@@ -2,14 +2,14 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::program::{connect, facts, tessera};
+use crate::program::{Started, connect, facts, serve, signal};
 
-/// A server, and its standard output, of which the first line was read.
+/// A server whose facts are read when the test likes.
 struct Told {
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
@@ -17,22 +17,12 @@ struct Told {
     fingerprint: String,
 }
 
-fn serve() -> Told {
-    let mut child = tessera()
-        .args(["serve", "--listen", "127.0.0.1:0", "--json", "-"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    stdout.read_line(&mut line).unwrap();
-    let told: Value = serde_json::from_str(&line).unwrap();
-    let text = |name: &str| told[name].as_str().unwrap().to_owned();
-    let (address, fingerprint) = (text("address"), text("fingerprint"));
-    Told { child, stdout: Some(stdout), address, fingerprint }
-}
-
 impl Told {
+    fn start() -> Self {
+        let Started { child, stdout, address, fingerprint } = serve(&[]);
+        Self { child, stdout: Some(stdout), address, fingerprint }
+    }
+
     /// A client that is no client: it makes the server tell something.
     fn bother(&self) {
         let mut socket = TcpStream::connect(&self.address).unwrap();
@@ -56,8 +46,7 @@ impl Told {
     /// Asks the server to end, and waits until it does.
     fn end(&mut self) {
         let started = Instant::now();
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        signal(&self.child, "-TERM");
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     }
@@ -75,7 +64,7 @@ const MANY: usize = 500;
 
 #[test]
 fn a_pipe_that_nobody_reads_stops_no_connection() {
-    let mut server = serve();
+    let mut server = Told::start();
     (0..MANY).for_each(|_| server.bother());
     server.serves();
 
@@ -92,7 +81,7 @@ fn a_pipe_that_nobody_reads_stops_no_connection() {
 
 #[test]
 fn a_pipe_that_is_closed_stops_no_connection() {
-    let mut server = serve();
+    let mut server = Told::start();
     server.stdout = None;
     (0..3).for_each(|_| server.bother());
     server.serves();

@@ -1,18 +1,20 @@
-//! Replayable early data, with Tessera's register against replays.
+//! Replayable early data, with a register against replays.
 
 use std::sync::Arc;
 
 use tessera::ServerConfig;
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{PskKind, ReplayGuard};
-use tessera_interop::Register;
+use tessera_harness::OneRegister;
 
 use crate::{World, talk_and_close};
 
 fn config(world: &World) -> ServerConfig {
     let mut config = world.config();
-    config.policy.early_data.replayable_without_forward_secrecy =
-        Some(ReplayGuard { register: Arc::new(Register::default()), max_early_data_size: 16_384 });
+    config.policy.early_data.replayable_without_forward_secrecy = Some(ReplayGuard {
+        register: Arc::new(OneRegister::default()),
+        max_early_data_size: 16_384,
+    });
     config
 }
 
@@ -92,8 +94,10 @@ fn refused_by_a_retry() {
 fn much_of_it() {
     let world = World::new();
     let mut config = world.config();
-    config.policy.early_data.replayable_without_forward_secrecy =
-        Some(ReplayGuard { register: Arc::new(Register::default()), max_early_data_size: 60_000 });
+    config.policy.early_data.replayable_without_forward_secrecy = Some(ReplayGuard {
+        register: Arc::new(OneRegister::default()),
+        max_early_data_size: 60_000,
+    });
     let session = world.pki.folder.path("session.pem");
     let (mut client, mut server) = world.client(&config, &["-sess_out", &session]);
     talk_and_close(&mut client, &mut server);

@@ -9,8 +9,9 @@ use tessera::ServerConfig;
 use tessera::handshake::ClientAuthentication;
 use tessera::resume::{OneTimeKeyGuard, PskKind, ReplayGuard};
 use tessera::wire::{AlertDescription, CipherSuite, NamedGroup};
+use tessera_harness::OneRegister;
 use tessera_harness::OneVault;
-use tessera_interop::{CLIENT_NAME, Listener, Register, Server, server};
+use tessera_interop::{CLIENT_NAME, Listener, Server, server};
 
 use crate::peer::{Heard, Plan, connect};
 use crate::{World, with_groups};
@@ -106,8 +107,10 @@ fn resumption() {
 
 fn with_early_data(world: &World) -> (ServerConfig, Arc<ClientConfig>) {
     let mut config = server(&world.server);
-    config.policy.early_data.replayable_without_forward_secrecy =
-        Some(ReplayGuard { register: Arc::new(Register::default()), max_early_data_size: 1_000 });
+    config.policy.early_data.replayable_without_forward_secrecy = Some(ReplayGuard {
+        register: Arc::new(OneRegister::default()),
+        max_early_data_size: 1_000,
+    });
     let mut rustls = world.rustls_client();
     rustls.enable_early_data = true;
     (config, Arc::new(rustls))
