@@ -61,6 +61,6 @@ def digest(paths):
 
 
 def letters(expected, names):
-    """"rr tf" as a dictionary by query; None if it is not one letter for each."""
+    """A row such as "rr tf" as a dictionary by query; None if it is not one letter for each."""
     flat = "".join(expected.split())
     return dict(zip(names, flat)) if len(flat) == len(names) else None

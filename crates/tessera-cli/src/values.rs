@@ -1,4 +1,4 @@
-//! Values with units.
+//! Values of options: times, shares and rates with their units; addresses and names.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

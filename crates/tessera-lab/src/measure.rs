@@ -141,8 +141,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Makes a connection, lets the adversary send its first flight again and again, to every
-    /// server of a fleet, and counts how often the application executed the request. Then the adversary steals what
+    /// Makes a connection, lets the adversary send its first flight again and again, to every server of a
+    /// fleet, and counts how often the application executed the request. Then the adversary steals what
     /// there is, and tries to open what it recorded.
     fn attack(&mut self) -> Result<Attack, LabError> {
         let pair = self.connect(&ClientOrder::Connect(self.address))?;

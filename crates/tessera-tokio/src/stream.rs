@@ -94,7 +94,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
     }
 
     /// Waits until application data can be written: on a server as soon as its flight is made, half a
-    /// round trip before the handshake is complete. See [`Acceptor::accept_early`](crate::Acceptor::accept_early).
+    /// round trip before the handshake is complete. See
+    /// [`Acceptor::accept_early`](crate::Acceptor::accept_early).
     pub async fn writable(&mut self) -> io::Result<()> {
         poll_fn(|cx| self.driver.poll_handshake(Half::Read, Goal::Writable, cx)).await
     }

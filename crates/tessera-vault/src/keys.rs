@@ -124,7 +124,8 @@ impl Keys {
             issues_until: key.issues_until,
             opens_until: key.opens_until,
         };
-        // The newest issuer comes first; the id decides between equals, so that all servers choose the same key.
+        // The newest issuer comes first; the id decides between equals, so that all servers choose the
+        // same key.
         let order = |key: &Key| (key.issues_from, key.id);
         let at = keys.partition_point(|other| order(other) > order(&key));
         keys.insert(at, Arc::new(key));

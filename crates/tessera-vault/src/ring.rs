@@ -12,9 +12,9 @@ use crate::sealed::OVERHEAD;
 
 /// Seals sessions into tickets and opens them again, under keys that rotate.
 ///
-/// Servers of one process share a ring through an [`Arc`](std::sync::Arc); servers of a fleet have one each, with the
-/// same keys. Without a key that issues now clients get no tickets, and a ticket whose key is not
-/// here costs its client a full handshake: neither is an error.
+/// Servers of one process share a ring through an [`Arc`](std::sync::Arc); servers of a fleet have one
+/// each, with the same keys. Without a key that issues now clients get no tickets, and a ticket whose key
+/// is not here costs its client a full handshake: neither is an error.
 ///
 /// Keys past their time are not used, but their memory is wiped only by [`purge`](Self::purge),
 /// [`install`](Self::install) or [`add`](Self::add): a clock that jumps ahead for a moment must not

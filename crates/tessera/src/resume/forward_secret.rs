@@ -18,8 +18,8 @@ use crate::handshake::Reply;
 use crate::schedule::{ExporterSecret, KeyDerivation};
 use crate::wire::{ForwardSecretTicket, NamedGroup, Reader, TICKET_ID_LEN, Writer};
 
-/// The id of a forward-secret ticket: random, used on the wire once. A vault knows
-/// the flight's [`FlightHandle`] instead.
+/// The id of a forward-secret ticket: random, used on the wire once. A vault knows the flight's
+/// [`FlightHandle`] instead.
 pub type TicketId = [u8; TICKET_ID_LEN];
 
 /// A client's forward-secret ticket.

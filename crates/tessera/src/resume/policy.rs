@@ -46,8 +46,9 @@ pub struct OfferEarlyData {
     /// handshake may go on.
     pub forward_secret: Option<Continuation>,
     /// Forward-secret 0-RTT also with one-time PSKs
-    /// ([`NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED`]), which need no public-key work: both ends delete the PSK, and whoever gets a copy of the client's, from a
-    /// backup or a flash cell, reads the flight. Only for clients whose storage forgets.
+    /// ([`NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED`]), which need no public-key work: both
+    /// ends delete the PSK, and whoever gets a copy of the client's, from a backup or a flash cell, reads
+    /// the flight. Only for clients whose storage forgets.
     pub one_time_psks_forward_secret_only_if_deleted: bool,
     /// Replayable 0-RTT (RFC 8446 §2.3): whoever learns the ticket's PSK later reads the early data,
     /// and only the server's register keeps a copy from being executed.
