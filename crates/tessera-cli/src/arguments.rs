@@ -92,7 +92,7 @@ Examples:
   tessera lab sites                              at 0 and 33 ms, with 20 ms between the sites
   tessera lab sites --site-rtt 5ms,80ms          near sites and far ones
   tessera lab sites --rtt 10ms --loss 0.5%       a link that loses packets
-  tessera lab sites --with-guessing-site         also a site that answers without asking: executed twice
+  tessera lab sites --with-guessing-site         also a site that does not ask: executed twice
   tessera lab sites --json - | jq '.rows[].path' the report on standard output")]
     Sites(SitesArguments),
 

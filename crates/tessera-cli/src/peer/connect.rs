@@ -9,7 +9,7 @@ use super::CommonArguments;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  tessera connect server.example:443                    standard input and output, as the system trusts
+  tessera connect server.example:443                    carries standard input and output
   tessera connect localhost:4433 --ca certificate.pem
   tessera connect 127.0.0.1:4433 --fingerprint 3f...    the certificate that `tessera serve` printed
   tessera connect server.example:443 --sessions ~/.cache/tessera   comes back with a ticket

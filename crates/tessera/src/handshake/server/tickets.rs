@@ -60,13 +60,7 @@ pub(super) fn send_tickets(
                 nonce: &[nonce],
                 ticket: &ticket,
                 max_early_data_size: Some(session.max_early_data_size).filter(|size| *size > 0),
-                forward_secret: companion.as_ref().map(|issued| ForwardSecretTicket {
-                    kind: issued.kind,
-                    id: &issued.companion.id,
-                    public: &issued.public,
-                    lifetime: issued.lifetime,
-                    max_early_data_size: issued.companion.max_early_data_size,
-                }),
+                forward_secret: companion.as_ref().map(|issued| issued.key.ticket()),
                 grease,
             };
             message.write(out);
@@ -117,10 +111,29 @@ fn session(
 
 /// A one-time key whose private half is in the vault.
 struct Issued {
-    kind: NamedGroup,
+    key: OneTimePublicKey,
     companion: Companion,
+}
+
+/// What a ticket says of a one-time key: what the FS secret stands for is what the client gets.
+struct OneTimePublicKey {
+    kind: NamedGroup,
+    id: TicketId,
     public: Vec<u8>,
     lifetime: u32,
+    max_early_data_size: u32,
+}
+
+impl OneTimePublicKey {
+    fn ticket(&self) -> ForwardSecretTicket<'_> {
+        ForwardSecretTicket {
+            kind: self.kind,
+            id: &self.id,
+            public: &self.public,
+            lifetime: self.lifetime,
+            max_early_data_size: self.max_early_data_size,
+        }
+    }
 }
 
 fn issue_one_time_key(
@@ -142,31 +155,29 @@ fn issue_one_time_key(
     let mut id: TicketId = [0; TICKET_ID_LEN];
     id.copy_from_slice(for_id);
     let seed = Zeroizing::new(for_seed.to_vec());
-    let public = keys.from_seed(&seed)?.public()?;
-    let ticket = ForwardSecretTicket {
+    let key = OneTimePublicKey {
         kind,
-        id: &id,
-        public: &public,
+        id,
+        public: keys.from_seed(&seed)?.public()?,
         // The key dies with the ticket that vouches for it, at the latest.
         lifetime: lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX)),
         max_early_data_size: guard.max_early_data_size,
     };
-    let (fs_secret, handle) = fs_secret(&application.exporter, &ticket);
+    let (fs_secret, handle) = fs_secret(&application.exporter, &key.ticket());
     let secret = OneTimeSecret { kind, seed, fs_secret };
-    let lifetime = ticket.lifetime;
     let peer = ctx.facts.peer.as_ref().map(|peer| peer.blob.as_slice());
     let put = guard.vault.put(PutSecret {
         handle,
         secret,
-        expires_at: unix + Duration::from_secs(lifetime.into()),
+        expires_at: unix + Duration::from_secs(key.lifetime.into()),
         unix,
         client: peer.or(ctx.facts.external_psk.as_deref()),
     });
     let companion = Companion {
         id,
         handle,
-        max_early_data_size: guard.max_early_data_size,
+        max_early_data_size: key.max_early_data_size,
         incarnation: guard.vault.incarnation(),
     };
-    Ok(put.ok().map(|()| Issued { kind, companion, public, lifetime }))
+    Ok(put.ok().map(|()| Issued { key, companion }))
 }
