@@ -7,9 +7,9 @@ use tessera::auth::{Credential, PrivateKey};
 use tessera::crypto::Suite;
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{ClientSession, Continuation, ExternalPsk, OneTimeKeyGuard, PskKind};
-use tessera::wire::{AlertDescription, CipherSuite};
+use tessera::wire::{AlertDescription, CipherSuite, ContentType, HandshakeType, NamedGroup};
 use tessera::{ClientConfig, ClientConnection, Destination, Error, Output, ServerConfig};
-use tessera_harness::{OneVault, Pair, UnsealedTickets, at};
+use tessera_harness::{Mode, OneVault, Pair, Scene, UnsealedTickets, at, message, vec16};
 use tessera_null_provider::{NullSigner, NullVerifier, provider};
 
 fn configurations() -> (ClientConfig, ServerConfig) {
@@ -213,4 +213,54 @@ fn no_certificate_is_no_wrong_type_of_certificate() {
     pair.run();
     let expected = Error::AlertReceived(AlertDescription::HANDSHAKE_FAILURE);
     assert_eq!(pair.to_client.error, Some(expected));
+}
+
+/// A stream that ends without close_notify ends the early data too.
+#[test]
+fn no_room_for_early_data_after_the_end_of_the_stream() {
+    let (client, server) = configurations();
+    let session = session(&client, &server);
+    let mut pair = start(&client, &server, session);
+    assert!(pair.client.early_data_room() > 0);
+    assert_eq!(pair.client.end_of_stream(), Err(Error::Truncated));
+    assert_eq!(pair.client.early_data_room(), 0);
+    let written = pair.client.write_early_data(b"early", &mut pair.client_output);
+    assert_eq!(written, Err(Error::Truncated));
+}
+
+/// RFC 8446 §6.1: nothing follows close_notify, not even a change_cipher_spec.
+#[test]
+fn a_server_that_closes_before_the_hello_sends_nothing_more() {
+    let (client, server) = configurations();
+    let mut pair = start(&client, &server, None);
+    pair.server.close(&mut pair.server_output);
+    pair.client_to_server();
+    assert_eq!(pair.intercept_server(), [21, 3, 3, 0, 2, 1, 0]);
+}
+
+/// A server may name a public key of any length. One that is longer than a session's file has room for
+/// is of no kind that the client knows.
+#[test]
+fn a_one_time_public_key_of_another_length_is_passed_over() {
+    for len in [0, 1215, 1217, 65_400] {
+        let mut scene = Scene::new(provider(), Mode::FsDhe);
+        scene.server.tickets = None;
+        let mut pair = scene.start(None, at(0));
+        pair.run();
+        let public = vec16(&vec![7; len]);
+        let kind = NamedGroup::X25519MLKEM768.0.to_be_bytes();
+        let ticket = [&kind[..], &[1; 32], &public, &[0, 0, 14, 16], &[0, 0, 64, 0]].concat();
+        let extensions = [b"\xff\x5a", &vec16(&ticket)[..]].concat();
+        let head = [0, 0, 14, 16, 0, 0, 0, 0, 1, 0];
+        let body = [&head[..], &vec16(b"sealed"), &vec16(&extensions)].concat();
+        let mut sealer = scene.server_sealers().pop().expect("the secret of the server's data");
+        for part in message(HandshakeType::NEW_SESSION_TICKET, &body).chunks(16_384) {
+            pair.deliver_to_client(&sealer.seal(ContentType::HANDSHAKE, part));
+        }
+        assert_eq!(pair.to_client.error, None, "{len}");
+        let session = pair.to_client.sessions.pop().expect("the sealed ticket is good");
+        assert!(session.forward_secret.is_none() && session.state.companion.is_none());
+        let imported = ClientSession::import(&session.export()).expect("imports");
+        assert_eq!(imported.ticket, b"sealed");
+    }
 }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use tessera::auth::{Credential, PrivateKey};
-use tessera::{ClientConfig, Destination, ServerConfig};
-use tessera_harness::{Pair, UnsealedTickets, at};
+use tessera::resume::ExternalPsk;
+use tessera::wire::CipherSuite;
+use tessera::{ClientConfig, Destination, ServerConfig, Zeroizing};
+use tessera_harness::{Mode, Pair, Scene, UnsealedTickets, at, to};
 use tessera_null_provider::{NullSigner, NullVerifier, provider};
 
 /// psk_key_exchange_modes with psk_ke alone.
@@ -40,4 +42,43 @@ fn psk_modes_stay() {
     let times =
         second.client_sent.windows(PSK_KE_ALONE.len()).filter(|bytes| *bytes == PSK_KE_ALONE);
     assert_eq!(times.count(), 2);
+}
+
+/// A second ClientHello has the suites in the order of the first (RFC 8446 §4.1.2), though the early data
+/// whose suite stood first ends with that.
+#[test]
+fn suites_stay_when_early_data_ends() {
+    for mode in [Mode::Replayable, Mode::FsDhe] {
+        let mut scene = Scene::new(provider(), mode);
+        let suites = scene.client.suites.clone();
+        // The session is of the server's favourite, which is the client's last.
+        scene.client.suites.rotate_left(1);
+        let session = scene.session();
+        assert_eq!(session.as_ref().map(|session| session.state.suite), Some(suites[0]));
+        // Its group is gone, so the server asks for another share.
+        let groups = &mut scene.server.groups;
+        let used = session.as_ref().and_then(|session| session.group);
+        groups.retain(|group| Some(*group) != used);
+        let mut pair = scene.start(session, at(0));
+        pair.run();
+        assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None), "{mode:?}");
+        assert!(pair.server.facts().hello_retry && pair.to_server.complete);
+        assert_eq!(pair.to_client.early_data_accepted, Some(false));
+    }
+}
+
+/// Nor do the modes go with the PSKs that don't fit the suite of the HelloRetryRequest.
+#[test]
+fn modes_stay_when_psks_go() {
+    let mut scene = Scene::new(provider(), Mode::Retry);
+    scene.client.policy.resumption = false;
+    // The server doesn't know the PSK, and chooses a suite of another hash.
+    assert_eq!(scene.server.suites[0], CipherSuite::TLS_AES_128_GCM_SHA256);
+    let suite = CipherSuite::TLS_AES_256_GCM_SHA384;
+    let psk = ExternalPsk::new(b"unknown".to_vec(), Zeroizing::new(vec![1; 48]), suite);
+    let destination = Destination { external_psks: vec![psk], ..to(None) };
+    let mut pair = scene.start_to(destination, at(0));
+    pair.run();
+    assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
+    assert!(pair.server.facts().hello_retry && pair.to_server.complete);
 }

@@ -37,7 +37,7 @@ impl ClientConnection {
             EarlyDataStatus::Offered | EarlyDataStatus::Accepted
         );
         let outgoing = &self.common.stream.outgoing;
-        let usable = open && outgoing.epoch == Epoch::EarlyData && !self.common.write_closed;
+        let usable = open && outgoing.epoch == Epoch::EarlyData && self.check_writable().is_ok();
         if usable { outgoing.early_data_left } else { 0 }
     }
 

@@ -19,8 +19,8 @@ use crate::resume::{
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::time::Time;
 use crate::wire::{
-    ExtensionType, Grease, HandshakeType, KeyShareEntry, NamedGroup, ProtocolVersion, PskIdentity,
-    PskModes, Writer, need_listing, write_certificate_types, write_client_key_shares,
+    CipherSuite, ExtensionType, Grease, HandshakeType, KeyShareEntry, NamedGroup, ProtocolVersion,
+    PskIdentity, PskModes, Writer, need_listing, write_certificate_types, write_client_key_shares,
     write_code_points, write_empty, write_extension, write_message, write_offered_psks,
     write_protocols, write_record_size_limit, write_server_name,
 };
@@ -41,11 +41,16 @@ pub(crate) struct Offer {
     pub(crate) psks: Vec<OfferedPsk>,
     /// Whether the last ClientHello had PSKs; the list itself ends with ServerHello.
     offers_psks: bool,
+    /// Whether every ClientHello has the modes: a second one has what the first had (RFC 8446 §4.1.2),
+    /// whichever PSKs are left.
+    offers_modes: bool,
     pub(crate) modes: PskModes,
     /// The session behind the PSKs that aren't external.
     pub(crate) session: Option<ClientSession>,
     /// How much early data goes with the first identity; `None` if early data isn't offered.
     pub(crate) early_data: Option<u32>,
+    /// The suite of the early data that the first ClientHello announced.
+    early_suite: Option<CipherSuite>,
     pub(crate) cookie: Option<Vec<u8>>,
     /// The kind of the one-time key behind a forward-secret identity.
     pub(crate) one_time_kind: Option<NamedGroup>,
@@ -102,6 +107,8 @@ impl Offer {
             ephemerals: Vec::new(),
             psks: Vec::new(),
             offers_psks: false,
+            offers_modes: false,
+            early_suite: None,
             modes: PskModes { psk_ke: false, psk_dhe_ke: true },
             early_data: None,
             cookie: None,
@@ -111,6 +118,8 @@ impl Offer {
         offer.add_session_psks(now)?;
         offer.add_external_psks(external_psks)?;
         offer.offers_psks = !offer.psks.is_empty();
+        offer.offers_modes = offer.config.policy.resumption || offer.offers_psks;
+        offer.early_suite = offer.early_data.and(offer.psks.first()).map(|psk| psk.suite.id);
         offer.choose_modes();
         if offer.modes.psk_dhe_ke {
             offer.add_shares()?;
@@ -243,7 +252,7 @@ impl Offer {
             ExtensionType::SUPPORTED_VERSIONS
             | ExtensionType::SUPPORTED_GROUPS
             | ExtensionType::KEY_SHARE => true,
-            ExtensionType::PSK_KEY_EXCHANGE_MODES => self.offers_resumption(),
+            ExtensionType::PSK_KEY_EXCHANGE_MODES => self.offers_modes,
             ExtensionType::TICKET_REQUEST => self.config.policy.resumption,
             ExtensionType::SERVER_NAME => self.sends_server_name(),
             ExtensionType::ALPN => !self.config.protocols.is_empty(),
@@ -268,10 +277,6 @@ impl Offer {
                 self.grease.is_some_and(is_grease) || self.config.accepted_certificates().has(typ)
             }
         }
-    }
-
-    fn offers_resumption(&self) -> bool {
-        self.config.policy.resumption || !self.psks.is_empty()
     }
 
     /// RFC 6066 §3: literal addresses are not host names.
@@ -306,9 +311,10 @@ impl Offer {
         }
     }
 
-    /// The configuration's suites, but that of early data first: the server may then choose it.
+    /// The configuration's suites, but that of early data first: the server may then choose it. The
+    /// order is the same in every ClientHello (RFC 8446 §4.1.2), though early data ends with the first.
     fn suites(&self) -> impl Iterator<Item = u16> {
-        let pinned = self.early_data.and(self.psks.first()).map(|psk| psk.suite.id);
+        let pinned = self.early_suite;
         let known = self.config.suites.iter().filter(|suite| self.config.suite(**suite).is_some());
         let rest = known.filter(move |suite| Some(**suite) != pinned);
         pinned.into_iter().chain(rest.copied()).map(|suite| suite.0)
@@ -354,7 +360,7 @@ impl Offer {
             .filter(|_| self.greases_share && !self.ephemerals.is_empty())
             .map(|grease| KeyShareEntry { group: grease.group(), key_exchange: &[0] });
         write_client_key_shares(out, grease_share.into_iter().chain(shares));
-        if self.offers_resumption() {
+        if self.offers_modes {
             self.modes.write(out, grease.map(Grease::psk_mode));
         }
         if config.policy.resumption {

@@ -9,7 +9,9 @@ use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
-use crate::resume::{Ancestry, ClientSession, Companion, FsClientTicket, SessionState, fs_secret};
+use crate::resume::{
+    Ancestry, ClientSession, Companion, FsClientTicket, SessionState, fs_secret, one_time_keys,
+};
 use crate::schedule::ResumptionSecret;
 use crate::wire::{HandshakeMessage, HandshakeType, NewSessionTicket};
 
@@ -51,6 +53,11 @@ impl Connected {
         let forward_secret = message
             .forward_secret
             .filter(|ticket| self.config.one_time_kinds().any(|kind| kind == ticket.kind))
+            // One of another length can't be answered, and what is kept stays small.
+            .filter(|ticket| {
+                let keys = one_time_keys(&self.config.provider, ticket.kind);
+                keys.is_some_and(|keys| keys.public_len() == ticket.public.len())
+            })
             .map(|ticket| {
                 let (secret, handle) = fs_secret(&self.application.exporter, &ticket);
                 FsClientTicket {

@@ -147,7 +147,7 @@ impl OutgoingRecords {
     /// RFC 8446 §D.4: once, for middleboxes. A server's stands right after its first message, a
     /// client's right before its second flight.
     pub(crate) fn change_cipher_spec(&mut self, output: &mut Output) {
-        if self.change_cipher_spec != ChangeCipherSpec::NotSent {
+        if self.closed || self.change_cipher_spec != ChangeCipherSpec::NotSent {
             return;
         }
         self.flush(output);
