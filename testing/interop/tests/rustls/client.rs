@@ -1,31 +1,17 @@
 //! rustls' client against Tessera's server.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
-use rustls::crypto::aws_lc_rs::kx_group;
 use rustls::{ClientConfig, HandshakeKind};
 use tessera::ServerConfig;
 use tessera::handshake::ClientAuthentication;
 use tessera::resume::{OneTimeKeyGuard, PskKind, ReplayGuard};
-use tessera::wire::{AlertDescription, CipherSuite, NamedGroup};
-use tessera_harness::OneRegister;
-use tessera_harness::OneVault;
+use tessera::wire::{AlertDescription, NamedGroup};
+use tessera_harness::{OneRegister, OneVault};
 use tessera_interop::{CLIENT_NAME, Listener, Server, server};
 
-use crate::peer::{Heard, Plan, connect};
+use crate::peer::{GROUPS, Heard, Plan, SUITES, connect, talk_and_close};
 use crate::{World, with_groups};
-
-/// Finishes the handshake, exchanges lines and closes; gives what rustls heard.
-#[track_caller]
-fn talk_and_close(end: &mut Server, rustls: JoinHandle<Heard>) -> Heard {
-    end.handshake().send(b"from Tessera\n").hear("from rustls\n");
-    end.close().closed();
-    let heard = rustls.join().unwrap();
-    assert_eq!(heard.error, None);
-    assert_eq!(heard.data, b"from Tessera\n");
-    heard
-}
 
 #[track_caller]
 fn serve(config: &ServerConfig, rustls: &Arc<ClientConfig>, plan: Plan) -> (Server, Heard) {
@@ -50,18 +36,8 @@ fn full_with_the_hybrid() {
 #[test]
 fn every_suite_and_group() {
     let world = World::new();
-    for (theirs, group) in [
-        (kx_group::X25519MLKEM768, NamedGroup::X25519MLKEM768),
-        (kx_group::MLKEM768, NamedGroup::MLKEM768),
-        (kx_group::X25519, NamedGroup::X25519),
-        (kx_group::SECP256R1, NamedGroup::SECP256R1),
-        (kx_group::SECP384R1, NamedGroup::SECP384R1),
-    ] {
-        for suite in [
-            CipherSuite::TLS_AES_128_GCM_SHA256,
-            CipherSuite::TLS_AES_256_GCM_SHA384,
-            CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
-        ] {
+    for (theirs, group) in GROUPS {
+        for suite in SUITES {
             let rustls = Arc::new(world.rustls_client_with(with_groups(&[theirs])));
             let mut config = server(&world.server);
             config.suites = vec![suite];

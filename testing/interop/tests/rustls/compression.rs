@@ -13,7 +13,7 @@ use tessera::wire::CertificateCompressionAlgorithm;
 use tessera_interop::{Client, Counting, Identity, Listener, client, server, to};
 
 use crate::World;
-use crate::peer::{Plan, connect, serve};
+use crate::peer::{Plan, connect, serve, talk_and_close};
 
 type Theirs = (&'static dyn CertCompressor, &'static dyn CertDecompressor);
 
@@ -43,10 +43,8 @@ fn of_a_client_and_its_server() {
         config.certificate_codecs = vec![codec.clone()];
         let (address, thread) = serve(&Arc::new(rustls), Plan::talk());
         let mut end = Client::start(&config, to(None), address);
-        end.handshake().send(b"from Tessera\n").hear("from rustls\n");
-        end.close().closed();
-        let heard = thread.join().unwrap();
-        assert_eq!((heard.error, heard.certificates), (None, 2));
+        let heard = talk_and_close(&mut end, thread);
+        assert_eq!(heard.certificates, 2);
         assert_eq!(codec.counts(), (1, 1), "{algorithm:?}");
     }
 }
@@ -67,10 +65,8 @@ fn of_a_server_and_its_client() {
         let listener = Listener::new();
         let thread = connect(&Arc::new(rustls), listener.address(), Plan::talk());
         let mut end = listener.serve(&config);
-        end.handshake().send(b"from Tessera\n").hear("from rustls\n");
-        end.close().closed();
-        let heard = thread.join().unwrap();
-        assert_eq!((heard.error, heard.certificates), (None, 2));
+        let heard = talk_and_close(&mut end, thread);
+        assert_eq!(heard.certificates, 2);
         assert_eq!(codec.counts(), (1, 1), "{algorithm:?}");
     }
 }
@@ -88,8 +84,6 @@ fn nothing_in_common() {
     config.certificate_codecs = vec![codec.clone()];
     let (address, thread) = serve(&Arc::new(rustls), Plan::talk());
     let mut end = Client::start(&config, to(None), address);
-    end.handshake().send(b"from Tessera\n").hear("from rustls\n");
-    end.close().closed();
-    assert_eq!(thread.join().unwrap().error, None);
+    talk_and_close(&mut end, thread);
     assert_eq!(codec.counts(), (0, 0));
 }

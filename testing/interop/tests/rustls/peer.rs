@@ -6,12 +6,31 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use rustls::crypto::SupportedKxGroup;
+use rustls::crypto::aws_lc_rs::kx_group;
 use rustls::pki_types::ServerName;
 use rustls::{
     CipherSuite, ClientConfig, ClientConnection, ConnectionCommon, HandshakeKind, NamedGroup,
     ServerConfig, ServerConnection, SideData, StreamOwned,
 };
-use tessera_interop::{PATIENCE, SERVER_NAME};
+use tessera::handshake::Handshake;
+use tessera::wire;
+use tessera_interop::{End, PATIENCE, SERVER_NAME};
+
+/// The groups that both have, as each names them.
+pub const GROUPS: [(&'static dyn SupportedKxGroup, wire::NamedGroup); 5] = [
+    (kx_group::X25519MLKEM768, wire::NamedGroup::X25519MLKEM768),
+    (kx_group::MLKEM768, wire::NamedGroup::MLKEM768),
+    (kx_group::X25519, wire::NamedGroup::X25519),
+    (kx_group::SECP256R1, wire::NamedGroup::SECP256R1),
+    (kx_group::SECP384R1, wire::NamedGroup::SECP384R1),
+];
+
+pub const SUITES: [wire::CipherSuite; 3] = [
+    wire::CipherSuite::TLS_AES_128_GCM_SHA256,
+    wire::CipherSuite::TLS_AES_256_GCM_SHA384,
+    wire::CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
+];
 
 /// What rustls knows of a connection.
 #[derive(Debug)]
@@ -97,6 +116,21 @@ pub fn connect(config: &Arc<ClientConfig>, address: SocketAddr, plan: Plan) -> J
             (Vec::new(), offers.then(|| conn.is_early_data_accepted()))
         })
     })
+}
+
+/// Tessera's end: finishes the handshake, exchanges lines with [`Plan::talk`] and closes. Gives what rustls
+/// heard.
+#[track_caller]
+pub fn talk_and_close<H: Handshake>(end: &mut End<H>, rustls: JoinHandle<Heard>) -> Heard
+where
+    H::Question: std::fmt::Debug,
+{
+    end.handshake().send(b"from Tessera\n").hear("from rustls\n");
+    end.close().closed();
+    let heard = rustls.join().unwrap();
+    assert_eq!(heard.error, None);
+    assert_eq!(heard.data, b"from Tessera\n");
+    heard
 }
 
 fn patient(stream: TcpStream) -> TcpStream {

@@ -20,7 +20,7 @@ use tessera_interop::{
 };
 
 use crate::World;
-use crate::peer::{Plan, connect, serve};
+use crate::peer::{Plan, connect, serve, talk_and_close};
 
 /// Takes one key.
 #[derive(Debug)]
@@ -175,10 +175,8 @@ fn a_tessera_server() {
         let listener = Listener::new();
         let thread = connect(&rustls, listener.address(), Plan::talk());
         let mut end = listener.serve(&config);
-        end.handshake().send(b"from Tessera\n").hear("from rustls\n");
-        end.close().closed();
-        let heard = thread.join().unwrap();
-        assert_eq!((heard.error, heard.kind), (None, Some(kind)));
+        let heard = talk_and_close(&mut end, thread);
+        assert_eq!(heard.kind, Some(kind));
     }
 }
 
@@ -192,9 +190,7 @@ fn a_tessera_server_that_asks() {
     let listener = Listener::new();
     let thread = connect(&rustls_client(&world, true), listener.address(), Plan::talk());
     let mut end: Server = listener.serve(&config);
-    end.handshake().send(b"from Tessera\n").hear("from rustls\n");
-    end.close().closed();
-    assert_eq!(thread.join().unwrap().error, None);
+    talk_and_close(&mut end, thread);
     let peer = end.facts().peer.clone().unwrap();
     assert_eq!(peer.blob, format!("key:{CLIENT_NAME}").into_bytes());
 }
@@ -214,9 +210,7 @@ fn rustls_with_a_raw_key_cannot_resume() {
     let listener = Listener::new();
     let thread = connect(&rustls, listener.address(), Plan::talk());
     let mut end = listener.serve(&config);
-    end.handshake().send(b"from Tessera\n").hear("from rustls\n");
-    end.close().closed();
-    assert_eq!(thread.join().unwrap().error, None);
+    talk_and_close(&mut end, thread);
 
     let thread = connect(&rustls, listener.address(), Plan::talk());
     let mut end = listener.serve(&config);
@@ -237,10 +231,8 @@ fn a_tessera_client() {
     for kind in [HandshakeKind::Full, HandshakeKind::Resumed] {
         let (address, thread) = serve(&rustls, Plan::talk());
         let mut end = Client::start(&config, to(session), address);
-        end.handshake().send(b"from Tessera\n").hear("from rustls\n");
-        end.close().closed();
-        let heard = thread.join().unwrap();
-        assert_eq!((heard.error, heard.kind), (None, Some(kind)));
+        let heard = talk_and_close(&mut end, thread);
+        assert_eq!(heard.kind, Some(kind));
         assert_eq!(end.facts().peer.clone().unwrap().blob, SERVER_NAME.as_bytes());
         session = end.told.sessions.pop();
         assert!(session.is_some());
@@ -255,10 +247,8 @@ fn a_tessera_client_that_is_asked() {
     config.credentials = vec![world.client.credential(), world.client.raw_public_key()];
     let (address, thread) = serve(&rustls_server(&world, true), Plan::talk());
     let mut end = Client::start(&config, to(None), address);
-    end.handshake().send(b"from Tessera\n").hear("from rustls\n");
-    end.close().closed();
-    let heard = thread.join().unwrap();
-    assert_eq!((heard.error, heard.certificates), (None, 1));
+    let heard = talk_and_close(&mut end, thread);
+    assert_eq!(heard.certificates, 1);
 }
 
 /// Another key than the one that is known.

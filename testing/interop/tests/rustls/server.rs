@@ -1,28 +1,16 @@
 //! Tessera's client against rustls' server.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::{HandshakeKind, ServerConfig};
 use tessera::ClientConfig;
 use tessera::resume::{ClientSession, Continuation, PskKind};
-use tessera::wire::{AlertDescription, CipherSuite, NamedGroup};
+use tessera::wire::{AlertDescription, NamedGroup};
 use tessera_interop::{Client, Pki, client, to};
 
-use crate::peer::{Heard, Plan, serve};
+use crate::peer::{GROUPS, Heard, Plan, SUITES, serve, talk_and_close};
 use crate::{World, with_groups};
-
-/// Finishes the handshake, exchanges lines and closes; gives what rustls heard.
-#[track_caller]
-fn talk_and_close(end: &mut Client, rustls: JoinHandle<Heard>) -> Heard {
-    end.handshake().send(b"from Tessera\n").hear("from rustls\n");
-    end.close().closed();
-    let heard = rustls.join().unwrap();
-    assert_eq!(heard.error, None);
-    assert_eq!(heard.data, b"from Tessera\n");
-    heard
-}
 
 #[track_caller]
 fn connect(
@@ -49,19 +37,9 @@ fn full_with_the_hybrid() {
 #[test]
 fn every_suite_and_group() {
     let world = World::new();
-    for (theirs, group) in [
-        (kx_group::X25519MLKEM768, NamedGroup::X25519MLKEM768),
-        (kx_group::MLKEM768, NamedGroup::MLKEM768),
-        (kx_group::X25519, NamedGroup::X25519),
-        (kx_group::SECP256R1, NamedGroup::SECP256R1),
-        (kx_group::SECP384R1, NamedGroup::SECP384R1),
-    ] {
+    for (theirs, group) in GROUPS {
         let rustls = Arc::new(world.rustls_server_with(with_groups(&[theirs])));
-        for suite in [
-            CipherSuite::TLS_AES_128_GCM_SHA256,
-            CipherSuite::TLS_AES_256_GCM_SHA384,
-            CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
-        ] {
+        for suite in SUITES {
             let mut config = client(&world.pki);
             config.suites = vec![suite];
             config.groups = vec![group];

@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, ServerConfig, SignatureScheme};
 use tessera_interop::{Asking, Came, Client, Listener, client, server, to};
 
-use crate::peer::{Plan, connect, serve};
+use crate::peer::{Plan, connect, serve, talk_and_close};
 use crate::{World, identity};
 
 const OCSP: &[u8] = b"whatever the authority says";
@@ -28,9 +28,7 @@ fn by_rustls() {
     config.verifier = asking.clone();
     let (address, thread) = serve(&Arc::new(rustls.unwrap()), Plan::talk());
     let mut end = Client::start(&config, to(None), address);
-    end.handshake().send(b"from Tessera\n").hear("from rustls\n");
-    end.close().closed();
-    assert_eq!(thread.join().unwrap().error, None);
+    talk_and_close(&mut end, thread);
     let came = Came { ocsp_response: Some(OCSP.into()), sct_list: None };
     assert_eq!(asking.came(), Some(came));
 }
@@ -52,9 +50,7 @@ fn by_tessera() {
     let rustls = Arc::new(builder.with_no_client_auth());
     let thread = connect(&rustls, listener.address(), Plan::talk());
     let mut end = listener.serve(&config);
-    end.handshake().send(b"from Tessera\n").hear("from rustls\n");
-    end.close().closed();
-    assert_eq!(thread.join().unwrap().error, None);
+    talk_and_close(&mut end, thread);
     assert_eq!(*heard.lock().unwrap(), OCSP);
 }
 
