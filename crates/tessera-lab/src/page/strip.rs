@@ -24,7 +24,8 @@ pub(super) enum Drawn {
 
 impl Drawn {
     /// Samples with their median.
-    pub(super) fn of(samples: Vec<f64>) -> Self {
+    pub(super) fn of(samples: impl IntoIterator<Item = f64>) -> Self {
+        let samples: Vec<_> = samples.into_iter().collect();
         let median = Median::of(samples.iter().copied());
         let extent = extent(&samples, median.as_ref());
         Self::Samples { samples, median, extent }
@@ -58,7 +59,7 @@ impl Drawn {
                 });
                 format!("{}{interval}", words::short(*value))
             }
-            Self::Samples { median: None, .. } => "unknown".to_owned(),
+            Self::Samples { median: None, .. } => "none".to_owned(),
             Self::Bar(value) => words::plain(*value),
         }
     }
@@ -142,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_long_experiment_is_thinned() {
-        let drawn = Drawn::of((0..10_000).map(f64::from).collect());
+        let drawn = Drawn::of((0..10_000).map(f64::from));
         assert!(drawn.is_thinned());
         let svg = svg("many", &[drawn], &Axis::up_to(10_000.0));
         let dots = svg.matches("h0").count();
