@@ -51,7 +51,7 @@ impl Figure<'_> {
             ticks(&axis),
             self.unit
         );
-        let note = format!("{} {}", self.note, self.explanation());
+        let note = format!("{} {}", self.note, self.explanation(&axis));
         frame(&self.title, self.lanes, &note, &content)
     }
 
@@ -59,14 +59,14 @@ impl Figure<'_> {
         self.strips.iter().flat_map(|strip| &strip.lanes)
     }
 
-    fn explanation(&self) -> String {
+    fn explanation(&self, axis: &Axis) -> String {
         if self.drawn().any(|drawn| matches!(drawn, Drawn::Bar(_))) {
             return "Medians.".to_owned();
         }
         let mut text = "Dots are samples, from top to bottom in the order of the legend; lines \
                         are medians, bars their 95 % confidence intervals."
             .to_owned();
-        if self.drawn().any(Drawn::has_outliers) {
+        if self.drawn().any(|drawn| drawn.is_beyond(axis)) {
             text.push_str(" Samples far beyond the others are at the right end.");
         }
         if self.drawn().any(Drawn::is_thinned) {

@@ -8,9 +8,11 @@
 //! [`document`] is what all pages are; [`reconnect`] and [`sites`] say what is on theirs.
 
 mod axis;
+mod chart;
 mod document;
 mod figure;
 pub(crate) mod reconnect;
+pub(crate) mod sites;
 mod strip;
 mod tables;
 mod words;

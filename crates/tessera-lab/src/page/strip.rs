@@ -39,10 +39,10 @@ impl Drawn {
         }
     }
 
-    /// Whether samples are beyond that.
-    pub(super) fn has_outliers(&self) -> bool {
-        matches!(self, Self::Samples { samples, extent, .. }
-            if samples.iter().any(|sample| sample > extent))
+    /// Whether samples are beyond an axis.
+    pub(super) fn is_beyond(&self, axis: &Axis) -> bool {
+        matches!(self, Self::Samples { samples, .. }
+            if samples.iter().any(|sample| !axis.holds(*sample)))
     }
 
     /// Whether there are more samples than are drawn.
@@ -133,12 +133,15 @@ mod tests {
     #[test]
     fn few_outliers_do_not_stretch_the_axis() {
         let mut samples: Vec<_> = (0..30).map(|n| 100.0 + f64::from(n)).collect();
-        assert_eq!(Drawn::of(samples.clone()).extent(), 129.0);
-        assert!(!Drawn::of(samples.clone()).has_outliers());
+        let drawn = Drawn::of(samples.clone());
+        assert_eq!(drawn.extent(), 129.0);
+        assert!(!drawn.is_beyond(&Axis::up_to(drawn.extent())));
         samples.push(9_000.0);
         let drawn = Drawn::of(samples);
         assert!((150.0..200.0).contains(&drawn.extent()), "{}", drawn.extent());
-        assert!(drawn.has_outliers());
+        assert!(drawn.is_beyond(&Axis::up_to(drawn.extent())));
+        // Another strip of the figure may need an axis that they are on.
+        assert!(!drawn.is_beyond(&Axis::up_to(9_000.0)));
     }
 
     #[test]
