@@ -86,13 +86,17 @@ Examples:
     /// must be executed once.
     ///
     /// The link between client and sites is emulated as in `lab reconnect`. The time between the sites
-    /// is simulated: the channel between them sleeps.
+    /// is simulated: the channel between them sleeps. The table shows medians; the report, as JSON or
+    /// as a page with plots, has every sample, and says at which distance of the sites early data at
+    /// the wrong one still pays.
     #[command(after_help = "\
 Examples:
   tessera lab sites                              at 0 and 33 ms, with 20 ms between the sites
   tessera lab sites --site-rtt 5ms,80ms          near sites and far ones
   tessera lab sites --rtt 10ms --loss 0.5%       a link that loses packets
   tessera lab sites --with-guessing-site         also a site that does not ask: executed twice
+  tessera lab sites --site-rtt 5ms,20ms,80ms --report out.html
+                                                 a page with plots, for a browser
   tessera lab sites --json - | jq '.rows[].path' the report on standard output")]
     Sites(SitesArguments),
 
@@ -115,11 +119,6 @@ pub(crate) struct ReconnectArguments {
         default_value = "full,psk-only,psk-dhe,0rtt,0rtt-fs,0rtt-fs-psk"
     )]
     modes: Vec<ModeArgument>,
-
-    /// Writes the report as a page to this file: plots, tables, verdicts and every sample, in one
-    /// file that needs no network. `-` is standard output.
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -179,6 +178,11 @@ pub(crate) struct CommonArguments {
     /// table to standard error.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+
+    /// Writes the report as a page to this file: plots, tables, verdicts and every sample, in one
+    /// file that needs no network. `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
 }
 
 impl From<ReconnectArguments> for Options {
@@ -189,7 +193,7 @@ impl From<ReconnectArguments> for Options {
                 options.modes.push(mode);
             }
         }
-        Self { page: arguments.report.as_deref().map(Destination::named), ..options }
+        options
     }
 }
 
@@ -217,7 +221,7 @@ impl From<CommonArguments> for Options {
             },
             modes: Vec::new(),
             json: arguments.json.as_deref().map(Destination::named),
-            page: None,
+            page: arguments.report.as_deref().map(Destination::named),
         }
     }
 }

@@ -170,5 +170,6 @@ fn options_that_cannot_be_are_refused_at_once() {
         for word in words {
             assert!(stderr.contains(word), "{arguments:?}: no {word:?} in {stderr}");
         }
+        assert!(!stderr.contains("os error"), "a number for people: {stderr}");
     }
 }

@@ -76,6 +76,8 @@ fn options_that_cannot_be_are_refused_at_once() {
         (["--site-rtt", "33"].as_slice(), ["--site-rtt", "33ms"]),
         (&["--link", "loopback", "--rtt", "33ms"], ["--rtt", "--link loopback"]),
         (&["--json", "/nowhere/report.json"], ["--json", "directory"]),
+        (&["--report", "/nowhere/report.html"], ["--report", "directory"]),
+        (&["--report", "-", "--json", "-"], ["--report", "standard output"]),
     ] {
         let output = sites(arguments);
         let stderr = String::from_utf8_lossy(&output.stderr);

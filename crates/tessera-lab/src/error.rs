@@ -2,6 +2,8 @@
 
 use std::{error, fmt, io};
 
+use nix::errno::Errno;
+
 use crate::link::LinkError;
 
 /// Why an experiment did not come to its end.
@@ -51,7 +53,7 @@ impl fmt::Display for LabError {
             Self::Endpoint { name, what, stderr } => {
                 write!(f, "the {name}'s process failed: {what}; it wrote:\n{stderr}")
             }
-            Self::System { doing, source } => write!(f, "{doing}: {source}"),
+            Self::System { doing, source } => write!(f, "{doing}: {}", words(source)),
         }
     }
 }
@@ -69,5 +71,29 @@ impl error::Error for LabError {
 impl From<LinkError> for LabError {
     fn from(error: LinkError) -> Self {
         Self::Link(error)
+    }
+}
+
+/// What the system says of an error, without the number that `io::Error` adds: words are for people,
+/// and programs have the source.
+pub(crate) fn words(error: &io::Error) -> String {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(errno) if errno != Errno::UnknownErrno => errno.desc().to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_words() {
+        let full = io::Error::from_raw_os_error(Errno::ENOSPC as i32);
+        let error = LabError::system("writing the report")(full);
+        assert_eq!(error.to_string(), "writing the report: No space left on device");
+        assert_eq!(words(&io::Error::other("too late")), "too late");
+        let unheard_of = io::Error::from_raw_os_error(9_999);
+        assert!(words(&unheard_of).contains("9999"), "{unheard_of}");
     }
 }

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 
-use crate::error::LabError;
+use crate::error::{LabError, words};
 use crate::experiment::{Mode, Way};
 use crate::link::{Link, LinkKind, LinkParameters, enter_user_namespace_if_needed};
 use crate::machine::Machine;
@@ -74,18 +75,26 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     screen.finish();
 
     let link = LinkReport::new(kind, &options.parameters);
-    write(options, &Report { experiment: "reconnect", seed, machine, link, rows })
-        .map_err(LabError::system("writing the report"))
+    let report = Report { experiment: "reconnect", seed, machine, link, rows };
+    write(options, &report, page::reconnect::render)
 }
 
-fn write(options: &Options, report: &Report) -> io::Result<()> {
-    if let Some(destination) = &options.json {
-        destination.write(&json(&report)?)?;
-    }
-    if let Some(destination) = &options.page {
-        destination.write(page::render(report)?.as_bytes())?;
-    }
-    Ok(())
+/// Writes a report to where the options want it.
+pub(crate) fn write<R: Serialize>(
+    options: &Options,
+    report: &R,
+    page: fn(&R) -> serde_json::Result<String>,
+) -> Result<(), LabError> {
+    let write = || {
+        if let Some(destination) = &options.json {
+            destination.write(&json(report)?)?;
+        }
+        if let Some(destination) = &options.page {
+            destination.write(page(report)?.as_bytes())?;
+        }
+        Ok(())
+    };
+    write().map_err(LabError::system("writing the report"))
 }
 
 /// Refuses what can be refused before anything has begun.
@@ -124,8 +133,9 @@ fn check_destination(option: &str, destination: Option<&Destination>) -> Result<
             Destination::StandardOutput => "-".to_owned(),
         };
         LabError::Options(format!(
-            "{option}: cannot write {name} ({error}); name a file in a directory that exists and \
-             that you may write to, or `-` for standard output"
+            "{option}: cannot write {name} ({reason}); name a file in a directory that exists and \
+             that you may write to, or `-` for standard output",
+            reason = words(&error),
         ))
     })
 }

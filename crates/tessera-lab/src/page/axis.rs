@@ -27,6 +27,11 @@ impl Axis {
         (value / self.end).clamp(0.0, 1.0)
     }
 
+    /// Whether a value is on the axis.
+    pub(super) fn holds(&self, value: f64) -> bool {
+        value <= self.end
+    }
+
     /// The round values along the axis.
     pub(super) fn ticks(&self) -> impl Iterator<Item = f64> {
         let count = (self.end / self.step).round() as u32;

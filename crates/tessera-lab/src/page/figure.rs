@@ -5,123 +5,108 @@ use std::fmt::Write;
 use super::axis::Axis;
 use super::strip::{self, Drawn};
 use super::words::{self, escaped};
-use crate::report::{Row, Sample, Sides};
 use crate::statistics::Median;
 
-/// One of the lines of a strip.
-pub(super) struct Lane {
-    pub(super) name: &'static str,
-    pub(super) value: fn(&Sample) -> f64,
+/// A row of a figure.
+pub(super) struct Strip {
+    /// What the row is, as one word, by which programs find it.
+    pub(super) key: String,
+    /// The same for people, as HTML.
+    pub(super) head: String,
+    /// The same as a text, for whoever cannot see the strip.
+    pub(super) spoken: String,
+    /// What is drawn, a lane each.
+    pub(super) lanes: Vec<Drawn>,
 }
 
-/// What is drawn for a row.
-pub(super) enum Mark {
-    /// Every sample as a dot, the median and its confidence interval.
-    Samples,
-    /// A bar as long as a median that the row has already, for the client and the server.
-    Median(fn(&Row) -> &Sides<u64>),
-}
-
-/// A figure about some rows.
+/// A figure of some rows.
 pub(super) struct Figure<'a> {
     pub(super) title: String,
     pub(super) unit: &'static str,
     pub(super) note: &'static str,
-    pub(super) mark: Mark,
-    pub(super) lanes: &'a [Lane],
+    /// The names of the lanes that each strip has.
+    pub(super) lanes: &'a [&'static str],
+    pub(super) strips: Vec<Strip>,
 }
 
 impl Figure<'_> {
-    pub(super) fn render(&self, rows: &[Row]) -> String {
-        let drawn: Vec<Vec<Drawn>> = rows.iter().map(|row| self.drawn(row)).collect();
-        let axis = Axis::up_to(drawn.iter().flatten().map(Drawn::extent).fold(0.0, f64::max));
-        let mut strips = String::new();
-        for (row, lanes) in rows.iter().zip(&drawn) {
+    pub(super) fn render(&self) -> String {
+        let axis = Axis::up_to(self.drawn().map(Drawn::extent).fold(0.0, f64::max));
+        let mut content = String::new();
+        for row in &self.strips {
             // Writing to a string does not fail.
             let _ = writeln!(
-                strips,
+                content,
                 "<div class=\"row\" data-way=\"{}\"><div class=\"way\">{}</div>{}{}</div>",
-                words::key(&row.way()),
-                words::way(&row.way()),
-                strip::svg(&self.spoken(row, lanes), lanes, &axis),
-                medians(lanes),
+                row.key,
+                row.head,
+                strip::svg(&self.spoken(row), &row.lanes, &axis),
+                medians(&row.lanes),
             );
         }
-        format!(
-            "<figure>\n<figcaption><h3>{}</h3>\n{}<p class=\"note\">{} {}</p></figcaption>\n\
-             {strips}{}</figure>\n",
-            escaped(&self.title),
-            self.legend(),
-            escaped(self.note),
-            self.explanation(&drawn),
-            self.scale(&axis),
-        )
+        let _ = writeln!(
+            content,
+            "<div class=\"row scale\" aria-hidden=\"true\"><div class=\"way\"></div>\
+             {}<div class=\"medians\"></div></div>\n<p class=\"unit\">{}</p>",
+            ticks(&axis),
+            self.unit
+        );
+        let note = format!("{} {}", self.note, self.explanation(&axis));
+        frame(&self.title, self.lanes, &note, &content)
     }
 
-    fn drawn(&self, row: &Row) -> Vec<Drawn> {
-        match self.mark {
-            Mark::Samples => self
-                .lanes
-                .iter()
-                .map(|lane| Drawn::of(row.samples.iter().map(lane.value).collect()))
-                .collect(),
-            Mark::Median(sides) => {
-                let Sides { client, server } = *sides(row);
-                [client, server].map(|value| Drawn::Bar(value as f64)).into()
-            }
-        }
+    fn drawn(&self) -> impl Iterator<Item = &Drawn> {
+        self.strips.iter().flat_map(|strip| &strip.lanes)
     }
 
-    /// Which lane is which: by name, by colour, and by their order.
-    fn legend(&self) -> String {
-        let lanes = self.lanes.iter().enumerate().map(|(index, lane)| {
-            format!("<li class=\"lane{index}\"><span>{}</span></li>", lane.name)
-        });
-        format!("<ul class=\"legend\">{}</ul>\n", lanes.collect::<String>())
-    }
-
-    fn explanation(&self, drawn: &[Vec<Drawn>]) -> String {
-        if matches!(self.mark, Mark::Median(_)) {
+    fn explanation(&self, axis: &Axis) -> String {
+        if self.drawn().any(|drawn| matches!(drawn, Drawn::Bar(_))) {
             return "Medians.".to_owned();
         }
         let mut text = "Dots are samples, from top to bottom in the order of the legend; lines \
                         are medians, bars their 95 % confidence intervals."
             .to_owned();
-        if drawn.iter().flatten().any(Drawn::has_outliers) {
+        if self.drawn().any(|drawn| drawn.is_beyond(axis)) {
             text.push_str(" Samples far beyond the others are at the right end.");
         }
-        if drawn.iter().flatten().any(Drawn::is_thinned) {
+        if self.drawn().any(Drawn::is_thinned) {
             let _ = write!(text, " Only {} samples a line are drawn.", strip::MOST_DOTS);
         }
         text
     }
 
-    /// What the strip says to whoever cannot see it.
-    fn spoken(&self, row: &Row, lanes: &[Drawn]) -> String {
-        let lanes: Vec<_> = self
-            .lanes
-            .iter()
-            .zip(lanes)
-            .map(|(lane, drawn)| format!("{} {}", lane.name, drawn.spoken()))
-            .collect();
-        format!("{}: {}; {}", words::spoken_way(&row.way()), lanes.join(", "), self.unit)
+    /// What a strip says to whoever cannot see it.
+    fn spoken(&self, strip: &Strip) -> String {
+        let lanes = self.lanes.iter().zip(&strip.lanes);
+        let lanes: Vec<_> =
+            lanes.map(|(name, drawn)| format!("{name} {}", drawn.spoken())).collect();
+        format!("{}: {}; {}", strip.spoken, lanes.join(", "), self.unit)
     }
+}
 
-    fn scale(&self, axis: &Axis) -> String {
-        let ticks: String = axis
-            .ticks()
-            .map(|tick| {
-                let place = axis.place(tick) * 100.0;
-                format!("<span style=\"left:{place:.2}%\">{}</span>", words::plain(tick))
-            })
-            .collect();
-        format!(
-            "<div class=\"row scale\" aria-hidden=\"true\"><div class=\"way\"></div>\
-             <div class=\"ticks\">{ticks}</div><div class=\"medians\"></div></div>\n\
-             <p class=\"unit\">{}</p>\n",
-            self.unit
-        )
-    }
+/// A figure around its content: title, which lane is which (by name, by colour, and by their
+/// order), and a note.
+pub(super) fn frame(title: &str, lanes: &[&str], note: &str, content: &str) -> String {
+    let lanes = lanes
+        .iter()
+        .enumerate()
+        .map(|(index, name)| format!("<li class=\"lane{index}\"><span>{name}</span></li>"));
+    format!(
+        "<figure>\n<figcaption><h3>{}</h3>\n<ul class=\"legend\">{}</ul>\n\
+         <p class=\"note\">{}</p></figcaption>\n{content}</figure>\n",
+        escaped(title),
+        lanes.collect::<String>(),
+        escaped(note),
+    )
+}
+
+/// The numbers below a horizontal axis.
+pub(super) fn ticks(axis: &Axis) -> String {
+    let ticks = axis.ticks().map(|tick| {
+        let place = axis.place(tick) * 100.0;
+        format!("<span style=\"left:{place:.2}%\">{}</span>", words::plain(tick))
+    });
+    format!("<div class=\"ticks\">{}</div>", ticks.collect::<String>())
 }
 
 /// The medians beside a strip, one a lane.
@@ -129,7 +114,7 @@ fn medians(lanes: &[Drawn]) -> String {
     let lanes = lanes.iter().enumerate().map(|(index, drawn)| {
         let text = match drawn {
             Drawn::Samples { median: Some(median), .. } => spread(median),
-            Drawn::Samples { median: None, .. } => String::new(),
+            Drawn::Samples { median: None, .. } => words::NOTHING.to_owned(),
             Drawn::Bar(value) => words::plain(*value),
         };
         format!("<span class=\"lane{index}\">{text}</span>")

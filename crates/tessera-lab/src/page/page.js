@@ -5,7 +5,7 @@ button.addEventListener("click", () => {
   const report = document.getElementById("report").textContent;
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([report], { type: "application/json" }));
-  link.download = "reconnect.json";
+  link.download = JSON.parse(report).experiment + ".json";
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 });

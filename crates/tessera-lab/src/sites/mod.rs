@@ -17,8 +17,9 @@ use crate::experiment::{Agreement, Continuation, Mode, OneTimeKind, Way};
 use crate::link::LinkParameters;
 use crate::machine::Machine;
 use crate::measure::Bench;
+use crate::page;
 use crate::reconnect::{self, Screen};
-use crate::report::{LinkReport, json};
+use crate::report::LinkReport;
 
 /// How long a site waits for an acknowledgement, in round-trip times between the sites.
 pub(crate) const PATIENCE_IN_RTTS: u32 = 3;
@@ -31,8 +32,7 @@ pub struct Options {
     /// Also a site that says `burned` without having asked: the adversary has its flights executed
     /// twice.
     pub with_guessing_site: bool,
-    /// Repetitions, the link of the client, and where the JSON report goes; modes and page are not
-    /// used.
+    /// Repetitions, the link of the client, and where the report goes; modes are not used.
     pub common: reconnect::Options,
 }
 
@@ -154,11 +154,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         between_sites: report::BETWEEN_SITES,
         rows,
     };
-    match &common.json {
-        Some(destination) => json(&report).and_then(|json| destination.write(&json)),
-        None => Ok(()),
-    }
-    .map_err(LabError::system("writing the report"))
+    reconnect::write(common, &report, page::sites::render)
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ fn every_row_is_there() {
     let report = report("CPU");
     let page = render(&report).unwrap();
     for row in &report.rows {
-        let key = words::key(&row.way());
+        let key = ways::key(&row.way());
         let number = format!("data-row=\"{key}@{}\"", row.rtt_ms);
         assert_eq!(page.matches(&number).count(), 1, "{number}");
         // Latency and engine at both links, bytes and heap once.

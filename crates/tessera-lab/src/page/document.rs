@@ -1,0 +1,88 @@
+//! What is the same on every page: the document itself, where and how was measured, every sample.
+
+use serde::Serialize;
+
+use super::words::{self, escaped};
+use crate::machine::Machine;
+use crate::report::LinkReport;
+
+const CSS: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// No request leaves the page, and the browser is told to see to it.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+                      base-uri 'none'; form-action 'none'";
+
+/// The page of an experiment: what is to be said, and the report.
+pub(super) fn document(
+    experiment: &str,
+    body: &[String],
+    report: &impl Serialize,
+) -> serde_json::Result<String> {
+    Ok(format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <title>Tessera lab: {experiment}</title>\n<style>\n{CSS}</style>\n</head>\n\
+         <body>\n<main>\n{}{}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        body.concat(),
+        samples(experiment, report)?,
+    ))
+}
+
+/// Where and how was measured.
+pub(super) struct Setting<'a> {
+    pub(super) machine: &'a Machine,
+    pub(super) link: &'a LinkReport,
+    pub(super) seed: u64,
+    /// How many connections of each row count.
+    pub(super) repetitions: usize,
+}
+
+/// What is needed to repeat the experiment; `more` is what other experiments do not have.
+pub(super) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String {
+    let Setting { machine, link, seed, repetitions } = setting;
+    let rate = link.rate_bps.map_or_else(|| "unlimited".to_owned(), words::rate);
+    let mut facts = vec![
+        ("Machine", machine.to_string()),
+        ("Link", link.kind.clone()),
+        ("Loss", format!("{} %", words::plain(link.loss * 100.0))),
+        ("Jitter", format!("{} ms", words::plain(link.jitter_ms))),
+        ("Rate", rate),
+        ("MTU", format!("{} bytes", link.mtu)),
+    ];
+    facts.extend(more);
+    facts.extend([
+        ("Seed", seed.to_string()),
+        ("Connections a row", repetitions.to_string()),
+        ("Tessera", env!("CARGO_PKG_VERSION").to_owned()),
+    ]);
+    let facts = facts
+        .iter()
+        .map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escaped(value)));
+    format!("<dl class=\"facts\">\n{}</dl>\n", facts.collect::<String>())
+}
+
+/// The way to each section, by its id and title, and to the samples: a page is long on a phone.
+pub(super) fn contents(sections: &[(String, String)]) -> String {
+    let links = sections.iter().map(|(id, title)| format!("<a href=\"#{id}\">{title}</a>\n"));
+    format!(
+        "<nav aria-label=\"Sections\">\n{}<a href=\"#samples\">Every sample</a>\n</nav>\n",
+        links.collect::<String>()
+    )
+}
+
+/// The JSON report, and a button that saves it.
+fn samples(experiment: &str, report: &impl Serialize) -> serde_json::Result<String> {
+    // Nothing in it may end the element that holds it.
+    let json = serde_json::to_string(report)?.replace('<', "\\u003c");
+    Ok(format!(
+        "<section>\n<h2 id=\"samples\">Every sample</h2>\n<p>This page holds the whole report as JSON, the same \
+         as <code>--json</code> writes.</p>\n\
+         <p><button id=\"save\" type=\"button\" hidden>Save {experiment}.json</button></p>\n\
+         <noscript><p>Without scripts: it is in this page's source, in the element \
+         <code>report</code>.</p></noscript>\n\
+         <script type=\"application/json\" id=\"report\">{json}</script>\n</section>\n"
+    ))
+}
