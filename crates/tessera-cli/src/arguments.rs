@@ -87,8 +87,8 @@ Examples:
     ///
     /// The link between client and sites is emulated as in `lab reconnect`. The time between the sites
     /// is simulated: the channel between them sleeps. The table shows medians; the report, as JSON or
-    /// as a page with plots, has every sample, and says at which distance of the sites early data at
-    /// the wrong one still pays.
+    /// as a page with plots, has every sample, and says up to which distance of the sites early data
+    /// at the wrong one pays.
     #[command(after_help = "\
 Examples:
   tessera lab sites                              at 0 and 33 ms, with 20 ms between the sites

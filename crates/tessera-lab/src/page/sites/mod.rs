@@ -60,9 +60,9 @@ fn head(report: &Report) -> String {
         "<h1>Two sites: what a client pays at the wrong one</h1>\n\
          <p>Two sites share their ticket keys, and each has a vault of its own for one-time keys. A \
          client with a ticket of one site, home, connects to either and sends a request of 100 bytes \
-         as early data. The other site accepts it never: it has the key burned at home, and only \
-         then tells the client to send again. Measured is over real TCP when the request and its \
-         response arrive; the time between the sites is simulated by sleeping.</p>\n{}",
+         as early data. The other site never accepts it: it has the key burned at home, and only \
+         then tells the client to send again. What is measured, over real TCP, is when the request \
+         and its response arrive. The time between the sites is simulated by sleeping.</p>\n{}",
         facts(&Setting { machine, link, seed: *seed, repetitions }, more)
     )
 }
@@ -135,11 +135,13 @@ fn comparison(rtt: &str, distances: &[Distance]) -> String {
         "home, ms",
         "away, ms",
         "away-psk-dhe, ms",
-        "away against away-psk-dhe, ms",
-        "pays on average if come home",
+        "difference, ms",
+        "at home, to pay",
     ];
     let caption = format!(
-        "First byte at {rtt} ms to each site: medians, below them the 95 % confidence interval"
+        "First byte at {rtt} ms to each site: medians, below them the 95 % confidence interval; \
+         then how much later away is than away-psk-dhe, and which share of connections must come \
+         home for early data to pay on average"
     );
     tables::numbers(&caption, &columns, &rows)
 }
