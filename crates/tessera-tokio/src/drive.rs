@@ -196,7 +196,12 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
 
     /// Sends the alert, ends this side's direction and waits for the peer's end, as well as can be done
     /// in a short time; then gives the error.
-    fn poll_goodbye(&mut self, half: Half, error: Error, cx: &mut Context<'_>) -> Poll<io::Error> {
+    pub(crate) fn poll_goodbye(
+        &mut self,
+        half: Half,
+        error: Error,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Error> {
         if self.goodbye == Goodbye::NotBegun {
             self.goodbye = Goodbye::Sending;
             self.timer = None;

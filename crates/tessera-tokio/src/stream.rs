@@ -183,8 +183,15 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
         &self.driver.link.io
     }
 
-    fn poll_flush_output(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.driver.poll_send(Half::Write, cx));
+    fn poll_flush_output(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.driver.poll_send(Half::Write, cx).is_pending() {
+            // A connection that has failed waits for its last alert and no longer: its peer may never
+            // read again.
+            return match self.driver.machine.failed.clone() {
+                Some(error) => self.driver.poll_goodbye(Half::Write, error, cx).map(Err),
+                None => Poll::Pending,
+            };
+        }
         self.driver.machine.release_large_output();
         Poll::Ready(self.driver.link.check_writable())
     }

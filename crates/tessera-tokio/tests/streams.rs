@@ -406,3 +406,22 @@ async fn a_peer_that_goes_on_sending_does_not_delay_the_error() {
         assert!(sent < 13 * MIB, "{sent}");
     }
 }
+
+/// Whoever only writes learns of the failure too: what can't be sent any more is not waited for.
+#[tokio::test(start_paused = true)]
+async fn a_failed_connection_is_flushed_no_longer_than_its_alert_waits() {
+    // Less than a ClientHello, and the peer never reads.
+    let (near, mut far) = duplex(16);
+    let client = ends().connector().start(destination(), near).await.unwrap();
+    far.write_all(b"HTTP/1.1 400 ").await.unwrap();
+    let (mut reader, mut writer) = client.split();
+    let before = tokio::time::Instant::now();
+    let both = async { tokio::join!(reader.read_u8(), writer.flush()) };
+    let both = tokio::time::timeout(Duration::from_secs(60), both).await;
+    let (read, flushed) = both.expect("the flush ends");
+    assert_eq!(before.elapsed().as_secs(), 1);
+    let alert = Some(AlertDescription::UNEXPECTED_MESSAGE);
+    assert_eq!(tls(&read.err().unwrap()).alert(), alert);
+    assert_eq!(tls(&flushed.err().unwrap()).alert(), alert);
+    assert_eq!(tls(&writer.shutdown().await.err().unwrap()).alert(), alert);
+}

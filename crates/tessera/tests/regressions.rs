@@ -215,9 +215,10 @@ fn no_certificate_is_no_wrong_type_of_certificate() {
     assert_eq!(pair.to_client.error, Some(expected));
 }
 
-/// A stream that ends without close_notify ends the early data too.
+/// A stream that ends without close_notify ends the connection like any other error: there is no room
+/// for early data any more, and nothing is sent.
 #[test]
-fn no_room_for_early_data_after_the_end_of_the_stream() {
+fn nothing_is_sent_after_the_end_of_the_stream() {
     let (client, server) = configurations();
     let session = session(&client, &server);
     let mut pair = start(&client, &server, session);
@@ -226,6 +227,9 @@ fn no_room_for_early_data_after_the_end_of_the_stream() {
     assert_eq!(pair.client.early_data_room(), 0);
     let written = pair.client.write_early_data(b"early", &mut pair.client_output);
     assert_eq!(written, Err(Error::Truncated));
+    pair.intercept_client();
+    pair.client.close(&mut pair.client_output);
+    assert!(pair.client_output.is_empty());
 }
 
 /// RFC 8446 §6.1: nothing follows close_notify, not even a change_cipher_spec.

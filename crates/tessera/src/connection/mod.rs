@@ -361,6 +361,8 @@ impl<H: Handshake> Connection<H> {
         if self.common.read_closed {
             return Ok(());
         }
+        // Nothing is sent after an error, close_notify included.
+        self.common.write_closed = true;
         self.common.failed = Some(Error::Truncated);
         Err(Error::Truncated)
     }
