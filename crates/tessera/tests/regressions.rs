@@ -4,10 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::auth::{Credential, PrivateKey};
-use tessera::crypto::Suite;
-use tessera::handshake::EarlyDataStatus;
-use tessera::resume::{ClientSession, Continuation, ExternalPsk, OneTimeKeyGuard, PskKind};
-use tessera::wire::{AlertDescription, CipherSuite, ContentType, HandshakeType, NamedGroup};
+use tessera::crypto::{Signer, SigningError, Suite};
+use tessera::handshake::{EarlyDataStatus, Reply};
+use tessera::resume::{
+    ClientSession, Continuation, ExternalPsk, OneTimeKeyGuard, OpenTicket, PskKind, SessionState,
+    TicketKeys,
+};
+use tessera::wire::{
+    AlertDescription, CipherSuite, ContentType, HandshakeType, NamedGroup, SignatureScheme,
+};
 use tessera::{ClientConfig, ClientConnection, Destination, Error, Output, ServerConfig};
 use tessera_harness::{Mode, OneVault, Pair, Scene, UnsealedTickets, at, message, vec16};
 use tessera_null_provider::{NullSigner, NullVerifier, provider};
@@ -267,4 +272,39 @@ fn a_one_time_public_key_of_another_length_is_passed_over() {
         let imported = ClientSession::import(&session.export()).expect("imports");
         assert_eq!(imported.ticket, b"sealed");
     }
+}
+
+/// What an owner's key or store makes may be of any length; not all of it fits a message.
+#[test]
+fn signatures_and_tickets_that_fit_no_message_are_not_sent() {
+    struct Makes(usize);
+    impl Signer for Makes {
+        fn schemes(&self) -> &[SignatureScheme] {
+            &[SignatureScheme::ED25519]
+        }
+        fn sign(&self, _: SignatureScheme, _: &[u8]) -> Result<Vec<u8>, SigningError> {
+            Ok(vec![1; self.0])
+        }
+    }
+    impl TicketKeys for Makes {
+        fn seal(&self, _: &SessionState, _: Duration) -> Option<Vec<u8>> {
+            Some(vec![1; self.0])
+        }
+        fn open(&self, _: &OpenTicket) -> Reply<Option<SessionState>> {
+            Reply::Now(None)
+        }
+    }
+    let (client, mut server) = configurations();
+    for (len, tickets) in [(0, 0), (65_535, 2), (65_536, 0), (1 << 24, 0)] {
+        server.tickets = Some(Arc::new(Makes(len)));
+        let mut pair = start(&client, &server, None);
+        pair.run();
+        assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None), "{len}");
+        assert_eq!(pair.to_client.sessions.len(), tickets, "{len}");
+    }
+    server.credentials[0].key = PrivateKey::Here(Arc::new(Makes(65_536)));
+    let mut pair = start(&client, &server, None);
+    pair.run();
+    let alert = pair.to_server.error.as_ref().and_then(Error::alert);
+    assert_eq!(alert, Some(AlertDescription::INTERNAL_ERROR));
 }

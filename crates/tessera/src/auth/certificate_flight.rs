@@ -79,7 +79,9 @@ pub(crate) fn send_certificate_verify(
     scheme: SignatureScheme,
     signature: Result<Vec<u8>, SigningError>,
 ) -> Result<(), Error> {
-    let signature = signature.map_err(|_| Error::Provider("the private key did not sign"))?;
+    // RFC 8446 §4.4.3: one that is longer has no place in the message.
+    let signature = signature.ok().filter(|signature| signature.len() <= usize::from(u16::MAX));
+    let signature = signature.ok_or(Error::Provider("the private key did not sign"))?;
     ctx.send(Epoch::Handshake, transcript, |out| {
         CertificateVerify { scheme, signature: &signature }.write(out);
     });

@@ -44,7 +44,10 @@ pub(super) fn send_tickets(
             companion: companion.as_ref().map(|issued| issued.companion),
             ..session
         };
-        let Some(ticket) = keys.seal(&session, unix) else {
+        // RFC 8446 §4.6.1: a ticket has 1 to 65,535 bytes; what the owner's keys made else is none.
+        let ticket = keys.seal(&session, unix);
+        let ticket = ticket.filter(|ticket| (1..=usize::from(u16::MAX)).contains(&ticket.len()));
+        let Some(ticket) = ticket else {
             // Nobody will ever use the one-time key.
             let guard = config.policy.early_data.forward_secret.as_ref();
             if let (Some(guard), Some(issued)) = (guard, &companion) {
