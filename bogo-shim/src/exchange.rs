@@ -5,13 +5,13 @@ use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, TcpStream};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tessera::resume::ClientSession;
-use tessera::{Event, Output, Time};
+use tessera::{Event, Output, ReadEvent, Time};
 
 use crate::configuration::Shared;
 use crate::expectations;
 use crate::flags::{Flags, Scope};
 use crate::options::Options;
-use crate::side::{Happened, Side};
+use crate::side::Side;
 
 pub fn run(flags: &Flags) -> Result<(), String> {
     let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -107,8 +107,7 @@ impl<'f> Exchange<'f> {
         let mut input: Vec<u8> = Vec::new();
         self.flush()?;
         loop {
-            let (consumed, happened) = match self.side.read(self.now, &mut input, &mut self.output)
-            {
+            let (consumed, event) = match self.side.read(self.now, &mut input, &mut self.output) {
                 Ok(read) => read,
                 Err(error) => {
                     let _ = self.flush();
@@ -116,10 +115,10 @@ impl<'f> Exchange<'f> {
                     return Err(error.to_string());
                 }
             };
-            input.drain(..consumed);
+            let read: Vec<u8> = input.drain(..consumed).collect();
             self.flush()?;
-            match happened {
-                Happened::NeedInput => {
+            match event {
+                Some(ReadEvent::NeedInput) => {
                     if received.is_empty() {
                         received = 0..self.socket.read(&mut buffer).unwrap_or(0);
                         if received.is_empty() {
@@ -131,15 +130,18 @@ impl<'f> Exchange<'f> {
                     input.extend_from_slice(&buffer[received.start..received.start + some]);
                     received.start += some;
                 }
-                Happened::Data(data) => self.echo(&data)?,
-                Happened::Handshake(event) => self.handshake_event(event, flags)?,
-                Happened::GoOn => (),
-                Happened::PeerClosed => {
+                Some(ReadEvent::Data(data) | ReadEvent::EarlyData(data)) => {
+                    self.echo(&read[data])?
+                }
+                Some(ReadEvent::Handshake(event)) => self.handshake_event(event, flags)?,
+                Some(ReadEvent::PeerClosed) => {
                     self.side.close(&mut self.output);
                     let _ = self.flush();
                     self.drain();
                     return self.finish();
                 }
+                // A question was answered, or the output was sent.
+                _ => (),
             }
         }
     }

@@ -1,12 +1,13 @@
 //! Either side of a connection, and the answers to its questions.
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tessera::handshake::Reply;
 use tessera::resume::{ClientSession, ResumptionVerdict, TicketKeys};
 use tessera::{
-    ClientConnection, ClientQuestion, Destination, Error, Event, Facts, KeyLog, Output, Progress,
-    ReadEvent, ServerConnection, ServerQuestion, Time,
+    ClientConnection, ClientQuestion, Destination, Error, Facts, KeyLog, Output, ReadEvent,
+    ServerConnection, ServerQuestion, Time,
 };
 
 use crate::configuration::{self, Chooser, Shared};
@@ -37,16 +38,6 @@ macro_rules! either {
             Either::Server($connection) => $body,
         }
     };
-}
-
-/// What a read brought, without borrowing from anything.
-pub enum Happened {
-    NeedInput,
-    Data(Vec<u8>),
-    Handshake(Event),
-    PeerClosed,
-    /// A question was answered, or the output must be sent.
-    GoOn,
 }
 
 enum Question {
@@ -104,27 +95,31 @@ impl Side {
         Self { connection, credentials, verifier, chooser, ring: shared.ring.clone(), secrets }
     }
 
-    /// Reads up to the next event, and answers a question at once.
+    /// Reads up to the next event, and answers a question at once: `None`.
     pub fn read(
         &mut self,
         now: Time,
         input: &mut [u8],
         output: &mut Output,
-    ) -> Result<(usize, Happened), Error> {
-        let (consumed, happened, question) = match &mut self.connection {
+    ) -> Result<(usize, Option<ReadEvent<Infallible>>), Error> {
+        let (consumed, event) = match &mut self.connection {
             Either::Client(client) => {
-                let (consumed, happened, question) = happened(client.read(now, input, output)?);
-                (consumed, happened, question.map(Question::Client))
+                let progress = client.read(now, input, output)?;
+                (progress.consumed, progress.event.into_question().map(Question::Client))
             }
             Either::Server(server) => {
-                let (consumed, happened, question) = happened(server.read(now, input, output)?);
-                (consumed, happened, question.map(Question::Server))
+                let progress = server.read(now, input, output)?;
+                (progress.consumed, progress.event.into_question().map(Question::Server))
             }
         };
-        if let Some(question) = question {
-            self.answer(question, now, output)?;
-        }
-        Ok((consumed, happened))
+        let event = match event {
+            Ok(question) => {
+                self.answer(question, now, output)?;
+                None
+            }
+            Err(event) => Some(event),
+        };
+        Ok((consumed, event))
     }
 
     fn answer(&mut self, question: Question, now: Time, output: &mut Output) -> Result<(), Error> {
@@ -214,22 +209,6 @@ impl Side {
             Either::Server(_) => (client, server),
         }
     }
-}
-
-fn happened<Q>(progress: Progress<'_, Q>) -> (usize, Happened, Option<Q>) {
-    let mut question = None;
-    let event = match progress.event {
-        ReadEvent::NeedInput => Happened::NeedInput,
-        ReadEvent::Data(data) | ReadEvent::EarlyData(data) => Happened::Data(data.to_vec()),
-        ReadEvent::Handshake(event) => Happened::Handshake(event),
-        ReadEvent::PeerClosed => Happened::PeerClosed,
-        ReadEvent::Question(asked) => {
-            question = Some(asked);
-            Happened::GoOn
-        }
-        _ => Happened::GoOn,
-    };
-    (progress.consumed, event, question)
 }
 
 /// The client's and the server's first application traffic secrets.

@@ -1,6 +1,5 @@
 //! A connection with its buffers: what can be done without waiting.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -105,53 +104,38 @@ impl<S: Side> Machine<S> {
             if !self.input.plain().is_empty() {
                 return Ok(Step::Plain);
             }
-            match self.read_event().map_err(|error| self.fail(error))? {
-                Happened::Stopped(step) => return Ok(step),
-                Happened::Asked(question) => {
+            match self.read().map_err(|error| self.fail(error))? {
+                ReadEvent::NeedInput => return Ok(Step::NeedInput),
+                ReadEvent::OutputFull => return Ok(Step::OutputFull),
+                ReadEvent::WaitingForAnswer => return Ok(Step::Waiting),
+                ReadEvent::PeerClosed => return Ok(Step::PeerClosed),
+                ReadEvent::Question(question) => {
                     self.pending = Some(S::ask(question, &*self.answers));
                     return Ok(Step::Waiting);
                 }
-                Happened::Told(event) => self.told(event),
-                Happened::Other => (),
-                Happened::Data { early } => self.plain_is_early = early,
+                ReadEvent::Handshake(event) => self.note(event),
+                ReadEvent::EarlyData(_) => self.plain_is_early = true,
+                ReadEvent::Data(_) => self.plain_is_early = false,
+                // What this version knows nothing of.
+                _ => (),
             }
         }
     }
 
-    /// One event of the engine, without what it borrows.
-    fn read_event(&mut self) -> Result<Happened<S::Question>, Error> {
+    /// The engine's next event. Plaintext stays where it lies.
+    fn read(&mut self) -> Result<ReadEvent<S::Question>, Error> {
         let now = self.now();
         let filled = self.input.filled();
-        let beginning = filled.as_ptr().addr();
-        let place = |data: &[u8]| {
-            let start = data.as_ptr().addr() - beginning;
-            start..start + data.len()
-        };
         let progress = self.connection.read(now, filled, &mut self.output)?;
-        let mut plain: Range<usize> = 0..0;
-        let happened = match progress.event {
-            ReadEvent::NeedInput => Happened::Stopped(Step::NeedInput),
-            ReadEvent::OutputFull => Happened::Stopped(Step::OutputFull),
-            ReadEvent::WaitingForAnswer => Happened::Stopped(Step::Waiting),
-            ReadEvent::PeerClosed => Happened::Stopped(Step::PeerClosed),
-            ReadEvent::Question(question) => Happened::Asked(question),
-            ReadEvent::Handshake(event) => Happened::Told(event),
-            ReadEvent::EarlyData(data) => {
-                plain = place(data);
-                Happened::Data { early: true }
-            }
-            ReadEvent::Data(data) => {
-                plain = place(data);
-                Happened::Data { early: false }
-            }
-            _ => Happened::Other,
+        let plain = match &progress.event {
+            ReadEvent::EarlyData(plain) | ReadEvent::Data(plain) => plain.clone(),
+            _ => 0..0,
         };
-        let consumed = progress.consumed;
-        self.input.consume(consumed, plain);
-        Ok(happened)
+        self.input.consume(progress.consumed, plain);
+        Ok(progress.event)
     }
 
-    fn told(&mut self, event: Event) {
+    fn note(&mut self, event: Event) {
         match event {
             Event::HandshakeComplete => {
                 self.complete = true;
@@ -221,9 +205,8 @@ impl<S: Side> Machine<S> {
     }
 
     /// Whether application data may be written already.
-    pub(crate) fn is_writable(&mut self) -> bool {
-        let now = self.now();
-        self.connection.write(now, &[], &mut self.output).is_ok()
+    pub(crate) fn is_writable(&self) -> bool {
+        self.connection.can_write()
     }
 
     /// Whether application data may be added to the output.
@@ -248,17 +231,6 @@ impl<S: Side> Machine<S> {
             self.has_large_output = false;
         }
     }
-}
-
-enum Happened<Q> {
-    Stopped(Step),
-    Asked(Q),
-    Told(Event),
-    Data {
-        early: bool,
-    },
-    /// What this version knows nothing of.
-    Other,
 }
 
 /// A connection with a full output reads nothing. If application data could fill it, two peers that

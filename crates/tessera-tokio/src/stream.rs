@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use tessera::handshake::{ClientHandshake, EarlyDataStatus, ServerHandshake};
 use tessera::resume::{PskKind, Verdict};
-use tessera::{Error, Facts};
+use tessera::{Error, Facts, Role};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf};
 use tokio::time::timeout_at;
 
@@ -84,7 +84,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
     /// Waits until the handshake is complete. Early data that comes meanwhile is kept to be read.
     pub async fn handshake(&mut self) -> io::Result<()> {
         poll_fn(|cx| self.driver.poll_handshake(Half::Read, Goal::Complete, cx)).await?;
-        if S::FINISHES {
+        if S::ROLE == Role::Client {
             // The server's handshake isn't complete before it has this.
             let deadline = self.driver.machine.latest_completion;
             let sent = poll_fn(|cx| self.driver.poll_send(Half::Read, cx));

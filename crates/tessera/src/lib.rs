@@ -45,12 +45,15 @@ mod error;
 pub mod handshake;
 mod key_log;
 mod limits;
+mod padding;
+mod question;
+mod record;
 pub mod resume;
+mod role;
 mod schedule;
 #[cfg(test)]
 mod testing;
 mod time;
-mod transport;
 pub mod wire;
 
 pub use connection::{ClientConnection, Connection, Progress, ReadEvent, ServerConnection};
@@ -60,6 +63,8 @@ pub use handshake::{
     ServerQuestion,
 };
 pub use key_log::KeyLog;
+pub use padding::Padding;
+pub use record::Output;
+pub use role::Role;
 pub use time::Time;
-pub use transport::{Output, Padding};
 pub use zeroize::Zeroizing;

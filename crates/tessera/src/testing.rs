@@ -1,6 +1,7 @@
 //! What the unit tests share: one real suite, scripted everything else, and the traces of RFC 8448.
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -15,11 +16,11 @@ use crate::crypto::{
     TAG_LEN,
 };
 use crate::error::Error;
-use crate::handshake::Context;
-use crate::handshake::{Epoch, Event, Facts, Reply, SkipEarlyData, Transport};
-use crate::schedule::TrafficSecret;
+use crate::handshake::context::Context;
+use crate::handshake::{Below, Direction, Epoch, Facts, Limit};
+use crate::question::Reply;
+use crate::schedule::{KeyDerivation, STREAM, TrafficSecret};
 use crate::time::Time;
-use crate::transport::Padding;
 use crate::wire::{CipherSuite, HandshakeMessage, NamedGroup, SignatureScheme};
 
 /// The suite of all traces.
@@ -211,7 +212,7 @@ impl PeerVerifier for Trusting {
     }
 }
 
-/// A transport that remembers.
+/// What carries a handshake, and remembers.
 #[derive(Default)]
 pub(crate) struct Recorder {
     pub(crate) sent: Vec<(Epoch, Vec<u8>)>,
@@ -227,50 +228,54 @@ impl Recorder {
         let mut scratch = Vec::new();
         let unix = Some(core::time::Duration::from_secs(1_500_000_000));
         let now = Time { monotonic: core::time::Duration::ZERO, unix };
-        let done =
-            step(&mut Context { now, transport: self, facts: &mut facts, scratch: &mut scratch });
+        let mut events = VecDeque::new();
+        let done = step(&mut Context {
+            now,
+            profile: &STREAM,
+            below: self,
+            facts: &mut facts,
+            events: &mut events,
+            scratch: &mut scratch,
+        });
         self.facts = facts;
         done
     }
 }
 
-impl Transport for Recorder {
+impl Below for Recorder {
     fn send(&mut self, epoch: Epoch, message: &[u8]) {
         self.sent.push((epoch, message.to_vec()));
     }
 
-    fn install_write(&mut self, epoch: Epoch, _: &'static Suite, secret: &TrafficSecret) {
-        self.write_secrets.push((epoch, secret.expose().to_vec()));
+    fn flight_ended(&self) -> Result<(), Error> {
+        Ok(())
     }
 
-    fn uninstall_write(&mut self) {}
-
-    fn install_read(
+    fn install(
         &mut self,
+        direction: Direction,
         epoch: Epoch,
         _: &'static Suite,
         secret: &TrafficSecret,
     ) -> Result<(), Error> {
-        self.read_secrets.push((epoch, secret.expose().to_vec()));
+        let secrets = match direction {
+            Direction::Read => &mut self.read_secrets,
+            Direction::Write => &mut self.write_secrets,
+        };
+        secrets.push((epoch, secret.expose().to_vec()));
         Ok(())
     }
 
-    fn end_of_flight(&self) -> Result<(), Error> {
-        Ok(())
-    }
+    fn update(&mut self, _: &[u8], _: &'static Suite, _: &TrafficSecret) {}
 
-    fn limit_early_data(&mut self, _: u32) {}
+    fn withdraw_early_data(&mut self) {}
 
-    fn skip_early_data(&mut self, _: SkipEarlyData, _: usize) {}
-
-    fn change_cipher_spec(&mut self) {}
-
-    fn limit_records(&mut self, _: u16, _: u16) {}
-
-    fn pad_records(&mut self, _: Padding) {}
-
-    fn event(&mut self, _: Event) {}
+    fn limit(&mut self, _: Limit) {}
 }
+
+/// The key derivation of all traces.
+pub(crate) const KDF: KeyDerivation =
+    KeyDerivation { hash: AES_128_GCM_SHA256.hash, profile: &STREAM };
 
 /// A message of a trace.
 pub(crate) fn message<'t>(trace: &'t Trace, name: &str) -> HandshakeMessage<'t> {

@@ -25,12 +25,12 @@ fn executed(config: &Arc<ServerConfig>, flight: &[u8], now: Time) -> Vec<u8> {
     let mut consumed = 0;
     let mut data = Vec::new();
     while let Ok(progress) = server.read(now, &mut input[consumed..], &mut output) {
-        consumed += progress.consumed;
         match progress.event {
-            ReadEvent::EarlyData(early) => data.extend_from_slice(early),
+            ReadEvent::EarlyData(early) => data.extend_from_slice(&input[consumed..][early]),
             ReadEvent::NeedInput => break,
             _ => (),
         }
+        consumed += progress.consumed;
     }
     data
 }

@@ -145,10 +145,10 @@ fn replay(trace: &Trace, config: ServerConfig, unix: Duration) -> (Vec<Vec<u8>>,
         while consumed < input.len() {
             let progress = server.read(now, &mut input[consumed..], &mut output);
             let progress = progress.expect("the traces are right");
-            consumed += progress.consumed;
             if let ReadEvent::EarlyData(data) = progress.event {
-                early.extend_from_slice(data);
+                early.extend_from_slice(&input[consumed..][data]);
             }
+            consumed += progress.consumed;
         }
     }
     (records(output.as_slice()), early)

@@ -168,9 +168,12 @@ impl Client {
         loop {
             let rest = open.input.get_mut(consumed..)?;
             let progress = open.connection.read(now, rest, output).ok()?;
+            let data_from = consumed;
             consumed += progress.consumed;
             match progress.event {
-                ReadEvent::Data(data) => open.line.extend_from_slice(data),
+                ReadEvent::Data(data) => {
+                    open.line.extend_from_slice(open.input.get(data_from..)?.get(data)?);
+                }
                 ReadEvent::Handshake(Event::NewSession(session)) => {
                     self.disk.sessions.push(session.export().to_vec());
                 }

@@ -136,10 +136,11 @@ impl Server {
         loop {
             let rest = open.input.get_mut(consumed..)?;
             let progress = open.connection.read(now, rest, output).ok()?;
+            let data_from = consumed;
             consumed += progress.consumed;
             match progress.event {
                 ReadEvent::Data(data) | ReadEvent::EarlyData(data) => {
-                    open.line.extend_from_slice(data);
+                    open.line.extend_from_slice(open.input.get(data_from..)?.get(data)?);
                     self.take_lines(id, open, now, output)?;
                 }
                 ReadEvent::NeedInput | ReadEvent::OutputFull => break,

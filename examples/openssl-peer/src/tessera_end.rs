@@ -105,10 +105,13 @@ impl<H: Handshake> TesseraEnd<H> {
             match self.connection.read(now(), &mut self.input[consumed..], &mut self.output) {
                 Err(error) => self.error = Some(error),
                 Ok(progress) => {
+                    let read = &self.input[consumed..];
                     consumed += progress.consumed;
                     match progress.event {
-                        ReadEvent::Data(data) => self.data.extend_from_slice(data),
-                        ReadEvent::EarlyData(data) => self.early_data.extend_from_slice(data),
+                        ReadEvent::Data(data) => self.data.extend_from_slice(&read[data]),
+                        ReadEvent::EarlyData(data) => {
+                            self.early_data.extend_from_slice(&read[data]);
+                        }
                         ReadEvent::Handshake(event) => match event {
                             Event::HandshakeComplete => self.complete = true,
                             Event::EarlyDataAccepted => self.verdict = Some(Ok(())),

@@ -186,17 +186,20 @@ fn deliver<Q>(
     input: &mut Vec<u8>,
     received: &mut Received,
     questions: &mut Vec<Q>,
-    mut read: impl for<'i> FnMut(&'i mut [u8]) -> Result<Progress<'i, Q>, Error>,
+    mut read: impl FnMut(&mut [u8]) -> Result<Progress<Q>, Error>,
 ) {
     let mut consumed = 0;
     while received.error.is_none() {
         match read(&mut input[consumed..]) {
             Err(error) => received.error = Some(error),
             Ok(progress) => {
+                let read = &input[consumed..];
                 consumed += progress.consumed;
                 match progress.event {
-                    ReadEvent::Data(data) => received.data.extend_from_slice(data),
-                    ReadEvent::EarlyData(data) => received.early_data.extend_from_slice(data),
+                    ReadEvent::Data(data) => received.data.extend_from_slice(&read[data]),
+                    ReadEvent::EarlyData(data) => {
+                        received.early_data.extend_from_slice(&read[data]);
+                    }
                     ReadEvent::Handshake(event) => received.event(event),
                     ReadEvent::Question(question) => questions.push(question),
                     ReadEvent::NeedInput | ReadEvent::OutputFull | ReadEvent::WaitingForAnswer => {

@@ -260,8 +260,9 @@ where
             match self.connection.read(now(), &mut self.input[consumed..], &mut self.output) {
                 Err(error) => self.told.error = Some(error),
                 Ok(progress) => {
+                    let read = &self.input[consumed..];
                     consumed += progress.consumed;
-                    if !self.told.read(progress.event) {
+                    if !self.told.read(progress.event, read) {
                         break;
                     }
                 }

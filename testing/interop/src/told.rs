@@ -34,11 +34,11 @@ impl Told {
         String::from_utf8_lossy(&self.data).contains(text)
     }
 
-    /// Notes an event; says whether more can be read at once.
-    pub(crate) fn read<Q: core::fmt::Debug>(&mut self, event: ReadEvent<'_, Q>) -> bool {
+    /// Notes an event of reading `input`; says whether more can be read at once.
+    pub(crate) fn read<Q: core::fmt::Debug>(&mut self, event: ReadEvent<Q>, input: &[u8]) -> bool {
         match event {
-            ReadEvent::Data(data) => self.data.extend_from_slice(data),
-            ReadEvent::EarlyData(data) => self.early_data.extend_from_slice(data),
+            ReadEvent::Data(data) => self.data.extend_from_slice(&input[data]),
+            ReadEvent::EarlyData(data) => self.early_data.extend_from_slice(&input[data]),
             ReadEvent::Handshake(event) => self.event(event),
             ReadEvent::NeedInput | ReadEvent::OutputFull => return false,
             ReadEvent::PeerClosed => {

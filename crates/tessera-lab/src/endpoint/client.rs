@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{ClientSession, Verdict};
-use tessera::{ClientConfig, ClientConnection, Destination, Event};
+use tessera::{ClientConfig, ClientConnection, Destination, Event, ReadEvent};
 
 use super::configuration::{self, PATIENCE};
-use super::wire::{Happened, Wire};
+use super::wire::Wire;
 use super::{Result, answer, orders, request};
 use crate::adversary::Capture;
 use crate::clock;
@@ -149,32 +149,36 @@ impl Client {
             || tickets.len() < sessions.into()
         {
             match wire.next(&mut connection)? {
-                Happened::Handshake(Event::HandshakeComplete) => {
+                Some(ReadEvent::Handshake(Event::HandshakeComplete)) => {
                     handshake = Some(clock::monotonic()?);
                     if !early || (rejected.is_some() && !given_up(rejected)) {
                         wire.engine(|now, output| connection.write(now, &request, output))?;
                     }
                 }
-                Happened::Handshake(Event::EarlyDataRejected(verdict)) if may_be_rejected => {
+                Some(ReadEvent::Handshake(Event::EarlyDataRejected(verdict)))
+                    if may_be_rejected =>
+                {
                     rejected = Some(verdict);
                     told = Some((clock::monotonic()?, verdict.into()));
                 }
-                Happened::Handshake(Event::EarlyDataRejected(verdict)) => {
+                Some(ReadEvent::Handshake(Event::EarlyDataRejected(verdict))) => {
                     return Err(format!("the early data was rejected ({verdict:?})").into());
                 }
-                Happened::Handshake(Event::NewSession(session)) => tickets.push_back(*session),
-                Happened::Handshake(Event::EarlyDataAccepted) => {
+                Some(ReadEvent::Handshake(Event::NewSession(session))) => {
+                    tickets.push_back(*session)
+                }
+                Some(ReadEvent::Handshake(Event::EarlyDataAccepted)) => {
                     told = Some((clock::monotonic()?, Told::Accepted));
                 }
-                Happened::Handshake(_) => (),
-                Happened::Data(data) => {
+                Some(ReadEvent::Data(data)) => {
                     if response.is_none() {
                         response = Some(clock::monotonic()?);
                     }
                     responded += data.len();
                 }
-                Happened::EarlyData(_) => return Err("early data from a server".into()),
-                Happened::Ended => return Err("the server closed the connection early".into()),
+                Some(ReadEvent::EarlyData(_)) => return Err("early data from a server".into()),
+                Some(_) => (),
+                None => return Err("the server closed the connection early".into()),
             }
         }
         let facts = connection.facts();

@@ -5,11 +5,11 @@ use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera::{ServerConfig, ServerConnection};
+use tessera::{ReadEvent, ServerConfig, ServerConnection};
 
 use super::request::{self, Application};
 use super::stores::Stores;
-use super::wire::{Happened, Wire};
+use super::wire::Wire;
 use super::{Result, answer, configuration, orders, sites};
 use crate::clock;
 use crate::control::{self, Preparation, Served, ServerAnswer, ServerOrder};
@@ -133,19 +133,19 @@ impl Server {
         let mut received = Vec::new();
         loop {
             match wire.next(connection)? {
-                Happened::EarlyData(data) | Happened::Data(data) => {
+                Some(ReadEvent::EarlyData(data) | ReadEvent::Data(data)) => {
                     if first_byte.is_none() {
                         *first_byte = Some(clock::monotonic()?);
                     }
-                    received.extend_from_slice(&data);
+                    received.extend_from_slice(wire.bytes(data));
                     if let Some(response) = self.application.execute(&received) {
                         received.drain(..request::LEN);
                         wire.engine(|now, output| connection.write(now, &response, output))?;
                     }
                 }
-                Happened::Handshake(_) => (),
-                Happened::Ended if connection.facts().handshake_complete => return Ok(()),
-                Happened::Ended => return Err("the client left during the handshake".into()),
+                Some(_) => (),
+                None if connection.facts().handshake_complete => return Ok(()),
+                None => return Err("the client left during the handshake".into()),
             }
         }
     }

@@ -2,10 +2,11 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::ops::Range;
 use std::time::Duration;
 
 use tessera::handshake::Handshake;
-use tessera::{Connection, Error, Event, Output, ReadEvent, Time};
+use tessera::{Connection, Error, Output, ReadEvent, Time};
 
 use super::Result;
 use super::configuration::PATIENCE;
@@ -18,21 +19,14 @@ pub(super) struct Wire {
     stream: TcpStream,
     input: Vec<u8>,
     /// The part of the input that was received and not read yet.
-    unread: std::ops::Range<usize>,
+    unread: Range<usize>,
+    /// Where the last read began.
+    read_from: usize,
     output: Output,
     engine_cpu: Duration,
     sent: u64,
     /// What the adversary on the path records, if there is one.
     capture: Option<Capture>,
-}
-
-/// What happened on a connection.
-pub(super) enum Happened {
-    Handshake(Event),
-    EarlyData(Vec<u8>),
-    Data(Vec<u8>),
-    /// The peer sends nothing more: with or without saying so.
-    Ended,
 }
 
 /// Room for the largest record, and for what follows it in the same segment.
@@ -46,6 +40,7 @@ impl Wire {
             stream,
             input: vec![0; INPUT_LEN],
             unread: 0..0,
+            read_from: 0,
             output: Output::new(),
             engine_cpu: Duration::ZERO,
             sent: 0,
@@ -65,11 +60,12 @@ impl Wire {
         Ok(result?)
     }
 
-    /// Waits until something happens. Whatever there is to send goes out first, in one write.
+    /// Waits until something happens: `None` when the peer sends nothing more, with or without saying
+    /// so. Data lies in [`bytes`](Self::bytes). Whatever there is to send goes out first, in one write.
     pub(super) fn next<H: Handshake>(
         &mut self,
         connection: &mut Connection<H>,
-    ) -> Result<Happened> {
+    ) -> Result<Option<ReadEvent<H::Question>>> {
         loop {
             let now = clock::engine_time()?;
             let started = clock::thread_cpu()?;
@@ -84,25 +80,31 @@ impl Wire {
                     return Err(error.into());
                 }
             };
+            let begin = self.unread.start;
             self.unread.start += progress.consumed;
             match progress.event {
-                ReadEvent::Handshake(event) => return Ok(Happened::Handshake(event)),
-                ReadEvent::EarlyData(data) => return Ok(Happened::EarlyData(data.to_vec())),
-                ReadEvent::Data(data) => return Ok(Happened::Data(data.to_vec())),
-                ReadEvent::PeerClosed => return Ok(Happened::Ended),
+                ReadEvent::PeerClosed => return Ok(None),
                 ReadEvent::OutputFull => self.send()?,
                 ReadEvent::NeedInput => {
                     self.send()?;
                     if !self.receive()? {
-                        return Ok(Happened::Ended);
+                        return Ok(None);
                     }
                 }
                 ReadEvent::Question(_) | ReadEvent::WaitingForAnswer => {
                     return Err("the engine asks what its configuration should answer".into());
                 }
-                _ => (),
+                event => {
+                    self.read_from = begin;
+                    return Ok(Some(event));
+                }
             }
         }
+    }
+
+    /// The bytes of a range that the last event named.
+    pub(super) fn bytes(&self, range: Range<usize>) -> &[u8] {
+        &self.input[self.read_from + range.start..self.read_from + range.end]
     }
 
     /// Sends what there is to send, in one write.
@@ -171,7 +173,7 @@ impl Wire {
 
     /// What an idle connection holds: what dropping it and its output gives back. The input
     /// buffer does not count, for its owner may share one among connections.
-    fn measure_heap<H>(&mut self, connection: Box<Connection<H>>) -> Result<i64> {
+    fn measure_heap<H: Handshake>(&mut self, connection: Box<Connection<H>>) -> Result<i64> {
         self.output.release();
         let before = heap::held_by_thread()?;
         drop(connection);

@@ -99,8 +99,8 @@ impl AcceptedCertificates<'_> {
 /// How the peer takes this side's certificate.
 #[derive(Default)]
 pub(crate) struct CertificateForm {
-    pub(super) entry_extensions: EntryExtensions,
-    pub(super) codec: Option<Arc<dyn CertificateCodec>>,
+    pub(crate) entry_extensions: EntryExtensions,
+    pub(crate) codec: Option<Arc<dyn CertificateCodec>>,
 }
 
 impl CertificateForm {

@@ -3,11 +3,11 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::certificate_flight::Role;
 use super::certificate_type::check_types;
 use crate::crypto::{Signer, SigningError};
 use crate::error::Error;
-use crate::handshake::{Reply, Sign};
+use crate::question::{Question, Reply};
+use crate::role::Role;
 use crate::wire::{
     CertificateCriteria, CertificateType, EntryExtensions, MAX_STAPLED, Reader, SignatureScheme,
     read_sct_list, write_certificate_body,
@@ -46,6 +46,21 @@ pub enum PrivateKey {
     /// Elsewhere: the `Sign` question is put to the driver of the connection. The schemes are those
     /// that the key can sign with, in order of preference.
     Elsewhere(Vec<SignatureScheme>),
+}
+
+/// The question for a signature with the private key of this side's certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sign {
+    /// The scheme to sign with.
+    pub scheme: SignatureScheme,
+    /// The end entity's certificate as it was sent: it says which key is to sign.
+    pub certificate: Vec<u8>,
+    /// What to sign, whole: the scheme hashes it.
+    pub message: Vec<u8>,
+}
+
+impl Question for Sign {
+    type Answer = Result<Vec<u8>, SigningError>;
 }
 
 impl Credential {
@@ -91,7 +106,7 @@ impl Credential {
     }
 
     /// Appends the body of a Certificate, with those extensions that the peer asked for.
-    pub(super) fn write_body(&self, out: &mut Vec<u8>, requested: EntryExtensions) {
+    pub(crate) fn write_body(&self, out: &mut Vec<u8>, requested: EntryExtensions) {
         let response = self.ocsp_response.as_deref().filter(|_| requested.status_request);
         let list = self.sct_list.as_deref();
         let list = list.filter(|_| requested.signed_certificate_timestamp);

@@ -1,7 +1,6 @@
-//! How the peer is authenticated: the certificate flight and the seam to whoever judges it.
+//! How a side is authenticated: its credential, and the seam to whoever judges the peer.
 
 mod certificate_codec;
-mod certificate_flight;
 mod certificate_form;
 mod certificate_type;
 mod credential;
@@ -9,12 +8,8 @@ mod criteria;
 mod verifier;
 
 pub use certificate_codec::{CertificateCodec, CertificateNotDecoded};
-pub(crate) use certificate_flight::{
-    Role, accept_peer, equal, read_certificate_verify, read_finished, send_certificate,
-    send_certificate_verify, send_finished,
-};
 pub(crate) use certificate_form::{AcceptedCertificates, CertificateForm, check_certificates};
 pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE, types_of};
 pub(crate) use credential::choose_credential;
-pub use credential::{Credential, PrivateKey};
+pub use credential::{Credential, PrivateKey, Sign};
 pub use verifier::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::handshake::Reply;
+use crate::question::{Question, Reply};
 use crate::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
 
 /// Judges peers: certificate chain, name and signature. `tessera-webpki` implements it.
@@ -70,6 +70,10 @@ pub struct VerifyPeer {
     pub signature: Vec<u8>,
     /// Seconds since the Unix epoch, where a clock is known.
     pub unix: Option<u64>,
+}
+
+impl Question for VerifyPeer {
+    type Answer = Result<PeerIdentity, PeerRejected>;
 }
 
 /// Who a peer is, in the words of whoever verified it.

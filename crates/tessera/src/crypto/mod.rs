@@ -68,3 +68,8 @@ impl core::fmt::Display for RandomFailed {
 }
 
 impl core::error::Error for RandomFailed {}
+
+/// Compares in constant time.
+pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
+    subtle::ConstantTimeEq::ct_eq(a, b).into()
+}

@@ -1,7 +1,9 @@
 //! After the handshake, on either side: key updates and exporters.
 
+use alloc::vec::Vec;
+
+use super::below::{Below, Direction, Epoch};
 use super::context::Context;
-use super::transport::Epoch;
 use crate::crypto::Suite;
 use crate::error::{Error, decode_error, illegal_parameter, unexpected_message};
 use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
@@ -46,7 +48,7 @@ impl Application {
             _ => return Err(illegal_parameter("a KeyUpdate asks for something unknown")),
         };
         self.read = self.read.next();
-        ctx.transport.install_read(Epoch::Application, self.suite, &self.read)?;
+        ctx.below.install(Direction::Read, Epoch::Application, self.suite, &self.read)?;
         self.update_requested |= requested;
         Ok(())
     }
@@ -56,16 +58,21 @@ impl Application {
         self.update_requested
     }
 
-    /// Changes this side's keys, and asks the peer to do the same if `request`.
-    pub(crate) fn update_write_key(&mut self, request: bool, ctx: &mut Context<'_>) {
-        ctx.send_after_handshake(|out| {
-            write_message(out, HandshakeType::KEY_UPDATE, |out| {
-                out.u8(if request { UPDATE_REQUESTED } else { UPDATE_NOT_REQUESTED });
-            });
+    /// Changes this side's keys, and asks the peer to do the same if `request`. The message is built in
+    /// `scratch`.
+    pub(crate) fn update_write_key(
+        &mut self,
+        request: bool,
+        scratch: &mut Vec<u8>,
+        below: &mut dyn Below,
+    ) {
+        scratch.clear();
+        write_message(scratch, HandshakeType::KEY_UPDATE, |out| {
+            out.u8(if request { UPDATE_REQUESTED } else { UPDATE_NOT_REQUESTED });
         });
         self.update_requested = false;
         self.write = self.write.next();
-        ctx.transport.install_write(Epoch::Application, self.suite, &self.write);
+        below.update(scratch, self.suite, &self.write);
     }
 
     /// Floods of messages that carry nothing end the connection.

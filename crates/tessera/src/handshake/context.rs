@@ -1,24 +1,46 @@
 //! What every state needs besides its own data.
 
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use super::below::{Below, Epoch};
+use super::event::Event;
 use super::facts::Facts;
-use super::transport::{Epoch, Transport};
 use crate::crypto::Suite;
+use crate::error::Error;
 use crate::key_log::KeyLog;
-use crate::schedule::Transcript;
+use crate::question::{Asked, Question, Reply, Waiting};
+use crate::schedule::{KeyDerivation, Profile, Transcript};
 use crate::time::Time;
 
 /// The world outside the state machine, for the time of one call.
 pub struct Context<'c> {
     pub(crate) now: Time,
-    pub(crate) transport: &'c mut dyn Transport,
+    pub(crate) profile: &'static Profile,
+    pub(crate) below: &'c mut dyn Below,
+    /// What the user learns. Written for the user: no decision reads it.
     pub(crate) facts: &'c mut Facts,
+    pub(crate) events: &'c mut VecDeque<Event>,
     /// Where messages are built; kept for its capacity.
     pub(crate) scratch: &'c mut Vec<u8>,
 }
 
+/// What goes on with the answer to a `Q`.
+pub(crate) type Then<Q, S> =
+    Box<dyn FnOnce(<Q as Question>::Answer, &mut Context<'_>) -> Result<S, Error> + Send + Sync>;
+
 impl Context<'_> {
+    /// The key derivation of a suite, with the labels of this connection's profile.
+    pub(crate) fn kdf(&self, suite: &Suite) -> KeyDerivation {
+        KeyDerivation { hash: suite.hash, profile: self.profile }
+    }
+
+    /// Tells the user.
+    pub(crate) fn event(&mut self, event: Event) {
+        self.events.push_back(event);
+    }
+
     /// Builds a message, adds it to the transcript and sends it.
     pub(crate) fn send(
         &mut self,
@@ -29,25 +51,46 @@ impl Context<'_> {
         self.scratch.clear();
         write(self.scratch);
         transcript.add(self.scratch);
-        self.transport.send(epoch, self.scratch);
+        self.below.send(epoch, self.scratch);
     }
 
     /// Builds and sends a message that belongs to no transcript: those after the handshake.
     pub(crate) fn send_after_handshake(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.scratch.clear();
         write(self.scratch);
-        self.transport.send(Epoch::Application, self.scratch);
+        self.below.send(Epoch::Application, self.scratch);
+    }
+
+    /// Goes on with the answer: now, if the owner has it, or when it comes.
+    pub(crate) fn ask<Q, S, V>(
+        &mut self,
+        question: Q,
+        reply: Reply<Q::Answer>,
+        then: impl FnOnce(Q::Answer, &mut Context<'_>) -> Result<S, Error> + Send + Sync + 'static,
+    ) -> Result<S, Error>
+    where
+        Q: Question,
+        S: From<Waiting<V>> + 'static,
+        V: From<Asked<Q>>,
+    {
+        match reply {
+            Reply::Now(answer) => then(answer, self),
+            Reply::Later => {
+                let then: Then<Q, S> = Box::new(then);
+                Ok(Waiting::new(question, then).into())
+            }
+        }
     }
 }
 
 /// Where the secrets of a connection are logged, and under what.
 #[derive(Clone, Copy)]
-pub(crate) struct Logged<'l> {
+pub(crate) struct SecretLog<'l> {
     pub(crate) key_log: Option<&'l dyn KeyLog>,
     pub(crate) client_random: &'l [u8; 32],
 }
 
-impl Logged<'_> {
+impl SecretLog<'_> {
     /// Logs a secret.
     pub(crate) fn secret(&self, label: &str, secret: &[u8]) {
         if let Some(log) = self.key_log {

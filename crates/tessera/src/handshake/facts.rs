@@ -3,10 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::lineage::Lineage;
 use crate::auth::PeerIdentity;
-use crate::resume::{
-    Ancestry, Continuation, FlightHandle, PskKind, SessionState, SettledFlights, Verdict,
-};
+use crate::resume::{Ancestry, Continuation, FlightHandle, PskKind, SettledFlights, Verdict};
 use crate::wire::{CipherSuite, NamedGroup, SignatureScheme};
 
 /// The facts of a connection, as far as its handshake has come.
@@ -65,16 +64,13 @@ pub enum EarlyDataStatus {
 }
 
 impl Facts {
-    /// What a connection has of its key exchange and, where it resumes, of its session.
-    pub(crate) fn inherit(&mut self, session: Option<&SessionState>) {
-        self.ancestry = Some(match session {
-            None => Ancestry::of_exchange(self.group),
-            Some(session) => {
-                self.peer = session.peer.clone();
-                self.external_psk = session.external_psk.clone();
-                self.authenticated_at = Some(session.authenticated_at);
-                session.ancestry.resumed(self.group, self.one_time_key)
-            }
-        });
+    /// What came down to this connection, as the user learns it.
+    pub(crate) fn note_lineage(&mut self, lineage: &Lineage) {
+        self.peer = lineage.peer.clone();
+        self.external_psk = lineage.external_psk.clone();
+        self.authenticated_at = lineage.authenticated_at;
+        self.ancestry = lineage.ancestry;
+        self.protocol = lineage.protocol.clone();
+        self.server_name = lineage.server_name.clone();
     }
 }

@@ -1,32 +1,34 @@
 //! The handshake: the states of client and server, one file per flight, and the questions they ask.
 //!
-//! It takes messages and answers; it gives messages, secrets and events to a transport. It never
-//! seals a record, and it doesn't know whether it runs over a stream, datagrams or QUIC.
+//! It takes messages and answers; it gives messages, secrets and limits to whatever is [`below`] it,
+//! and events to the user. It never seals a record. What TLS, DTLS and QUIC do differently in a
+//! handshake is a value that it carries, [`Profile`](crate::schedule::Profile).
 
 #![allow(clippy::boxed_local, reason = "states move in their boxes from one to the next")]
 
 mod application;
+mod below;
+mod certificate_flight;
 mod client;
 mod config;
-mod context;
-mod driven;
+pub(crate) mod context;
+mod core;
 mod event;
 mod facts;
-mod question;
+mod finished;
+mod lineage;
 mod secrets;
 mod server;
-mod transport;
+mod state;
 
-pub use client::ClientHandshake;
-pub use client::{ClientConfig, Destination};
-pub use context::Context;
-pub use driven::Handshake;
+pub use below::{Below, Direction, Epoch, Limit, RefusedEarlyData};
+pub use client::{ClientConfig, ClientQuestion, Destination};
+pub use core::{ClientHandshake, Core, Handshake, ServerHandshake};
 pub use event::Event;
 pub use facts::{EarlyDataStatus, Facts};
-pub use question::{
-    Asked, AskedByClient, AskedByServer, ChooseConfig, ClientAnswer, ClientQuestion, NoConfig,
-    Question, Reply, ServerAnswer, ServerQuestion, Sign, Token,
+pub use server::{
+    ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, ServerConfig, ServerQuestion,
 };
-pub use server::ServerHandshake;
-pub use server::{ClientAuthentication, ConfigChooser, ServerConfig};
-pub(crate) use transport::{Epoch, SkipEarlyData, Transport};
+
+pub use crate::auth::Sign;
+pub use crate::question::{Asked, Question, Reply, Token};

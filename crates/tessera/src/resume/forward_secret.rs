@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use super::receipts::FlightHandle;
 use crate::crypto::{MAX_HASH_LEN, Secret, SharedSecret};
 use crate::error::{Error, decode_error};
-use crate::handshake::Reply;
+use crate::question::{Question, Reply};
 use crate::schedule::{ExporterSecret, KeyDerivation};
 use crate::wire::{ForwardSecretTicket, NamedGroup, Reader, TICKET_ID_LEN, Writer};
 
@@ -160,6 +160,10 @@ pub struct TakeSecret {
     pub incarnation: Option<Incarnation>,
     /// Since the Unix epoch, where a clock is known.
     pub unix: Option<Duration>,
+}
+
+impl Question for TakeSecret {
+    type Answer = Taken;
 }
 
 /// Without the handle, which is not for logs.

@@ -5,7 +5,7 @@
 //! its sender has the ticket's PSK.
 
 use super::forward_secret::FsIdentity;
-use crate::auth::equal;
+use crate::crypto::equal;
 use crate::schedule::{EarlySecret, KeyDerivation};
 use crate::wire::Reader;
 

@@ -126,3 +126,10 @@ pub enum Continuation {
     /// data.
     PskKe,
 }
+
+impl Continuation {
+    /// The one that a handshake took, with or without another key exchange.
+    pub(crate) fn with_share(with_share: bool) -> Self {
+        if with_share { Self::PskDheKe } else { Self::PskKe }
+    }
+}

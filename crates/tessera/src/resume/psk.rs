@@ -33,6 +33,11 @@ impl PskKind {
         }
     }
 
+    /// Whether both ends agreed on it outside of TLS: then its identity says who the peer is.
+    pub(crate) fn is_agreed_outside(self) -> bool {
+        matches!(self, Self::External | Self::Imported)
+    }
+
     /// The key exchange modes in which a PSK of this kind may be used; both ends enforce them.
     pub(crate) fn modes(self, psk_only: bool, continuation: Option<Continuation>) -> PskModes {
         let psk_ke = match self {

@@ -5,7 +5,7 @@ use core::fmt;
 use core::time::Duration;
 
 use super::forward_secret::{Absent, Taken};
-use crate::handshake::Reply;
+use crate::question::{Question, Reply};
 
 /// The name of a forward-secret flight.
 ///
@@ -86,6 +86,10 @@ pub struct SettleReceipt {
     pub handle: FlightHandle,
     /// Since the Unix epoch, where a clock is known.
     pub unix: Option<Duration>,
+}
+
+impl Question for SettleReceipt {
+    type Answer = Receipt;
 }
 
 /// Answers for flights. An application implements it over the store that its effects are in, with

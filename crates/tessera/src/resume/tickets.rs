@@ -7,7 +7,7 @@ use core::time::Duration;
 use super::psk::PskKind;
 use super::session::SessionState;
 use crate::auth::PeerIdentity;
-use crate::handshake::Reply;
+use crate::question::{Question, Reply};
 
 /// Seals sessions into tickets and opens them again. `tessera-vault` has the ring that several
 /// servers share.
@@ -51,6 +51,14 @@ pub struct AcceptResumption {
     pub server_name: Option<String>,
     /// Whether early data would come with it.
     pub early_data: bool,
+}
+
+impl Question for OpenTicket {
+    type Answer = Option<SessionState>;
+}
+
+impl Question for AcceptResumption {
+    type Answer = ResumptionVerdict;
 }
 
 /// Decides on resumptions, where the engine's own checks are not enough.

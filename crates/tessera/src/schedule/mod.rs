@@ -11,12 +11,12 @@ mod traffic;
 mod transcript;
 
 pub(crate) use label::{KeyDerivation, MAX_EXPORTER_LABEL};
+pub use profile::Profile;
 pub(crate) use profile::STREAM;
-pub(crate) use traffic::TrafficSecret;
+pub use traffic::TrafficSecret;
 pub(crate) use transcript::Transcript;
 
 use crate::crypto::{Digest, Secret, SharedSecret};
-use crate::resume::PskKind;
 
 /// The Early Secret: of a PSK, or of nothing.
 pub(crate) struct EarlySecret {
@@ -35,9 +35,10 @@ impl EarlySecret {
         Self::new(kdf, kdf.zeros())
     }
 
-    /// The PSK binder over a transcript that ends before the binders (§4.2.11.2).
-    pub(crate) fn binder(&self, kind: PskKind, transcript: &Digest) -> Digest {
-        self.mac(kind.binder_label(), transcript)
+    /// The PSK binder over a transcript that ends before the binders (§4.2.11.2). The label belongs to
+    /// the kind of PSK.
+    pub(crate) fn binder(&self, label: &[u8], transcript: &Digest) -> Digest {
+        self.mac(label, transcript)
     }
 
     /// Proves possession of the PSK to whoever reads a lone forward-secret identity; over the hash of

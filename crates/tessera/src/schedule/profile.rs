@@ -1,16 +1,27 @@
 //! What TLS, DTLS and QUIC do differently in one and the same handshake.
 
-/// The differences that the handshake has to know. There is one value per transport.
-pub(crate) struct Profile {
+use crate::wire::Versions;
+
+/// The differences that the handshake has to know: one value per protocol, which every connection
+/// carries.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Profile {
     /// Stands before every label of the key schedule ("dtls13" for DTLS, RFC 9147 §5.9).
-    pub(crate) label_prefix: &'static [u8],
-    /// Whether the client says where its early data ends (not in DTLS, RFC 9147 §5.6, nor in QUIC).
-    pub(crate) end_of_early_data: bool,
-    /// Middlebox compatibility: a random legacy_session_id, echoed, and change_cipher_spec records
-    /// (RFC 8446 §D.4).
-    pub(crate) middlebox_compatibility: bool,
+    pub label_prefix: &'static [u8],
+    /// The versions in the hellos.
+    pub versions: Versions,
+    /// Whether the client says where its early data ends (not in DTLS, RFC 9147 §5.6, nor in QUIC,
+    /// RFC 9001 §8.3).
+    pub end_of_early_data: bool,
+    /// Whether the client sends a random legacy_session_id, which the server echoes (RFC 8446 §D.4;
+    /// not in DTLS, RFC 9147 §5, nor in QUIC, RFC 9001 §8.4).
+    pub legacy_session_id: bool,
 }
 
 /// TLS over a stream.
-pub(crate) static STREAM: Profile =
-    Profile { label_prefix: b"tls13 ", end_of_early_data: true, middlebox_compatibility: true };
+pub(crate) static STREAM: Profile = Profile {
+    label_prefix: b"tls13 ",
+    versions: Versions::TLS_1_3,
+    end_of_early_data: true,
+    legacy_session_id: true,
+};

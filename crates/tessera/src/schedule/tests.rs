@@ -6,13 +6,10 @@ use std::string::String;
 
 use tessera_harness::Trace;
 
-use super::{EarlySecret, KeyDerivation, STREAM, TrafficSecret, Transcript};
+use super::{EarlySecret, TrafficSecret, Transcript};
 use crate::crypto::{Digest, NONCE_LEN, Nonce, Secret, SharedSecret};
-use crate::resume::PskKind;
-use crate::testing::{AES_128_GCM_SHA256, TRACES, trace};
+use crate::testing::{AES_128_GCM_SHA256, KDF, TRACES, trace};
 use crate::wire::ContentType;
-
-const KDF: KeyDerivation = KeyDerivation { hash: AES_128_GCM_SHA256.hash, profile: &STREAM };
 
 /// The transcript after each message, tickets left out.
 fn transcripts(trace: &Trace) -> HashMap<String, Digest> {
@@ -23,7 +20,7 @@ fn transcripts(trace: &Trace) -> HashMap<String, Digest> {
         trace.section("messages").filter(|(name, _)| *name != "new_session_ticket")
     {
         if name == "hello_retry_request" {
-            transcript = Transcript::restart_after_retry(KDF.hash, &first);
+            transcript = Transcript::after_retry(KDF.hash, &KDF.hash.hash(&first));
         }
         if name == "client_hello" {
             first = message.to_vec();
@@ -111,8 +108,8 @@ fn every_secret_of_the_traces() {
             let covered = &hello[..hello.len() - 2 - 1 - binder.len()];
             let hash = KDF.hash.hash(covered);
             same(&trace, "transcript_hashes", "binder", hash.as_ref());
-            assert_eq!(early.binder(PskKind::Resumption, &hash).as_ref(), binder);
-            assert_ne!(early.binder(PskKind::External, &hash).as_ref(), binder);
+            assert_eq!(early.binder(b"res binder", &hash).as_ref(), binder);
+            assert_ne!(early.binder(b"ext binder", &hash).as_ref(), binder);
             let secret = early.client_early_traffic(&hashes["client_hello"]);
             same(&trace, "secrets", "c_e_traffic", secret.expose());
             check_keys(&trace, "client_early", &secret);

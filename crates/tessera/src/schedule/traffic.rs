@@ -6,7 +6,7 @@ use super::label::KeyDerivation;
 use crate::crypto::{Aead, Digest, MAX_HASH_LEN, NONCE_LEN, Secret, Suite};
 
 /// A traffic secret of one direction and epoch; also the binder key, which works the same way.
-pub(crate) struct TrafficSecret {
+pub struct TrafficSecret {
     kdf: KeyDerivation,
     secret: Secret,
 }
@@ -38,8 +38,8 @@ impl TrafficSecret {
         Self { kdf: self.kdf, secret }
     }
 
-    /// The secret itself, for the key log.
-    pub(crate) fn expose(&self) -> &[u8] {
+    /// The secret itself: for the key log, and for faces that protect packets themselves.
+    pub fn expose(&self) -> &[u8] {
         self.secret.expose()
     }
 }

@@ -22,10 +22,10 @@ impl Transcript {
 
     /// Starts over after a HelloRetryRequest: the first ClientHello is replaced by a synthetic
     /// message with its hash.
-    pub(crate) fn restart_after_retry(hash: &dyn Hash, first_hello: &[u8]) -> Self {
+    pub(crate) fn after_retry(hash: &dyn Hash, first_hello: &Digest) -> Self {
         let mut synthetic = Vec::new();
         write_message(&mut synthetic, HandshakeType::MESSAGE_HASH, |out| {
-            out.bytes(hash.hash(first_hello).as_ref());
+            out.bytes(first_hello.as_ref());
         });
         Self::start(hash, &synthetic)
     }

@@ -9,6 +9,7 @@ use super::key_share::KeyShares;
 use super::negotiation::{Protocols, TicketRequest, read_record_size_limit, read_server_name};
 use super::pre_shared_key::{OfferedPsks, PskModes};
 use super::reader::{CodePoints, Reader};
+use super::versions::Versions;
 use crate::error::{Error, decode_error, illegal_parameter, protocol};
 use crate::limits::MAX_RECEIPTS;
 use crate::resume::FlightHandle;
@@ -58,7 +59,7 @@ pub struct ClientHello<'a> {
 
 impl<'a> ClientHello<'a> {
     /// Reads the body of the message and makes every check that needs no configuration.
-    pub fn read(mut reader: Reader<'a>) -> Result<Self, Error> {
+    pub fn read(mut reader: Reader<'a>, known: &Versions) -> Result<Self, Error> {
         let legacy_version = ProtocolVersion(reader.u16()?);
         let random = reader.array()?;
         let session_id = reader.vec8()?;
@@ -99,10 +100,9 @@ impl<'a> ClientHello<'a> {
         }
         reader.finish()?;
 
-        // Only TLS 1.3 is spoken here: a client that doesn't name it in supported_versions is told so.
-        let offers_1_3 =
-            versions.is_some_and(|v: CodePoints<'_>| v.contains(ProtocolVersion::TLS1_3.0));
-        if !offers_1_3 || legacy_version.0 <= 0x0300 {
+        // Only 1.3 is spoken here: a client that doesn't name it in supported_versions is told so.
+        let offers_1_3 = versions.is_some_and(|v: CodePoints<'_>| v.contains(known.selected.0));
+        if !offers_1_3 || known.refuse(legacy_version) {
             return Err(protocol(
                 AlertDescription::PROTOCOL_VERSION,
                 "the client offers no TLS 1.3",

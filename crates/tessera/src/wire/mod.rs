@@ -19,6 +19,7 @@ mod new_session_ticket;
 mod pre_shared_key;
 mod reader;
 mod server_hello;
+mod versions;
 mod writer;
 
 pub(crate) use certificate::{
@@ -35,7 +36,8 @@ pub use entry_extensions::EntryExtensions;
 pub(crate) use entry_extensions::{MAX_STAPLED, read_sct_list};
 pub(crate) use extensions::write_extension;
 pub(crate) use grease::Grease;
-pub(crate) use handshake::{HANDSHAKE_HEADER_LEN, HandshakeMessage, write_message};
+pub use handshake::HandshakeMessage;
+pub(crate) use handshake::{HANDSHAKE_HEADER_LEN, write_message};
 pub(crate) use key_share::{KeyShareEntry, write_client_key_shares};
 pub use negotiation::TicketRequest;
 pub(crate) use negotiation::{
@@ -43,7 +45,8 @@ pub(crate) use negotiation::{
 };
 pub use new_session_ticket::TICKET_ID_LEN;
 pub(crate) use new_session_ticket::{ForwardSecretTicket, MAX_LIFETIME, NewSessionTicket};
-pub(crate) use pre_shared_key::{OfferedPsks, PskIdentity, PskModes, write_offered_psks};
+pub(crate) use pre_shared_key::{PskIdentity, PskModes, write_offered_psks};
 pub(crate) use reader::{CodePoints, Reader};
 pub(crate) use server_hello::{HelloAnswer, HelloRetryRequest, ServerHello};
+pub use versions::Versions;
 pub(crate) use writer::Writer;

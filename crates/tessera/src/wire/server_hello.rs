@@ -7,6 +7,7 @@ use super::extensions::{read_extensions, refuse_response_extension, write_extens
 use super::handshake::write_message;
 use super::key_share::{KeyShareEntry, write_retry_key_share, write_server_key_share};
 use super::reader::Reader;
+use super::versions::Versions;
 use super::writer::Writer;
 use crate::error::{Error, decode_error, illegal_parameter, protocol};
 use crate::wire::AlertDescription;
@@ -55,6 +56,7 @@ impl<'a> HelloAnswer<'a> {
     /// Reads the body of the message; `offered` says which extensions the client sent.
     pub fn read(
         mut reader: Reader<'a>,
+        versions: &Versions,
         offered: impl Fn(ExtensionType) -> bool,
     ) -> Result<Self, Error> {
         let legacy_version = ProtocolVersion(reader.u16()?);
@@ -105,7 +107,7 @@ impl<'a> HelloAnswer<'a> {
         if let Some(refused) = refused {
             return Err(refused);
         }
-        if version != Some(ProtocolVersion::TLS1_3) || legacy_version != ProtocolVersion::TLS1_2 {
+        if version != Some(versions.selected) || legacy_version != versions.legacy {
             return Err(illegal_parameter("the server chose a version that was not offered"));
         }
         if compression != 0 {
@@ -130,8 +132,8 @@ impl<'a> HelloAnswer<'a> {
 
 impl ServerHello<'_> {
     /// Appends the message.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        write_answer(out, self.random, self.session_id, self.cipher_suite, |out| {
+    pub fn write(&self, out: &mut Vec<u8>, versions: &Versions) {
+        write_answer(out, versions, self.random, self.session_id, self.cipher_suite, |out| {
             // The order of RFC 8448, so that its traces can be replayed to the byte.
             if let Some(index) = self.selected_identity {
                 write_extension(out, ExtensionType::PRE_SHARED_KEY, |out| out.u16(index));
@@ -145,29 +147,37 @@ impl ServerHello<'_> {
 
 impl HelloRetryRequest<'_> {
     /// Appends the message.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        write_answer(out, &HELLO_RETRY_RANDOM, self.session_id, self.cipher_suite, |out| {
-            if let Some(group) = self.group {
-                write_retry_key_share(out, group);
-            }
-            if let Some(cookie) = self.cookie {
-                write_extension(out, ExtensionType::COOKIE, |out| {
-                    out.vec16(|out| out.bytes(cookie));
-                });
-            }
-        });
+    pub fn write(&self, out: &mut Vec<u8>, versions: &Versions) {
+        write_answer(
+            out,
+            versions,
+            &HELLO_RETRY_RANDOM,
+            self.session_id,
+            self.cipher_suite,
+            |out| {
+                if let Some(group) = self.group {
+                    write_retry_key_share(out, group);
+                }
+                if let Some(cookie) = self.cookie {
+                    write_extension(out, ExtensionType::COOKIE, |out| {
+                        out.vec16(|out| out.bytes(cookie));
+                    });
+                }
+            },
+        );
     }
 }
 
 fn write_answer(
     out: &mut Vec<u8>,
+    versions: &Versions,
     random: &[u8; 32],
     session_id: &[u8],
     suite: CipherSuite,
     extensions: impl FnOnce(&mut Vec<u8>),
 ) {
     write_message(out, HandshakeType::SERVER_HELLO, |out| {
-        out.u16(ProtocolVersion::TLS1_2.0);
+        out.u16(versions.legacy.0);
         out.bytes(random);
         out.vec8(|out| out.bytes(session_id));
         out.u16(suite.0);
@@ -175,7 +185,7 @@ fn write_answer(
         out.vec16(|out| {
             extensions(out);
             write_extension(out, ExtensionType::SUPPORTED_VERSIONS, |out| {
-                out.u16(ProtocolVersion::TLS1_3.0);
+                out.u16(versions.selected.0);
             });
         });
     });

@@ -4,19 +4,17 @@ use alloc::boxed::Box;
 
 use super::ClientState;
 use super::finished::ReadFinished;
-use crate::auth::{
-    AgreedTypes, CertificateForm, Credential, PeerIdentity, PeerRejected, Role, accept_peer,
-    choose_credential, read_certificate_verify,
-};
+use crate::auth::{AgreedTypes, CertificateForm, Credential, choose_credential};
 use crate::error::{Error, decode_error};
+use crate::handshake::certificate_flight::{accept_peer, read_certificate_verify};
 use crate::handshake::context::Context;
-use crate::handshake::question::{Reply, Waiting};
+use crate::role::Role;
 use crate::wire::{
     Certificate, CertificateRequest, HandshakeMessage, HandshakeType, SignatureScheme,
 };
 
 /// EncryptedExtensions was read, and no PSK is used.
-pub(crate) struct ReadCertificate {
+pub struct ReadCertificate {
     pub(super) then: ReadFinished,
     pub(super) types: AgreedTypes,
 }
@@ -65,7 +63,7 @@ pub(super) struct Requested {
 }
 
 /// The server's Certificate was read.
-pub(crate) struct ReadCertificateVerify {
+pub struct ReadCertificateVerify {
     then: ReadFinished,
     certificate: Certificate,
 }
@@ -90,21 +88,9 @@ impl ReadCertificateVerify {
         then.transcript.add(message.bytes);
         let reply = verifier.verify(&question);
         ctx.facts.signature_scheme = Some(question.scheme);
-        match reply {
-            Reply::Now(answer) => then.verified(answer, ctx),
-            Reply::Later => Ok(ClientState::VerifyingPeer(Waiting::new(question, then))),
-        }
-    }
-}
-
-impl ReadFinished {
-    /// Someone judged the server.
-    pub(super) fn verified(
-        self,
-        answer: Result<PeerIdentity, PeerRejected>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ClientState, Error> {
-        accept_peer(answer, ctx)?;
-        Ok(ClientState::ReadFinished(Box::new(self)))
+        ctx.ask(question, reply, move |answer, ctx| {
+            accept_peer(answer, &mut then.lineage, ctx)?;
+            Ok(ClientState::ReadFinished(Box::new(then)))
+        })
     }
 }

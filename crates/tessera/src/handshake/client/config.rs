@@ -12,10 +12,10 @@ use crate::crypto::{KeyAgreement, Provider, Suite};
 use crate::error::Error;
 use crate::handshake::config::check_common;
 use crate::key_log::KeyLog;
+use crate::padding::Padding;
 use crate::resume::{
     ClientSession, ExternalPsk, FlightHandle, OfferEarlyData, PskKind, ReconnectPolicy,
 };
-use crate::transport::Padding;
 use crate::wire::{CipherSuite, NamedGroup, PskModes};
 
 /// What a client offers and accepts. Build it once, and share it.

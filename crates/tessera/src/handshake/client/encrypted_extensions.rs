@@ -9,23 +9,27 @@ use super::offer::Offer;
 use crate::auth::{AgreedTypes, types_of};
 use crate::crypto::Suite;
 use crate::error::{Error, illegal_parameter};
+use crate::handshake::below::{Direction, Epoch, Limit};
 use crate::handshake::context::Context;
 use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
-use crate::handshake::transport::Epoch;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{PskKind, Receipt, SettledFlights, Verdict};
 use crate::schedule::Transcript;
-use crate::wire::{EncryptedExtensions, HandshakeMessage, HandshakeType};
+use crate::wire::{EncryptedExtensions, HandshakeMessage, HandshakeType, NamedGroup};
 
 /// ServerHello was read.
-pub(crate) struct ReadEncryptedExtensions {
+pub struct ReadEncryptedExtensions {
     pub(super) offer: Offer,
     pub(super) suite: &'static Suite,
     pub(super) psk: Option<PskKind>,
+    pub(super) group: Option<NamedGroup>,
+    pub(super) one_time_key: Option<NamedGroup>,
     pub(super) first_identity: bool,
     pub(super) transcript: Transcript,
     pub(super) secrets: HandshakeSecrets,
+    pub(super) lineage: Lineage,
 }
 
 impl ReadEncryptedExtensions {
@@ -42,11 +46,11 @@ impl ReadEncryptedExtensions {
             if !self.offer.config.protocols.iter().any(|offered| offered == protocol) {
                 return Err(illegal_parameter("the server chose a protocol that was not offered"));
             }
-            ctx.facts.protocol = Some(protocol.to_vec());
+            self.lineage.protocol = Some(protocol.to_vec());
         }
         if let Some(limit) = extensions.record_size_limit {
             let own_limit = self.offer.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
-            ctx.transport.limit_records(limit, own_limit);
+            ctx.below.limit(Limit::Records { peer: limit, own: own_limit });
         }
         let config = &self.offer.config;
         let types = AgreedTypes::answered(
@@ -59,14 +63,17 @@ impl ReadEncryptedExtensions {
         let receipts = self.read_receipts(extensions.receipts)?;
         let session = self.offer.session.as_ref().map(|session| &session.state);
         let resumes = matches!(self.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
-        ctx.facts.inherit(session.filter(|_| resumes));
+        self.lineage.inherit(session.filter(|_| resumes), self.group, self.one_time_key);
+        ctx.facts.note_lineage(&self.lineage);
 
-        let Self { offer, suite, psk, transcript, secrets, .. } = *self;
+        let Self { offer, suite, psk, group, transcript, secrets, lineage, .. } = *self;
         let read_finished = ReadFinished {
             offer,
             suite,
+            group,
             transcript,
             secrets,
+            lineage,
             early_data,
             receipts,
             certificate_request: None,
@@ -109,9 +116,9 @@ impl ReadEncryptedExtensions {
             // after a HelloRetryRequest.
             let session = self.offer.session.as_ref().map(|session| &session.state);
             let as_before = session.is_some_and(|session| {
-                session.suite == self.suite.id && session.protocol == ctx.facts.protocol
+                session.suite == self.suite.id && session.protocol == self.lineage.protocol
             });
-            let offered = ctx.facts.early_data == EarlyDataStatus::Offered;
+            let offered = self.offer.early_data.is_some();
             if !offered || !self.first_identity || !as_before {
                 return Err(illegal_parameter("the server may not accept this early data"));
             }
@@ -120,9 +127,10 @@ impl ReadEncryptedExtensions {
             }
             return Ok(EarlyDataStatus::Accepted);
         }
-        if ctx.facts.early_data != EarlyDataStatus::NotOffered {
-            if ctx.facts.early_data == EarlyDataStatus::Offered {
-                ctx.transport.install_write(Epoch::Handshake, self.suite, &self.secrets.client);
+        if self.offer.offered_early_data() {
+            if self.offer.early_data.is_some() {
+                let secret = &self.secrets.client;
+                ctx.below.install(Direction::Write, Epoch::Handshake, self.suite, secret)?;
             }
             ctx.facts.early_data = EarlyDataStatus::Rejected(Verdict::Unknown);
             let judged = rejection.map(|it| it.judged_by_client(self.offer.began, ctx.now));

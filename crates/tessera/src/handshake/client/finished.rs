@@ -1,38 +1,39 @@
 //! The server's Finished in; the client's last flight out (RFC 8446 §4.4.4, §4.5).
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use super::ClientState;
 use super::certificate::Requested;
-use super::hello::logged;
+use super::hello::secret_log;
 use super::offer::Offer;
 use super::tickets::Connected;
-use crate::auth::{
-    CertificateForm, Credential, Role, read_finished, send_certificate, send_certificate_verify,
-    send_finished,
-};
-use crate::crypto::{SigningError, Suite};
+use crate::auth::{CertificateForm, Credential};
+use crate::crypto::Suite;
 use crate::error::Error;
-use crate::handshake::application::Application;
+use crate::handshake::below::{Direction, Epoch};
+use crate::handshake::certificate_flight::{send_certificate, send_certificate_verify};
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::facts::EarlyDataStatus;
-use crate::handshake::question::{Reply, Waiting};
-use crate::handshake::secrets::{ApplicationSecrets, HandshakeSecrets};
-use crate::handshake::transport::Epoch;
+use crate::handshake::finished::{ApplicationSecrets, Finished};
+use crate::handshake::lineage::Lineage;
+use crate::handshake::secrets::HandshakeSecrets;
 use crate::resume::SettledFlights;
-use crate::schedule::{STREAM, TrafficSecret, Transcript};
+use crate::role::Role;
+use crate::schedule::Transcript;
 use crate::wire::{
-    HandshakeMessage, HandshakeType, SignatureScheme, write_message, write_no_certificate,
+    HandshakeMessage, HandshakeType, NamedGroup, SignatureScheme, write_message,
+    write_no_certificate,
 };
 
 /// The server is authenticated but for its Finished.
-pub(crate) struct ReadFinished {
+pub struct ReadFinished {
     pub(super) offer: Offer,
     pub(super) suite: &'static Suite,
+    pub(super) group: Option<NamedGroup>,
     pub(super) transcript: Transcript,
     pub(super) secrets: HandshakeSecrets,
+    pub(super) lineage: Lineage,
     /// What the server says of the early data.
     pub(super) early_data: EarlyDataStatus,
     /// What it says of earlier flights.
@@ -43,59 +44,58 @@ pub(crate) struct ReadFinished {
 
 impl ReadFinished {
     pub(crate) fn receive(
-        mut self: Box<Self>,
+        self: Box<Self>,
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        read_finished(message, &mut self.transcript, &self.secrets.server)?;
-
-        let Self { offer, suite, mut transcript, secrets, .. } = *self;
-        let (secrets, client_handshake) =
-            ApplicationSecrets::new(secrets, &transcript, logged(&offer));
-        ctx.transport.install_read(Epoch::Application, suite, &secrets.server)?;
+        let Self { offer, suite, group, mut transcript, secrets, lineage, .. } = *self;
+        let log = secret_log(&offer);
+        let finished = Finished::In(message);
+        let secrets =
+            ApplicationSecrets::after_first(finished, secrets, suite, &mut transcript, log, ctx)?;
 
         ctx.facts.early_data = self.early_data;
         // As with the verdict: who could say "burned" unauthenticated could have it executed twice.
         ctx.facts.receipts = self.receipts;
         match self.early_data {
-            EarlyDataStatus::Accepted => ctx.transport.event(Event::EarlyDataAccepted),
-            EarlyDataStatus::Rejected(verdict) => {
-                ctx.transport.event(Event::EarlyDataRejected(verdict));
-            }
+            EarlyDataStatus::Accepted => ctx.event(Event::EarlyDataAccepted),
+            EarlyDataStatus::Rejected(verdict) => ctx.event(Event::EarlyDataRejected(verdict)),
             EarlyDataStatus::NotOffered | EarlyDataStatus::Offered => (),
         }
         if self.early_data == EarlyDataStatus::Accepted {
             // §4.5: the end of the early data goes under its own keys.
-            if STREAM.end_of_early_data {
+            if ctx.profile.end_of_early_data {
                 ctx.send(Epoch::EarlyData, &mut transcript, |out| {
                     write_message(out, HandshakeType::END_OF_EARLY_DATA, |_| ());
                 });
             }
-            ctx.transport.install_write(Epoch::Handshake, suite, &client_handshake);
+            let secret = &secrets.client_handshake;
+            ctx.below.install(Direction::Write, Epoch::Handshake, suite, secret)?;
         }
 
-        let mut last = LastFlight { offer, suite, transcript, client_handshake, secrets };
+        let mut last = LastFlight { offer, suite, group, transcript, secrets, lineage };
         match self.certificate_request {
-            None => Ok(last.finish(ctx)),
+            None => last.finish(ctx),
             Some(Requested { credential: Some((index, scheme)), form }) => {
                 let config = last.offer.config.clone();
                 last.sign(&config.credentials[index], scheme, &form, ctx)
             }
             Some(Requested { credential: None, .. }) => {
                 ctx.send(Epoch::Handshake, &mut last.transcript, write_no_certificate);
-                Ok(last.finish(ctx))
+                last.finish(ctx)
             }
         }
     }
 }
 
 /// What the client's last flight is made of.
-pub(super) struct LastFlight {
+struct LastFlight {
     offer: Offer,
     suite: &'static Suite,
+    group: Option<NamedGroup>,
     transcript: Transcript,
-    client_handshake: TrafficSecret,
     secrets: ApplicationSecrets,
+    lineage: Lineage,
 }
 
 impl LastFlight {
@@ -109,35 +109,22 @@ impl LastFlight {
         let transcript = &mut self.transcript;
         let question = send_certificate(ctx, transcript, Role::Client, credential, scheme, form);
         let reply = credential.sign(&question);
-        match reply {
-            Reply::Now(answer) => self.signed(scheme, answer, ctx),
-            Reply::Later => Ok(ClientState::Signing(Waiting::new(question, (self, scheme)))),
-        }
+        ctx.ask(question, reply, move |signature, ctx| {
+            send_certificate_verify(ctx, &mut self.transcript, scheme, signature)?;
+            self.finish(ctx)
+        })
     }
 
-    /// Someone signed for the client.
-    pub(super) fn signed(
-        mut self,
-        scheme: SignatureScheme,
-        signature: Result<Vec<u8>, SigningError>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ClientState, Error> {
-        send_certificate_verify(ctx, &mut self.transcript, scheme, signature)?;
-        Ok(self.finish(ctx))
-    }
-
-    fn finish(mut self, ctx: &mut Context<'_>) -> ClientState {
-        send_finished(ctx, &mut self.transcript, &self.client_handshake);
-        let ApplicationSecrets { client, server, exporter, master } = self.secrets;
-        ctx.transport.install_write(Epoch::Application, self.suite, &client);
-        ctx.facts.handshake_complete = true;
-        ctx.transport.event(Event::HandshakeComplete);
-        let resumption = master.into_resumption(&self.transcript.hash());
-        let application = Application::new(self.suite, client, server, exporter);
-        ClientState::Connected(Box::new(Connected {
+    fn finish(self, ctx: &mut Context<'_>) -> Result<ClientState, Error> {
+        let Self { offer, suite, group, mut transcript, secrets, lineage } = self;
+        let (application, resumption) =
+            secrets.after_second(Finished::Out, suite, &mut transcript, ctx)?;
+        Ok(ClientState::Connected(Box::new(Connected {
             application,
             resumption,
-            config: self.offer.config,
-        }))
+            config: offer.config,
+            lineage,
+            group,
+        })))
     }
 }

@@ -6,22 +6,22 @@ use alloc::vec::Vec;
 use super::ClientState;
 use super::encrypted_extensions::ReadEncryptedExtensions;
 use super::offer::{Offer, OfferedPsk};
-use crate::auth::equal;
-use crate::crypto::{SharedSecret, Suite};
+use crate::crypto::{SharedSecret, Suite, equal};
 use crate::error::{Error, illegal_parameter, protocol, unexpected_message};
-use crate::handshake::context::{Context, Logged, same_hash};
+use crate::handshake::below::{Direction, Epoch, Limit};
+use crate::handshake::context::{Context, SecretLog, same_hash};
 use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
-use crate::handshake::transport::Epoch;
 use crate::limits::MAX_COOKIE;
 use crate::resume::{Continuation, PskKind, Verdict};
-use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
+use crate::schedule::{EarlySecret, Transcript};
 use crate::wire::{
     AlertDescription, HandshakeMessage, HandshakeType, HelloAnswer, HelloRetryRequest, ServerHello,
 };
 
 /// The ClientHello is sent.
-pub(crate) struct ReadServerHello {
+pub struct ReadServerHello {
     offer: Offer,
     progress: Progress,
 }
@@ -35,24 +35,23 @@ enum Progress {
 }
 
 impl ReadServerHello {
-    pub(crate) fn start(offer: Offer, ctx: &mut Context<'_>) -> Box<Self> {
-        ctx.transport.pad_records(offer.config.padding);
+    pub(super) fn start(offer: Offer, ctx: &mut Context<'_>) -> Result<ClientState, Error> {
+        ctx.below.limit(Limit::Padding(offer.config.padding));
         let mut hello = Vec::with_capacity(512);
         offer.write(&mut hello, None);
-        ctx.transport.send(Epoch::Initial, &hello);
+        ctx.below.send(Epoch::Initial, &hello);
         ctx.facts.server_name = Some(offer.server_name.clone()).filter(|name| !name.is_empty());
         if let Some(limit) = offer.early_data
             && let Some(psk) = offer.psks.first()
         {
             ctx.facts.early_data = EarlyDataStatus::Offered;
             ctx.facts.flight = offer.flight;
-            ctx.transport.change_cipher_spec();
             let secret = psk.early.client_early_traffic(&psk.suite.hash.hash(&hello));
-            logged(&offer).secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
-            ctx.transport.install_write(Epoch::EarlyData, psk.suite, &secret);
-            ctx.transport.limit_early_data(limit);
+            secret_log(&offer).secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
+            ctx.below.install(Direction::Write, Epoch::EarlyData, psk.suite, &secret)?;
+            ctx.below.limit(Limit::EarlyData(limit));
         }
-        Box::new(Self { offer, progress: Progress::First(hello) })
+        Ok(ClientState::ReadServerHello(Box::new(Self { offer, progress: Progress::First(hello) })))
     }
 
     /// As if this ClientHello had been sent for the offer.
@@ -67,7 +66,7 @@ impl ReadServerHello {
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
         let reader = message.reader_for(HandshakeType::SERVER_HELLO)?;
-        match HelloAnswer::read(reader, |typ| self.offer.has(typ))? {
+        match HelloAnswer::read(reader, &ctx.profile.versions, |typ| self.offer.has(typ))? {
             HelloAnswer::Hello(hello) => self.hello(hello, message, ctx),
             HelloAnswer::Retry(retry) => self.retry(retry, message, ctx),
         }
@@ -84,7 +83,7 @@ impl ReadServerHello {
         let Progress::First(first_hello) = progress else {
             return Err(unexpected_message("a second HelloRetryRequest"));
         };
-        ctx.transport.end_of_flight()?;
+        ctx.below.flight_ended()?;
         let suite = chosen_suite(&offer, retry.cipher_suite, retry.session_id)?;
         if let Some(group) = retry.group {
             let sent = offer.ephemerals.iter().any(|(sent, _)| *sent == group);
@@ -106,15 +105,14 @@ impl ReadServerHello {
         if offer.early_data.take().is_some() {
             // §4.2.10: refused. The verdict comes with EncryptedExtensions.
             ctx.facts.early_data = EarlyDataStatus::Rejected(Verdict::Unknown);
-            ctx.transport.uninstall_write();
+            ctx.below.withdraw_early_data();
         }
         offer.keep_psks_of(suite);
-        ctx.transport.change_cipher_spec();
 
-        let mut transcript = Transcript::restart_after_retry(suite.hash, &first_hello);
+        let mut transcript = Transcript::after_retry(suite.hash, &suite.hash.hash(&first_hello));
         transcript.add(message.bytes);
         offer.write(ctx.scratch, Some(&mut transcript));
-        ctx.transport.send(Epoch::Initial, ctx.scratch);
+        ctx.below.send(Epoch::Initial, ctx.scratch);
         let progress = Progress::Retried(suite, transcript);
         Ok(ClientState::ReadServerHello(Box::new(Self { offer, progress })))
     }
@@ -140,39 +138,39 @@ impl ReadServerHello {
         check_mode(&offer, psk.as_ref(), hello.key_share.is_some())?;
         let shared = agree(&mut offer, &hello)?;
 
-        let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
+        let external = psk.as_ref().filter(|psk| psk.kind.is_agreed_outside());
+        let lineage = Lineage {
+            server_name: Some(offer.server_name.clone()).filter(|name| !name.is_empty()),
+            external_psk: external.map(|psk| psk.identity.clone()),
+            ..Lineage::default()
+        };
         let psk_kind = psk.as_ref().map(|psk| psk.kind);
-        ctx.facts.external_psk = psk
-            .as_ref()
-            .filter(|psk| matches!(psk.kind, PskKind::External | PskKind::Imported))
-            .map(|psk| psk.identity.clone());
-        let early = psk.map_or_else(|| EarlySecret::without_psk(kdf), |psk| psk.early);
+        let early = psk.map_or_else(|| EarlySecret::without_psk(ctx.kdf(suite)), |psk| psk.early);
         let shared_secret = shared.as_ref().map(|(_, secret)| secret);
-        let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, logged(&offer));
-        ctx.transport.install_read(Epoch::Handshake, suite, &secrets.server)?;
-        ctx.transport.change_cipher_spec();
-        if ctx.facts.early_data != EarlyDataStatus::Offered {
+        let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, secret_log(&offer));
+        ctx.below.install(Direction::Read, Epoch::Handshake, suite, &secrets.server)?;
+        if offer.early_data.is_none() {
             // With early data under way, the keys change when the server has said what becomes of it.
-            ctx.transport.install_write(Epoch::Handshake, suite, &secrets.client);
+            ctx.below.install(Direction::Write, Epoch::Handshake, suite, &secrets.client)?;
         }
 
+        let group = shared.as_ref().map(|(group, _)| *group);
+        let one_time_key = offer.one_time_kind.filter(|_| psk_kind == Some(PskKind::ForwardSecret));
         ctx.facts.suite = Some(suite.id);
-        ctx.facts.group = shared.as_ref().map(|(group, _)| *group);
+        ctx.facts.group = group;
         ctx.facts.psk = psk_kind;
-        if psk_kind == Some(PskKind::ForwardSecret) {
-            ctx.facts.one_time_key = offer.one_time_kind;
-            ctx.facts.continuation = Some(match shared {
-                Some(_) => Continuation::PskDheKe,
-                None => Continuation::PskKe,
-            });
-        }
+        ctx.facts.one_time_key = one_time_key;
+        ctx.facts.continuation = one_time_key.map(|_| Continuation::with_share(group.is_some()));
         Ok(ClientState::ReadEncryptedExtensions(Box::new(ReadEncryptedExtensions {
             offer,
             suite,
             psk: psk_kind,
+            group,
+            one_time_key,
             first_identity: hello.selected_identity == Some(0),
             transcript,
             secrets,
+            lineage,
         })))
     }
 }
@@ -182,7 +180,7 @@ fn chosen_suite(
     id: crate::wire::CipherSuite,
     session_id: &[u8],
 ) -> Result<&'static Suite, Error> {
-    if STREAM.middlebox_compatibility && !equal(session_id, &offer.session_id) {
+    if !equal(session_id, offer.legacy_session_id()) {
         return Err(illegal_parameter("the server did not echo legacy_session_id"));
     }
     offer.config.suite(id).ok_or(illegal_parameter("the server chose a suite that was not offered"))
@@ -238,6 +236,6 @@ fn agree(
 }
 
 /// Under what the secrets of this handshake are logged.
-pub(super) fn logged(offer: &Offer) -> Logged<'_> {
-    Logged { key_log: offer.config.key_log.as_deref(), client_random: &offer.random }
+pub(super) fn secret_log(offer: &Offer) -> SecretLog<'_> {
+    SecretLog { key_log: offer.config.key_log.as_deref(), client_random: &offer.random }
 }

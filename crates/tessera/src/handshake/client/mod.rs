@@ -6,127 +6,114 @@ mod encrypted_extensions;
 mod finished;
 mod hello;
 mod offer;
+mod questions;
 #[cfg(test)]
 mod tests;
 mod tickets;
 
 pub use config::{ClientConfig, Destination};
+pub use questions::ClientQuestion;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::application::Application;
 use super::context::Context;
-use super::driven::Handshake;
-use super::question::{ClientAnswer, ClientQuestion, Sign, Waiting};
-use crate::auth::VerifyPeer;
-use crate::error::{Error, unexpected_message};
+use super::state::{OUT_OF_TURN, State};
+use crate::error::Error;
 use crate::limits::{MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
-use crate::wire::{HandshakeMessage, SignatureScheme};
+use crate::question::Waiting;
+use crate::wire::HandshakeMessage;
 
-/// A client's handshake, and what it knows afterwards.
-pub struct ClientHandshake {
-    state: ClientState,
-}
-
-enum ClientState {
+/// The states of a client, in their order.
+pub enum ClientState {
     ReadServerHello(Box<hello::ReadServerHello>),
     ReadEncryptedExtensions(Box<encrypted_extensions::ReadEncryptedExtensions>),
     ReadCertificate(Box<certificate::ReadCertificate>),
     ReadCertificateVerify(Box<certificate::ReadCertificateVerify>),
-    VerifyingPeer(Box<Waiting<VerifyPeer, finished::ReadFinished>>),
     ReadFinished(Box<finished::ReadFinished>),
-    Signing(Box<Waiting<Sign, (finished::LastFlight, SignatureScheme)>>),
     Connected(Box<tickets::Connected>),
+    /// The owner answers later.
+    Waiting(Box<Waiting<ClientQuestion>>),
     /// An error ended the handshake.
     Failed,
 }
 
-impl ClientHandshake {
+impl ClientState {
     /// Sends the ClientHello.
-    pub(crate) fn start(
+    pub(super) fn start(
         config: Arc<ClientConfig>,
         destination: Destination,
         ctx: &mut Context<'_>,
     ) -> Result<Self, Error> {
-        let offer = offer::Offer::new(config, destination, ctx.now)?;
-        let state = ClientState::ReadServerHello(hello::ReadServerHello::start(offer, ctx));
-        Ok(Self { state })
-    }
-
-    fn advance(
-        &mut self,
-        step: impl FnOnce(ClientState) -> Result<ClientState, Error>,
-    ) -> Result<(), Error> {
-        self.state = step(core::mem::replace(&mut self.state, ClientState::Failed))?;
-        Ok(())
+        let offer = offer::Offer::new(config, destination, ctx.profile, ctx.now)?;
+        hello::ReadServerHello::start(offer, ctx)
     }
 }
 
-impl Handshake for ClientHandshake {
+impl From<Waiting<ClientQuestion>> for ClientState {
+    fn from(waiting: Waiting<ClientQuestion>) -> Self {
+        Self::Waiting(Box::new(waiting))
+    }
+}
+
+impl State for ClientState {
     type Question = ClientQuestion;
-    type Answer = ClientAnswer;
 
-    fn receive(
-        &mut self,
-        message: HandshakeMessage<'_>,
-        ctx: &mut Context<'_>,
-    ) -> Result<(), Error> {
-        self.advance(|state| match state {
-            ClientState::ReadServerHello(state) => state.receive(message, ctx),
-            ClientState::ReadEncryptedExtensions(state) => state.receive(message, ctx),
-            ClientState::ReadCertificate(state) => state.receive(message, ctx),
-            ClientState::ReadCertificateVerify(state) => state.receive(message, ctx),
-            ClientState::ReadFinished(state) => state.receive(message, ctx),
-            ClientState::Connected(state) => state.receive(message, ctx),
-            ClientState::VerifyingPeer(_) | ClientState::Signing(_) | ClientState::Failed => {
-                Err(unexpected_message("a message while a question is open"))
-            }
-        })
+    fn failed() -> Self {
+        Self::Failed
     }
 
-    fn question(&mut self) -> Option<Self::Question> {
-        match &mut self.state {
-            ClientState::VerifyingPeer(state) => state.ask().map(ClientQuestion::VerifyPeer),
-            ClientState::Signing(state) => state.ask().map(ClientQuestion::Sign),
-            _ => None,
+    fn receive(self, message: HandshakeMessage<'_>, ctx: &mut Context<'_>) -> Result<Self, Error> {
+        match self {
+            Self::ReadServerHello(state) => state.receive(message, ctx),
+            Self::ReadEncryptedExtensions(state) => state.receive(message, ctx),
+            Self::ReadCertificate(state) => state.receive(message, ctx),
+            Self::ReadCertificateVerify(state) => state.receive(message, ctx),
+            Self::ReadFinished(state) => state.receive(message, ctx),
+            Self::Connected(state) => state.receive(message, ctx),
+            Self::Waiting(_) | Self::Failed => Err(OUT_OF_TURN),
         }
-    }
-
-    fn is_waiting(&self) -> bool {
-        matches!(self.state, ClientState::VerifyingPeer(_) | ClientState::Signing(_))
-    }
-
-    fn answer(&mut self, answer: ClientAnswer, ctx: &mut Context<'_>) -> Result<(), Error> {
-        match (&self.state, &answer) {
-            (ClientState::VerifyingPeer(_), ClientAnswer::VerifyPeer(_))
-            | (ClientState::Signing(_), ClientAnswer::Sign(_)) => (),
-            _ => return Err(Error::Misuse("this is not the answer to the open question")),
-        }
-        self.advance(|state| match (state, answer) {
-            (ClientState::VerifyingPeer(state), ClientAnswer::VerifyPeer(answer)) => {
-                state.then.verified(answer, ctx)
-            }
-            (ClientState::Signing(state), ClientAnswer::Sign(answer)) => {
-                let (flight, scheme) = state.then;
-                flight.signed(scheme, answer, ctx)
-            }
-            _ => Ok(ClientState::Failed),
-        })
     }
 
     fn max_message(&self) -> usize {
-        match self.state {
-            ClientState::ReadFinished(_) | ClientState::ReadCertificateVerify(_) => {
-                MAX_SMALL_MESSAGE
-            }
+        match self {
+            Self::ReadFinished(_) | Self::ReadCertificateVerify(_) => MAX_SMALL_MESSAGE,
             _ => MAX_HANDSHAKE_MESSAGE,
         }
     }
 
-    fn application(&mut self) -> Option<&mut Application> {
-        match &mut self.state {
-            ClientState::Connected(state) => Some(&mut state.application),
+    fn waiting(&self) -> Option<&Waiting<ClientQuestion>> {
+        match self {
+            Self::Waiting(waiting) => Some(waiting),
+            _ => None,
+        }
+    }
+
+    fn waiting_mut(&mut self) -> Option<&mut Waiting<ClientQuestion>> {
+        match self {
+            Self::Waiting(waiting) => Some(waiting),
+            _ => None,
+        }
+    }
+
+    fn into_waiting(self) -> Option<Waiting<ClientQuestion>> {
+        match self {
+            Self::Waiting(waiting) => Some(*waiting),
+            _ => None,
+        }
+    }
+
+    fn application(&self) -> Option<&Application> {
+        match self {
+            Self::Connected(state) => Some(&state.application),
+            _ => None,
+        }
+    }
+
+    fn application_mut(&mut self) -> Option<&mut Application> {
+        match self {
+            Self::Connected(state) => Some(&mut state.application),
             _ => None,
         }
     }

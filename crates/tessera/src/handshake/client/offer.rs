@@ -16,17 +16,18 @@ use crate::resume::{
     ClientSession, ExternalPsk, FlightHandle, FsIdentity, PskKind, answer_one_time_key,
     psk_for_flight,
 };
-use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
+use crate::schedule::{EarlySecret, KeyDerivation, Profile, Transcript};
 use crate::time::Time;
 use crate::wire::{
-    CipherSuite, ExtensionType, Grease, HandshakeType, KeyShareEntry, NamedGroup, ProtocolVersion,
-    PskIdentity, PskModes, Writer, need_listing, write_certificate_types, write_client_key_shares,
+    CipherSuite, ExtensionType, Grease, HandshakeType, KeyShareEntry, NamedGroup, PskIdentity,
+    PskModes, Writer, need_listing, write_certificate_types, write_client_key_shares,
     write_code_points, write_empty, write_extension, write_message, write_offered_psks,
     write_protocols, write_record_size_limit, write_server_name,
 };
 
 /// The client's side of a handshake until ServerHello.
 pub(crate) struct Offer {
+    profile: &'static Profile,
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) random: [u8; 32],
     pub(crate) session_id: [u8; 32],
@@ -76,6 +77,7 @@ impl Offer {
     pub(crate) fn new(
         config: Arc<ClientConfig>,
         destination: Destination,
+        profile: &'static Profile,
         now: Time,
     ) -> Result<Self, Error> {
         config.check()?;
@@ -95,6 +97,7 @@ impl Offer {
             return Err(Error::Configuration("ask_receipts: at most eight flights at a time"));
         }
         let mut offer = Self {
+            profile,
             ask_receipts,
             flight: None,
             session: session.filter(|session| is_usable(&config, session, &server_name, now)),
@@ -132,7 +135,7 @@ impl Offer {
     fn add_session_psks(&mut self, now: Time) -> Result<(), Error> {
         let (Some(session), Some(unix)) = (&mut self.session, now.unix) else { return Ok(()) };
         let Some(suite) = self.config.suite(session.state.suite) else { return Ok(()) };
-        let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
+        let kdf = KeyDerivation { hash: suite.hash, profile: self.profile };
 
         // §4.2.10: early data belongs to the protocol of its session; if that isn't offered any more,
         // nothing would go out under it.
@@ -198,7 +201,7 @@ impl Offer {
                     "external_psks: an identity has 1 to 8,192 bytes, and a secret is not empty",
                 ));
             }
-            let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
+            let kdf = KeyDerivation { hash: suite.hash, profile: self.profile };
             self.psks.push(OfferedPsk {
                 kind: psk.kind(),
                 suite,
@@ -246,6 +249,16 @@ impl Offer {
         Ok(())
     }
 
+    /// legacy_session_id, which the server echoes; empty where the protocol has none (RFC 8446 §D.4).
+    pub(crate) fn legacy_session_id(&self) -> &[u8] {
+        if self.profile.legacy_session_id { &self.session_id } else { &[] }
+    }
+
+    /// Whether the first ClientHello offered early data.
+    pub(crate) fn offered_early_data(&self) -> bool {
+        self.early_suite.is_some()
+    }
+
     /// Whether the ClientHello has this extension.
     pub(crate) fn has(&self, typ: ExtensionType) -> bool {
         match typ {
@@ -290,13 +303,9 @@ impl Offer {
         out.clear();
         let mut binders_len = 0;
         write_message(out, HandshakeType::CLIENT_HELLO, |out| {
-            out.u16(ProtocolVersion::TLS1_2.0);
+            out.u16(self.profile.versions.legacy.0);
             out.bytes(&self.random);
-            out.vec8(|out| {
-                if STREAM.middlebox_compatibility {
-                    out.bytes(&self.session_id);
-                }
-            });
+            out.vec8(|out| out.bytes(self.legacy_session_id()));
             out.vec16(|out| {
                 let grease = self.grease.map(|grease| grease.cipher_suite().0);
                 grease.into_iter().chain(self.suites()).for_each(|suite| out.u16(suite));
@@ -331,7 +340,8 @@ impl Offer {
             write_server_name(out, self.server_name.trim_end_matches('.'));
         }
         write_extension(out, ExtensionType::SUPPORTED_VERSIONS, |out| {
-            let versions = grease.map(Grease::version).into_iter().chain([ProtocolVersion::TLS1_3]);
+            let versions = grease.map(Grease::version).into_iter();
+            let versions = versions.chain([self.profile.versions.selected]);
             out.vec8(|out| versions.for_each(|version| out.u16(version.0)));
         });
         let groups = config.groups.iter().copied().filter(|group| config.group(*group).is_some());
@@ -414,7 +424,7 @@ impl Offer {
                 Some((hash, _)) => *hash,
                 None => psk.suite.hash.hash(covered),
             };
-            let binder = psk.early.binder(psk.kind, &hash);
+            let binder = psk.early.binder(psk.kind.binder_label(), &hash);
             let binder = binder.as_ref();
             binders[at + 1..at + 1 + binder.len()].copy_from_slice(binder);
             at += 1 + binder.len();

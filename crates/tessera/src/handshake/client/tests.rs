@@ -13,22 +13,22 @@ use tessera_harness::Trace;
 use super::encrypted_extensions::ReadEncryptedExtensions;
 use super::hello::ReadServerHello;
 use super::offer::Offer;
-use super::{ClientConfig, ClientHandshake, ClientState, Destination};
+use super::{ClientConfig, ClientState, Destination};
 use crate::auth::{Credential, PrivateKey};
 use crate::crypto::{Secret, SharedSecret};
-use crate::handshake::context::Logged;
+use crate::handshake::Epoch;
+use crate::handshake::context::SecretLog;
 use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
-use crate::handshake::{Epoch, Handshake};
+use crate::handshake::state::State;
 use crate::resume::{Ancestry, ClientSession, PskKind, SessionState};
-use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
+use crate::schedule::{EarlySecret, STREAM, Transcript};
 use crate::testing::{
-    AES_128_GCM_SHA256, Recorder, ScriptedSigner, TRACES, Trusting, message, provider, trace,
+    AES_128_GCM_SHA256, KDF, Recorder, ScriptedSigner, TRACES, Trusting, message, provider, trace,
 };
 use crate::time::Time;
-use crate::wire::SignatureScheme;
-
-const KDF: KeyDerivation = KeyDerivation { hash: AES_128_GCM_SHA256.hash, profile: &STREAM };
+use crate::wire::{NamedGroup, SignatureScheme};
 
 /// What the client of a trace had offered.
 fn offer(trace: &Trace) -> Offer {
@@ -68,7 +68,7 @@ fn offer(trace: &Trace) -> Offer {
     });
     let destination =
         Destination { server_name: "server".into(), session, ..Destination::default() };
-    let mut offer = Offer::new(Arc::new(config), destination, now).expect("an offer");
+    let mut offer = Offer::new(Arc::new(config), destination, &STREAM, now).expect("an offer");
     let hello = trace.message("client_hello");
     offer.random.copy_from_slice(&hello[6..38]);
     if hello[38] == 32 {
@@ -78,12 +78,12 @@ fn offer(trace: &Trace) -> Offer {
 }
 
 /// The state after ServerHello, put together from the schedule.
-fn after_server_hello(trace: &Trace, mut offer: Offer, recorder: &mut Recorder) -> ClientState {
+fn after_server_hello(trace: &Trace, mut offer: Offer) -> ClientState {
     let mut transcript = match trace.find("messages", "hello_retry_request") {
         None => Transcript::start(KDF.hash, trace.message("client_hello")),
         Some(retry) => {
             let hello = trace.message("client_hello");
-            let mut transcript = Transcript::restart_after_retry(KDF.hash, hello);
+            let mut transcript = Transcript::after_retry(KDF.hash, &KDF.hash.hash(hello));
             transcript.add(retry);
             transcript.add(trace.message("client_hello_2"));
             transcript
@@ -95,16 +95,16 @@ fn after_server_hello(trace: &Trace, mut offer: Offer, recorder: &mut Recorder) 
         true => offer.psks.remove(0).early,
         false => EarlySecret::without_psk(KDF),
     };
-    if resumed {
-        recorder.facts.early_data = EarlyDataStatus::Offered;
-    }
     let shared = SharedSecret::new(trace.secret("shared").to_vec());
-    let log = Logged { key_log: None, client_random: &[0; 32] };
+    let log = SecretLog { key_log: None, client_random: &[0; 32] };
     let secrets = HandshakeSecrets::new(early, Some(&shared), &transcript, log);
     ClientState::ReadEncryptedExtensions(Box::new(ReadEncryptedExtensions {
         offer,
         suite: &AES_128_GCM_SHA256,
         psk: resumed.then_some(PskKind::Resumption),
+        group: Some(NamedGroup::X25519),
+        one_time_key: None,
+        lineage: Lineage::default(),
         first_identity: resumed,
         transcript,
         secrets,
@@ -122,16 +122,16 @@ fn what_the_client_sends_and_derives() {
             let hello = trace.message("client_hello").to_vec();
             ClientState::ReadServerHello(ReadServerHello::sent(offer, hello))
         } else {
-            after_server_hello(&trace, offer, &mut recorder)
+            after_server_hello(&trace, offer)
         };
-        let mut client = ClientHandshake { state };
+        let mut client = state;
         for (name, _) in trace.section("messages") {
             let is_next = name.starts_with("server_")
                 || name == "encrypted_extensions"
                 || name == "certificate_request";
             if is_next && (compatible || name != "server_hello") {
-                let received = recorder.step(|ctx| client.receive(message(&trace, name), ctx));
-                assert_eq!(received, Ok(()), "{name}");
+                let next = recorder.step(|ctx| client.receive(message(&trace, name), ctx));
+                client = next.unwrap_or_else(|error| panic!("{name}: {error}"));
             }
         }
 
@@ -167,7 +167,7 @@ fn what_the_client_sends_and_derives() {
             read.remove(0);
         }
         assert_eq!(recorder.read_secrets, read, "{name}");
-        let ClientState::Connected(connected) = client.state else { panic!("connected, {name}") };
+        let ClientState::Connected(connected) = client else { panic!("connected, {name}") };
         assert_eq!(connected.application.write.expose(), trace.secret("c_ap_traffic"));
         let resumed = recorder.facts.psk.is_some() || name == "resumed_0rtt";
         assert_eq!(recorder.facts.early_data == EarlyDataStatus::Accepted, resumed, "{name}");
@@ -183,14 +183,13 @@ fn a_finished_of_another_trace() {
     let trace = trace("simple_1rtt");
     let other = crate::testing::trace("compatibility_mode");
     let mut recorder = Recorder::default();
-    let state = after_server_hello(&trace, offer(&trace), &mut recorder);
-    let mut client = ClientHandshake { state };
+    let state = after_server_hello(&trace, offer(&trace));
+    let mut client = state;
     for name in ["encrypted_extensions", "server_certificate", "server_certificate_verify"] {
-        let received = recorder.step(|ctx| client.receive(message(&trace, name), ctx));
-        assert_eq!(received, Ok(()));
+        client = recorder.step(|ctx| client.receive(message(&trace, name), ctx)).expect(name);
     }
     let finished = message(&other, "server_finished");
-    let error = recorder.step(|ctx| client.receive(finished, ctx)).expect_err("it is wrong");
+    let error = recorder.step(|ctx| client.receive(finished, ctx)).err().expect("it is wrong");
     assert_eq!(error.alert(), Some(crate::wire::AlertDescription::DECRYPT_ERROR));
     assert!(recorder.sent.is_empty());
 }

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use super::ClientState;
 use super::config::ClientConfig;
@@ -9,17 +10,18 @@ use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
-use crate::resume::{
-    Ancestry, ClientSession, Companion, FsClientTicket, SessionState, fs_secret, one_time_keys,
-};
+use crate::handshake::lineage::{Lineage, TicketTerms};
+use crate::resume::{ClientSession, Companion, FsClientTicket, fs_secret, one_time_keys};
 use crate::schedule::ResumptionSecret;
-use crate::wire::{HandshakeMessage, HandshakeType, NewSessionTicket};
+use crate::wire::{HandshakeMessage, HandshakeType, NamedGroup, NewSessionTicket};
 
 /// The handshake is complete.
-pub(crate) struct Connected {
+pub struct Connected {
     pub(super) application: Application,
     pub(super) resumption: ResumptionSecret,
     pub(super) config: Arc<ClientConfig>,
+    pub(super) lineage: Lineage,
+    pub(super) group: Option<NamedGroup>,
 }
 
 impl Connected {
@@ -70,18 +72,7 @@ impl Connected {
                     handle,
                 }
             });
-        let facts = &ctx.facts;
-        let state = SessionState {
-            suite: self.application.suite.id,
-            psk: self.resumption.psk(message.nonce),
-            protocol: facts.protocol.clone(),
-            server_name: facts.server_name.clone(),
-            peer: facts.peer.clone(),
-            external_psk: facts.external_psk.clone(),
-            authenticated_at: facts.authenticated_at.unwrap_or(unix.as_secs()),
-            scope: alloc::vec::Vec::new(),
-            ancestry: facts.ancestry.unwrap_or(Ancestry::PskOnly),
-            issued_at: unix.as_millis() as u64,
+        let terms = TicketTerms {
             lifetime: message.lifetime,
             age_add: message.age_add,
             max_early_data_size: message.max_early_data_size.unwrap_or(0),
@@ -92,9 +83,12 @@ impl Connected {
                 incarnation: None,
             }),
         };
+        let psk = self.resumption.psk(message.nonce);
+        let scope = Vec::new();
+        let state = self.lineage.session(self.application.suite, psk, scope, terms, unix);
         let ticket = message.ticket.to_vec();
-        let session = ClientSession { state, ticket, group: facts.group, forward_secret };
-        ctx.transport.event(Event::NewSession(Box::new(session)));
+        let session = ClientSession { state, ticket, group: self.group, forward_secret };
+        ctx.event(Event::NewSession(Box::new(session)));
         Ok(())
     }
 }

@@ -1,8 +1,9 @@
 //! What a full handshake authenticates both sides with, as the server chooses it (RFC 8446 §4.4.2.2).
 
 use super::config::ServerConfig;
-use crate::auth::{CertificateForm, Credential, NO_COMMON_TYPE, Role, choose_credential};
+use crate::auth::{CertificateForm, Credential, NO_COMMON_TYPE, choose_credential};
 use crate::error::{Error, handshake_failure, protocol};
+use crate::role::Role;
 use crate::wire::{
     AlertDescription, CertificateType, CertificateTypes, ClientHello, SignatureScheme,
 };

@@ -4,14 +4,14 @@ use alloc::boxed::Box;
 
 use super::ServerState;
 use super::finished::ReadFinished;
-use crate::auth::{PeerIdentity, PeerRejected, Role, accept_peer, read_certificate_verify};
 use crate::error::{Error, protocol};
+use crate::handshake::certificate_flight::{accept_peer, read_certificate_verify};
 use crate::handshake::context::Context;
-use crate::handshake::question::{Reply, Waiting};
+use crate::role::Role;
 use crate::wire::{AlertDescription, Certificate, CertificateType, HandshakeMessage};
 
 /// The client was asked for a certificate.
-pub(crate) struct ReadCertificate {
+pub struct ReadCertificate {
     pub(super) then: Box<ReadFinished>,
     /// What it was asked for.
     pub(super) typ: CertificateType,
@@ -47,7 +47,7 @@ impl ReadCertificate {
 const NO_VERIFIER: Error = Error::Provider("a verifier for clients");
 
 /// The client's Certificate was read.
-pub(crate) struct ReadCertificateVerify {
+pub struct ReadCertificateVerify {
     then: Box<ReadFinished>,
     certificate: Certificate,
 }
@@ -74,21 +74,9 @@ impl ReadCertificateVerify {
         )?;
         then.transcript.add(message.bytes);
         let reply = verifier.verify(&question);
-        match reply {
-            Reply::Now(answer) => then.verified(answer, ctx),
-            Reply::Later => Ok(ServerState::VerifyingPeer(Waiting::new(question, then))),
-        }
-    }
-}
-
-impl ReadFinished {
-    /// Someone judged the client.
-    pub(super) fn verified(
-        self: Box<Self>,
-        answer: Result<PeerIdentity, PeerRejected>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        accept_peer(answer, ctx)?;
-        Ok(ServerState::ReadFinished(self))
+        ctx.ask(question, reply, move |answer, ctx| {
+            accept_peer(answer, &mut then.lineage, ctx)?;
+            Ok(ServerState::ReadFinished(then))
+        })
     }
 }

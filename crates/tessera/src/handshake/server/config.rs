@@ -1,5 +1,6 @@
 //! A server's configuration, shared by all its connections.
 
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -10,13 +11,13 @@ use crate::auth::{
 use crate::crypto::{Provider, Suite};
 use crate::error::Error;
 use crate::handshake::config::check_common;
-use crate::handshake::question::{ChooseConfig, NoConfig, Reply};
 use crate::key_log::KeyLog;
+use crate::padding::Padding;
+use crate::question::{Question, Reply};
 use crate::resume::{
     AcceptEarlyData, ExternalPsk, PskKind, ReconnectPolicy, ResumptionJudge, TicketKeys,
 };
-use crate::transport::Padding;
-use crate::wire::{CipherSuite, NamedGroup, PskModes};
+use crate::wire::{CipherSuite, NamedGroup, PskModes, SignatureScheme};
 
 /// What a server offers and accepts. Build it once, and share it.
 #[derive(Clone)]
@@ -91,6 +92,26 @@ impl ClientAuthentication {
         matches!(self, Self::Required(_))
     }
 }
+
+/// The question which configuration serves a client: asked once per connection, on the first
+/// ClientHello.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChooseConfig {
+    /// server_name.
+    pub server_name: Option<String>,
+    /// The application protocols that the client offers, in its order.
+    pub protocols: Vec<Vec<u8>>,
+    /// The signature schemes that the client can check, in its order.
+    pub signature_schemes: Vec<SignatureScheme>,
+}
+
+impl Question for ChooseConfig {
+    type Answer = Result<Arc<ServerConfig>, NoConfig>;
+}
+
+/// No configuration for this client: the handshake ends with unrecognized_name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoConfig;
 
 /// Chooses the configuration of a connection.
 pub trait ConfigChooser: Send + Sync {

@@ -4,87 +4,97 @@ use alloc::boxed::Box;
 use core::time::Duration;
 
 use super::ServerState;
-use super::decision::Decided;
 use super::finished::ReadFinished;
-use super::hello::Received;
-use super::server_hello::EarlyDataAnswer;
+use super::negotiation::Negotiation;
+use super::one_time_key::OneTimeKey;
+use super::psk::{PskCandidate, PskInUse};
 use crate::error::Error;
+use crate::handshake::below::{Direction, Epoch};
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
-use crate::handshake::transport::Epoch;
-use crate::resume::{Companion, FsIdentity, KnownPsk, PskKind};
-use crate::wire::{HandshakeMessage, HandshakeType, OfferedPsks, PskIdentity};
+use crate::limits::MAX_PLAINTEXT;
+use crate::resume::{PskKind, Rejection};
+use crate::wire::{HandshakeMessage, HandshakeType};
 
-impl Decided {
-    /// Decides on the early data: forward-secret through the vault, replayable through the register.
-    pub(super) fn settle_early_data(
-        self,
-        allowed: bool,
-        received: &Received<'_>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        let hello = &received.hello;
-        let first = hello.psks.and_then(|psks: OfferedPsks<'_>| psks.identities().next());
-        let vouched = match self.negotiation.found.as_ref().map(|found| &found.psk) {
-            Some(KnownPsk::Vouching(session)) => session.companion,
-            _ => first
-                .filter(|first| self.negotiation.is_forward_secret(hello, first.identity))
-                .and_then(|first| FsIdentity::read(first.identity))
-                .and_then(|identity| self.vouched(&identity)),
-        };
-        if let Some(companion) = vouched {
-            return self.take_secret(companion, allowed, received, ctx);
+/// What the client is told of its early data.
+#[derive(Clone, Copy)]
+pub(super) enum EarlyDataAnswer {
+    NotOffered,
+    Accepted { limit: u32 },
+    Rejected { rejection: Option<Rejection> },
+}
+
+impl Negotiation<'_> {
+    /// Decides on the early data: forward-secret as the vault said, replayable through the register.
+    pub(super) fn answer_early_data(
+        &self,
+        session: PskInUse<'_>,
+        one_time_key: &OneTimeKey,
+    ) -> EarlyDataAnswer {
+        match one_time_key {
+            OneTimeKey::Opened(opened) if self.hello.parsed.early_data => {
+                EarlyDataAnswer::Accepted { limit: opened.companion.max_early_data_size }
+            }
+            OneTimeKey::Opened(_) => EarlyDataAnswer::NotOffered,
+            _ if !self.early_data_was_offered() => EarlyDataAnswer::NotOffered,
+            OneTimeKey::Rejected(rejection) => {
+                // RFC 8446 §4.2: no extension that the client didn't ask for.
+                let asked = self.hello.parsed.one_time_kinds.is_some();
+                EarlyDataAnswer::Rejected { rejection: Some(*rejection).filter(|_| asked) }
+            }
+            OneTimeKey::None => match self.accept_replayable(session) {
+                Some(limit) => EarlyDataAnswer::Accepted { limit },
+                None => EarlyDataAnswer::Rejected { rejection: None },
+            },
         }
-        let answer = if !self.negotiation.early_data_was_offered(hello) {
-            EarlyDataAnswer::NotOffered
-        } else if let Some(limit) = self.accept_replayable(allowed, first, received, ctx) {
-            EarlyDataAnswer::Accepted { limit }
-        } else {
-            EarlyDataAnswer::Rejected { rejection: None }
-        };
-        self.answer_found(answer, received, ctx)
     }
 
-    /// The sealed ticket, whose binder was right, names the forward-secret ticket: no client can burn
-    /// another's key.
-    fn vouched(&self, identity: &FsIdentity<'_>) -> Option<Companion> {
-        let session = self.negotiation.found.as_ref().and_then(|found| found.psk.session());
-        let companion = session.and_then(|session| session.companion);
-        companion.filter(|companion| companion.id == *identity.id)
+    /// Whether early data could be accepted with this session (RFC 8446 §4.2.10).
+    pub(super) fn fits_early_data(&self, PskInUse { psk, suite, .. }: PskInUse<'_>) -> bool {
+        let session = psk.and_then(|found| found.psk.session());
+        self.retry.is_none()
+            && session.is_some_and(|session| {
+                session.suite == suite.id && session.protocol.as_ref() == self.protocol
+            })
     }
 
     /// RFC 8446 §8: the first identity, fresh, and never seen by the register. Gives the size limit.
-    fn accept_replayable(
-        &self,
-        allowed: bool,
-        first: Option<PskIdentity<'_>>,
-        received: &Received<'_>,
-        ctx: &Context<'_>,
-    ) -> Option<u32> {
-        let guard = self
-            .negotiation
-            .config
-            .policy
-            .early_data
-            .replayable_without_forward_secrecy
-            .as_ref()?;
-        let found = self.negotiation.found.as_ref().filter(|found| found.index == 0)?;
+    fn accept_replayable(&self, in_use: PskInUse<'_>) -> Option<u32> {
+        let guard = self.config.policy.early_data.replayable_without_forward_secrecy.as_ref()?;
+        let found = in_use.psk.filter(|found| found.index == 0)?;
         let session = found.psk.session().filter(|_| found.psk.kind() == PskKind::Resumption)?;
-        let unix = ctx.now.unix?;
-        if !allowed || !received.hello.early_data || !self.fits_early_data() {
+        let unix = self.now.unix?;
+        let allowed = in_use.early_data && self.hello.parsed.early_data;
+        if !allowed || !self.fits_early_data(in_use) {
             return None;
         }
+        let first = self.hello.parsed.psks?.identities().next()?;
         let limit = session.max_early_data_size.min(guard.max_early_data_size);
-        let claimed = u64::from(first?.obfuscated_ticket_age.wrapping_sub(session.age_add));
+        let claimed = u64::from(first.obfuscated_ticket_age.wrapping_sub(session.age_add));
         if limit == 0 || claimed.abs_diff(session.age_millis(unix)) > FRESHNESS_MILLIS {
             return None;
         }
-        let digest = self.suite.hash.hash(first?.identity);
+        let digest = in_use.suite.hash.hash(first.identity);
         let key = digest.as_ref().first_chunk()?;
         let issued_at = Duration::from_millis(session.issued_at);
         let expires_at = issued_at + Duration::from_secs(session.lifetime.into());
         guard.register.claim(key, issued_at, expires_at, unix).ok()?;
         Some(limit)
+    }
+
+    /// How much refused early data is dropped, in bytes: what this server allows, what the ticket
+    /// allowed, and at least one record, since clients may hold tickets of other servers.
+    pub(super) fn refused_early_data_limit(&self, psk: Option<&PskCandidate>) -> usize {
+        let accept = &self.config.policy.early_data;
+        let forward_secret = accept.forward_secret.as_ref().map(|guard| guard.max_early_data_size);
+        let replayable = accept.replayable_without_forward_secrecy.as_ref();
+        let replayable = replayable.map(|guard| guard.max_early_data_size);
+        let session = psk.and_then(|found| found.psk.session());
+        let ticket = session.map(|session| session.max_early_data_size);
+        let companion = session.and_then(|session| session.companion);
+        let companion = companion.map(|companion| companion.max_early_data_size);
+        let most = [forward_secret, replayable, ticket, companion].into_iter().flatten().max();
+        usize::try_from(most.unwrap_or(0)).unwrap_or(usize::MAX).max(MAX_PLAINTEXT)
     }
 }
 
@@ -92,12 +102,12 @@ impl Decided {
 const FRESHNESS_MILLIS: u64 = 10_000;
 
 /// Early data is being received.
-pub(crate) struct ReadEndOfEarlyData {
+pub struct ReadEndOfEarlyData {
     pub(super) then: Box<ReadFinished>,
 }
 
 impl ReadEndOfEarlyData {
-    pub(crate) fn receive(
+    pub(super) fn receive(
         self: Box<Self>,
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
@@ -105,8 +115,9 @@ impl ReadEndOfEarlyData {
         message.reader_for(HandshakeType::END_OF_EARLY_DATA)?.finish()?;
         let mut then = self.then;
         then.transcript.add(message.bytes);
-        ctx.transport.install_read(Epoch::Handshake, then.suite, &then.client_handshake)?;
-        ctx.transport.event(Event::EarlyDataEnd);
+        let secret = &then.secrets.client_handshake;
+        ctx.below.install(Direction::Read, Epoch::Handshake, then.suite, secret)?;
+        ctx.event(Event::EarlyDataEnd);
         Ok(ServerState::ReadFinished(then))
     }
 }

@@ -5,87 +5,51 @@ use alloc::sync::Arc;
 
 use super::ServerState;
 use super::config::ServerConfig;
-use super::tickets::send_tickets;
-use crate::auth::read_finished;
+use super::tickets::{TicketIssue, TicketPlan};
 use crate::crypto::Suite;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
-use crate::handshake::event::Event;
-use crate::handshake::secrets::ApplicationSecrets;
-use crate::handshake::transport::Epoch;
-use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
-use crate::resume::one_time_keys;
-use crate::schedule::{TrafficSecret, Transcript};
-use crate::wire::{ClientHello, HandshakeMessage, HandshakeType, NamedGroup};
+use crate::handshake::finished::{ApplicationSecrets, Finished};
+use crate::handshake::lineage::Lineage;
+use crate::schedule::Transcript;
+use crate::wire::{HandshakeMessage, HandshakeType};
 
 /// Only the client's Finished is missing.
-pub(crate) struct ReadFinished {
+pub struct ReadFinished {
     pub(super) config: Arc<ServerConfig>,
     pub(super) suite: &'static Suite,
+    /// No PSK is used.
+    pub(super) is_full: bool,
     pub(super) transcript: Transcript,
-    /// Under which the client's Finished is computed.
-    pub(super) client_handshake: TrafficSecret,
     pub(super) secrets: ApplicationSecrets,
-    pub(super) tickets: TicketWish,
-}
-
-/// Which tickets a client can use.
-pub(super) struct TicketWish {
-    /// How many.
-    pub(super) count: u8,
-    /// The kind of one-time key, if forward-secret tickets are to come with them.
-    pub(super) one_time_kind: Option<NamedGroup>,
-}
-
-impl TicketWish {
-    /// RFC 9149: what the client asks for, up to what the server gives. A client that can't use a
-    /// ticket with psk_dhe_ke gets none, unless psk_ke is allowed.
-    pub(super) fn of(hello: &ClientHello<'_>, resumed: bool, config: &ServerConfig) -> Self {
-        let modes = hello.psk_modes.unwrap_or_default();
-        let usable =
-            modes.psk_dhe_ke || (modes.psk_ke && config.policy.psk_only_without_forward_secrecy);
-        let most = config.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW);
-        let wish = hello.ticket_request.unwrap_or(most);
-        let count = match (usable, resumed) {
-            (false, _) => 0,
-            (true, false) => wish.new_session_count.min(most.new_session_count),
-            (true, true) => wish.resumption_count.min(most.resumption_count),
-        };
-        let guard = config.policy.early_data.forward_secret.as_ref();
-        let one_time_kind = guard.zip(hello.one_time_kinds).and_then(|(guard, offered)| {
-            let known =
-                guard.kinds.iter().filter(|kind| one_time_keys(&config.provider, **kind).is_some());
-            known.copied().find(|kind| offered.contains(kind.0))
-        });
-        Self { count, one_time_kind }
-    }
+    pub(super) tickets: TicketPlan,
+    pub(super) lineage: Lineage,
 }
 
 impl ReadFinished {
     pub(crate) fn receive(
-        mut self: Box<Self>,
+        self: Box<Self>,
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        read_finished(message, &mut self.transcript, &self.client_handshake)?;
-        let ApplicationSecrets { client, server, exporter, master } = self.secrets;
-        ctx.transport.install_read(Epoch::Application, self.suite, &client)?;
-        ctx.facts.handshake_complete = true;
-        if ctx.facts.psk.is_none() {
-            ctx.facts.authenticated_at = ctx.now.unix_secs();
+        let Self { config, suite, is_full, mut transcript, secrets, tickets, mut lineage } = *self;
+        let finished = Finished::In(message);
+        let (application, resumption) =
+            secrets.after_second(finished, suite, &mut transcript, ctx)?;
+        // A full handshake begins a chain, whether the client has a certificate or not.
+        if is_full {
+            lineage.authenticated_at = ctx.now.unix_secs();
+            ctx.facts.authenticated_at = lineage.authenticated_at;
         }
-        ctx.transport.event(Event::HandshakeComplete);
-
-        let resumption = master.into_resumption(&self.transcript.hash());
-        let application = Application::new(self.suite, server, client, exporter);
-        send_tickets(&self.config, &application, &resumption, &self.tickets, ctx)?;
+        let issue = TicketIssue { config: &config, application: &application, lineage: &lineage };
+        issue.send_tickets(&resumption, &tickets, ctx)?;
         Ok(ServerState::Connected(Box::new(Connected { application })))
     }
 }
 
 /// The handshake is complete.
-pub(crate) struct Connected {
+pub struct Connected {
     pub(super) application: Application,
 }
 

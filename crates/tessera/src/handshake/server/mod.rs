@@ -1,185 +1,128 @@
 //! The server's handshake (RFC 8446 §A.2): one state after the other, each with its own data.
+//!
+//! What a ClientHello is answered with is decided in [`decisions`], in order, on one page. Each step
+//! stands in the file that bears its name.
 
+mod answers;
 mod authentication;
+mod binder;
 mod certificate;
 mod config;
-mod decision;
+mod configuration;
+mod decisions;
 mod early_data;
 mod finished;
 mod hello;
-mod identities;
 mod negotiation;
 mod one_time_key;
+mod psk;
+mod questions;
 mod receipts;
+mod resumption;
+mod retry;
 mod server_hello;
 mod tickets;
 
-pub use config::{ClientAuthentication, ConfigChooser, ServerConfig};
+pub use config::{ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, ServerConfig};
+pub use questions::ServerQuestion;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use super::application::Application;
 use super::context::Context;
-use super::driven::Handshake;
-use super::question::{ChooseConfig, ServerAnswer, ServerQuestion, Sign, Waiting};
-use crate::auth::VerifyPeer;
-use crate::error::{Error, unexpected_message};
+use super::state::{OUT_OF_TURN, State};
+use crate::error::Error;
 use crate::limits::{MAX_CLIENT_HELLO, MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
-use crate::resume::{AcceptResumption, OpenTicket, SettleReceipt, TakePurpose, TakeSecret};
-use crate::wire::{HandshakeMessage, SignatureScheme};
-use decision::Decided;
-use hello::{Paused, Received};
-use negotiation::Negotiation;
+use crate::question::Waiting;
+use crate::wire::HandshakeMessage;
 
-/// A server's handshake, and what it knows afterwards.
-pub struct ServerHandshake {
-    state: ServerState,
-}
-
-enum ServerState {
-    ReadClientHello(Box<hello::ReadClientHello>),
-    ChoosingConfig(Box<Waiting<ChooseConfig, Vec<u8>>>),
-    OpeningTicket(Box<Waiting<OpenTicket, (Paused<Negotiation>, usize)>>),
-    AcceptingResumption(Box<Waiting<AcceptResumption, Paused<Decided>>>),
-    SettlingReceipt(Box<Waiting<SettleReceipt, (Paused<Decided>, bool)>>),
-    TakingSecret(Box<Waiting<TakeSecret, (Paused<Decided>, TakePurpose)>>),
-    Signing(Box<Waiting<Sign, (server_hello::Flight, SignatureScheme)>>),
+/// The states of a server, in their order.
+pub enum ServerState {
+    ReadClientHello(Box<decisions::ReadClientHello>),
     ReadEndOfEarlyData(Box<early_data::ReadEndOfEarlyData>),
     ReadCertificate(Box<certificate::ReadCertificate>),
     ReadCertificateVerify(Box<certificate::ReadCertificateVerify>),
-    VerifyingPeer(Box<Waiting<VerifyPeer, Box<finished::ReadFinished>>>),
     ReadFinished(Box<finished::ReadFinished>),
     Connected(Box<finished::Connected>),
+    /// The owner answers later.
+    Waiting(Box<Waiting<ServerQuestion>>),
     /// An error ended the handshake.
     Failed,
 }
 
-impl ServerHandshake {
+impl ServerState {
     /// Waits for a ClientHello.
-    pub(crate) fn start(config: Arc<ServerConfig>) -> Result<Self, Error> {
+    pub(super) fn start(config: Arc<ServerConfig>) -> Result<Self, Error> {
         config.check()?;
-        let state = ServerState::ReadClientHello(hello::ReadClientHello::first(config));
-        Ok(Self { state })
-    }
-
-    fn advance(
-        &mut self,
-        step: impl FnOnce(ServerState) -> Result<ServerState, Error>,
-    ) -> Result<(), Error> {
-        self.state = step(core::mem::replace(&mut self.state, ServerState::Failed))?;
-        Ok(())
+        Ok(Self::ReadClientHello(Box::new(decisions::ReadClientHello::new(config))))
     }
 }
 
-impl Handshake for ServerHandshake {
+impl From<Waiting<ServerQuestion>> for ServerState {
+    fn from(waiting: Waiting<ServerQuestion>) -> Self {
+        Self::Waiting(Box::new(waiting))
+    }
+}
+
+impl State for ServerState {
     type Question = ServerQuestion;
-    type Answer = ServerAnswer;
 
-    fn receive(
-        &mut self,
-        message: HandshakeMessage<'_>,
-        ctx: &mut Context<'_>,
-    ) -> Result<(), Error> {
-        self.advance(|state| match state {
-            ServerState::ReadClientHello(state) => state.receive(message, ctx),
-            ServerState::ReadEndOfEarlyData(state) => state.receive(message, ctx),
-            ServerState::ReadCertificate(state) => state.receive(message, ctx),
-            ServerState::ReadCertificateVerify(state) => state.receive(message, ctx),
-            ServerState::ReadFinished(state) => state.receive(message, ctx),
-            ServerState::Connected(state) => state.receive(message, ctx),
-            ServerState::ChoosingConfig(_)
-            | ServerState::OpeningTicket(_)
-            | ServerState::AcceptingResumption(_)
-            | ServerState::SettlingReceipt(_)
-            | ServerState::TakingSecret(_)
-            | ServerState::Signing(_)
-            | ServerState::VerifyingPeer(_)
-            | ServerState::Failed => Err(unexpected_message("a message while a question is open")),
-        })
+    fn failed() -> Self {
+        Self::Failed
     }
 
-    fn question(&mut self) -> Option<Self::Question> {
-        match &mut self.state {
-            ServerState::ChoosingConfig(state) => state.ask().map(ServerQuestion::ChooseConfig),
-            ServerState::OpeningTicket(state) => state.ask().map(ServerQuestion::OpenTicket),
-            ServerState::AcceptingResumption(state) => {
-                state.ask().map(ServerQuestion::AcceptResumption)
-            }
-            ServerState::SettlingReceipt(state) => state.ask().map(ServerQuestion::SettleReceipt),
-            ServerState::TakingSecret(state) => state.ask().map(ServerQuestion::TakeSecret),
-            ServerState::VerifyingPeer(state) => state.ask().map(ServerQuestion::VerifyPeer),
-            ServerState::Signing(state) => state.ask().map(ServerQuestion::Sign),
-            _ => None,
+    fn receive(self, message: HandshakeMessage<'_>, ctx: &mut Context<'_>) -> Result<Self, Error> {
+        match self {
+            Self::ReadClientHello(state) => state.receive(message, ctx),
+            Self::ReadEndOfEarlyData(state) => state.receive(message, ctx),
+            Self::ReadCertificate(state) => state.receive(message, ctx),
+            Self::ReadCertificateVerify(state) => state.receive(message, ctx),
+            Self::ReadFinished(state) => state.receive(message, ctx),
+            Self::Connected(state) => state.receive(message, ctx),
+            Self::Waiting(_) | Self::Failed => Err(OUT_OF_TURN),
         }
-    }
-
-    fn is_waiting(&self) -> bool {
-        matches!(
-            self.state,
-            ServerState::ChoosingConfig(_)
-                | ServerState::OpeningTicket(_)
-                | ServerState::AcceptingResumption(_)
-                | ServerState::SettlingReceipt(_)
-                | ServerState::TakingSecret(_)
-                | ServerState::VerifyingPeer(_)
-                | ServerState::Signing(_)
-        )
-    }
-
-    fn answer(&mut self, answer: ServerAnswer, ctx: &mut Context<'_>) -> Result<(), Error> {
-        use ServerAnswer as A;
-        use ServerState as S;
-        match (&self.state, &answer) {
-            (S::ChoosingConfig(_), A::ChooseConfig(_))
-            | (S::OpeningTicket(_), A::OpenTicket(_))
-            | (S::AcceptingResumption(_), A::AcceptResumption(_))
-            | (S::SettlingReceipt(_), A::SettleReceipt(_))
-            | (S::TakingSecret(_), A::TakeSecret(_))
-            | (S::VerifyingPeer(_), A::VerifyPeer(_))
-            | (S::Signing(_), A::Sign(_)) => (),
-            _ => return Err(Error::Misuse("this is not the answer to the open question")),
-        }
-        self.advance(|state| match (state, answer) {
-            (S::ChoosingConfig(state), A::ChooseConfig(answer)) => {
-                hello::configured(answer, &Received::again(&state.then)?, ctx)
-            }
-            (S::OpeningTicket(state), A::OpenTicket(answer)) => {
-                let (paused, index) = state.then;
-                paused.opened(index, answer, ctx)
-            }
-            (S::AcceptingResumption(state), A::AcceptResumption(answer)) => {
-                state.then.judged(answer, ctx)
-            }
-            (S::SettlingReceipt(state), A::SettleReceipt(answer)) => {
-                let (paused, early_data_allowed) = state.then;
-                paused.receipt_settled(early_data_allowed, answer, ctx)
-            }
-            (S::TakingSecret(state), A::TakeSecret(answer)) => {
-                let (paused, purpose) = state.then;
-                paused.taken(purpose, answer, ctx)
-            }
-            (S::VerifyingPeer(state), A::VerifyPeer(answer)) => state.then.verified(answer, ctx),
-            (S::Signing(state), A::Sign(answer)) => {
-                let (flight, scheme) = state.then;
-                flight.signed(scheme, answer, ctx)
-            }
-            _ => Ok(S::Failed),
-        })
     }
 
     fn max_message(&self) -> usize {
-        match self.state {
-            ServerState::ReadClientHello(_) => MAX_CLIENT_HELLO,
-            ServerState::ReadCertificate(_) => MAX_HANDSHAKE_MESSAGE,
+        match self {
+            Self::ReadClientHello(_) => MAX_CLIENT_HELLO,
+            Self::ReadCertificate(_) => MAX_HANDSHAKE_MESSAGE,
             _ => MAX_SMALL_MESSAGE,
         }
     }
 
-    fn application(&mut self) -> Option<&mut Application> {
-        match &mut self.state {
-            ServerState::Connected(state) => Some(&mut state.application),
+    fn waiting(&self) -> Option<&Waiting<ServerQuestion>> {
+        match self {
+            Self::Waiting(waiting) => Some(waiting),
+            _ => None,
+        }
+    }
+
+    fn waiting_mut(&mut self) -> Option<&mut Waiting<ServerQuestion>> {
+        match self {
+            Self::Waiting(waiting) => Some(waiting),
+            _ => None,
+        }
+    }
+
+    fn into_waiting(self) -> Option<Waiting<ServerQuestion>> {
+        match self {
+            Self::Waiting(waiting) => Some(*waiting),
+            _ => None,
+        }
+    }
+
+    fn application(&self) -> Option<&Application> {
+        match self {
+            Self::Connected(state) => Some(&state.application),
+            _ => None,
+        }
+    }
+
+    fn application_mut(&mut self) -> Option<&mut Application> {
+        match self {
+            Self::Connected(state) => Some(&mut state.application),
             _ => None,
         }
     }

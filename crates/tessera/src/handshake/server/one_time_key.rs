@@ -1,123 +1,119 @@
 //! Forward-secret 0-RTT: the take, and what follows from it.
 
-use super::ServerState;
-use super::decision::Decided;
-use super::hello::{Paused, Received};
-use super::server_hello::{EarlyDataAnswer, Selected, SelectedPsk};
+use super::answers::{Answers, Pause, answer};
+use super::negotiation::Negotiation;
+use super::psk::PskInUse;
+use crate::crypto::Digest;
 use crate::error::Error;
 use crate::handshake::context::Context;
-use crate::handshake::question::{Reply, Waiting};
+use crate::question::Reply;
 use crate::resume::{
-    Companion, FsIdentity, LoneIdentity, OneTimeSecret, PskKind, Rejection, TakePurpose,
+    Companion, FsIdentity, KnownPsk, LoneIdentity, OneTimeSecret, PskKind, Rejection, TakePurpose,
     TakeSecret, Taken, one_time_keys, psk_for_flight,
 };
-use crate::schedule::{EarlySecret, KeyDerivation, STREAM};
+use crate::schedule::EarlySecret;
+use crate::wire::NamedGroup;
 
-impl Decided {
-    /// Takes the one-time key. The sealed ticket names it, and its binder or proof was right. If its flight
-    /// can't be accepted the key is burned, so that the client may resend.
-    pub(super) fn take_secret(
-        self,
-        companion: Companion,
-        allowed: bool,
-        received: &Received<'_>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        let offered = received.hello.psk_modes.unwrap_or_default();
+/// What became of the one-time key that a client's forward-secret ticket names.
+pub(super) enum OneTimeKey {
+    /// No ticket, or nothing that vouches for it.
+    None,
+    /// It was taken, and opened the flight.
+    Opened(OpenedKey),
+    /// The flight is not accepted.
+    Rejected(Rejection),
+}
+
+impl OneTimeKey {
+    pub(super) fn is_opened(&self) -> bool {
+        matches!(self, Self::Opened(_))
+    }
+}
+
+/// A one-time key that opened its flight.
+pub(super) struct OpenedKey {
+    pub(super) kind: NamedGroup,
+    pub(super) companion: Companion,
+    /// Of the PSK that holds the key's agreement.
+    pub(super) early: EarlySecret,
+}
+
+impl Negotiation<'_> {
+    /// Takes the one-time key of a forward-secret ticket, if the sealed ticket, whose binder or proof was
+    /// right, names it: no client can burn another's key. A key whose flight can't be accepted is
+    /// burned, so that the client may resend.
+    pub(super) fn take_one_time_key(
+        &self,
+        session: PskInUse<'_>,
+        covered: &Digest,
+        known: &mut Option<Taken>,
+        ctx: &Context<'_>,
+    ) -> Result<OneTimeKey, Pause> {
+        let Some(companion) = self.vouched(session) else { return Ok(OneTimeKey::None) };
         let acceptable =
-            allowed && self.fits_early_data() && self.negotiation.can_continue(offered);
+            session.early_data && self.fits_early_data(session) && self.can_continue_after_take();
         let purpose = if acceptable { TakePurpose::Accept } else { TakePurpose::Burn };
-        let Companion { handle, incarnation, .. } = companion;
-        let question = TakeSecret { handle, purpose, incarnation, unix: ctx.now.unix };
-        let reply = match &self.negotiation.config.policy.early_data.forward_secret {
-            Some(guard) => guard.vault.take(&question),
-            None => Reply::Now(Taken::Unavailable),
+        let ask = || {
+            let Companion { handle, incarnation, .. } = companion;
+            let question = TakeSecret { handle, purpose, incarnation, unix: self.now.unix };
+            let reply = match &self.config.policy.early_data.forward_secret {
+                Some(guard) => guard.vault.take(&question),
+                None => Reply::Now(Taken::Unavailable),
+            };
+            (question, reply)
         };
-        match reply {
-            Reply::Now(answer) => self.taken(purpose, answer, received, ctx),
-            Reply::Later => {
-                let paused = (Paused::new(self, received), purpose);
-                Ok(ServerState::TakingSecret(Waiting::new(question, paused)))
+        let taken = answer(known, ask, |answers: &mut Answers| &mut answers.taken)?;
+        let rejection = Rejection::after(taken, purpose);
+        match core::mem::replace(taken, Taken::Unavailable) {
+            Taken::Taken(secret) if acceptable => {
+                Ok(OneTimeKey::Opened(self.open_flight(&secret, companion, session, covered, ctx)?))
             }
+            _ => Ok(OneTimeKey::Rejected(rejection)),
         }
     }
 
-    fn taken(
-        self,
-        purpose: TakePurpose,
-        answer: Taken,
-        received: &Received<'_>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        let rejection = Rejection::after(&answer, purpose);
-        if let (Taken::Taken(secret), TakePurpose::Accept) = (answer, purpose) {
-            return self.accept(secret, received, ctx);
+    /// The one-time key that the sealed ticket vouches for.
+    fn vouched(&self, session: PskInUse<'_>) -> Option<Companion> {
+        let found = &session.psk?.psk;
+        let companion = found.session()?.companion?;
+        if matches!(found, KnownPsk::Vouching(_)) {
+            return Some(companion);
         }
-        // A lone identity has no fallback but a full handshake.
-        if !self.can_go_on() {
-            return self.negotiation.retry(self.suite, received, ctx);
-        }
-        let answer = if self.negotiation.early_data_was_offered(&received.hello) {
-            // RFC 8446 §4.2: no extension that the client didn't ask for.
-            let asked = received.hello.one_time_kinds.is_some();
-            EarlyDataAnswer::Rejected { rejection: Some(rejection).filter(|_| asked) }
-        } else {
-            EarlyDataAnswer::NotOffered
-        };
-        self.answer_found(answer, received, ctx)
+        let first = self.hello.parsed.psks?.identities().next()?.identity;
+        let identity = FsIdentity::read(first).filter(|_| self.is_forward_secret(first))?;
+        (companion.id == *identity.id).then_some(companion)
+    }
+
+    /// Whether a forward-secret PSK can go on at all: alone, or with a share in a mode that the client
+    /// offers.
+    fn can_continue_after_take(&self) -> bool {
+        let offered = self.hello.parsed.psk_modes.unwrap_or_default();
+        (offered.psk_dhe_ke && self.has_share()) || self.goes_without_share(PskKind::ForwardSecret)
     }
 
     /// The key was taken: from here on whatever is wrong is forged, and fatal.
-    fn accept(
-        self,
-        secret: OneTimeSecret,
-        received: &Received<'_>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        let first = received.hello.psks.and_then(|psks| psks.identities().next());
+    fn open_flight(
+        &self,
+        secret: &OneTimeSecret,
+        companion: Companion,
+        session: PskInUse<'_>,
+        covered: &Digest,
+        ctx: &Context<'_>,
+    ) -> Result<OpenedKey, Error> {
+        let first = self.hello.parsed.psks.and_then(|psks| psks.identities().next());
         let bytes = first.map(|first| first.identity).unwrap_or_default();
         let identity =
             FsIdentity::read(bytes).or_else(|| LoneIdentity::read(bytes).map(|lone| lone.key));
         let identity = identity.ok_or(Error::Provider("one-time key"))?;
-        let keys = one_time_keys(&self.negotiation.config.provider, secret.kind);
+        let keys = one_time_keys(&self.config.provider, secret.kind);
         let key =
             keys.ok_or(Error::Provider("the kind of a one-time key"))?.from_seed(&secret.seed)?;
         let agreed = key.open(identity.encapsulated)?;
 
-        let kdf = KeyDerivation { hash: self.suite.hash, profile: &STREAM };
+        let kdf = ctx.kdf(session.suite);
         let psk = psk_for_flight(kdf, &secret.fs_secret, &agreed, bytes)?;
         let early = EarlySecret::new(kdf, psk.expose());
-        self.check_binder(received, 0, PskKind::ForwardSecret, &early)?;
-
-        let session = self.negotiation.found.as_ref().and_then(|found| found.psk.session());
-        let companion = session.and_then(|session| session.companion);
-        let limit = companion.map(|companion| companion.max_early_data_size);
-        let early_data = if received.hello.early_data {
-            ctx.facts.flight = companion.map(|companion| companion.handle);
-            EarlyDataAnswer::Accepted { limit: limit.unwrap_or(0) }
-        } else {
-            EarlyDataAnswer::NotOffered
-        };
-        let offered = received.hello.psk_modes.unwrap_or_default();
-        let with_share = !self.negotiation.continues_without_share(offered);
-        let selected = Selected {
-            psk: Some(SelectedPsk { index: 0, kind: PskKind::ForwardSecret, early }),
-            with_share,
-            early_data,
-            one_time_key: Some(secret.kind),
-        };
-        self.answer(selected, received, ctx)
-    }
-}
-
-impl Paused<Decided> {
-    /// The vault answered.
-    pub(super) fn taken(
-        self,
-        purpose: TakePurpose,
-        answer: Taken,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        self.then.taken(purpose, answer, &Received::again(&self.hello)?, ctx)
+        self.check_binder(0, PskKind::ForwardSecret, &early, covered)?;
+        Ok(OpenedKey { kind: secret.kind, companion, early })
     }
 }

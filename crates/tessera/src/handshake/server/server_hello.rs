@@ -10,226 +10,259 @@ use alloc::vec::Vec;
 
 use super::ServerState;
 use super::authentication::{Authentication, server_type};
+use super::binder::ProvedHello;
 use super::certificate::ReadCertificate;
 use super::config::ServerConfig;
-use super::decision::Decided;
-use super::early_data::ReadEndOfEarlyData;
-use super::finished::{ReadFinished, TicketWish};
-use super::hello::Received;
-use super::identities::Found;
+use super::early_data::{EarlyDataAnswer, ReadEndOfEarlyData};
+use super::finished::ReadFinished;
 use super::negotiation::Negotiation;
-use crate::auth::{
-    CertificateForm, Credential, Role, send_certificate, send_certificate_verify, send_finished,
-};
-use crate::crypto::{SigningError, Suite};
+use super::one_time_key::OneTimeKey;
+use super::psk::{PskCandidate, PskInUse};
+use super::tickets::TicketPlan;
+use crate::auth::{CertificateForm, Credential};
+use crate::crypto::{SharedSecret, Suite};
 use crate::error::{Error, handshake_failure};
-use crate::handshake::context::{Context, Logged};
+use crate::handshake::below::{Direction, Epoch, Limit, RefusedEarlyData};
+use crate::handshake::certificate_flight::{send_certificate, send_certificate_verify};
+use crate::handshake::context::{Context, SecretLog};
 use crate::handshake::facts::EarlyDataStatus;
-use crate::handshake::question::{Reply, Waiting};
-use crate::handshake::secrets::{ApplicationSecrets, HandshakeSecrets};
-use crate::handshake::transport::{Epoch, SkipEarlyData};
+use crate::handshake::finished::{ApplicationSecrets, Finished};
+use crate::handshake::lineage::Lineage;
+use crate::handshake::secrets::HandshakeSecrets;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
-use crate::resume::{Continuation, KnownPsk, PskKind, Rejection, Verdict};
-use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
+use crate::resume::{Continuation, FlightHandle, KnownPsk, PskKind, Receipt, Rejection, Verdict};
+use crate::role::Role;
+use crate::schedule::{EarlySecret, Transcript};
 use crate::wire::{
-    CertificateRequest, CertificateType, ClientHello, EncryptedExtensions, Grease, HandshakeType,
-    KeyShareEntry, NamedGroup, ServerHello, SignatureScheme,
+    CertificateRequest, CertificateType, EncryptedExtensions, Grease, HandshakeType, KeyShareEntry,
+    NamedGroup, ServerHello, SignatureScheme,
 };
 
 /// What was decided.
-pub(super) struct Selected {
-    pub(super) psk: Option<SelectedPsk>,
-    pub(super) with_share: bool,
-    pub(super) early_data: EarlyDataAnswer,
+pub(super) struct ServerChoice<'p> {
+    suite: &'static Suite,
+    /// Up to the ClientHello.
+    transcript: Transcript,
+    psk: Option<SelectedPsk>,
+    /// What the client had offered, known and allowed, whether it is selected or not.
+    found: Option<&'p PskCandidate>,
+    with_share: bool,
+    early_data: EarlyDataAnswer,
+    /// The flight whose early data is accepted.
+    flight: Option<FlightHandle>,
     /// The kind of the one-time key behind a forward-secret PSK.
-    pub(super) one_time_key: Option<NamedGroup>,
+    one_time_key: Option<NamedGroup>,
 }
 
 /// The PSK of the connection.
-pub(super) struct SelectedPsk {
-    pub(super) index: usize,
-    pub(super) kind: PskKind,
-    pub(super) early: EarlySecret,
+struct SelectedPsk {
+    index: usize,
+    kind: PskKind,
+    early: EarlySecret,
 }
 
-/// What the client is told of its early data.
-#[derive(Clone, Copy)]
-pub(super) enum EarlyDataAnswer {
-    NotOffered,
-    Accepted { limit: u32 },
-    Rejected { rejection: Option<Rejection> },
-}
-
-impl Decided {
-    /// Sends ServerHello and what follows it.
-    pub(super) fn answer(
-        self,
-        selected: Selected,
-        received: &Received<'_>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        let hello = &received.hello;
-        let receipts = self.receipts_on_the_wire();
-        let Self { mut negotiation, suite, mut transcript, .. } = self;
-        let log =
-            Logged { key_log: negotiation.config.key_log.as_deref(), client_random: hello.random };
-        let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
-        let psk_kind = selected.psk.as_ref().map(|psk| psk.kind);
-        let selected_identity = selected.psk.as_ref().map(|psk| psk.index as u16);
-        let early = selected.psk.map_or_else(|| EarlySecret::without_psk(kdf), |psk| psk.early);
-        let early_traffic = matches!(selected.early_data, EarlyDataAnswer::Accepted { .. })
-            .then(|| early.client_early_traffic(&transcript.hash()));
-        if let Some(secret) = &early_traffic {
-            log.secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
-        }
-
-        // RFC 8446 §4.1.1: what can't be agreed on ends the handshake before a ServerHello, in plaintext.
-        let authentication = match psk_kind {
-            Some(_) => None,
-            None => Some(Authentication::choose(&negotiation.config, hello)?),
-        };
-        let exchange = match negotiation.group.filter(|_| selected.with_share) {
-            None if selected.with_share => return Err(handshake_failure("no group in common")),
-            None => None,
-            Some(group) => {
-                let shares = hello.key_shares;
-                let share = shares.and_then(|shares| shares.get(group.agreement.group()));
-                let reply = group.agreement.encapsulate(share.unwrap_or_default())?;
-                Some((group.agreement.group(), reply))
-            }
-        };
-        let mut random = [0; 32];
-        negotiation.config.provider.random.fill(&mut random)?;
-        ctx.send(Epoch::Initial, &mut transcript, |out| {
-            let key_share = exchange
-                .as_ref()
-                .map(|(group, (reply, _))| KeyShareEntry { group: *group, key_exchange: reply });
-            let hello = ServerHello {
-                random: &random,
-                session_id: hello.session_id,
-                cipher_suite: suite.id,
-                key_share,
-                selected_identity,
+impl<'p> ServerChoice<'p> {
+    pub(super) fn new(
+        negotiation: &Negotiation<'_>,
+        in_use: PskInUse<'p>,
+        one_time_key: OneTimeKey,
+        early_data: EarlyDataAnswer,
+        proved: ProvedHello,
+    ) -> Self {
+        let PskInUse { psk: found, suite, .. } = in_use;
+        let ProvedHello { transcript, early, .. } = proved;
+        if let OneTimeKey::Opened(opened) = one_time_key {
+            let kind = PskKind::ForwardSecret;
+            let is_accepted = matches!(early_data, EarlyDataAnswer::Accepted { .. });
+            return Self {
+                suite,
+                transcript,
+                psk: Some(SelectedPsk { index: 0, kind, early: opened.early }),
+                found,
+                with_share: !negotiation.goes_without_share(kind),
+                early_data,
+                flight: is_accepted.then_some(opened.companion.handle),
+                one_time_key: Some(opened.kind),
             };
-            hello.write(out);
+        }
+        let psk = found.zip(early).map(|(found, early)| SelectedPsk {
+            index: found.index,
+            kind: found.psk.kind(),
+            early,
         });
-        ctx.transport.change_cipher_spec();
-
-        let shared_secret = exchange.as_ref().map(|(_, (_, secret))| secret);
-        let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, log);
-        ctx.transport.install_write(Epoch::Handshake, suite, &secrets.server);
-
-        ctx.facts.suite = Some(suite.id);
-        let group = exchange.map(|(group, _)| group);
-        negotiation.note_facts(
-            psk_kind,
-            group,
-            selected.one_time_key,
-            selected.early_data,
-            hello,
-            ctx,
-        );
-        let mut extensions = negotiation.encrypted_extensions(
-            hello,
-            authentication.as_ref(),
-            selected.early_data,
-            &receipts,
-        );
-        // RFC 6066 §3: a server that resumes does not say that it used the name.
-        extensions.server_name = hello.server_name.is_some()
-            && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
-        if let Some((client, server)) = hello.record_size_limit.zip(extensions.record_size_limit) {
-            ctx.transport.limit_records(client, server);
-        }
-        ctx.send(Epoch::Handshake, &mut transcript, |out| extensions.write(out));
-
-        let receiving = match (selected.early_data, early_traffic) {
-            (EarlyDataAnswer::Accepted { limit }, Some(secret)) => {
-                ctx.transport.install_read(Epoch::EarlyData, suite, &secret)?;
-                ctx.transport.limit_early_data(limit);
-                Receiving::EarlyData
-            }
-            (answer, _) => {
-                ctx.transport.install_read(Epoch::Handshake, suite, &secrets.client)?;
-                if matches!(answer, EarlyDataAnswer::Rejected { .. })
-                    && negotiation.retried.is_none()
-                {
-                    let limit = negotiation.early_data_to_skip();
-                    ctx.transport.skip_early_data(SkipEarlyData::ThatDoesNotOpen, limit);
-                }
-                Receiving::Handshake
-            }
-        };
-        let flight = Flight {
-            suite,
-            transcript,
-            secrets,
-            client_random: *hello.random,
-            receiving,
-            client_type: None,
-            tickets: TicketWish::of(hello, psk_kind.is_some(), &negotiation.config),
-            config: negotiation.config,
-        };
-        match authentication {
-            None => flight.finish(ctx),
-            Some(authentication) => flight.send_certificates(&authentication, ctx),
-        }
+        let with_share = psk.is_none() || negotiation.needs_share(found);
+        let (flight, one_time_key) = (None, None);
+        Self { suite, transcript, psk, found, with_share, early_data, flight, one_time_key }
     }
 }
 
-impl Negotiation {
-    fn note_facts(
-        &mut self,
-        psk: Option<PskKind>,
+/// Sends ServerHello and what follows it.
+pub(super) fn send_server_hello(
+    negotiation: &Negotiation<'_>,
+    choice: ServerChoice<'_>,
+    receipts: &[Receipt],
+    ctx: &mut Context<'_>,
+) -> Result<ServerState, Error> {
+    let config = negotiation.config;
+    let hello = &negotiation.hello.parsed;
+    let ServerChoice { suite, mut transcript, psk, found, early_data, .. } = choice;
+    let log = SecretLog { key_log: config.key_log.as_deref(), client_random: hello.random };
+    let psk_kind = psk.as_ref().map(|psk| psk.kind);
+    let selected_identity = psk.as_ref().map(|psk| psk.index as u16);
+    let early = psk.map_or_else(|| EarlySecret::without_psk(ctx.kdf(suite)), |psk| psk.early);
+    let early_traffic = matches!(early_data, EarlyDataAnswer::Accepted { .. })
+        .then(|| early.client_early_traffic(&transcript.hash()));
+    if let Some(secret) = &early_traffic {
+        log.secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
+    }
+
+    // RFC 8446 §4.1.1: what can't be agreed on ends the handshake before a ServerHello, in plaintext.
+    let authentication = match psk_kind {
+        Some(_) => None,
+        None => Some(Authentication::choose(config, hello)?),
+    };
+    let exchange = negotiation.agree(choice.with_share)?;
+    let mut random = [0; 32];
+    config.provider.random.fill(&mut random)?;
+    let versions = &ctx.profile.versions;
+    ctx.send(Epoch::Initial, &mut transcript, |out| {
+        let hello = ServerHello {
+            random: &random,
+            session_id: hello.session_id,
+            cipher_suite: suite.id,
+            key_share: exchange.as_ref().map(Exchange::entry),
+            selected_identity,
+        };
+        hello.write(out, versions);
+    });
+
+    let shared_secret = exchange.as_ref().map(|exchange| &exchange.secret);
+    let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, log);
+    ctx.below.install(Direction::Write, Epoch::Handshake, suite, &secrets.server)?;
+
+    let group = exchange.map(|exchange| exchange.group);
+    let lineage =
+        negotiation.lineage(found.filter(|_| psk_kind.is_some()), group, choice.one_time_key);
+    let facts = &mut *ctx.facts;
+    facts.suite = Some(suite.id);
+    facts.group = group;
+    facts.psk = psk_kind;
+    facts.one_time_key = choice.one_time_key;
+    facts.continuation = choice.one_time_key.map(|_| Continuation::with_share(group.is_some()));
+    facts.flight = choice.flight;
+    facts.early_data = early_data.status();
+    facts.note_lineage(&lineage);
+
+    let receipts: Vec<u8> = receipts.iter().map(|receipt| receipt.to_wire()).collect();
+    let mut extensions =
+        negotiation.encrypted_extensions(authentication.as_ref(), early_data, &receipts);
+    // RFC 6066 §3: a server that resumes does not say that it used the name.
+    extensions.server_name = hello.server_name.is_some()
+        && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
+    if let Some((peer, own)) = hello.record_size_limit.zip(extensions.record_size_limit) {
+        ctx.below.limit(Limit::Records { peer, own });
+    }
+    ctx.send(Epoch::Handshake, &mut transcript, |out| extensions.write(out));
+
+    let receiving = match (early_data, early_traffic) {
+        (EarlyDataAnswer::Accepted { limit }, Some(secret)) => {
+            ctx.below.install(Direction::Read, Epoch::EarlyData, suite, &secret)?;
+            ctx.below.limit(Limit::EarlyData(limit));
+            match ctx.profile.end_of_early_data {
+                true => Receiving::EarlyData,
+                false => Receiving::Handshake,
+            }
+        }
+        _ => Receiving::Handshake,
+    };
+    if receiving == Receiving::Handshake {
+        ctx.below.install(Direction::Read, Epoch::Handshake, suite, &secrets.client)?;
+    }
+    if matches!(early_data, EarlyDataAnswer::Rejected { .. }) && negotiation.retry.is_none() {
+        let limit = negotiation.refused_early_data_limit(found);
+        ctx.below.limit(Limit::RefusedEarlyData(RefusedEarlyData::DoesNotOpen, limit));
+    }
+    let flight = Flight {
+        suite,
+        is_full: psk_kind.is_none(),
+        transcript,
+        secrets,
+        client_random: *hello.random,
+        receiving,
+        client_type: None,
+        tickets: TicketPlan::new(hello, psk_kind.is_some(), config),
+        config: config.clone(),
+        lineage,
+    };
+    match authentication {
+        None => flight.finish(ctx),
+        Some(authentication) => flight.send_certificates(&authentication, ctx),
+    }
+}
+
+/// A key exchange that the server answered.
+struct Exchange {
+    group: NamedGroup,
+    reply: Vec<u8>,
+    secret: SharedSecret,
+}
+
+impl Exchange {
+    fn entry(&self) -> KeyShareEntry<'_> {
+        KeyShareEntry { group: self.group, key_exchange: &self.reply }
+    }
+}
+
+impl Negotiation<'_> {
+    /// Answers the client's share, where there is to be a key exchange.
+    fn agree(&self, with_share: bool) -> Result<Option<Exchange>, Error> {
+        if !with_share {
+            return Ok(None);
+        }
+        let agreement = self.group.ok_or(handshake_failure("no group in common"))?.agreement;
+        let group = agreement.group();
+        let share = self.hello.parsed.key_shares.and_then(|shares| shares.get(group));
+        let (reply, secret) = agreement.encapsulate(share.unwrap_or_default())?;
+        Ok(Some(Exchange { group, reply, secret }))
+    }
+
+    /// What the connection has of its key exchange and, where it resumes, of its session.
+    fn lineage(
+        &self,
+        psk: Option<&PskCandidate>,
         group: Option<NamedGroup>,
         one_time_key: Option<NamedGroup>,
-        early_data: EarlyDataAnswer,
-        hello: &ClientHello<'_>,
-        ctx: &mut Context<'_>,
-    ) {
-        let facts = &mut *ctx.facts;
-        facts.group = group;
-        facts.psk = psk;
-        facts.one_time_key = one_time_key;
-        facts.continuation = one_time_key.map(|_| match group {
-            Some(_) => Continuation::PskDheKe,
-            None => Continuation::PskKe,
-        });
-        facts.protocol = self.protocol.clone();
-        facts.server_name = hello.server_name.map(String::from);
-        facts.early_data = match early_data {
-            EarlyDataAnswer::NotOffered => EarlyDataStatus::NotOffered,
-            EarlyDataAnswer::Accepted { .. } => EarlyDataStatus::Accepted,
-            EarlyDataAnswer::Rejected { rejection } => {
-                EarlyDataStatus::Rejected(rejection.map_or(Verdict::Unknown, Rejection::verdict))
-            }
+    ) -> Lineage {
+        let known = psk.map(|found| &found.psk);
+        let mut lineage = Lineage {
+            protocol: self.protocol.cloned(),
+            server_name: self.hello.parsed.server_name.map(String::from),
+            external_psk: match known {
+                Some(KnownPsk::External(known)) => Some(known.identity.clone()),
+                _ => None,
+            },
+            ..Lineage::default()
         };
-        facts.external_psk = match &self.found {
-            Some(Found { psk: KnownPsk::External(known), .. }) if psk.is_some() => {
-                Some(known.identity.clone())
-            }
-            _ => None,
-        };
-        let session = self.found.as_ref().and_then(|found| found.psk.session());
-        facts.inherit(session.filter(|_| psk.is_some()));
+        lineage.inherit(known.and_then(KnownPsk::session), group, one_time_key);
+        lineage
     }
 
     fn encrypted_extensions<'a>(
         &'a self,
-        hello: &ClientHello<'_>,
         authentication: Option<&Authentication>,
         early_data: EarlyDataAnswer,
         receipts: &'a [u8],
     ) -> EncryptedExtensions<'a> {
+        let hello = &self.hello.parsed;
         let own_limit = self.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
         EncryptedExtensions {
             server_name: false,
-            protocol: self.protocol.as_deref(),
+            protocol: self.protocol.map(Vec::as_slice),
             // RFC 7250 §4.2: only where a certificate is asked for, and the client listed types.
             client_certificate_type: authentication
                 .and_then(|chosen| chosen.client_type)
                 .filter(|_| hello.client_certificate_types.is_some()),
-            server_certificate_type: server_type(&self.config, hello, authentication),
+            server_certificate_type: server_type(self.config, hello, authentication),
             record_size_limit: hello.record_size_limit.map(|_| own_limit),
             early_data: matches!(early_data, EarlyDataAnswer::Accepted { .. }),
             rejection: match early_data {
@@ -241,7 +274,20 @@ impl Negotiation {
     }
 }
 
+impl EarlyDataAnswer {
+    fn status(self) -> EarlyDataStatus {
+        match self {
+            Self::NotOffered => EarlyDataStatus::NotOffered,
+            Self::Accepted { .. } => EarlyDataStatus::Accepted,
+            Self::Rejected { rejection } => {
+                EarlyDataStatus::Rejected(rejection.map_or(Verdict::Unknown, Rejection::verdict))
+            }
+        }
+    }
+}
+
 /// What the client sends first after its ClientHello.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Receiving {
     EarlyData,
     Handshake,
@@ -251,13 +297,15 @@ enum Receiving {
 pub(super) struct Flight {
     config: Arc<ServerConfig>,
     suite: &'static Suite,
+    is_full: bool,
     transcript: Transcript,
     secrets: HandshakeSecrets,
     client_random: [u8; 32],
     receiving: Receiving,
     /// The type of the certificate that the client was asked for, if it was.
     client_type: Option<CertificateType>,
-    tickets: TicketWish,
+    tickets: TicketPlan,
+    lineage: Lineage,
 }
 
 impl Flight {
@@ -296,38 +344,27 @@ impl Flight {
         let transcript = &mut self.transcript;
         let question = send_certificate(ctx, transcript, Role::Server, credential, scheme, form);
         let reply = credential.sign(&question);
-        match reply {
-            Reply::Now(answer) => self.signed(scheme, answer, ctx),
-            Reply::Later => Ok(ServerState::Signing(Waiting::new(question, (self, scheme)))),
-        }
+        ctx.ask(question, reply, move |signature, ctx| {
+            send_certificate_verify(ctx, &mut self.transcript, scheme, signature)?;
+            self.finish(ctx)
+        })
     }
 
-    /// Someone signed for the server.
-    pub(super) fn signed(
-        mut self,
-        scheme: SignatureScheme,
-        signature: Result<Vec<u8>, SigningError>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        send_certificate_verify(ctx, &mut self.transcript, scheme, signature)?;
-        self.finish(ctx)
-    }
-
-    fn finish(mut self, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
-        send_finished(ctx, &mut self.transcript, &self.secrets.server);
+    fn finish(self, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
+        let Self { config, suite, is_full, mut transcript, secrets, tickets, lineage, .. } = self;
         let log =
-            Logged { key_log: self.config.key_log.as_deref(), client_random: &self.client_random };
-        let (secrets, client_handshake) =
-            ApplicationSecrets::new(self.secrets, &self.transcript, log);
-        ctx.transport.install_write(Epoch::Application, self.suite, &secrets.server);
-
+            SecretLog { key_log: config.key_log.as_deref(), client_random: &self.client_random };
+        let finished = Finished::Out;
+        let secrets =
+            ApplicationSecrets::after_first(finished, secrets, suite, &mut transcript, log, ctx)?;
         let then = Box::new(ReadFinished {
-            config: self.config,
-            suite: self.suite,
-            transcript: self.transcript,
-            client_handshake,
+            config,
+            suite,
+            is_full,
+            transcript,
             secrets,
-            tickets: self.tickets,
+            tickets,
+            lineage,
         });
         Ok(match (self.receiving, self.client_type) {
             (Receiving::EarlyData, _) => {

@@ -6,114 +6,183 @@ use core::time::Duration;
 use zeroize::Zeroizing;
 
 use super::config::ServerConfig;
-use super::finished::TicketWish;
-use crate::crypto::Secret;
 use crate::error::Error;
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
-use crate::resume::{
-    Ancestry, Companion, OneTimeSecret, PutSecret, SessionState, TicketId, fs_secret, one_time_keys,
-};
+use crate::handshake::lineage::{Lineage, TicketTerms};
+use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
+use crate::resume::{Companion, OneTimeSecret, PutSecret, TicketId, fs_secret, one_time_keys};
 use crate::schedule::ResumptionSecret;
-use crate::wire::{ForwardSecretTicket, Grease, NamedGroup, NewSessionTicket, TICKET_ID_LEN};
+use crate::wire::{
+    ClientHello, ForwardSecretTicket, Grease, NamedGroup, NewSessionTicket, TICKET_ID_LEN,
+};
 
-/// Sends as many tickets as the client can use. No clock, no key to seal with, a full vault: fewer
-/// tickets, and no error.
-pub(super) fn send_tickets(
-    config: &ServerConfig,
-    application: &Application,
-    resumption: &ResumptionSecret,
-    wish: &TicketWish,
-    ctx: &mut Context<'_>,
-) -> Result<(), Error> {
-    let (Some(keys), Some(unix)) = (&config.tickets, ctx.now.unix) else { return Ok(()) };
-    if !config.policy.resumption {
-        return Ok(());
-    }
-    let lifetime = lifetime(config, ctx, unix);
-    for nonce in 0..wish.count {
-        if lifetime == 0 {
-            break;
-        }
-        let companion = match wish.one_time_kind {
-            Some(kind) => issue_one_time_key(config, application, kind, lifetime, ctx, unix)?,
-            None => None,
+/// Which tickets a client can use.
+pub(super) struct TicketPlan {
+    /// How many.
+    pub(super) count: u8,
+    /// The kind of one-time key, if forward-secret tickets are to come with them.
+    pub(super) one_time_kind: Option<NamedGroup>,
+}
+
+impl TicketPlan {
+    /// RFC 9149: what the client asks for, up to what the server gives. A client that can't use a
+    /// ticket with psk_dhe_ke gets none, unless psk_ke is allowed.
+    pub(super) fn new(hello: &ClientHello<'_>, resumed: bool, config: &ServerConfig) -> Self {
+        let modes = hello.psk_modes.unwrap_or_default();
+        let usable =
+            modes.psk_dhe_ke || (modes.psk_ke && config.policy.psk_only_without_forward_secrecy);
+        let most = config.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW);
+        let wish = hello.ticket_request.unwrap_or(most);
+        let count = match (usable, resumed) {
+            (false, _) => 0,
+            (true, false) => wish.new_session_count.min(most.new_session_count),
+            (true, true) => wish.resumption_count.min(most.resumption_count),
         };
-        let session = session(config, application, resumption.psk(&[nonce]), lifetime, ctx, unix)?;
-        let session = SessionState {
-            companion: companion.as_ref().map(|issued| issued.companion),
-            ..session
-        };
-        // RFC 8446 §4.6.1: a ticket has 1 to 65,535 bytes; what the owner's keys made else is none.
-        let ticket = keys.seal(&session, unix);
-        let ticket = ticket.filter(|ticket| (1..=usize::from(u16::MAX)).contains(&ticket.len()));
-        let Some(ticket) = ticket else {
-            // Nobody will ever use the one-time key.
-            let guard = config.policy.early_data.forward_secret.as_ref();
-            if let (Some(guard), Some(issued)) = (guard, &companion) {
-                guard.vault.burn(&issued.companion.handle);
-            }
-            break;
-        };
-        let grease = Grease::draw(config.grease, config.provider.random)?;
-        ctx.send_after_handshake(|out| {
-            let message = NewSessionTicket {
-                lifetime,
-                age_add: session.age_add,
-                nonce: &[nonce],
-                ticket: &ticket,
-                max_early_data_size: Some(session.max_early_data_size).filter(|size| *size > 0),
-                forward_secret: companion.as_ref().map(|issued| issued.key.ticket()),
-                grease,
-            };
-            message.write(out);
+        let guard = config.policy.early_data.forward_secret.as_ref();
+        let one_time_kind = guard.zip(hello.one_time_kinds).and_then(|(guard, offered)| {
+            let known =
+                guard.kinds.iter().filter(|kind| one_time_keys(&config.provider, **kind).is_some());
+            known.copied().find(|kind| offered.contains(kind.0))
         });
+        Self { count, one_time_kind }
     }
-    Ok(())
 }
 
-/// How long a ticket lives, in seconds: no longer than the authentication behind it.
-fn lifetime(config: &ServerConfig, ctx: &Context<'_>, unix: Duration) -> u32 {
-    let now = unix.as_secs();
-    let authenticated = ctx.facts.authenticated_at.unwrap_or(now);
-    let chain_ends = authenticated.saturating_add(config.policy.max_authentication_age.as_secs());
-    let peer_expires = ctx.facts.peer.as_ref().and_then(|peer| peer.expires_at).unwrap_or(u64::MAX);
-    let left = chain_ends.min(peer_expires).saturating_sub(now);
-    u32::try_from(left.min(config.ticket_lifetime.as_secs())).unwrap_or(u32::MAX)
+/// What tickets are made of.
+#[derive(Clone, Copy)]
+pub(super) struct TicketIssue<'c> {
+    pub(super) config: &'c ServerConfig,
+    pub(super) application: &'c Application,
+    pub(super) lineage: &'c Lineage,
 }
 
-fn session(
-    config: &ServerConfig,
-    application: &Application,
-    psk: Secret,
-    lifetime: u32,
-    ctx: &Context<'_>,
-    unix: Duration,
-) -> Result<SessionState, Error> {
-    let mut age_add = [0; 4];
-    config.provider.random.fill(&mut age_add)?;
-    let replayable = config.policy.early_data.replayable_without_forward_secrecy.as_ref();
-    let facts = &ctx.facts;
-    Ok(SessionState {
-        suite: application.suite.id,
-        psk,
-        protocol: facts.protocol.clone(),
-        server_name: facts.server_name.clone(),
-        peer: facts.peer.clone(),
-        external_psk: facts.external_psk.clone(),
-        authenticated_at: facts.authenticated_at.unwrap_or(unix.as_secs()),
-        scope: config.scope.clone(),
-        ancestry: facts.ancestry.unwrap_or(Ancestry::PskOnly),
-        issued_at: unix.as_millis() as u64,
-        lifetime,
-        age_add: u32::from_be_bytes(age_add),
-        max_early_data_size: replayable.map_or(0, |guard| guard.max_early_data_size),
-        companion: None,
-    })
+impl TicketIssue<'_> {
+    /// Sends as many tickets as the client can use. No clock, no key to seal with, a full vault: fewer
+    /// tickets, and no error.
+    pub(super) fn send_tickets(
+        self,
+        resumption: &ResumptionSecret,
+        plan: &TicketPlan,
+        ctx: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        let Self { config, application, lineage } = self;
+        let (Some(keys), Some(unix)) = (&config.tickets, ctx.now.unix) else { return Ok(()) };
+        let lifetime = self.lifetime(unix);
+        if !config.policy.resumption || lifetime == 0 {
+            return Ok(());
+        }
+        let guard = config.policy.early_data.forward_secret.as_ref();
+        for nonce in 0..plan.count {
+            let issued = match plan.one_time_kind {
+                Some(kind) => self.issue_one_time_key(kind, lifetime, unix)?,
+                None => None,
+            };
+            let terms = self.terms(lifetime, issued.as_ref().map(|issued| issued.companion))?;
+            let psk = resumption.psk(&[nonce]);
+            let scope = config.scope.clone();
+            let session = lineage.session(application.suite, psk, scope, terms, unix);
+            // RFC 8446 §4.6.1: a ticket has 1 to 65,535 bytes; anything else that the owner's keys made
+            // is none.
+            let ticket = keys.seal(&session, unix);
+            let fits = |ticket: &Vec<u8>| (1..=usize::from(u16::MAX)).contains(&ticket.len());
+            let Some(ticket) = ticket.filter(fits) else {
+                // Nobody will ever use the one-time key.
+                if let (Some(guard), Some(issued)) = (guard, &issued) {
+                    guard.vault.burn(&issued.companion.handle);
+                }
+                break;
+            };
+            let grease = Grease::draw(config.grease, config.provider.random)?;
+            ctx.send_after_handshake(|out| {
+                let message = NewSessionTicket {
+                    lifetime,
+                    age_add: session.age_add,
+                    nonce: &[nonce],
+                    ticket: &ticket,
+                    max_early_data_size: Some(session.max_early_data_size).filter(|size| *size > 0),
+                    forward_secret: issued.as_ref().map(|issued| issued.key.ticket()),
+                    grease,
+                };
+                message.write(out);
+            });
+        }
+        Ok(())
+    }
+
+    /// How long a ticket lives, in seconds: no longer than the authentication behind it.
+    fn lifetime(self, unix: Duration) -> u32 {
+        let Self { config, lineage, .. } = self;
+        let now = unix.as_secs();
+        let authenticated = lineage.authenticated_at.unwrap_or(now);
+        let chain_ends =
+            authenticated.saturating_add(config.policy.max_authentication_age.as_secs());
+        let peer_expires = lineage.peer.as_ref().and_then(|peer| peer.expires_at);
+        let left = chain_ends.min(peer_expires.unwrap_or(u64::MAX)).saturating_sub(now);
+        u32::try_from(left.min(config.ticket_lifetime.as_secs())).unwrap_or(u32::MAX)
+    }
+
+    fn terms(self, lifetime: u32, companion: Option<Companion>) -> Result<TicketTerms, Error> {
+        let mut age_add = [0; 4];
+        self.config.provider.random.fill(&mut age_add)?;
+        let replayable = self.config.policy.early_data.replayable_without_forward_secrecy.as_ref();
+        Ok(TicketTerms {
+            lifetime,
+            age_add: u32::from_be_bytes(age_add),
+            max_early_data_size: replayable.map_or(0, |guard| guard.max_early_data_size),
+            companion,
+        })
+    }
+
+    /// Puts the private half into the vault; `None` if that has no room.
+    fn issue_one_time_key(
+        self,
+        kind: NamedGroup,
+        lifetime: u32,
+        unix: Duration,
+    ) -> Result<Option<IssuedKey>, Error> {
+        let Self { config, application, lineage } = self;
+        let guard = config.policy.early_data.forward_secret.as_ref();
+        let Some((guard, keys)) = guard.zip(one_time_keys(&config.provider, kind)) else {
+            return Ok(None);
+        };
+        // One draw for both: generators charge by the call.
+        let mut drawn = Zeroizing::new(alloc::vec![0; TICKET_ID_LEN + keys.seed_len()]);
+        config.provider.random.fill(&mut drawn)?;
+        let (for_id, for_seed) = drawn.split_at(TICKET_ID_LEN);
+        let mut id: TicketId = [0; TICKET_ID_LEN];
+        id.copy_from_slice(for_id);
+        let seed = Zeroizing::new(for_seed.to_vec());
+        let key = OneTimePublicKey {
+            kind,
+            id,
+            public: keys.from_seed(&seed)?.public()?,
+            // The key dies with the ticket that vouches for it, at the latest.
+            lifetime: lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX)),
+            max_early_data_size: guard.max_early_data_size,
+        };
+        let (fs_secret, handle) = fs_secret(&application.exporter, &key.ticket());
+        let secret = OneTimeSecret { kind, seed, fs_secret };
+        let peer = lineage.peer.as_ref().map(|peer| peer.blob.as_slice());
+        let put = guard.vault.put(PutSecret {
+            handle,
+            secret,
+            expires_at: unix + Duration::from_secs(key.lifetime.into()),
+            unix,
+            client: peer.or(lineage.external_psk.as_deref()),
+        });
+        let companion = Companion {
+            id,
+            handle,
+            max_early_data_size: key.max_early_data_size,
+            incarnation: guard.vault.incarnation(),
+        };
+        Ok(put.ok().map(|()| IssuedKey { key, companion }))
+    }
 }
 
 /// A one-time key whose private half is in the vault.
-struct Issued {
+struct IssuedKey {
     key: OneTimePublicKey,
     companion: Companion,
 }
@@ -137,50 +206,4 @@ impl OneTimePublicKey {
             max_early_data_size: self.max_early_data_size,
         }
     }
-}
-
-fn issue_one_time_key(
-    config: &ServerConfig,
-    application: &Application,
-    kind: NamedGroup,
-    lifetime: u32,
-    ctx: &Context<'_>,
-    unix: Duration,
-) -> Result<Option<Issued>, Error> {
-    let guard = config.policy.early_data.forward_secret.as_ref();
-    let Some((guard, keys)) = guard.zip(one_time_keys(&config.provider, kind)) else {
-        return Ok(None);
-    };
-    // One draw for both: generators charge by the call.
-    let mut drawn = Zeroizing::new(alloc::vec![0; TICKET_ID_LEN + keys.seed_len()]);
-    config.provider.random.fill(&mut drawn)?;
-    let (for_id, for_seed) = drawn.split_at(TICKET_ID_LEN);
-    let mut id: TicketId = [0; TICKET_ID_LEN];
-    id.copy_from_slice(for_id);
-    let seed = Zeroizing::new(for_seed.to_vec());
-    let key = OneTimePublicKey {
-        kind,
-        id,
-        public: keys.from_seed(&seed)?.public()?,
-        // The key dies with the ticket that vouches for it, at the latest.
-        lifetime: lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX)),
-        max_early_data_size: guard.max_early_data_size,
-    };
-    let (fs_secret, handle) = fs_secret(&application.exporter, &key.ticket());
-    let secret = OneTimeSecret { kind, seed, fs_secret };
-    let peer = ctx.facts.peer.as_ref().map(|peer| peer.blob.as_slice());
-    let put = guard.vault.put(PutSecret {
-        handle,
-        secret,
-        expires_at: unix + Duration::from_secs(key.lifetime.into()),
-        unix,
-        client: peer.or(ctx.facts.external_psk.as_deref()),
-    });
-    let companion = Companion {
-        id,
-        handle,
-        max_early_data_size: key.max_early_data_size,
-        incarnation: guard.vault.incarnation(),
-    };
-    Ok(put.ok().map(|()| Issued { key, companion }))
 }

@@ -1,7 +1,6 @@
 //! RFC 8448 replayed against the server from EncryptedExtensions on (its own would differ: it names
 //! no groups): everything it sends after, and every secret, is compared with the traces.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,18 +10,18 @@ use tessera_harness::Trace;
 use super::{Authentication, Flight, Receiving};
 use crate::auth::{Credential, PrivateKey};
 use crate::crypto::SharedSecret;
-use crate::handshake::context::Logged;
+use crate::handshake::Epoch;
+use crate::handshake::context::SecretLog;
+use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
-use crate::handshake::server::finished::TicketWish;
-use crate::handshake::server::{ClientAuthentication, ServerConfig, ServerHandshake, ServerState};
-use crate::handshake::{Epoch, Handshake};
-use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
+use crate::handshake::server::tickets::TicketPlan;
+use crate::handshake::server::{ClientAuthentication, ServerConfig, ServerState};
+use crate::handshake::state::State;
+use crate::schedule::{EarlySecret, STREAM, Transcript};
 use crate::testing::{
-    AES_128_GCM_SHA256, Recorder, ScriptedSigner, TRACES, Trusting, message, provider, trace,
+    AES_128_GCM_SHA256, KDF, Recorder, ScriptedSigner, TRACES, Trusting, message, provider, trace,
 };
 use crate::wire::{CertificateRequest, ClientHello, HandshakeType, SignatureScheme};
-
-const KDF: KeyDerivation = KeyDerivation { hash: AES_128_GCM_SHA256.hash, profile: &STREAM };
 
 fn config(trace: &Trace) -> ServerConfig {
     let mut config = ServerConfig::new(provider(trace), Vec::new());
@@ -47,7 +46,8 @@ fn config(trace: &Trace) -> ServerConfig {
 fn flight(trace: &Trace) -> Flight {
     let mut transcript = Transcript::start(KDF.hash, trace.message("client_hello"));
     if let Some(retry) = trace.find("messages", "hello_retry_request") {
-        transcript = Transcript::restart_after_retry(KDF.hash, trace.message("client_hello"));
+        transcript =
+            Transcript::after_retry(KDF.hash, &KDF.hash.hash(trace.message("client_hello")));
         transcript.add(retry);
         transcript.add(trace.message("client_hello_2"));
     }
@@ -57,7 +57,7 @@ fn flight(trace: &Trace) -> Flight {
         None => EarlySecret::without_psk(KDF),
     };
     let shared = SharedSecret::new(trace.secret("shared").to_vec());
-    let log = Logged { key_log: None, client_random: &[0; 32] };
+    let log = SecretLog { key_log: None, client_random: &[0; 32] };
     let secrets = HandshakeSecrets::new(early, Some(&shared), &transcript, log);
     transcript.add(trace.message("encrypted_extensions"));
     let receiving = match trace.find("messages", "end_of_early_data") {
@@ -72,7 +72,9 @@ fn flight(trace: &Trace) -> Flight {
         client_random: [0; 32],
         receiving,
         client_type: None,
-        tickets: TicketWish { count: 0, one_time_kind: None },
+        lineage: Lineage::default(),
+        is_full: trace.find("secrets", "psk").is_none(),
+        tickets: TicketPlan { count: 0, one_time_kind: None },
     }
 }
 
@@ -87,7 +89,7 @@ fn what_the_server_sends_and_derives() {
         };
         let hello = message(&trace, hello_name);
         let hello = hello.reader_for(HandshakeType::CLIENT_HELLO).expect("a hello");
-        let hello = ClientHello::read(hello).expect("as in the trace");
+        let hello = ClientHello::read(hello, &STREAM.versions).expect("as in the trace");
         let flight = flight(&trace);
         let state = recorder.step(|ctx| match trace.find("secrets", "psk") {
             Some(_) => flight.finish(ctx),
@@ -96,7 +98,7 @@ fn what_the_server_sends_and_derives() {
                 flight.send_certificates(&authentication, ctx)
             }
         });
-        let mut server = ServerHandshake { state: state.expect("no error") };
+        let mut server = state.unwrap_or_else(|error| panic!("{name}: {error}"));
 
         // The messages, to the byte.
         let expected: Vec<(Epoch, Vec<u8>)> = [
@@ -118,11 +120,11 @@ fn what_the_server_sends_and_derives() {
             "client_finished",
         ] {
             if trace.find("messages", name).is_some() {
-                let received = recorder.step(|ctx| server.receive(message(&trace, name), ctx));
-                assert_eq!(received, Ok(()), "{name}");
+                let next = recorder.step(|ctx| server.receive(message(&trace, name), ctx));
+                server = next.unwrap_or_else(|error| panic!("{name}: {error}"));
             }
         }
-        assert!(matches!(server.state, ServerState::Connected(_)), "{name}");
+        assert!(matches!(server, ServerState::Connected(_)), "{name}");
 
         // The secrets.
         let secret = |epoch, name| (epoch, trace.secret(name).to_vec());
@@ -140,9 +142,9 @@ fn a_finished_of_another_trace() {
     let trace = trace("simple_1rtt");
     let other = crate::testing::trace("compatibility_mode");
     let mut recorder = Recorder::default();
-    let state = recorder.step(|ctx| flight(&trace).finish(ctx)).expect("no error");
-    let mut server = Box::new(ServerHandshake { state });
+    let server = recorder.step(|ctx| flight(&trace).finish(ctx));
+    let server = server.unwrap_or_else(|error| panic!("{error}"));
     let finished = message(&other, "client_finished");
-    let error = recorder.step(|ctx| server.receive(finished, ctx)).expect_err("it is wrong");
+    let error = recorder.step(|ctx| server.receive(finished, ctx)).err().expect("it is wrong");
     assert_eq!(error.alert(), Some(crate::wire::AlertDescription::DECRYPT_ERROR));
 }

@@ -2,8 +2,9 @@
 
 use super::protection::Protection;
 use crate::error::{Error, decode_error, illegal_parameter, protocol, unexpected_message};
-use crate::handshake::{Epoch, SkipEarlyData};
+use crate::handshake::{Epoch, RefusedEarlyData};
 use crate::limits::{MAX_CHANGE_CIPHER_SPECS, MAX_EMPTY_RECORDS, MAX_EXPANSION, MAX_PLAINTEXT};
+use crate::role::Role;
 use crate::wire::{AlertDescription, ContentType};
 
 /// The receiving half.
@@ -12,8 +13,8 @@ pub(crate) struct IncomingRecords {
     protection: Option<Protection>,
     /// The most plaintext and content type of one record; this side may have lowered it (RFC 8449).
     pub(crate) max_inner_plaintext: usize,
-    /// Refused early data that is passed over, and how many more bytes of it.
-    pub(crate) skip: Option<(SkipEarlyData, usize)>,
+    /// Refused early data that is dropped, and how many more bytes of it.
+    pub(crate) skip: Option<(RefusedEarlyData, usize)>,
     pub(crate) early_data_left: usize,
     /// Whether a change_cipher_spec may come: after the first hello, before the last Finished.
     change_cipher_spec_allowed: bool,
@@ -36,14 +37,14 @@ pub(crate) enum Incoming<'i> {
 }
 
 impl IncomingRecords {
-    pub(crate) fn new(is_client: bool) -> Self {
+    pub(crate) fn new(role: Role) -> Self {
         Self {
             epoch: Epoch::Initial,
             protection: None,
             max_inner_plaintext: MAX_PLAINTEXT + 1,
             skip: None,
             early_data_left: 0,
-            change_cipher_spec_allowed: is_client,
+            change_cipher_spec_allowed: role == Role::Client,
             change_cipher_specs: 0,
             empty_in_a_row: 0,
         }
@@ -55,7 +56,8 @@ impl IncomingRecords {
         self.change_cipher_spec_allowed = epoch != Epoch::Application;
     }
 
-    /// Reads the first record of `input`; returns how long it is, and what it holds.
+    /// Reads the first record of `input`; returns how long it is, and what it holds. That begins where
+    /// the header ends.
     pub(crate) fn read<'i>(&mut self, input: &'i mut [u8]) -> Result<(usize, Incoming<'i>), Error> {
         let Some(header) = input.first_chunk::<HEADER_LEN>().copied() else {
             check_first_byte(input)?;
@@ -88,7 +90,7 @@ impl IncomingRecords {
         typ: ContentType,
         fragment: &'i mut [u8],
     ) -> Result<Incoming<'i>, Error> {
-        if let Some((SkipEarlyData::UntilSecondHello, left)) = &mut self.skip
+        if let Some((RefusedEarlyData::BeforeSecondHello, left)) = &mut self.skip
             && typ == ContentType::APPLICATION_DATA
         {
             skip(left, fragment)?;
@@ -129,7 +131,7 @@ impl IncomingRecords {
         let opened = match protection.open(header, fragment) {
             Ok(len) => len,
             Err(_) => {
-                if let Some((SkipEarlyData::ThatDoesNotOpen, left)) = &mut self.skip {
+                if let Some((RefusedEarlyData::DoesNotOpen, left)) = &mut self.skip {
                     skip(left, fragment)?;
                     return Ok(Incoming::Nothing);
                 }
@@ -213,7 +215,7 @@ impl IncomingRecords {
     }
 }
 
-/// Passes over refused early data.
+/// Drops refused early data.
 fn skip(left: &mut usize, fragment: &[u8]) -> Result<(), Error> {
     // What was inside is at most this long; never counted as nothing.
     let plaintext = fragment.len().saturating_sub(1 + crate::crypto::TAG_LEN).max(1);
@@ -223,7 +225,7 @@ fn skip(left: &mut usize, fragment: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What can't be TLS is told apart at its first byte, and not waited for.
+/// Refuses what can't be TLS at its first byte, without waiting for the rest.
 fn check_first_byte(input: &[u8]) -> Result<(), Error> {
     match input.first().map(|byte| ContentType(*byte)) {
         None
@@ -237,4 +239,5 @@ fn check_first_byte(input: &[u8]) -> Result<(), Error> {
     }
 }
 
-const HEADER_LEN: usize = 5;
+/// The length of a record's header, in bytes.
+pub(crate) const HEADER_LEN: usize = 5;

@@ -3,25 +3,21 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::certificate_codec::CertificateCodec;
-use super::certificate_form::CertificateForm;
-use super::credential::Credential;
-use super::verifier::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use super::below::Epoch;
+use super::context::Context;
+use super::lineage::Lineage;
+use crate::auth::{
+    CertificateCodec, CertificateForm, Credential, PeerIdentity, PeerRejected, PeerVerifier, Sign,
+    VerifyPeer,
+};
 use crate::crypto::{Digest, SigningError};
-use crate::error::{Error, decrypt_error, illegal_parameter};
-use crate::handshake::{Context, Epoch, Sign};
-use crate::schedule::{TrafficSecret, Transcript};
+use crate::error::{Error, illegal_parameter};
+use crate::role::Role;
+use crate::schedule::Transcript;
 use crate::wire::{
     Certificate, CertificateVerify, CompressedCertificate, EntryExtensions, HandshakeMessage,
-    HandshakeType, Reader, SignatureScheme, Writer, write_message,
+    HandshakeType, SignatureScheme, Writer, write_message,
 };
-
-/// Which end of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    Client,
-    Server,
-}
 
 /// Sends Certificate and gives the question for the signature that follows it.
 pub(crate) fn send_certificate(
@@ -122,50 +118,16 @@ pub(crate) fn read_certificate_verify(
 /// The peer is who the verifier says, from now on.
 pub(crate) fn accept_peer(
     answer: Result<PeerIdentity, PeerRejected>,
+    lineage: &mut Lineage,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
     let identity = answer.map_err(Error::PeerRejected)?;
     if identity.blob.len() > PeerIdentity::MAX_LEN {
         return Err(Error::Configuration("the verifier made an identity of more than 1,024 bytes"));
     }
-    ctx.facts.peer = Some(identity);
-    ctx.facts.authenticated_at = ctx.now.unix_secs();
+    lineage.verified(identity, ctx.now);
+    ctx.facts.note_lineage(lineage);
     Ok(())
-}
-
-/// Sends Finished under `secret`.
-pub(crate) fn send_finished(
-    ctx: &mut Context<'_>,
-    transcript: &mut Transcript,
-    secret: &TrafficSecret,
-) {
-    let verify_data = secret.finished(&transcript.hash());
-    ctx.send(Epoch::Handshake, transcript, |out| {
-        write_message(out, HandshakeType::FINISHED, |out| out.bytes(verify_data.as_ref()));
-    });
-}
-
-/// Checks the peer's Finished and adds it to the transcript.
-pub(crate) fn read_finished(
-    message: HandshakeMessage<'_>,
-    transcript: &mut Transcript,
-    secret: &TrafficSecret,
-) -> Result<(), Error> {
-    let mut reader: Reader<'_> = message.reader_for(HandshakeType::FINISHED)?;
-    let expected = secret.finished(&transcript.hash());
-    // A length that is not the hash's is a mistake of encoding, not of cryptography.
-    let verify_data = reader.take(expected.as_ref().len())?;
-    reader.finish()?;
-    if !equal(verify_data, expected.as_ref()) {
-        return Err(decrypt_error("the peer's Finished is wrong"));
-    }
-    transcript.add(message.bytes);
-    Ok(())
-}
-
-/// Compares in constant time.
-pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
-    subtle::ConstantTimeEq::ct_eq(a, b).into()
 }
 
 /// What a CertificateVerify signs (RFC 8446 §4.4.3).

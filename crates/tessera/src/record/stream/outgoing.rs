@@ -2,11 +2,13 @@
 
 use alloc::vec::Vec;
 
+use super::incoming::HEADER_LEN;
 use super::output::Output;
 use super::protection::Protection;
 use crate::handshake::Epoch;
 use crate::limits::MAX_PLAINTEXT;
-use crate::transport::Padding;
+use crate::padding::Padding;
+use crate::role::Role;
 use crate::wire::{ContentType, ProtocolVersion, Writer};
 
 /// The sending half.
@@ -17,10 +19,12 @@ pub(crate) struct OutgoingRecords {
     pending: Vec<u8>,
     /// The most plaintext of one record; the peer may have lowered it (RFC 8449).
     max_plaintext: usize,
-    change_cipher_spec: ChangeCipherSpec,
+    /// RFC 8446 §D.4: one goes out for middleboxes. A server's stands right after its first message, a
+    /// client's right before its second flight.
+    sent_change_cipher_spec: bool,
     /// close_notify or a fatal alert was sent: nothing may follow it (RFC 8446 §6.1).
     closed: bool,
-    is_client: bool,
+    role: Role,
     /// RFC 8446 §5.1: an initial ClientHello goes out as TLS 1.0.
     version: ProtocolVersion,
     /// How much early data may still be sent, padding included.
@@ -29,24 +33,31 @@ pub(crate) struct OutgoingRecords {
 }
 
 impl OutgoingRecords {
-    pub(crate) fn new(is_client: bool) -> Self {
+    pub(crate) fn new(role: Role) -> Self {
         Self {
             epoch: Epoch::Initial,
             protection: None,
             pending: Vec::new(),
             max_plaintext: MAX_PLAINTEXT,
-            change_cipher_spec: ChangeCipherSpec::NotSent,
+            sent_change_cipher_spec: false,
             closed: false,
-            is_client,
-            version: if is_client { ProtocolVersion::TLS1_0 } else { ProtocolVersion::TLS1_2 },
+            role,
+            version: match role {
+                Role::Client => ProtocolVersion::TLS1_0,
+                Role::Server => ProtocolVersion::TLS1_2,
+            },
             early_data_left: 0,
             padding: Padding::None,
         }
     }
 
     /// Adds a handshake message to those that the next flush sends.
-    pub(crate) fn handshake(&mut self, message: &[u8]) {
+    pub(crate) fn handshake(&mut self, message: &[u8], output: &mut Output) {
         self.pending.extend_from_slice(message);
+        if self.role == Role::Server && !self.sent_change_cipher_spec {
+            self.flush(output);
+            self.change_cipher_spec(output);
+        }
     }
 
     /// Sends the pending handshake messages, as few records as possible.
@@ -112,12 +123,11 @@ impl OutgoingRecords {
             None => content.len(),
             Some(_) => self.padding.padded(content.len(), self.most_of(typ)),
         };
+        if self.begins_second_flight(typ) {
+            self.change_cipher_spec(output);
+        }
         let version = self.version.0;
         let out = output.buffer();
-        if self.change_cipher_spec == ChangeCipherSpec::Due {
-            self.change_cipher_spec = ChangeCipherSpec::Sent;
-            out.bytes(&CHANGE_CIPHER_SPEC_RECORD);
-        }
         // At once: a buffer that grows after the plaintext is in it leaves a copy behind.
         out.reserve(padded + OVERHEAD);
         let start = out.len();
@@ -144,17 +154,18 @@ impl OutgoingRecords {
         padded
     }
 
-    /// RFC 8446 §D.4: once, for middleboxes. A server's stands right after its first message, a
-    /// client's right before its second flight.
-    pub(crate) fn change_cipher_spec(&mut self, output: &mut Output) {
-        if self.closed || self.change_cipher_spec != ChangeCipherSpec::NotSent {
-            return;
-        }
-        self.flush(output);
-        if self.is_client {
-            self.change_cipher_spec = ChangeCipherSpec::Due;
-        } else {
-            self.change_cipher_spec = ChangeCipherSpec::Sent;
+    /// Whether a client's second flight begins with a record of this type: early data, or what follows
+    /// the server's answer. An alert in plaintext is no flight.
+    fn begins_second_flight(&self, typ: ContentType) -> bool {
+        let first_flight_sent = self.version == ProtocolVersion::TLS1_2;
+        self.role == Role::Client
+            && first_flight_sent
+            && (self.protection.is_some() || typ == ContentType::HANDSHAKE)
+    }
+
+    fn change_cipher_spec(&mut self, output: &mut Output) {
+        if !self.closed && !self.sent_change_cipher_spec {
+            self.sent_change_cipher_spec = true;
             output.buffer().bytes(&CHANGE_CIPHER_SPEC_RECORD);
         }
     }
@@ -188,18 +199,7 @@ impl OutgoingRecords {
     }
 }
 
-/// The change_cipher_spec for middleboxes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ChangeCipherSpec {
-    NotSent,
-    /// Goes out before the next record.
-    Due,
-    Sent,
-}
-
 const CHANGE_CIPHER_SPEC_RECORD: [u8; 6] = [20, 3, 3, 0, 1, 1];
-
-const HEADER_LEN: usize = 5;
 
 /// Header, content type and tag: what a protected record is longer than its content.
 const OVERHEAD: usize = HEADER_LEN + 1 + crate::crypto::TAG_LEN;
@@ -218,7 +218,7 @@ mod tests {
         let suite = &AES_128_GCM_SHA256;
         let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
         let secret = EarlySecret::without_psk(kdf).client_early_traffic(&suite.hash.hash(b""));
-        let mut outgoing = OutgoingRecords::new(true);
+        let mut outgoing = OutgoingRecords::new(Role::Client);
         outgoing.install(Epoch::Application, Protection::new(suite, &secret));
         outgoing.padding = Padding::MultipleOf(NonZeroU16::new(10_000).expect("not zero"));
         let mut output = Output::new();

@@ -1,0 +1,407 @@
+//! The face over a stream: bytes and time in; bytes, events and questions out.
+//!
+//! ```text
+//!            bytes from the peer ──► read() ──► events, data (in place), questions
+//!   Output ◄── flights, alerts ────────┘             │
+//!   Output ◄── write() ◄── data                      └──► answer()
+//! ```
+//!
+//! Call [`Connection::read`] with everything received, act on the event, drop what it
+//! [consumed](Progress::consumed), and call it again until it needs input. Send whatever is in the
+//! [`Output`].
+
+use alloc::sync::Arc;
+use core::convert::Infallible;
+use core::ops::Range;
+use core::time::Duration;
+
+use crate::error::{Error, unexpected_message};
+use crate::handshake::{
+    ClientConfig, ClientHandshake, Core, Destination, Epoch, Event, Facts, Handshake, ServerConfig,
+    ServerHandshake,
+};
+use crate::limits::MAX_WARNINGS;
+use crate::question::{Asked, Question, Token};
+use crate::record::{HEADER_LEN, Incoming, Output, Stream, StreamBelow};
+use crate::role::Role;
+use crate::schedule::STREAM;
+use crate::time::Time;
+use crate::wire::AlertDescription;
+
+/// A connection over a stream; see [`ClientConnection`] and [`ServerConnection`].
+pub struct Connection<H: Handshake> {
+    core: Core<H>,
+    stream: Stream,
+    read_closed: bool,
+    write_closed: bool,
+    warnings: u8,
+}
+
+/// A client's connection.
+pub type ClientConnection = Connection<ClientHandshake>;
+
+/// A server's connection.
+pub type ServerConnection = Connection<ServerHandshake>;
+
+/// What [`Connection::read`] did.
+#[derive(Debug)]
+#[non_exhaustive]
+#[must_use = "what was consumed is to be dropped from the input, and the event acted on"]
+pub struct Progress<Q> {
+    /// How many bytes at the beginning of the input are done with. Drop them after the event is
+    /// handled: its data may lie in them.
+    pub consumed: usize,
+    /// What happened.
+    pub event: ReadEvent<Q>,
+}
+
+/// What happened.
+///
+/// Later versions may have more kinds of events. One that isn't known needs nothing but that reading
+/// goes on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReadEvent<Q> {
+    /// Nothing more until more bytes come.
+    NeedInput,
+    /// Nothing more until the output is sent.
+    OutputFull,
+    /// Answer this with `answer`; until then nothing is read.
+    Question(Q),
+    /// A question is still open.
+    WaitingForAnswer,
+    /// The handshake has news.
+    Handshake(Event),
+    /// Early data of the client, decrypted: the bytes of the input in this range. Replayable, unless it
+    /// came under a forward-secret ticket.
+    EarlyData(Range<usize>),
+    /// Application data, decrypted: the bytes of the input in this range.
+    Data(Range<usize>),
+    /// The peer sent close_notify: nothing more comes, and nothing is missing. This side may go on
+    /// sending.
+    PeerClosed,
+}
+
+impl<Q> ReadEvent<Q> {
+    /// The question, or the event that is none: for what drives a side without knowing which it is.
+    pub fn into_question(self) -> Result<Q, ReadEvent<Infallible>> {
+        Err(match self {
+            Self::Question(question) => return Ok(question),
+            Self::NeedInput => ReadEvent::NeedInput,
+            Self::OutputFull => ReadEvent::OutputFull,
+            Self::WaitingForAnswer => ReadEvent::WaitingForAnswer,
+            Self::Handshake(event) => ReadEvent::Handshake(event),
+            Self::EarlyData(range) => ReadEvent::EarlyData(range),
+            Self::Data(range) => ReadEvent::Data(range),
+            Self::PeerClosed => ReadEvent::PeerClosed,
+        })
+    }
+
+    /// Whether nothing goes on before something comes from outside.
+    fn waits(&self) -> bool {
+        matches!(self, Self::NeedInput | Self::OutputFull | Self::WaitingForAnswer)
+    }
+}
+
+impl ClientConnection {
+    /// Starts a connection: the ClientHello is in `output` afterwards. Early data may be written at
+    /// once, so that both go out together.
+    pub fn start(
+        config: Arc<ClientConfig>,
+        destination: Destination,
+        now: Time,
+        output: &mut Output,
+    ) -> Result<Self, Error> {
+        let mut stream = Stream::new(Role::Client);
+        let mut below = StreamBelow { stream: &mut stream, output };
+        let core = Core::client(config, destination, &STREAM, now, &mut below)?;
+        stream.outgoing.flush(output);
+        Ok(Self::new(core, stream))
+    }
+
+    /// How many bytes of early data may be written now: 0 if there was no ticket for it, or the
+    /// server has answered.
+    #[must_use]
+    pub fn early_data_room(&self) -> usize {
+        let outgoing = &self.stream.outgoing;
+        let open = outgoing.epoch == Epoch::EarlyData && self.check_writable().is_ok();
+        if open { outgoing.early_data_left } else { 0 }
+    }
+
+    /// Writes early data; returns how many bytes were taken. Where records are padded, less than
+    /// [`early_data_room`](Self::early_data_room) may fit: padding counts.
+    ///
+    /// Under a forward-secret ticket it is executed at most once. Otherwise it may be replayed: write
+    /// only what may be executed twice. If the server rejects it, the verdict of
+    /// [`Event::EarlyDataRejected`](crate::Event::EarlyDataRejected) says whether it may be sent
+    /// again.
+    pub fn write_early_data(&mut self, data: &[u8], output: &mut Output) -> Result<usize, Error> {
+        self.check_writable()?;
+        let data = &data[..data.len().min(self.early_data_room())];
+        Ok(self.stream.outgoing.application_data(data, output))
+    }
+}
+
+impl ServerConnection {
+    /// Waits for a client.
+    pub fn start(config: Arc<ServerConfig>, now: Time) -> Result<Self, Error> {
+        Ok(Self::new(Core::server(config, &STREAM, now)?, Stream::new(Role::Server)))
+    }
+}
+
+impl<H: Handshake> Connection<H> {
+    fn new(core: Core<H>, stream: Stream) -> Self {
+        Self { core, stream, read_closed: false, write_closed: false, warnings: 0 }
+    }
+
+    /// Reads from `input`, decrypting in place, up to the next event.
+    ///
+    /// An error ends the connection; its alert is in the output and should still be sent.
+    pub fn read(
+        &mut self,
+        now: Time,
+        input: &mut [u8],
+        output: &mut Output,
+    ) -> Result<Progress<H::Question>, Error> {
+        if let Some(error) = self.core.failure() {
+            return Err(error.clone());
+        }
+        let progress = self.read_on(now, input, output).map_err(|it| self.fail(it, output))?;
+        // What is here already counts, however late it is read; only who would wait has no time.
+        if progress.event.waits() && self.deadline().is_some_and(|it| it <= now.monotonic) {
+            return Err(self.fail(Error::TimedOut, output));
+        }
+        Ok(progress)
+    }
+
+    fn read_on(
+        &mut self,
+        now: Time,
+        input: &mut [u8],
+        output: &mut Output,
+    ) -> Result<Progress<H::Question>, Error> {
+        let mut consumed = 0;
+        loop {
+            if let Some(event) = self.core.event() {
+                if matches!(event, Event::HandshakeComplete) {
+                    self.stream.release();
+                }
+                return Ok(Progress { consumed, event: ReadEvent::Handshake(event) });
+            }
+            if self.core.is_waiting() {
+                let question = self.core.question();
+                let event = question.map_or(ReadEvent::WaitingForAnswer, ReadEvent::Question);
+                return Ok(Progress { consumed, event });
+            }
+            let inside_message = !self.stream.reassembly.is_empty();
+            if inside_message && self.messages(&[], now, output)? {
+                continue;
+            }
+            if self.read_closed {
+                return Ok(Progress { consumed: input.len(), event: ReadEvent::PeerClosed });
+            }
+            if output.is_full() {
+                return Ok(Progress { consumed, event: ReadEvent::OutputFull });
+            }
+
+            let early = self.stream.incoming.epoch == Epoch::EarlyData;
+            let (used, incoming) = self.stream.incoming.read(&mut input[consumed..])?;
+            let begin = consumed + HEADER_LEN;
+            consumed += used;
+            match incoming {
+                Incoming::Partial => {
+                    return Ok(Progress { consumed, event: ReadEvent::NeedInput });
+                }
+                Incoming::Nothing => (),
+                Incoming::Handshake(bytes) => {
+                    let content = begin..begin + bytes.len();
+                    self.messages(&input[content], now, output)?;
+                }
+                Incoming::Alert(_) | Incoming::Data(_) if inside_message => {
+                    return Err(unexpected_message("a record between the parts of a message"));
+                }
+                Incoming::Alert(alert) => self.alert(alert)?,
+                Incoming::Data([]) => (),
+                Incoming::Data(data) => {
+                    let data = begin..begin + data.len();
+                    self.core.saw_data();
+                    let event =
+                        if early { ReadEvent::EarlyData(data) } else { ReadEvent::Data(data) };
+                    return Ok(Progress { consumed, event });
+                }
+            }
+        }
+    }
+
+    /// Hands whole messages to the handshake until one opens a question, and keeps the rest; says
+    /// whether there were any.
+    fn messages(&mut self, record: &[u8], now: Time, output: &mut Output) -> Result<bool, Error> {
+        let mut batch = self.stream.reassembly.begin(record);
+        while !self.core.is_waiting() {
+            let longest = self.core.max_message();
+            let Some(message) = self.stream.reassembly.next(&mut batch, longest)? else { break };
+            let mut below = StreamBelow { stream: &mut self.stream, output };
+            let result = self.core.message(message, now, &mut below);
+            self.stream.outgoing.flush(output);
+            result?;
+        }
+        Ok(self.stream.reassembly.end(batch))
+    }
+
+    fn alert(&mut self, alert: AlertDescription) -> Result<(), Error> {
+        match alert {
+            AlertDescription::CLOSE_NOTIFY if !self.core.is_complete() => {
+                Err(Error::AlertReceived(alert))
+            }
+            AlertDescription::CLOSE_NOTIFY => {
+                self.read_closed = true;
+                Ok(())
+            }
+            AlertDescription::USER_CANCELED => {
+                // RFC 8446 §6.1: a close_notify follows.
+                self.warnings += 1;
+                if self.warnings > MAX_WARNINGS {
+                    return Err(unexpected_message("too many warnings"));
+                }
+                Ok(())
+            }
+            alert => Err(Error::AlertReceived(alert)),
+        }
+    }
+
+    /// Answers a question.
+    pub fn answer<Q: Question>(
+        &mut self,
+        token: Token<Q>,
+        answer: Q::Answer,
+        now: Time,
+        output: &mut Output,
+    ) -> Result<(), Error>
+    where
+        H::Question: From<Asked<Q>>,
+    {
+        if let Some(error) = self.core.failure() {
+            return Err(error.clone());
+        }
+        let mut below = StreamBelow { stream: &mut self.stream, output };
+        let result = self.core.answer(token, answer, now, &mut below);
+        self.stream.outgoing.flush(output);
+        result.map_err(|error| match error {
+            Error::Misuse(_) => error,
+            error => self.fail(error, output),
+        })
+    }
+
+    /// Whether application data may be written: a server may as soon as its flight is sent, before the
+    /// client is authenticated by its Finished.
+    #[must_use]
+    pub fn can_write(&self) -> bool {
+        self.check_writable().is_ok() && self.stream.outgoing.epoch == Epoch::Application
+    }
+
+    /// Writes application data; returns how many bytes the output took. See
+    /// [`can_write`](Self::can_write).
+    pub fn write(&mut self, _now: Time, data: &[u8], output: &mut Output) -> Result<usize, Error> {
+        self.check_writable()?;
+        if !self.can_write() {
+            return Err(Error::Misuse("application data before the handshake is complete"));
+        }
+        let mut written = 0;
+        while written < data.len() {
+            // RFC 8446 §5.5: the keys change before they are used up. Until the client's Finished a
+            // server can't change them: it waits.
+            let used_up = self.stream.outgoing.nears_limit();
+            if used_up && !self.core.is_complete() {
+                break;
+            }
+            if used_up || self.core.owes_update() {
+                self.core
+                    .update_keys(used_up, &mut StreamBelow { stream: &mut self.stream, output })?;
+            }
+            let some = self.stream.outgoing.application_data(&data[written..], output);
+            written += some;
+            if some == 0 {
+                break;
+            }
+        }
+        Ok(written)
+    }
+
+    /// Changes this side's keys, and with `request` asks the peer to change its own.
+    pub fn update_keys(
+        &mut self,
+        _now: Time,
+        request: bool,
+        output: &mut Output,
+    ) -> Result<(), Error> {
+        self.check_writable()?;
+        self.core.update_keys(request, &mut StreamBelow { stream: &mut self.stream, output })
+    }
+
+    /// Sends close_notify: this side sends nothing more, and may go on reading.
+    pub fn close(&mut self, output: &mut Output) {
+        if !self.write_closed {
+            self.write_closed = true;
+            self.stream.send_alert(AlertDescription::CLOSE_NOTIFY, output);
+        }
+    }
+
+    /// Says that the stream from the peer has ended. Without close_notify before it data may be
+    /// missing: [`Error::Truncated`].
+    pub fn end_of_stream(&mut self) -> Result<(), Error> {
+        if let Some(error) = self.core.failure() {
+            return Err(error.clone());
+        }
+        if self.read_closed {
+            return Ok(());
+        }
+        // Nothing is sent after an error, close_notify included.
+        self.write_closed = true;
+        Err(self.core.fail(Error::Truncated))
+    }
+
+    /// Exports keying material (RFC 8446 §7.5), of up to 255 hash outputs. The label has at most 249
+    /// bytes.
+    pub fn export_keying_material(
+        &mut self,
+        label: &[u8],
+        context: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        self.core.export_keying_material(label, context, out)
+    }
+
+    /// When [`read`](Self::read) has to be called even if nothing came, on the monotonic clock. If the
+    /// handshake would still have to wait then, it fails with [`Error::TimedOut`]. What came in the
+    /// meantime should be read first: it may complete the handshake.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        self.core.deadline()
+    }
+
+    /// What is known of the connection.
+    #[must_use]
+    pub fn facts(&self) -> &Facts {
+        self.core.facts()
+    }
+
+    /// Ends the connection: the alert for the error goes out, and the error stays.
+    fn fail(&mut self, error: Error, output: &mut Output) -> Error {
+        if let Some(alert) = error.alert()
+            && !self.write_closed
+        {
+            self.stream.send_alert(alert, output);
+        }
+        self.write_closed = true;
+        self.read_closed = true;
+        self.core.fail(error)
+    }
+
+    fn check_writable(&self) -> Result<(), Error> {
+        match self.core.failure() {
+            Some(error) => Err(error.clone()),
+            None if self.write_closed => Err(Error::Misuse("this side was closed")),
+            None => Ok(()),
+        }
+    }
+}

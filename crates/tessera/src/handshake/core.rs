@@ -1,0 +1,252 @@
+//! What any connection needs, whatever carries it: the handshake's state, what the user learns, the
+//! open question, the deadline.
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::application::Application;
+use super::below::Below;
+use super::client::{ClientConfig, ClientQuestion, ClientState, Destination};
+use super::context::{Context, Then};
+use super::event::Event;
+use super::facts::Facts;
+
+use super::server::{ServerConfig, ServerQuestion, ServerState};
+use super::state::State;
+use crate::error::Error;
+use crate::question::{Asked, Question, Token};
+use crate::role::Role;
+use crate::schedule::Profile;
+use crate::time::Time;
+use crate::wire::HandshakeMessage;
+
+/// A side of a connection: [`ClientHandshake`] or [`ServerHandshake`]. There are no others.
+pub trait Handshake: sealed::Sealed {
+    /// What it may ask.
+    type Question: 'static;
+
+    /// Which side it is.
+    const ROLE: Role;
+
+    #[doc(hidden)]
+    type State: State<Question = Self::Question>;
+}
+
+/// The client's side.
+#[derive(Debug)]
+pub enum ClientHandshake {}
+
+impl Handshake for ClientHandshake {
+    type Question = ClientQuestion;
+    const ROLE: Role = Role::Client;
+    type State = ClientState;
+}
+
+/// The server's side.
+#[derive(Debug)]
+pub enum ServerHandshake {}
+
+impl Handshake for ServerHandshake {
+    type Question = ServerQuestion;
+    const ROLE: Role = Role::Server;
+    type State = ServerState;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::ClientHandshake {}
+    impl Sealed for super::ServerHandshake {}
+}
+
+/// One end of a connection but for what carries it: messages in and out by epoch, questions, events.
+///
+/// Faces are made of it: over a stream it is [`Connection`](crate::Connection).
+pub struct Core<H: Handshake> {
+    state: H::State,
+    profile: &'static Profile,
+    facts: Facts,
+    events: VecDeque<Event>,
+    deadline: Duration,
+    failure: Option<Error>,
+    scratch: Vec<u8>,
+}
+
+impl Core<ClientHandshake> {
+    /// Starts a client: its ClientHello is sent at once.
+    pub fn client(
+        config: Arc<ClientConfig>,
+        destination: Destination,
+        profile: &'static Profile,
+        now: Time,
+        below: &mut dyn Below,
+    ) -> Result<Self, Error> {
+        let deadline = now.monotonic.saturating_add(config.handshake_timeout);
+        let mut core = Self::new(ClientState::Failed, profile, deadline);
+        core.step(now, below, |_, ctx| ClientState::start(config, destination, ctx))?;
+        Ok(core)
+    }
+}
+
+impl Core<ServerHandshake> {
+    /// Waits for a client.
+    pub fn server(
+        config: Arc<ServerConfig>,
+        profile: &'static Profile,
+        now: Time,
+    ) -> Result<Self, Error> {
+        let deadline = now.monotonic.saturating_add(config.handshake_timeout);
+        Ok(Self::new(ServerState::start(config)?, profile, deadline))
+    }
+}
+
+impl<H: Handshake> Core<H> {
+    fn new(state: H::State, profile: &'static Profile, deadline: Duration) -> Self {
+        Self {
+            state,
+            profile,
+            facts: Facts::default(),
+            events: VecDeque::new(),
+            deadline,
+            failure: None,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Takes the peer's next message.
+    pub fn message(
+        &mut self,
+        message: HandshakeMessage<'_>,
+        now: Time,
+        below: &mut dyn Below,
+    ) -> Result<(), Error> {
+        self.step(now, below, |state, ctx| state.receive(message, ctx))
+    }
+
+    /// The largest message that may come now, in bytes.
+    pub fn max_message(&self) -> usize {
+        self.state.max_message()
+    }
+
+    /// What happened next.
+    pub fn event(&mut self) -> Option<Event> {
+        let event = self.events.pop_front()?;
+        if matches!(event, Event::HandshakeComplete) {
+            self.scratch = Vec::new();
+            self.events.shrink_to_fit();
+        }
+        Some(event)
+    }
+
+    /// Whether an answer is waited for.
+    pub fn is_waiting(&self) -> bool {
+        self.state.waiting().is_some()
+    }
+
+    /// The open question, the first time it is asked for.
+    pub fn question(&mut self) -> Option<H::Question> {
+        self.state.waiting_mut()?.question()
+    }
+
+    /// Goes on with an answer.
+    pub fn answer<Q: Question>(
+        &mut self,
+        _token: Token<Q>,
+        answer: Q::Answer,
+        now: Time,
+        below: &mut dyn Below,
+    ) -> Result<(), Error>
+    where
+        H::Question: From<Asked<Q>>,
+    {
+        if let Some(error) = &self.failure {
+            return Err(error.clone());
+        }
+        if !self.state.waiting().is_some_and(|waiting| waiting.expects::<Then<Q, H::State>>()) {
+            return Err(Error::Misuse("this is not the answer to the open question"));
+        }
+        self.step(now, below, |state, ctx| {
+            match state.into_waiting().and_then(|waiting| waiting.then::<Then<Q, H::State>>()) {
+                Some(then) => then(answer, ctx),
+                None => Ok(H::State::failed()),
+            }
+        })
+    }
+
+    /// Whether the peer waits for new keys of this side (RFC 8446 §4.6.3).
+    pub fn owes_update(&self) -> bool {
+        self.state.application().is_some_and(Application::owes_update)
+    }
+
+    /// Changes this side's keys, and with `request` asks the peer to change its own.
+    pub fn update_keys(&mut self, request: bool, below: &mut dyn Below) -> Result<(), Error> {
+        let Self { state, scratch, .. } = self;
+        let application = state.application_mut();
+        let application = application.ok_or(Error::Misuse("no keys to update yet"))?;
+        application.update_write_key(request, scratch, below);
+        Ok(())
+    }
+
+    /// Application data came from the peer: messages after the handshake are no flood.
+    pub fn saw_data(&mut self) {
+        if let Some(application) = self.state.application_mut() {
+            application.saw_data();
+        }
+    }
+
+    /// Exports keying material (RFC 8446 §7.5).
+    pub fn export_keying_material(
+        &self,
+        label: &[u8],
+        context: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        let application = self.state.application();
+        let application = application.ok_or(Error::Misuse("no exporter before the handshake"))?;
+        let longest = 255 * application.suite.hash.len();
+        if label.len() > crate::schedule::MAX_EXPORTER_LABEL || out.len() > longest {
+            return Err(Error::Misuse("an exporter's label or output is too long"));
+        }
+        application.exporter.export(label, context, out);
+        Ok(())
+    }
+
+    /// Whether the handshake is complete on this side.
+    pub fn is_complete(&self) -> bool {
+        self.state.application().is_some()
+    }
+
+    /// When the handshake has to be complete, on the monotonic clock; `None` once it is.
+    pub fn deadline(&self) -> Option<Duration> {
+        (!self.is_complete()).then_some(self.deadline)
+    }
+
+    /// What is known of the connection.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The error that ended the connection.
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+
+    /// Ends the connection: the error stays.
+    pub fn fail(&mut self, error: Error) -> Error {
+        self.failure = Some(error.clone());
+        error
+    }
+
+    fn step(
+        &mut self,
+        now: Time,
+        below: &mut dyn Below,
+        step: impl FnOnce(H::State, &mut Context<'_>) -> Result<H::State, Error>,
+    ) -> Result<(), Error> {
+        let Self { state, profile, facts, events, scratch, .. } = self;
+        let mut ctx = Context { now, profile, below, facts, events, scratch };
+        *state = step(core::mem::replace(state, H::State::failed()), &mut ctx)?;
+        Ok(())
+    }
+}

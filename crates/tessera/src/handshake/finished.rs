@@ -1,0 +1,114 @@
+//! How a handshake ends, for both sides: which Finished comes first, and from which transcript each
+//! direction's application secrets come (RFC 8446 §4.4.4, §7.1).
+//!
+//! ```text
+//! ClientHello .. server Finished   client and server application traffic, exporter
+//! ClientHello .. client Finished   resumption
+//! ```
+
+use super::application::Application;
+use super::below::{Direction, Epoch};
+use super::context::{Context, SecretLog};
+use super::event::Event;
+use super::secrets::HandshakeSecrets;
+use crate::crypto::{Suite, equal};
+use crate::error::{Error, decrypt_error};
+use crate::schedule::{ExporterSecret, MasterSecret, ResumptionSecret, TrafficSecret, Transcript};
+use crate::wire::{HandshakeMessage, HandshakeType, Writer, write_message};
+
+/// A Finished, which this side sends, or which came.
+#[derive(Clone, Copy)]
+pub(crate) enum Finished<'m> {
+    Out,
+    In(HandshakeMessage<'m>),
+}
+
+/// What is known after the first Finished: the server's.
+pub(crate) struct ApplicationSecrets {
+    /// Under which the client's last flight is protected, and its Finished computed.
+    pub(crate) client_handshake: TrafficSecret,
+    client: TrafficSecret,
+    server: TrafficSecret,
+    exporter: ExporterSecret,
+    master: MasterSecret,
+}
+
+impl ApplicationSecrets {
+    /// The server's Finished. The handshake's secrets end here, but for the client's.
+    pub(crate) fn after_first(
+        finished: Finished<'_>,
+        handshake: HandshakeSecrets,
+        suite: &'static Suite,
+        transcript: &mut Transcript,
+        log: SecretLog<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<Self, Error> {
+        finished.send_or_check(&handshake.server, transcript, ctx)?;
+        let master = handshake.secret.into_master();
+        let hash = transcript.hash();
+        let client = master.client_traffic(&hash);
+        let server = master.server_traffic(&hash);
+        let exporter = master.exporter(&hash);
+        log.secret("CLIENT_TRAFFIC_SECRET_0", client.expose());
+        log.secret("SERVER_TRAFFIC_SECRET_0", server.expose());
+        log.secret("EXPORTER_SECRET", exporter.expose());
+        ctx.below.install(finished.direction(), Epoch::Application, suite, &server)?;
+        Ok(Self { client_handshake: handshake.client, client, server, exporter, master })
+    }
+
+    /// The client's Finished: the handshake is complete.
+    pub(crate) fn after_second(
+        self,
+        finished: Finished<'_>,
+        suite: &'static Suite,
+        transcript: &mut Transcript,
+        ctx: &mut Context<'_>,
+    ) -> Result<(Application, ResumptionSecret), Error> {
+        finished.send_or_check(&self.client_handshake, transcript, ctx)?;
+        let Self { client, server, exporter, master, .. } = self;
+        ctx.below.install(finished.direction(), Epoch::Application, suite, &client)?;
+        ctx.facts.handshake_complete = true;
+        ctx.event(Event::HandshakeComplete);
+        let resumption = master.into_resumption(&transcript.hash());
+        let (write, read) = match finished.direction() {
+            Direction::Write => (client, server),
+            Direction::Read => (server, client),
+        };
+        Ok((Application::new(suite, write, read, exporter), resumption))
+    }
+}
+
+impl Finished<'_> {
+    fn direction(self) -> Direction {
+        match self {
+            Self::Out => Direction::Write,
+            Self::In(_) => Direction::Read,
+        }
+    }
+
+    fn send_or_check(
+        self,
+        secret: &TrafficSecret,
+        transcript: &mut Transcript,
+        ctx: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        let expected = secret.finished(&transcript.hash());
+        let expected = expected.as_ref();
+        match self {
+            Self::Out => ctx.send(Epoch::Handshake, transcript, |out| {
+                write_message(out, HandshakeType::FINISHED, |out| out.bytes(expected));
+            }),
+            Self::In(message) => {
+                let mut reader = message.reader_for(HandshakeType::FINISHED)?;
+                // A length that is not the hash's is a mistake of encoding, not of cryptography.
+                let verify_data = reader.take(expected.len())?;
+                reader.finish()?;
+                if !equal(verify_data, expected) {
+                    return Err(decrypt_error("the peer's Finished is wrong"));
+                }
+                transcript.add(message.bytes);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! Which configuration serves a client.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+
+use super::answers::{Answers, Pause, answer};
+use super::config::{ChooseConfig, NoConfig, ServerConfig};
+use super::hello::Hello;
+use super::retry::RetryState;
+use crate::error::protocol;
+use crate::wire::{AlertDescription, SignatureScheme};
+
+/// The owner's choice, asked for once per connection, on the first ClientHello.
+pub(super) fn choose_config(
+    first: &Arc<ServerConfig>,
+    retry: Option<&RetryState>,
+    hello: &Hello<'_>,
+    chosen: &mut Option<Result<Arc<ServerConfig>, NoConfig>>,
+) -> Result<Arc<ServerConfig>, Pause> {
+    let (Some(chooser), None) = (&first.chooser, retry) else { return Ok(first.clone()) };
+    let ask = || {
+        let question = question(hello);
+        let reply = chooser.choose(&question);
+        (question, reply)
+    };
+    let chosen = answer(chosen, ask, |answers: &mut Answers| &mut answers.config)?;
+    let config = chosen.as_ref().map_err(|NoConfig| {
+        protocol(AlertDescription::UNRECOGNIZED_NAME, "no configuration for this server_name")
+    })?;
+    config.check()?;
+    Ok(config.clone())
+}
+
+fn question(hello: &Hello<'_>) -> ChooseConfig {
+    let hello = &hello.parsed;
+    let protocols = hello.protocols.into_iter().flat_map(|protocols| protocols.iter());
+    let schemes =
+        hello.certificates.signature_algorithms.into_iter().flat_map(|schemes| schemes.iter());
+    ChooseConfig {
+        server_name: hello.server_name.map(String::from),
+        protocols: protocols.map(<[u8]>::to_vec).collect(),
+        signature_schemes: schemes.map(SignatureScheme).collect(),
+    }
+}

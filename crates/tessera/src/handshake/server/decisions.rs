@@ -1,0 +1,138 @@
+//! What a ClientHello is answered with: every decision of the server, in order, on one page.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::ServerState;
+use super::answers::{Again, Answers, Pause};
+use super::config::ServerConfig;
+use super::configuration::choose_config;
+use super::hello::Hello;
+use super::negotiation::Negotiation;
+use super::psk::{PskCandidate, PskInUse};
+use super::retry::RetryState;
+use super::server_hello::{ServerChoice, send_server_hello};
+use crate::crypto::Suite;
+use crate::error::Error;
+use crate::handshake::below::Limit;
+use crate::handshake::context::Context;
+use crate::resume::ResumptionVerdict;
+use crate::wire::{HandshakeMessage, HandshakeType};
+
+/// Nothing was received, or a HelloRetryRequest was sent, or a question about a ClientHello is open.
+pub struct ReadClientHello {
+    /// Before the first ClientHello is read, that of the listener; afterwards the client's.
+    config: Arc<ServerConfig>,
+    /// The encoded [`RetryState`]: no more than a cookie could hold.
+    retry: Option<Vec<u8>>,
+    answers: Answers,
+}
+
+impl ReadClientHello {
+    pub(super) fn new(config: Arc<ServerConfig>) -> Self {
+        Self { config, retry: None, answers: Answers::default() }
+    }
+
+    pub(super) fn receive(
+        mut self: Box<Self>,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        message.reader_for(HandshakeType::CLIENT_HELLO)?;
+        ctx.below.flight_ended()?;
+        let hello = Hello::read(message.bytes, &ctx.profile.versions)?;
+        match self.decide(&hello, ctx) {
+            Ok(state) => Ok(state),
+            Err(Pause::Failed(error)) => Err(error),
+            Err(Pause::Later(later)) => {
+                let hello = message.bytes.to_vec();
+                Ok(later(Box::new(OpenDecision { state: self, hello })).into())
+            }
+        }
+    }
+
+    /// Decides on a ClientHello, and answers it.
+    ///
+    /// A step whose owner answers later returns a [`Pause`]. When the answer has come, everything is
+    /// decided again from the top. Each step then finds what it was answered before: nobody is asked
+    /// twice.
+    fn decide(&mut self, hello: &Hello<'_>, ctx: &mut Context<'_>) -> Result<ServerState, Pause> {
+        let Self { config, retry, answers } = self;
+        let retry = retry.as_deref().map(|state| RetryState::decode(state, &config.provider));
+        let retry = retry.transpose()?;
+        // A second ClientHello is the first one but for what the HelloRetryRequest changes.
+        RetryState::check(retry.as_ref(), hello)?;
+        // The owner may have another configuration for this client.
+        let config = choose_config(config, retry.as_ref(), hello, &mut answers.config)?;
+        ctx.below.limit(Limit::Padding(config.padding));
+        // Application protocol and group depend on nothing else.
+        let negotiation = Negotiation::new(&config, retry.as_ref(), hello, ctx.now)?;
+        // The first PSK that is known and may be used. A forward-secret one is left alone for now.
+        let psk = negotiation.find_psk(&mut answers.psk, ctx)?;
+        let suite = negotiation.choose_suite(psk)?;
+        // A HelloRetryRequest comes before any one-time key is taken.
+        if negotiation.lacks_share(psk) {
+            return Ok(retry_hello(&negotiation, suite, psk, ctx)?);
+        }
+        // A wrong binder is forged, and fatal.
+        let proved = negotiation.prove(suite, psk, &mut answers.proved, ctx)?;
+        // The owner may refuse the PSK, or its early data.
+        let verdict = negotiation.accept_resumption(psk, &mut answers.resumption)?;
+        let psk = psk.filter(|_| verdict != ResumptionVerdict::Refuse);
+        if negotiation.lacks_share(psk) {
+            return Ok(retry_hello(&negotiation, suite, psk, ctx)?);
+        }
+        // A key that is burned for a receipt can't be taken by this very hello.
+        negotiation.settle_receipts(&mut answers.receipts, &mut answers.receipt)?;
+        // The take. From here on whatever is wrong with the flight is forged, and fatal.
+        let session = PskInUse { psk, suite, early_data: verdict == ResumptionVerdict::Accept };
+        let taken = &mut answers.taken;
+        let one_time_key = negotiation.take_one_time_key(session, &proved.covered, taken, ctx)?;
+        let early_data = negotiation.answer_early_data(session, &one_time_key);
+        // A lone ticket whose key is gone has no fallback but a full handshake.
+        if !one_time_key.is_opened() && proved.early.is_none() && !negotiation.has_share() {
+            return Ok(retry_hello(&negotiation, suite, psk, ctx)?);
+        }
+        let proved = answers.proved.take().ok_or(NOT_PROVED)?;
+        let choice = ServerChoice::new(&negotiation, session, one_time_key, early_data, proved);
+        Ok(send_server_hello(&negotiation, choice, &answers.receipts, ctx)?)
+    }
+}
+
+/// Asks for another ClientHello, with a share.
+fn retry_hello(
+    negotiation: &Negotiation<'_>,
+    suite: &'static Suite,
+    psk: Option<&PskCandidate>,
+    ctx: &mut Context<'_>,
+) -> Result<ServerState, Error> {
+    let retry = Some(negotiation.retry(suite, psk, ctx)?.encode());
+    let config = negotiation.config.clone();
+    let state = ReadClientHello { config, retry, answers: Answers::default() };
+    Ok(ServerState::ReadClientHello(Box::new(state)))
+}
+
+/// A decision that waits for its owner, with the ClientHello that it is about.
+struct OpenDecision {
+    state: Box<ReadClientHello>,
+    hello: Vec<u8>,
+}
+
+impl Again for OpenDecision {
+    fn answers(&mut self) -> &mut Answers {
+        &mut self.state.answers
+    }
+
+    fn again(mut self: Box<Self>, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
+        let hello = Hello::read(&self.hello, &ctx.profile.versions)?;
+        match self.state.decide(&hello, ctx) {
+            Ok(state) => Ok(state),
+            Err(Pause::Failed(error)) => Err(error),
+            Err(Pause::Later(later)) => Ok(later(self).into()),
+        }
+    }
+}
+
+/// It was proved a few lines before.
+const NOT_PROVED: Error = Error::Provider("a ClientHello that was not hashed");

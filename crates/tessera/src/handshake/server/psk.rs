@@ -1,0 +1,156 @@
+//! The client's PSK identities: which of them this server knows, and may use.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use super::answers::{Answers, Pause, answer};
+use super::negotiation::Negotiation;
+use crate::crypto::{Suite, equal};
+use crate::error::{Error, decrypt_error};
+use crate::handshake::context::{Context, same_hash};
+use crate::limits::MAX_IDENTITIES;
+use crate::resume::{FsIdentity, KnownPsk, LoneIdentity, OpenTicket, SessionState, TicketKeys};
+
+/// A PSK that the client offered and this server knows.
+pub(super) struct PskCandidate {
+    pub(super) index: usize,
+    pub(super) psk: KnownPsk,
+}
+
+/// The PSK that goes on, if one does, and with what.
+#[derive(Clone, Copy)]
+pub(super) struct PskInUse<'p> {
+    pub(super) psk: Option<&'p PskCandidate>,
+    pub(super) suite: &'static Suite,
+    /// Whether the owner allows early data.
+    pub(super) early_data: bool,
+}
+
+/// How far the search for one has come.
+#[derive(Default)]
+pub(super) struct PskSearch {
+    next: usize,
+    /// What the identity at `next` stands for.
+    opened: Option<Option<SessionState>>,
+    found: Option<PskCandidate>,
+    is_over: bool,
+}
+
+impl Negotiation<'_> {
+    /// Goes through the identities until one is known and may be used.
+    pub(super) fn find_psk<'s>(
+        &self,
+        search: &'s mut PskSearch,
+        ctx: &Context<'_>,
+    ) -> Result<Option<&'s PskCandidate>, Pause> {
+        let identities = self.hello.parsed.psks.into_iter().flat_map(|psks| psks.identities());
+        for (index, identity) in identities.enumerate().take(MAX_IDENTITIES).skip(search.next) {
+            if search.is_over {
+                break;
+            }
+            search.next = index;
+            // A forward-secret identity is opened after the sealed ticket that vouches for it.
+            if index == 0 && self.is_forward_secret(identity.identity) {
+                continue;
+            }
+            let mut external = self.config.external_psks.iter();
+            let known = match external.find(|psk| equal(&psk.identity, identity.identity)) {
+                Some(psk) => Some(KnownPsk::External(psk.clone())),
+                None => match &self.config.tickets {
+                    Some(tickets) => self.open(tickets, index, identity.identity, search, ctx)?,
+                    None => None,
+                },
+            };
+            if let Some(psk) = known.filter(|psk| self.is_usable(psk)) {
+                search.found = Some(PskCandidate { index, psk });
+                break;
+            }
+        }
+        search.is_over = true;
+        Ok(search.found.as_ref())
+    }
+
+    /// The forward-secret identity that a client may put first, where this server issues such tickets.
+    pub(super) fn is_forward_secret(&self, identity: &[u8]) -> bool {
+        self.config.policy.early_data.forward_secret.is_some()
+            && self.hello.parsed.one_time_kinds.is_some()
+            && FsIdentity::read(identity).is_some()
+    }
+
+    /// The identity at `index`, if it is a forward-secret one that comes alone, and such are taken.
+    fn lone_identity<'i>(&self, index: usize, identity: &'i [u8]) -> Option<LoneIdentity<'i>> {
+        let guard = self.config.policy.early_data.forward_secret.as_ref()?;
+        // Early data belongs to the first identity (RFC 8446 §4.2.10).
+        if index != 0 || !guard.lone_identities {
+            return None;
+        }
+        LoneIdentity::read(identity)
+    }
+
+    /// What the ticket keys make of an identity, and whether it is what it says.
+    fn open(
+        &self,
+        tickets: &Arc<dyn TicketKeys>,
+        index: usize,
+        identity: &[u8],
+        search: &mut PskSearch,
+        ctx: &Context<'_>,
+    ) -> Result<Option<KnownPsk>, Pause> {
+        let lone = self.lone_identity(index, identity);
+        let ticket = lone.as_ref().map_or(identity, |lone| lone.ticket);
+        let ask = || {
+            let question = OpenTicket { identity: ticket.to_vec(), unix: self.now.unix };
+            let reply = tickets.open(&question);
+            (question, reply)
+        };
+        let opened =
+            answer(&mut search.opened, ask, |answers: &mut Answers| &mut answers.psk.opened)?;
+        let opened = opened.take().map(Box::new);
+        search.opened = None;
+        match (opened, lone) {
+            (None, _) => Ok(None),
+            (Some(session), None) => Ok(Some(KnownPsk::Session(session))),
+            (Some(session), Some(lone)) => Ok(self.vouching(session, &lone, ctx)?),
+        }
+    }
+
+    /// A ticket inside a lone forward-secret identity, which vouches for it.
+    fn vouching(
+        &self,
+        session: Box<SessionState>,
+        lone: &LoneIdentity<'_>,
+        ctx: &Context<'_>,
+    ) -> Result<Option<KnownPsk>, Error> {
+        let suite = self.config.provider.suite(session.suite);
+        let is_named = session.companion.is_some_and(|companion| companion.id == *lone.key.id);
+        let Some(suite) = suite.filter(|_| is_named) else { return Ok(None) };
+        // It stands for the sealed ticket's binder: a wrong one is forged.
+        if !lone.is_proved(ctx.kdf(suite), session.psk.expose()) {
+            return Err(decrypt_error("the proof of a forward-secret identity is wrong"));
+        }
+        Ok(Some(KnownPsk::Vouching(session)))
+    }
+
+    /// Everything that a resumption must not widen is checked here again.
+    fn is_usable(&self, psk: &KnownPsk) -> bool {
+        let config = &self.config;
+        let Some(suite) = config.provider.suite(psk.suite()) else { return false };
+        let fits_retry = self.retry.is_none_or(|retry| same_hash(retry.suite, suite));
+        if !fits_retry || !self.has_mode(psk.kind()) || self.suite_for(suite).is_none() {
+            return false;
+        }
+        let Some(session) = psk.session() else { return true };
+        let longest = config.policy.max_authentication_age;
+        let fresh = self.now.unix.is_some_and(|unix| session.is_fresh(unix, longest));
+        // A PSK that was withdrawn withdraws every ticket that began with it.
+        let known = session.external_psk.as_ref().is_none_or(|identity| {
+            config.external_psks.iter().any(|psk| psk.identity == *identity)
+        });
+        config.policy.resumption
+            && fresh
+            && known
+            && session.scope == config.scope
+            && session.server_name.as_deref() == self.hello.parsed.server_name
+            && (session.peer.is_some() || !config.client_authentication.is_required())
+    }
+}

@@ -1,0 +1,40 @@
+//! What the states of a client and of a server have in common for whoever drives them.
+
+use super::application::Application;
+use super::context::Context;
+use crate::error::{Error, unexpected_message};
+use crate::question::Waiting;
+use crate::wire::HandshakeMessage;
+
+/// All states of one side: each is left by value for the next.
+pub trait State: From<Waiting<Self::Question>> + Send + Sync + Unpin + 'static {
+    /// What this side may ask.
+    type Question: 'static;
+
+    /// An error ended the handshake.
+    fn failed() -> Self;
+
+    /// Takes the peer's next message.
+    fn receive(self, message: HandshakeMessage<'_>, ctx: &mut Context<'_>) -> Result<Self, Error>;
+
+    /// The largest message that may come now, in bytes.
+    fn max_message(&self) -> usize;
+
+    /// The open question.
+    fn waiting(&self) -> Option<&Waiting<Self::Question>>;
+
+    /// The open question.
+    fn waiting_mut(&mut self) -> Option<&mut Waiting<Self::Question>>;
+
+    /// The open question.
+    fn into_waiting(self) -> Option<Waiting<Self::Question>>;
+
+    /// The secrets of the connection, when the handshake is complete.
+    fn application(&self) -> Option<&Application>;
+
+    /// The secrets of the connection, when the handshake is complete.
+    fn application_mut(&mut self) -> Option<&mut Application>;
+}
+
+/// Nothing is read while an answer is waited for.
+pub(crate) const OUT_OF_TURN: Error = unexpected_message("a message while a question is open");

@@ -1,0 +1,118 @@
+//! Questions: whatever may wait is asked, and the owner answers.
+//!
+//! A question belongs to the state that waits for its answer. The configuration answers most of them
+//! on the spot ([`Reply::Now`]). One that it leaves for later becomes visible to the driver of the
+//! connection, with a token that takes only an answer of the right type. While a question is open
+//! the connection reads nothing.
+
+use alloc::boxed::Box;
+use core::any::Any;
+use core::marker::PhantomData;
+
+/// What an owner says to a question: the answer at once, or that it comes later.
+#[derive(Debug)]
+pub enum Reply<A> {
+    /// The answer.
+    Now(A),
+    /// The question becomes visible to the driver of the connection, which answers in its own time.
+    Later,
+}
+
+/// A question, and the type of its answer.
+pub trait Question: 'static {
+    /// What answers it.
+    type Answer: 'static;
+}
+
+/// An open question with the token for its answer.
+#[derive(Debug)]
+pub struct Asked<Q> {
+    /// The question.
+    pub question: Q,
+    /// To be given back with the answer.
+    pub token: Token<Q>,
+}
+
+/// Stands for one open question of one connection. It can be used once, and only with an answer to
+/// that question.
+/// Another answer does not compile:
+///
+/// ```compile_fail,E0308
+/// use tessera::auth::Sign;
+/// use tessera::handshake::Asked;
+/// use tessera::resume::ResumptionVerdict;
+/// use tessera::{Output, ServerConnection, Time};
+///
+/// fn answer(server: &mut ServerConnection, asked: Asked<Sign>, now: Time, output: &mut Output) {
+///     let _ = server.answer(asked.token, ResumptionVerdict::Accept, now, output);
+/// }
+/// ```
+///
+/// Nor does a second one:
+///
+/// ```compile_fail,E0382
+/// use tessera::auth::Sign;
+/// use tessera::handshake::Asked;
+/// use tessera::{Output, ServerConnection, Time};
+///
+/// fn answer(server: &mut ServerConnection, asked: Asked<Sign>, now: Time, output: &mut Output) {
+///     let _ = server.answer(asked.token, Ok(Vec::new()), now, output);
+///     let _ = server.answer(asked.token, Ok(Vec::new()), now, output);
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Token<Q>(PhantomData<fn(Q)>);
+
+/// A question that its owner answers later, and what goes on with the answer.
+///
+/// `V` is the enum of one side's questions, and `T` what takes an answer: a step of that side.
+pub struct Waiting<V> {
+    question: Option<V>,
+    /// A `T` of [`new`](Self::new): what it is says which answer is expected.
+    then: Box<dyn Any + Send + Sync>,
+}
+
+impl<V> Waiting<V> {
+    pub(crate) fn new<Q: Question, T: Any + Send + Sync>(question: Q, then: T) -> Self
+    where
+        V: From<Asked<Q>>,
+    {
+        let asked = Asked { question, token: Token(PhantomData) };
+        Self { question: Some(asked.into()), then: Box::new(then) }
+    }
+
+    /// The question, the first time it is asked for.
+    pub(crate) fn question(&mut self) -> Option<V> {
+        self.question.take()
+    }
+
+    /// Whether `T` is what goes on here.
+    pub(crate) fn expects<T: Any>(&self) -> bool {
+        self.then.is::<T>()
+    }
+
+    /// What goes on, if it is a `T`.
+    pub(crate) fn then<T: Any>(self) -> Option<T> {
+        self.then.downcast().ok().map(|then| *then)
+    }
+}
+
+/// Makes the enum of one side's questions: each variant is named like its question.
+macro_rules! questions {
+    ($(#[$about:meta])* pub enum $name:ident { $($(#[$doc:meta])* $question:ident,)* }) => {
+        $(#[$about])*
+        #[derive(Debug)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$doc])* $question(Asked<$question>),)*
+        }
+
+        $(impl From<Asked<$question>> for $name {
+            fn from(asked: Asked<$question>) -> Self {
+                Self::$question(asked)
+            }
+        })*
+    };
+}
+
+pub(crate) use questions;
