@@ -19,6 +19,7 @@ pub use secret::{Secret, SharedSecret};
 pub use signature::{Signer, SigningError};
 pub use suite::Suite;
 
+use crate::error::Error;
 use crate::wire::{CipherSuite, NamedGroup};
 
 /// Everything the engine asks of cryptography.
@@ -68,3 +69,9 @@ impl core::fmt::Display for RandomFailed {
 }
 
 impl core::error::Error for RandomFailed {}
+
+impl From<RandomFailed> for Error {
+    fn from(_: RandomFailed) -> Self {
+        Self::Provider("no random bytes")
+    }
+}

@@ -12,6 +12,7 @@ mod context;
 mod driven;
 mod event;
 mod facts;
+mod grease;
 mod question;
 mod secrets;
 mod server;

@@ -7,11 +7,10 @@ use core::time::Duration;
 use zeroize::Zeroizing;
 
 use super::forward_secret::Incarnation;
-use super::receipts::FlightHandle;
 use super::tlv;
 use crate::auth::PeerIdentity;
 use crate::crypto::Secret;
-use crate::wire::{CipherSuite, NamedGroup, Reader, TICKET_ID_LEN, Writer};
+use crate::wire::{CipherSuite, FlightHandle, NamedGroup, Reader, TICKET_ID_LEN, Writer};
 
 /// A session: the content of a sealed ticket, and the heart of a client's copy.
 ///

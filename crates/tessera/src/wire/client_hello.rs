@@ -5,14 +5,14 @@ use super::certificate_type::CertificateTypes;
 use super::code_points::{CipherSuite, ExtensionType, NamedGroup, ProtocolVersion};
 use super::entry_extensions::read_status_request;
 use super::extensions::{Extensions, read_extensions};
+use super::flight_handle::FlightHandle;
 use super::key_share::KeyShares;
 use super::negotiation::{Protocols, TicketRequest, read_record_size_limit, read_server_name};
 use super::pre_shared_key::{OfferedPsks, PskModes};
 use super::reader::{CodePoints, Reader};
+use crate::alert::AlertDescription;
 use crate::error::{Error, decode_error, illegal_parameter, protocol};
 use crate::limits::MAX_RECEIPTS;
-use crate::resume::FlightHandle;
-use crate::wire::AlertDescription;
 
 /// A ClientHello of TLS 1.3.
 pub struct ClientHello<'a> {

@@ -10,9 +10,9 @@ use super::negotiation::{
     Protocols, read_record_size_limit, write_empty, write_protocols, write_record_size_limit,
 };
 use super::reader::{CodePoints, Reader};
+use super::rejection::Rejection;
 use super::writer::Writer;
 use crate::error::{Error, decode_error};
-use crate::resume::Rejection;
 
 /// What the server says of the connection under its handshake keys.
 #[derive(Default)]

@@ -6,8 +6,8 @@ use super::code_points::ExtensionType;
 use super::distinct::Distinct;
 use super::reader::Reader;
 use super::writer::Writer;
+use crate::alert::AlertDescription;
 use crate::error::{Error, illegal_parameter, protocol};
-use crate::wire::AlertDescription;
 
 /// Calls `each` with every extension of the block that `reader` stands at; a type that comes twice
 /// is an error (RFC 8446 §4.2).

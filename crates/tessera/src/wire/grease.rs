@@ -8,22 +8,19 @@ use super::code_points::{
 };
 use super::extensions::write_extension;
 use super::writer::Writer;
-use crate::crypto::{Random, RandomFailed};
 
 /// The GREASE values of one hello and its repetition, or of one message: chosen at random, and the
 /// same whenever they are asked for (RFC 8701 §7).
 #[derive(Clone, Copy)]
-pub struct Grease([u8; 8]);
+pub struct Grease([u8; Self::LEN]);
 
 impl Grease {
-    /// Draws values, if they are wanted.
-    pub fn draw(wanted: bool, random: &dyn Random) -> Result<Option<Self>, RandomFailed> {
-        if !wanted {
-            return Ok(None);
-        }
-        let mut drawn = [0; 8];
-        random.fill(&mut drawn)?;
-        Ok(Some(Self(drawn)))
+    /// How many random bytes the values are made of.
+    pub const LEN: usize = 8;
+
+    /// The values that random bytes stand for.
+    pub fn new(drawn: [u8; Self::LEN]) -> Self {
+        Self(drawn)
     }
 
     /// A cipher suite.

@@ -11,6 +11,7 @@ use crate::auth::types_of;
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
+use crate::handshake::grease::draw_grease;
 use crate::limits::{MAX_PLAINTEXT, MAX_POST_HANDSHAKE_IN_A_ROW, MAX_RECEIPTS};
 use crate::resume::{
     ClientSession, ExternalPsk, FlightHandle, FsIdentity, PskKind, answer_one_time_key,
@@ -83,7 +84,7 @@ impl Offer {
         let mut session_id = [0; 32];
         config.provider.random.fill(&mut random)?;
         config.provider.random.fill(&mut session_id)?;
-        let grease = Grease::draw(config.grease, config.provider.random)?;
+        let grease = draw_grease(config.grease, config.provider.random)?;
         let Destination { server_name, session, external_psks, ask_receipts } = destination;
         if server_name.len() > 255 {
             return Err(Error::Configuration("server_name: at most 255 bytes"));

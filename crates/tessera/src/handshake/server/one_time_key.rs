@@ -8,10 +8,11 @@ use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
 use crate::resume::{
-    Companion, FsIdentity, LoneIdentity, OneTimeSecret, PskKind, Rejection, TakePurpose,
-    TakeSecret, Taken, one_time_keys, psk_for_flight,
+    Companion, FsIdentity, LoneIdentity, OneTimeSecret, PskKind, TakePurpose, TakeSecret, Taken,
+    one_time_keys, psk_for_flight,
 };
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM};
+use crate::wire::Rejection;
 
 impl Decided {
     /// Takes the one-time key. The sealed ticket names it, and its binder or proof was right. If its flight

@@ -25,15 +25,16 @@ use crate::crypto::{SigningError, Suite};
 use crate::error::{Error, handshake_failure};
 use crate::handshake::context::{Context, Logged};
 use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::grease::draw_grease;
 use crate::handshake::question::{Reply, Waiting};
 use crate::handshake::secrets::{ApplicationSecrets, HandshakeSecrets};
 use crate::handshake::transport::{Epoch, SkipEarlyData};
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
-use crate::resume::{Continuation, KnownPsk, PskKind, Rejection, Verdict};
+use crate::resume::{Continuation, KnownPsk, PskKind, Verdict};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::wire::{
-    CertificateRequest, CertificateType, ClientHello, EncryptedExtensions, Grease, HandshakeType,
-    KeyShareEntry, NamedGroup, ServerHello, SignatureScheme,
+    CertificateRequest, CertificateType, ClientHello, EncryptedExtensions, HandshakeType,
+    KeyShareEntry, NamedGroup, Rejection, ServerHello, SignatureScheme,
 };
 
 /// What was decided.
@@ -271,7 +272,7 @@ impl Flight {
         self.client_type = *client_type;
         let accepted = client_type.and_then(|_| config.accepted_certificates());
         if let Some(accepted) = accepted {
-            let grease = Grease::draw(config.grease, config.provider.random)?;
+            let grease = draw_grease(config.grease, config.provider.random)?;
             ctx.send(Epoch::Handshake, &mut self.transcript, |out| {
                 CertificateRequest::write_with(out, |out| {
                     let request = HandshakeType::CERTIFICATE_REQUEST;

@@ -11,11 +11,12 @@ use crate::crypto::Secret;
 use crate::error::Error;
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
+use crate::handshake::grease::draw_grease;
 use crate::resume::{
     Ancestry, Companion, OneTimeSecret, PutSecret, SessionState, TicketId, fs_secret, one_time_keys,
 };
 use crate::schedule::ResumptionSecret;
-use crate::wire::{ForwardSecretTicket, Grease, NamedGroup, NewSessionTicket, TICKET_ID_LEN};
+use crate::wire::{ForwardSecretTicket, NamedGroup, NewSessionTicket, TICKET_ID_LEN};
 
 /// Sends as many tickets as the client can use. No clock, no key to seal with, a full vault: fewer
 /// tickets, and no error.
@@ -55,7 +56,7 @@ pub(super) fn send_tickets(
             }
             break;
         };
-        let grease = Grease::draw(config.grease, config.provider.random)?;
+        let grease = draw_grease(config.grease, config.provider.random)?;
         ctx.send_after_handshake(|out| {
             let message = NewSessionTicket {
                 lifetime,
