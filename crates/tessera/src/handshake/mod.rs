@@ -16,6 +16,7 @@ mod grease;
 mod question;
 mod secrets;
 mod server;
+mod small_extensions;
 mod transport;
 
 pub use client::ClientHandshake;

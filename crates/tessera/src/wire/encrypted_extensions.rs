@@ -4,13 +4,14 @@ use alloc::vec::Vec;
 
 use super::certificate_type::write_certificate_type;
 use super::code_points::{CertificateType, ExtensionType, HandshakeType};
-use super::extensions::{UNSOLICITED, read_extensions, refuse_response_extension, write_extension};
-use super::handshake::write_message;
-use super::negotiation::{
-    Protocols, read_record_size_limit, write_empty, write_protocols, write_record_size_limit,
+use super::extensions::{
+    UNSOLICITED, read_extensions, refuse_response_extension, write_empty, write_extension,
 };
+use super::handshake::write_message;
+use super::protocols::{Protocols, write_protocols};
 use super::reader::{CodePoints, Reader};
 use super::rejection::Rejection;
+use super::small_extensions::SmallExtensions;
 use super::writer::Writer;
 use crate::error::{Error, decode_error};
 
@@ -25,8 +26,8 @@ pub struct EncryptedExtensions<'a> {
     pub client_certificate_type: Option<CertificateType>,
     /// The type of the server's own certificate.
     pub server_certificate_type: Option<CertificateType>,
-    /// The largest record that the server takes.
-    pub record_size_limit: Option<u16>,
+    /// Those that are one small value each.
+    pub small: SmallExtensions,
     /// The server accepted the early data.
     pub early_data: bool,
     /// What became of a forward-secret ticket whose early data was refused.
@@ -57,14 +58,9 @@ impl<'a> EncryptedExtensions<'a> {
                 ExtensionType::SERVER_CERTIFICATE_TYPE => {
                     extensions.server_certificate_type = Some(CertificateType(body.u8()?));
                 }
-                ExtensionType::RECORD_SIZE_LIMIT => {
-                    let limit = read_record_size_limit(Reader::new(body.rest()))?;
-                    extensions.record_size_limit = Some(limit);
-                }
                 // The server's preferences for later connections; nothing to act on (§4.2.7).
                 ExtensionType::SUPPORTED_GROUPS => drop(CodePoints::new(body.vec16()?)?),
                 ExtensionType::EARLY_DATA => extensions.early_data = true,
-                ExtensionType::TICKET_REQUEST => drop(body.u8()?),
                 ExtensionType::FORWARD_SECRET_EARLY_DATA => {
                     extensions.rejection = Some(Rejection::read(&mut body)?);
                 }
@@ -74,7 +70,13 @@ impl<'a> EncryptedExtensions<'a> {
                         return Err(decode_error("forward_secret_receipts has no receipt"));
                     }
                 }
-                _ => return Err(refuse_response_extension(true)),
+                _ => {
+                    let small = &mut extensions.small;
+                    return match small.read(HandshakeType::ENCRYPTED_EXTENSIONS, typ, body)? {
+                        true => Ok(()),
+                        false => Err(refuse_response_extension(true)),
+                    };
+                }
             }
             if body.is_empty() { Ok(()) } else { Err(decode_error("an extension is too long")) }
         })?;
@@ -98,9 +100,7 @@ impl<'a> EncryptedExtensions<'a> {
                 if let Some(typ) = self.server_certificate_type {
                     write_certificate_type(out, ExtensionType::SERVER_CERTIFICATE_TYPE, typ);
                 }
-                if let Some(limit) = self.record_size_limit {
-                    write_record_size_limit(out, limit);
-                }
+                self.small.write(HandshakeType::ENCRYPTED_EXTENSIONS, out);
                 if self.early_data {
                     write_empty(out, ExtensionType::EARLY_DATA);
                 }

@@ -67,3 +67,13 @@ pub fn refuse_response_extension(offered: bool) -> Error {
 /// A response to an extension that was not offered.
 pub const UNSOLICITED: Error =
     protocol(AlertDescription::UNSUPPORTED_EXTENSION, "an extension that was not offered");
+
+/// Writes an extension that is a list of code points with a length of two bytes.
+pub fn write_code_points(out: &mut Vec<u8>, typ: ExtensionType, listed: impl Iterator<Item = u16>) {
+    write_extension(out, typ, |out| out.vec16(|out| listed.for_each(|code| out.u16(code))));
+}
+
+/// Writes an extension without contents.
+pub fn write_empty(out: &mut Vec<u8>, typ: ExtensionType) {
+    write_extension(out, typ, |_| ());
+}

@@ -15,12 +15,16 @@ mod flight_handle;
 mod grease;
 mod handshake;
 mod key_share;
-mod negotiation;
 mod new_session_ticket;
 mod pre_shared_key;
+mod protocols;
 mod reader;
+mod record_size_limit;
 mod rejection;
 mod server_hello;
+mod server_name;
+mod small_extensions;
+mod ticket_request;
 mod writer;
 
 pub(crate) use certificate::{
@@ -35,21 +39,24 @@ pub use code_points::*;
 pub(crate) use encrypted_extensions::EncryptedExtensions;
 pub use entry_extensions::EntryExtensions;
 pub(crate) use entry_extensions::{MAX_STAPLED, read_sct_list};
-pub(crate) use extensions::write_extension;
+pub(crate) use extensions::{write_code_points, write_empty, write_extension};
 pub use flight_handle::FlightHandle;
 pub(crate) use grease::Grease;
 pub(crate) use handshake::{HANDSHAKE_HEADER_LEN, HandshakeMessage, write_message};
 pub(crate) use key_share::{KeyShareEntry, write_client_key_shares};
-pub use negotiation::TicketRequest;
-pub(crate) use negotiation::{
-    write_code_points, write_empty, write_protocols, write_record_size_limit, write_server_name,
-};
 pub use new_session_ticket::TICKET_ID_LEN;
-pub(crate) use new_session_ticket::{ForwardSecretTicket, MAX_LIFETIME, NewSessionTicket};
+pub(crate) use new_session_ticket::{
+    ForwardSecretTicket, MAX_LIFETIME, MaxEarlyDataSize, NewSessionTicket,
+};
 pub(crate) use pre_shared_key::{OfferedPsks, PskIdentity, PskModes, write_offered_psks};
+pub(crate) use protocols::write_protocols;
 pub(crate) use reader::{CodePoints, Reader};
+pub(crate) use record_size_limit::RecordSizeLimit;
 pub(crate) use rejection::Rejection;
 pub(crate) use server_hello::{HelloAnswer, HelloRetryRequest, ServerHello};
+pub(crate) use server_name::write_server_name;
+pub(crate) use small_extensions::{SmallExtensions, write_small_extension};
+pub use ticket_request::TicketRequest;
 pub(crate) use writer::Writer;
 
 pub use crate::alert::AlertDescription;

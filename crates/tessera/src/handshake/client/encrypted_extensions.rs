@@ -16,7 +16,7 @@ use crate::handshake::transport::Epoch;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{PskKind, Receipt, SettledFlights, Verdict};
 use crate::schedule::Transcript;
-use crate::wire::{EncryptedExtensions, HandshakeMessage, HandshakeType};
+use crate::wire::{EncryptedExtensions, HandshakeMessage, HandshakeType, RecordSizeLimit};
 
 /// ServerHello was read.
 pub(crate) struct ReadEncryptedExtensions {
@@ -44,7 +44,7 @@ impl ReadEncryptedExtensions {
             }
             ctx.facts.protocol = Some(protocol.to_vec());
         }
-        if let Some(limit) = extensions.record_size_limit {
+        if let Some(RecordSizeLimit(limit)) = extensions.small.record_size_limit {
             let own_limit = self.offer.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
             ctx.transport.limit_records(limit, own_limit);
         }

@@ -12,7 +12,7 @@ use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
 use crate::handshake::grease::draw_grease;
-use crate::limits::{MAX_PLAINTEXT, MAX_POST_HANDSHAKE_IN_A_ROW, MAX_RECEIPTS};
+use crate::limits::{MAX_PLAINTEXT, MAX_RECEIPTS};
 use crate::resume::{
     ClientSession, ExternalPsk, FlightHandle, FsIdentity, PskKind, answer_one_time_key,
     psk_for_flight,
@@ -21,9 +21,9 @@ use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::time::Time;
 use crate::wire::{
     CipherSuite, ExtensionType, Grease, HandshakeType, KeyShareEntry, NamedGroup, ProtocolVersion,
-    PskIdentity, PskModes, Writer, need_listing, write_certificate_types, write_client_key_shares,
-    write_code_points, write_empty, write_extension, write_message, write_offered_psks,
-    write_protocols, write_record_size_limit, write_server_name,
+    PskIdentity, PskModes, SmallExtensions, Writer, need_listing, write_certificate_types,
+    write_client_key_shares, write_code_points, write_empty, write_extension, write_message,
+    write_offered_psks, write_protocols, write_server_name, write_small_extension,
 };
 
 /// The client's side of a handshake until ServerHello.
@@ -34,6 +34,8 @@ pub(crate) struct Offer {
     pub(crate) server_name: String,
     /// The same in every ClientHello.
     grease: Option<Grease>,
+    /// The same in every ClientHello.
+    small: SmallExtensions,
     /// Whether a GREASE share goes with the others, if there are any: not when the server asked for
     /// one share.
     pub(crate) greases_share: bool,
@@ -99,6 +101,7 @@ impl Offer {
             ask_receipts,
             flight: None,
             session: session.filter(|session| is_usable(&config, session, &server_name, now)),
+            small: config.small_extensions(),
             config,
             random,
             session_id,
@@ -254,10 +257,8 @@ impl Offer {
             | ExtensionType::SUPPORTED_GROUPS
             | ExtensionType::KEY_SHARE => true,
             ExtensionType::PSK_KEY_EXCHANGE_MODES => self.offers_modes,
-            ExtensionType::TICKET_REQUEST => self.config.policy.resumption,
             ExtensionType::SERVER_NAME => self.sends_server_name(),
             ExtensionType::ALPN => !self.config.protocols.is_empty(),
-            ExtensionType::RECORD_SIZE_LIMIT => self.config.record_size_limit.is_some(),
             ExtensionType::FORWARD_SECRET_EARLY_DATA => {
                 self.config.one_time_kinds().next().is_some()
             }
@@ -275,7 +276,9 @@ impl Offer {
                 let is_grease = |grease: Grease| {
                     grease.empty_extension() == typ || grease.full_extension() == typ
                 };
-                self.grease.is_some_and(is_grease) || self.config.accepted_certificates().has(typ)
+                self.grease.is_some_and(is_grease)
+                    || self.small.has(HandshakeType::CLIENT_HELLO, typ)
+                    || self.config.accepted_certificates().has(typ)
             }
         }
     }
@@ -349,9 +352,7 @@ impl Offer {
             let grease = grease.iter().map(|protocol| &protocol[..]);
             write_protocols(out, config.protocols.iter().map(Vec::as_slice).chain(grease));
         }
-        if let Some(limit) = config.record_size_limit {
-            write_record_size_limit(out, limit);
-        }
+        write_small_extension(self.small.record_size_limit, out);
         let shares = self.ephemerals.iter().map(|(group, ephemeral)| KeyShareEntry {
             group: *group,
             key_exchange: ephemeral.share(),
@@ -364,10 +365,8 @@ impl Offer {
         if self.offers_modes {
             self.modes.write(out, grease.map(Grease::psk_mode));
         }
-        if config.policy.resumption {
-            // More in a row would look like a flood to this very client.
-            config.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW).write(out);
-        }
+        let others = SmallExtensions { record_size_limit: None, ..self.small };
+        others.write(HandshakeType::CLIENT_HELLO, out);
         if self.has(ExtensionType::FORWARD_SECRET_EARLY_DATA) {
             let kinds = config.one_time_kinds().map(|kind| kind.0);
             write_code_points(out, ExtensionType::FORWARD_SECRET_EARLY_DATA, kinds);

@@ -46,7 +46,7 @@ impl TicketWish {
         let usable =
             modes.psk_dhe_ke || (modes.psk_ke && config.policy.psk_only_without_forward_secrecy);
         let most = config.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW);
-        let wish = hello.ticket_request.unwrap_or(most);
+        let wish = hello.small.ticket_request.unwrap_or(most);
         let count = match (usable, resumed) {
             (false, _) => 0,
             (true, false) => wish.new_session_count.min(most.new_session_count),

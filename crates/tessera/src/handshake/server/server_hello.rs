@@ -29,7 +29,6 @@ use crate::handshake::grease::draw_grease;
 use crate::handshake::question::{Reply, Waiting};
 use crate::handshake::secrets::{ApplicationSecrets, HandshakeSecrets};
 use crate::handshake::transport::{Epoch, SkipEarlyData};
-use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{Continuation, KnownPsk, PskKind, Verdict};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::wire::{
@@ -139,8 +138,9 @@ impl Decided {
         // RFC 6066 §3: a server that resumes does not say that it used the name.
         extensions.server_name = hello.server_name.is_some()
             && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
-        if let Some((client, server)) = hello.record_size_limit.zip(extensions.record_size_limit) {
-            ctx.transport.limit_records(client, server);
+        let limits = hello.small.record_size_limit.zip(extensions.small.record_size_limit);
+        if let Some((client, server)) = limits {
+            ctx.transport.limit_records(client.0, server.0);
         }
         ctx.send(Epoch::Handshake, &mut transcript, |out| extensions.write(out));
 
@@ -222,7 +222,6 @@ impl Negotiation {
         early_data: EarlyDataAnswer,
         receipts: &'a [u8],
     ) -> EncryptedExtensions<'a> {
-        let own_limit = self.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
         EncryptedExtensions {
             server_name: false,
             protocol: self.protocol.as_deref(),
@@ -231,7 +230,7 @@ impl Negotiation {
                 .and_then(|chosen| chosen.client_type)
                 .filter(|_| hello.client_certificate_types.is_some()),
             server_certificate_type: server_type(&self.config, hello, authentication),
-            record_size_limit: hello.record_size_limit.map(|_| own_limit),
+            small: self.config.small_extensions(&hello.small),
             early_data: matches!(early_data, EarlyDataAnswer::Accepted { .. }),
             rejection: match early_data {
                 EarlyDataAnswer::Rejected { rejection } => rejection,

@@ -16,7 +16,10 @@ use crate::resume::{
     Ancestry, Companion, OneTimeSecret, PutSecret, SessionState, TicketId, fs_secret, one_time_keys,
 };
 use crate::schedule::ResumptionSecret;
-use crate::wire::{ForwardSecretTicket, NamedGroup, NewSessionTicket, TICKET_ID_LEN};
+use crate::wire::{
+    ForwardSecretTicket, MaxEarlyDataSize, NamedGroup, NewSessionTicket, SmallExtensions,
+    TICKET_ID_LEN,
+};
 
 /// Sends as many tickets as the client can use. No clock, no key to seal with, a full vault: fewer
 /// tickets, and no error.
@@ -63,7 +66,11 @@ pub(super) fn send_tickets(
                 age_add: session.age_add,
                 nonce: &[nonce],
                 ticket: &ticket,
-                max_early_data_size: Some(session.max_early_data_size).filter(|size| *size > 0),
+                small: SmallExtensions {
+                    max_early_data_size: Some(MaxEarlyDataSize(session.max_early_data_size))
+                        .filter(|size| size.0 > 0),
+                    ..SmallExtensions::default()
+                },
                 forward_secret: companion.as_ref().map(|issued| issued.key.ticket()),
                 grease,
             };
