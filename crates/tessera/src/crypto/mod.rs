@@ -11,7 +11,9 @@ mod secret;
 mod signature;
 mod suite;
 
-pub use aead::{Aead, AeadAlgorithm, NONCE_LEN, Nonce, OpenFailed, TAG_LEN};
+pub use aead::{
+    Aead, AeadAlgorithm, HeaderKey, MASK_LEN, NONCE_LEN, Nonce, OpenFailed, SAMPLE_LEN, TAG_LEN,
+};
 pub use agreement::{AgreementError, Ephemeral, KeyAgreement, OneTimeKey, OneTimeKeys};
 pub use hash::{Digest, Hash, MAX_HASH_LEN, RunningHash};
 pub use hybrid::{Hybrid, HybridOneTimeKeys};
