@@ -2,6 +2,12 @@
 //!
 //! [`provider`] gives everything that the engine asks for; [`SigningKey`] signs with the key of a
 //! certificate. It builds with a C compiler alone.
+//!
+//! # Features
+//!
+//! `graviola`, on by default: X25519 with a one-time key from the vault runs on Graviola where the
+//! processor has what it asks for, which spares a forward-secret handshake a tenth of its instructions.
+//! Without the feature, or on another processor, AWS-LC does all the work, and the answers are the same.
 #![forbid(unsafe_code)]
 
 mod aead;
@@ -10,7 +16,7 @@ mod hash;
 mod kem;
 mod one_time;
 mod random;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(all(feature = "graviola", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod scalar_mult;
 mod sign;
 
