@@ -40,6 +40,7 @@ extern crate std;
 
 mod alert;
 pub mod auth;
+mod carrier;
 mod code_point;
 mod connection;
 pub mod crypto;

@@ -34,4 +34,5 @@ pub use session::{Ancestry, Companion, SessionState};
 pub use tickets::{AcceptResumption, OpenTicket, ResumptionJudge, ResumptionVerdict, TicketKeys};
 pub use verdict::Verdict;
 
+pub use crate::carrier::Carrier;
 pub use crate::wire::FlightHandle;

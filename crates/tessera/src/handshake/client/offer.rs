@@ -8,6 +8,7 @@ use core::net::IpAddr;
 
 use super::config::{ClientConfig, Destination};
 use crate::auth::types_of;
+use crate::carrier::Carrier;
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
@@ -439,5 +440,7 @@ fn is_usable(config: &ClientConfig, session: &ClientSession, server_name: &str, 
         now.unix.is_some_and(|unix| state.is_fresh(unix, config.policy.max_authentication_age));
     // A ticket that would make the ClientHello larger than a record is no ticket of a sane server.
     let sane = (1..=MAX_PLAINTEXT).contains(&session.ticket.len());
-    config.policy.resumption && same_server && fresh && sane
+    // What carries this connection: the one place of the client's that says so.
+    let same_carrier = state.carrier == Carrier::STREAM;
+    config.policy.resumption && same_server && fresh && sane && same_carrier
 }

@@ -20,7 +20,7 @@ use crate::handshake::context::Logged;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::handshake::{Epoch, Handshake};
-use crate::resume::{Ancestry, ClientSession, PskKind, SessionState};
+use crate::resume::{Ancestry, Carrier, ClientSession, PskKind, SessionState};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::testing::{
     AES_128_GCM_SHA256, Recorder, ScriptedSigner, TRACES, Trusting, message, provider, trace,
@@ -61,6 +61,7 @@ fn offer(trace: &Trace) -> Offer {
             age_add: 0,
             max_early_data_size: 1024,
             companion: None,
+            carrier: Carrier::STREAM,
         },
         ticket: b"not sent".to_vec(),
         group: None,

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 
 use super::ClientState;
 use super::config::ClientConfig;
+use crate::carrier::Carrier;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
@@ -91,6 +92,7 @@ impl Connected {
                 max_early_data_size: ticket.max_early_data_size,
                 incarnation: None,
             }),
+            carrier: Carrier::STREAM,
         };
         let ticket = message.ticket.to_vec();
         let session = ClientSession { state, ticket, group: facts.group, forward_secret };

@@ -6,6 +6,7 @@ use super::ServerState;
 use super::hello::{Paused, Received};
 use super::negotiation::Negotiation;
 use crate::auth::equal;
+use crate::carrier::Carrier;
 use crate::error::{Error, decrypt_error};
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
@@ -128,8 +129,11 @@ impl Negotiation {
         let known = session.external_psk.as_ref().is_none_or(|identity| {
             config.external_psks.iter().any(|psk| psk.identity == *identity)
         });
+        // What carries this connection: the one place of the server's that says so.
+        let same_carrier = session.carrier == Carrier::STREAM;
         config.policy.resumption
             && fresh
+            && same_carrier
             && known
             && session.scope == config.scope
             && session.server_name.as_deref() == hello.server_name

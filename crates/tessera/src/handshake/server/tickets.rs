@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use super::config::ServerConfig;
 use super::finished::TicketWish;
+use crate::carrier::Carrier;
 use crate::crypto::Secret;
 use crate::error::Error;
 use crate::handshake::application::Application;
@@ -117,6 +118,7 @@ fn session(
         age_add: u32::from_be_bytes(age_add),
         max_early_data_size: replayable.map_or(0, |guard| guard.max_early_data_size),
         companion: None,
+        carrier: Carrier::STREAM,
     })
 }
 
