@@ -33,6 +33,11 @@ pub fn read_extensions<'a>(
 pub struct Extensions<'a>(&'a [u8]);
 
 impl<'a> Extensions<'a> {
+    /// Extensions one after the other.
+    pub fn of(block: &'a [u8]) -> Self {
+        Self(block)
+    }
+
     /// The block that `reader` stands at; nothing if there is none.
     pub fn at(mut reader: Reader<'a>) -> Self {
         Self(reader.vec16().unwrap_or_default())

@@ -39,7 +39,7 @@ pub use code_points::*;
 pub(crate) use encrypted_extensions::EncryptedExtensions;
 pub use entry_extensions::EntryExtensions;
 pub(crate) use entry_extensions::{MAX_STAPLED, read_sct_list};
-pub(crate) use extensions::{write_code_points, write_empty, write_extension};
+pub(crate) use extensions::{Extensions, write_code_points, write_empty, write_extension};
 pub use flight_handle::FlightHandle;
 pub(crate) use grease::Grease;
 pub(crate) use handshake::{HANDSHAKE_HEADER_LEN, HandshakeMessage, write_message};

@@ -31,7 +31,7 @@ use crate::wire::SignatureScheme;
 const KDF: KeyDerivation = KeyDerivation { hash: AES_128_GCM_SHA256.hash, profile: &STREAM };
 
 /// What the client of a trace had offered.
-fn offer(trace: &Trace) -> Offer {
+pub(super) fn offer(trace: &Trace) -> Offer {
     let schemes =
         vec![SignatureScheme::ECDSA_SECP256R1_SHA256, SignatureScheme::RSA_PSS_RSAE_SHA256];
     let mut config = ClientConfig::new(provider(trace), Arc::new(Trusting(schemes)));
