@@ -30,6 +30,13 @@ pub(crate) const MAX_IDENTITIES: usize = 8;
 /// How many flights a client asks about in one ClientHello.
 pub(crate) const MAX_RECEIPTS: usize = 8;
 
+/// How many extensions of the owner's a message has.
+pub(crate) const MAX_OPAQUE_EXTENSIONS: usize = 16;
+
+/// How long they may be in all, in bytes: with everything else that a configuration may ask for, an
+/// extension block still has room for them.
+pub(crate) const MAX_OPAQUE_LEN: usize = 4096;
+
 /// The most plaintext in one record, in bytes (RFC 8446 §5.1).
 pub(crate) const MAX_PLAINTEXT: usize = 1 << 14;
 

@@ -7,6 +7,7 @@ use super::code_points::{CertificateType, ExtensionType, HandshakeType};
 use super::extensions::{
     UNSOLICITED, read_extensions, refuse_response_extension, write_empty, write_extension,
 };
+use super::grease::is_grease;
 use super::handshake::write_message;
 use super::protocols::{Protocols, write_protocols};
 use super::reader::{CodePoints, Reader};
@@ -34,6 +35,8 @@ pub struct EncryptedExtensions<'a> {
     pub(crate) rejection: Option<Rejection>,
     /// What became of the flights that the client asked about, each as its byte; empty for no answer.
     pub receipts: &'a [u8],
+    /// The owner's.
+    pub opaque: Vec<(ExtensionType, &'a [u8])>,
 }
 
 impl<'a> EncryptedExtensions<'a> {
@@ -71,11 +74,14 @@ impl<'a> EncryptedExtensions<'a> {
                     }
                 }
                 _ => {
-                    let small = &mut extensions.small;
-                    return match small.read(HandshakeType::ENCRYPTED_EXTENSIONS, typ, body)? {
-                        true => Ok(()),
-                        false => Err(refuse_response_extension(true)),
-                    };
+                    if extensions.small.read(HandshakeType::ENCRYPTED_EXTENSIONS, typ, body)? {
+                        return Ok(());
+                    }
+                    if typ.is_known() || is_grease(typ.0) {
+                        return Err(refuse_response_extension(true));
+                    }
+                    // What was offered and is not the engine's is the owner's.
+                    extensions.opaque.push((typ, body.rest()));
                 }
             }
             if body.is_empty() { Ok(()) } else { Err(decode_error("an extension is too long")) }
@@ -113,6 +119,9 @@ impl<'a> EncryptedExtensions<'a> {
                     write_extension(out, ExtensionType::FORWARD_SECRET_RECEIPTS, |out| {
                         out.vec8(|out| out.bytes(self.receipts));
                     });
+                }
+                for (typ, contents) in &self.opaque {
+                    write_extension(out, *typ, |out| out.bytes(contents));
                 }
             });
         });

@@ -83,6 +83,12 @@ fn code_point(drawn: u8) -> u16 {
     u16::from_be_bytes([byte, byte])
 }
 
+/// Whether a code point of two bytes is reserved for values that mean nothing.
+pub fn is_grease(code_point: u16) -> bool {
+    let [high, low] = code_point.to_be_bytes();
+    high == low && low & 0x0f == 0x0a
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,9 +109,15 @@ mod tests {
                 grease.full_extension().0,
             ] {
                 assert_eq!((value & 0x0f0f, value >> 8), (0x0a0a, value & 0xff));
+                assert!(is_grease(value));
             }
             assert!(MODES.contains(&grease.psk_mode().0));
         }
+    }
+
+    #[test]
+    fn sixteen_code_points_are_reserved() {
+        assert_eq!((0..=u16::MAX).filter(|value| is_grease(*value)).count(), 16);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod grease;
 mod handshake;
 mod key_share;
 mod new_session_ticket;
+mod opaque_extensions;
 mod pre_shared_key;
 mod protocols;
 mod reader;
@@ -48,6 +49,7 @@ pub use new_session_ticket::TICKET_ID_LEN;
 pub(crate) use new_session_ticket::{
     ForwardSecretTicket, MAX_LIFETIME, MaxEarlyDataSize, NewSessionTicket,
 };
+pub use opaque_extensions::OpaqueExtension;
 pub(crate) use pre_shared_key::{OfferedPsks, PskIdentity, PskModes, write_offered_psks};
 pub(crate) use protocols::write_protocols;
 pub(crate) use reader::{CodePoints, Reader};

@@ -10,10 +10,10 @@ use super::offer::Offer;
 use crate::auth::types_of;
 use crate::schedule::{STREAM, Transcript};
 use crate::wire::{
-    ExtensionType, Extensions, Grease, HandshakeType, KeyShareEntry, ProtocolVersion, PskIdentity,
-    SmallExtensions, Writer, need_listing, write_certificate_types, write_client_key_shares,
-    write_code_points, write_empty, write_extension, write_message, write_offered_psks,
-    write_protocols, write_server_name, write_small_extension,
+    ExtensionType, Extensions, Grease, HandshakeType, KeyShareEntry, OpaqueExtension,
+    ProtocolVersion, PskIdentity, SmallExtensions, Writer, need_listing, write_certificate_types,
+    write_client_key_shares, write_code_points, write_empty, write_extension, write_message,
+    write_offered_psks, write_protocols, write_server_name, write_small_extension,
 };
 
 /// What may differ between two ClientHellos of one offer, as between the inner and the outer one of
@@ -57,6 +57,7 @@ impl Offer {
                     grease.empty_extension() == typ || grease.full_extension() == typ
                 };
                 self.grease.is_some_and(is_grease)
+                    || OpaqueExtension::names(&self.extensions, typ)
                     || self.small.has(HandshakeType::CLIENT_HELLO, typ)
                     || self.config.accepted_certificates().has(typ)
             }
@@ -176,6 +177,9 @@ impl Offer {
             write_extension(out, ExtensionType::FORWARD_SECRET_RECEIPTS, |out| {
                 out.vec16(|out| self.ask_receipts.iter().for_each(|handle| out.bytes(&handle.0)));
             });
+        }
+        for OpaqueExtension { typ, contents } in &self.extensions {
+            write_extension(out, *typ, |out| out.bytes(contents));
         }
         if let Some(cookie) = &self.cookie {
             write_extension(out, ExtensionType::COOKIE, |out| out.vec16(|out| out.bytes(cookie)));

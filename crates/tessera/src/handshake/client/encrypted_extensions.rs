@@ -16,7 +16,9 @@ use crate::handshake::transport::Epoch;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{PskKind, Receipt, SettledFlights, Verdict};
 use crate::schedule::Transcript;
-use crate::wire::{EncryptedExtensions, HandshakeMessage, HandshakeType, RecordSizeLimit};
+use crate::wire::{
+    EncryptedExtensions, HandshakeMessage, HandshakeType, OpaqueExtension, RecordSizeLimit,
+};
 
 /// ServerHello was read.
 pub(crate) struct ReadEncryptedExtensions {
@@ -48,6 +50,9 @@ impl ReadEncryptedExtensions {
             let own_limit = self.offer.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
             ctx.transport.limit_records(limit, own_limit);
         }
+        let own = &self.offer.extensions;
+        ctx.facts.peer_extensions =
+            OpaqueExtension::of_peer(own, extensions.opaque.iter().copied())?;
         let config = &self.offer.config;
         let types = AgreedTypes::answered(
             [extensions.client_certificate_type, extensions.server_certificate_type],

@@ -17,7 +17,9 @@ use crate::resume::{
 };
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM};
 use crate::time::Time;
-use crate::wire::{CipherSuite, FlightHandle, Grease, NamedGroup, PskModes, SmallExtensions};
+use crate::wire::{
+    CipherSuite, FlightHandle, Grease, NamedGroup, OpaqueExtension, PskModes, SmallExtensions,
+};
 
 /// The client's side of a handshake until ServerHello.
 pub(crate) struct Offer {
@@ -54,6 +56,8 @@ pub(crate) struct Offer {
     pub(crate) flight: Option<FlightHandle>,
     /// The flights that the server is asked about.
     pub(crate) ask_receipts: Vec<FlightHandle>,
+    /// The owner's extensions.
+    pub(crate) extensions: Vec<OpaqueExtension>,
     /// When the connection began: nothing was sent before.
     pub(crate) began: Time,
 }
@@ -80,7 +84,8 @@ impl Offer {
         config.provider.random.fill(&mut random)?;
         config.provider.random.fill(&mut session_id)?;
         let grease = draw_grease(config.grease, config.provider.random)?;
-        let Destination { server_name, session, external_psks, ask_receipts } = destination;
+        let Destination { server_name, session, external_psks, ask_receipts, extensions } =
+            destination;
         if server_name.len() > 255 {
             return Err(Error::Configuration("server_name: at most 255 bytes"));
         }
@@ -90,8 +95,10 @@ impl Offer {
         if ask_receipts.len() > MAX_RECEIPTS {
             return Err(Error::Configuration("ask_receipts: at most eight flights at a time"));
         }
+        OpaqueExtension::check_all(&extensions)?;
         let mut offer = Self {
             ask_receipts,
+            extensions,
             flight: None,
             session: session.filter(|session| is_usable(&config, session, &server_name, now)),
             small: config.small_extensions(),

@@ -14,7 +14,9 @@ use crate::handshake::context::{Context, same_hash};
 use crate::handshake::transport::{Epoch, SkipEarlyData};
 use crate::resume::PskKind;
 use crate::schedule::Transcript;
-use crate::wire::{AlertDescription, ClientHello, HelloRetryRequest, NamedGroup, PskModes};
+use crate::wire::{
+    AlertDescription, ClientHello, HelloRetryRequest, NamedGroup, OpaqueExtension, PskModes,
+};
 
 /// A handshake between ClientHello and ServerHello.
 pub(crate) struct Negotiation {
@@ -55,6 +57,8 @@ impl Negotiation {
     ) -> Result<ServerState, Error> {
         ctx.transport.pad_records(config.padding);
         let hello = &received.hello;
+        let sent = hello.extensions.iter();
+        ctx.facts.peer_extensions = OpaqueExtension::of_peer(&config.extensions, sent)?;
         let negotiation = Self {
             protocol: choose_protocol(&config, hello)?,
             group: choose_group(&config, retried.as_ref(), hello)?,

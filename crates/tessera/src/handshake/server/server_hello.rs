@@ -32,8 +32,9 @@ use crate::handshake::transport::{Epoch, SkipEarlyData};
 use crate::resume::{Continuation, KnownPsk, PskKind, Verdict};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::wire::{
-    CertificateRequest, CertificateType, ClientHello, EncryptedExtensions, HandshakeType,
-    KeyShareEntry, NamedGroup, Rejection, ServerHello, SignatureScheme,
+    CertificateRequest, CertificateType, ClientHello, EncryptedExtensions, ExtensionType,
+    HandshakeType, KeyShareEntry, NamedGroup, OpaqueExtension, Rejection, ServerHello,
+    SignatureScheme,
 };
 
 /// What was decided.
@@ -237,8 +238,19 @@ impl Negotiation {
                 _ => None,
             },
             receipts,
+            opaque: answered(&self.config.extensions, hello).collect(),
         }
     }
+}
+
+/// The owner's extensions that answer one of the client's.
+fn answered<'a>(
+    own: &'a [OpaqueExtension],
+    hello: &ClientHello<'_>,
+) -> impl Iterator<Item = (ExtensionType, &'a [u8])> {
+    let offers = |typ| hello.extensions.iter().any(|(offered, _)| offered == typ);
+    let own = own.iter().filter(move |extension| offers(extension.typ));
+    own.map(|extension| (extension.typ, &*extension.contents))
 }
 
 /// What the client sends first after its ClientHello.

@@ -1,0 +1,66 @@
+//! Extensions that the engine carries and does not read: the owner's own, such as QUIC's transport
+//! parameters (RFC 9001 §8.2).
+
+use alloc::vec::Vec;
+
+use super::code_points::ExtensionType;
+use super::distinct::Distinct;
+use super::grease::is_grease;
+use crate::error::{Error, illegal_parameter};
+use crate::limits::{MAX_OPAQUE_EXTENSIONS, MAX_OPAQUE_LEN};
+
+/// An extension that means something to the owner alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpaqueExtension {
+    /// Its type: none that the engine knows itself, and no GREASE value (RFC 8701).
+    pub typ: ExtensionType,
+    /// Its contents.
+    pub contents: Vec<u8>,
+}
+
+impl OpaqueExtension {
+    /// Checks those of a configuration.
+    pub(crate) fn check_all(own: &[Self]) -> Result<(), Error> {
+        let len: usize = own.iter().map(|extension| extension.contents.len()).sum();
+        if own.len() > MAX_OPAQUE_EXTENSIONS || len > MAX_OPAQUE_LEN {
+            return Err(Error::Configuration("extensions: at most 16, with 4,096 bytes in all"));
+        }
+        let mut types = Distinct::default();
+        for Self { typ, .. } in own {
+            if typ.is_known() {
+                return Err(Error::Configuration(
+                    "extensions: a type that the engine knows itself",
+                ));
+            }
+            if is_grease(typ.0) {
+                return Err(Error::Configuration("extensions: a GREASE value is nobody's type"));
+            }
+            if !types.insert(typ.0) {
+                return Err(Error::Configuration("extensions: a type stands there twice"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Those of the peer's extensions whose types this side registered.
+    pub(crate) fn of_peer<'a>(
+        own: &[Self],
+        sent: impl Iterator<Item = (ExtensionType, &'a [u8])>,
+    ) -> Result<Vec<Self>, Error> {
+        let mut len = 0;
+        let mut received = Vec::new();
+        for (typ, contents) in sent.filter(|(typ, _)| Self::names(own, *typ)) {
+            len += contents.len();
+            if len > MAX_OPAQUE_LEN {
+                return Err(illegal_parameter("an owner's extensions of more than 4,096 bytes"));
+            }
+            received.push(Self { typ, contents: contents.to_vec() });
+        }
+        Ok(received)
+    }
+
+    /// Whether `own` has an extension of this type.
+    pub(crate) fn names(own: &[Self], typ: ExtensionType) -> bool {
+        own.iter().any(|extension| extension.typ == typ)
+    }
+}
