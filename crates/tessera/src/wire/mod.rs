@@ -20,12 +20,11 @@ mod opaque_extensions;
 mod pre_shared_key;
 mod protocols;
 mod reader;
-mod record_size_limit;
 mod rejection;
 mod server_hello;
 mod server_name;
 mod small_extensions;
-mod ticket_request;
+mod small_values;
 mod writer;
 
 pub(crate) use certificate::{
@@ -46,19 +45,17 @@ pub(crate) use grease::Grease;
 pub(crate) use handshake::{HANDSHAKE_HEADER_LEN, HandshakeMessage, write_message};
 pub(crate) use key_share::{KeyShareEntry, write_client_key_shares};
 pub use new_session_ticket::TICKET_ID_LEN;
-pub(crate) use new_session_ticket::{
-    ForwardSecretTicket, MAX_LIFETIME, MaxEarlyDataSize, NewSessionTicket,
-};
+pub(crate) use new_session_ticket::{ForwardSecretTicket, MAX_LIFETIME, NewSessionTicket};
 pub use opaque_extensions::OpaqueExtension;
 pub(crate) use pre_shared_key::{OfferedPsks, PskIdentity, PskModes, write_offered_psks};
 pub(crate) use protocols::write_protocols;
 pub(crate) use reader::{CodePoints, Reader};
-pub(crate) use record_size_limit::RecordSizeLimit;
 pub(crate) use rejection::Rejection;
 pub(crate) use server_hello::{HelloAnswer, HelloRetryRequest, ServerHello};
 pub(crate) use server_name::write_server_name;
 pub(crate) use small_extensions::{SmallExtensions, write_small_extension};
-pub use ticket_request::TicketRequest;
+pub use small_values::TicketRequest;
+pub(crate) use small_values::*;
 pub(crate) use writer::Writer;
 
 pub use crate::alert::AlertDescription;

@@ -7,7 +7,7 @@ use super::extensions::{read_extensions, write_extension};
 use super::grease::Grease;
 use super::handshake::write_message;
 use super::reader::Reader;
-use super::small_extensions::{SmallExtension, SmallExtensions};
+use super::small_extensions::SmallExtensions;
 use super::writer::Writer;
 use crate::error::{Error, decode_error, illegal_parameter};
 
@@ -96,22 +96,6 @@ impl<'a> NewSessionTicket<'a> {
                 }
             });
         });
-    }
-}
-
-/// early_data of a ticket: how much replayable early data the server takes, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MaxEarlyDataSize(pub u32);
-
-impl SmallExtension for MaxEarlyDataSize {
-    const TYPE: ExtensionType = ExtensionType::EARLY_DATA;
-
-    fn read(body: &mut Reader<'_>) -> Result<Self, Error> {
-        body.u32().map(Self)
-    }
-
-    fn write(self, out: &mut Vec<u8>) {
-        out.u32(self.0);
     }
 }
 

@@ -1,4 +1,4 @@
-//! ticket_request (RFC 9149).
+//! The values of the small extensions.
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,32 @@ use super::code_points::ExtensionType;
 use super::reader::Reader;
 use super::small_extensions::SmallExtension;
 use super::writer::Writer;
-use crate::error::Error;
+use crate::error::{Error, illegal_parameter};
+
+/// record_size_limit: the largest record that a side takes, in bytes of plaintext and content type
+/// (RFC 8449).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordSizeLimit(pub u16);
+
+impl SmallExtension for RecordSizeLimit {
+    const TYPE: ExtensionType = ExtensionType::RECORD_SIZE_LIMIT;
+
+    /// Less than 64 is an error (RFC 8449 §4).
+    fn read(body: &mut Reader<'_>) -> Result<Self, Error> {
+        match body.u16()? {
+            limit @ 64.. => Ok(Self(limit)),
+            _ => {
+                // What is malformed is not judged by its value.
+                body.finish()?;
+                Err(illegal_parameter("record_size_limit is below 64"))
+            }
+        }
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        out.u16(self.0);
+    }
+}
 
 /// How many tickets a client asks for (RFC 9149).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +65,7 @@ impl SmallExtension for TicketRequest {
     }
 }
 
-/// How many tickets the server means to send.
+/// How many tickets the server means to send (RFC 9149).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpectedTickets(pub u8);
 
@@ -53,5 +78,21 @@ impl SmallExtension for ExpectedTickets {
 
     fn write(self, out: &mut Vec<u8>) {
         out.u8(self.0);
+    }
+}
+
+/// early_data of a ticket: how much replayable early data the server takes, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaxEarlyDataSize(pub u32);
+
+impl SmallExtension for MaxEarlyDataSize {
+    const TYPE: ExtensionType = ExtensionType::EARLY_DATA;
+
+    fn read(body: &mut Reader<'_>) -> Result<Self, Error> {
+        body.u32().map(Self)
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        out.u32(self.0);
     }
 }
