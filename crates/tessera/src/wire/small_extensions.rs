@@ -117,11 +117,15 @@ mod tests {
     /// What is written in a message is what is read there, and nothing that belongs to others.
     #[test]
     fn each_message_has_its_own() {
+        let of_servers = SmallExtensions {
+            expected_tickets: Some(ExpectedTickets(3)),
+            max_early_data_size: Some(MaxEarlyDataSize(0x0102_0304)),
+            ..SmallExtensions::default()
+        };
         let all = SmallExtensions {
             record_size_limit: Some(RecordSizeLimit(64)),
             ticket_request: Some(TicketRequest { new_session_count: 2, resumption_count: 1 }),
-            expected_tickets: Some(ExpectedTickets(3)),
-            max_early_data_size: Some(MaxEarlyDataSize(0x0102_0304)),
+            ..of_servers
         };
         let expected = [
             (HELLO, vec![0, 28, 0, 2, 0, 64, 0, 58, 0, 2, 2, 1]),
