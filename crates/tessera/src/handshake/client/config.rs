@@ -137,7 +137,7 @@ pub struct Destination {
     /// [`Facts::receipts`](crate::handshake::Facts::receipts) has the answers.
     pub ask_receipts: Vec<FlightHandle>,
     /// Extensions of the ClientHello that mean something to the owner alone, in every ClientHello:
-    /// at most 16, with 4,096 bytes in all.
+    /// at most 16, with 16 KiB in all.
     /// [`Facts::peer_extensions`](crate::handshake::Facts::peer_extensions) has the server's answers.
     pub extensions: Vec<OpaqueExtension>,
 }

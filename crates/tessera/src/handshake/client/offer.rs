@@ -11,7 +11,7 @@ use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
 use crate::handshake::grease::draw_grease;
-use crate::limits::{MAX_PLAINTEXT, MAX_RECEIPTS};
+use crate::limits::{MAX_LISTS_OF_HELLO, MAX_PLAINTEXT, MAX_RECEIPTS};
 use crate::resume::{
     ClientSession, ExternalPsk, FsIdentity, PskKind, answer_one_time_key, psk_for_flight,
 };
@@ -128,7 +128,23 @@ impl Offer {
         if offer.modes.psk_dhe_ke {
             offer.add_shares()?;
         }
+        offer.check_len()?;
         Ok(offer)
+    }
+
+    /// Each list is bounded for itself; together they must fit a ClientHello.
+    fn check_len(&self) -> Result<(), Error> {
+        let psks = self.psks.iter().map(|psk| 7 + psk.identity.len() + psk.suite.hash.len());
+        let authorities = self.config.verifier.authorities().iter().map(|name| 2 + name.len());
+        let protocols = self.config.protocols.iter().map(|protocol| 1 + protocol.len());
+        let lists = psks.chain(authorities).chain(protocols).sum::<usize>();
+        if lists + OpaqueExtension::len_of(&self.extensions) > MAX_LISTS_OF_HELLO {
+            return Err(Error::Configuration(
+                "external_psks, extensions, authorities, protocols: together more than a ClientHello \
+                 has room for",
+            ));
+        }
+        Ok(())
     }
 
     /// The forward-secret ticket first, then the sealed ticket of the same pair (the fallback, and

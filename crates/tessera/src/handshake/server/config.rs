@@ -56,7 +56,7 @@ pub struct ServerConfig {
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
     /// Extensions of EncryptedExtensions that mean something to the owner alone: at most 16, with
-    /// 4,096 bytes in all. Each is sent if the client's ClientHello has one of the same type;
+    /// 16 KiB in all. Each is sent if the client's ClientHello has one of the same type;
     /// [`Facts::peer_extensions`](crate::handshake::Facts::peer_extensions) has the client's.
     pub extensions: Vec<OpaqueExtension>,
     /// Whether values that mean nothing stand beside those that do (GREASE, RFC 8701), in
