@@ -26,6 +26,7 @@ check:
 
 unit:
 	$(CARGO) test --workspace --locked
+	$(CARGO) test --package tessera-aws-lc --no-default-features --locked
 
 # The engine is no_std: it builds for a Cortex-M33.
 bare-metal:

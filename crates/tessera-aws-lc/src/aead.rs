@@ -1,23 +1,29 @@
-//! AES-GCM and ChaCha20-Poly1305.
+//! AES-GCM and ChaCha20-Poly1305, and the masks of headers that belong to them.
 
+use aws_lc_rs::aead::quic::{self, HeaderProtectionKey};
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};
-use tessera::crypto::{Aead, AeadAlgorithm, Nonce, OpenFailed, TAG_LEN};
+use tessera::crypto::{
+    Aead, AeadAlgorithm, HeaderKey, MASK_LEN, Nonce, OpenFailed, SAMPLE_LEN, TAG_LEN,
+};
 
 /// One of the AEAD algorithms.
 pub(crate) struct Algorithm {
     key_len: usize,
     aead: &'static aead::Algorithm,
+    header: &'static quic::Algorithm,
 }
 
 /// AES-128-GCM.
-pub(crate) static AES_128_GCM: Algorithm = Algorithm { key_len: 16, aead: &aead::AES_128_GCM };
+pub(crate) static AES_128_GCM: Algorithm =
+    Algorithm { key_len: 16, aead: &aead::AES_128_GCM, header: &quic::AES_128 };
 
 /// AES-256-GCM.
-pub(crate) static AES_256_GCM: Algorithm = Algorithm { key_len: 32, aead: &aead::AES_256_GCM };
+pub(crate) static AES_256_GCM: Algorithm =
+    Algorithm { key_len: 32, aead: &aead::AES_256_GCM, header: &quic::AES_256 };
 
 /// ChaCha20-Poly1305 (RFC 8439).
 pub(crate) static CHACHA20_POLY1305: Algorithm =
-    Algorithm { key_len: 32, aead: &aead::CHACHA20_POLY1305 };
+    Algorithm { key_len: 32, aead: &aead::CHACHA20_POLY1305, header: &quic::CHACHA20 };
 
 impl AeadAlgorithm for Algorithm {
     fn key_len(&self) -> usize {
@@ -27,6 +33,19 @@ impl AeadAlgorithm for Algorithm {
     fn key(&self, key: &[u8]) -> Box<dyn Aead> {
         let key = UnboundKey::new(self.aead, key).expect("the key is exactly `key_len` bytes long");
         Box::new(Key(LessSafeKey::new(key)))
+    }
+
+    fn header_key(&self, key: &[u8]) -> Box<dyn HeaderKey> {
+        let key = HeaderProtectionKey::new(self.header, key);
+        Box::new(MaskKey(key.expect("the key is exactly `key_len` bytes long")))
+    }
+}
+
+struct MaskKey(HeaderProtectionKey);
+
+impl HeaderKey for MaskKey {
+    fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> [u8; MASK_LEN] {
+        self.0.new_mask(sample).expect("every sample here has 16 bytes")
     }
 }
 

@@ -48,7 +48,7 @@ impl OneTimeKey for X25519Key {
 
     /// A take comes with every flight, so it is worth sparing the public half that nobody asks for.
     fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError> {
-        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        #[cfg(all(feature = "graviola", any(target_arch = "x86_64", target_arch = "aarch64")))]
         if let Some(agreed) = crate::scalar_mult::x25519(&self.0, encapsulated) {
             return agreed;
         }

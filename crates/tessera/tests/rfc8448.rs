@@ -10,7 +10,7 @@ use tessera::crypto::{
     SharedSecret, Signer, SigningError,
 };
 use tessera::handshake::{ClientAuthentication, Reply};
-use tessera::resume::{Ancestry, OpenTicket, ReplayGuard, SessionState, TicketKeys};
+use tessera::resume::{Ancestry, Carrier, OpenTicket, ReplayGuard, SessionState, TicketKeys};
 use tessera::wire::{CipherSuite, NamedGroup, SignatureScheme};
 use tessera::{Output, ReadEvent, ServerConfig, ServerConnection, Time};
 use tessera_harness::{OneRegister, Secrets, Trace, records};
@@ -226,6 +226,7 @@ fn resumption_with_early_data() {
         age_add,
         max_early_data_size: 1024,
         companion: None,
+        carrier: Carrier::STREAM,
     };
     config.tickets = Some(Arc::new(ScriptedTicket(Mutex::new(Some(session)))));
     config.policy.early_data.replayable_without_forward_secrecy =

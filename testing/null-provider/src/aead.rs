@@ -2,7 +2,9 @@
 
 use alloc::boxed::Box;
 
-use tessera::crypto::{Aead, AeadAlgorithm, Nonce, OpenFailed, TAG_LEN};
+use tessera::crypto::{
+    Aead, AeadAlgorithm, HeaderKey, MASK_LEN, Nonce, OpenFailed, SAMPLE_LEN, TAG_LEN,
+};
 
 use crate::mix::{Mix, scramble, stretch};
 
@@ -18,6 +20,7 @@ pub(crate) static KEY_OF_16: NullAead = NullAead { key_len: 16 };
 pub(crate) static KEY_OF_32: NullAead = NullAead { key_len: 32 };
 
 const KEY: u64 = 4;
+const HEADER_KEY: u64 = 6;
 
 impl AeadAlgorithm for NullAead {
     fn key_len(&self) -> usize {
@@ -25,10 +28,34 @@ impl AeadAlgorithm for NullAead {
     }
 
     fn key(&self, key: &[u8]) -> Box<dyn Aead> {
+        Box::new(NullKey(self.folded(KEY, key)))
+    }
+
+    fn header_key(&self, key: &[u8]) -> Box<dyn HeaderKey> {
+        Box::new(NullHeaderKey(self.folded(HEADER_KEY, key)))
+    }
+}
+
+impl NullAead {
+    fn folded(&self, purpose: u64, key: &[u8]) -> u64 {
         assert_eq!(key.len(), self.key_len, "the key is exactly `key_len` bytes long");
-        let mut mix = Mix::new(KEY);
+        let mut mix = Mix::new(purpose);
         mix.add(key);
-        Box::new(NullKey(mix.value()))
+        mix.value()
+    }
+}
+
+/// A key for headers, folded to a word.
+struct NullHeaderKey(u64);
+
+impl HeaderKey for NullHeaderKey {
+    /// Depends on key and sample, so that ends that differ in either notice.
+    fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> [u8; MASK_LEN] {
+        let mut mix = Mix::new(self.0);
+        mix.add(sample);
+        let mut mask = [0; MASK_LEN];
+        mix.fill(&mut mask);
+        mask
     }
 }
 

@@ -20,7 +20,7 @@ mod random;
 mod sign;
 mod verify;
 
-use tessera::crypto::{Provider, Suite};
+use tessera::crypto::{AeadAlgorithm, Hash, Provider, Suite};
 use tessera::wire::CipherSuite;
 
 pub use sign::NullSigner;
@@ -39,26 +39,20 @@ static PROVIDER: Provider = Provider {
     random: &random::Counter,
 };
 
-static AES_128_GCM_SHA256: Suite = Suite {
-    id: CipherSuite::TLS_AES_128_GCM_SHA256,
-    hash: &hash::LIKE_SHA256,
-    aead: &aead::KEY_OF_16,
-    confidentiality_limit: u64::MAX,
-    integrity_limit: u64::MAX,
-};
+static AES_128_GCM_SHA256: Suite =
+    unlimited(CipherSuite::TLS_AES_128_GCM_SHA256, &hash::LIKE_SHA256, &aead::KEY_OF_16);
 
-static AES_256_GCM_SHA384: Suite = Suite {
-    id: CipherSuite::TLS_AES_256_GCM_SHA384,
-    hash: &hash::LIKE_SHA384,
-    aead: &aead::KEY_OF_32,
-    confidentiality_limit: u64::MAX,
-    integrity_limit: u64::MAX,
-};
+static AES_256_GCM_SHA384: Suite =
+    unlimited(CipherSuite::TLS_AES_256_GCM_SHA384, &hash::LIKE_SHA384, &aead::KEY_OF_32);
 
-static CHACHA20_POLY1305_SHA256: Suite = Suite {
-    id: CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
-    hash: &hash::LIKE_SHA256,
-    aead: &aead::KEY_OF_32,
-    confidentiality_limit: u64::MAX,
-    integrity_limit: u64::MAX,
-};
+static CHACHA20_POLY1305_SHA256: Suite =
+    unlimited(CipherSuite::TLS_CHACHA20_POLY1305_SHA256, &hash::LIKE_SHA256, &aead::KEY_OF_32);
+
+/// There is nothing to protect, and so no end to it.
+const fn unlimited(
+    id: CipherSuite,
+    hash: &'static dyn Hash,
+    aead: &'static dyn AeadAlgorithm,
+) -> Suite {
+    Suite::new(id, hash, aead).with_confidentiality_limit(u64::MAX).with_integrity_limit(u64::MAX)
+}

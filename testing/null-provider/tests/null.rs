@@ -133,3 +133,15 @@ fn the_verifier_takes_the_signature_of_the_signer_alone() {
     assert_eq!(rejected.alert, AlertDescription::DECRYPT_ERROR);
     assert_eq!(NullSigner.sign(SignatureScheme::MLDSA44, b"message"), Err(SigningError));
 }
+
+/// The mask of a header depends on key and sample.
+#[test]
+fn masks_of_headers_differ() {
+    for suite in provider().suites {
+        let len = suite.aead.key_len();
+        let mask = |key: u8, sample| suite.aead.header_key(&vec![key; len]).mask(&[sample; 16]);
+        assert_eq!(mask(1, 2), mask(1, 2));
+        assert_ne!(mask(1, 2), mask(1, 3));
+        assert_ne!(mask(1, 2), mask(2, 2));
+    }
+}

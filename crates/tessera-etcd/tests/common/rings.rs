@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tessera::crypto::Secret;
 use tessera::handshake::Reply;
-use tessera::resume::{Ancestry, OpenTicket, SessionState, TicketKeys};
+use tessera::resume::{Ancestry, Carrier, OpenTicket, SessionState, TicketKeys};
 use tessera::wire::CipherSuite;
 use tessera_aws_lc::provider;
 use tessera_etcd::{EtcdRing, RingOptions, RingStatus};
@@ -122,6 +122,7 @@ impl Server {
             age_add: 0,
             max_early_data_size: 0,
             companion: None,
+            carrier: Carrier::STREAM,
         };
         self.keys.seal(&session, now)
     }

@@ -27,9 +27,8 @@ impl Configured {
     pub(super) fn destination(&self) -> Destination {
         Destination {
             server_name: self.server_name.clone(),
-            session: None,
             external_psks: self.external_psks.clone(),
-            ask_receipts: Vec::new(),
+            ..Destination::default()
         }
     }
 }

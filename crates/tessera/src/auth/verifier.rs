@@ -3,8 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+pub use crate::error::PeerRejected;
 use crate::question::{Question, Reply};
-use crate::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
+use crate::wire::{CertificateType, EntryExtensions, SignatureScheme};
 
 /// Judges peers: certificate chain, name and signature. `tessera-webpki` implements it.
 pub trait PeerVerifier: Send + Sync {
@@ -90,13 +91,4 @@ pub struct PeerIdentity {
 impl PeerIdentity {
     /// The longest identity, in bytes.
     pub const MAX_LEN: usize = 1024;
-}
-
-/// The peer is not accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PeerRejected {
-    /// The alert that tells the peer why (RFC 8446 §6.2).
-    pub alert: AlertDescription,
-    /// The reason in words, for the local log.
-    pub reason: String,
 }

@@ -8,6 +8,12 @@ pub const NONCE_LEN: usize = 12;
 /// Length of the authentication tag of every suite here, in bytes.
 pub const TAG_LEN: usize = 16;
 
+/// Length of the piece of ciphertext that a header's mask is made of, in bytes (RFC 9001 §5.4.2).
+pub const SAMPLE_LEN: usize = 16;
+
+/// Length of a header's mask, in bytes (RFC 9001 §5.4.1).
+pub const MASK_LEN: usize = 5;
+
 /// An AEAD algorithm: makes keys.
 pub trait AeadAlgorithm: Send + Sync {
     /// Key length in bytes: 16 or 32.
@@ -15,6 +21,10 @@ pub trait AeadAlgorithm: Send + Sync {
 
     /// Prepares a key of exactly [`key_len`](Self::key_len) bytes.
     fn key(&self, key: &[u8]) -> Box<dyn Aead>;
+
+    /// Prepares a key of exactly [`key_len`](Self::key_len) bytes that masks what datagrams show in
+    /// their headers: record numbers in DTLS (RFC 9147 §4.2.3), packet numbers in QUIC (RFC 9001 §5.4).
+    fn header_key(&self, key: &[u8]) -> Box<dyn HeaderKey>;
 }
 
 /// One AEAD key. The caller never uses a nonce twice.
@@ -25,6 +35,12 @@ pub trait Aead: Send + Sync {
     /// Checks the tag at the end of `in_out`, decrypts in place and returns the plaintext's length
     /// (the tag is not part of it).
     fn open(&self, nonce: &Nonce, aad: &[u8], in_out: &mut [u8]) -> Result<usize, OpenFailed>;
+}
+
+/// A key that masks headers: AES or ChaCha20 under the suite of the AEAD.
+pub trait HeaderKey: Send + Sync {
+    /// The mask for a header whose ciphertext has `sample` in the place that the protocol names.
+    fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> [u8; MASK_LEN];
 }
 
 /// The nonce of one record.

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::secret::SharedSecret;
+use crate::error::{Error, illegal_parameter};
 use crate::wire::NamedGroup;
 
 /// One way to agree a key: a group or a KEM.
@@ -72,4 +73,13 @@ pub enum AgreementError {
     InvalidShare,
     /// The provider failed, for example for want of randomness.
     Provider,
+}
+
+impl From<AgreementError> for Error {
+    fn from(error: AgreementError) -> Self {
+        match error {
+            AgreementError::InvalidShare => illegal_parameter("a key share is not valid"),
+            AgreementError::Provider => Self::Provider("key agreement"),
+        }
+    }
 }

@@ -11,7 +11,9 @@ mod secret;
 mod signature;
 mod suite;
 
-pub use aead::{Aead, AeadAlgorithm, NONCE_LEN, Nonce, OpenFailed, TAG_LEN};
+pub use aead::{
+    Aead, AeadAlgorithm, HeaderKey, MASK_LEN, NONCE_LEN, Nonce, OpenFailed, SAMPLE_LEN, TAG_LEN,
+};
 pub use agreement::{AgreementError, Ephemeral, KeyAgreement, OneTimeKey, OneTimeKeys};
 pub use hash::{Digest, Hash, MAX_HASH_LEN, RunningHash};
 pub use hybrid::{Hybrid, HybridOneTimeKeys};
@@ -19,6 +21,7 @@ pub use secret::{Secret, SharedSecret};
 pub use signature::{Signer, SigningError};
 pub use suite::Suite;
 
+use crate::error::Error;
 use crate::wire::{CipherSuite, NamedGroup};
 
 /// Everything the engine asks of cryptography.
@@ -72,4 +75,10 @@ impl core::error::Error for RandomFailed {}
 /// Compares in constant time.
 pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
     subtle::ConstantTimeEq::ct_eq(a, b).into()
+}
+
+impl From<RandomFailed> for Error {
+    fn from(_: RandomFailed) -> Self {
+        Self::Provider("no random bytes")
+    }
 }

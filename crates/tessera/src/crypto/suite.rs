@@ -4,7 +4,8 @@ use super::aead::AeadAlgorithm;
 use super::hash::Hash;
 use crate::wire::CipherSuite;
 
-/// A TLS 1.3 cipher suite as a provider implements it.
+/// A TLS 1.3 cipher suite as a provider implements it, made with [`Suite::new`].
+#[non_exhaustive]
 pub struct Suite {
     /// Its code point.
     pub id: CipherSuite,
@@ -17,6 +18,30 @@ pub struct Suite {
     /// How many records that do not open one key may see (RFC 9147 §4.5.3). A stream dies of the
     /// first; datagrams count.
     pub integrity_limit: u64,
+}
+
+impl Suite {
+    /// A suite with the limits of AES-GCM: 2^24 records sealed (RFC 8446 §5.5 says 2^24.5), and 2^36
+    /// that do not open (RFC 9147 §4.5.3). A suite with other limits names them: AES-CCM's are lower.
+    pub const fn new(
+        id: CipherSuite,
+        hash: &'static dyn Hash,
+        aead: &'static dyn AeadAlgorithm,
+    ) -> Self {
+        Self { id, hash, aead, confidentiality_limit: 1 << 24, integrity_limit: 1 << 36 }
+    }
+
+    /// The suite with another limit to the records that one key may seal.
+    pub const fn with_confidentiality_limit(mut self, records: u64) -> Self {
+        self.confidentiality_limit = records;
+        self
+    }
+
+    /// The suite with another limit to the records that do not open.
+    pub const fn with_integrity_limit(mut self, records: u64) -> Self {
+        self.integrity_limit = records;
+        self
+    }
 }
 
 impl core::fmt::Debug for Suite {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::lineage::Lineage;
 use crate::auth::PeerIdentity;
 use crate::resume::{Ancestry, Continuation, FlightHandle, PskKind, SettledFlights, Verdict};
-use crate::wire::{CipherSuite, NamedGroup, SignatureScheme};
+use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, SignatureScheme};
 
 /// The facts of a connection, as far as its handshake has come.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +45,9 @@ pub struct Facts {
     pub flight: Option<FlightHandle>,
     /// To the client: what became of the flights that it asked about.
     pub receipts: SettledFlights,
+    /// The peer's extensions of the types that this side's owner registered: authenticated when the
+    /// handshake is complete, and not before.
+    pub peer_extensions: Vec<OpaqueExtension>,
     /// Whether the handshake is complete.
     pub handshake_complete: bool,
 }

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::auth::PeerIdentity;
+use crate::carrier::Carrier;
 use crate::crypto::{Secret, Suite};
 use crate::resume::{Ancestry, Companion, SessionState};
 use crate::time::Time;
@@ -11,7 +12,6 @@ use crate::wire::NamedGroup;
 
 /// Who the peer is and how strong the connection, from this handshake or from the one that began the
 /// chain of resumptions.
-#[derive(Default)]
 pub(crate) struct Lineage {
     pub(crate) protocol: Option<Vec<u8>>,
     pub(crate) server_name: Option<String>,
@@ -20,6 +20,8 @@ pub(crate) struct Lineage {
     /// When the last full handshake of the chain was, in seconds since the Unix epoch.
     pub(crate) authenticated_at: Option<u64>,
     pub(crate) ancestry: Option<Ancestry>,
+    /// What carries the connection.
+    pub(crate) carrier: Carrier,
 }
 
 /// What a ticket says of itself.
@@ -32,6 +34,19 @@ pub(crate) struct TicketTerms {
 }
 
 impl Lineage {
+    /// Of a connection of which nothing more is known.
+    pub(crate) fn over(carrier: Carrier) -> Self {
+        Self {
+            protocol: None,
+            server_name: None,
+            peer: None,
+            external_psk: None,
+            authenticated_at: None,
+            ancestry: None,
+            carrier,
+        }
+    }
+
     /// Takes over what a session says, if one is resumed.
     pub(crate) fn inherit(
         &mut self,
@@ -74,6 +89,7 @@ impl Lineage {
             age_add: ticket.age_add,
             max_early_data_size: ticket.max_early_data_size,
             companion: ticket.companion,
+            carrier: self.carrier,
         }
     }
 

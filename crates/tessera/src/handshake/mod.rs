@@ -16,9 +16,11 @@ mod core;
 mod event;
 mod facts;
 mod finished;
+mod grease;
 mod lineage;
 mod secrets;
 mod server;
+mod small_extensions;
 mod state;
 
 pub use below::{Below, Direction, Epoch, Limit, RefusedEarlyData};

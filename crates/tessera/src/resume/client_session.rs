@@ -7,11 +7,10 @@ use core::time::Duration;
 use zeroize::Zeroizing;
 
 use super::forward_secret::FsClientTicket;
-use super::receipts::FlightHandle;
 use super::session::SessionState;
 use super::tlv;
 use crate::crypto::Secret;
-use crate::wire::{NamedGroup, Reader, Writer};
+use crate::wire::{FlightHandle, NamedGroup, Reader, Writer};
 
 /// A ticket with everything that belongs to it. It is used for one connection and then gone: pop it
 /// from its store, durably, before the connection starts. A lost session costs a round trip; one

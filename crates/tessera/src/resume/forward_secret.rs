@@ -11,12 +11,11 @@ use core::time::Duration;
 
 use zeroize::Zeroizing;
 
-use super::receipts::FlightHandle;
 use crate::crypto::{MAX_HASH_LEN, Secret, SharedSecret};
 use crate::error::{Error, decode_error};
 use crate::question::{Question, Reply};
 use crate::schedule::{ExporterSecret, KeyDerivation};
-use crate::wire::{ForwardSecretTicket, NamedGroup, Reader, TICKET_ID_LEN, Writer};
+use crate::wire::{FlightHandle, ForwardSecretTicket, NamedGroup, Reader, TICKET_ID_LEN, Writer};
 
 /// The id of a forward-secret ticket: random, used on the wire once. A vault knows the flight's
 /// [`FlightHandle`] instead.

@@ -29,8 +29,10 @@ pub use policy::{
 };
 pub(crate) use psk::KnownPsk;
 pub use psk::{ExternalPsk, PskKind};
-pub use receipts::{FlightHandle, Receipt, Receipts, SettleReceipt, SettledFlights};
+pub use receipts::{Receipt, Receipts, SettleReceipt, SettledFlights};
 pub use session::{Ancestry, Companion, SessionState};
 pub use tickets::{AcceptResumption, OpenTicket, ResumptionJudge, ResumptionVerdict, TicketKeys};
-pub(crate) use verdict::Rejection;
 pub use verdict::Verdict;
+
+pub use crate::carrier::Carrier;
+pub use crate::wire::FlightHandle;

@@ -1,32 +1,11 @@
 //! Receipts: in a later handshake a client learns what became of a forward-secret flight.
 
 use alloc::vec::Vec;
-use core::fmt;
 use core::time::Duration;
 
 use super::forward_secret::{Absent, Taken};
 use crate::question::{Question, Reply};
-
-/// The name of a forward-secret flight.
-///
-/// Both ends know it and nobody else does, until the client asks about it: it comes from the exporter
-/// of the connection that issued the ticket (docs/0rtt-fs.md, section 4.1). The vault knows the
-/// one-time secret by it. An application that must execute a flight exactly once stores it in the same
-/// transaction as the effect; a client keeps it for as long as it may have to ask.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlightHandle(pub [u8; FlightHandle::LEN]);
-
-impl FlightHandle {
-    /// Its length in bytes.
-    pub const LEN: usize = 32;
-}
-
-/// Who knows a handle can have its key burned; it is not for logs.
-impl fmt::Debug for FlightHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FlightHandle(..)")
-    }
-}
+use crate::wire::FlightHandle;
 
 /// What became of a flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use core::time::Duration;
 use zeroize::Zeroizing;
 
 use super::forward_secret::Incarnation;
-use super::receipts::FlightHandle;
 use super::tlv;
 use crate::auth::PeerIdentity;
+use crate::carrier::Carrier;
 use crate::crypto::Secret;
-use crate::wire::{CipherSuite, NamedGroup, Reader, TICKET_ID_LEN, Writer};
+use crate::wire::{CipherSuite, FlightHandle, NamedGroup, Reader, TICKET_ID_LEN, Writer};
 
 /// A session: the content of a sealed ticket, and the heart of a client's copy.
 ///
@@ -48,6 +48,8 @@ pub struct SessionState {
     pub max_early_data_size: u32,
     /// The forward-secret ticket that was issued with it.
     pub companion: Option<Companion>,
+    /// What carried the connection, and must carry the next.
+    pub carrier: Carrier,
 }
 
 /// The forward-secret ticket that a sealed ticket names. The server takes a one-time key only for a
@@ -169,6 +171,9 @@ impl SessionState {
         if let Some(companion) = &self.companion {
             tlv::put_with(out, tag::COMPANION, |out| companion.encode(out));
         }
+        if self.carrier != Carrier::STREAM {
+            tlv::put(out, tag::CARRIER, &[self.carrier.0]);
+        }
     }
 
     /// Decodes a session; `None` for anything that [`encode`](Self::encode) of this version does not
@@ -200,6 +205,7 @@ impl SessionState {
         let mut age_add = None;
         let mut max_early_data_size = None;
         let mut companion = None;
+        let mut carrier = Carrier::STREAM;
         tlv::read(fields, |tag, value| {
             match tag {
                 tag::SUITE => suite = Some(CipherSuite(u16::from_be_bytes(tlv::array(value)?))),
@@ -225,6 +231,11 @@ impl SessionState {
                     max_early_data_size = Some(u32::from_be_bytes(tlv::array(value)?));
                 }
                 tag::COMPANION => companion = Some(Companion::decode(value)?),
+                tag::CARRIER => {
+                    let [named] = tlv::array(value)?;
+                    // A stream goes without saying: every session has one encoding.
+                    carrier = Some(Carrier(named)).filter(|named| *named != Carrier::STREAM)?;
+                }
                 _ => other(tag, value)?,
             }
             Some(())
@@ -244,6 +255,7 @@ impl SessionState {
             age_add: age_add?,
             max_early_data_size: max_early_data_size?,
             companion,
+            carrier,
         })
     }
 }
@@ -298,4 +310,5 @@ mod tag {
     pub(super) const AGE_ADD: u8 = 13;
     pub(super) const MAX_EARLY_DATA_SIZE: u8 = 14;
     pub(super) const COMPANION: u8 = 15;
+    pub(super) const CARRIER: u8 = 16;
 }

@@ -1,12 +1,10 @@
 //! What a client learns about forward-secret early data that was not accepted.
 
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::forward_secret::{Absent, TakePurpose, Taken};
-use crate::error::Error;
 use crate::time::Time;
-use crate::wire::{Reader, Writer};
+use crate::wire::Rejection;
 
 /// What a client learns about early data that was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,38 +17,27 @@ pub enum Verdict {
     Unknown,
 }
 
-/// What the server says of a forward-secret ticket whose early data it did not accept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rejection {
-    Verdict(Verdict),
-    /// The key was in the memory of a server that ended at least `ended_before` milliseconds ago, and
-    /// is gone. A flight that was sent since then has been accepted by nobody. Only its client knows
-    /// when it sent it, and it needs no clock in step with the server's for that: it compares two spans.
-    Lost {
-        ended_before: u32,
-    },
-}
-
 impl Rejection {
     /// What there is to say after a take that led to no acceptance.
     pub(crate) fn after(taken: &Taken, purpose: TakePurpose) -> Self {
-        Self::Verdict(match (taken, purpose) {
-            (Taken::Taken(_), TakePurpose::Burn) => Verdict::Burned,
-            (Taken::Absent(Absent::Burned), _) => Verdict::Burned,
-            (Taken::Absent(Absent::Used), _) => Verdict::Used,
+        match (taken, purpose) {
+            (Taken::Taken(_), TakePurpose::Burn) => Self::Burned,
+            (Taken::Absent(Absent::Burned), _) => Self::Burned,
+            (Taken::Absent(Absent::Used), _) => Self::Used,
             (Taken::Absent(Absent::Lost { ended_before }), _) => {
                 let millis = ended_before.as_millis();
-                return Self::Lost { ended_before: u32::try_from(millis).unwrap_or(u32::MAX) };
+                Self::Lost { ended_before: u32::try_from(millis).unwrap_or(u32::MAX) }
             }
-            _ => Verdict::Unknown,
-        })
+            _ => Self::Unknown,
+        }
     }
 
     /// The verdict, without knowing when the flight was sent.
     pub(crate) fn verdict(self) -> Verdict {
         match self {
-            Self::Verdict(verdict) => verdict,
-            Self::Lost { .. } => Verdict::Unknown,
+            Self::Burned => Verdict::Burned,
+            Self::Used => Verdict::Used,
+            Self::Unknown | Self::Lost { .. } => Verdict::Unknown,
         }
     }
 
@@ -61,32 +48,6 @@ impl Rejection {
                 Verdict::Burned
             }
             other => other.verdict(),
-        }
-    }
-
-    /// No verdict that this version doesn't know is believed, whatever follows it.
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
-        Ok(match reader.u8()? {
-            1 => Self::Verdict(Verdict::Burned),
-            2 => Self::Verdict(Verdict::Used),
-            3 => Self::Lost { ended_before: reader.u32()? },
-            0 => Self::Verdict(Verdict::Unknown),
-            _ => {
-                reader.rest();
-                Self::Verdict(Verdict::Unknown)
-            }
-        })
-    }
-
-    pub(crate) fn write(self, out: &mut Vec<u8>) {
-        match self {
-            Self::Verdict(Verdict::Unknown) => out.u8(0),
-            Self::Verdict(Verdict::Burned) => out.u8(1),
-            Self::Verdict(Verdict::Used) => out.u8(2),
-            Self::Lost { ended_before } => {
-                out.u8(3);
-                out.u32(ended_before);
-            }
         }
     }
 }
@@ -111,26 +72,6 @@ mod tests {
     fn at(monotonic: u64, unix: u64) -> Time {
         let millis = Duration::from_millis;
         Time { monotonic: millis(monotonic), unix: Some(millis(unix)) }
-    }
-
-    #[test]
-    fn rejections_on_the_wire() {
-        let verdicts = [Verdict::Burned, Verdict::Used, Verdict::Unknown].map(Rejection::Verdict);
-        for rejection in verdicts.into_iter().chain([Rejection::Lost { ended_before: 70_000 }]) {
-            let mut out = Vec::new();
-            rejection.write(&mut out);
-            let mut reader = Reader::new(&out);
-            assert_eq!(Rejection::read(&mut reader), Ok(rejection));
-            assert!(reader.is_empty());
-        }
-        for unknown in [&[4_u8] as &[u8], &[255, 1, 2, 3]] {
-            let mut reader = Reader::new(unknown);
-            let read = Rejection::read(&mut reader);
-            assert_eq!(read, Ok(Rejection::Verdict(Verdict::Unknown)));
-            assert!(reader.is_empty());
-        }
-        assert!(Rejection::read(&mut Reader::new(&[3, 0, 0])).is_err());
-        assert!(Rejection::read(&mut Reader::new(&[])).is_err());
     }
 
     #[test]

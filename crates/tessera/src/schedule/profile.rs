@@ -1,11 +1,14 @@
 //! What TLS, DTLS and QUIC do differently in one and the same handshake.
 
+use crate::carrier::Carrier;
 use crate::wire::Versions;
 
 /// The differences that the handshake has to know: one value per protocol, which every connection
 /// carries.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Profile {
+    /// What carries the connection: sessions name it, and are resumed over nothing else.
+    pub carrier: Carrier,
     /// Stands before every label of the key schedule ("dtls13" for DTLS, RFC 9147 §5.9).
     pub label_prefix: &'static [u8],
     /// The versions in the hellos.
@@ -20,6 +23,7 @@ pub struct Profile {
 
 /// TLS over a stream.
 pub(crate) static STREAM: Profile = Profile {
+    carrier: Carrier::STREAM,
     label_prefix: b"tls13 ",
     versions: Versions::TLS_1_3,
     end_of_early_data: true,

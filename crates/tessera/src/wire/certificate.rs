@@ -11,8 +11,8 @@ use super::extensions::{UNSOLICITED, read_extensions};
 use super::handshake::write_message;
 use super::reader::Reader;
 use super::writer::Writer;
+use crate::alert::AlertDescription;
 use crate::error::{Error, decode_error, illegal_parameter, protocol};
-use crate::wire::AlertDescription;
 
 /// The certificates of a Certificate message, and what came with the end entity's.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use super::extensions::read_extensions;
 use super::handshake::write_message;
 use super::reader::Reader;
 use super::writer::Writer;
+use crate::alert::AlertDescription;
 use crate::error::{Error, decode_error, protocol};
-use crate::wire::AlertDescription;
 
 /// A CertificateRequest of the main handshake.
 pub struct CertificateRequest<'a> {

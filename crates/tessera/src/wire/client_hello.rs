@@ -2,18 +2,20 @@
 
 use super::certificate_criteria::CertificateCriteria;
 use super::certificate_type::CertificateTypes;
-use super::code_points::{CipherSuite, ExtensionType, NamedGroup, ProtocolVersion};
+use super::code_points::{CipherSuite, ExtensionType, HandshakeType, NamedGroup, ProtocolVersion};
 use super::entry_extensions::read_status_request;
 use super::extensions::{Extensions, read_extensions};
+use super::flight_handle::FlightHandle;
 use super::key_share::KeyShares;
-use super::negotiation::{Protocols, TicketRequest, read_record_size_limit, read_server_name};
 use super::pre_shared_key::{OfferedPsks, PskModes};
+use super::protocols::Protocols;
 use super::reader::{CodePoints, Reader};
+use super::server_name::read_server_name;
+use super::small_extensions::SmallExtensions;
 use super::versions::Versions;
+use crate::alert::AlertDescription;
 use crate::error::{Error, decode_error, illegal_parameter, protocol};
 use crate::limits::MAX_RECEIPTS;
-use crate::resume::FlightHandle;
-use crate::wire::AlertDescription;
 
 /// A ClientHello of TLS 1.3.
 pub struct ClientHello<'a> {
@@ -25,6 +27,8 @@ pub struct ClientHello<'a> {
     pub cipher_suites: CodePoints<'a>,
     /// All extensions, as they were sent.
     pub extensions: Extensions<'a>,
+    /// Those that are one small value each.
+    pub small: SmallExtensions,
     /// server_name: the host name.
     pub server_name: Option<&'a str>,
     /// supported_groups.
@@ -37,8 +41,6 @@ pub struct ClientHello<'a> {
     pub server_certificate_types: Option<CertificateTypes<'a>>,
     /// application_layer_protocol_negotiation.
     pub protocols: Option<Protocols<'a>>,
-    /// record_size_limit.
-    pub record_size_limit: Option<u16>,
     /// key_share.
     pub key_shares: Option<KeyShares<'a>>,
     /// psk_key_exchange_modes.
@@ -49,8 +51,6 @@ pub struct ClientHello<'a> {
     pub early_data: bool,
     /// cookie.
     pub cookie: Option<&'a [u8]>,
-    /// ticket_request.
-    pub ticket_request: Option<TicketRequest>,
     /// forward_secret_early_data: the kinds of one-time keys that the client can use.
     pub one_time_kinds: Option<CodePoints<'a>>,
     /// forward_secret_receipts: the flights that the client asks about.
@@ -76,19 +76,18 @@ impl<'a> ClientHello<'a> {
             session_id,
             cipher_suites,
             extensions: Extensions::at(reader),
+            small: SmallExtensions::default(),
             server_name: None,
             supported_groups: None,
             certificates: CertificateCriteria::default(),
             client_certificate_types: None,
             server_certificate_types: None,
             protocols: None,
-            record_size_limit: None,
             key_shares: None,
             psk_modes: None,
             psks: None,
             early_data: false,
             cookie: None,
-            ticket_request: None,
             one_time_kinds: None,
             flight_handles: &[],
         };
@@ -136,9 +135,6 @@ impl<'a> ClientHello<'a> {
                 self.server_certificate_types = Some(CertificateTypes::read(body)?);
             }
             ExtensionType::ALPN => self.protocols = Some(Protocols::read(body)?),
-            ExtensionType::RECORD_SIZE_LIMIT => {
-                self.record_size_limit = Some(read_record_size_limit(body)?);
-            }
             ExtensionType::SUPPORTED_VERSIONS => {
                 *versions = Some(CodePoints::new(whole(body, Reader::vec8)?)?);
             }
@@ -156,7 +152,6 @@ impl<'a> ClientHello<'a> {
                 }
                 self.cookie = Some(cookie);
             }
-            ExtensionType::TICKET_REQUEST => self.ticket_request = Some(TicketRequest::read(body)?),
             ExtensionType::FORWARD_SECRET_EARLY_DATA => {
                 self.one_time_kinds = Some(CodePoints::new(whole(body, Reader::vec16)?)?);
             }
@@ -170,7 +165,11 @@ impl<'a> ClientHello<'a> {
                 }
                 self.flight_handles = handles;
             }
-            _ => drop(self.certificates.read(typ, body)?),
+            _ => {
+                if !self.small.read(HandshakeType::CLIENT_HELLO, typ, body)? {
+                    self.certificates.read(typ, body)?;
+                }
+            }
         }
         Ok(())
     }

@@ -1,25 +1,6 @@
-//! Code points: newtypes, so that unknown values survive and compare.
+//! The code points of messages and extensions.
 
-macro_rules! code_points {
-    ($(#[$meta:meta])* $name:ident($int:ty) { $($(#[$doc:meta])* $constant:ident = $value:expr,)* }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub $int);
-
-        impl $name {
-            $($(#[$doc])* pub const $constant: Self = Self($value);)*
-        }
-
-        impl core::fmt::Debug for $name {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                match *self {
-                    $(Self::$constant => f.write_str(stringify!($constant)),)*
-                    Self(other) => write!(f, concat!(stringify!($name), "({:#x})"), other),
-                }
-            }
-        }
-    };
-}
+use crate::code_point::code_points;
 
 code_points! {
     /// A cipher suite (RFC 8446 §B.4).
@@ -241,63 +222,5 @@ code_points! {
         PSK_KE = 0,
         /// The PSK with an (EC)DHE or KEM exchange.
         PSK_DHE_KE = 1,
-    }
-}
-
-code_points! {
-    /// The description of an alert (RFC 8446 §6).
-    AlertDescription(u8) {
-        /// close_notify.
-        CLOSE_NOTIFY = 0,
-        /// unexpected_message.
-        UNEXPECTED_MESSAGE = 10,
-        /// bad_record_mac.
-        BAD_RECORD_MAC = 20,
-        /// record_overflow.
-        RECORD_OVERFLOW = 22,
-        /// handshake_failure.
-        HANDSHAKE_FAILURE = 40,
-        /// bad_certificate.
-        BAD_CERTIFICATE = 42,
-        /// unsupported_certificate.
-        UNSUPPORTED_CERTIFICATE = 43,
-        /// certificate_revoked.
-        CERTIFICATE_REVOKED = 44,
-        /// certificate_expired.
-        CERTIFICATE_EXPIRED = 45,
-        /// certificate_unknown.
-        CERTIFICATE_UNKNOWN = 46,
-        /// illegal_parameter.
-        ILLEGAL_PARAMETER = 47,
-        /// unknown_ca.
-        UNKNOWN_CA = 48,
-        /// access_denied.
-        ACCESS_DENIED = 49,
-        /// decode_error.
-        DECODE_ERROR = 50,
-        /// decrypt_error.
-        DECRYPT_ERROR = 51,
-        /// protocol_version.
-        PROTOCOL_VERSION = 70,
-        /// insufficient_security.
-        INSUFFICIENT_SECURITY = 71,
-        /// internal_error.
-        INTERNAL_ERROR = 80,
-        /// user_canceled.
-        USER_CANCELED = 90,
-        /// missing_extension.
-        MISSING_EXTENSION = 109,
-        /// unsupported_extension.
-        UNSUPPORTED_EXTENSION = 110,
-        /// unrecognized_name.
-        UNRECOGNIZED_NAME = 112,
-        /// bad_certificate_status_response: an OCSP response that is not accepted.
-        BAD_CERTIFICATE_STATUS_RESPONSE = 113,
-        /// unknown_psk_identity.
-        UNKNOWN_PSK_IDENTITY = 115,
-        /// certificate_required.
-        CERTIFICATE_REQUIRED = 116,
-        /// no_application_protocol.
-        NO_APPLICATION_PROTOCOL = 120,
     }
 }

@@ -4,15 +4,17 @@ use alloc::vec::Vec;
 
 use super::certificate_type::write_certificate_type;
 use super::code_points::{CertificateType, ExtensionType, HandshakeType};
-use super::extensions::{UNSOLICITED, read_extensions, refuse_response_extension, write_extension};
-use super::handshake::write_message;
-use super::negotiation::{
-    Protocols, read_record_size_limit, write_empty, write_protocols, write_record_size_limit,
+use super::extensions::{
+    UNSOLICITED, read_extensions, refuse_response_extension, write_empty, write_extension,
 };
+use super::grease::is_grease;
+use super::handshake::write_message;
+use super::protocols::{Protocols, write_protocols};
 use super::reader::{CodePoints, Reader};
+use super::rejection::Rejection;
+use super::small_extensions::SmallExtensions;
 use super::writer::Writer;
 use crate::error::{Error, decode_error};
-use crate::resume::Rejection;
 
 /// What the server says of the connection under its handshake keys.
 #[derive(Default)]
@@ -25,14 +27,16 @@ pub struct EncryptedExtensions<'a> {
     pub client_certificate_type: Option<CertificateType>,
     /// The type of the server's own certificate.
     pub server_certificate_type: Option<CertificateType>,
-    /// The largest record that the server takes.
-    pub record_size_limit: Option<u16>,
+    /// Those that are one small value each.
+    pub small: SmallExtensions,
     /// The server accepted the early data.
     pub early_data: bool,
     /// What became of a forward-secret ticket whose early data was refused.
     pub(crate) rejection: Option<Rejection>,
     /// What became of the flights that the client asked about, each as its byte; empty for no answer.
     pub receipts: &'a [u8],
+    /// The owner's.
+    pub opaque: Vec<(ExtensionType, &'a [u8])>,
 }
 
 impl<'a> EncryptedExtensions<'a> {
@@ -57,14 +61,9 @@ impl<'a> EncryptedExtensions<'a> {
                 ExtensionType::SERVER_CERTIFICATE_TYPE => {
                     extensions.server_certificate_type = Some(CertificateType(body.u8()?));
                 }
-                ExtensionType::RECORD_SIZE_LIMIT => {
-                    let limit = read_record_size_limit(Reader::new(body.rest()))?;
-                    extensions.record_size_limit = Some(limit);
-                }
                 // The server's preferences for later connections; nothing to act on (§4.2.7).
                 ExtensionType::SUPPORTED_GROUPS => drop(CodePoints::new(body.vec16()?)?),
                 ExtensionType::EARLY_DATA => extensions.early_data = true,
-                ExtensionType::TICKET_REQUEST => drop(body.u8()?),
                 ExtensionType::FORWARD_SECRET_EARLY_DATA => {
                     extensions.rejection = Some(Rejection::read(&mut body)?);
                 }
@@ -74,7 +73,16 @@ impl<'a> EncryptedExtensions<'a> {
                         return Err(decode_error("forward_secret_receipts has no receipt"));
                     }
                 }
-                _ => return Err(refuse_response_extension(true)),
+                _ => {
+                    if extensions.small.read(HandshakeType::ENCRYPTED_EXTENSIONS, typ, body)? {
+                        return Ok(());
+                    }
+                    if typ.is_known() || is_grease(typ.0) {
+                        return Err(refuse_response_extension(true));
+                    }
+                    // What was offered and is not the engine's is the owner's.
+                    extensions.opaque.push((typ, body.rest()));
+                }
             }
             if body.is_empty() { Ok(()) } else { Err(decode_error("an extension is too long")) }
         })?;
@@ -98,9 +106,7 @@ impl<'a> EncryptedExtensions<'a> {
                 if let Some(typ) = self.server_certificate_type {
                     write_certificate_type(out, ExtensionType::SERVER_CERTIFICATE_TYPE, typ);
                 }
-                if let Some(limit) = self.record_size_limit {
-                    write_record_size_limit(out, limit);
-                }
+                self.small.write(HandshakeType::ENCRYPTED_EXTENSIONS, out);
                 if self.early_data {
                     write_empty(out, ExtensionType::EARLY_DATA);
                 }
@@ -113,6 +119,9 @@ impl<'a> EncryptedExtensions<'a> {
                     write_extension(out, ExtensionType::FORWARD_SECRET_RECEIPTS, |out| {
                         out.vec8(|out| out.bytes(self.receipts));
                     });
+                }
+                for (typ, contents) in &self.opaque {
+                    write_extension(out, *typ, |out| out.bytes(contents));
                 }
             });
         });

@@ -4,8 +4,7 @@
 use alloc::vec::Vec;
 
 use super::code_points::ExtensionType;
-use super::extensions::write_extension;
-use super::negotiation::write_empty;
+use super::extensions::{write_empty, write_extension};
 use super::reader::Reader;
 use super::writer::Writer;
 use crate::error::{Error, decode_error};

@@ -6,8 +6,8 @@ use super::code_points::ExtensionType;
 use super::distinct::Distinct;
 use super::reader::Reader;
 use super::writer::Writer;
+use crate::alert::AlertDescription;
 use crate::error::{Error, illegal_parameter, protocol};
-use crate::wire::AlertDescription;
 
 /// Calls `each` with every extension of the block that `reader` stands at; a type that comes twice
 /// is an error (RFC 8446 §4.2).
@@ -33,6 +33,11 @@ pub fn read_extensions<'a>(
 pub struct Extensions<'a>(&'a [u8]);
 
 impl<'a> Extensions<'a> {
+    /// Extensions one after the other.
+    pub fn of(block: &'a [u8]) -> Self {
+        Self(block)
+    }
+
     /// The block that `reader` stands at; nothing if there is none.
     pub fn at(mut reader: Reader<'a>) -> Self {
         Self(reader.vec16().unwrap_or_default())
@@ -67,3 +72,13 @@ pub fn refuse_response_extension(offered: bool) -> Error {
 /// A response to an extension that was not offered.
 pub const UNSOLICITED: Error =
     protocol(AlertDescription::UNSUPPORTED_EXTENSION, "an extension that was not offered");
+
+/// Writes an extension that is a list of code points with a length of two bytes.
+pub fn write_code_points(out: &mut Vec<u8>, typ: ExtensionType, listed: impl Iterator<Item = u16>) {
+    write_extension(out, typ, |out| out.vec16(|out| listed.for_each(|code| out.u16(code))));
+}
+
+/// Writes an extension without contents.
+pub fn write_empty(out: &mut Vec<u8>, typ: ExtensionType) {
+    write_extension(out, typ, |_| ());
+}

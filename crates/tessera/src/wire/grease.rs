@@ -8,22 +8,19 @@ use super::code_points::{
 };
 use super::extensions::write_extension;
 use super::writer::Writer;
-use crate::crypto::{Random, RandomFailed};
 
 /// The GREASE values of one hello and its repetition, or of one message: chosen at random, and the
 /// same whenever they are asked for (RFC 8701 §7).
 #[derive(Clone, Copy)]
-pub struct Grease([u8; 8]);
+pub struct Grease([u8; Self::LEN]);
 
 impl Grease {
-    /// Draws values, if they are wanted.
-    pub fn draw(wanted: bool, random: &dyn Random) -> Result<Option<Self>, RandomFailed> {
-        if !wanted {
-            return Ok(None);
-        }
-        let mut drawn = [0; 8];
-        random.fill(&mut drawn)?;
-        Ok(Some(Self(drawn)))
+    /// How many random bytes the values are made of.
+    pub const LEN: usize = 8;
+
+    /// The values that random bytes stand for.
+    pub fn new(drawn: [u8; Self::LEN]) -> Self {
+        Self(drawn)
     }
 
     /// A cipher suite.
@@ -86,6 +83,12 @@ fn code_point(drawn: u8) -> u16 {
     u16::from_be_bytes([byte, byte])
 }
 
+/// Whether a code point of two bytes is reserved for values that mean nothing.
+pub fn is_grease(code_point: u16) -> bool {
+    let [high, low] = code_point.to_be_bytes();
+    high == low && low & 0x0f == 0x0a
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,9 +109,15 @@ mod tests {
                 grease.full_extension().0,
             ] {
                 assert_eq!((value & 0x0f0f, value >> 8), (0x0a0a, value & 0xff));
+                assert!(is_grease(value));
             }
             assert!(MODES.contains(&grease.psk_mode().0));
         }
+    }
+
+    #[test]
+    fn sixteen_code_points_are_reserved() {
+        assert_eq!((0..=u16::MAX).filter(|value| is_grease(*value)).count(), 16);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::extensions::{read_extensions, write_extension};
 use super::grease::Grease;
 use super::handshake::write_message;
 use super::reader::Reader;
+use super::small_extensions::SmallExtensions;
 use super::writer::Writer;
 use crate::error::{Error, decode_error, illegal_parameter};
 
@@ -23,8 +24,8 @@ pub struct NewSessionTicket<'a> {
     pub nonce: &'a [u8],
     /// The ticket itself.
     pub ticket: &'a [u8],
-    /// How much replayable early data the server takes, in bytes.
-    pub max_early_data_size: Option<u32>,
+    /// The extensions that are one small value each.
+    pub small: SmallExtensions,
     /// The forward-secret companion.
     pub forward_secret: Option<ForwardSecretTicket<'a>>,
     /// Values that mean nothing, to be written; never read.
@@ -55,7 +56,7 @@ impl<'a> NewSessionTicket<'a> {
             age_add: reader.u32()?,
             nonce: reader.vec8()?,
             ticket: reader.vec16()?,
-            max_early_data_size: None,
+            small: SmallExtensions::default(),
             forward_secret: None,
             grease: None,
         };
@@ -66,15 +67,12 @@ impl<'a> NewSessionTicket<'a> {
             return Err(illegal_parameter("ticket_lifetime is above seven days"));
         }
         read_extensions(&mut reader, |typ, mut body| {
-            match typ {
-                ExtensionType::EARLY_DATA => message.max_early_data_size = Some(body.u32()?),
-                ExtensionType::FORWARD_SECRET_EARLY_DATA => {
-                    message.forward_secret = Some(ForwardSecretTicket::read(&mut body)?);
-                }
-                // §4.6.1: clients MUST ignore unrecognized extensions.
-                _ => return Ok(()),
+            if typ == ExtensionType::FORWARD_SECRET_EARLY_DATA {
+                message.forward_secret = Some(ForwardSecretTicket::read(&mut body)?);
+                return body.finish();
             }
-            body.finish()
+            // §4.6.1: clients MUST ignore unrecognized extensions.
+            message.small.read(HandshakeType::NEW_SESSION_TICKET, typ, body).map(drop)
         })?;
         reader.finish()?;
         Ok(message)
@@ -88,9 +86,7 @@ impl<'a> NewSessionTicket<'a> {
             out.vec8(|out| out.bytes(self.nonce));
             out.vec16(|out| out.bytes(self.ticket));
             out.vec16(|out| {
-                if let Some(size) = self.max_early_data_size {
-                    write_extension(out, ExtensionType::EARLY_DATA, |out| out.u32(size));
-                }
+                self.small.write(HandshakeType::NEW_SESSION_TICKET, out);
                 if let Some(ticket) = &self.forward_secret {
                     let typ = ExtensionType::FORWARD_SECRET_EARLY_DATA;
                     write_extension(out, typ, |out| ticket.write(out));

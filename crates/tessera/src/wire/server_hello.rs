@@ -9,8 +9,8 @@ use super::key_share::{KeyShareEntry, write_retry_key_share, write_server_key_sh
 use super::reader::Reader;
 use super::versions::Versions;
 use super::writer::Writer;
+use crate::alert::AlertDescription;
 use crate::error::{Error, decode_error, illegal_parameter, protocol};
-use crate::wire::AlertDescription;
 
 /// The random of a HelloRetryRequest: SHA-256 of "HelloRetryRequest".
 pub const HELLO_RETRY_RANDOM: [u8; 32] = [

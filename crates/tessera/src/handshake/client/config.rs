@@ -16,7 +16,7 @@ use crate::padding::Padding;
 use crate::resume::{
     ClientSession, ExternalPsk, FlightHandle, OfferEarlyData, PskKind, ReconnectPolicy,
 };
-use crate::wire::{CipherSuite, NamedGroup, PskModes};
+use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, PskModes};
 
 /// What a client offers and accepts. Build it once, and share it.
 #[derive(Clone)]
@@ -136,4 +136,8 @@ pub struct Destination {
     /// Earlier forward-secret flights to this server whose fate is unknown: at most eight.
     /// [`Facts::receipts`](crate::handshake::Facts::receipts) has the answers.
     pub ask_receipts: Vec<FlightHandle>,
+    /// Extensions of the ClientHello that mean something to the owner alone, in every ClientHello:
+    /// at most 16, with 16 KiB in all.
+    /// [`Facts::peer_extensions`](crate::handshake::Facts::peer_extensions) has the server's answers.
+    pub extensions: Vec<OpaqueExtension>,
 }

@@ -17,7 +17,10 @@ use crate::handshake::secrets::HandshakeSecrets;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{PskKind, Receipt, SettledFlights, Verdict};
 use crate::schedule::Transcript;
-use crate::wire::{EncryptedExtensions, HandshakeMessage, HandshakeType, NamedGroup};
+use crate::wire::{
+    EncryptedExtensions, HandshakeMessage, HandshakeType, NamedGroup, OpaqueExtension,
+    RecordSizeLimit,
+};
 
 /// ServerHello was read.
 pub struct ReadEncryptedExtensions {
@@ -48,10 +51,13 @@ impl ReadEncryptedExtensions {
             }
             self.lineage.protocol = Some(protocol.to_vec());
         }
-        if let Some(limit) = extensions.record_size_limit {
+        if let Some(RecordSizeLimit(limit)) = extensions.small.record_size_limit {
             let own_limit = self.offer.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
             ctx.below.limit(Limit::Records { peer: limit, own: own_limit });
         }
+        let own = &self.offer.extensions;
+        ctx.facts.peer_extensions =
+            OpaqueExtension::of_peer(own, extensions.opaque.iter().copied())?;
         let config = &self.offer.config;
         let types = AgreedTypes::answered(
             [extensions.client_certificate_type, extensions.server_certificate_type],

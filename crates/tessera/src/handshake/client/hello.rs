@@ -142,7 +142,7 @@ impl ReadServerHello {
         let lineage = Lineage {
             server_name: Some(offer.server_name.clone()).filter(|name| !name.is_empty()),
             external_psk: external.map(|psk| psk.identity.clone()),
-            ..Lineage::default()
+            ..Lineage::over(ctx.profile.carrier)
         };
         let psk_kind = psk.as_ref().map(|psk| psk.kind);
         let early = psk.map_or_else(|| EarlySecret::without_psk(ctx.kdf(suite)), |psk| psk.early);

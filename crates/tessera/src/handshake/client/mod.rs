@@ -1,6 +1,7 @@
 //! The client's handshake (RFC 8446 §A.1): one state after the other, each with its own data.
 
 mod certificate;
+mod client_hello;
 mod config;
 mod encrypted_extensions;
 mod finished;

@@ -4,36 +4,34 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::net::IpAddr;
 
 use super::config::{ClientConfig, Destination};
-use crate::auth::types_of;
+use crate::carrier::Carrier;
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
-use crate::limits::{MAX_PLAINTEXT, MAX_POST_HANDSHAKE_IN_A_ROW, MAX_RECEIPTS};
+use crate::handshake::grease::draw_grease;
+use crate::limits::{MAX_LISTS_OF_HELLO, MAX_PLAINTEXT, MAX_RECEIPTS};
 use crate::resume::{
-    ClientSession, ExternalPsk, FlightHandle, FsIdentity, PskKind, answer_one_time_key,
-    psk_for_flight,
+    ClientSession, ExternalPsk, FsIdentity, PskKind, answer_one_time_key, psk_for_flight,
 };
-use crate::schedule::{EarlySecret, KeyDerivation, Profile, Transcript};
+use crate::schedule::{EarlySecret, KeyDerivation, Profile};
 use crate::time::Time;
 use crate::wire::{
-    CipherSuite, ExtensionType, Grease, HandshakeType, KeyShareEntry, NamedGroup, PskIdentity,
-    PskModes, Writer, need_listing, write_certificate_types, write_client_key_shares,
-    write_code_points, write_empty, write_extension, write_message, write_offered_psks,
-    write_protocols, write_record_size_limit, write_server_name,
+    CipherSuite, FlightHandle, Grease, NamedGroup, OpaqueExtension, PskModes, SmallExtensions,
 };
 
 /// The client's side of a handshake until ServerHello.
 pub(crate) struct Offer {
-    profile: &'static Profile,
+    pub(super) profile: &'static Profile,
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) random: [u8; 32],
     pub(crate) session_id: [u8; 32],
     pub(crate) server_name: String,
     /// The same in every ClientHello.
-    grease: Option<Grease>,
+    pub(super) grease: Option<Grease>,
+    /// The same in every ClientHello.
+    pub(super) small: SmallExtensions,
     /// Whether a GREASE share goes with the others, if there are any: not when the server asked for
     /// one share.
     pub(crate) greases_share: bool,
@@ -41,17 +39,17 @@ pub(crate) struct Offer {
     pub(crate) ephemerals: Vec<(NamedGroup, Box<dyn Ephemeral>)>,
     pub(crate) psks: Vec<OfferedPsk>,
     /// Whether the last ClientHello had PSKs; the list itself ends with ServerHello.
-    offers_psks: bool,
+    pub(super) offers_psks: bool,
     /// Whether every ClientHello has the modes: a second one has what the first had (RFC 8446 §4.1.2),
     /// whichever PSKs are left.
-    offers_modes: bool,
+    pub(super) offers_modes: bool,
     pub(crate) modes: PskModes,
     /// The session behind the PSKs that aren't external.
     pub(crate) session: Option<ClientSession>,
     /// How much early data goes with the first identity; `None` if early data isn't offered.
     pub(crate) early_data: Option<u32>,
     /// The suite of the early data that the first ClientHello announced.
-    early_suite: Option<CipherSuite>,
+    pub(super) early_suite: Option<CipherSuite>,
     pub(crate) cookie: Option<Vec<u8>>,
     /// The kind of the one-time key behind a forward-secret identity.
     pub(crate) one_time_kind: Option<NamedGroup>,
@@ -59,6 +57,8 @@ pub(crate) struct Offer {
     pub(crate) flight: Option<FlightHandle>,
     /// The flights that the server is asked about.
     pub(crate) ask_receipts: Vec<FlightHandle>,
+    /// The owner's extensions.
+    pub(crate) extensions: Vec<OpaqueExtension>,
     /// When the connection began: nothing was sent before.
     pub(crate) began: Time,
 }
@@ -69,7 +69,7 @@ pub(crate) struct OfferedPsk {
     pub(crate) suite: &'static Suite,
     pub(crate) early: EarlySecret,
     pub(crate) identity: Vec<u8>,
-    obfuscated_age: u32,
+    pub(super) obfuscated_age: u32,
 }
 
 impl Offer {
@@ -85,8 +85,9 @@ impl Offer {
         let mut session_id = [0; 32];
         config.provider.random.fill(&mut random)?;
         config.provider.random.fill(&mut session_id)?;
-        let grease = Grease::draw(config.grease, config.provider.random)?;
-        let Destination { server_name, session, external_psks, ask_receipts } = destination;
+        let grease = draw_grease(config.grease, config.provider.random)?;
+        let Destination { server_name, session, external_psks, ask_receipts, extensions } =
+            destination;
         if server_name.len() > 255 {
             return Err(Error::Configuration("server_name: at most 255 bytes"));
         }
@@ -96,11 +97,14 @@ impl Offer {
         if ask_receipts.len() > MAX_RECEIPTS {
             return Err(Error::Configuration("ask_receipts: at most eight flights at a time"));
         }
+        OpaqueExtension::check_all(&extensions)?;
         let mut offer = Self {
             profile,
             ask_receipts,
+            extensions,
             flight: None,
-            session: session.filter(|session| is_usable(&config, session, &server_name, now)),
+            session: session.filter(|session| is_usable(&config, session, &server_name, profile.carrier, now)),
+            small: config.small_extensions(),
             config,
             random,
             session_id,
@@ -127,7 +131,23 @@ impl Offer {
         if offer.modes.psk_dhe_ke {
             offer.add_shares()?;
         }
+        offer.check_len()?;
         Ok(offer)
+    }
+
+    /// Each list is bounded for itself; together they must fit a ClientHello.
+    fn check_len(&self) -> Result<(), Error> {
+        let psks = self.psks.iter().map(|psk| 7 + psk.identity.len() + psk.suite.hash.len());
+        let authorities = self.config.verifier.authorities().iter().map(|name| 2 + name.len());
+        let protocols = self.config.protocols.iter().map(|protocol| 1 + protocol.len());
+        let lists = psks.chain(authorities).chain(protocols).sum::<usize>();
+        if lists + OpaqueExtension::len_of(&self.extensions) > MAX_LISTS_OF_HELLO {
+            return Err(Error::Configuration(
+                "external_psks, extensions, authorities, protocols: together more than a ClientHello \
+                 has room for",
+            ));
+        }
+        Ok(())
     }
 
     /// The forward-secret ticket first, then the sealed ticket of the same pair (the fallback, and
@@ -259,181 +279,6 @@ impl Offer {
         self.early_suite.is_some()
     }
 
-    /// Whether the ClientHello has this extension.
-    pub(crate) fn has(&self, typ: ExtensionType) -> bool {
-        match typ {
-            ExtensionType::SUPPORTED_VERSIONS
-            | ExtensionType::SUPPORTED_GROUPS
-            | ExtensionType::KEY_SHARE => true,
-            ExtensionType::PSK_KEY_EXCHANGE_MODES => self.offers_modes,
-            ExtensionType::TICKET_REQUEST => self.config.policy.resumption,
-            ExtensionType::SERVER_NAME => self.sends_server_name(),
-            ExtensionType::ALPN => !self.config.protocols.is_empty(),
-            ExtensionType::RECORD_SIZE_LIMIT => self.config.record_size_limit.is_some(),
-            ExtensionType::FORWARD_SECRET_EARLY_DATA => {
-                self.config.one_time_kinds().next().is_some()
-            }
-            ExtensionType::FORWARD_SECRET_RECEIPTS => !self.ask_receipts.is_empty(),
-            ExtensionType::COOKIE => self.cookie.is_some(),
-            ExtensionType::CLIENT_CERTIFICATE_TYPE => {
-                need_listing(&types_of(&self.config.credentials))
-            }
-            ExtensionType::SERVER_CERTIFICATE_TYPE => {
-                need_listing(self.config.verifier.certificate_types())
-            }
-            ExtensionType::EARLY_DATA => self.early_data.is_some(),
-            ExtensionType::PRE_SHARED_KEY => self.offers_psks,
-            _ => {
-                let is_grease = |grease: Grease| {
-                    grease.empty_extension() == typ || grease.full_extension() == typ
-                };
-                self.grease.is_some_and(is_grease) || self.config.accepted_certificates().has(typ)
-            }
-        }
-    }
-
-    /// RFC 6066 §3: literal addresses are not host names.
-    fn sends_server_name(&self) -> bool {
-        !self.server_name.is_empty() && self.server_name.parse::<IpAddr>().is_err()
-    }
-
-    /// Writes the ClientHello into `out`, binders included. `before` is the transcript of the first
-    /// ClientHello and the HelloRetryRequest, where there were any.
-    pub(crate) fn write(&self, out: &mut Vec<u8>, before: Option<&mut Transcript>) {
-        out.clear();
-        let mut binders_len = 0;
-        write_message(out, HandshakeType::CLIENT_HELLO, |out| {
-            out.u16(self.profile.versions.legacy.0);
-            out.bytes(&self.random);
-            out.vec8(|out| out.bytes(self.legacy_session_id()));
-            out.vec16(|out| {
-                let grease = self.grease.map(|grease| grease.cipher_suite().0);
-                grease.into_iter().chain(self.suites()).for_each(|suite| out.u16(suite));
-            });
-            out.bytes(&[1, 0]);
-            out.vec16(|out| binders_len = self.write_extensions(out));
-        });
-        if binders_len > 0 {
-            self.write_binders(out, binders_len, before);
-        } else if let Some(transcript) = before {
-            transcript.add(out);
-        }
-    }
-
-    /// The configuration's suites, but that of early data first: the server may then choose it. The
-    /// order is the same in every ClientHello (RFC 8446 §4.1.2), though early data ends with the first.
-    fn suites(&self) -> impl Iterator<Item = u16> {
-        let pinned = self.early_suite;
-        let known = self.config.suites.iter().filter(|suite| self.config.suite(**suite).is_some());
-        let rest = known.filter(move |suite| Some(**suite) != pinned);
-        pinned.into_iter().chain(rest.copied()).map(|suite| suite.0)
-    }
-
-    /// Returns the length of the binders.
-    fn write_extensions(&self, out: &mut Vec<u8>) -> usize {
-        let (config, grease) = (&self.config, self.grease);
-        if let Some(grease) = grease {
-            grease.write_empty_extension(out);
-        }
-        if self.sends_server_name() {
-            // RFC 6066 §3: without the dot of an absolute name.
-            write_server_name(out, self.server_name.trim_end_matches('.'));
-        }
-        write_extension(out, ExtensionType::SUPPORTED_VERSIONS, |out| {
-            let versions = grease.map(Grease::version).into_iter();
-            let versions = versions.chain([self.profile.versions.selected]);
-            out.vec8(|out| versions.for_each(|version| out.u16(version.0)));
-        });
-        let groups = config.groups.iter().copied().filter(|group| config.group(*group).is_some());
-        let groups = grease.map(Grease::group).into_iter().chain(groups);
-        write_code_points(out, ExtensionType::SUPPORTED_GROUPS, groups.map(|group| group.0));
-        let accepted = config.accepted_certificates();
-        accepted.write_extensions(HandshakeType::CLIENT_HELLO, grease, out);
-        let own_types = types_of(&config.credentials);
-        write_certificate_types(out, ExtensionType::CLIENT_CERTIFICATE_TYPE, &own_types);
-        let server_types = config.verifier.certificate_types();
-        write_certificate_types(out, ExtensionType::SERVER_CERTIFICATE_TYPE, server_types);
-        if !config.protocols.is_empty() {
-            let grease = grease.map(Grease::protocol);
-            let grease = grease.iter().map(|protocol| &protocol[..]);
-            write_protocols(out, config.protocols.iter().map(Vec::as_slice).chain(grease));
-        }
-        if let Some(limit) = config.record_size_limit {
-            write_record_size_limit(out, limit);
-        }
-        let shares = self.ephemerals.iter().map(|(group, ephemeral)| KeyShareEntry {
-            group: *group,
-            key_exchange: ephemeral.share(),
-        });
-        // RFC 8446 §4.2.8: the shares stand in the order of their groups.
-        let grease_share = grease
-            .filter(|_| self.greases_share && !self.ephemerals.is_empty())
-            .map(|grease| KeyShareEntry { group: grease.group(), key_exchange: &[0] });
-        write_client_key_shares(out, grease_share.into_iter().chain(shares));
-        if self.offers_modes {
-            self.modes.write(out, grease.map(Grease::psk_mode));
-        }
-        if config.policy.resumption {
-            // More in a row would look like a flood to this very client.
-            config.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW).write(out);
-        }
-        if self.has(ExtensionType::FORWARD_SECRET_EARLY_DATA) {
-            let kinds = config.one_time_kinds().map(|kind| kind.0);
-            write_code_points(out, ExtensionType::FORWARD_SECRET_EARLY_DATA, kinds);
-        }
-        if !self.ask_receipts.is_empty() {
-            write_extension(out, ExtensionType::FORWARD_SECRET_RECEIPTS, |out| {
-                out.vec16(|out| self.ask_receipts.iter().for_each(|handle| out.bytes(&handle.0)));
-            });
-        }
-        if let Some(cookie) = &self.cookie {
-            write_extension(out, ExtensionType::COOKIE, |out| out.vec16(|out| out.bytes(cookie)));
-        }
-        if self.early_data.is_some() {
-            write_empty(out, ExtensionType::EARLY_DATA);
-        }
-        if let Some(grease) = grease {
-            grease.write_full_extension(out);
-        }
-        if self.psks.is_empty() {
-            return 0;
-        }
-        write_offered_psks(
-            out,
-            self.psks.iter().map(|psk| {
-                let identity = PskIdentity {
-                    identity: &psk.identity,
-                    obfuscated_ticket_age: psk.obfuscated_age,
-                };
-                (identity, psk.suite.hash.len())
-            }),
-        )
-    }
-
-    /// Each binder covers everything before the binders (RFC 8446 §4.2.11.2).
-    fn write_binders(&self, out: &mut [u8], binders_len: usize, before: Option<&mut Transcript>) {
-        let (covered, binders) = out.split_at_mut(out.len() - binders_len);
-        let after_retry = before.map(|transcript| {
-            transcript.add(covered);
-            (transcript.hash(), transcript)
-        });
-        let mut at = 2;
-        for psk in &self.psks {
-            let hash = match &after_retry {
-                // All PSKs have the hash of the retry's suite; others were dropped.
-                Some((hash, _)) => *hash,
-                None => psk.suite.hash.hash(covered),
-            };
-            let binder = psk.early.binder(psk.kind.binder_label(), &hash);
-            let binder = binder.as_ref();
-            binders[at + 1..at + 1 + binder.len()].copy_from_slice(binder);
-            at += 1 + binder.len();
-        }
-        if let Some((_, transcript)) = after_retry {
-            transcript.add(binders);
-        }
-    }
-
     /// Drops the PSKs that can't be used with the suite of a HelloRetryRequest.
     pub(crate) fn keep_psks_of(&mut self, suite: &Suite) {
         self.psks.retain(|psk| same_hash(psk.suite, suite));
@@ -442,12 +287,19 @@ impl Offer {
 }
 
 /// Whether a session fits this connection; one that doesn't is as good as none.
-fn is_usable(config: &ClientConfig, session: &ClientSession, server_name: &str, now: Time) -> bool {
+fn is_usable(
+    config: &ClientConfig,
+    session: &ClientSession,
+    server_name: &str,
+    carrier: Carrier,
+    now: Time,
+) -> bool {
     let state = &session.state;
     let same_server = state.server_name.as_deref().unwrap_or_default() == server_name;
     let fresh =
         now.unix.is_some_and(|unix| state.is_fresh(unix, config.policy.max_authentication_age));
     // A ticket that would make the ClientHello larger than a record is no ticket of a sane server.
     let sane = (1..=MAX_PLAINTEXT).contains(&session.ticket.len());
-    config.policy.resumption && same_server && fresh && sane
+    let same_carrier = state.carrier == carrier;
+    config.policy.resumption && same_server && fresh && sane && same_carrier
 }

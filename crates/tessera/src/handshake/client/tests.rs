@@ -22,7 +22,7 @@ use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::handshake::state::State;
-use crate::resume::{Ancestry, ClientSession, PskKind, SessionState};
+use crate::resume::{Ancestry, Carrier, ClientSession, PskKind, SessionState};
 use crate::schedule::{EarlySecret, STREAM, Transcript};
 use crate::testing::{
     AES_128_GCM_SHA256, KDF, Recorder, ScriptedSigner, TRACES, Trusting, message, provider, trace,
@@ -31,7 +31,7 @@ use crate::time::Time;
 use crate::wire::{NamedGroup, SignatureScheme};
 
 /// What the client of a trace had offered.
-fn offer(trace: &Trace) -> Offer {
+pub(super) fn offer(trace: &Trace) -> Offer {
     let schemes =
         vec![SignatureScheme::ECDSA_SECP256R1_SHA256, SignatureScheme::RSA_PSS_RSAE_SHA256];
     let mut config = ClientConfig::new(provider(trace), Arc::new(Trusting(schemes)));
@@ -61,6 +61,7 @@ fn offer(trace: &Trace) -> Offer {
             age_add: 0,
             max_early_data_size: 1024,
             companion: None,
+            carrier: Carrier::STREAM,
         },
         ticket: b"not sent".to_vec(),
         group: None,
@@ -104,7 +105,7 @@ fn after_server_hello(trace: &Trace, mut offer: Offer) -> ClientState {
         psk: resumed.then_some(PskKind::Resumption),
         group: Some(NamedGroup::X25519),
         one_time_key: None,
-        lineage: Lineage::default(),
+        lineage: Lineage::over(STREAM.carrier),
         first_identity: resumed,
         transcript,
         secrets,

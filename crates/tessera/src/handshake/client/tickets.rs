@@ -75,7 +75,7 @@ impl Connected {
         let terms = TicketTerms {
             lifetime: message.lifetime,
             age_add: message.age_add,
-            max_early_data_size: message.max_early_data_size.unwrap_or(0),
+            max_early_data_size: message.small.max_early_data_size.map_or(0, |size| size.0),
             companion: forward_secret.as_ref().map(|ticket| Companion {
                 id: ticket.id,
                 handle: ticket.handle,

@@ -17,7 +17,7 @@ use crate::question::{Question, Reply};
 use crate::resume::{
     AcceptEarlyData, ExternalPsk, PskKind, ReconnectPolicy, ResumptionJudge, TicketKeys,
 };
-use crate::wire::{CipherSuite, NamedGroup, PskModes, SignatureScheme};
+use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, PskModes, SignatureScheme};
 
 /// What a server offers and accepts. Build it once, and share it.
 #[derive(Clone)]
@@ -56,6 +56,10 @@ pub struct ServerConfig {
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
+    /// Extensions of EncryptedExtensions that mean something to the owner alone: at most 16, with
+    /// 16 KiB in all. Each is sent if the client's ClientHello has one of the same type;
+    /// [`Facts::peer_extensions`](crate::handshake::Facts::peer_extensions) has the client's.
+    pub extensions: Vec<OpaqueExtension>,
     /// Whether values that mean nothing stand beside those that do (GREASE, RFC 8701), in
     /// CertificateRequest and tickets. Off at first: it does nothing for the connection itself.
     pub grease: bool,
@@ -138,6 +142,7 @@ impl ServerConfig {
             judge: None,
             scope: Vec::new(),
             record_size_limit: None,
+            extensions: Vec::new(),
             grease: false,
             padding: Padding::None,
             handshake_timeout: Duration::from_secs(10),
@@ -175,6 +180,7 @@ impl ServerConfig {
             &self.protocols,
             self.record_size_limit,
         )?;
+        OpaqueExtension::check_all(&self.extensions)?;
         if self.scope.len() > 256 {
             return Err(Error::Configuration("scope: at most 256 bytes"));
         }

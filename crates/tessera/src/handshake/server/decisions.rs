@@ -67,7 +67,7 @@ impl ReadClientHello {
         let config = choose_config(config, retry.as_ref(), hello, &mut answers.config)?;
         ctx.below.limit(Limit::Padding(config.padding));
         // Application protocol and group depend on nothing else.
-        let negotiation = Negotiation::new(&config, retry.as_ref(), hello, ctx.now)?;
+        let negotiation = Negotiation::new(&config, retry.as_ref(), hello, ctx)?;
         // The first PSK that is known and may be used. A forward-secret one is left alone for now.
         let psk = negotiation.find_psk(&mut answers.psk, ctx)?;
         let suite = negotiation.choose_suite(psk)?;

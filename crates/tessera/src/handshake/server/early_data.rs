@@ -13,8 +13,8 @@ use crate::handshake::below::{Direction, Epoch};
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::limits::MAX_PLAINTEXT;
-use crate::resume::{PskKind, Rejection};
-use crate::wire::{HandshakeMessage, HandshakeType};
+use crate::resume::PskKind;
+use crate::wire::{HandshakeMessage, HandshakeType, Rejection};
 
 /// What the client is told of its early data.
 #[derive(Clone, Copy)]

@@ -9,16 +9,18 @@ use super::psk::PskCandidate;
 use super::retry::RetryState;
 use crate::crypto::{KeyAgreement, Suite};
 use crate::error::{self, Error, handshake_failure, illegal_parameter};
-use crate::handshake::context::same_hash;
+use crate::handshake::context::{Context, same_hash};
 use crate::resume::PskKind;
+use crate::schedule::Profile;
 use crate::time::Time;
-use crate::wire::{AlertDescription, ClientHello};
+use crate::wire::{AlertDescription, ClientHello, OpaqueExtension};
 
 /// What every step of the decision reads: both sides' wishes, and what follows from them alone.
 pub(super) struct Negotiation<'n> {
     pub(super) config: &'n Arc<ServerConfig>,
     pub(super) retry: Option<&'n RetryState>,
     pub(super) hello: &'n Hello<'n>,
+    pub(super) profile: &'static Profile,
     pub(super) now: Time,
     pub(super) protocol: Option<&'n Vec<u8>>,
     /// The group to agree a key in, if there is one in common.
@@ -37,11 +39,13 @@ impl<'n> Negotiation<'n> {
         config: &'n Arc<ServerConfig>,
         retry: Option<&'n RetryState>,
         hello: &'n Hello<'n>,
-        now: Time,
+        ctx: &mut Context<'_>,
     ) -> Result<Self, Error> {
+        let sent = hello.parsed.extensions.iter();
+        ctx.facts.peer_extensions = OpaqueExtension::of_peer(&config.extensions, sent)?;
         let protocol = choose_protocol(config, &hello.parsed)?;
         let group = choose_group(config, retry, &hello.parsed)?;
-        Ok(Self { config, retry, hello, now, protocol, group })
+        Ok(Self { config, retry, hello, profile: ctx.profile, now: ctx.now, protocol, group })
     }
 
     /// The suite of the connection: that of the PSK, or one of the same hash.

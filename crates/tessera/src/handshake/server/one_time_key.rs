@@ -8,11 +8,11 @@ use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::question::Reply;
 use crate::resume::{
-    Companion, FsIdentity, KnownPsk, LoneIdentity, OneTimeSecret, PskKind, Rejection, TakePurpose,
+    Companion, FsIdentity, KnownPsk, LoneIdentity, OneTimeSecret, PskKind, TakePurpose,
     TakeSecret, Taken, one_time_keys, psk_for_flight,
 };
 use crate::schedule::EarlySecret;
-use crate::wire::NamedGroup;
+use crate::wire::{NamedGroup, Rejection};
 
 /// What became of the one-time key that a client's forward-secret ticket names.
 pub(super) enum OneTimeKey {

@@ -149,6 +149,7 @@ impl Negotiation<'_> {
         config.policy.resumption
             && fresh
             && known
+            && session.carrier == self.profile.carrier
             && session.scope == config.scope
             && session.server_name.as_deref() == self.hello.parsed.server_name
             && (session.peer.is_some() || !config.client_authentication.is_required())

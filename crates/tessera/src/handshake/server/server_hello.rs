@@ -26,16 +26,16 @@ use crate::handshake::below::{Direction, Epoch, Limit, RefusedEarlyData};
 use crate::handshake::certificate_flight::{send_certificate, send_certificate_verify};
 use crate::handshake::context::{Context, SecretLog};
 use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::grease::draw_grease;
 use crate::handshake::finished::{ApplicationSecrets, Finished};
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
-use crate::limits::MAX_RECORD_SIZE_LIMIT;
-use crate::resume::{Continuation, FlightHandle, KnownPsk, PskKind, Receipt, Rejection, Verdict};
+use crate::resume::{Continuation, FlightHandle, KnownPsk, PskKind, Receipt, Verdict};
 use crate::role::Role;
 use crate::schedule::{EarlySecret, Transcript};
 use crate::wire::{
-    CertificateRequest, CertificateType, EncryptedExtensions, Grease, HandshakeType, KeyShareEntry,
-    NamedGroup, ServerHello, SignatureScheme,
+    CertificateRequest, CertificateType, EncryptedExtensions, ExtensionType, HandshakeType,
+    KeyShareEntry, NamedGroup, OpaqueExtension, Rejection, ServerHello, SignatureScheme,
 };
 
 /// What was decided.
@@ -159,8 +159,8 @@ pub(super) fn send_server_hello(
     // RFC 6066 §3: a server that resumes does not say that it used the name.
     extensions.server_name = hello.server_name.is_some()
         && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
-    if let Some((peer, own)) = hello.record_size_limit.zip(extensions.record_size_limit) {
-        ctx.below.limit(Limit::Records { peer, own });
+    if let Some((peer, own)) = hello.small.record_size_limit.zip(extensions.small.record_size_limit) {
+        ctx.below.limit(Limit::Records { peer: peer.0, own: own.0 });
     }
     ctx.send(Epoch::Handshake, &mut transcript, |out| extensions.write(out));
 
@@ -241,7 +241,7 @@ impl Negotiation<'_> {
                 Some(KnownPsk::External(known)) => Some(known.identity.clone()),
                 _ => None,
             },
-            ..Lineage::default()
+            ..Lineage::over(self.profile.carrier)
         };
         lineage.inherit(known.and_then(KnownPsk::session), group, one_time_key);
         lineage
@@ -254,7 +254,6 @@ impl Negotiation<'_> {
         receipts: &'a [u8],
     ) -> EncryptedExtensions<'a> {
         let hello = &self.hello.parsed;
-        let own_limit = self.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
         EncryptedExtensions {
             server_name: false,
             protocol: self.protocol.map(Vec::as_slice),
@@ -263,14 +262,23 @@ impl Negotiation<'_> {
                 .and_then(|chosen| chosen.client_type)
                 .filter(|_| hello.client_certificate_types.is_some()),
             server_certificate_type: server_type(self.config, hello, authentication),
-            record_size_limit: hello.record_size_limit.map(|_| own_limit),
+            small: self.config.small_extensions(&hello.small),
             early_data: matches!(early_data, EarlyDataAnswer::Accepted { .. }),
             rejection: match early_data {
                 EarlyDataAnswer::Rejected { rejection } => rejection,
                 _ => None,
             },
             receipts,
+            opaque: self.answered_extensions().collect(),
         }
+    }
+
+    /// The owner's extensions that answer one of the client's.
+    fn answered_extensions(&self) -> impl Iterator<Item = (ExtensionType, &[u8])> {
+        let offered = &self.hello.parsed.extensions;
+        let is_offered = |own: &&OpaqueExtension| offered.iter().any(|(typ, _)| typ == own.typ);
+        let own = self.config.extensions.iter().filter(is_offered);
+        own.map(|own| (own.typ, &*own.contents))
     }
 }
 
@@ -319,7 +327,7 @@ impl Flight {
         self.client_type = *client_type;
         let accepted = client_type.and_then(|_| config.accepted_certificates());
         if let Some(accepted) = accepted {
-            let grease = Grease::draw(config.grease, config.provider.random)?;
+            let grease = draw_grease(config.grease, config.provider.random)?;
             ctx.send(Epoch::Handshake, &mut self.transcript, |out| {
                 CertificateRequest::write_with(out, |out| {
                     let request = HandshakeType::CERTIFICATE_REQUEST;

@@ -9,12 +9,13 @@ use super::config::ServerConfig;
 use crate::error::Error;
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
+use crate::handshake::grease::draw_grease;
 use crate::handshake::lineage::{Lineage, TicketTerms};
 use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
 use crate::resume::{Companion, OneTimeSecret, PutSecret, TicketId, fs_secret, one_time_keys};
 use crate::schedule::ResumptionSecret;
 use crate::wire::{
-    ClientHello, ForwardSecretTicket, Grease, NamedGroup, NewSessionTicket, TICKET_ID_LEN,
+    ClientHello, ForwardSecretTicket, MaxEarlyDataSize, NamedGroup, NewSessionTicket, SmallExtensions, TICKET_ID_LEN,
 };
 
 /// Which tickets a client can use.
@@ -33,7 +34,7 @@ impl TicketPlan {
         let usable =
             modes.psk_dhe_ke || (modes.psk_ke && config.policy.psk_only_without_forward_secrecy);
         let most = config.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW);
-        let wish = hello.ticket_request.unwrap_or(most);
+        let wish = hello.small.ticket_request.unwrap_or(most);
         let count = match (usable, resumed) {
             (false, _) => 0,
             (true, false) => wish.new_session_count.min(most.new_session_count),
@@ -93,14 +94,18 @@ impl TicketIssue<'_> {
                 }
                 break;
             };
-            let grease = Grease::draw(config.grease, config.provider.random)?;
+            let grease = draw_grease(config.grease, config.provider.random)?;
             ctx.send_after_handshake(|out| {
                 let message = NewSessionTicket {
                     lifetime,
                     age_add: session.age_add,
                     nonce: &[nonce],
                     ticket: &ticket,
-                    max_early_data_size: Some(session.max_early_data_size).filter(|size| *size > 0),
+                    small: SmallExtensions {
+                        max_early_data_size: Some(MaxEarlyDataSize(session.max_early_data_size))
+                            .filter(|size| size.0 > 0),
+                        ..SmallExtensions::default()
+                    },
                     forward_secret: issued.as_ref().map(|issued| issued.key.ticket()),
                     grease,
                 };

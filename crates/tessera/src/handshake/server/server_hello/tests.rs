@@ -72,7 +72,7 @@ fn flight(trace: &Trace) -> Flight {
         client_random: [0; 32],
         receiving,
         client_type: None,
-        lineage: Lineage::default(),
+        lineage: Lineage::over(STREAM.carrier),
         is_full: trace.find("secrets", "psk").is_none(),
         tickets: TicketPlan { count: 0, one_time_kind: None },
     }

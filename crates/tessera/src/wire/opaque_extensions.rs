@@ -1,0 +1,97 @@
+//! Extensions that the engine carries and does not read: the owner's own, such as QUIC's transport
+//! parameters (RFC 9001 §8.2).
+
+use alloc::vec::Vec;
+
+use super::code_points::ExtensionType;
+use super::distinct::Distinct;
+use super::grease::is_grease;
+use crate::error::{Error, illegal_parameter};
+use crate::limits::{MAX_OPAQUE_EXTENSIONS, MAX_OPAQUE_LEN};
+
+/// An extension that means something to the owner alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpaqueExtension {
+    /// Its type: none that the engine knows itself, and no GREASE value (RFC 8701).
+    pub typ: ExtensionType,
+    /// Its contents.
+    pub contents: Vec<u8>,
+}
+
+impl OpaqueExtension {
+    /// Checks those of a configuration.
+    pub(crate) fn check_all(own: &[Self]) -> Result<(), Error> {
+        if own.len() > MAX_OPAQUE_EXTENSIONS || Self::len_of(own) > MAX_OPAQUE_LEN {
+            return Err(Error::Configuration("extensions: at most 16, with 16 KiB in all"));
+        }
+        let mut types = Distinct::default();
+        for Self { typ, .. } in own {
+            if typ.is_known() {
+                return Err(Error::Configuration(
+                    "extensions: a type that the engine knows itself",
+                ));
+            }
+            if is_grease(typ.0) {
+                return Err(Error::Configuration("extensions: a GREASE value is nobody's type"));
+            }
+            if !types.insert(typ.0) {
+                return Err(Error::Configuration("extensions: a type stands there twice"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The length of their contents in bytes.
+    pub(crate) fn len_of(own: &[Self]) -> usize {
+        own.iter().map(|extension| extension.contents.len()).sum()
+    }
+
+    /// Those of the peer's extensions whose types this side registered.
+    pub(crate) fn of_peer<'a>(
+        own: &[Self],
+        sent: impl Iterator<Item = (ExtensionType, &'a [u8])>,
+    ) -> Result<Vec<Self>, Error> {
+        let mut len = 0;
+        let mut received = Vec::new();
+        for (typ, contents) in sent.filter(|(typ, _)| Self::names(own, *typ)) {
+            len += contents.len();
+            if len > MAX_OPAQUE_LEN {
+                return Err(illegal_parameter("an owner's extensions of more than 16 KiB"));
+            }
+            received.push(Self { typ, contents: contents.to_vec() });
+        }
+        Ok(received)
+    }
+
+    /// Whether `own` has an extension of this type.
+    pub(crate) fn names(own: &[Self], typ: ExtensionType) -> bool {
+        own.iter().any(|extension| extension.typ == typ)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// In one extension or in several: what is kept is bounded.
+    #[test]
+    fn a_peers_are_bounded() {
+        let types = [ExtensionType(57), ExtensionType(0xff77), ExtensionType(0xff78)];
+        let own = types.map(|typ| OpaqueExtension { typ, contents: Vec::new() });
+        for (lens, taken) in [
+            ([16_384, 0, 0], true),
+            ([16_385, 0, 0], false),
+            ([8192, 8000, 192], true),
+            ([8192, 8000, 193], false),
+        ] {
+            let sent: Vec<_> = types.into_iter().zip(lens.map(|len| vec![7; len])).collect();
+            let sent = sent.iter().map(|(typ, contents)| (*typ, &contents[..]));
+            let received = OpaqueExtension::of_peer(&own, sent.clone());
+            assert_eq!(received.is_ok(), taken, "{lens:?}");
+            // Those that nobody registered don't count.
+            assert_eq!(OpaqueExtension::of_peer(&own[1..1], sent), Ok(Vec::new()));
+        }
+    }
+}
