@@ -3,15 +3,15 @@
 use alloc::vec::Vec;
 
 use pki_types::{CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
-use tessera::auth::{PeerRejected, VerifyPeer};
+use tessera::auth::{PeerRejected, Proof, VerifyPeer};
 use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 #[cfg(feature = "aws-lc")]
 use webpki::aws_lc_rs as aws_lc;
 use webpki::{EndEntityCert, RawPublicKeyEntity};
 
 use crate::alerts::{self, reject};
+use crate::error::ConfigError;
 use crate::key_usage;
-use crate::verifier::ConfigError;
 
 /// The signature algorithms of a verifier.
 #[derive(Debug, Clone, Copy)]
@@ -100,28 +100,27 @@ impl Algorithms {
     /// accepts chains asks
     /// [`WebPkiVerifier`](crate::WebPkiVerifier).
     pub fn verify_signature(&self, question: &VerifyPeer) -> Result<(), PeerRejected> {
-        let algorithm = self.for_handshake(question.scheme)?;
+        let signature = Signature::of(question, self)?;
         let der = question.chain.first();
         let der = der.ok_or_else(|| reject(AlertDescription::DECODE_ERROR, "no certificate"))?;
-        let (signed, signature) = (&question.signed, &question.signature);
         let verified = if question.certificate_type == CertificateType::RAW_PUBLIC_KEY {
             let der = SubjectPublicKeyInfoDer::from(der.as_slice());
             let key = RawPublicKeyEntity::try_from(&der).map_err(|_| {
                 reject(AlertDescription::DECODE_ERROR, "what came is no SubjectPublicKeyInfo")
             })?;
-            key.verify_signature(algorithm, signed, signature)
+            key.verify_signature(signature.algorithm, signature.signed, signature.bytes)
         } else {
             let der = CertificateDer::from(der.as_slice());
             let end_entity = EndEntityCert::try_from(&der).map_err(|e| alerts::certificate(&e))?;
             key_usage::check(&der)?;
-            end_entity.verify_signature(algorithm, signed, signature)
+            end_entity.verify_signature(signature.algorithm, signature.signed, signature.bytes)
         };
         verified.map_err(|e| alerts::certificate_verify(&e))
     }
 
     /// The algorithm that a scheme stands for in CertificateVerify; it must be one of those that were
     /// offered for handshakes (RFC 8446 §4.4.3).
-    pub(crate) fn for_handshake(
+    fn for_handshake(
         &self,
         scheme: SignatureScheme,
     ) -> Result<&'static dyn SignatureVerificationAlgorithm, PeerRejected> {
@@ -129,5 +128,26 @@ impl Algorithms {
         found.map(|(_, algorithm)| *algorithm).ok_or_else(|| {
             reject(AlertDescription::ILLEGAL_PARAMETER, "CertificateVerify: scheme not offered")
         })
+    }
+}
+
+/// A signature that is to be checked, with the algorithm for it.
+pub(crate) struct Signature<'a> {
+    pub(crate) algorithm: &'static dyn SignatureVerificationAlgorithm,
+    pub(crate) signed: &'a [u8],
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> Signature<'a> {
+    /// The signature of a question. A peer with another proof is rejected.
+    pub(crate) fn of(
+        question: &'a VerifyPeer,
+        algorithms: &Algorithms,
+    ) -> Result<Self, PeerRejected> {
+        let Proof::Signature { scheme, signed, signature } = &question.proof else {
+            let reason = "the peer's proof is no signature";
+            return Err(reject(AlertDescription::UNSUPPORTED_CERTIFICATE, reason));
+        };
+        Ok(Self { algorithm: algorithms.for_handshake(*scheme)?, signed, bytes: signature })
     }
 }

@@ -46,6 +46,7 @@ pub mod handshake;
 mod key_log;
 mod limits;
 pub mod resume;
+mod role;
 mod schedule;
 #[cfg(test)]
 mod testing;
@@ -60,6 +61,7 @@ pub use handshake::{
     ServerQuestion,
 };
 pub use key_log::KeyLog;
+pub use role::Role;
 pub use time::Time;
 pub use transport::{Output, Padding};
 pub use zeroize::Zeroizing;

@@ -8,7 +8,7 @@ use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};
 use aws_lc_rs::{digest, hkdf, hmac};
 use tessera_harness::Trace;
 
-use crate::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use crate::auth::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use crate::crypto::{
     Aead, AeadAlgorithm, AgreementError, Digest, Ephemeral, Hash, KeyAgreement, Nonce, OpenFailed,
     Provider, Random, RandomFailed, RunningHash, Secret, SharedSecret, Signer, SigningError, Suite,
@@ -206,8 +206,8 @@ impl PeerVerifier for Trusting {
         &self.0
     }
 
-    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
-        Reply::Now(Ok(PeerIdentity::default()))
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        Reply::Now(Ok(PeerIdentity::default().into()))
     }
 }
 

@@ -6,22 +6,17 @@ use alloc::vec::Vec;
 use super::certificate_codec::CertificateCodec;
 use super::certificate_form::CertificateForm;
 use super::credential::Credential;
-use super::verifier::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use super::proof::Proof;
+use super::verifier::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
 use crate::crypto::{Digest, SigningError};
 use crate::error::{Error, decrypt_error, illegal_parameter};
 use crate::handshake::{Context, Epoch, Sign};
+use crate::role::Role;
 use crate::schedule::{TrafficSecret, Transcript};
 use crate::wire::{
     Certificate, CertificateVerify, CompressedCertificate, EntryExtensions, HandshakeMessage,
     HandshakeType, Reader, SignatureScheme, Writer, write_message,
 };
-
-/// Which end of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    Client,
-    Server,
-}
 
 /// Sends Certificate and gives the question for the signature that follows it.
 pub(crate) fn send_certificate(
@@ -105,26 +100,30 @@ pub(crate) fn read_certificate_verify(
         return Err(illegal_parameter("a signature with a scheme that was not offered"));
     }
     let Certificate { certificate_type, chain, ocsp_response, sct_list } = certificate;
+    let proof = Proof::Signature {
+        scheme: verify.scheme,
+        signed: signed_content(peer, &transcript.hash()),
+        signature: verify.signature.to_vec(),
+    };
     Ok(VerifyPeer {
+        peer,
         server_name,
-        peer_is_server: peer == Role::Server,
         certificate_type,
         chain,
         ocsp_response,
         sct_list,
-        scheme: verify.scheme,
-        signed: signed_content(peer, &transcript.hash()),
-        signature: verify.signature.to_vec(),
+        proof,
         unix: now.unix_secs(),
     })
 }
 
 /// The peer is who the verifier says, from now on.
 pub(crate) fn accept_peer(
-    answer: Result<PeerIdentity, PeerRejected>,
+    answer: Result<PeerAcceptance, PeerRejected>,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
-    let identity = answer.map_err(Error::PeerRejected)?;
+    // After a signature there is nothing left to do with a public key.
+    let PeerAcceptance { identity, .. } = answer.map_err(Error::PeerRejected)?;
     if identity.blob.len() > PeerIdentity::MAX_LEN {
         return Err(Error::Configuration("the verifier made an identity of more than 1,024 bytes"));
     }

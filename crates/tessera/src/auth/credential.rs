@@ -3,11 +3,11 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::certificate_flight::Role;
 use super::certificate_type::check_types;
 use crate::crypto::{Signer, SigningError};
 use crate::error::Error;
 use crate::handshake::{Reply, Sign};
+use crate::role::Role;
 use crate::wire::{
     CertificateCriteria, CertificateType, EntryExtensions, MAX_STAPLED, Reader, SignatureScheme,
     read_sct_list, write_certificate_body,
@@ -38,13 +38,14 @@ pub struct Credential {
     pub sct_list: Option<Vec<u8>>,
 }
 
-/// Where the private key of a certificate is.
+/// What the private key of a certificate does, and where it is.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum PrivateKey {
-    /// Here: it signs at once.
-    Here(Arc<dyn Signer>),
-    /// Elsewhere: the `Sign` question is put to the driver of the connection. The schemes are those
-    /// that the key can sign with, in order of preference.
+    /// The key is here, and signs at once.
+    Signs(Arc<dyn Signer>),
+    /// The key is elsewhere: the driver of the connection gets the `Sign` question. The schemes are
+    /// those that the key can sign with, in order of preference.
     Elsewhere(Vec<SignatureScheme>),
 }
 
@@ -101,7 +102,7 @@ impl Credential {
     /// The scheme to sign with for a peer, if there is one.
     fn scheme_for(&self, peer: &CertificateCriteria<'_>) -> Option<SignatureScheme> {
         let schemes = match &self.key {
-            PrivateKey::Here(signer) => signer.schemes(),
+            PrivateKey::Signs(signer) => signer.schemes(),
             PrivateKey::Elsewhere(schemes) => schemes,
         };
         let fits = |scheme: &&SignatureScheme| {
@@ -112,7 +113,9 @@ impl Credential {
 
     pub(crate) fn sign(&self, question: &Sign) -> Reply<Result<Vec<u8>, SigningError>> {
         match &self.key {
-            PrivateKey::Here(signer) => Reply::Now(signer.sign(question.scheme, &question.message)),
+            PrivateKey::Signs(signer) => {
+                Reply::Now(signer.sign(question.scheme, &question.message))
+            }
             PrivateKey::Elsewhere(_) => Reply::Later,
         }
     }

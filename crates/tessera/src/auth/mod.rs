@@ -1,4 +1,4 @@
-//! How the peer is authenticated: the certificate flight and the seam to whoever judges it.
+//! How the peer is authenticated: the certificate flight, and the seam to the verifier.
 
 mod certificate_codec;
 mod certificate_flight;
@@ -6,15 +6,18 @@ mod certificate_form;
 mod certificate_type;
 mod credential;
 mod criteria;
+mod proof;
 mod verifier;
 
+pub use crate::role::Role;
 pub use certificate_codec::{CertificateCodec, CertificateNotDecoded};
 pub(crate) use certificate_flight::{
-    Role, accept_peer, equal, read_certificate_verify, read_finished, send_certificate,
+    accept_peer, equal, read_certificate_verify, read_finished, send_certificate,
     send_certificate_verify, send_finished,
 };
 pub(crate) use certificate_form::{AcceptedCertificates, CertificateForm, check_certificates};
 pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE, types_of};
 pub(crate) use credential::choose_credential;
 pub use credential::{Credential, PrivateKey};
-pub use verifier::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+pub use proof::{PeerPublicKey, Proof};
+pub use verifier::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};

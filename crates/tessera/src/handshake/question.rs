@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use super::server::ServerConfig;
-use crate::auth::{PeerIdentity, PeerRejected, VerifyPeer};
+use crate::auth::{PeerAcceptance, PeerRejected, VerifyPeer};
 use crate::crypto::SigningError;
 use crate::resume::{
     AcceptResumption, OpenTicket, Receipt, ResumptionVerdict, SessionState, SettleReceipt,
@@ -83,7 +83,7 @@ impl Question for TakeSecret {
 }
 
 impl Question for VerifyPeer {
-    type Answer = Result<PeerIdentity, PeerRejected>;
+    type Answer = Result<PeerAcceptance, PeerRejected>;
 }
 
 impl Question for Sign {

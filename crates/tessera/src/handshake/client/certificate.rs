@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::ClientState;
 use super::finished::ReadFinished;
 use crate::auth::{
-    AgreedTypes, CertificateForm, Credential, PeerIdentity, PeerRejected, Role, accept_peer,
+    AgreedTypes, CertificateForm, Credential, PeerAcceptance, PeerRejected, Role, accept_peer,
     choose_credential, read_certificate_verify,
 };
 use crate::error::{Error, decode_error};
@@ -89,7 +89,7 @@ impl ReadCertificateVerify {
         )?;
         then.transcript.add(message.bytes);
         let reply = verifier.verify(&question);
-        ctx.facts.signature_scheme = Some(question.scheme);
+        ctx.facts.signature_scheme = Some(question.proof.scheme());
         match reply {
             Reply::Now(answer) => then.verified(answer, ctx),
             Reply::Later => Ok(ClientState::VerifyingPeer(Waiting::new(question, then))),
@@ -101,7 +101,7 @@ impl ReadFinished {
     /// Someone judged the server.
     pub(super) fn verified(
         self,
-        answer: Result<PeerIdentity, PeerRejected>,
+        answer: Result<PeerAcceptance, PeerRejected>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
         accept_peer(answer, ctx)?;

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use super::ServerState;
 use super::finished::ReadFinished;
-use crate::auth::{PeerIdentity, PeerRejected, Role, accept_peer, read_certificate_verify};
+use crate::auth::{PeerAcceptance, PeerRejected, Role, accept_peer, read_certificate_verify};
 use crate::error::{Error, protocol};
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
@@ -85,7 +85,7 @@ impl ReadFinished {
     /// Someone judged the client.
     pub(super) fn verified(
         self: Box<Self>,
-        answer: Result<PeerIdentity, PeerRejected>,
+        answer: Result<PeerAcceptance, PeerRejected>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         accept_peer(answer, ctx)?;

@@ -29,7 +29,7 @@ fn config(trace: &Trace) -> ServerConfig {
     if let Some(certificate) = trace.find("messages", "server_certificate") {
         let verify = trace.message("server_certificate_verify");
         let chain = vec![certificate[11..certificate.len() - 2].to_vec()];
-        let key = PrivateKey::Here(ScriptedSigner::new(verify));
+        let key = PrivateKey::Signs(ScriptedSigner::new(verify));
         config.credentials = vec![Credential::new(chain, key)];
     }
     if trace.find("messages", "certificate_request").is_some() {
