@@ -1,6 +1,8 @@
 //! Who judges peers here: any chain is welcome, but signatures must be right.
 
-use tessera::auth::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
 use tessera_webpki::Algorithms;
@@ -131,6 +133,10 @@ impl PeerVerifier for AnyChain {
 
     fn entry_extensions(&self) -> EntryExtensions {
         self.requested
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("bogo-shim: any chain")
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tessera::auth::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
 use tessera_webpki::{Algorithms, WebPkiVerifier};
@@ -66,6 +68,10 @@ impl PeerVerifier for Explained {
         self.0.entry_extensions()
     }
 
+    fn policy(&self) -> VerifierPolicy {
+        self.0.policy()
+    }
+
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         match self.0.verify(question) {
             Reply::Now(Err(mut rejected)) => {
@@ -96,6 +102,10 @@ impl PeerVerifier for Pinned {
         SCHEMES
     }
 
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tessera-peer: one certificate, 1").with(self.wanted.as_bytes())
+    }
+
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         let found = fingerprint_of(question);
         Reply::Now(if found == self.wanted {
@@ -117,6 +127,10 @@ impl PeerVerifier for AnyCertificate {
         SCHEMES
     }
 
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tessera-peer: any certificate, 1")
+    }
+
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         let found = fingerprint_of(question);
         Reply::Now(verify_signature(question, format!("unverified sha256:{found}")))
@@ -129,6 +143,10 @@ struct NoCertificate;
 impl PeerVerifier for NoCertificate {
     fn schemes(&self) -> &[SignatureScheme] {
         SCHEMES
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tessera-peer: no certificate, 1")
     }
 
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

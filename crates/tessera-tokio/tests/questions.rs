@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{connect, destination, ends, finish, forward_secret};
-use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifyPeer};
+use tessera::auth::{
+    PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,
+};
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::{ChooseConfig, ConfigChooser, NoConfig, Reply, Sign};
 use tessera::resume::{
@@ -72,6 +74,10 @@ impl PeerVerifier for Later<dyn PeerVerifier> {
     fn schemes(&self) -> &[SignatureScheme] {
         self.0.schemes()
     }
+    fn policy(&self) -> VerifierPolicy {
+        self.0.policy()
+    }
+
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         Reply::Later
     }

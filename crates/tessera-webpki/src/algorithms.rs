@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use pki_types::{CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
-use tessera::auth::{PeerRejected, Proof, VerifyPeer};
+use tessera::auth::{PeerRejected, Proof, VerifierPolicy, VerifyPeer};
 use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 #[cfg(feature = "aws-lc")]
 use webpki::aws_lc_rs as aws_lc;
@@ -93,6 +93,24 @@ impl Algorithms {
         let shared = self.handshake.iter().filter(move |(_, algorithm)| signs_chains(*algorithm));
         let shared = shared.map(|(scheme, _)| *scheme);
         shared.chain(self.chain_schemes.iter().copied()).filter(move |_| narrower)
+    }
+
+    /// Adds the algorithms for handshakes, and those for chains, to a policy: by their identifiers,
+    /// which order doesn't matter for.
+    pub(crate) fn add_to(
+        &self,
+        policy: VerifierPolicy,
+        chain: &[&dyn SignatureVerificationAlgorithm],
+    ) -> VerifierPolicy {
+        let of = |algorithm: &dyn SignatureVerificationAlgorithm| {
+            VerifierPolicy::new("algorithm")
+                .with(&algorithm.public_key_alg_id())
+                .with(&algorithm.signature_alg_id())
+        };
+        let handshake = self.handshake.iter();
+        policy
+            .with_set(handshake.map(|(id, algorithm)| of(*algorithm).with(&id.0.to_be_bytes())))
+            .with_set(chain.iter().map(|algorithm| of(*algorithm)))
     }
 
     /// Checks a CertificateVerify with the end entity's key, if its key usage allows that, or with the

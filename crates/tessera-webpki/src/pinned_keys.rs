@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 
 use pki_types::SubjectPublicKeyInfoDer;
 use tessera::Role;
-use tessera::auth::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 use webpki::RawPublicKeyEntity;
@@ -110,6 +112,16 @@ impl PeerVerifier for PinnedKeyVerifier {
 
     fn certificate_types(&self) -> &[CertificateType] {
         &[CertificateType::RAW_PUBLIC_KEY]
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        let keys = self.keys.iter().fold(VerifierPolicy::new("keys"), |keys, key| {
+            keys.with(&key.public_key).with(key.name.as_bytes())
+        });
+        // Of several names for one client's key the first is its identity: the order matters.
+        self.algorithms
+            .add_to(VerifierPolicy::new("tessera-webpki: pinned keys, 1"), &[])
+            .with_policy(&keys)
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

@@ -6,7 +6,9 @@ use core::time::Duration;
 
 use pki_types::{CertificateDer, ServerName, TrustAnchor, UnixTime};
 use tessera::Role;
-use tessera::auth::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
@@ -175,9 +177,25 @@ impl PeerVerifier for WebPkiVerifier {
         &self.authorities
     }
 
+    fn policy(&self) -> VerifierPolicy {
+        let revocation = self.revocation.as_ref().map(Revocation::policy);
+        self.algorithms
+            .add_to(VerifierPolicy::new("tessera-webpki: chains, 1"), self.algorithms.chain)
+            .with_set(self.anchors.iter().map(anchor_policy))
+            .with_set(revocation)
+    }
+
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         Reply::Now(self.judge(question).map(PeerAcceptance::from))
     }
+}
+
+/// What a trust anchor vouches for: its name, key and constraints (RFC 5280 §6.1.1).
+fn anchor_policy(anchor: &TrustAnchor<'static>) -> VerifierPolicy {
+    VerifierPolicy::new("anchor")
+        .with(&anchor.subject)
+        .with(&anchor.subject_public_key_info)
+        .with_set(&anchor.name_constraints)
 }
 
 impl core::fmt::Debug for WebPkiVerifier {

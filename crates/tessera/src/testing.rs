@@ -8,7 +8,9 @@ use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};
 use aws_lc_rs::{digest, hkdf, hmac};
 use tessera_harness::Trace;
 
-use crate::auth::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use crate::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use crate::crypto::{
     Aead, AeadAlgorithm, AgreementError, Digest, Ephemeral, Hash, KeyAgreement, Nonce, OpenFailed,
     Provider, Random, RandomFailed, RunningHash, Secret, SharedSecret, Signer, SigningError, Suite,
@@ -204,6 +206,10 @@ pub(crate) struct Trusting(pub(crate) Vec<SignatureScheme>);
 impl PeerVerifier for Trusting {
     fn schemes(&self) -> &[SignatureScheme] {
         &self.0
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: every signature")
     }
 
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use tessera::auth::{
-    Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer,
+    Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy,
+    VerifyPeer,
 };
 use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, SignatureScheme};
@@ -35,6 +36,10 @@ impl PeerVerifier for Choosy {
 
     fn authorities(&self) -> &[Vec<u8>] {
         &self.authorities
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: everybody by the first byte")
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::auth::{
-    Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, PrivateKey, VerifyPeer,
+    Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, PrivateKey,
+    VerifierPolicy, VerifyPeer,
 };
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::{
@@ -77,6 +78,10 @@ impl Receipts for Later {
 impl PeerVerifier for Later {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        NullVerifier.policy()
     }
 
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

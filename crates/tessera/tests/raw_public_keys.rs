@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
-    Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer,
+    Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy,
+    VerifyPeer,
 };
 use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::wire::{
@@ -43,6 +44,10 @@ impl PeerVerifier for Taking {
 
     fn certificate_types(&self) -> &[CertificateType] {
         &self.types
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: everybody by the first byte")
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

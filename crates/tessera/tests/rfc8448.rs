@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tessera::auth::{
-    Credential, PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifyPeer,
+    Credential, PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,
 };
 use tessera::crypto::{
     AgreementError, Ephemeral, KeyAgreement, OneTimeKeys, Provider, Random, RandomFailed, Secret,
@@ -82,6 +82,10 @@ struct ScriptedVerifier(Vec<SignatureScheme>);
 impl PeerVerifier for ScriptedVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         &self.0
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: nobody")
     }
 
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

@@ -3,7 +3,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use tessera::auth::{Credential, PeerAcceptance, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    Credential, PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::wire::{
     AlertDescription, ContentType, EntryExtensions, ExtensionType, HandshakeType, SignatureScheme,
@@ -37,6 +39,10 @@ impl PeerVerifier for Asking {
 
     fn entry_extensions(&self) -> EntryExtensions {
         self.entry_extensions
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        NullVerifier.policy()
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::Time;
-use tessera::auth::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::resume::{ClientSession, PskKind, TakePurpose, TakeSecret, Taken, Vault, Verdict};
 use tessera::wire::SignatureScheme;
@@ -115,6 +117,10 @@ struct Until(Option<u64>);
 impl PeerVerifier for Until {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: everybody as someone")
     }
 
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer};
 use tessera::handshake::Reply;
 use tessera::wire::{EntryExtensions, SignatureScheme};
 use tessera_webpki::WebPkiVerifier;
@@ -47,6 +47,10 @@ impl PeerVerifier for Asking {
 
     fn entry_extensions(&self) -> EntryExtensions {
         EntryExtensions { status_request: true, signed_certificate_timestamp: true }
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        self.verifier.policy()
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

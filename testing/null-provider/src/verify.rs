@@ -2,7 +2,9 @@
 
 use alloc::string::ToString;
 
-use tessera::auth::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, Proof, VerifyPeer};
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, Proof, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
 
@@ -15,6 +17,10 @@ pub struct NullVerifier;
 impl PeerVerifier for NullVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         &SCHEMES
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tessera-null-provider: the null signature")
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

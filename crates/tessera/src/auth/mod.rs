@@ -6,6 +6,7 @@ mod certificate_form;
 mod certificate_type;
 mod credential;
 mod criteria;
+mod policy;
 mod proof;
 mod verifier;
 
@@ -19,5 +20,6 @@ pub(crate) use certificate_form::{AcceptedCertificates, CertificateForm, check_c
 pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE, types_of};
 pub(crate) use credential::choose_credential;
 pub use credential::{Credential, PrivateKey};
+pub use policy::VerifierPolicy;
 pub use proof::{PeerPublicKey, Proof};
 pub use verifier::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::policy::VerifierPolicy;
 use super::proof::{PeerPublicKey, Proof};
 use crate::handshake::Reply;
 use crate::role::Role;
@@ -39,6 +40,17 @@ pub trait PeerVerifier: Send + Sync {
     fn entry_extensions(&self) -> EntryExtensions {
         EntryExtensions::default()
     }
+
+    /// What this verifier accepts, as a value: trust anchors, names, pinned keys, how it treats
+    /// revocation, and whatever else decides.
+    ///
+    /// The value changes whenever the verifier accepts more or fewer peers than before, or gives
+    /// them other identities; it needn't change with data that is looked up under the same policy,
+    /// such as the entries of a revocation list. It only keeps apart what was accepted under
+    /// different policies: no check is left out because two policies are equal. There is no default,
+    /// since two verifiers that both forget it would seem to be the same. A verifier around another
+    /// one puts the other's policy into its own ([`VerifierPolicy::with_policy`]).
+    fn policy(&self) -> VerifierPolicy;
 
     /// Judges a peer, now or later.
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>>;
