@@ -1,14 +1,18 @@
 //! Certificates that travel compressed (RFC 8879), of either side: who compresses with what, and what
 //! becomes of forged lengths, algorithms and contents.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tessera::auth::{CertificateCodec, CertificateNotDecoded};
+use tessera::auth::{
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
+    FromClient, ToServer,
+};
 use tessera::wire::{
     AlertDescription, CertificateCompressionAlgorithm, ContentType, ExtensionType, HandshakeType,
 };
-use tessera::{ClientConnection, Error, Facts, Output, ServerConnection};
+use tessera::{ClientConnection, Error, Output, ServerConnection};
 use tessera_harness::{
     Hello, Mode, Pair, Received, SERVER_NAME, Scene, Sealer, at, message, messages, open_all,
     plain, records, rewrite, to, vec16,
@@ -33,10 +37,34 @@ impl RunLengths {
         Arc::new(Self { algorithm, encodes, encoded, decoded, server_names })
     }
 
-    fn note(&self, connection: &Facts, counter: &AtomicUsize) {
-        counter.fetch_add(1, Ordering::Relaxed);
-        self.server_names.lock().expect("unpoisoned").push(connection.server_name.clone());
+    /// The codec of a connection with, or of, this server.
+    fn codec(self: Arc<Self>, server_name: Option<&str>) -> Option<Box<dyn CertificateCodec>> {
+        let name = server_name.map(str::to_owned);
+        self.server_names.lock().expect("unpoisoned").push(name);
+        let offers = [CertificateCompressionAlgorithm(self.algorithm)];
+        Some(Box::new(RunLengthsOfOne { all: self, offers }))
     }
+}
+
+impl CertificateCodecFactory for RunLengths {
+    fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm> {
+        let algorithm = CertificateCompressionAlgorithm(self.algorithm);
+        algorithm..=algorithm
+    }
+
+    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+        self.codec(Some(to.server_name))
+    }
+
+    fn server_codec(self: Arc<Self>, from: &FromClient<'_>) -> Option<Box<dyn CertificateCodec>> {
+        self.codec(from.server_name)
+    }
+}
+
+/// The codec of one connection.
+struct RunLengthsOfOne {
+    all: Arc<RunLengths>,
+    offers: [CertificateCompressionAlgorithm; 1],
 }
 
 fn runs(body: &[u8]) -> Vec<u8> {
@@ -44,23 +72,32 @@ fn runs(body: &[u8]) -> Vec<u8> {
     runs.flat_map(|run| [run.len() as u8, run[0]]).collect()
 }
 
-impl CertificateCodec for RunLengths {
-    fn algorithm(&self) -> CertificateCompressionAlgorithm {
-        CertificateCompressionAlgorithm(self.algorithm)
+impl CertificateCodec for RunLengthsOfOne {
+    fn offers(&self) -> &[CertificateCompressionAlgorithm] {
+        &self.offers
     }
 
-    fn encode(&self, connection: &Facts, body: &[u8]) -> Option<Vec<u8>> {
-        self.note(connection, &self.encoded);
-        self.encodes.then(|| runs(body))
+    fn encode(
+        &mut self,
+        body: &[u8],
+        offered: &[CertificateCompressionAlgorithm],
+    ) -> Option<EncodedCertificate> {
+        let [algorithm] = self.offers;
+        if !offered.contains(&algorithm) {
+            return None;
+        }
+        self.all.encoded.fetch_add(1, Ordering::Relaxed);
+        self.all.encodes.then(|| EncodedCertificate { algorithm, encoded: runs(body) })
     }
 
     fn decode(
-        &self,
-        connection: &Facts,
+        &mut self,
+        algorithm: CertificateCompressionAlgorithm,
         encoded: &[u8],
         body: &mut [u8],
     ) -> Result<usize, CertificateNotDecoded> {
-        self.note(connection, &self.decoded);
+        assert_eq!([algorithm], self.offers);
+        self.all.decoded.fetch_add(1, Ordering::Relaxed);
         let mut at = 0;
         for run in encoded.chunks(2) {
             let [len, byte] = *run else { return Err(CertificateNotDecoded) };
@@ -75,8 +112,8 @@ impl CertificateCodec for RunLengths {
 const ONE: u16 = 0xff01;
 const OTHER: u16 = 0xff02;
 
-fn codecs(algorithms: &[u16]) -> Vec<Arc<dyn CertificateCodec>> {
-    algorithms.iter().map(|id| RunLengths::new(*id) as Arc<dyn CertificateCodec>).collect()
+fn codecs(algorithms: &[u16]) -> Vec<Arc<dyn CertificateCodecFactory>> {
+    algorithms.iter().map(|id| RunLengths::new(*id) as _).collect()
 }
 
 /// A full handshake with certificates of both sides.
@@ -138,7 +175,8 @@ fn a_codec_may_leave_it_whole_and_sees_the_connection() {
     assert_eq!([count(&willing.encoded), count(&willing.decoded)], [1, 0]);
     for codec in [reluctant, willing] {
         let names = codec.server_names.lock().expect("unpoisoned");
-        assert!(names.iter().all(|name| name.as_deref() == Some(SERVER_NAME)));
+        // One codec for the one connection.
+        assert_eq!(*names, [Some(SERVER_NAME.to_owned())]);
     }
 }
 

@@ -3,8 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::certificate_codec::CertificateCodec;
-use super::certificate_form::CertificateForm;
+use super::connection_codecs::ConnectionCodecs;
 use super::credential::Credential;
 use super::proof::Proof;
 use super::verifier::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
@@ -25,39 +24,38 @@ pub(crate) fn send_certificate(
     role: Role,
     credential: &Credential,
     scheme: SignatureScheme,
-    form: &CertificateForm,
+    requested: EntryExtensions,
+    codecs: &mut ConnectionCodecs,
 ) -> Sign {
-    match &form.codec {
-        None => ctx.send(Epoch::Handshake, transcript, |out| {
+    if codecs.may_encode() {
+        send_encoded(ctx, transcript, credential, requested, codecs);
+    } else {
+        ctx.send(Epoch::Handshake, transcript, |out| {
             write_message(out, HandshakeType::CERTIFICATE, |out| {
-                credential.write_body(out, form.entry_extensions);
+                credential.write_body(out, requested);
             });
-        }),
-        Some(codec) => send_encoded(ctx, transcript, credential, form.entry_extensions, &**codec),
+        });
     }
     let certificate = credential.chain.first().cloned().unwrap_or_default();
     Sign { scheme, certificate, message: signed_content(role, &transcript.hash()) }
 }
 
-/// Sends Certificate as `codec` encodes it, or whole if it doesn't.
+/// Sends Certificate as one of the codecs encodes it, or whole if none does.
 fn send_encoded(
     ctx: &mut Context<'_>,
     transcript: &mut Transcript,
     credential: &Credential,
     requested: EntryExtensions,
-    codec: &dyn CertificateCodec,
+    codecs: &mut ConnectionCodecs,
 ) {
     let mut body = Vec::new();
     credential.write_body(&mut body, requested);
-    let encoded = codec.encode(ctx.facts, &body);
-    // What its length can't say, or can't stand on the wire, isn't sent.
-    let sendable = |encoded: &Vec<u8>| (1..1 << 23).contains(&encoded.len());
-    match encoded.filter(sendable) {
-        Some(encoded) => ctx.send(Epoch::Handshake, transcript, |out| {
+    match codecs.encode(&body) {
+        Some(made) => ctx.send(Epoch::Handshake, transcript, |out| {
             let message = CompressedCertificate {
-                algorithm: codec.algorithm(),
+                algorithm: made.algorithm,
                 uncompressed_len: body.len(),
-                compressed: &encoded,
+                compressed: &made.encoded,
             };
             message.write(out);
         }),
@@ -120,6 +118,7 @@ pub(crate) fn read_certificate_verify(
 /// The peer is who the verifier says, from now on.
 pub(crate) fn accept_peer(
     answer: Result<PeerAcceptance, PeerRejected>,
+    codecs: &mut ConnectionCodecs,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
     // After a signature there is nothing left to do with a public key.
@@ -127,6 +126,7 @@ pub(crate) fn accept_peer(
     if identity.blob.len() > PeerIdentity::MAX_LEN {
         return Err(Error::Configuration("the verifier made an identity of more than 1,024 bytes"));
     }
+    codecs.accept(&identity);
     ctx.facts.peer = Some(identity);
     ctx.facts.authenticated_at = ctx.now.unix_secs();
     Ok(())

@@ -1,9 +1,12 @@
 //! How the peer is authenticated: the certificate flight, and the seam to the verifier.
 
 mod certificate_codec;
+mod certificate_compression;
 mod certificate_flight;
 mod certificate_form;
 mod certificate_type;
+mod codec_peer;
+mod connection_codecs;
 mod credential;
 mod criteria;
 mod policy;
@@ -11,13 +14,18 @@ mod proof;
 mod verifier;
 
 pub use crate::role::Role;
-pub use certificate_codec::{CertificateCodec, CertificateNotDecoded};
+pub use certificate_codec::{
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
+};
+pub use certificate_compression::CertificateCompression;
 pub(crate) use certificate_flight::{
     accept_peer, equal, read_certificate_verify, read_finished, send_certificate,
     send_certificate_verify, send_finished,
 };
-pub(crate) use certificate_form::{AcceptedCertificates, CertificateForm, check_certificates};
+pub(crate) use certificate_form::{AcceptedCertificates, check_certificates, read_certificate};
 pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE, types_of};
+pub use codec_peer::{FromClient, PeerCertificate, PeerOffer, ToServer};
+pub(crate) use connection_codecs::ConnectionCodecs;
 pub(crate) use credential::choose_credential;
 pub use credential::{Credential, PrivateKey};
 pub use policy::VerifierPolicy;

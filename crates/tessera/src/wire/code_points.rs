@@ -8,6 +8,11 @@ macro_rules! code_points {
 
         impl $name {
             $($(#[$doc])* pub const $constant: Self = Self($value);)*
+
+            /// Whether it is one of the constants of this type.
+            pub fn is_known(self) -> bool {
+                matches!(self, $(Self::$constant)|*)
+            }
         }
 
         impl core::fmt::Debug for $name {
@@ -209,6 +214,14 @@ code_points! {
         /// forward_secret_receipts: Tessera's own, from the private-use range. In a ClientHello the
         /// handles of flights, in EncryptedExtensions what became of them.
         FORWARD_SECRET_RECEIPTS = 0xff5b,
+    }
+}
+
+impl ExtensionType {
+    /// Whether it is reserved to mean nothing (RFC 8701 §2).
+    pub fn is_grease(self) -> bool {
+        let [high, low] = self.0.to_be_bytes();
+        high == low && low & 0x0f == 0x0a
     }
 }
 

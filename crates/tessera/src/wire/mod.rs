@@ -33,7 +33,7 @@ pub use code_points::*;
 pub(crate) use encrypted_extensions::EncryptedExtensions;
 pub use entry_extensions::EntryExtensions;
 pub(crate) use entry_extensions::{MAX_STAPLED, read_sct_list};
-pub(crate) use extensions::write_extension;
+pub(crate) use extensions::{Extensions, write_extension};
 pub(crate) use grease::Grease;
 pub(crate) use handshake::{HANDSHAKE_HEADER_LEN, HandshakeMessage, write_message};
 pub(crate) use key_share::{KeyShareEntry, write_client_key_shares};

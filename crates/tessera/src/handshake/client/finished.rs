@@ -9,8 +9,7 @@ use super::hello::logged;
 use super::offer::Offer;
 use super::tickets::Connected;
 use crate::auth::{
-    CertificateForm, Credential, Role, read_finished, send_certificate, send_certificate_verify,
-    send_finished,
+    Credential, Role, read_finished, send_certificate, send_certificate_verify, send_finished,
 };
 use crate::crypto::{SigningError, Suite};
 use crate::error::Error;
@@ -24,7 +23,8 @@ use crate::handshake::transport::Epoch;
 use crate::resume::SettledFlights;
 use crate::schedule::{STREAM, TrafficSecret, Transcript};
 use crate::wire::{
-    HandshakeMessage, HandshakeType, SignatureScheme, write_message, write_no_certificate,
+    EntryExtensions, HandshakeMessage, HandshakeType, SignatureScheme, write_message,
+    write_no_certificate,
 };
 
 /// The server is authenticated but for its Finished.
@@ -77,9 +77,9 @@ impl ReadFinished {
         let mut last = LastFlight { offer, suite, transcript, client_handshake, secrets };
         match self.certificate_request {
             None => Ok(last.finish(ctx)),
-            Some(Requested { credential: Some((index, scheme)), form }) => {
+            Some(Requested { credential: Some((index, scheme)), entry_extensions }) => {
                 let config = last.offer.config.clone();
-                last.sign(&config.credentials[index], scheme, &form, ctx)
+                last.sign(&config.credentials[index], scheme, entry_extensions, ctx)
             }
             Some(Requested { credential: None, .. }) => {
                 ctx.send(Epoch::Handshake, &mut last.transcript, write_no_certificate);
@@ -103,11 +103,13 @@ impl LastFlight {
         mut self,
         credential: &Credential,
         scheme: SignatureScheme,
-        form: &CertificateForm,
+        requested: EntryExtensions,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        let transcript = &mut self.transcript;
-        let question = send_certificate(ctx, transcript, Role::Client, credential, scheme, form);
+        let (transcript, codecs) = (&mut self.transcript, &mut self.offer.codecs);
+        let role = Role::Client;
+        let question =
+            send_certificate(ctx, transcript, role, credential, scheme, requested, codecs);
         let reply = credential.sign(&question);
         match reply {
             Reply::Now(answer) => self.signed(scheme, answer, ctx),
@@ -130,6 +132,7 @@ impl LastFlight {
         send_finished(ctx, &mut self.transcript, &self.client_handshake);
         let ApplicationSecrets { client, server, exporter, master } = self.secrets;
         ctx.transport.install_write(Epoch::Application, self.suite, &client);
+        self.offer.codecs.learn(ctx.now);
         ctx.facts.handshake_complete = true;
         ctx.transport.event(Event::HandshakeComplete);
         let resumption = master.into_resumption(&self.transcript.hash());

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::config::{ClientConfig, Destination};
-use crate::auth::types_of;
+use crate::auth::{ConnectionCodecs, ToServer, types_of};
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
 use crate::handshake::context::same_hash;
@@ -39,6 +39,8 @@ pub(crate) struct Offer {
     /// The ephemeral keys of the shares that are sent.
     pub(crate) ephemerals: Vec<(NamedGroup, Box<dyn Ephemeral>)>,
     pub(crate) psks: Vec<OfferedPsk>,
+    /// The forms of certificates, for this server.
+    pub(crate) codecs: ConnectionCodecs,
     /// Whether the last ClientHello had PSKs; the list itself ends with ServerHello.
     offers_psks: bool,
     /// Whether every ClientHello has the modes: a second one has what the first had (RFC 8446 §4.1.2),
@@ -94,7 +96,11 @@ impl Offer {
         if ask_receipts.len() > MAX_RECEIPTS {
             return Err(Error::Configuration("ask_receipts: at most eight flights at a time"));
         }
+        let mut to = ToServer::new(&server_name, now);
+        to.protocols = &config.protocols;
+        let codecs = ConnectionCodecs::of_client(&config.certificate_codecs, &to)?;
         let mut offer = Self {
+            codecs,
             ask_receipts,
             flight: None,
             session: session.filter(|session| is_usable(&config, session, &server_name, now)),
@@ -274,7 +280,8 @@ impl Offer {
                 let is_grease = |grease: Grease| {
                     grease.empty_extension() == typ || grease.full_extension() == typ
                 };
-                self.grease.is_some_and(is_grease) || self.config.accepted_certificates().has(typ)
+                self.grease.is_some_and(is_grease)
+                    || self.config.accepted_certificates(&self.codecs).has(typ)
             }
         }
     }
@@ -337,7 +344,7 @@ impl Offer {
         let groups = config.groups.iter().copied().filter(|group| config.group(*group).is_some());
         let groups = grease.map(Grease::group).into_iter().chain(groups);
         write_code_points(out, ExtensionType::SUPPORTED_GROUPS, groups.map(|group| group.0));
-        let accepted = config.accepted_certificates();
+        let accepted = config.accepted_certificates(&self.codecs);
         accepted.write_extensions(HandshakeType::CLIENT_HELLO, grease, out);
         let own_types = types_of(&config.credentials);
         write_certificate_types(out, ExtensionType::CLIENT_CERTIFICATE_TYPE, &own_types);

@@ -4,7 +4,9 @@ use alloc::boxed::Box;
 
 use super::ServerState;
 use super::finished::ReadFinished;
-use crate::auth::{PeerAcceptance, PeerRejected, Role, accept_peer, read_certificate_verify};
+use crate::auth::{
+    PeerAcceptance, PeerRejected, Role, accept_peer, read_certificate, read_certificate_verify,
+};
 use crate::error::{Error, protocol};
 use crate::handshake::context::Context;
 use crate::handshake::question::{Reply, Waiting};
@@ -21,11 +23,12 @@ impl ReadCertificate {
     pub(crate) fn receive(
         self: Box<Self>,
         message: HandshakeMessage<'_>,
-        ctx: &mut Context<'_>,
+        _: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         let mut then = self.then;
-        let accepted = then.config.accepted_certificates().ok_or(NO_VERIFIER)?;
-        let certificate = accepted.read(message, self.typ, ctx.facts)?;
+        let config = then.config.clone();
+        let verifier = config.client_authentication.verifier().ok_or(NO_VERIFIER)?;
+        let certificate = read_certificate(message, self.typ, &**verifier, &mut then.codecs)?;
         then.transcript.add(message.bytes);
         if !certificate.chain.is_empty() {
             return Ok(ServerState::ReadCertificateVerify(Box::new(ReadCertificateVerify {
@@ -84,11 +87,11 @@ impl ReadCertificateVerify {
 impl ReadFinished {
     /// Someone judged the client.
     pub(super) fn verified(
-        self: Box<Self>,
+        mut self: Box<Self>,
         answer: Result<PeerAcceptance, PeerRejected>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        accept_peer(answer, ctx)?;
+        accept_peer(answer, &mut self.codecs, ctx)?;
         Ok(ServerState::ReadFinished(self))
     }
 }

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use super::ServerState;
 use super::config::ServerConfig;
 use super::tickets::send_tickets;
-use crate::auth::read_finished;
+use crate::auth::{ConnectionCodecs, read_finished};
 use crate::crypto::Suite;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
@@ -27,6 +27,7 @@ pub(crate) struct ReadFinished {
     /// Under which the client's Finished is computed.
     pub(super) client_handshake: TrafficSecret,
     pub(super) secrets: ApplicationSecrets,
+    pub(super) codecs: ConnectionCodecs,
     pub(super) tickets: TicketWish,
 }
 
@@ -69,6 +70,7 @@ impl ReadFinished {
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         read_finished(message, &mut self.transcript, &self.client_handshake)?;
+        self.codecs.learn(ctx.now);
         let ApplicationSecrets { client, server, exporter, master } = self.secrets;
         ctx.transport.install_read(Epoch::Application, self.suite, &client)?;
         ctx.facts.handshake_complete = true;

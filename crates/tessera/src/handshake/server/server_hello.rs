@@ -7,6 +7,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::mem;
 
 use super::ServerState;
 use super::authentication::{Authentication, server_type};
@@ -19,7 +20,7 @@ use super::hello::Received;
 use super::identities::Found;
 use super::negotiation::Negotiation;
 use crate::auth::{
-    CertificateForm, Credential, Role, send_certificate, send_certificate_verify, send_finished,
+    ConnectionCodecs, Credential, Role, send_certificate, send_certificate_verify, send_finished,
 };
 use crate::crypto::{SigningError, Suite};
 use crate::error::{Error, handshake_failure};
@@ -32,8 +33,8 @@ use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::{Continuation, KnownPsk, PskKind, Rejection, Verdict};
 use crate::schedule::{EarlySecret, KeyDerivation, STREAM, Transcript};
 use crate::wire::{
-    CertificateRequest, CertificateType, ClientHello, EncryptedExtensions, Grease, HandshakeType,
-    KeyShareEntry, NamedGroup, ServerHello, SignatureScheme,
+    CertificateRequest, CertificateType, ClientHello, EncryptedExtensions, EntryExtensions, Grease,
+    HandshakeType, KeyShareEntry, NamedGroup, ServerHello, SignatureScheme,
 };
 
 /// What was decided.
@@ -84,9 +85,9 @@ impl Decided {
         }
 
         // RFC 8446 §4.1.1: what can't be agreed on ends the handshake before a ServerHello, in plaintext.
-        let authentication = match psk_kind {
+        let mut authentication = match psk_kind {
             Some(_) => None,
-            None => Some(Authentication::choose(&negotiation.config, hello)?),
+            None => Some(Authentication::choose(&negotiation.config, hello, ctx.now)?),
         };
         let exchange = match negotiation.group.filter(|_| selected.with_share) {
             None if selected.with_share => return Err(handshake_failure("no group in common")),
@@ -167,6 +168,7 @@ impl Decided {
             client_random: *hello.random,
             receiving,
             client_type: None,
+            codecs: authentication.as_mut().map(|it| mem::take(&mut it.codecs)).unwrap_or_default(),
             tickets: TicketWish::of(hello, psk_kind.is_some(), &negotiation.config),
             config: negotiation.config,
         };
@@ -257,6 +259,7 @@ pub(super) struct Flight {
     receiving: Receiving,
     /// The type of the certificate that the client was asked for, if it was.
     client_type: Option<CertificateType>,
+    codecs: ConnectionCodecs,
     tickets: TicketWish,
 }
 
@@ -266,10 +269,11 @@ impl Flight {
         authentication: &Authentication,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let Authentication { credential, scheme, form, client_type } = authentication;
+        let Authentication { credential, scheme, entry_extensions, client_type, .. } =
+            authentication;
         let config = self.config.clone();
         self.client_type = *client_type;
-        let accepted = client_type.and_then(|_| config.accepted_certificates());
+        let accepted = client_type.and_then(|_| config.accepted_certificates(&self.codecs));
         if let Some(accepted) = accepted {
             let grease = Grease::draw(config.grease, config.provider.random)?;
             ctx.send(Epoch::Handshake, &mut self.transcript, |out| {
@@ -283,18 +287,20 @@ impl Flight {
             });
         }
         ctx.facts.signature_scheme = Some(*scheme);
-        self.sign(&config.credentials[*credential], *scheme, form, ctx)
+        self.sign(&config.credentials[*credential], *scheme, *entry_extensions, ctx)
     }
 
     fn sign(
         mut self,
         credential: &Credential,
         scheme: SignatureScheme,
-        form: &CertificateForm,
+        requested: EntryExtensions,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let transcript = &mut self.transcript;
-        let question = send_certificate(ctx, transcript, Role::Server, credential, scheme, form);
+        let (transcript, codecs) = (&mut self.transcript, &mut self.codecs);
+        let role = Role::Server;
+        let question =
+            send_certificate(ctx, transcript, role, credential, scheme, requested, codecs);
         let reply = credential.sign(&question);
         match reply {
             Reply::Now(answer) => self.signed(scheme, answer, ctx),
@@ -327,6 +333,7 @@ impl Flight {
             transcript: self.transcript,
             client_handshake,
             secrets,
+            codecs: self.codecs,
             tickets: self.tickets,
         });
         Ok(match (self.receiving, self.client_type) {
