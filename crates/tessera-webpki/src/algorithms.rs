@@ -95,8 +95,7 @@ impl Algorithms {
         shared.chain(self.chain_schemes.iter().copied()).filter(move |_| narrower)
     }
 
-    /// Adds the algorithms for handshakes, and those for chains, to a policy: by their identifiers,
-    /// which order doesn't matter for.
+    /// Adds the algorithms for handshakes, and those for chains, to a policy, by their identifiers.
     pub(crate) fn add_to(
         &self,
         policy: VerifierPolicy,
@@ -114,9 +113,8 @@ impl Algorithms {
     }
 
     /// Checks a CertificateVerify with the end entity's key, if its key usage allows that, or with the
-    /// raw public key, and nothing else: for owners that know the certificate or the key itself. Who
-    /// accepts chains asks
-    /// [`WebPkiVerifier`](crate::WebPkiVerifier).
+    /// raw public key, and nothing else: for owners that know the certificate or the key itself. For
+    /// chains use [`WebPkiVerifier`](crate::WebPkiVerifier).
     pub fn verify_signature(&self, question: &VerifyPeer) -> Result<(), PeerRejected> {
         let signature = Signature::of(question, self)?;
         let der = question.chain.first();

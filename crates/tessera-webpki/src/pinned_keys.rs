@@ -76,7 +76,7 @@ impl PinnedKeyVerifier {
                 "not a raw public key, and nothing else is taken",
             ));
         };
-        // First of all: what is no key at all is told apart from another key.
+        // This comes first, so that garbage gets another alert than an unknown key.
         self.algorithms.verify_signature(question)?;
         let asked = match (question.peer, question.server_name.as_deref()) {
             (Role::Server, None) => {

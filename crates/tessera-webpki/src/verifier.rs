@@ -22,8 +22,8 @@ use crate::{expiry, identity, key_usage};
 
 /// Verifies peers by their certificate chains, servers and clients alike.
 ///
-/// Without a clock nobody is accepted: validity could not be judged. Revocation is checked only
-/// with [`with_crls`](Self::with_crls).
+/// Without a clock it accepts no peer, since it can't judge validity. It checks revocation only with
+/// [`with_crls`](Self::with_crls).
 ///
 /// # Identities
 ///
@@ -35,8 +35,8 @@ use crate::{expiry, identity, key_usage};
 /// - otherwise `subject:` and the DER of the subject, without the outermost tag and length.
 ///
 /// A client with none of these, or whose identity would exceed [`PeerIdentity::MAX_LEN`], is
-/// refused. Names from different trust anchors are not told apart. Who needs another identity
-/// wraps the verifier and replaces the blob.
+/// refused. Names from different trust anchors are not told apart. For another identity, wrap
+/// the verifier and replace the blob.
 ///
 /// [`PeerIdentity::expires_at`] is the earliest notAfter on the path that was verified, the trust
 /// anchor aside.
@@ -82,6 +82,7 @@ impl WebPkiVerifier {
     /// Names the trust anchors to peers, which may have several certificates to choose from
     /// (certificate_authorities). Servers do it where they ask clients for certificates; to a
     /// client it costs bytes in every ClientHello. With many roots the engine refuses the list.
+    #[must_use]
     pub fn naming_authorities(mut self) -> Self {
         let subjects = self.anchors.iter().map(|anchor| anchor.subject.as_ref());
         self.authorities = subjects.filter(|name| !name.is_empty()).map(sequence).collect();
@@ -105,7 +106,7 @@ impl WebPkiVerifier {
     }
 
     fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
-        // Whatever the owner failed to say is not the peer's fault, but nobody is accepted for it.
+        // What the owner didn't configure is not the peer's fault, but the peer isn't accepted.
         let ours = |reason: &str| reject(AlertDescription::INTERNAL_ERROR, reason);
         let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
         let server_name = match (question.peer, &question.server_name) {

@@ -1,21 +1,17 @@
 //! Certificates that travel compressed (RFC 8879), of either side: who compresses with what, and what
 //! becomes of forged lengths, algorithms and contents.
 
-use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
-use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
-    FromClient, ToServer,
-};
+use tessera::auth::{CertificateCodecFactory, CertificateCompression, CertificateNotDecoded};
 use tessera::wire::{
     AlertDescription, CertificateCompressionAlgorithm, ContentType, ExtensionType, HandshakeType,
 };
 use tessera::{ClientConnection, Error, Output, ServerConnection};
 use tessera_harness::{
-    Hello, Mode, Pair, Received, SERVER_NAME, Scene, Sealer, at, message, messages, open_all,
-    plain, records, rewrite, to, vec16,
+    Hello, Mode, Pair, Received, Scene, Sealer, at, message, messages, open_all, plain, records,
+    rewrite, to, vec16,
 };
 
 /// Runs of bytes as count and byte.
@@ -24,7 +20,6 @@ struct RunLengths {
     encodes: bool,
     encoded: AtomicUsize,
     decoded: AtomicUsize,
-    server_names: Mutex<Vec<Option<String>>>,
 }
 
 impl RunLengths {
@@ -33,38 +28,9 @@ impl RunLengths {
     }
 
     fn with(algorithm: u16, encodes: bool) -> Arc<Self> {
-        let (encoded, decoded, server_names) = Default::default();
-        Arc::new(Self { algorithm, encodes, encoded, decoded, server_names })
+        let (encoded, decoded) = Default::default();
+        Arc::new(Self { algorithm, encodes, encoded, decoded })
     }
-
-    /// The codec of a connection with, or of, this server.
-    fn codec(self: Arc<Self>, server_name: Option<&str>) -> Option<Box<dyn CertificateCodec>> {
-        let name = server_name.map(str::to_owned);
-        self.server_names.lock().expect("unpoisoned").push(name);
-        let offers = [CertificateCompressionAlgorithm(self.algorithm)];
-        Some(Box::new(RunLengthsOfOne { all: self, offers }))
-    }
-}
-
-impl CertificateCodecFactory for RunLengths {
-    fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm> {
-        let algorithm = CertificateCompressionAlgorithm(self.algorithm);
-        algorithm..=algorithm
-    }
-
-    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
-        self.codec(Some(to.server_name))
-    }
-
-    fn server_codec(self: Arc<Self>, from: &FromClient<'_>) -> Option<Box<dyn CertificateCodec>> {
-        self.codec(from.server_name)
-    }
-}
-
-/// The codec of one connection.
-struct RunLengthsOfOne {
-    all: Arc<RunLengths>,
-    offers: [CertificateCompressionAlgorithm; 1],
 }
 
 fn runs(body: &[u8]) -> Vec<u8> {
@@ -72,32 +38,18 @@ fn runs(body: &[u8]) -> Vec<u8> {
     runs.flat_map(|run| [run.len() as u8, run[0]]).collect()
 }
 
-impl CertificateCodec for RunLengthsOfOne {
-    fn offers(&self) -> &[CertificateCompressionAlgorithm] {
-        &self.offers
+impl CertificateCompression for RunLengths {
+    fn algorithm(&self) -> CertificateCompressionAlgorithm {
+        CertificateCompressionAlgorithm(self.algorithm)
     }
 
-    fn encode(
-        &mut self,
-        body: &[u8],
-        offered: &[CertificateCompressionAlgorithm],
-    ) -> Option<EncodedCertificate> {
-        let [algorithm] = self.offers;
-        if !offered.contains(&algorithm) {
-            return None;
-        }
-        self.all.encoded.fetch_add(1, Ordering::Relaxed);
-        self.all.encodes.then(|| EncodedCertificate { algorithm, encoded: runs(body) })
+    fn compress(&self, body: &[u8]) -> Option<Vec<u8>> {
+        self.encoded.fetch_add(1, Ordering::Relaxed);
+        self.encodes.then(|| runs(body))
     }
 
-    fn decode(
-        &mut self,
-        algorithm: CertificateCompressionAlgorithm,
-        encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<usize, CertificateNotDecoded> {
-        assert_eq!([algorithm], self.offers);
-        self.all.decoded.fetch_add(1, Ordering::Relaxed);
+    fn decompress(&self, encoded: &[u8], body: &mut [u8]) -> Result<usize, CertificateNotDecoded> {
+        self.decoded.fetch_add(1, Ordering::Relaxed);
         let mut at = 0;
         for run in encoded.chunks(2) {
             let [len, byte] = *run else { return Err(CertificateNotDecoded) };
@@ -164,7 +116,7 @@ fn both_ways() {
 }
 
 #[test]
-fn a_codec_may_leave_it_whole_and_sees_the_connection() {
+fn a_codec_may_leave_it_whole() {
     let (reluctant, willing) = (RunLengths::with(ONE, false), RunLengths::new(ONE));
     let mut scene = scene(&[], &[]);
     scene.client.certificate_codecs = vec![willing.clone()];
@@ -173,11 +125,6 @@ fn a_codec_may_leave_it_whole_and_sees_the_connection() {
     let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
     assert_eq!([count(&reluctant.encoded), count(&reluctant.decoded)], [1, 1]);
     assert_eq!([count(&willing.encoded), count(&willing.decoded)], [1, 0]);
-    for codec in [reluctant, willing] {
-        let names = codec.server_names.lock().expect("unpoisoned");
-        // One codec for the one connection.
-        assert_eq!(*names, [Some(SERVER_NAME.to_owned())]);
-    }
 }
 
 #[test]

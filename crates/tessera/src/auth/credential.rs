@@ -22,12 +22,12 @@ pub struct Credential {
     pub chain: Vec<Vec<u8>>,
     /// The private key of the end entity.
     pub key: PrivateKey,
-    /// The issuers of the chain's certificates, each as a DER `Name`: of several credentials one
-    /// whose issuer the peer names in certificate_authorities is preferred (RFC 8446 §4.2.4), and one
-    /// whose issuers all aren't named comes last. Empty where it doesn't matter.
+    /// The issuers of the chain's certificates, each as a DER `Name`. Of several credentials one is
+    /// preferred whose issuer the peer names in certificate_authorities (RFC 8446 §4.2.4); one whose
+    /// issuers are known, and none of them named, comes last. Empty: not known.
     pub issuers: Vec<Vec<u8>>,
-    /// The schemes that the chain's certificates are signed with (RFC 8446 §4.2.3): a client keeps
-    /// back a chain that the server can't check, a server prefers others. Empty: not known.
+    /// The schemes that the chain's certificates are signed with (RFC 8446 §4.2.3). A client doesn't
+    /// send a chain that the server can't check; a server prefers others. Empty: not known.
     pub chain_schemes: Vec<SignatureScheme>,
     /// The newest OCSP response for the end entity (RFC 6960), DER: sent to peers that ask for it. Replace
     /// the configuration when there is a newer one.
@@ -50,7 +50,7 @@ pub enum PrivateKey {
 }
 
 impl Credential {
-    /// A chain with its key, of which nothing more is said.
+    /// A chain of X.509 certificates with its key, and nothing else.
     pub fn new(chain: Vec<Vec<u8>>, key: PrivateKey) -> Self {
         Self {
             certificate_type: CertificateType::X509,
@@ -121,8 +121,8 @@ impl Credential {
     }
 }
 
-/// How far the issuers of a credential are from those that the peer names: those that aren't known may
-/// be among them.
+/// How far the issuers of a credential are from those that the peer names. Issuers that aren't known
+/// may be among them.
 fn issuer_misses(credential: &Credential, peer: &CertificateCriteria<'_>) -> u8 {
     match peer.authorities {
         None => 0,

@@ -31,6 +31,8 @@ pub struct State {
     /// How many own Certificates went out as a hash, and how many of peers came as one.
     pub encoded: usize,
     pub decoded: usize,
+    /// The server_name of each connection that a codec was made for.
+    pub server_names: Vec<Option<String>>,
     /// What CertificateRequests had as hint.
     pub requested: Vec<Option<Vec<u8>>>,
 }
@@ -80,11 +82,13 @@ impl CertificateCodecFactory for Cache {
     }
 
     fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+        self.change(|state| state.server_names.push(Some(to.server_name.to_owned())));
         let hint = self.hint.clone();
         self.codec(Some(to.server_name.to_owned()), hint)
     }
 
     fn server_codec(self: Arc<Self>, from: &FromClient<'_>) -> Option<Box<dyn CertificateCodec>> {
+        self.change(|state| state.server_names.push(from.server_name.map(str::to_owned)));
         let hint = from.offer.extension(HINT).map(<[u8]>::to_vec);
         let peer = hint.clone().and_then(|hint| String::from_utf8(hint).ok());
         self.codec(peer, hint)

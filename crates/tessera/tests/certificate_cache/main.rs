@@ -1,7 +1,7 @@
 //! Certificates that the other end knows already, through codecs that learn: who is offered what, what
 //! is learned and when, and which mistakes of a codec the engine finds.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::expect_used)]
+#![allow(clippy::expect_used, clippy::panic)]
 
 mod cache;
 mod mistakes;
@@ -9,14 +9,14 @@ mod mistakes;
 use std::sync::Arc;
 
 use tessera::auth::{
-    CertificateCompression, CertificateNotDecoded, PeerAcceptance, PeerRejected, PeerVerifier,
-    PrivateKey, VerifierPolicy, VerifyPeer,
+    CertificateCompression, CertificateNotDecoded, PeerAcceptance, PeerIdentity, PeerRejected,
+    PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,
 };
 use tessera::wire::{
     AlertDescription, CertificateCompressionAlgorithm, ExtensionType, HandshakeType,
     SignatureScheme,
 };
-use tessera::{Destination, Error, Reply};
+use tessera::{ClientQuestion, Destination, Error, Reply};
 use tessera_harness::{Hello, Mode, Pair, SERVER_NAME, Scene, at, records, rewrite, to};
 use tessera_null_provider::NullVerifier;
 
@@ -81,6 +81,25 @@ fn a_chain_that_is_known_travels_as_its_hash() {
 }
 
 #[test]
+fn one_codec_is_made_for_a_connection_and_sees_where_it_goes() {
+    let ends = Ends::new(Mode::Mutual);
+    ends.connect();
+    for cache in [&ends.client, &ends.server] {
+        assert_eq!(cache.state().server_names, [Some(SERVER_NAME.to_owned())]);
+    }
+}
+
+#[test]
+fn a_server_makes_no_codec_for_a_resumption() {
+    let ends = Ends::new(Mode::PskDhe);
+    let mut pair = ends.scene.pair();
+    pair.run();
+    // The full handshake that the session comes from, and the resumption.
+    assert_eq!(ends.client.state().server_names.len(), 2);
+    assert_eq!(ends.server.state().server_names.len(), 1);
+}
+
+#[test]
 fn an_extension_of_the_codec_goes_both_ways() {
     let ends = Ends::new(Mode::Mutual);
     assert_eq!(in_hello(&ends.scene.pair(), HINT), Some(CLIENT.into()));
@@ -137,28 +156,45 @@ fn a_resumption_teaches_nothing() {
     assert_eq!((state.learned.len(), state.decoded), (1, 0));
 }
 
-/// Rejects every server.
-struct Rejecting;
+#[test]
+fn a_verifier_that_answers_later_teaches_as_well() {
+    let mut ends = Ends::new(Mode::Full);
+    ends.scene.client.verifier = Arc::new(Answering(None));
+    let mut pair = ends.scene.pair();
+    pair.run();
+    let Some(ClientQuestion::VerifyPeer(asked)) = pair.client_questions.pop() else {
+        panic!("the server's certificate")
+    };
+    assert!(ends.nothing_learned());
+    let accepted = Ok(PeerIdentity::default().into());
+    pair.client.answer(asked.token, accepted, at(0), &mut pair.client_output).expect("an answer");
+    pair.deliver_to_client(&[]);
+    assert!(pair.to_client.complete);
+    assert_eq!(ends.client.state().learned.len(), 1);
+}
 
-impl PeerVerifier for Rejecting {
+/// Gives every server this answer, or none.
+struct Answering(Option<PeerRejected>);
+
+impl PeerVerifier for Answering {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
     }
 
     fn policy(&self) -> VerifierPolicy {
-        VerifierPolicy::new("tests: nobody")
+        VerifierPolicy::new("tests: nobody at once")
     }
 
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-        let (alert, reason) = (AlertDescription::UNKNOWN_CA, String::new());
-        Reply::Now(Err(PeerRejected { alert, reason }))
+        self.0.clone().map_or(Reply::Later, |rejected| Reply::Now(Err(rejected)))
     }
 }
 
 #[test]
 fn nothing_is_learned_of_a_peer_that_is_rejected() {
     let mut ends = Ends::new(Mode::Full);
-    ends.scene.client.verifier = Arc::new(Rejecting);
+    let (alert, reason) = (AlertDescription::UNKNOWN_CA, String::new());
+    ends.scene.client.verifier = Arc::new(Answering(Some(PeerRejected { alert, reason })));
     let mut pair = ends.scene.pair();
     pair.run();
     assert!(matches!(pair.to_client.error, Some(Error::PeerRejected(_))));

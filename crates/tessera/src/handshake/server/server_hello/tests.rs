@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use tessera_harness::Trace;
 
 use super::{Authentication, Flight, Receiving};
-use crate::auth::{Credential, PrivateKey};
+use crate::auth::{ConnectionCodecs, Credential, PrivateKey};
 use crate::crypto::SharedSecret;
 use crate::handshake::context::Logged;
 use crate::handshake::secrets::HandshakeSecrets;
@@ -72,6 +72,7 @@ fn flight(trace: &Trace) -> Flight {
         client_random: [0; 32],
         receiving,
         client_type: None,
+        codecs: ConnectionCodecs::default(),
         tickets: TicketWish { count: 0, one_time_kind: None },
     }
 }
@@ -92,7 +93,7 @@ fn what_the_server_sends_and_derives() {
         let state = recorder.step(|ctx| match trace.find("secrets", "psk") {
             Some(_) => flight.finish(ctx),
             None => {
-                let authentication = Authentication::choose(&flight.config, &hello)?;
+                let authentication = Authentication::choose(&flight.config, &hello, ctx.now)?;
                 flight.send_certificates(&authentication, ctx)
             }
         });
