@@ -64,11 +64,11 @@ fn in_hello(pair: &Pair, typ: ExtensionType) -> Option<Vec<u8>> {
 fn a_chain_that_is_known_travels_as_its_hash() {
     let ends = Ends::new(Mode::Mutual);
     let (client, server) = ends.connect();
-    let chain = vec![vec![0x30; 300]];
+    let learned = vec![vec![vec![0x30; 300]]];
     for cache in [&ends.client, &ends.server] {
         let state = cache.state();
         assert_eq!((state.encoded, state.decoded), (0, 0));
-        assert_eq!(state.learned, [chain.clone()]);
+        assert_eq!(state.learned, learned);
     }
     let (client_again, server_again) = ends.connect();
     for cache in [&ends.client, &ends.server] {
@@ -201,7 +201,7 @@ fn nothing_is_learned_of_a_peer_that_is_rejected() {
     assert!(ends.nothing_learned());
 }
 
-fn flip_finished(message: &mut Vec<u8>) {
+fn flip_finished(message: &mut [u8]) {
     if message[0] == HandshakeType::FINISHED.0
         && let Some(last) = message.last_mut()
     {
@@ -215,7 +215,11 @@ fn nothing_is_learned_of_a_server_whose_finished_is_wrong() {
     let mut pair = ends.scene.pair();
     pair.client_to_server();
     let flight = pair.intercept_server();
-    pair.deliver_to_client(&rewrite(&flight, || ends.scene.server_sealers(), flip_finished));
+    pair.deliver_to_client(&rewrite(
+        &flight,
+        || ends.scene.server_sealers(),
+        |message| flip_finished(message),
+    ));
     let alert = pair.to_client.error.as_ref().and_then(Error::alert);
     assert_eq!(alert, Some(AlertDescription::DECRYPT_ERROR));
     assert!(ends.nothing_learned());
@@ -228,7 +232,11 @@ fn nothing_is_learned_of_a_client_whose_finished_is_wrong() {
     pair.client_to_server();
     pair.server_to_client();
     let flight = pair.intercept_client();
-    pair.deliver_to_server(&rewrite(&flight, || ends.scene.client_sealers(), flip_finished));
+    pair.deliver_to_server(&rewrite(
+        &flight,
+        || ends.scene.client_sealers(),
+        |message| flip_finished(message),
+    ));
     let alert = pair.to_server.error.as_ref().and_then(Error::alert);
     assert_eq!(alert, Some(AlertDescription::DECRYPT_ERROR));
     // The client's handshake is complete; the server's is not.
