@@ -26,9 +26,9 @@ fn codec(factory: Arc<dyn CertificateCodecFactory>) -> Box<dyn CertificateCodec>
 /// Encodes for a peer that can decode everything.
 fn encoded(codec: &mut Box<dyn CertificateCodec>, body: &[u8]) -> Option<Vec<u8>> {
     let all = [1, 2, 3].map(CertificateCompressionAlgorithm);
-    let EncodedCertificate { algorithm, encoded } = codec.encode(body, &all)?;
-    assert_eq!(codec.offers(), [algorithm]);
-    Some(encoded)
+    let encoded: EncodedCertificate = codec.encode(body, &all)?;
+    assert_eq!(codec.offers(), [encoded.algorithm]);
+    Some(encoded.encoded)
 }
 
 /// Like a Certificate: much that repeats, and keys and signatures that don't.

@@ -83,11 +83,19 @@ pub trait CertificateCodec: Send + Sync {
 
 /// The body of a Certificate, encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EncodedCertificate {
     /// How it is encoded.
     pub algorithm: CertificateCompressionAlgorithm,
     /// What goes into CompressedCertificate.
     pub encoded: Vec<u8>,
+}
+
+impl EncodedCertificate {
+    /// The contents of a CompressedCertificate.
+    pub fn new(algorithm: CertificateCompressionAlgorithm, encoded: Vec<u8>) -> Self {
+        Self { algorithm, encoded }
+    }
 }
 
 /// A peer's Certificate can't be decoded, or is longer than the peer announced: the handshake ends

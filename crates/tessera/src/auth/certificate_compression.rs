@@ -100,7 +100,7 @@ impl<C: CertificateCompression> CertificateCodec for Compressing<C> {
     ) -> Option<EncodedCertificate> {
         let [algorithm] = self.offers;
         let encoded = offered.contains(&algorithm).then(|| self.compression.compress(body));
-        Some(EncodedCertificate { algorithm, encoded: encoded.flatten()? })
+        Some(EncodedCertificate::new(algorithm, encoded.flatten()?))
     }
 
     fn decode(

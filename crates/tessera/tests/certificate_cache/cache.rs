@@ -128,7 +128,7 @@ impl CertificateCodec for OfOne {
             return None;
         }
         self.cache.change(|state| state.encoded += 1);
-        Some(EncodedCertificate { algorithm, encoded: hash(body).to_vec() })
+        Some(EncodedCertificate::new(algorithm, hash(body).to_vec()))
     }
 
     fn decode(

@@ -59,7 +59,7 @@ impl CertificateCodec for Says {
         _: &[CertificateCompressionAlgorithm],
     ) -> Option<EncodedCertificate> {
         let algorithm = CertificateCompressionAlgorithm(self.encodes?);
-        Some(EncodedCertificate { algorithm, encoded: body.to_vec() })
+        Some(EncodedCertificate::new(algorithm, body.to_vec()))
     }
 
     fn decode(
