@@ -38,7 +38,8 @@ fn main() -> ExitCode {
 }
 
 fn configurations(mode: &str) -> Option<(Arc<ClientConfig>, Arc<ServerConfig>)> {
-    let credential = Credential::new(vec![vec![0x30; 600]], PrivateKey::Here(Arc::new(NullSigner)));
+    let credential =
+        Credential::new(vec![vec![0x30; 600]], PrivateKey::Signs(Arc::new(NullSigner)));
     let mut client = ClientConfig::new(provider(), Arc::new(NullVerifier));
     let mut server = ServerConfig::new(provider(), vec![credential]);
     server.tickets = Some(Arc::new(UnsealedTickets));

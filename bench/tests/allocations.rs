@@ -13,7 +13,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn connected() -> Pair {
     let provider = tessera_aws_lc::provider();
-    let credential = Credential::new(vec![vec![0x30; 600]], PrivateKey::Here(Arc::new(NullSigner)));
+    let credential =
+        Credential::new(vec![vec![0x30; 600]], PrivateKey::Signs(Arc::new(NullSigner)));
     let client = ClientConfig::new(provider, Arc::new(NullVerifier));
     let mut server = ServerConfig::new(provider, vec![credential]);
     server.tickets = Some(Arc::new(UnsealedTickets));

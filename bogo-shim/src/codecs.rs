@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tessera::Facts;
-use tessera::auth::{CertificateCodec, CertificateNotDecoded};
+use tessera::auth::{CertificateCodecFactory, CertificateCompression, CertificateNotDecoded};
 use tessera::wire::CertificateCompressionAlgorithm;
 
 use crate::options::Options;
 
 /// The forms that the flags install, in the runner's order.
-pub fn installed(options: &Options) -> Vec<Arc<dyn CertificateCodec>> {
+pub fn installed(options: &Options) -> Vec<Arc<dyn CertificateCodecFactory>> {
     let wanted = |form: &Form| {
         options.cert_compression || options.one_cert_compression == Some(form.code_point())
     };
@@ -41,12 +40,12 @@ impl Form {
     }
 }
 
-impl CertificateCodec for Form {
+impl CertificateCompression for Form {
     fn algorithm(&self) -> CertificateCompressionAlgorithm {
         CertificateCompressionAlgorithm(self.code_point())
     }
 
-    fn encode(&self, _: &Facts, body: &[u8]) -> Option<Vec<u8>> {
+    fn compress(&self, body: &[u8]) -> Option<Vec<u8>> {
         match self {
             Self::Expanding => Some([EXPANDING, body].concat()),
             Self::Shrinking => body.strip_prefix(SHRINKING).map(<[u8]>::to_vec),
@@ -57,16 +56,15 @@ impl CertificateCodec for Form {
         }
     }
 
-    fn decode(
+    fn decompress(
         &self,
-        _: &Facts,
-        encoded: &[u8],
+        compressed: &[u8],
         body: &mut [u8],
     ) -> Result<usize, CertificateNotDecoded> {
         let (prefix, rest): (&[u8], _) = match self {
-            Self::Expanding => (&[], encoded.strip_prefix(EXPANDING)),
-            Self::Shrinking => (SHRINKING, Some(encoded)),
-            Self::Random => (&[], encoded.get(1..)),
+            Self::Expanding => (&[], compressed.strip_prefix(EXPANDING)),
+            Self::Shrinking => (SHRINKING, Some(compressed)),
+            Self::Random => (&[], compressed.get(1..)),
         };
         let decoded = [prefix, rest.ok_or(CertificateNotDecoded)?].concat();
         body.get_mut(..decoded.len()).ok_or(CertificateNotDecoded)?.copy_from_slice(&decoded);

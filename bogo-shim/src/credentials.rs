@@ -85,7 +85,7 @@ impl Credentials {
             let key = if options.is_async {
                 PrivateKey::Elsewhere(certificate.key.schemes.clone())
             } else {
-                PrivateKey::Here(certificate.key.clone())
+                PrivateKey::Signs(certificate.key.clone())
             };
             let ocsp_response = certificate.ocsp_response.clone();
             Credential {

@@ -1,6 +1,8 @@
 //! Who judges peers here: any chain is welcome, but signatures must be right.
 
-use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
 use tessera_webpki::Algorithms;
@@ -78,12 +80,13 @@ impl AnyChain {
     }
 
     /// The answer to a question that was left for later.
-    pub fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
+    pub fn judge(&self, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
         let rejected = |alert, reason: &str| PeerRejected { alert, reason: reason.into() };
-        let algorithms = match RARE.handshake.iter().any(|(scheme, _)| *scheme == question.scheme) {
-            true => RARE,
-            false => Algorithms::AWS_LC,
-        };
+        let algorithms =
+            match RARE.handshake.iter().any(|(scheme, _)| *scheme == question.proof.scheme()) {
+                true => RARE,
+                false => Algorithms::AWS_LC,
+            };
         algorithms.verify_signature(question)?;
         if let Some(path) = &self.expected
             && chain(path).is_ok_and(|expected| expected != question.chain)
@@ -111,7 +114,7 @@ impl AnyChain {
         {
             return Err(rejected(AlertDescription::INTERNAL_ERROR, "something else was stapled"));
         }
-        Ok(PeerIdentity::default())
+        Ok(PeerIdentity::default().into())
     }
 }
 
@@ -132,7 +135,11 @@ impl PeerVerifier for AnyChain {
         self.requested
     }
 
-    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("bogo-shim: any chain")
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         if self.later { Reply::Later } else { Reply::Now(self.judge(question)) }
     }
 }

@@ -2,8 +2,7 @@
 
 use ::brotli::enc::{BrotliCompress, BrotliEncoderParams, StandardAlloc};
 use ::brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
-use tessera::Facts;
-use tessera::auth::{CertificateCodec, CertificateNotDecoded};
+use tessera::auth::{CertificateCompression, CertificateNotDecoded};
 use tessera::wire::CertificateCompressionAlgorithm;
 
 use crate::memory::Memory;
@@ -17,12 +16,12 @@ pub struct Brotli {
     made: Memory,
 }
 
-impl CertificateCodec for Brotli {
+impl CertificateCompression for Brotli {
     fn algorithm(&self) -> CertificateCompressionAlgorithm {
         CertificateCompressionAlgorithm::BROTLI
     }
 
-    fn encode(&self, _: &Facts, body: &[u8]) -> Option<Vec<u8>> {
+    fn compress(&self, body: &[u8]) -> Option<Vec<u8>> {
         self.made.shorter(body, |body| {
             let params = BrotliEncoderParams {
                 quality: BEST,
@@ -36,21 +35,20 @@ impl CertificateCodec for Brotli {
         })
     }
 
-    fn decode(
+    fn decompress(
         &self,
-        _: &Facts,
-        encoded: &[u8],
+        compressed: &[u8],
         body: &mut [u8],
     ) -> Result<usize, CertificateNotDecoded> {
         let alloc = StandardAlloc::default;
         // Strict: without the large windows that are not RFC 7932's.
         let mut state = BrotliState::new_strict(alloc(), alloc(), alloc());
-        let (mut to_read, mut read) = (encoded.len(), 0);
+        let (mut to_read, mut read) = (compressed.len(), 0);
         let (mut room, mut written, mut total) = (body.len(), 0, 0);
         let result = BrotliDecompressStream(
             &mut to_read,
             &mut read,
-            encoded,
+            compressed,
             &mut room,
             &mut written,
             body,

@@ -3,8 +3,7 @@
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
-use tessera::Facts;
-use tessera::auth::{CertificateCodec, CertificateNotDecoded};
+use tessera::auth::{CertificateCompression, CertificateNotDecoded};
 use tessera::wire::CertificateCompressionAlgorithm;
 
 use crate::memory::Memory;
@@ -15,27 +14,26 @@ pub struct Zlib {
     made: Memory,
 }
 
-impl CertificateCodec for Zlib {
+impl CertificateCompression for Zlib {
     fn algorithm(&self) -> CertificateCompressionAlgorithm {
         CertificateCompressionAlgorithm::ZLIB
     }
 
-    fn encode(&self, _: &Facts, body: &[u8]) -> Option<Vec<u8>> {
+    fn compress(&self, body: &[u8]) -> Option<Vec<u8>> {
         self.made.shorter(body, |body| Some(compress_to_vec_zlib(body, BEST)))
     }
 
-    fn decode(
+    fn decompress(
         &self,
-        _: &Facts,
-        encoded: &[u8],
+        compressed: &[u8],
         body: &mut [u8],
     ) -> Result<usize, CertificateNotDecoded> {
         let flags = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
             | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
         let mut state = Box::<DecompressorOxide>::default();
-        match decompress(&mut state, encoded, body, 0, flags) {
+        match decompress(&mut state, compressed, body, 0, flags) {
             // Nothing may follow the checksum.
-            (TINFLStatus::Done, read, written) if read == encoded.len() => Ok(written),
+            (TINFLStatus::Done, read, written) if read == compressed.len() => Ok(written),
             _ => Err(CertificateNotDecoded),
         }
     }

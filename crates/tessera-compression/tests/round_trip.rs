@@ -1,11 +1,35 @@
 //! What the codecs make of chains, and of what a peer might send in their place.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tessera::Facts;
-use tessera::auth::{CertificateCodec, CertificateNotDecoded};
+use tessera::Time;
+use tessera::auth::{
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate, ToServer,
+};
 use tessera::wire::CertificateCompressionAlgorithm;
-use tessera_compression::{Zlib, codecs};
+use tessera_compression::Zlib;
+
+/// A codec of each algorithm, as a client's connection has it.
+fn codecs() -> Vec<Box<dyn CertificateCodec>> {
+    tessera_compression::codecs().into_iter().map(codec).collect()
+}
+
+fn codec(factory: Arc<dyn CertificateCodecFactory>) -> Box<dyn CertificateCodec> {
+    let now = Time { monotonic: Duration::ZERO, unix: None };
+    let algorithms = factory.algorithms();
+    let codec = factory.client_codec(&ToServer::new("server.example", now)).expect("for everybody");
+    assert!(algorithms.start() == algorithms.end() && codec.offers() == [*algorithms.start()]);
+    codec
+}
+
+/// Encodes for a peer that can decode everything.
+fn encoded(codec: &mut Box<dyn CertificateCodec>, body: &[u8]) -> Option<Vec<u8>> {
+    let all = [1, 2, 3].map(CertificateCompressionAlgorithm);
+    let encoded: EncodedCertificate = codec.encode(body, &all)?;
+    assert_eq!(codec.offers(), [encoded.algorithm]);
+    Some(encoded.encoded)
+}
 
 /// Like a Certificate: much that repeats, and keys and signatures that don't.
 fn body(len: usize) -> Vec<u8> {
@@ -22,31 +46,32 @@ fn body(len: usize) -> Vec<u8> {
         .collect()
 }
 
-fn encode(codec: &Arc<dyn CertificateCodec>, body: &[u8]) -> Vec<u8> {
-    codec.encode(&Facts::default(), body).expect("it becomes shorter")
+fn encode(codec: &mut Box<dyn CertificateCodec>, body: &[u8]) -> Vec<u8> {
+    encoded(codec, body).expect("it becomes shorter")
 }
 
 fn decode(
-    codec: &Arc<dyn CertificateCodec>,
+    codec: &mut Box<dyn CertificateCodec>,
     encoded: &[u8],
     len: usize,
 ) -> Result<Vec<u8>, CertificateNotDecoded> {
     let mut body = vec![0xaa; len];
-    let written = codec.decode(&Facts::default(), encoded, &mut body)?;
+    let algorithm = codec.offers()[0];
+    let written = codec.decode(algorithm, encoded, &mut body)?;
     body.truncate(written);
     Ok(body)
 }
 
 #[test]
 fn there_and_back() {
-    for codec in codecs() {
+    for codec in &mut codecs() {
         for len in [100, 1000, 4000, 128 * 1024] {
             let body = body(len);
-            let encoded = encode(&codec, &body);
+            let encoded = encode(codec, &body);
             assert!(encoded.len() < len);
-            assert_eq!(decode(&codec, &encoded, len), Ok(body.clone()));
+            assert_eq!(decode(codec, &encoded, len), Ok(body.clone()));
             // Once more, from memory.
-            assert_eq!(encode(&codec, &body), encoded);
+            assert_eq!(encode(codec, &body), encoded);
         }
     }
 }
@@ -54,9 +79,9 @@ fn there_and_back() {
 #[test]
 fn what_does_not_become_shorter_stays_whole() {
     let noise: Vec<u8> = body(300).split_off(200);
-    for codec in codecs() {
-        assert_eq!(codec.encode(&Facts::default(), &noise[..40]), None);
-        assert_eq!(codec.encode(&Facts::default(), &[]), None);
+    for codec in &mut codecs() {
+        assert_eq!(encoded(codec, &noise[..40]), None);
+        assert_eq!(encoded(codec, &[]), None);
     }
 }
 
@@ -64,47 +89,47 @@ fn what_does_not_become_shorter_stays_whole() {
 fn never_more_than_there_is_room_for() {
     // 1 MiB of zeros in a few bytes.
     let bomb = vec![0; 1 << 20];
-    for codec in codecs() {
-        let encoded = encode(&codec, &bomb);
+    for codec in &mut codecs() {
+        let encoded = encode(codec, &bomb);
         assert!(encoded.len() < 2000);
         for room in [0, 1, 1000, 128 * 1024] {
-            assert_eq!(decode(&codec, &encoded, room), Err(CertificateNotDecoded));
+            assert_eq!(decode(codec, &encoded, room), Err(CertificateNotDecoded));
         }
-        let encoded = encode(&codec, &body(1000));
+        let encoded = encode(codec, &body(1000));
         for room in [0, 1, 500, 999] {
-            assert_eq!(decode(&codec, &encoded, room), Err(CertificateNotDecoded), "{room}");
+            assert_eq!(decode(codec, &encoded, room), Err(CertificateNotDecoded), "{room}");
         }
         // Less than announced is told by the length, which the engine compares.
-        assert_eq!(decode(&codec, &encoded, 1001), Ok(body(1000)));
+        assert_eq!(decode(codec, &encoded, 1001), Ok(body(1000)));
     }
 }
 
 #[test]
 fn all_of_the_stream_and_nothing_after_it() {
-    for codec in codecs() {
+    for codec in &mut codecs() {
         let body = body(1000);
-        let encoded = encode(&codec, &body);
+        let encoded = encode(codec, &body);
         for len in 0..encoded.len() {
-            assert_eq!(decode(&codec, &encoded[..len], 1000), Err(CertificateNotDecoded), "{len}");
+            assert_eq!(decode(codec, &encoded[..len], 1000), Err(CertificateNotDecoded), "{len}");
         }
         let longer = [&encoded[..], &[0]].concat();
-        assert_eq!(decode(&codec, &longer, 1000), Err(CertificateNotDecoded));
+        assert_eq!(decode(codec, &longer, 1000), Err(CertificateNotDecoded));
         let twice = encoded.repeat(2);
-        assert_eq!(decode(&codec, &twice, 2000), Err(CertificateNotDecoded));
+        assert_eq!(decode(codec, &twice, 2000), Err(CertificateNotDecoded));
     }
 }
 
 /// No input makes a decoder panic, or write what zlib's checksum doesn't vouch for.
 #[test]
 fn flipped_bits() {
-    for codec in codecs() {
+    for codec in &mut codecs() {
         let body = body(1000);
-        let encoded = encode(&codec, &body);
+        let encoded = encode(codec, &body);
         for bit in 0..8 * encoded.len() {
             let mut flipped = encoded.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            let decoded = decode(&codec, &flipped, 1000);
-            if codec.algorithm() == CertificateCompressionAlgorithm::ZLIB {
+            let decoded = decode(codec, &flipped, 1000);
+            if codec.offers() == [CertificateCompressionAlgorithm::ZLIB] {
                 // Some bits pad, and the level in the header says nothing to a decoder.
                 assert!(decoded.is_err() || decoded == Ok(body.clone()), "{bit}");
             }
@@ -116,11 +141,11 @@ fn flipped_bits() {
 fn noise() {
     let noise: Vec<u8> =
         (200..1700).step_by(300).flat_map(|at| body(at + 100).split_off(at)).collect();
-    for codec in codecs() {
+    for codec in &mut codecs() {
         for start in 0..250 {
             for len in 0..50 {
                 // Whatever comes of it.
-                let _ = decode(&codec, &noise[start..start + len], 2000);
+                let _ = decode(codec, &noise[start..start + len], 2000);
             }
         }
     }
@@ -130,10 +155,10 @@ fn noise() {
 #[test]
 fn a_stream_of_zlib() {
     let text = b"certificate certificate certificate";
-    let zlib: Arc<dyn CertificateCodec> = Arc::new(Zlib::default());
-    assert_eq!(decode(&zlib, ZLIB, text.len()), Ok(text.to_vec()));
+    let zlib = &mut codec(Arc::new(Zlib::default()));
+    assert_eq!(decode(zlib, ZLIB, text.len()), Ok(text.to_vec()));
     // Raw DEFLATE is not zlib.
-    assert_eq!(decode(&zlib, &ZLIB[2..], text.len()), Err(CertificateNotDecoded));
+    assert_eq!(decode(zlib, &ZLIB[2..], text.len()), Err(CertificateNotDecoded));
 }
 
 const ZLIB: &[u8] = &[
@@ -146,7 +171,22 @@ const ZLIB: &[u8] = &[
 #[cfg(feature = "brotli")]
 #[test]
 fn no_large_windows() {
-    let brotli: Arc<dyn CertificateCodec> = Arc::new(tessera_compression::Brotli::default());
-    assert_eq!(decode(&brotli, &[0x06], 100), Ok(Vec::new()));
-    assert_eq!(decode(&brotli, &[0x11, 0xd8], 100), Err(CertificateNotDecoded));
+    let brotli = &mut codec(Arc::new(tessera_compression::Brotli::default()));
+    assert_eq!(decode(brotli, &[0x06], 100), Ok(Vec::new()));
+    assert_eq!(decode(brotli, &[0x11, 0xd8], 100), Err(CertificateNotDecoded));
+}
+
+/// What the peer can't read isn't made, and other connections find what one has compressed.
+#[test]
+fn only_for_peers_that_can_decode_it() {
+    for factory in tessera_compression::codecs() {
+        let other = [CertificateCompressionAlgorithm(0xff01)];
+        let mut codecs = [codec(factory.clone()), codec(factory)];
+        for codec in &mut codecs {
+            assert_eq!(codec.encode(&body(1000), &[]), None);
+            assert_eq!(codec.encode(&body(1000), &other), None);
+        }
+        let [one, two] = &mut codecs;
+        assert_eq!(encode(one, &body(1000)), encode(two, &body(1000)));
+    }
 }

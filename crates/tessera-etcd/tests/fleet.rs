@@ -64,7 +64,7 @@ impl Authority {
     fn credential(&self, name: &str) -> Credential {
         let (certificate, key) = self.certificate(name);
         let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
-        Credential::new(vec![certificate.der().to_vec()], PrivateKey::Here(Arc::new(signer)))
+        Credential::new(vec![certificate.der().to_vec()], PrivateKey::Signs(Arc::new(signer)))
     }
 
     fn files(&self) -> ClientTls {

@@ -39,7 +39,7 @@ pub(crate) fn load(files: &CertificateFiles) -> Result<Credential, PeerError> {
             files.certificate.display()
         )));
     }
-    Ok(Credential::new(chain, PrivateKey::Here(Arc::new(key))))
+    Ok(Credential::new(chain, PrivateKey::Signs(Arc::new(key))))
 }
 
 /// A certificate that was made for one run of a server.
@@ -73,7 +73,7 @@ pub(crate) fn make(names: &[String], listen: IpAddr) -> Result<Fresh, PeerError>
     let signer = SigningKey::from_pkcs8(&key.serialize_der())
         .map_err(|error| PeerError::failed("the key that was made", error))?;
     let chain = vec![certificate.der().to_vec()];
-    let credential = Credential::new(chain, PrivateKey::Here(Arc::new(signer)));
+    let credential = Credential::new(chain, PrivateKey::Signs(Arc::new(signer)));
     Ok(Fresh { credential, pem: certificate.pem() })
 }
 

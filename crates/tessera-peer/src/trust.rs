@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
 use tessera_webpki::{Algorithms, WebPkiVerifier};
@@ -66,7 +68,11 @@ impl PeerVerifier for Explained {
         self.0.entry_extensions()
     }
 
-    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+    fn policy(&self) -> VerifierPolicy {
+        self.0.policy()
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         match self.0.verify(question) {
             Reply::Now(Err(mut rejected)) => {
                 // webpki says so too where another root has the issuer's name.
@@ -96,7 +102,11 @@ impl PeerVerifier for Pinned {
         SCHEMES
     }
 
-    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tessera-peer: one certificate, 1").with(self.wanted.as_bytes())
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         let found = fingerprint_of(question);
         Reply::Now(if found == self.wanted {
             verify_signature(question, format!("sha256:{found}"))
@@ -117,7 +127,11 @@ impl PeerVerifier for AnyCertificate {
         SCHEMES
     }
 
-    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tessera-peer: any certificate, 1")
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         let found = fingerprint_of(question);
         Reply::Now(verify_signature(question, format!("unverified sha256:{found}")))
     }
@@ -131,7 +145,11 @@ impl PeerVerifier for NoCertificate {
         SCHEMES
     }
 
-    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tessera-peer: no certificate, 1")
+    }
+
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         Reply::Now(Err(PeerRejected {
             alert: AlertDescription::UNKNOWN_CA,
             reason: "the server doesn't use the PSK and shows a certificate; check identity, key, \
@@ -141,9 +159,12 @@ impl PeerVerifier for NoCertificate {
     }
 }
 
-fn verify_signature(question: &VerifyPeer, identity: String) -> Result<PeerIdentity, PeerRejected> {
+fn verify_signature(
+    question: &VerifyPeer,
+    identity: String,
+) -> Result<PeerAcceptance, PeerRejected> {
     Algorithms::AWS_LC.verify_signature(question)?;
-    Ok(PeerIdentity { blob: identity.into_bytes(), expires_at: None })
+    Ok(PeerIdentity { blob: identity.into_bytes(), expires_at: None }.into())
 }
 
 fn fingerprint_of(question: &VerifyPeer) -> String {

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use tessera::ServerConfig;
-use tessera::auth::{PeerIdentity, PeerRejected, VerifyPeer};
+use tessera::auth::{PeerAcceptance, PeerRejected, VerifyPeer};
 use tessera::crypto::SigningError;
 use tessera::handshake::{ChooseConfig, NoConfig, Sign};
 use tessera::resume::{
@@ -75,7 +75,7 @@ pub trait Answers: Send + Sync {
     }
 
     /// Is the peer who it should be?
-    fn verify_peer(&self, _: VerifyPeer) -> Answer<Result<PeerIdentity, PeerRejected>> {
+    fn verify_peer(&self, _: VerifyPeer) -> Answer<Result<PeerAcceptance, PeerRejected>> {
         Box::pin(ready(Err(PeerRejected {
             alert: AlertDescription::INTERNAL_ERROR,
             reason: "nobody answers for the verifier".into(),

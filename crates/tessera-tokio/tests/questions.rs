@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{connect, destination, ends, finish, forward_secret};
-use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, PrivateKey, VerifyPeer};
+use tessera::auth::{
+    PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,
+};
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::{ChooseConfig, ConfigChooser, NoConfig, Reply, Sign};
 use tessera::resume::{
@@ -72,7 +74,11 @@ impl PeerVerifier for Later<dyn PeerVerifier> {
     fn schemes(&self) -> &[SignatureScheme] {
         self.0.schemes()
     }
-    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+    fn policy(&self) -> VerifierPolicy {
+        self.0.policy()
+    }
+
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         Reply::Later
     }
 }
@@ -121,7 +127,7 @@ impl Answers for Elsewhere {
         let vault = self.vault.clone();
         elsewhere(move || Receipt::of(&now(vault.take(&question)), false))
     }
-    fn verify_peer(&self, question: VerifyPeer) -> Answer<Result<PeerIdentity, PeerRejected>> {
+    fn verify_peer(&self, question: VerifyPeer) -> Answer<Result<PeerAcceptance, PeerRejected>> {
         let verifier = self.verifier.clone();
         elsewhere(move || now(verifier.verify(&question)))
     }
@@ -141,7 +147,7 @@ fn all_later() -> (common::Ends, Arc<Elsewhere>) {
     guard.receipts = Some(Arc::new(Later(Arc::new(()))));
     let verifier = ends.client.verifier.clone();
     ends.client.verifier = Arc::new(Later(verifier.clone()));
-    let PrivateKey::Here(signer) = ends.server.credentials[0].key.clone() else { panic!("here") };
+    let PrivateKey::Signs(signer) = ends.server.credentials[0].key.clone() else { panic!("here") };
     ends.server.credentials[0].key = PrivateKey::Elsewhere(signer.schemes().to_vec());
     ends.server.tickets = Some(Arc::new(Later(tickets.clone())));
     ends.server.judge = Some(Arc::new(Later(Arc::new(()))));
@@ -235,7 +241,7 @@ async fn a_late_task_takes_an_answer_that_is_there() {
     let schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
     let key =
         std::mem::replace(&mut ends.server.credentials[0].key, PrivateKey::Elsewhere(schemes));
-    let PrivateKey::Here(signer) = key else { panic!("the key is here") };
+    let PrivateKey::Signs(signer) = key else { panic!("the key is here") };
     let (near, far) = duplex(64 * 1024);
     ends.client.handshake_timeout = Duration::from_secs(60);
     let mut client = ends.connector().start(destination(), near).await.unwrap();

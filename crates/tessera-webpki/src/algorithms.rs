@@ -3,15 +3,15 @@
 use alloc::vec::Vec;
 
 use pki_types::{CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
-use tessera::auth::{PeerRejected, VerifyPeer};
+use tessera::auth::{PeerRejected, Proof, VerifierPolicy, VerifyPeer};
 use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 #[cfg(feature = "aws-lc")]
 use webpki::aws_lc_rs as aws_lc;
 use webpki::{EndEntityCert, RawPublicKeyEntity};
 
 use crate::alerts::{self, reject};
+use crate::error::ConfigError;
 use crate::key_usage;
-use crate::verifier::ConfigError;
 
 /// The signature algorithms of a verifier.
 #[derive(Debug, Clone, Copy)]
@@ -95,33 +95,48 @@ impl Algorithms {
         shared.chain(self.chain_schemes.iter().copied()).filter(move |_| narrower)
     }
 
+    /// Adds the algorithms for handshakes, and those for chains, to a policy, by their identifiers.
+    pub(crate) fn add_to(
+        &self,
+        policy: VerifierPolicy,
+        chain: &[&dyn SignatureVerificationAlgorithm],
+    ) -> VerifierPolicy {
+        let of = |algorithm: &dyn SignatureVerificationAlgorithm| {
+            VerifierPolicy::new("algorithm")
+                .with(&algorithm.public_key_alg_id())
+                .with(&algorithm.signature_alg_id())
+        };
+        let handshake = self.handshake.iter();
+        policy
+            .with_set(handshake.map(|(id, algorithm)| of(*algorithm).with(&id.0.to_be_bytes())))
+            .with_set(chain.iter().map(|algorithm| of(*algorithm)))
+    }
+
     /// Checks a CertificateVerify with the end entity's key, if its key usage allows that, or with the
-    /// raw public key, and nothing else: for owners that know the certificate or the key itself. Who
-    /// accepts chains asks
-    /// [`WebPkiVerifier`](crate::WebPkiVerifier).
+    /// raw public key, and nothing else: for owners that know the certificate or the key itself. For
+    /// chains use [`WebPkiVerifier`](crate::WebPkiVerifier).
     pub fn verify_signature(&self, question: &VerifyPeer) -> Result<(), PeerRejected> {
-        let algorithm = self.for_handshake(question.scheme)?;
+        let signature = Signature::of(question, self)?;
         let der = question.chain.first();
         let der = der.ok_or_else(|| reject(AlertDescription::DECODE_ERROR, "no certificate"))?;
-        let (signed, signature) = (&question.signed, &question.signature);
         let verified = if question.certificate_type == CertificateType::RAW_PUBLIC_KEY {
             let der = SubjectPublicKeyInfoDer::from(der.as_slice());
             let key = RawPublicKeyEntity::try_from(&der).map_err(|_| {
                 reject(AlertDescription::DECODE_ERROR, "what came is no SubjectPublicKeyInfo")
             })?;
-            key.verify_signature(algorithm, signed, signature)
+            key.verify_signature(signature.algorithm, signature.signed, signature.bytes)
         } else {
             let der = CertificateDer::from(der.as_slice());
             let end_entity = EndEntityCert::try_from(&der).map_err(|e| alerts::certificate(&e))?;
             key_usage::check(&der)?;
-            end_entity.verify_signature(algorithm, signed, signature)
+            end_entity.verify_signature(signature.algorithm, signature.signed, signature.bytes)
         };
         verified.map_err(|e| alerts::certificate_verify(&e))
     }
 
     /// The algorithm that a scheme stands for in CertificateVerify; it must be one of those that were
     /// offered for handshakes (RFC 8446 §4.4.3).
-    pub(crate) fn for_handshake(
+    fn for_handshake(
         &self,
         scheme: SignatureScheme,
     ) -> Result<&'static dyn SignatureVerificationAlgorithm, PeerRejected> {
@@ -129,5 +144,26 @@ impl Algorithms {
         found.map(|(_, algorithm)| *algorithm).ok_or_else(|| {
             reject(AlertDescription::ILLEGAL_PARAMETER, "CertificateVerify: scheme not offered")
         })
+    }
+}
+
+/// A signature that is to be checked, with the algorithm for it.
+pub(crate) struct Signature<'a> {
+    pub(crate) algorithm: &'static dyn SignatureVerificationAlgorithm,
+    pub(crate) signed: &'a [u8],
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> Signature<'a> {
+    /// The signature of a question. A peer with another proof is rejected.
+    pub(crate) fn of(
+        question: &'a VerifyPeer,
+        algorithms: &Algorithms,
+    ) -> Result<Self, PeerRejected> {
+        let Proof::Signature { scheme, signed, signature } = &question.proof else {
+            let reason = "the peer's proof is no signature";
+            return Err(reject(AlertDescription::UNSUPPORTED_CERTIFICATE, reason));
+        };
+        Ok(Self { algorithm: algorithms.for_handshake(*scheme)?, signed, bytes: signature })
     }
 }

@@ -34,6 +34,7 @@ extern crate alloc;
 
 mod alerts;
 mod algorithms;
+mod error;
 mod expiry;
 mod identity;
 mod key_usage;
@@ -43,7 +44,8 @@ mod revocation;
 mod verifier;
 
 pub use algorithms::Algorithms;
+pub use error::ConfigError;
 pub use names::issuers;
 pub use pinned_keys::{PinnedKey, PinnedKeyVerifier};
 pub use revocation::UnknownStatus;
-pub use verifier::{ConfigError, WebPkiVerifier};
+pub use verifier::WebPkiVerifier;

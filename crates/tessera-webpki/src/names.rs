@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use pki_types::CertificateDer;
 use webpki::EndEntityCert;
 
-use crate::verifier::ConfigError;
+use crate::error::ConfigError;
 
 /// The issuers of a chain's certificates (DER), each once, as
 /// [`Credential::issuers`](tessera::auth::Credential::issuers) wants them.

@@ -4,14 +4,17 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use pki_types::SubjectPublicKeyInfoDer;
-use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::Role;
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 use webpki::RawPublicKeyEntity;
 
 use crate::alerts::reject;
 use crate::algorithms::Algorithms;
-use crate::verifier::ConfigError;
+use crate::error::ConfigError;
 
 /// A public key that is known beforehand, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,15 +76,15 @@ impl PinnedKeyVerifier {
                 "not a raw public key, and nothing else is taken",
             ));
         };
-        // First of all: what is no key at all is told apart from another key.
+        // This comes first, so that garbage gets another alert than an unknown key.
         self.algorithms.verify_signature(question)?;
-        let asked = match (question.peer_is_server, question.server_name.as_deref()) {
-            (true, None) => {
+        let asked = match (question.peer, question.server_name.as_deref()) {
+            (Role::Server, None) => {
                 let reason = "no server name to verify the server for";
                 return Err(reject(AlertDescription::INTERNAL_ERROR, reason));
             }
-            (true, name) => name,
-            (false, _) => None,
+            (Role::Server, name) => name,
+            (Role::Client, _) => None,
         };
         let fits = |key: &&PinnedKey| {
             // RFC 4343: host names are compared without regard to case.
@@ -111,7 +114,17 @@ impl PeerVerifier for PinnedKeyVerifier {
         &[CertificateType::RAW_PUBLIC_KEY]
     }
 
-    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
-        Reply::Now(self.judge(question))
+    fn policy(&self) -> VerifierPolicy {
+        let keys = self.keys.iter().fold(VerifierPolicy::new("keys"), |keys, key| {
+            keys.with(&key.public_key).with(key.name.as_bytes())
+        });
+        // Of several names for one client's key the first is its identity: the order matters.
+        self.algorithms
+            .add_to(VerifierPolicy::new("tessera-webpki: pinned keys, 1"), &[])
+            .with_policy(&keys)
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        Reply::Now(self.judge(question).map(PeerAcceptance::from))
     }
 }

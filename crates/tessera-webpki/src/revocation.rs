@@ -33,6 +33,15 @@ impl Revocation {
         Ok(Self { lists, unknown })
     }
 
+    /// How the lists are used. What they list is data: it changes every day, and decides about single
+    /// certificates.
+    pub(crate) fn policy(&self) -> &'static str {
+        match self.unknown {
+            UnknownStatus::Reject => "unknown status: reject",
+            UnknownStatus::Accept => "unknown status: accept",
+        }
+    }
+
     /// The lists in the form that webpki borrows them.
     pub(crate) fn lists(&self) -> Vec<&CertRevocationList<'static>> {
         self.lists.iter().collect()

@@ -1,25 +1,29 @@
 //! The verifier.
 
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use pki_types::{CertificateDer, ServerName, TrustAnchor, UnixTime};
-use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::Role;
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 
 use crate::alerts::{self, reject};
-use crate::algorithms::Algorithms;
+use crate::algorithms::{Algorithms, Signature};
+use crate::error::ConfigError;
 use crate::names::sequence;
 use crate::revocation::{Revocation, UnknownStatus};
 use crate::{expiry, identity, key_usage};
 
 /// Verifies peers by their certificate chains, servers and clients alike.
 ///
-/// Without a clock nobody is accepted: validity could not be judged. Revocation is checked only
-/// with [`with_crls`](Self::with_crls).
+/// Without a clock it accepts no peer, since it can't judge validity. It checks revocation only with
+/// [`with_crls`](Self::with_crls).
 ///
 /// # Identities
 ///
@@ -31,8 +35,8 @@ use crate::{expiry, identity, key_usage};
 /// - otherwise `subject:` and the DER of the subject, without the outermost tag and length.
 ///
 /// A client with none of these, or whose identity would exceed [`PeerIdentity::MAX_LEN`], is
-/// refused. Names from different trust anchors are not told apart. Who needs another identity
-/// wraps the verifier and replaces the blob.
+/// refused. Names from different trust anchors are not told apart. For another identity, wrap
+/// the verifier and replace the blob.
 ///
 /// [`PeerIdentity::expires_at`] is the earliest notAfter on the path that was verified, the trust
 /// anchor aside.
@@ -78,6 +82,7 @@ impl WebPkiVerifier {
     /// Names the trust anchors to peers, which may have several certificates to choose from
     /// (certificate_authorities). Servers do it where they ask clients for certificates; to a
     /// client it costs bytes in every ClientHello. With many roots the engine refuses the list.
+    #[must_use]
     pub fn naming_authorities(mut self) -> Self {
         let subjects = self.anchors.iter().map(|anchor| anchor.subject.as_ref());
         self.authorities = subjects.filter(|name| !name.is_empty()).map(sequence).collect();
@@ -101,16 +106,16 @@ impl WebPkiVerifier {
     }
 
     fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
-        // Whatever the owner failed to say is not the peer's fault, but nobody is accepted for it.
+        // What the owner didn't configure is not the peer's fault, but the peer isn't accepted.
         let ours = |reason: &str| reject(AlertDescription::INTERNAL_ERROR, reason);
         let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
-        let server_name = match (question.peer_is_server, &question.server_name) {
-            (true, Some(name)) => Some(name.as_str()),
-            (true, None) => return Err(ours("no server name to verify the server for")),
-            (false, _) => None,
+        let server_name = match (question.peer, &question.server_name) {
+            (Role::Server, Some(name)) => Some(name.as_str()),
+            (Role::Server, None) => return Err(ours("no server name to verify the server for")),
+            (Role::Client, _) => None,
         };
 
-        let algorithm = self.algorithms.for_handshake(question.scheme)?;
+        let signature = Signature::of(question, &self.algorithms)?;
 
         let chain: Vec<_> =
             question.chain.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
@@ -147,7 +152,7 @@ impl WebPkiVerifier {
         }
 
         end_entity
-            .verify_signature(algorithm, &question.signed, &question.signature)
+            .verify_signature(signature.algorithm, signature.signed, signature.bytes)
             .map_err(|e| alerts::certificate_verify(&e))?;
 
         let expires_at = expiry::earliest(&path)
@@ -173,9 +178,25 @@ impl PeerVerifier for WebPkiVerifier {
         &self.authorities
     }
 
-    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
-        Reply::Now(self.judge(question))
+    fn policy(&self) -> VerifierPolicy {
+        let revocation = self.revocation.as_ref().map(Revocation::policy);
+        self.algorithms
+            .add_to(VerifierPolicy::new("tessera-webpki: chains, 1"), self.algorithms.chain)
+            .with_set(self.anchors.iter().map(anchor_policy))
+            .with_set(revocation)
     }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        Reply::Now(self.judge(question).map(PeerAcceptance::from))
+    }
+}
+
+/// What a trust anchor vouches for: its name, key and constraints (RFC 5280 §6.1.1).
+fn anchor_policy(anchor: &TrustAnchor<'static>) -> VerifierPolicy {
+    VerifierPolicy::new("anchor")
+        .with(&anchor.subject)
+        .with(&anchor.subject_public_key_info)
+        .with_set(&anchor.name_constraints)
 }
 
 impl core::fmt::Debug for WebPkiVerifier {
@@ -187,55 +208,3 @@ impl core::fmt::Debug for WebPkiVerifier {
             .finish()
     }
 }
-
-/// A verifier cannot be made like this.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// Without a trust anchor nobody can be accepted.
-    NoRoots,
-    /// A root certificate is malformed, in the words of webpki.
-    Root(String),
-    /// A scheme for handshakes is one that may only sign certificates (RFC 8446 §4.2.3).
-    HandshakeScheme,
-    /// Without a key nobody can be accepted.
-    NoKeys,
-    /// A pinned key has no name, or one that is too long for an identity.
-    KeyName,
-    /// A pinned key is malformed, in the words of webpki.
-    Key(String),
-    /// A certificate is malformed, in the words of webpki.
-    Certificate(String),
-    /// Without a revocation list every status is unknown, and unknown was to be refused.
-    NoCrls,
-    /// A revocation list is malformed, or of a kind that is not supported, in the words of webpki.
-    Crl(String),
-}
-
-impl ConfigError {
-    pub(crate) fn key(error: webpki::Error) -> Self {
-        Self::Key(error.to_string())
-    }
-
-    pub(crate) fn certificate(error: webpki::Error) -> Self {
-        Self::Certificate(error.to_string())
-    }
-}
-
-impl core::fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::NoRoots => f.write_str("no root certificate"),
-            Self::NoKeys => f.write_str("no public key"),
-            Self::KeyName => f.write_str("a pinned key has no name, or too long a one"),
-            Self::Key(error) => write!(f, "public key: {error}"),
-            Self::Certificate(error) => write!(f, "certificate: {error}"),
-            Self::Root(error) => write!(f, "root certificate: {error}"),
-            Self::HandshakeScheme => f.write_str("a handshake scheme may only sign certificates"),
-            Self::NoCrls => f.write_str("no revocation list, and unknown statuses are refused"),
-            Self::Crl(error) => write!(f, "revocation list: {error}"),
-        }
-    }
-}
-
-impl core::error::Error for ConfigError {}

@@ -10,7 +10,9 @@ use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};
 use aws_lc_rs::{digest, hkdf, hmac};
 use tessera_harness::Trace;
 
-use crate::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use crate::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use crate::crypto::{
     Aead, AeadAlgorithm, AgreementError, Digest, Ephemeral, Hash, HeaderKey, KeyAgreement,
     MASK_LEN, Nonce, OpenFailed, Provider, Random, RandomFailed, RunningHash, SAMPLE_LEN, Secret,
@@ -215,8 +217,12 @@ impl PeerVerifier for Trusting {
         &self.0
     }
 
-    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
-        Reply::Now(Ok(PeerIdentity::default()))
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: every signature")
+    }
+
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        Reply::Now(Ok(PeerIdentity::default().into()))
     }
 }
 

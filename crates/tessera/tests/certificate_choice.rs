@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use tessera::auth::{Credential, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy,
+    VerifyPeer,
+};
 use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, SignatureScheme};
 use tessera::{ClientConnection, Error, Output, ServerConnection};
@@ -35,8 +38,13 @@ impl PeerVerifier for Choosy {
         &self.authorities
     }
 
-    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
-        Reply::Now(Ok(PeerIdentity { blob: vec![question.chain[0][0]], expires_at: None }))
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: everybody by the first byte")
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        let identity = PeerIdentity { blob: vec![question.chain[0][0]], expires_at: None };
+        Reply::Now(Ok(identity.into()))
     }
 }
 

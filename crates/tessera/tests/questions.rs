@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera::auth::{Credential, PeerIdentity, PeerRejected, PeerVerifier, PrivateKey, VerifyPeer};
+use tessera::auth::{
+    Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, PrivateKey,
+    VerifierPolicy, VerifyPeer,
+};
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::{
     ChooseConfig, ClientAuthentication, ClientQuestion, ConfigChooser, NoConfig, Reply,
@@ -17,7 +20,7 @@ use tessera::resume::{
     Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, SignatureScheme};
-use tessera::{Destination, Error, Output, ReadEvent, ServerConfig, Time};
+use tessera::{Destination, Error, Output, ReadEvent, Role, ServerConfig, Time};
 use tessera_harness::{
     EARLY_DATA, Mode, OneVault, Pair, Scene, UnsealedTickets, at, credential, to,
 };
@@ -77,7 +80,11 @@ impl PeerVerifier for Later {
         NullVerifier.schemes()
     }
 
-    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+    fn policy(&self) -> VerifierPolicy {
+        NullVerifier.policy()
+    }
+
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         Reply::Later
     }
 }
@@ -178,7 +185,9 @@ impl Owner {
                 ("take", server.answer(asked.token, answer, time, out))
             }
             ServerQuestion::VerifyPeer(asked) => {
-                assert!(!asked.question.peer_is_server && asked.question.server_name.is_none());
+                assert!(
+                    asked.question.peer == Role::Client && asked.question.server_name.is_none()
+                );
                 let answer = match self.rejects_client {
                     true => Err(rejected()),
                     false => now(NullVerifier.verify(&asked.question)),
@@ -203,7 +212,9 @@ impl Owner {
         let (client, time, out) = (&mut pair.client, pair.now, &mut pair.client_output);
         match question {
             ClientQuestion::VerifyPeer(asked) => {
-                assert!(asked.question.peer_is_server && asked.question.server_name.is_some());
+                assert!(
+                    asked.question.peer == Role::Server && asked.question.server_name.is_some()
+                );
                 let answer = match self.rejects_server {
                     true => Err(rejected()),
                     false => now(NullVerifier.verify(&asked.question)),
@@ -485,6 +496,6 @@ fn an_identity_that_fits_no_ticket() {
     };
     let identity = PeerIdentity { blob: vec![0; PeerIdentity::MAX_LEN + 1], expires_at: None };
     let (now, out) = (pair.now, &mut pair.client_output);
-    let error = pair.client.answer(asked.token, Ok(identity), now, out);
+    let error = pair.client.answer(asked.token, Ok(identity.into()), now, out);
     assert!(matches!(error, Err(Error::Configuration(_))));
 }

@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use tessera::auth::{Credential, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy,
+    VerifyPeer,
+};
 use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::wire::{
     AlertDescription, CertificateType, ContentType, ExtensionType, HandshakeType, SignatureScheme,
@@ -43,11 +46,15 @@ impl PeerVerifier for Taking {
         &self.types
     }
 
-    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: everybody by the first byte")
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         let shown = (question.certificate_type, question.chain.clone());
         self.shown.lock().expect("no panic").push(shown);
         let identity = PeerIdentity { blob: question.chain[0].clone(), expires_at: None };
-        Reply::Now(Ok(identity))
+        Reply::Now(Ok(identity.into()))
     }
 }
 

@@ -24,7 +24,7 @@ fn server(provider: Provider) -> ServerConfig {
 }
 
 fn credential() -> Credential {
-    Credential::new(vec![vec![0x30; 300]], PrivateKey::Here(Arc::new(NullSigner)))
+    Credential::new(vec![vec![0x30; 300]], PrivateKey::Signs(Arc::new(NullSigner)))
 }
 
 fn to(session: Option<ClientSession>) -> Destination {

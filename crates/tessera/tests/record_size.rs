@@ -12,7 +12,7 @@ fn configs(client_limit: Option<u16>, server_limit: Option<u16>) -> (ClientConfi
     let mut client = ClientConfig::new(provider(), Arc::new(NullVerifier));
     client.record_size_limit = client_limit;
     client.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
-    let key = PrivateKey::Here(Arc::new(NullSigner));
+    let key = PrivateKey::Signs(Arc::new(NullSigner));
     let credential = Credential::new(vec![vec![0x30; 300]], key);
     let mut server = ServerConfig::new(provider(), vec![credential]);
     server.record_size_limit = server_limit;

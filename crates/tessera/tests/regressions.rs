@@ -18,7 +18,8 @@ use tessera_harness::{Mode, OneVault, Pair, Scene, UnsealedTickets, at, message,
 use tessera_null_provider::{NullSigner, NullVerifier, provider};
 
 fn configurations() -> (ClientConfig, ServerConfig) {
-    let credential = Credential::new(vec![vec![0x30; 300]], PrivateKey::Here(Arc::new(NullSigner)));
+    let credential =
+        Credential::new(vec![vec![0x30; 300]], PrivateKey::Signs(Arc::new(NullSigner)));
     let mut client = ClientConfig::new(provider(), Arc::new(NullVerifier));
     client.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
     let mut server = ServerConfig::new(provider(), vec![credential]);
@@ -297,7 +298,7 @@ fn signatures_and_tickets_that_fit_no_message_are_not_sent() {
         assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None), "{len}");
         assert_eq!(pair.to_client.sessions.len(), tickets, "{len}");
     }
-    server.credentials[0].key = PrivateKey::Here(Arc::new(Makes(65_536)));
+    server.credentials[0].key = PrivateKey::Signs(Arc::new(Makes(65_536)));
     let mut pair = start(&client, &server, None);
     pair.run();
     let alert = pair.to_server.error.as_ref().and_then(Error::alert);

@@ -4,7 +4,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tessera::auth::{Credential, PeerIdentity, PeerRejected, PeerVerifier, PrivateKey, VerifyPeer};
+use tessera::auth::{
+    Credential, PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,
+};
 use tessera::crypto::{
     AgreementError, Ephemeral, KeyAgreement, OneTimeKeys, Provider, Random, RandomFailed, Secret,
     SharedSecret, Signer, SigningError,
@@ -82,7 +84,11 @@ impl PeerVerifier for ScriptedVerifier {
         &self.0
     }
 
-    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: nobody")
+    }
+
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         Reply::Later
     }
 }
@@ -123,7 +129,7 @@ fn config(trace: &Trace, secrets: &Arc<Secrets>) -> ServerConfig {
     let chain = trace.find("messages", "server_certificate").map(|message| message[11..].to_vec());
     let signer = ScriptedSigner { scheme: [scheme], signature: verify[8..].to_vec() };
     let credential =
-        Credential::new(vec![chain.unwrap_or_default()], PrivateKey::Here(Arc::new(signer)));
+        Credential::new(vec![chain.unwrap_or_default()], PrivateKey::Signs(Arc::new(signer)));
     let mut config = ServerConfig::new(provider(trace), vec![credential]);
     config.key_log = Some(secrets.clone());
     config

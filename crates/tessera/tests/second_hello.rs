@@ -17,7 +17,7 @@ const PSK_KE_ALONE: &[u8] = &[0, 45, 0, 2, 1, 0];
 #[test]
 fn psk_modes_stay() {
     let mut client = ClientConfig::new(provider(), Arc::new(NullVerifier));
-    let key = PrivateKey::Here(Arc::new(NullSigner));
+    let key = PrivateKey::Signs(Arc::new(NullSigner));
     let credential = Credential::new(vec![vec![0x30; 300]], key);
     let mut server = ServerConfig::new(provider(), vec![credential]);
     server.tickets = Some(Arc::new(UnsealedTickets));

@@ -3,7 +3,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use tessera::auth::{Credential, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    Credential, PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::wire::{
     AlertDescription, ContentType, EntryExtensions, ExtensionType, HandshakeType, SignatureScheme,
@@ -39,7 +41,11 @@ impl PeerVerifier for Asking {
         self.entry_extensions
     }
 
-    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+    fn policy(&self) -> VerifierPolicy {
+        NullVerifier.policy()
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         let stapled = (question.ocsp_response.clone(), question.sct_list.clone());
         self.seen.lock().expect("unpoisoned").push(stapled);
         NullVerifier.verify(question)

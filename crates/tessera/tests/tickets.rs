@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::Time;
-use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::resume::{ClientSession, PskKind, TakePurpose, TakeSecret, Taken, Vault, Verdict};
 use tessera::wire::SignatureScheme;
@@ -117,8 +119,13 @@ impl PeerVerifier for Until {
         NullVerifier.schemes()
     }
 
-    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
-        Reply::Now(Ok(PeerIdentity { blob: b"someone".to_vec(), expires_at: self.0 }))
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: everybody as someone")
+    }
+
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        let identity = PeerIdentity { blob: b"someone".to_vec(), expires_at: self.0 };
+        Reply::Now(Ok(identity.into()))
     }
 }
 

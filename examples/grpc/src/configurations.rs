@@ -31,7 +31,7 @@ pub fn configurations() -> Result<Configurations, Box<dyn Error>> {
     let certificate = CertificateParams::new([SERVER_NAME.to_owned()])?.signed_by(&key, &root)?;
     let signer = SigningKey::from_pkcs8(&key.serialize_der())?;
     let credential =
-        Credential::new(vec![certificate.der().to_vec()], PrivateKey::Here(Arc::new(signer)));
+        Credential::new(vec![certificate.der().to_vec()], PrivateKey::Signs(Arc::new(signer)));
 
     let provider = tessera_aws_lc::provider();
     let mut server = ServerConfig::new(provider, vec![credential]);

@@ -52,7 +52,7 @@ impl Site {
     pub fn tessera_server(&self, vault: Arc<dyn Vault>) -> Result<ServerConfig> {
         let provider = tessera_aws_lc::provider();
         let signer = Arc::new(SigningKey::from_pkcs8(&self.key)?);
-        let credential = Credential::new(vec![self.certificate.clone()], PrivateKey::Here(signer));
+        let credential = Credential::new(vec![self.certificate.clone()], PrivateKey::Signs(signer));
         let mut config = ServerConfig::new(provider, vec![credential]);
         config.protocols = vec![PROTOCOL.to_vec()];
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?;

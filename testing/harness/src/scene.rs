@@ -190,7 +190,7 @@ impl Scene {
 
 /// A certificate of the null provider.
 pub fn credential() -> Credential {
-    Credential::new(vec![vec![0x30; 300]], PrivateKey::Here(Arc::new(NullSigner)))
+    Credential::new(vec![vec![0x30; 300]], PrivateKey::Signs(Arc::new(NullSigner)))
 }
 
 /// The scene's server, with a session or without.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer};
 use tessera::handshake::Reply;
 use tessera::wire::{EntryExtensions, SignatureScheme};
 use tessera_webpki::WebPkiVerifier;
@@ -49,7 +49,11 @@ impl PeerVerifier for Asking {
         EntryExtensions { status_request: true, signed_certificate_timestamp: true }
     }
 
-    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
+    fn policy(&self) -> VerifierPolicy {
+        self.verifier.policy()
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         *self.came.lock().unwrap_or_else(PoisonError::into_inner) = Some(Came {
             ocsp_response: question.ocsp_response.clone(),
             sct_list: question.sct_list.clone(),

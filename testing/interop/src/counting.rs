@@ -1,53 +1,55 @@
-//! A certificate codec that counts what it does.
+//! Compression that counts what it does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tessera::Facts;
-use tessera::auth::{CertificateCodec, CertificateNotDecoded};
+use tessera::auth::{CertificateCompression, CertificateNotDecoded};
 use tessera::wire::CertificateCompressionAlgorithm;
+use tessera_compression::{Brotli, Zlib};
 
-/// Counts what a codec of `tessera-compression` does.
+/// Counts what an algorithm of `tessera-compression` does.
 pub struct Counting {
-    codec: Arc<dyn CertificateCodec>,
-    encoded: AtomicUsize,
-    decoded: AtomicUsize,
+    compression: Box<dyn CertificateCompression>,
+    compressed: AtomicUsize,
+    decompressed: AtomicUsize,
 }
 
 impl Counting {
-    /// The codec of this algorithm.
+    /// Brotli, or zlib.
     pub fn new(algorithm: CertificateCompressionAlgorithm) -> Arc<Self> {
-        let mut codecs = tessera_compression::codecs();
-        codecs.retain(|codec| codec.algorithm() == algorithm);
-        let (encoded, decoded) = Default::default();
-        Arc::new(Self { codec: codecs.remove(0), encoded, decoded })
+        let compression: Box<dyn CertificateCompression> = match algorithm {
+            CertificateCompressionAlgorithm::BROTLI => Box::new(Brotli::default()),
+            _ => Box::new(Zlib::default()),
+        };
+        assert_eq!(compression.algorithm(), algorithm);
+        let (compressed, decompressed) = Default::default();
+        Arc::new(Self { compression, compressed, decompressed })
     }
 
     /// How many chains were compressed, and how many decompressed.
     pub fn counts(&self) -> (usize, usize) {
-        (self.encoded.load(Ordering::Relaxed), self.decoded.load(Ordering::Relaxed))
+        (self.compressed.load(Ordering::Relaxed), self.decompressed.load(Ordering::Relaxed))
     }
 }
 
-impl CertificateCodec for Counting {
+impl CertificateCompression for Counting {
     fn algorithm(&self) -> CertificateCompressionAlgorithm {
-        self.codec.algorithm()
+        self.compression.algorithm()
     }
 
-    fn encode(&self, connection: &Facts, body: &[u8]) -> Option<Vec<u8>> {
-        let encoded = self.codec.encode(connection, body)?;
-        self.encoded.fetch_add(1, Ordering::Relaxed);
-        Some(encoded)
+    fn compress(&self, body: &[u8]) -> Option<Vec<u8>> {
+        let compressed = self.compression.compress(body)?;
+        self.compressed.fetch_add(1, Ordering::Relaxed);
+        Some(compressed)
     }
 
-    fn decode(
+    fn decompress(
         &self,
-        connection: &Facts,
-        encoded: &[u8],
+        compressed: &[u8],
         body: &mut [u8],
     ) -> Result<usize, CertificateNotDecoded> {
-        let len = self.codec.decode(connection, encoded, body)?;
-        self.decoded.fetch_add(1, Ordering::Relaxed);
+        let len = self.compression.decompress(compressed, body)?;
+        self.decompressed.fetch_add(1, Ordering::Relaxed);
         Ok(len)
     }
 }

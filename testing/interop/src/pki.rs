@@ -180,7 +180,7 @@ impl Identity {
     pub fn credential(&self) -> Credential {
         let key = SigningKey::from_pkcs8(&self.key).unwrap();
         let issuers = tessera_webpki::issuers(&self.chain).unwrap();
-        let key = PrivateKey::Here(Arc::new(key));
+        let key = PrivateKey::Signs(Arc::new(key));
         Credential { issuers, ..Credential::new(self.chain.clone(), key) }
     }
 
@@ -192,7 +192,7 @@ impl Identity {
     /// The public key alone, for Tessera.
     pub fn raw_public_key(&self) -> Credential {
         let key = SigningKey::from_pkcs8(&self.key).unwrap();
-        Credential::raw_public_key(self.public_key(), PrivateKey::Here(Arc::new(key)))
+        Credential::raw_public_key(self.public_key(), PrivateKey::Signs(Arc::new(key)))
     }
 
     /// A verifier that knows this key under this name.

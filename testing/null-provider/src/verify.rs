@@ -2,7 +2,9 @@
 
 use alloc::string::ToString;
 
-use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, Proof, VerifierPolicy, VerifyPeer,
+};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
 
@@ -17,9 +19,18 @@ impl PeerVerifier for NullVerifier {
         &SCHEMES
     }
 
-    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>> {
-        let known = SCHEMES.contains(&question.scheme) && question.signature == SIGNATURE;
-        Reply::Now(known.then(PeerIdentity::default).ok_or_else(|| PeerRejected {
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tessera-null-provider: the null signature")
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        let known = matches!(
+            &question.proof,
+            Proof::Signature { scheme, signature, .. }
+                if SCHEMES.contains(scheme) && *signature == SIGNATURE
+        );
+        let accepted = known.then(|| PeerIdentity::default().into());
+        Reply::Now(accepted.ok_or_else(|| PeerRejected {
             alert: AlertDescription::DECRYPT_ERROR,
             reason: "not the null signature".to_string(),
         }))

@@ -1,9 +1,10 @@
 //! The shape holds: ends agree, and different inputs are noticed.
 
-use tessera::auth::{PeerVerifier, VerifyPeer};
+use tessera::Role;
+use tessera::auth::{PeerVerifier, Proof, VerifyPeer};
 use tessera::crypto::{AgreementError, Nonce, OpenFailed, Signer, SigningError};
 use tessera::handshake::Reply;
-use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
+use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera_null_provider::{NullSigner, NullVerifier, provider};
 
 #[test]
@@ -113,21 +114,14 @@ fn one_time_keys_agree() {
 #[test]
 fn the_verifier_takes_the_signature_of_the_signer_alone() {
     let scheme = NullSigner.schemes()[0];
-    let mut question = VerifyPeer {
-        server_name: None,
-        peer_is_server: true,
-        certificate_type: CertificateType::X509,
-        chain: vec![b"certificate".to_vec()],
-        ocsp_response: None,
-        sct_list: None,
-        scheme,
-        signed: b"message".to_vec(),
-        signature: NullSigner.sign(scheme, b"message").unwrap(),
-        unix: None,
+    let question = |signature| {
+        let proof = Proof::Signature { scheme, signed: b"message".to_vec(), signature };
+        VerifyPeer::new(Role::Server, vec![b"certificate".to_vec()], proof)
     };
-    assert!(matches!(NullVerifier.verify(&question), Reply::Now(Ok(_))));
-    question.signature[0] ^= 1;
-    let Reply::Now(Err(rejected)) = NullVerifier.verify(&question) else {
+    let mut signature = NullSigner.sign(scheme, b"message").unwrap();
+    assert!(matches!(NullVerifier.verify(&question(signature.clone())), Reply::Now(Ok(_))));
+    signature[0] ^= 1;
+    let Reply::Now(Err(rejected)) = NullVerifier.verify(&question(signature)) else {
         panic!("another signature was accepted");
     };
     assert_eq!(rejected.alert, AlertDescription::DECRYPT_ERROR);

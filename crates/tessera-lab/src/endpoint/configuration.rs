@@ -79,7 +79,7 @@ fn verifier(identity: &Identity) -> Result<Arc<WebPkiVerifier>> {
 fn credential(identity: &Identity) -> Result<Credential> {
     Ok(Credential::new(
         vec![identity.certificate.clone()],
-        PrivateKey::Here(Arc::new(SigningKey::from_pkcs8(&identity.private_key)?)),
+        PrivateKey::Signs(Arc::new(SigningKey::from_pkcs8(&identity.private_key)?)),
     ))
 }
 

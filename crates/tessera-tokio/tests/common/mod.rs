@@ -33,7 +33,7 @@ pub fn ends() -> Ends {
     let certificate = params.signed_by(&key, &root).unwrap();
     let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
     let credential =
-        Credential::new(vec![certificate.der().to_vec()], PrivateKey::Here(Arc::new(signer)));
+        Credential::new(vec![certificate.der().to_vec()], PrivateKey::Signs(Arc::new(signer)));
 
     let provider = tessera_aws_lc::provider();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();

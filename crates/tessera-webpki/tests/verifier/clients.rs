@@ -1,10 +1,12 @@
 //! Clients and their identities.
 
 use rcgen::{DistinguishedName, DnType, SanType};
-use tessera::auth::{PeerIdentity, VerifyPeer};
+use tessera::auth::PeerIdentity;
 use tessera::wire::AlertDescription;
 
-use crate::pki::{NOT_AFTER, Peer, client_params, judge, refused, root, server_params, trusting};
+use crate::pki::{
+    NOT_AFTER, Peer, client_params, judge, refused, root, server_params, trusting, with,
+};
 
 #[test]
 fn good() {
@@ -26,7 +28,7 @@ fn server_certificate_is_no_client_certificate() {
 fn no_time() {
     let root = root("root");
     let question =
-        VerifyPeer { unix: None, ..Peer::new(&client_params(&["a.example"]), &root).as_client() };
+        with(Peer::new(&client_params(&["a.example"]), &root).as_client(), |it| it.unix = None);
     refused(&trusting(&root), &question, AlertDescription::INTERNAL_ERROR);
 }
 

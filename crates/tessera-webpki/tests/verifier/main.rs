@@ -7,6 +7,7 @@ mod criteria;
 mod key_usage;
 mod pinned_keys;
 mod pki;
+mod policies;
 mod revocation;
 mod servers;
 mod setup;

@@ -1,11 +1,13 @@
 //! Peers that are known by their public keys.
 
 use rcgen::SignatureAlgorithm;
-use tessera::auth::{PeerIdentity, PeerVerifier, VerifyPeer};
+use tessera::auth::{PeerIdentity, PeerVerifier};
 use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 use tessera_webpki::{Algorithms, ConfigError, PinnedKey, PinnedKeyVerifier};
 
-use crate::pki::{Peer, client_params, judge, refused, root, server_params};
+use crate::pki::{
+    Peer, client_params, judge, refused, root, scheme_of, server_params, signed_of, with,
+};
 
 fn peer() -> Peer {
     Peer::new(&server_params(), &root("root"))
@@ -32,7 +34,7 @@ fn a_server() {
 #[test]
 fn a_client() {
     let peer = Peer::new(&client_params(&[]), &root("root"));
-    let question = VerifyPeer { unix: None, ..peer.raw(peer.as_client()) };
+    let question = with(peer.raw(peer.as_client()), |it| it.unix = None);
     let identity = judge(&knowing(&peer, "pump 7"), &question).unwrap();
     assert_eq!((&identity.blob[..], identity.expires_at), (&b"key:pump 7"[..], None));
 }
@@ -51,7 +53,7 @@ fn every_kind_of_key() {
         let verifier = knowing(&peer, "server.example");
         let question = peer.raw(peer.as_server_with(scheme));
         assert!(judge(&verifier, &question).is_ok(), "{scheme:?}");
-        let question = VerifyPeer { signed: b"something else".to_vec(), ..question };
+        let question = with(question, |it| *signed_of(it) = b"something else".to_vec());
         refused(&verifier, &question, AlertDescription::DECRYPT_ERROR);
     }
 }
@@ -63,7 +65,7 @@ fn a_key_belongs_to_its_name() {
     let pins = vec![pin(&one, "one.example"), pin(&one, "both.example"), pin(&two, "two.example")];
     let verifier = PinnedKeyVerifier::new(pins).unwrap();
     let of = |peer: &Peer, name: &str| {
-        peer.raw(VerifyPeer { server_name: Some(name.into()), ..peer.as_server() })
+        peer.raw(with(peer.as_server(), |it| it.server_name = Some(name.into())))
     };
     for (peer, name) in [(&one, "one.example"), (&one, "both.example"), (&two, "two.example")] {
         assert!(judge(&verifier, &of(peer, name)).is_ok());
@@ -82,7 +84,7 @@ fn what_is_no_key() {
     let peer = peer();
     let verifier = knowing(&peer, "server.example");
     let raw = peer.raw(peer.as_server());
-    let of = |chain: Vec<Vec<u8>>| VerifyPeer { chain, ..raw.clone() };
+    let of = |chain: Vec<Vec<u8>>| with(raw.clone(), |it| it.chain = chain);
     let certificate = peer.chain.clone();
     refused(&verifier, &of(certificate), AlertDescription::DECODE_ERROR);
     refused(&verifier, &of(vec![b"garbage".to_vec()]), AlertDescription::DECODE_ERROR);
@@ -93,7 +95,7 @@ fn what_is_no_key() {
         refused(&verifier, &of(chain), AlertDescription::UNSUPPORTED_CERTIFICATE);
     }
     refused(&verifier, &peer.as_server(), AlertDescription::UNSUPPORTED_CERTIFICATE);
-    let unnamed = VerifyPeer { server_name: None, ..raw };
+    let unnamed = with(raw, |it| it.server_name = None);
     refused(&verifier, &unnamed, AlertDescription::INTERNAL_ERROR);
 }
 
@@ -107,7 +109,7 @@ fn schemes() {
     assert_eq!(verifier.schemes(), handshake);
     let raw = peer.raw(peer.as_server());
     for scheme in [SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::ED25519] {
-        let question = VerifyPeer { scheme, ..raw.clone() };
+        let question = with(raw.clone(), |it| *scheme_of(it) = scheme);
         refused(&verifier, &question, AlertDescription::ILLEGAL_PARAMETER);
     }
 }

@@ -7,9 +7,9 @@ use rcgen::{
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, PublicKeyData,
     RevokedCertParams, SerialNumber, SignatureAlgorithm, SigningKey, date_time_ymd,
 };
-use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
-use tessera::handshake::Reply;
+use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, Proof, VerifyPeer};
 use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
+use tessera::{Reply, Role};
 use tessera_webpki::WebPkiVerifier;
 
 /// Certificates are valid from the beginning of 2030 to that of 2031.
@@ -81,26 +81,17 @@ impl Peer {
 
     fn question(&self, scheme: SignatureScheme) -> VerifyPeer {
         let signed = b"what was signed".to_vec();
-        VerifyPeer {
-            server_name: None,
-            peer_is_server: false,
-            certificate_type: CertificateType::X509,
-            chain: self.chain.clone(),
-            ocsp_response: None,
-            sct_list: None,
-            scheme,
-            signature: sign(&self.key, scheme, &signed),
-            signed,
-            unix: Some(NOW),
-        }
+        let signature = sign(&self.key, scheme, &signed);
+        let proof = Proof::Signature { scheme, signed, signature };
+        let question = VerifyPeer::new(Role::Client, self.chain.clone(), proof);
+        with(question, |it| it.unix = Some(NOW))
     }
 
     pub fn as_server_with(&self, scheme: SignatureScheme) -> VerifyPeer {
-        VerifyPeer {
-            server_name: Some("server.example".into()),
-            peer_is_server: true,
-            ..self.question(scheme)
-        }
+        with(self.question(scheme), |it| {
+            it.peer = Role::Server;
+            it.server_name = Some("server.example".into());
+        })
     }
 
     pub fn as_server(&self) -> VerifyPeer {
@@ -109,8 +100,10 @@ impl Peer {
 
     /// The question about the key alone.
     pub fn raw(&self, question: VerifyPeer) -> VerifyPeer {
-        let certificate_type = CertificateType::RAW_PUBLIC_KEY;
-        VerifyPeer { certificate_type, chain: vec![self.public_key()], ..question }
+        with(question, |it| {
+            it.certificate_type = CertificateType::RAW_PUBLIC_KEY;
+            it.chain = vec![self.public_key()];
+        })
     }
 
     pub fn public_key(&self) -> Vec<u8> {
@@ -120,6 +113,31 @@ impl Peer {
     pub fn as_client(&self) -> VerifyPeer {
         self.question(SignatureScheme::ECDSA_SECP256R1_SHA256)
     }
+}
+
+/// The question with a change.
+pub fn with(mut question: VerifyPeer, change: impl FnOnce(&mut VerifyPeer)) -> VerifyPeer {
+    change(&mut question);
+    question
+}
+
+fn proof_of(question: &mut VerifyPeer) -> (&mut SignatureScheme, &mut Vec<u8>, &mut Vec<u8>) {
+    let Proof::Signature { scheme, signed, signature } = &mut question.proof else {
+        panic!("peers sign here")
+    };
+    (scheme, signed, signature)
+}
+
+pub fn scheme_of(question: &mut VerifyPeer) -> &mut SignatureScheme {
+    proof_of(question).0
+}
+
+pub fn signed_of(question: &mut VerifyPeer) -> &mut Vec<u8> {
+    proof_of(question).1
+}
+
+pub fn signature_of(question: &mut VerifyPeer) -> &mut Vec<u8> {
+    proof_of(question).2
 }
 
 /// RSA keys sign with RSASSA-PSS here, whatever rcgen would make of them.
@@ -160,7 +178,7 @@ pub fn judge(
     question: &VerifyPeer,
 ) -> Result<PeerIdentity, PeerRejected> {
     match verifier.verify(question) {
-        Reply::Now(verdict) => verdict,
+        Reply::Now(verdict) => verdict.map(|accepted| accepted.identity),
         Reply::Later => panic!("webpki answers at once"),
     }
 }

@@ -1,12 +1,11 @@
 //! Revocation lists.
 
 use rcgen::{CertifiedIssuer, KeyPair, SerialNumber};
-use tessera::auth::VerifyPeer;
 use tessera::wire::AlertDescription;
 use tessera_webpki::{ConfigError, UnknownStatus, WebPkiVerifier};
 
 use crate::pki::{
-    Ca, Peer, ca_params, client_params, crl, judge, refused, root, server_params, trusting,
+    Ca, Peer, ca_params, client_params, crl, judge, refused, root, server_params, trusting, with,
 };
 
 /// 2030-12-15: the certificates are valid, the lists are past their nextUpdate.
@@ -65,7 +64,7 @@ fn unknown() {
 fn old_list() {
     let root = root("root");
     let question =
-        VerifyPeer { unix: Some(LISTS_ARE_OLD), ..Peer::new(&server_params(), &root).as_server() };
+        with(Peer::new(&server_params(), &root).as_server(), |it| it.unix = Some(LISTS_ARE_OLD));
     let strict = checking(&root, &[crl(&root, &[])], UnknownStatus::Reject);
     refused(&strict, &question, AlertDescription::CERTIFICATE_UNKNOWN);
     let lenient = checking(&root, &[crl(&root, &[])], UnknownStatus::Accept);

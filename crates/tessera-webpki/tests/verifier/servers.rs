@@ -3,12 +3,11 @@
 use rcgen::{
     BasicConstraints, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
 };
-use tessera::auth::VerifyPeer;
 use tessera::wire::AlertDescription;
 
 use crate::pki::{
     BEFORE, Ca, NOT_AFTER, Peer, ca_params, client_params, judge, refused, root, server_params,
-    trusting,
+    trusting, with,
 };
 
 fn intermediate(name: &str, root: &Ca) -> Ca {
@@ -31,7 +30,7 @@ fn good() {
 fn good_by_ip_address() {
     let root = root("root");
     let peer = Peer::new(&server_params(), &root);
-    let named = |name: &str| VerifyPeer { server_name: Some(name.into()), ..peer.as_server() };
+    let named = |name: &str| with(peer.as_server(), |it| it.server_name = Some(name.into()));
     assert_eq!(judge(&trusting(&root), &named("192.0.2.1")).unwrap().blob, b"192.0.2.1");
     refused(&trusting(&root), &named("192.0.2.2"), AlertDescription::BAD_CERTIFICATE);
 }
@@ -42,7 +41,7 @@ fn wildcard_covers_one_label() {
     let mut params = server_params();
     params.subject_alt_names = vec![rcgen::SanType::DnsName("*.wild.example".try_into().unwrap())];
     let peer = Peer::new(&params, &root);
-    let named = |name: &str| VerifyPeer { server_name: Some(name.into()), ..peer.as_server() };
+    let named = |name: &str| with(peer.as_server(), |it| it.server_name = Some(name.into()));
     assert!(judge(&trusting(&root), &named("a.wild.example")).is_ok());
     refused(&trusting(&root), &named("a.b.wild.example"), AlertDescription::BAD_CERTIFICATE);
 }
@@ -50,10 +49,9 @@ fn wildcard_covers_one_label() {
 #[test]
 fn wrong_name() {
     let root = root("root");
-    let question = VerifyPeer {
-        server_name: Some("other.example".into()),
-        ..Peer::new(&server_params(), &root).as_server()
-    };
+    let question = with(Peer::new(&server_params(), &root).as_server(), |it| {
+        it.server_name = Some("other.example".into())
+    });
     refused(&trusting(&root), &question, AlertDescription::BAD_CERTIFICATE);
 }
 
@@ -62,9 +60,9 @@ fn owners_mistakes_accept_nobody() {
     let root = root("root");
     let good = Peer::new(&server_params(), &root).as_server();
     for question in [
-        VerifyPeer { server_name: None, ..good.clone() },
-        VerifyPeer { server_name: Some("not a name".into()), ..good.clone() },
-        VerifyPeer { unix: None, ..good },
+        with(good.clone(), |it| it.server_name = None),
+        with(good.clone(), |it| it.server_name = Some("not a name".into())),
+        with(good, |it| it.unix = None),
     ] {
         refused(&trusting(&root), &question, AlertDescription::INTERNAL_ERROR);
     }
@@ -74,7 +72,7 @@ fn owners_mistakes_accept_nobody() {
 fn validity() {
     let root = root("root");
     let good = Peer::new(&server_params(), &root).as_server();
-    let at = |unix| VerifyPeer { unix: Some(unix), ..good.clone() };
+    let at = |unix| with(good.clone(), |it| it.unix = Some(unix));
     assert!(judge(&trusting(&root), &at(BEFORE + 1)).is_ok());
     assert!(judge(&trusting(&root), &at(NOT_AFTER)).is_ok());
     for unix in [0, BEFORE, NOT_AFTER + 1, u64::MAX] {
@@ -138,7 +136,7 @@ fn intermediates_in_any_order() {
         // 2030-06-01, when the intermediates expire: before the end entity does.
         assert_eq!(identity.expires_at, Some(1_906_502_400));
     }
-    let late = VerifyPeer { unix: Some(1_906_502_401), ..peer.as_server() };
+    let late = with(peer.as_server(), |it| it.unix = Some(1_906_502_401));
     refused(&trusting(&root), &late, AlertDescription::CERTIFICATE_EXPIRED);
 }
 
@@ -185,10 +183,10 @@ fn garbage() {
         trailing.push(0);
         trailing
     }] {
-        let question = VerifyPeer { chain: vec![der], ..good.as_server() };
+        let question = with(good.as_server(), |it| it.chain = vec![der]);
         refused(&trusting(&root), &question, AlertDescription::BAD_CERTIFICATE);
     }
-    let question = VerifyPeer { chain: vec![], ..good.as_server() };
+    let question = with(good.as_server(), |it| it.chain = vec![]);
     refused(&trusting(&root), &question, AlertDescription::DECODE_ERROR);
 }
 
@@ -200,13 +198,13 @@ fn damaged() {
     let good = Peer::new(&server_params(), &root).as_server();
     let der = &good.chain[0];
     for length in 0..der.len() {
-        let question = VerifyPeer { chain: vec![der[..length].to_vec()], ..good.clone() };
+        let question = with(good.clone(), |it| it.chain = vec![der[..length].to_vec()]);
         assert!(judge(&verifier, &question).is_err(), "cut to {length}");
     }
     for bit in 0..der.len() * 8 {
         let mut der = der.clone();
         der[bit / 8] ^= 1 << (bit % 8);
-        let question = VerifyPeer { chain: vec![der], ..good.clone() };
+        let question = with(good.clone(), |it| it.chain = vec![der]);
         assert!(judge(&verifier, &question).is_err(), "bit {bit}");
     }
 }

@@ -1,10 +1,13 @@
 //! CertificateVerify: schemes, keys and signatures.
 
 use rcgen::SignatureAlgorithm;
-use tessera::auth::{PeerVerifier, VerifyPeer};
+use tessera::auth::PeerVerifier;
 use tessera::wire::{AlertDescription, SignatureScheme};
 
-use crate::pki::{Peer, judge, refused, root, root_with, server_params, trusting};
+use crate::pki::{
+    Peer, judge, refused, root, root_with, scheme_of, server_params, signature_of, signed_of,
+    trusting, with,
+};
 
 const KINDS: [(&SignatureAlgorithm, &[SignatureScheme]); 6] = [
     (&rcgen::PKCS_ECDSA_P256_SHA256, &[SignatureScheme::ECDSA_SECP256R1_SHA256]),
@@ -34,7 +37,7 @@ fn every_kind_of_key_with_every_scheme() {
         }
         for &scheme in KINDS.iter().flat_map(|(_, schemes)| *schemes) {
             if !fitting.contains(&scheme) {
-                let question = VerifyPeer { scheme, ..peer.as_server_with(fitting[0]) };
+                let question = with(peer.as_server_with(fitting[0]), |it| *scheme_of(it) = scheme);
                 refused(&verifier, &question, AlertDescription::ILLEGAL_PARAMETER);
             }
         }
@@ -46,10 +49,9 @@ fn every_kind_of_key_with_every_scheme() {
 fn another_hash_of_the_same_key() {
     let root = root("root");
     let peer = Peer::with(&server_params(), &rcgen::PKCS_RSA_SHA256, &root);
-    let question = VerifyPeer {
-        scheme: SignatureScheme::RSA_PSS_RSAE_SHA384,
-        ..peer.as_server_with(SignatureScheme::RSA_PSS_RSAE_SHA256)
-    };
+    let question = with(peer.as_server_with(SignatureScheme::RSA_PSS_RSAE_SHA256), |it| {
+        *scheme_of(it) = SignatureScheme::RSA_PSS_RSAE_SHA384
+    });
     refused(&trusting(&root), &question, AlertDescription::DECRYPT_ERROR);
 }
 
@@ -59,11 +61,11 @@ fn wrong_signatures() {
     let verifier = trusting(&root);
     let peer = Peer::new(&server_params(), &root);
     let good = peer.as_server();
-    let other_key = Peer::new(&server_params(), &root).as_server();
+    let mut other_key = Peer::new(&server_params(), &root).as_server();
     for question in [
-        VerifyPeer { signature: vec![], ..good.clone() },
-        VerifyPeer { signature: other_key.signature, ..good.clone() },
-        VerifyPeer { signed: b"something else".to_vec(), ..good },
+        with(good.clone(), |it| *signature_of(it) = vec![]),
+        with(good.clone(), |it| *signature_of(it) = signature_of(&mut other_key).clone()),
+        with(good, |it| *signed_of(it) = b"something else".to_vec()),
     ] {
         refused(&verifier, &question, AlertDescription::DECRYPT_ERROR);
     }
@@ -83,10 +85,9 @@ fn pkcs1_only_inside_chains() {
 #[test]
 fn unknown_scheme() {
     let root = root("root");
-    let question = VerifyPeer {
-        scheme: SignatureScheme(0xfefe),
-        ..Peer::new(&server_params(), &root).as_server()
-    };
+    let question = with(Peer::new(&server_params(), &root).as_server(), |it| {
+        *scheme_of(it) = SignatureScheme(0xfefe)
+    });
     refused(&trusting(&root), &question, AlertDescription::ILLEGAL_PARAMETER);
 }
 

@@ -14,9 +14,9 @@ pub(crate) struct AgreedTypes {
 }
 
 impl AgreedTypes {
-    /// What a server's answers mean for a client that offered these types. Without an answer it is
-    /// X.509; a client that doesn't take it can't go on, unless no certificates are needed. One that
-    /// can't give it has no certificate.
+    /// What a server's answers mean for a client that offered these types. No answer means X.509. A
+    /// client that doesn't accept the server's type ends the handshake, unless it resumes; one that
+    /// has no certificate of its own type sends none.
     pub(crate) fn answered(
         [client, server]: [Option<CertificateType>; 2],
         offered_for_client: &[CertificateType],

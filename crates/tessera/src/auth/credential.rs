@@ -22,12 +22,12 @@ pub struct Credential {
     pub chain: Vec<Vec<u8>>,
     /// The private key of the end entity.
     pub key: PrivateKey,
-    /// The issuers of the chain's certificates, each as a DER `Name`: of several credentials one
-    /// whose issuer the peer names in certificate_authorities is preferred (RFC 8446 §4.2.4), and one
-    /// whose issuers all aren't named comes last. Empty where it doesn't matter.
+    /// The issuers of the chain's certificates, each as a DER `Name`. Of several credentials one is
+    /// preferred whose issuer the peer names in certificate_authorities (RFC 8446 §4.2.4); one whose
+    /// issuers are known, and none of them named, comes last. Empty: not known.
     pub issuers: Vec<Vec<u8>>,
-    /// The schemes that the chain's certificates are signed with (RFC 8446 §4.2.3): a client keeps
-    /// back a chain that the server can't check, a server prefers others. Empty: not known.
+    /// The schemes that the chain's certificates are signed with (RFC 8446 §4.2.3). A client doesn't
+    /// send a chain that the server can't check; a server prefers others. Empty: not known.
     pub chain_schemes: Vec<SignatureScheme>,
     /// The newest OCSP response for the end entity (RFC 6960), DER: sent to peers that ask for it. Replace
     /// the configuration when there is a newer one.
@@ -38,13 +38,14 @@ pub struct Credential {
     pub sct_list: Option<Vec<u8>>,
 }
 
-/// Where the private key of a certificate is.
+/// What the private key of a certificate does, and where it is.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum PrivateKey {
-    /// Here: it signs at once.
-    Here(Arc<dyn Signer>),
-    /// Elsewhere: the `Sign` question is put to the driver of the connection. The schemes are those
-    /// that the key can sign with, in order of preference.
+    /// The key is here, and signs at once.
+    Signs(Arc<dyn Signer>),
+    /// The key is elsewhere: the driver of the connection gets the `Sign` question. The schemes are
+    /// those that the key can sign with, in order of preference.
     Elsewhere(Vec<SignatureScheme>),
 }
 
@@ -64,7 +65,7 @@ impl Question for Sign {
 }
 
 impl Credential {
-    /// A chain with its key, of which nothing more is said.
+    /// A chain of X.509 certificates with its key, and nothing else.
     pub fn new(chain: Vec<Vec<u8>>, key: PrivateKey) -> Self {
         Self {
             certificate_type: CertificateType::X509,
@@ -116,7 +117,7 @@ impl Credential {
     /// The scheme to sign with for a peer, if there is one.
     fn scheme_for(&self, peer: &CertificateCriteria<'_>) -> Option<SignatureScheme> {
         let schemes = match &self.key {
-            PrivateKey::Here(signer) => signer.schemes(),
+            PrivateKey::Signs(signer) => signer.schemes(),
             PrivateKey::Elsewhere(schemes) => schemes,
         };
         let fits = |scheme: &&SignatureScheme| {
@@ -127,14 +128,16 @@ impl Credential {
 
     pub(crate) fn sign(&self, question: &Sign) -> Reply<Result<Vec<u8>, SigningError>> {
         match &self.key {
-            PrivateKey::Here(signer) => Reply::Now(signer.sign(question.scheme, &question.message)),
+            PrivateKey::Signs(signer) => {
+                Reply::Now(signer.sign(question.scheme, &question.message))
+            }
             PrivateKey::Elsewhere(_) => Reply::Later,
         }
     }
 }
 
-/// How far the issuers of a credential are from those that the peer names: those that aren't known may
-/// be among them.
+/// How far the issuers of a credential are from those that the peer names. Issuers that aren't known
+/// may be among them.
 fn issuer_misses(credential: &Credential, peer: &CertificateCriteria<'_>) -> u8 {
     match peer.authorities {
         None => 0,

@@ -1,4 +1,4 @@
-//! What this side says of the certificates that it takes.
+//! Which certificates this side takes, as ClientHello and CertificateRequest say it.
 
 use alloc::vec::Vec;
 
@@ -27,7 +27,7 @@ pub(super) fn criteria_have(typ: ExtensionType, verifier: &dyn PeerVerifier) -> 
     }
 }
 
-/// RFC 8446 §4.2.3: who has the same policy in both cases may leave the second list out.
+/// RFC 8446 §4.2.3: an end with the same policy in both cases may leave the second list out.
 fn chain_schemes(verifier: &dyn PeerVerifier) -> &[SignatureScheme] {
     let chain = verifier.chain_schemes();
     if chain == verifier.schemes() { &[] } else { chain }

@@ -1,15 +1,28 @@
-//! How a side is authenticated: its credential, and the seam to whoever judges the peer.
+//! How a side is authenticated: its credential, and the seam to the verifier of the peer.
 
 mod certificate_codec;
+mod certificate_compression;
 mod certificate_form;
 mod certificate_type;
+mod codec_peer;
+mod connection_codecs;
 mod credential;
 mod criteria;
+mod policy;
+mod proof;
 mod verifier;
 
-pub use certificate_codec::{CertificateCodec, CertificateNotDecoded};
-pub(crate) use certificate_form::{AcceptedCertificates, CertificateForm, check_certificates};
+pub use crate::role::Role;
+pub use certificate_codec::{
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
+};
+pub use certificate_compression::CertificateCompression;
+pub(crate) use certificate_form::{AcceptedCertificates, check_certificates, read_certificate};
 pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE, types_of};
+pub use codec_peer::{FromClient, PeerCertificate, PeerOffer, ToServer};
+pub(crate) use connection_codecs::ConnectionCodecs;
 pub(crate) use credential::choose_credential;
 pub use credential::{Credential, PrivateKey, Sign};
-pub use verifier::{PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};
+pub use policy::VerifierPolicy;
+pub use proof::{PeerPublicKey, Proof};
+pub use verifier::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};

@@ -1,57 +1,72 @@
-//! Who judges a peer's certificate and CertificateVerify.
+//! Who judges a peer's certificate and its proof.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::policy::VerifierPolicy;
+use super::proof::{PeerPublicKey, Proof};
 pub use crate::error::PeerRejected;
 use crate::question::{Question, Reply};
+use crate::role::Role;
 use crate::wire::{CertificateType, EntryExtensions, SignatureScheme};
 
-/// Judges peers: certificate chain, name and signature. `tessera-webpki` implements it.
+/// Judges peers: certificate chain, name and proof. `tessera-webpki` implements it.
 pub trait PeerVerifier: Send + Sync {
     /// The signature schemes that this verifier can check, in order of preference; they go into
     /// signature_algorithms.
     fn schemes(&self) -> &[SignatureScheme];
 
-    /// The schemes that certificates may be signed with, where [`schemes`](Self::schemes) doesn't
-    /// say it: they go into signature_algorithms_cert (RFC 8446 §4.2.3). At first none.
+    /// The schemes that certificates may be signed with, where they differ from
+    /// [`schemes`](Self::schemes): they go into signature_algorithms_cert (RFC 8446 §4.2.3).
+    /// Default: none.
     fn chain_schemes(&self) -> &[SignatureScheme] {
         &[]
     }
 
     /// The names of the authorities whose certificates are accepted, each as a DER `Name`: they go
     /// into certificate_authorities (RFC 8446 §4.2.4), and help a peer with several certificates.
-    /// Everybody who asks learns them. At first none; at most 16 KiB in all, lengths of two bytes
-    /// included.
+    /// Every peer learns them. Default: none. At most 16 KiB in all, lengths of two bytes included.
     fn authorities(&self) -> &[Vec<u8>] {
         &[]
     }
 
-    /// The types of certificates that this verifier takes, in order of preference (RFC 7250): X.509
-    /// alone, unless it says otherwise. Each at most once.
+    /// The types of certificates that this verifier takes, in order of preference (RFC 7250), each at
+    /// most once. Default: X.509 alone.
     fn certificate_types(&self) -> &[CertificateType] {
         &[CertificateType::X509]
     }
 
     /// What the peer is asked to send beside its certificates; whatever comes is in the question.
-    /// At first nothing: a verifier asks for what it checks.
+    /// Default: nothing. A verifier asks only for what it checks.
     fn entry_extensions(&self) -> EntryExtensions {
         EntryExtensions::default()
     }
 
+    /// What this verifier accepts, as a value: trust anchors, names, pinned keys, how it treats
+    /// revocation, and whatever else decides.
+    ///
+    /// The value changes whenever the verifier accepts more or fewer peers than before, or gives
+    /// them other identities; it needn't change with data that is looked up under the same policy,
+    /// such as the entries of a revocation list. It only keeps apart what was accepted under
+    /// different policies: no check is left out because two policies are equal. There is no default,
+    /// since two verifiers that both forget it would seem to be the same. A verifier around another
+    /// one puts the other's policy into its own ([`VerifierPolicy::with_policy`]).
+    fn policy(&self) -> VerifierPolicy;
+
     /// Judges a peer, now or later.
-    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerIdentity, PeerRejected>>;
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>>;
 }
 
-/// The question whether the peer is who it should be: everything that Certificate and
-/// CertificateVerify brought (RFC 8446 §4.4.2, §4.4.3).
+/// The question whether the peer is who it should be: everything that its certificate flight brought
+/// (RFC 8446 §4.4.2, §4.4.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VerifyPeer {
+    /// Which end the peer is; decides the extended key usage that must be there.
+    pub peer: Role,
     /// The name that the certificate must be valid for: set when the peer is a server, `None` when
     /// it is a client.
     pub server_name: Option<String>,
-    /// Whether the peer is the server; decides the extended key usage that must be there.
-    pub peer_is_server: bool,
     /// What `chain` holds, one of the types that the verifier named.
     pub certificate_type: CertificateType,
     /// The certificates as DER, the end entity first, never empty; or the SubjectPublicKeyInfo alone.
@@ -63,21 +78,63 @@ pub struct VerifyPeer {
     /// 6962 §3.3): one or more SCTs, none of them empty, and otherwise whatever the peer sent. Only
     /// if the verifier asked for it.
     pub sct_list: Option<Vec<u8>>,
-    /// The scheme of `signature`, one of those that the verifier named.
-    pub scheme: SignatureScheme,
-    /// What was signed: padding, context string and transcript hash.
-    pub signed: Vec<u8>,
-    /// The signature to be checked with the end entity's public key.
-    pub signature: Vec<u8>,
+    /// The proof that the peer holds the end entity's private key.
+    pub proof: Proof,
     /// Seconds since the Unix epoch, where a clock is known.
     pub unix: Option<u64>,
 }
 
 impl Question for VerifyPeer {
-    type Answer = Result<PeerIdentity, PeerRejected>;
+    type Answer = Result<PeerAcceptance, PeerRejected>;
 }
 
-/// Who a peer is, in the words of whoever verified it.
+impl VerifyPeer {
+    /// The question about a peer with an X.509 chain, without a name, a clock or anything stapled.
+    /// The engine makes the questions of connections; this is for tests of verifiers.
+    pub fn new(peer: Role, chain: Vec<Vec<u8>>, proof: Proof) -> Self {
+        Self {
+            peer,
+            server_name: None,
+            certificate_type: CertificateType::X509,
+            chain,
+            ocsp_response: None,
+            sct_list: None,
+            proof,
+            unix: None,
+        }
+    }
+}
+
+/// A verifier's answer: who the peer is, and its public key where the proof needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PeerAcceptance {
+    /// Who the peer is.
+    pub identity: PeerIdentity,
+    /// The public key of the end entity. With [`Proof::Signature`] the verifier itself checks the
+    /// proof, and the engine needs no key.
+    pub public_key: Option<PeerPublicKey>,
+}
+
+impl PeerAcceptance {
+    /// Accepts a peer that has proved itself already.
+    pub fn new(identity: PeerIdentity) -> Self {
+        Self { identity, public_key: None }
+    }
+
+    /// Accepts a peer if it proves that it holds the private half of this key.
+    pub fn with_public_key(identity: PeerIdentity, public_key: PeerPublicKey) -> Self {
+        Self { identity, public_key: Some(public_key) }
+    }
+}
+
+impl From<PeerIdentity> for PeerAcceptance {
+    fn from(identity: PeerIdentity) -> Self {
+        Self::new(identity)
+    }
+}
+
+/// Who a peer is, as its verifier names it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PeerIdentity {
     /// Owner-defined; travels in tickets, so the engine bounds it to

@@ -7,8 +7,8 @@ use super::below::Epoch;
 use super::context::Context;
 use super::lineage::Lineage;
 use crate::auth::{
-    CertificateCodec, CertificateForm, Credential, PeerIdentity, PeerRejected, PeerVerifier, Sign,
-    VerifyPeer,
+    ConnectionCodecs, Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, Proof,
+    Sign, VerifyPeer,
 };
 use crate::crypto::{Digest, SigningError};
 use crate::error::{Error, illegal_parameter};
@@ -26,39 +26,38 @@ pub(crate) fn send_certificate(
     role: Role,
     credential: &Credential,
     scheme: SignatureScheme,
-    form: &CertificateForm,
+    requested: EntryExtensions,
+    codecs: &mut ConnectionCodecs,
 ) -> Sign {
-    match &form.codec {
-        None => ctx.send(Epoch::Handshake, transcript, |out| {
+    if codecs.may_encode() {
+        send_encoded(ctx, transcript, credential, requested, codecs);
+    } else {
+        ctx.send(Epoch::Handshake, transcript, |out| {
             write_message(out, HandshakeType::CERTIFICATE, |out| {
-                credential.write_body(out, form.entry_extensions);
+                credential.write_body(out, requested);
             });
-        }),
-        Some(codec) => send_encoded(ctx, transcript, credential, form.entry_extensions, &**codec),
+        });
     }
     let certificate = credential.chain.first().cloned().unwrap_or_default();
     Sign { scheme, certificate, message: signed_content(role, &transcript.hash()) }
 }
 
-/// Sends Certificate as `codec` encodes it, or whole if it doesn't.
+/// Sends Certificate as one of the codecs encodes it, or whole if none does.
 fn send_encoded(
     ctx: &mut Context<'_>,
     transcript: &mut Transcript,
     credential: &Credential,
     requested: EntryExtensions,
-    codec: &dyn CertificateCodec,
+    codecs: &mut ConnectionCodecs,
 ) {
     let mut body = Vec::new();
     credential.write_body(&mut body, requested);
-    let encoded = codec.encode(ctx.facts, &body);
-    // What its length can't say, or can't stand on the wire, isn't sent.
-    let sendable = |encoded: &Vec<u8>| (1..1 << 23).contains(&encoded.len());
-    match encoded.filter(sendable) {
-        Some(encoded) => ctx.send(Epoch::Handshake, transcript, |out| {
+    match codecs.encode(&body) {
+        Some(made) => ctx.send(Epoch::Handshake, transcript, |out| {
             let message = CompressedCertificate {
-                algorithm: codec.algorithm(),
+                algorithm: made.algorithm,
                 uncompressed_len: body.len(),
-                compressed: &encoded,
+                compressed: &made.encoded,
             };
             message.write(out);
         }),
@@ -101,30 +100,36 @@ pub(crate) fn read_certificate_verify(
         return Err(illegal_parameter("a signature with a scheme that was not offered"));
     }
     let Certificate { certificate_type, chain, ocsp_response, sct_list } = certificate;
+    let proof = Proof::Signature {
+        scheme: verify.scheme,
+        signed: signed_content(peer, &transcript.hash()),
+        signature: verify.signature.to_vec(),
+    };
     Ok(VerifyPeer {
+        peer,
         server_name,
-        peer_is_server: peer == Role::Server,
         certificate_type,
         chain,
         ocsp_response,
         sct_list,
-        scheme: verify.scheme,
-        signed: signed_content(peer, &transcript.hash()),
-        signature: verify.signature.to_vec(),
+        proof,
         unix: now.unix_secs(),
     })
 }
 
 /// The peer is who the verifier says, from now on.
 pub(crate) fn accept_peer(
-    answer: Result<PeerIdentity, PeerRejected>,
+    answer: Result<PeerAcceptance, PeerRejected>,
+    codecs: &mut ConnectionCodecs,
     lineage: &mut Lineage,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
-    let identity = answer.map_err(Error::PeerRejected)?;
+    // After a signature there is nothing left to do with a public key.
+    let PeerAcceptance { identity, .. } = answer.map_err(Error::PeerRejected)?;
     if identity.blob.len() > PeerIdentity::MAX_LEN {
         return Err(Error::Configuration("the verifier made an identity of more than 1,024 bytes"));
     }
+    codecs.accept(&identity);
     lineage.verified(identity, ctx.now);
     ctx.facts.note_lineage(lineage);
     Ok(())

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::certificate_criteria::CertificateCriteria;
 use super::code_points::{ExtensionType, HandshakeType};
-use super::extensions::read_extensions;
+use super::extensions::{Extensions, read_extensions};
 use super::handshake::write_message;
 use super::reader::Reader;
 use super::writer::Writer;
@@ -15,6 +15,8 @@ use crate::error::{Error, decode_error, protocol};
 pub struct CertificateRequest<'a> {
     /// Which certificates the server takes; signature_algorithms is there.
     pub criteria: CertificateCriteria<'a>,
+    /// All extensions, as they were sent.
+    pub extensions: Extensions<'a>,
 }
 
 impl<'a> CertificateRequest<'a> {
@@ -23,6 +25,7 @@ impl<'a> CertificateRequest<'a> {
         if !reader.vec8()?.is_empty() {
             return Err(decode_error("certificate_request_context is for later handshakes only"));
         }
+        let extensions = Extensions::at(reader);
         let mut criteria = CertificateCriteria::default();
         read_extensions(&mut reader, |typ, body| {
             if typ == ExtensionType::STATUS_REQUEST {
@@ -30,7 +33,7 @@ impl<'a> CertificateRequest<'a> {
                 criteria.entry_extensions.status_request = true;
                 return body.finish();
             }
-            // Others only narrow the choice of a certificate, and may be passed over.
+            // Others only narrow the choice of a certificate, and may be ignored.
             criteria.read(typ, body).map(drop)
         })?;
         reader.finish()?;
@@ -40,7 +43,7 @@ impl<'a> CertificateRequest<'a> {
                 "CertificateRequest without signature_algorithms",
             ));
         }
-        Ok(Self { criteria })
+        Ok(Self { criteria, extensions })
     }
 
     /// Appends the message; `extensions` writes what it asks for.

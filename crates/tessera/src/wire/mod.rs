@@ -42,7 +42,7 @@ pub use entry_extensions::EntryExtensions;
 pub(crate) use entry_extensions::{MAX_STAPLED, read_sct_list};
 pub(crate) use extensions::{Extensions, write_code_points, write_empty, write_extension};
 pub use flight_handle::FlightHandle;
-pub(crate) use grease::Grease;
+pub(crate) use grease::{Grease, is_grease};
 pub use handshake::HandshakeMessage;
 pub(crate) use handshake::{HANDSHAKE_HEADER_LEN, write_message};
 pub(crate) use key_share::{KeyShareEntry, write_client_key_shares};

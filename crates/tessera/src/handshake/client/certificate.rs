@@ -4,13 +4,14 @@ use alloc::boxed::Box;
 
 use super::ClientState;
 use super::finished::ReadFinished;
-use crate::auth::{AgreedTypes, CertificateForm, Credential, choose_credential};
+use crate::auth::{AgreedTypes, Credential, PeerOffer, choose_credential, read_certificate};
 use crate::error::{Error, decode_error};
 use crate::handshake::certificate_flight::{accept_peer, read_certificate_verify};
 use crate::handshake::context::Context;
 use crate::role::Role;
 use crate::wire::{
-    Certificate, CertificateRequest, HandshakeMessage, HandshakeType, SignatureScheme,
+    Certificate, CertificateRequest, EntryExtensions, HandshakeMessage, HandshakeType,
+    SignatureScheme,
 };
 
 /// EncryptedExtensions was read, and no PSK is used.
@@ -23,7 +24,7 @@ impl ReadCertificate {
     pub(crate) fn receive(
         mut self: Box<Self>,
         message: HandshakeMessage<'_>,
-        ctx: &mut Context<'_>,
+        _: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
         if message.typ == HandshakeType::CERTIFICATE_REQUEST
             && self.then.certificate_request.is_none()
@@ -35,13 +36,17 @@ impl ReadCertificate {
             let allowed = |own: &Credential| own.certificate_type == self.types.client;
             self.then.certificate_request = Some(Requested {
                 credential: choose_credential(&config.credentials, Role::Client, criteria, allowed),
-                form: CertificateForm::choose(&request.criteria, &config.certificate_codecs),
+                entry_extensions: criteria.entry_extensions,
             });
+            let algorithms = criteria.compression_algorithms;
+            let offer = PeerOffer { algorithms, extensions: request.extensions };
+            self.then.offer.codecs.requested(offer);
             self.then.transcript.add(message.bytes);
             return Ok(ClientState::ReadCertificate(self));
         }
-        let accepted = self.then.offer.config.accepted_certificates();
-        let certificate = accepted.read(message, self.types.server, ctx.facts)?;
+        let offer = &mut self.then.offer;
+        let (verifier, codecs) = (&*offer.config.verifier, &mut offer.codecs);
+        let certificate = read_certificate(message, self.types.server, verifier, codecs)?;
         if certificate.chain.is_empty() {
             // RFC 8446 §4.4.2.4.
             return Err(decode_error("the server sent no certificate"));
@@ -59,7 +64,8 @@ impl ReadCertificate {
 pub(super) struct Requested {
     /// The credential that fits, by its place in the configuration, and the scheme to sign with.
     pub(super) credential: Option<(usize, SignatureScheme)>,
-    pub(super) form: CertificateForm,
+    /// What the server wants beside the certificates.
+    pub(super) entry_extensions: EntryExtensions,
 }
 
 /// The server's Certificate was read.
@@ -87,9 +93,9 @@ impl ReadCertificateVerify {
         )?;
         then.transcript.add(message.bytes);
         let reply = verifier.verify(&question);
-        ctx.facts.signature_scheme = Some(question.scheme);
+        ctx.facts.signature_scheme = Some(question.proof.scheme());
         ctx.ask(question, reply, move |answer, ctx| {
-            accept_peer(answer, &mut then.lineage, ctx)?;
+            accept_peer(answer, &mut then.offer.codecs, &mut then.lineage, ctx)?;
             Ok(ClientState::ReadFinished(Box::new(then)))
         })
     }

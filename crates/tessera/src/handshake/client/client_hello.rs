@@ -10,10 +10,10 @@ use super::offer::Offer;
 use crate::auth::types_of;
 use crate::schedule::Transcript;
 use crate::wire::{
-    ExtensionType, Extensions, Grease, HandshakeType, KeyShareEntry, OpaqueExtension,
-    PskIdentity, SmallExtensions, Writer, need_listing, write_certificate_types,
-    write_client_key_shares, write_code_points, write_empty, write_extension, write_message,
-    write_offered_psks, write_protocols, write_server_name, write_small_extension,
+    ExtensionType, Extensions, Grease, HandshakeType, KeyShareEntry, OpaqueExtension, PskIdentity,
+    SmallExtensions, Writer, need_listing, write_certificate_types, write_client_key_shares,
+    write_code_points, write_empty, write_extension, write_message, write_offered_psks,
+    write_protocols, write_server_name, write_small_extension,
 };
 
 /// What may differ between two ClientHellos of one offer, as between the inner and the outer one of
@@ -59,7 +59,7 @@ impl Offer {
                 self.grease.is_some_and(is_grease)
                     || OpaqueExtension::names(&self.extensions, typ)
                     || self.small.has(HandshakeType::CLIENT_HELLO, typ)
-                    || self.config.accepted_certificates().has(typ)
+                    || self.config.accepted_certificates(&self.codecs).has(typ)
             }
         }
     }
@@ -140,7 +140,7 @@ impl Offer {
         let groups = config.groups.iter().copied().filter(|group| config.group(*group).is_some());
         let groups = grease.map(Grease::group).into_iter().chain(groups);
         write_code_points(out, ExtensionType::SUPPORTED_GROUPS, groups.map(|group| group.0));
-        let accepted = config.accepted_certificates();
+        let accepted = config.accepted_certificates(&self.codecs);
         accepted.write_extensions(HandshakeType::CLIENT_HELLO, grease, out);
         let own_types = types_of(&config.credentials);
         write_certificate_types(out, ExtensionType::CLIENT_CERTIFICATE_TYPE, &own_types);

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::auth::{
-    AcceptedCertificates, CertificateCodec, Credential, PeerVerifier, check_certificates,
+    AcceptedCertificates, CertificateCodecFactory, ConnectionCodecs, Credential, PeerVerifier,
+    check_certificates,
 };
 use crate::crypto::{KeyAgreement, Provider, Suite};
 use crate::error::Error;
@@ -37,9 +38,9 @@ pub struct ClientConfig {
     /// The client's certificates, for servers that ask; one that fits is sent, the first
     /// of those that fit best.
     pub credentials: Vec<Credential>,
-    /// The forms in which certificates may travel, both ways, in order of preference (RFC 8879); at
-    /// first none but whole.
-    pub certificate_codecs: Vec<Arc<dyn CertificateCodec>>,
+    /// The forms in which certificates may travel, both ways, in order of preference (RFC 8879).
+    /// Default: none but whole.
+    pub certificate_codecs: Vec<Arc<dyn CertificateCodecFactory>>,
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
@@ -105,8 +106,11 @@ impl ClientConfig {
     }
 
     /// What this client takes of servers.
-    pub(crate) fn accepted_certificates(&self) -> AcceptedCertificates<'_> {
-        AcceptedCertificates { verifier: &*self.verifier, codecs: &self.certificate_codecs }
+    pub(crate) fn accepted_certificates<'a>(
+        &'a self,
+        codecs: &'a ConnectionCodecs,
+    ) -> AcceptedCertificates<'a> {
+        AcceptedCertificates { verifier: &*self.verifier, codecs }
     }
 
     /// Checks what can't be checked by types.

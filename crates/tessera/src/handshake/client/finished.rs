@@ -7,7 +7,7 @@ use super::certificate::Requested;
 use super::hello::secret_log;
 use super::offer::Offer;
 use super::tickets::Connected;
-use crate::auth::{CertificateForm, Credential};
+use crate::auth::Credential;
 use crate::crypto::Suite;
 use crate::error::Error;
 use crate::handshake::below::{Direction, Epoch};
@@ -22,7 +22,7 @@ use crate::resume::SettledFlights;
 use crate::role::Role;
 use crate::schedule::Transcript;
 use crate::wire::{
-    HandshakeMessage, HandshakeType, NamedGroup, SignatureScheme, write_message,
+    EntryExtensions, HandshakeMessage, HandshakeType, NamedGroup, SignatureScheme, write_message,
     write_no_certificate,
 };
 
@@ -76,9 +76,9 @@ impl ReadFinished {
         let mut last = LastFlight { offer, suite, group, transcript, secrets, lineage };
         match self.certificate_request {
             None => last.finish(ctx),
-            Some(Requested { credential: Some((index, scheme)), form }) => {
+            Some(Requested { credential: Some((index, scheme)), entry_extensions }) => {
                 let config = last.offer.config.clone();
-                last.sign(&config.credentials[index], scheme, &form, ctx)
+                last.sign(&config.credentials[index], scheme, entry_extensions, ctx)
             }
             Some(Requested { credential: None, .. }) => {
                 ctx.send(Epoch::Handshake, &mut last.transcript, write_no_certificate);
@@ -103,11 +103,13 @@ impl LastFlight {
         mut self,
         credential: &Credential,
         scheme: SignatureScheme,
-        form: &CertificateForm,
+        requested: EntryExtensions,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        let transcript = &mut self.transcript;
-        let question = send_certificate(ctx, transcript, Role::Client, credential, scheme, form);
+        let (transcript, codecs) = (&mut self.transcript, &mut self.offer.codecs);
+        let role = Role::Client;
+        let question =
+            send_certificate(ctx, transcript, role, credential, scheme, requested, codecs);
         let reply = credential.sign(&question);
         ctx.ask(question, reply, move |signature, ctx| {
             send_certificate_verify(ctx, &mut self.transcript, scheme, signature)?;
@@ -119,6 +121,7 @@ impl LastFlight {
         let Self { offer, suite, group, mut transcript, secrets, lineage } = self;
         let (application, resumption) =
             secrets.after_second(Finished::Out, suite, &mut transcript, ctx)?;
+        offer.codecs.learn(ctx.now);
         Ok(ClientState::Connected(Box::new(Connected {
             application,
             resumption,

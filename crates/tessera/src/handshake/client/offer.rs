@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::{ClientConfig, Destination};
+use crate::auth::{ConnectionCodecs, ToServer};
 use crate::carrier::Carrier;
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
@@ -38,6 +39,8 @@ pub(crate) struct Offer {
     /// The ephemeral keys of the shares that are sent.
     pub(crate) ephemerals: Vec<(NamedGroup, Box<dyn Ephemeral>)>,
     pub(crate) psks: Vec<OfferedPsk>,
+    /// The forms of certificates, for this server.
+    pub(crate) codecs: ConnectionCodecs,
     /// Whether the last ClientHello had PSKs; the list itself ends with ServerHello.
     pub(super) offers_psks: bool,
     /// Whether every ClientHello has the modes: a second one has what the first had (RFC 8446 §4.1.2),
@@ -98,12 +101,17 @@ impl Offer {
             return Err(Error::Configuration("ask_receipts: at most eight flights at a time"));
         }
         OpaqueExtension::check_all(&extensions)?;
+        let mut to = ToServer::new(&server_name, now);
+        to.protocols = &config.protocols;
+        let codecs = ConnectionCodecs::of_client(&config.certificate_codecs, &to)?;
         let mut offer = Self {
             profile,
+            codecs,
             ask_receipts,
             extensions,
             flight: None,
-            session: session.filter(|session| is_usable(&config, session, &server_name, profile.carrier, now)),
+            session: session
+                .filter(|session| is_usable(&config, session, &server_name, profile.carrier, now)),
             small: config.small_extensions(),
             config,
             random,

@@ -41,7 +41,7 @@ pub(super) fn offer(trace: &Trace) -> Offer {
         let certificate = trace.message("client_certificate");
         // One certificate without extensions.
         let chain = vec![certificate[11..certificate.len() - 2].to_vec()];
-        let key = PrivateKey::Here(ScriptedSigner::new(verify));
+        let key = PrivateKey::Signs(ScriptedSigner::new(verify));
         config.credentials = vec![Credential::new(chain, key)];
     }
     let now = Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_500_000_000)) };

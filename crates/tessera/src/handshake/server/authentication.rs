@@ -1,11 +1,13 @@
 //! What a full handshake authenticates both sides with, as the server chooses it (RFC 8446 §4.4.2.2).
 
 use super::config::ServerConfig;
-use crate::auth::{CertificateForm, Credential, NO_COMMON_TYPE, choose_credential};
+use crate::auth::{ConnectionCodecs, Credential, FromClient, NO_COMMON_TYPE, choose_credential};
 use crate::error::{Error, handshake_failure, protocol};
 use crate::role::Role;
+use crate::time::Time;
 use crate::wire::{
-    AlertDescription, CertificateType, CertificateTypes, ClientHello, SignatureScheme,
+    AlertDescription, CertificateType, CertificateTypes, ClientHello, EntryExtensions,
+    SignatureScheme,
 };
 
 /// The server's credential, and what is asked of the client.
@@ -13,13 +15,20 @@ pub(super) struct Authentication {
     /// The place of the credential in the configuration.
     pub(super) credential: usize,
     pub(super) scheme: SignatureScheme,
-    pub(super) form: CertificateForm,
+    /// What the client wants beside the certificates.
+    pub(super) entry_extensions: EntryExtensions,
+    /// The forms of certificates, for this client.
+    pub(super) codecs: ConnectionCodecs,
     /// The type of the certificate that the client is asked for, if it is.
     pub(super) client_type: Option<CertificateType>,
 }
 
 impl Authentication {
-    pub(super) fn choose(config: &ServerConfig, hello: &ClientHello<'_>) -> Result<Self, Error> {
+    pub(super) fn choose(
+        config: &ServerConfig,
+        hello: &ClientHello<'_>,
+        now: Time,
+    ) -> Result<Self, Error> {
         if hello.certificates.signature_algorithms.is_none() {
             return Err(protocol(
                 AlertDescription::MISSING_EXTENSION,
@@ -28,8 +37,10 @@ impl Authentication {
         }
         let (credential, scheme) = choose_for(config, hello)?;
         let client_type = client_type(config, hello)?;
-        let form = CertificateForm::choose(&hello.certificates, &config.certificate_codecs);
-        Ok(Self { credential, scheme, form, client_type })
+        let entry_extensions = hello.certificates.entry_extensions;
+        let from = FromClient::new(hello, now);
+        let codecs = ConnectionCodecs::of_server(&config.certificate_codecs, &from)?;
+        Ok(Self { credential, scheme, entry_extensions, codecs, client_type })
     }
 }
 

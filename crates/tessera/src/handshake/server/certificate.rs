@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use super::ServerState;
 use super::finished::ReadFinished;
+use crate::auth::read_certificate;
 use crate::error::{Error, protocol};
 use crate::handshake::certificate_flight::{accept_peer, read_certificate_verify};
 use crate::handshake::context::Context;
@@ -21,11 +22,12 @@ impl ReadCertificate {
     pub(crate) fn receive(
         self: Box<Self>,
         message: HandshakeMessage<'_>,
-        ctx: &mut Context<'_>,
+        _: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         let mut then = self.then;
-        let accepted = then.config.accepted_certificates().ok_or(NO_VERIFIER)?;
-        let certificate = accepted.read(message, self.typ, ctx.facts)?;
+        let config = then.config.clone();
+        let verifier = config.client_authentication.verifier().ok_or(NO_VERIFIER)?;
+        let certificate = read_certificate(message, self.typ, &**verifier, &mut then.codecs)?;
         then.transcript.add(message.bytes);
         if !certificate.chain.is_empty() {
             return Ok(ServerState::ReadCertificateVerify(Box::new(ReadCertificateVerify {
@@ -75,7 +77,7 @@ impl ReadCertificateVerify {
         then.transcript.add(message.bytes);
         let reply = verifier.verify(&question);
         ctx.ask(question, reply, move |answer, ctx| {
-            accept_peer(answer, &mut then.lineage, ctx)?;
+            accept_peer(answer, &mut then.codecs, &mut then.lineage, ctx)?;
             Ok(ServerState::ReadFinished(then))
         })
     }

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::auth::{
-    AcceptedCertificates, CertificateCodec, Credential, PeerVerifier, check_certificates,
+    AcceptedCertificates, CertificateCodecFactory, ConnectionCodecs, Credential, PeerVerifier,
+    check_certificates,
 };
 use crate::crypto::{Provider, Suite};
 use crate::error::Error;
@@ -35,9 +36,9 @@ pub struct ServerConfig {
     /// The server's certificates; one that fits the client is sent, the first of those that
     /// fit best.
     pub credentials: Vec<Credential>,
-    /// The forms in which certificates may travel, both ways, in order of preference (RFC 8879); at
-    /// first none but whole.
-    pub certificate_codecs: Vec<Arc<dyn CertificateCodec>>,
+    /// The forms in which certificates may travel, both ways, in order of preference (RFC 8879).
+    /// Default: none but whole.
+    pub certificate_codecs: Vec<Arc<dyn CertificateCodecFactory>>,
     /// Whether clients are asked for a certificate.
     pub client_authentication: ClientAuthentication,
     /// Chooses another configuration by server_name, protocols or signature schemes.
@@ -164,9 +165,12 @@ impl ServerConfig {
     }
 
     /// What this server takes of clients, if it asks them for certificates.
-    pub(crate) fn accepted_certificates(&self) -> Option<AcceptedCertificates<'_>> {
+    pub(crate) fn accepted_certificates<'a>(
+        &'a self,
+        codecs: &'a ConnectionCodecs,
+    ) -> Option<AcceptedCertificates<'a>> {
         let verifier = self.client_authentication.verifier()?;
-        Some(AcceptedCertificates { verifier: &**verifier, codecs: &self.certificate_codecs })
+        Some(AcceptedCertificates { verifier: &**verifier, codecs })
     }
 
     /// Checks what can't be checked by types.

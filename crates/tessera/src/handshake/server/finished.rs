@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use super::ServerState;
 use super::config::ServerConfig;
 use super::tickets::{TicketIssue, TicketPlan};
+use crate::auth::ConnectionCodecs;
 use crate::crypto::Suite;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
@@ -23,6 +24,7 @@ pub struct ReadFinished {
     pub(super) is_full: bool,
     pub(super) transcript: Transcript,
     pub(super) secrets: ApplicationSecrets,
+    pub(super) codecs: ConnectionCodecs,
     pub(super) tickets: TicketPlan,
     pub(super) lineage: Lineage,
 }
@@ -33,10 +35,12 @@ impl ReadFinished {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let Self { config, suite, is_full, mut transcript, secrets, tickets, mut lineage } = *self;
+        let Self { config, suite, is_full, mut transcript, secrets, tickets, .. } = *self;
+        let (codecs, mut lineage) = (self.codecs, self.lineage);
         let finished = Finished::In(message);
         let (application, resumption) =
             secrets.after_second(finished, suite, &mut transcript, ctx)?;
+        codecs.learn(ctx.now);
         // A full handshake begins a chain, whether the client has a certificate or not.
         if is_full {
             lineage.authenticated_at = ctx.now.unix_secs();

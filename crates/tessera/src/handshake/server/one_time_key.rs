@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::question::Reply;
 use crate::resume::{
-    Companion, FsIdentity, KnownPsk, LoneIdentity, OneTimeSecret, PskKind, TakePurpose,
-    TakeSecret, Taken, one_time_keys, psk_for_flight,
+    Companion, FsIdentity, KnownPsk, LoneIdentity, OneTimeSecret, PskKind, TakePurpose, TakeSecret,
+    Taken, one_time_keys, psk_for_flight,
 };
 use crate::schedule::EarlySecret;
 use crate::wire::{NamedGroup, Rejection};

@@ -7,6 +7,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::mem::take;
 
 use super::ServerState;
 use super::authentication::{Authentication, server_type};
@@ -19,23 +20,24 @@ use super::negotiation::Negotiation;
 use super::one_time_key::OneTimeKey;
 use super::psk::{PskCandidate, PskInUse};
 use super::tickets::TicketPlan;
-use crate::auth::{CertificateForm, Credential};
+use crate::auth::{ConnectionCodecs, Credential};
 use crate::crypto::{SharedSecret, Suite};
 use crate::error::{Error, handshake_failure};
 use crate::handshake::below::{Direction, Epoch, Limit, RefusedEarlyData};
 use crate::handshake::certificate_flight::{send_certificate, send_certificate_verify};
 use crate::handshake::context::{Context, SecretLog};
 use crate::handshake::facts::EarlyDataStatus;
-use crate::handshake::grease::draw_grease;
 use crate::handshake::finished::{ApplicationSecrets, Finished};
+use crate::handshake::grease::draw_grease;
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::resume::{Continuation, FlightHandle, KnownPsk, PskKind, Receipt, Verdict};
 use crate::role::Role;
 use crate::schedule::{EarlySecret, Transcript};
 use crate::wire::{
-    CertificateRequest, CertificateType, EncryptedExtensions, ExtensionType, HandshakeType,
-    KeyShareEntry, NamedGroup, OpaqueExtension, Rejection, ServerHello, SignatureScheme,
+    CertificateRequest, CertificateType, EncryptedExtensions, EntryExtensions, ExtensionType,
+    HandshakeType, KeyShareEntry, NamedGroup, OpaqueExtension, Rejection, ServerHello,
+    SignatureScheme,
 };
 
 /// What was decided.
@@ -117,9 +119,9 @@ pub(super) fn send_server_hello(
     }
 
     // RFC 8446 §4.1.1: what can't be agreed on ends the handshake before a ServerHello, in plaintext.
-    let authentication = match psk_kind {
+    let mut authentication = match psk_kind {
         Some(_) => None,
-        None => Some(Authentication::choose(config, hello)?),
+        None => Some(Authentication::choose(config, hello, ctx.now)?),
     };
     let exchange = negotiation.agree(choice.with_share)?;
     let mut random = [0; 32];
@@ -159,7 +161,8 @@ pub(super) fn send_server_hello(
     // RFC 6066 §3: a server that resumes does not say that it used the name.
     extensions.server_name = hello.server_name.is_some()
         && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
-    if let Some((peer, own)) = hello.small.record_size_limit.zip(extensions.small.record_size_limit) {
+    if let Some((peer, own)) = hello.small.record_size_limit.zip(extensions.small.record_size_limit)
+    {
         ctx.below.limit(Limit::Records { peer: peer.0, own: own.0 });
     }
     ctx.send(Epoch::Handshake, &mut transcript, |out| extensions.write(out));
@@ -190,6 +193,7 @@ pub(super) fn send_server_hello(
         client_random: *hello.random,
         receiving,
         client_type: None,
+        codecs: authentication.as_mut().map(|it| take(&mut it.codecs)).unwrap_or_default(),
         tickets: TicketPlan::new(hello, psk_kind.is_some(), config),
         config: config.clone(),
         lineage,
@@ -312,6 +316,7 @@ pub(super) struct Flight {
     receiving: Receiving,
     /// The type of the certificate that the client was asked for, if it was.
     client_type: Option<CertificateType>,
+    codecs: ConnectionCodecs,
     tickets: TicketPlan,
     lineage: Lineage,
 }
@@ -322,10 +327,11 @@ impl Flight {
         authentication: &Authentication,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let Authentication { credential, scheme, form, client_type } = authentication;
+        let Authentication { credential, scheme, entry_extensions, client_type, .. } =
+            authentication;
         let config = self.config.clone();
         self.client_type = *client_type;
-        let accepted = client_type.and_then(|_| config.accepted_certificates());
+        let accepted = client_type.and_then(|_| config.accepted_certificates(&self.codecs));
         if let Some(accepted) = accepted {
             let grease = draw_grease(config.grease, config.provider.random)?;
             ctx.send(Epoch::Handshake, &mut self.transcript, |out| {
@@ -339,18 +345,20 @@ impl Flight {
             });
         }
         ctx.facts.signature_scheme = Some(*scheme);
-        self.sign(&config.credentials[*credential], *scheme, form, ctx)
+        self.sign(&config.credentials[*credential], *scheme, *entry_extensions, ctx)
     }
 
     fn sign(
         mut self,
         credential: &Credential,
         scheme: SignatureScheme,
-        form: &CertificateForm,
+        requested: EntryExtensions,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let transcript = &mut self.transcript;
-        let question = send_certificate(ctx, transcript, Role::Server, credential, scheme, form);
+        let (transcript, codecs) = (&mut self.transcript, &mut self.codecs);
+        let role = Role::Server;
+        let question =
+            send_certificate(ctx, transcript, role, credential, scheme, requested, codecs);
         let reply = credential.sign(&question);
         ctx.ask(question, reply, move |signature, ctx| {
             send_certificate_verify(ctx, &mut self.transcript, scheme, signature)?;
@@ -359,7 +367,9 @@ impl Flight {
     }
 
     fn finish(self, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
-        let Self { config, suite, is_full, mut transcript, secrets, tickets, lineage, .. } = self;
+        let Self {
+            config, suite, is_full, mut transcript, secrets, codecs, tickets, lineage, ..
+        } = self;
         let log =
             SecretLog { key_log: config.key_log.as_deref(), client_random: &self.client_random };
         let finished = Finished::Out;
@@ -371,6 +381,7 @@ impl Flight {
             is_full,
             transcript,
             secrets,
+            codecs,
             tickets,
             lineage,
         });

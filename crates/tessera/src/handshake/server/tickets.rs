@@ -15,7 +15,8 @@ use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
 use crate::resume::{Companion, OneTimeSecret, PutSecret, TicketId, fs_secret, one_time_keys};
 use crate::schedule::ResumptionSecret;
 use crate::wire::{
-    ClientHello, ForwardSecretTicket, MaxEarlyDataSize, NamedGroup, NewSessionTicket, SmallExtensions, TICKET_ID_LEN,
+    ClientHello, ForwardSecretTicket, MaxEarlyDataSize, NamedGroup, NewSessionTicket,
+    SmallExtensions, TICKET_ID_LEN,
 };
 
 /// Which tickets a client can use.

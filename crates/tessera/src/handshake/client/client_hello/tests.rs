@@ -19,7 +19,9 @@ fn read(bytes: &[u8]) -> ClientHello<'_> {
     let message = HandshakeMessage::split_from(bytes).expect("a whole message");
     assert_eq!(message.bytes.len(), bytes.len());
     let reader = message.reader_for(HandshakeType::CLIENT_HELLO).expect("a ClientHello");
-    ClientHello::read(reader, &crate::wire::Versions::TLS_1_3).map_err(|error| alloc::format!("{error}")).expect("is read")
+    ClientHello::read(reader, &crate::wire::Versions::TLS_1_3)
+        .map_err(|error| alloc::format!("{error}"))
+        .expect("is read")
 }
 
 fn types(hello: &ClientHello<'_>) -> Vec<ExtensionType> {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use tessera_harness::Trace;
 
 use super::{Authentication, Flight, Receiving};
-use crate::auth::{Credential, PrivateKey};
+use crate::auth::{ConnectionCodecs, Credential, PrivateKey};
 use crate::crypto::SharedSecret;
 use crate::handshake::Epoch;
 use crate::handshake::context::SecretLog;
@@ -28,7 +28,7 @@ fn config(trace: &Trace) -> ServerConfig {
     if let Some(certificate) = trace.find("messages", "server_certificate") {
         let verify = trace.message("server_certificate_verify");
         let chain = vec![certificate[11..certificate.len() - 2].to_vec()];
-        let key = PrivateKey::Here(ScriptedSigner::new(verify));
+        let key = PrivateKey::Signs(ScriptedSigner::new(verify));
         config.credentials = vec![Credential::new(chain, key)];
     }
     if trace.find("messages", "certificate_request").is_some() {
@@ -72,6 +72,7 @@ fn flight(trace: &Trace) -> Flight {
         client_random: [0; 32],
         receiving,
         client_type: None,
+        codecs: ConnectionCodecs::default(),
         lineage: Lineage::over(STREAM.carrier),
         is_full: trace.find("secrets", "psk").is_none(),
         tickets: TicketPlan { count: 0, one_time_kind: None },
@@ -94,7 +95,7 @@ fn what_the_server_sends_and_derives() {
         let state = recorder.step(|ctx| match trace.find("secrets", "psk") {
             Some(_) => flight.finish(ctx),
             None => {
-                let authentication = Authentication::choose(&flight.config, &hello)?;
+                let authentication = Authentication::choose(&flight.config, &hello, ctx.now)?;
                 flight.send_certificates(&authentication, ctx)
             }
         });

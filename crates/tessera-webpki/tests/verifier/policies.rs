@@ -1,0 +1,128 @@
+//! The policies that verifiers name: equal where they accept alike, and different elsewhere.
+
+use tessera::auth::{PeerVerifier, VerifierPolicy};
+use tessera::wire::SignatureScheme;
+use tessera_webpki::{Algorithms, PinnedKey, PinnedKeyVerifier, UnknownStatus, WebPkiVerifier};
+
+use crate::pki::{Ca, Peer, ca_params, client_params, crl, root, root_with, server_params};
+
+fn of(roots: &[&Ca]) -> VerifierPolicy {
+    let roots: Vec<_> = roots.iter().map(|root| root.der()).collect();
+    WebPkiVerifier::new(&roots).unwrap().policy()
+}
+
+#[track_caller]
+fn assert_all_differ(policies: &[VerifierPolicy]) {
+    for (at, policy) in policies.iter().enumerate() {
+        assert!(policies[at + 1..].iter().all(|other| other != policy), "{at}");
+    }
+}
+
+#[test]
+fn the_same_anchors_give_the_same_policy_in_any_order() {
+    let (one, two) = (root("one"), root("two"));
+    assert_eq!(of(&[&one]), of(&[&one]));
+    assert_eq!(of(&[&one, &two]), of(&[&two, &one, &two]));
+}
+
+#[test]
+fn other_anchors_give_another_policy() {
+    let (one, two) = (root("one"), root("two"));
+    // The same name with another key, and the same name and kind of key with another algorithm.
+    let (namesake, other_kind) = (root("one"), root_with("one", &rcgen::PKCS_ED25519));
+    assert_all_differ(&[
+        of(&[&one]),
+        of(&[&two]),
+        of(&[&one, &two]),
+        of(&[&namesake]),
+        of(&[&other_kind]),
+    ]);
+}
+
+#[test]
+fn constraints_of_an_anchor_belong_to_the_policy() {
+    let key = || rcgen::KeyPair::generate().unwrap();
+    let shared = key();
+    let anchor = |constraints| {
+        let key = rcgen::KeyPair::try_from(shared.serialize_der()).unwrap();
+        let mut params = ca_params("root");
+        params.name_constraints = constraints;
+        Ca::self_signed(params, key).unwrap()
+    };
+    let within = |name: &str| {
+        let permitted_subtrees = vec![rcgen::GeneralSubtree::DnsName(name.into())];
+        Some(rcgen::NameConstraints { permitted_subtrees, excluded_subtrees: vec![] })
+    };
+    assert_all_differ(&[
+        of(&[&anchor(None)]),
+        of(&[&anchor(within("a.example"))]),
+        of(&[&anchor(within("b.example"))]),
+    ]);
+}
+
+#[test]
+fn the_treatment_of_revocation_belongs_to_the_policy_and_the_lists_do_not() {
+    let root = root("root");
+    let with = |serials: &[u64], unknown| {
+        let verifier = WebPkiVerifier::new(&[root.der()]).unwrap();
+        verifier.with_crls(&[crl(&root, serials)], unknown).unwrap().policy()
+    };
+    assert_all_differ(&[
+        of(&[&root]),
+        with(&[1], UnknownStatus::Reject),
+        with(&[1], UnknownStatus::Accept),
+    ]);
+    assert_eq!(with(&[1], UnknownStatus::Reject), with(&[2, 3], UnknownStatus::Reject));
+}
+
+#[test]
+fn what_peers_are_told_is_no_policy() {
+    let root = root("root");
+    let naming = WebPkiVerifier::new(&[root.der()]).unwrap().naming_authorities();
+    assert_eq!(naming.policy(), of(&[&root]));
+}
+
+#[test]
+fn the_algorithms_belong_to_the_policy() {
+    const FEWER_SCHEMES: Algorithms = Algorithms {
+        handshake: &[(
+            SignatureScheme::ECDSA_SECP256R1_SHA256,
+            webpki::aws_lc_rs::ECDSA_P256_SHA256,
+        )],
+        ..Algorithms::AWS_LC
+    };
+    const SHORTER_CHAINS: Algorithms =
+        Algorithms { chain: &[webpki::aws_lc_rs::ECDSA_P256_SHA256], ..Algorithms::AWS_LC };
+    let root = root("root");
+    let policy =
+        |algorithms| WebPkiVerifier::with_algorithms(&[root.der()], algorithms).unwrap().policy();
+    assert_eq!(policy(Algorithms::AWS_LC), of(&[&root]));
+    assert_all_differ(&[policy(Algorithms::AWS_LC), policy(FEWER_SCHEMES), policy(SHORTER_CHAINS)]);
+    let keys = |algorithms| {
+        let public_key = Peer::new(&server_params(), &root).public_key();
+        let key = PinnedKey { public_key, name: "a".into() };
+        PinnedKeyVerifier::with_algorithms(vec![key], algorithms).unwrap().policy()
+    };
+    assert_ne!(keys(Algorithms::AWS_LC), keys(FEWER_SCHEMES));
+}
+
+#[test]
+fn pinned_keys_and_their_names_belong_to_the_policy() {
+    let root = root("root");
+    let [one, two] =
+        ["a.example", "b.example"].map(|name| Peer::new(&client_params(&[name]), &root));
+    let key =
+        |peer: &Peer, name: &str| PinnedKey { public_key: peer.public_key(), name: name.into() };
+    let policy = |keys: &[PinnedKey]| PinnedKeyVerifier::new(keys.to_vec()).unwrap().policy();
+    assert_eq!(policy(&[key(&one, "a")]), policy(&[key(&one, "a")]));
+    assert_all_differ(&[
+        policy(&[key(&one, "a")]),
+        policy(&[key(&two, "a")]),
+        policy(&[key(&one, "b")]),
+        policy(&[key(&one, "a"), key(&two, "a")]),
+        // The first name of a client's key is its identity.
+        policy(&[key(&one, "a"), key(&one, "b")]),
+        policy(&[key(&one, "b"), key(&one, "a")]),
+        of(&[&root]),
+    ]);
+}

@@ -1,0 +1,114 @@
+//! Codecs that are the same for every peer: compression (RFC 8879).
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ops::RangeInclusive;
+
+use super::certificate_codec::{
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
+};
+use super::codec_peer::{FromClient, ToServer};
+use crate::wire::CertificateCompressionAlgorithm;
+
+/// A compression algorithm, standard or private: the [`CertificateCodecFactory`] of codecs that
+/// offer it to every peer and learn nothing. `tessera-compression` has those of RFC 8879.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tessera::auth::{CertificateCompression, CertificateNotDecoded};
+/// use tessera::wire::CertificateCompressionAlgorithm;
+///
+/// /// Leaves out the first byte, which is always 0.
+/// struct WithoutFirstByte;
+///
+/// impl CertificateCompression for WithoutFirstByte {
+///     fn algorithm(&self) -> CertificateCompressionAlgorithm {
+///         CertificateCompressionAlgorithm(0xff01)
+///     }
+///
+///     fn compress(&self, body: &[u8]) -> Option<Vec<u8>> {
+///         body.strip_prefix(&[0]).map(<[u8]>::to_vec)
+///     }
+///
+///     fn decompress(
+///         &self,
+///         compressed: &[u8],
+///         body: &mut [u8],
+///     ) -> Result<usize, CertificateNotDecoded> {
+///         let rest = body.get_mut(1..=compressed.len()).ok_or(CertificateNotDecoded)?;
+///         rest.copy_from_slice(compressed);
+///         Ok(1 + compressed.len())
+///     }
+/// }
+///
+/// # fn configure(config: &mut tessera::ServerConfig) {
+/// config.certificate_codecs = vec![Arc::new(WithoutFirstByte)];
+/// # }
+/// ```
+pub trait CertificateCompression: Send + Sync + 'static {
+    /// What stands for it on the wire.
+    fn algorithm(&self) -> CertificateCompressionAlgorithm;
+
+    /// Compresses the body of this side's Certificate, or leaves it to others: `None`. See
+    /// [`CertificateCodec::encode`].
+    fn compress(&self, body: &[u8]) -> Option<Vec<u8>>;
+
+    /// Decompresses the body of the peer's Certificate. See [`CertificateCodec::decode`].
+    fn decompress(
+        &self,
+        compressed: &[u8],
+        body: &mut [u8],
+    ) -> Result<usize, CertificateNotDecoded>;
+}
+
+impl<C: CertificateCompression> CertificateCodecFactory for C {
+    fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm> {
+        self.algorithm()..=self.algorithm()
+    }
+
+    fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+        Some(Compressing::with(self))
+    }
+
+    fn server_codec(self: Arc<Self>, _: &FromClient<'_>) -> Option<Box<dyn CertificateCodec>> {
+        Some(Compressing::with(self))
+    }
+}
+
+/// The codec of every connection.
+struct Compressing<C> {
+    compression: Arc<C>,
+    offers: [CertificateCompressionAlgorithm; 1],
+}
+
+impl<C: CertificateCompression> Compressing<C> {
+    fn with(compression: Arc<C>) -> Box<dyn CertificateCodec> {
+        Box::new(Self { offers: [compression.algorithm()], compression })
+    }
+}
+
+impl<C: CertificateCompression> CertificateCodec for Compressing<C> {
+    fn offers(&self) -> &[CertificateCompressionAlgorithm] {
+        &self.offers
+    }
+
+    fn encode(
+        &mut self,
+        body: &[u8],
+        offered: &[CertificateCompressionAlgorithm],
+    ) -> Option<EncodedCertificate> {
+        let [algorithm] = self.offers;
+        let encoded = offered.contains(&algorithm).then(|| self.compression.compress(body));
+        Some(EncodedCertificate::new(algorithm, encoded.flatten()?))
+    }
+
+    fn decode(
+        &mut self,
+        _: CertificateCompressionAlgorithm,
+        encoded: &[u8],
+        body: &mut [u8],
+    ) -> Result<usize, CertificateNotDecoded> {
+        self.compression.decompress(encoded, body)
+    }
+}

@@ -1,0 +1,124 @@
+//! What a verifier accepts, as a value.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::crypto::{Digest, Hash};
+
+/// The policy of a verifier: whatever decides which peers it accepts, and under which identities, as
+/// bytes that can be compared and hashed.
+///
+/// The engine has no hash of its own, and neither has every verifier: a policy is written down, and
+/// [`digest`](Self::digest) shortens it with a hash of the provider's. It holds no secrets. It is
+/// made of fields, each with its length, so that no two lists of fields give the same bytes.
+///
+/// ```
+/// use tessera::auth::VerifierPolicy;
+///
+/// let policy = |keys: &[&str]| VerifierPolicy::new("example.org keys 1").with_set(keys);
+/// assert!(policy(&["a", "b"]) == policy(&["b", "a"]));
+/// assert!(policy(&["a", "b"]) != policy(&["ab"]));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+#[must_use]
+pub struct VerifierPolicy(Vec<u8>);
+
+impl VerifierPolicy {
+    /// The policy of a kind of verifiers. The name is unique among all kinds, and changes when their
+    /// code accepts more or less than before.
+    pub fn new(kind: &str) -> Self {
+        Self(Vec::new()).with(kind.as_bytes())
+    }
+
+    /// Adds something that narrows or widens what is accepted.
+    pub fn with(mut self, field: &[u8]) -> Self {
+        self.push(field);
+        self
+    }
+
+    /// Adds fields whose order and number of occurrences don't matter.
+    pub fn with_set<T: AsRef<[u8]>>(mut self, fields: impl IntoIterator<Item = T>) -> Self {
+        let fields: Vec<T> = fields.into_iter().collect();
+        let mut sorted: Vec<&[u8]> = fields.iter().map(AsRef::as_ref).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        self.push_head(SET, sorted.len());
+        sorted.into_iter().for_each(|field| self.push(field));
+        self
+    }
+
+    /// Adds the policy of another verifier, which this one asks.
+    pub fn with_policy(self, inner: &Self) -> Self {
+        self.with(&inner.0)
+    }
+
+    /// The policy, whole.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The policy, shortened. Digests of different hashes don't compare.
+    #[must_use]
+    pub fn digest(&self, hash: &dyn Hash) -> Digest {
+        hash.hash(&self.0)
+    }
+
+    fn push(&mut self, field: &[u8]) {
+        self.push_head(FIELD, field.len());
+        self.0.extend_from_slice(field);
+    }
+
+    fn push_head(&mut self, tag: u8, len: usize) {
+        self.0.push(tag);
+        self.0.extend_from_slice(&(len as u64).to_be_bytes());
+    }
+}
+
+/// Before the length of a field, and before the number of fields in a set.
+const FIELD: u8 = 0;
+const SET: u8 = 1;
+
+impl AsRef<[u8]> for VerifierPolicy {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for VerifierPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VerifierPolicy({} bytes)", self.0.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::VerifierPolicy;
+
+    /// Fields keep their borders, sets keep theirs, and neither passes for the other.
+    #[test]
+    fn different_fields_give_different_policies() {
+        let new = || VerifierPolicy::new("a");
+        let policies = [
+            new(),
+            VerifierPolicy::new("b"),
+            new().with(b""),
+            new().with(b"bc"),
+            new().with(b"b").with(b"c"),
+            new().with(b"c").with(b"b"),
+            new().with_set(["b"; 0]),
+            new().with_set(["b", "c"]),
+            new().with_set(["bc"]),
+            new().with_set(["b"]).with_set(["c"]),
+            new().with_policy(&VerifierPolicy::new("b")),
+        ];
+        for (at, policy) in policies.iter().enumerate() {
+            assert!(policies[at + 1..].iter().all(|other| other != policy), "{at}");
+        }
+    }
+
+    #[test]
+    fn sets_have_no_order_and_no_repetitions() {
+        let of = |fields: &[&str]| VerifierPolicy::new("a").with_set(fields);
+        assert_eq!(of(&["b", "c"]), of(&["c", "b", "c"]));
+    }
+}

@@ -1,0 +1,54 @@
+//! How a peer proves that it holds the private key of its certificate.
+
+use alloc::vec::Vec;
+
+use crate::wire::SignatureScheme;
+
+/// What a peer proves its identity with. A verifier rejects a peer whose proof it doesn't know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Proof {
+    /// A signature: CertificateVerify (RFC 8446 §4.4.3).
+    Signature {
+        /// The scheme of `signature`, one of those that the verifier named.
+        scheme: SignatureScheme,
+        /// What was signed: padding, context string and transcript hash.
+        signed: Vec<u8>,
+        /// The signature, to be checked with the end entity's public key.
+        signature: Vec<u8>,
+    },
+}
+
+impl Proof {
+    /// The scheme of the proof.
+    pub fn scheme(&self) -> SignatureScheme {
+        match self {
+            Self::Signature { scheme, .. } => *scheme,
+        }
+    }
+}
+
+/// The public key of a peer, as its verifier read it from the certificate. The engine doesn't look
+/// inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerPublicKey {
+    scheme: SignatureScheme,
+    key: Vec<u8>,
+}
+
+impl PeerPublicKey {
+    /// A public key of a scheme, in the form that the provider's implementation of the scheme takes.
+    pub fn new(scheme: SignatureScheme, key: Vec<u8>) -> Self {
+        Self { scheme, key }
+    }
+
+    /// The scheme that the key is for.
+    pub fn scheme(&self) -> SignatureScheme {
+        self.scheme
+    }
+
+    /// The key itself.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.key
+    }
+}

@@ -1,0 +1,156 @@
+//! A cache of peers' certificates: a known chain travels as its hash.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex};
+
+use tessera::Time;
+use tessera::auth::{
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
+    FromClient, PeerCertificate, PeerOffer, ToServer,
+};
+use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
+
+/// In a ClientHello it says which client comes, in a CertificateRequest that the server wants to know.
+pub const HINT: ExtensionType = ExtensionType(0xff77);
+
+/// What one end remembers, for all its connections.
+#[derive(Default)]
+pub struct Cache {
+    /// How a client calls itself to servers.
+    hint: Option<Vec<u8>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default, Clone)]
+pub struct State {
+    /// The bodies of peers' Certificates, by server_name or hint.
+    pub known: HashMap<String, Vec<u8>>,
+    /// The chains that were learned, in their order.
+    pub learned: Vec<Vec<Vec<u8>>>,
+    /// How many own Certificates went out as a hash, and how many of peers came as one.
+    pub encoded: usize,
+    pub decoded: usize,
+    /// The server_name of each connection that a codec was made for.
+    pub server_names: Vec<Option<String>>,
+    /// What CertificateRequests had as hint.
+    pub requested: Vec<Option<Vec<u8>>>,
+}
+
+impl Cache {
+    /// A client's, which calls itself so to servers.
+    pub fn of_client(name: &str) -> Self {
+        Self { hint: Some(name.into()), ..Self::default() }
+    }
+
+    pub fn state(&self) -> State {
+        self.state.lock().expect("unpoisoned").clone()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().expect("unpoisoned"));
+    }
+
+    fn codec(
+        self: Arc<Self>,
+        peer: Option<String>,
+        hint: Option<Vec<u8>>,
+    ) -> Option<Box<dyn CertificateCodec>> {
+        let known = peer.as_ref().and_then(|peer| self.state().known.get(peer).cloned());
+        let offers = known.iter().map(|body| id_of(body)).collect();
+        Some(Box::new(OfOne { cache: self, peer, known, offers, hint }))
+    }
+}
+
+/// FNV-1a: nobody attacks it here.
+fn hash(body: &[u8]) -> [u8; 8] {
+    let hash = body.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash.to_be_bytes()
+}
+
+/// The algorithm that stands for one chain.
+pub fn id_of(body: &[u8]) -> CertificateCompressionAlgorithm {
+    let [high, low, ..] = hash(body);
+    CertificateCompressionAlgorithm(0xc000 | u16::from_be_bytes([high, low]))
+}
+
+impl CertificateCodecFactory for Cache {
+    fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm> {
+        CertificateCompressionAlgorithm(0xc000)..=CertificateCompressionAlgorithm(0xffff)
+    }
+
+    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+        self.change(|state| state.server_names.push(Some(to.server_name.to_owned())));
+        let hint = self.hint.clone();
+        self.codec(Some(to.server_name.to_owned()), hint)
+    }
+
+    fn server_codec(self: Arc<Self>, from: &FromClient<'_>) -> Option<Box<dyn CertificateCodec>> {
+        self.change(|state| state.server_names.push(from.server_name.map(str::to_owned)));
+        let hint = from.offer.extension(HINT).map(<[u8]>::to_vec);
+        let peer = hint.clone().and_then(|hint| String::from_utf8(hint).ok());
+        self.codec(peer, hint)
+    }
+}
+
+/// The codec of one connection.
+struct OfOne {
+    cache: Arc<Cache>,
+    peer: Option<String>,
+    known: Option<Vec<u8>>,
+    offers: Vec<CertificateCompressionAlgorithm>,
+    hint: Option<Vec<u8>>,
+}
+
+impl CertificateCodec for OfOne {
+    fn offers(&self) -> &[CertificateCompressionAlgorithm] {
+        &self.offers
+    }
+
+    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
+        self.hint.as_ref().map(|hint| (HINT, &hint[..]))
+    }
+
+    fn requested(&mut self, offer: PeerOffer<'_>) {
+        let hint = offer.extension(HINT).map(<[u8]>::to_vec);
+        self.cache.change(|state| state.requested.push(hint));
+    }
+
+    fn encode(
+        &mut self,
+        body: &[u8],
+        offered: &[CertificateCompressionAlgorithm],
+    ) -> Option<EncodedCertificate> {
+        let algorithm = id_of(body);
+        if !offered.contains(&algorithm) {
+            return None;
+        }
+        self.cache.change(|state| state.encoded += 1);
+        Some(EncodedCertificate::new(algorithm, hash(body).to_vec()))
+    }
+
+    fn decode(
+        &mut self,
+        _: CertificateCompressionAlgorithm,
+        encoded: &[u8],
+        body: &mut [u8],
+    ) -> Result<usize, CertificateNotDecoded> {
+        let known = self.known.as_ref().filter(|known| hash(known) == encoded);
+        let known = known.ok_or(CertificateNotDecoded)?;
+        body.get_mut(..known.len()).ok_or(CertificateNotDecoded)?.copy_from_slice(known);
+        self.cache.change(|state| state.decoded += 1);
+        Ok(known.len())
+    }
+
+    fn learn(&mut self, peer: &PeerCertificate, _: Time) {
+        let chain = peer.chain().map(<[u8]>::to_vec).collect();
+        self.cache.change(|state| {
+            state.learned.push(chain);
+            if let Some(name) = &self.peer {
+                state.known.insert(name.clone(), peer.body.clone());
+            }
+        });
+    }
+}

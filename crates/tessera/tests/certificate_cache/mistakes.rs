@@ -1,0 +1,175 @@
+//! Mistakes of a codec: found before a peer could stumble over them.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use tessera::auth::{
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
+    FromClient, ToServer,
+};
+use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
+use tessera::{Error, ServerConnection};
+use tessera_harness::{Mode, Pair, Scene, at, to};
+
+use crate::in_hello;
+
+/// Offers what it is told to, and encodes as what it is told to.
+#[derive(Clone, Default)]
+struct Says {
+    from: u16,
+    to: u16,
+    offers: Vec<CertificateCompressionAlgorithm>,
+    extension: Option<(ExtensionType, Vec<u8>)>,
+    encodes: Option<u16>,
+}
+
+/// A factory of 0xff01 to 0xff03.
+fn says(offers: &[u16], extension: Option<u16>) -> Says {
+    let offers = offers.iter().copied().map(CertificateCompressionAlgorithm).collect();
+    let extension = extension.map(|typ| (ExtensionType(typ), vec![1]));
+    Says { from: 0xff01, to: 0xff03, offers, extension, encodes: None }
+}
+
+impl CertificateCodecFactory for Says {
+    fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm> {
+        CertificateCompressionAlgorithm(self.from)..=CertificateCompressionAlgorithm(self.to)
+    }
+
+    fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+        Some(Box::new((*self).clone()))
+    }
+
+    fn server_codec(self: Arc<Self>, _: &FromClient<'_>) -> Option<Box<dyn CertificateCodec>> {
+        Some(Box::new((*self).clone()))
+    }
+}
+
+impl CertificateCodec for Says {
+    fn offers(&self) -> &[CertificateCompressionAlgorithm] {
+        &self.offers
+    }
+
+    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
+        self.extension.as_ref().map(|(typ, body)| (*typ, &body[..]))
+    }
+
+    fn encode(
+        &mut self,
+        body: &[u8],
+        _: &[CertificateCompressionAlgorithm],
+    ) -> Option<EncodedCertificate> {
+        let algorithm = CertificateCompressionAlgorithm(self.encodes?);
+        Some(EncodedCertificate::new(algorithm, body.to_vec()))
+    }
+
+    fn decode(
+        &mut self,
+        _: CertificateCompressionAlgorithm,
+        encoded: &[u8],
+        body: &mut [u8],
+    ) -> Result<usize, CertificateNotDecoded> {
+        body.copy_from_slice(encoded);
+        Ok(body.len())
+    }
+}
+
+fn full() -> Scene {
+    Scene::new(tessera_null_provider::provider(), Mode::Full)
+}
+
+/// What a client, and a server with a client that has no codecs, say to these factories.
+fn outcomes(codecs: &[Says]) -> [Option<Error>; 2] {
+    let codecs: Vec<_> = codecs.iter().cloned().map(|codec| Arc::new(codec) as _).collect();
+    let mut scene = full();
+    scene.client.certificate_codecs = codecs.clone();
+    let (client, server) = (Arc::new(scene.client), Arc::new(scene.server));
+    let of_client = Pair::start(&client, &server, to(None), at(0)).err();
+
+    let mut scene = full();
+    scene.server.certificate_codecs = codecs;
+    let started = ServerConnection::start(Arc::new(scene.server.clone()), at(0)).err();
+    let of_server = started.or_else(|| {
+        let mut pair = scene.pair();
+        pair.run();
+        pair.to_server.error
+    });
+    [of_client, of_server]
+}
+
+#[track_caller]
+fn refused(codecs: &[Says]) {
+    for outcome in outcomes(codecs) {
+        assert!(matches!(outcome, Some(Error::Configuration(_))), "{outcome:?}");
+    }
+}
+
+#[test]
+fn offers_that_are_the_factorys_own_and_different_are_fine() {
+    let other = Says { from: 1, to: 1, ..says(&[1], Some(0xff78)) };
+    assert_eq!(outcomes(&[says(&[0xff01, 0xff03], Some(0xff77)), other]), [None, None]);
+}
+
+#[test]
+fn algorithms_of_two_factories_overlap() {
+    for (from, to) in [(0xff03, 0xff04), (0xff00, 0xff01), (0xff02, 0xff02), (0, 0xffff)] {
+        refused(&[says(&[], None), Says { from, to, ..Says::default() }]);
+    }
+    // None at all.
+    refused(&[Says { from: 2, to: 1, ..Says::default() }]);
+}
+
+#[test]
+fn a_codec_offers_what_is_not_its_own_or_twice() {
+    for offers in [&[0xff04][..], &[0xff01, 1], &[0xff01, 0xff02, 0xff01]] {
+        refused(&[says(offers, None)]);
+    }
+}
+
+#[test]
+fn an_extension_that_is_the_engines_or_grease_or_anothers() {
+    for typ in [ExtensionType::SERVER_NAME, ExtensionType::PRE_SHARED_KEY, ExtensionType::COOKIE] {
+        refused(&[says(&[], Some(typ.0))]);
+    }
+    for grease in [0x0a0a, 0x4a4a, 0xfafa] {
+        refused(&[says(&[], Some(grease))]);
+    }
+    let other = Says { from: 1, to: 1, ..says(&[], Some(0xff77)) };
+    refused(&[says(&[], Some(0xff77)), other]);
+    let long = Some((ExtensionType(0xff77), vec![0; 4097]));
+    refused(&[Says { extension: long, ..says(&[], None) }]);
+}
+
+/// RFC 8879 §3.
+#[test]
+fn no_more_than_127_algorithms_are_named() {
+    let mut scene = full();
+    let all = (0x8000..0x8100).map(CertificateCompressionAlgorithm).collect();
+    let many = Says { from: 0x8000, to: 0xffff, offers: all, ..Says::default() };
+    scene.client.certificate_codecs = vec![Arc::new(many)];
+    let mut pair = scene.pair();
+    let named = in_hello(&pair, ExtensionType::COMPRESS_CERTIFICATE).expect("named");
+    assert_eq!((named.len(), named[0]), (255, 254));
+    pair.run();
+    assert!(pair.to_client.complete);
+}
+
+/// A Certificate that the peer couldn't read is sent whole.
+#[test]
+fn encoding_with_what_the_peer_did_not_offer() {
+    for (encodes, works) in [(0xff01, true), (0xff02, false), (0xff04, false)] {
+        let mut scene = full();
+        scene.client.certificate_codecs = vec![Arc::new(says(&[0xff01], None))];
+        let plain = says(&[], None);
+        scene.server.certificate_codecs =
+            vec![Arc::new(Says { encodes: Some(encodes), ..plain.clone() })];
+        let mut pair = scene.pair();
+        pair.run();
+        assert!(pair.to_client.complete, "{:?}", pair.to_client.error);
+        scene.server.certificate_codecs = vec![Arc::new(plain)];
+        let mut whole = scene.pair();
+        whole.run();
+        // The encoded form is the body itself behind eight bytes.
+        let more = pair.server_sent.len() - whole.server_sent.len();
+        assert_eq!(more, if works { 8 } else { 0 });
+    }
+}
