@@ -18,6 +18,7 @@
 mod acceptor;
 mod answers;
 mod connector;
+mod current;
 mod drive;
 mod error;
 mod file_store;

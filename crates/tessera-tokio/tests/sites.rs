@@ -70,7 +70,7 @@ async fn scene() -> Scene {
     let acceptor = |vault: &Arc<SiteVault>| {
         let mut server = ends.server.clone();
         server.policy.early_data.forward_secret.as_mut().unwrap().vault = vault.clone();
-        Acceptor::new(Arc::new(server)).with_answers(Arc::new(AsksHome(vault.clone())))
+        Acceptor::new(server.checked().unwrap()).with_answers(Arc::new(AsksHome(vault.clone())))
     };
     let (home, away) = (acceptor(&home), acceptor(&away));
 

@@ -28,6 +28,8 @@ pub enum Error {
     TimedOut,
     /// This side's cryptography failed.
     Provider(&'static str),
+    /// A state that can't be: a mistake in this library. Please report it, with the text.
+    Internal(&'static str),
     /// The configuration can't work; the text says which part and what would be right.
     Configuration(&'static str),
     /// A call that the connection's state doesn't allow; the connection goes on.
@@ -40,7 +42,9 @@ impl Error {
         match self {
             Self::Protocol { alert, .. } => Some(*alert),
             Self::PeerRejected(rejected) => Some(rejected.alert),
-            Self::Provider(_) | Self::Configuration(_) => Some(AlertDescription::INTERNAL_ERROR),
+            Self::Provider(_) | Self::Internal(_) | Self::Configuration(_) => {
+                Some(AlertDescription::INTERNAL_ERROR)
+            }
             Self::AlertReceived(_) | Self::Truncated | Self::TimedOut | Self::Misuse(_) => None,
         }
     }
@@ -57,6 +61,7 @@ impl fmt::Display for Error {
             Self::TimedOut => f.write_str("the handshake took too long"),
             Self::Truncated => f.write_str("the stream ended without close_notify"),
             Self::Provider(what) => write!(f, "cryptography failed: {what}"),
+            Self::Internal(what) => write!(f, "a mistake in this library: {what}"),
             Self::Configuration(what) => write!(f, "configuration: {what}"),
             Self::Misuse(what) => write!(f, "not possible now: {what}"),
         }

@@ -292,9 +292,8 @@ fn damaged_exports_are_refused_or_harmless() {
             let Ok(session) = ClientSession::import(&damaged) else { continue };
             // Every bit once; connecting is for one bit of each byte.
             if bit == index % 8 {
-                let config = Arc::new(scene.client.clone());
-                let started =
-                    Pair::start(&config, &scene.server.clone().into(), to(Some(session)), at(0));
+                let config = scene.client.clone();
+                let started = Pair::start(&config, &scene.server, to(Some(session)), at(0));
                 if let Ok(mut pair) = started {
                     pair.run();
                 }

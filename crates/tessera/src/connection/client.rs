@@ -1,11 +1,10 @@
 //! The client's connection.
 
-use alloc::sync::Arc;
-
 use super::{Common, Connection};
 use crate::error::Error;
 use crate::handshake::{
-    AskedByClient, ClientConfig, ClientHandshake, Destination, EarlyDataStatus, Epoch, Token,
+    AskedByClient, Checked, ClientConfig, ClientHandshake, Destination, EarlyDataStatus, Epoch,
+    Token,
 };
 use crate::time::Time;
 use crate::transport::Output;
@@ -17,15 +16,16 @@ impl ClientConnection {
     /// Starts a connection: the ClientHello is in `output` afterwards. Early data may be written at
     /// once, so that both go out together.
     pub fn start(
-        config: Arc<ClientConfig>,
+        config: Checked<ClientConfig>,
         destination: Destination,
         now: Time,
         output: &mut Output,
     ) -> Result<Self, Error> {
         let deadline = now.monotonic.saturating_add(config.handshake_timeout);
         let mut common = Common::new(true, deadline);
-        let handshake = common
-            .with_context(now, output, |ctx| ClientHandshake::start(config, destination, ctx))?;
+        let handshake = common.with_context(now, output, |ctx| {
+            ClientHandshake::start(config.shared(), destination, ctx)
+        })?;
         Ok(Self { handshake, common })
     }
 

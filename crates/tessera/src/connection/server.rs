@@ -1,10 +1,8 @@
 //! The server's connection.
 
-use alloc::sync::Arc;
-
 use super::{Common, Connection};
 use crate::error::Error;
-use crate::handshake::{AskedByServer, ServerConfig, ServerHandshake, Token};
+use crate::handshake::{AskedByServer, Checked, ServerConfig, ServerHandshake, Token};
 use crate::time::Time;
 use crate::transport::Output;
 
@@ -13,10 +11,10 @@ pub type ServerConnection = Connection<ServerHandshake>;
 
 impl ServerConnection {
     /// Waits for a client.
-    pub fn start(config: Arc<ServerConfig>, now: Time) -> Result<Self, Error> {
+    pub fn start(config: Checked<ServerConfig>, now: Time) -> Self {
         let deadline = now.monotonic.saturating_add(config.handshake_timeout);
         let common = Common::new(false, deadline);
-        Ok(Self { handshake: ServerHandshake::start(config)?, common })
+        Self { handshake: ServerHandshake::start(config), common }
     }
 
     /// Answers a question.

@@ -19,6 +19,7 @@ mod transport;
 
 pub use client::ClientHandshake;
 pub use client::{ClientConfig, Destination};
+pub use config::Checked;
 pub use context::Context;
 pub use driven::Handshake;
 pub use event::Event;

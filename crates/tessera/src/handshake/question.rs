@@ -7,10 +7,10 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
+use super::config::Checked;
 use super::server::ServerConfig;
 use crate::auth::{PeerIdentity, PeerRejected, VerifyPeer};
 use crate::crypto::SigningError;
@@ -63,7 +63,7 @@ pub struct Sign {
 }
 
 impl Question for ChooseConfig {
-    type Answer = Result<Arc<ServerConfig>, NoConfig>;
+    type Answer = Result<Checked<ServerConfig>, NoConfig>;
 }
 
 impl Question for OpenTicket {

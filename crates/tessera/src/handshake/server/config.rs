@@ -9,7 +9,7 @@ use crate::auth::{
 };
 use crate::crypto::{Provider, Suite};
 use crate::error::Error;
-use crate::handshake::config::check_common;
+use crate::handshake::config::{Checked, Common};
 use crate::handshake::question::{ChooseConfig, NoConfig, Reply};
 use crate::key_log::KeyLog;
 use crate::resume::{
@@ -18,7 +18,7 @@ use crate::resume::{
 use crate::transport::Padding;
 use crate::wire::{CipherSuite, NamedGroup, PskModes};
 
-/// What a server offers and accepts. Build it once, and share it.
+/// What a server offers and accepts. Build it once, have it [`checked`](Self::checked), and share it.
 #[derive(Clone)]
 pub struct ServerConfig {
     /// The cryptography.
@@ -95,7 +95,7 @@ impl ClientAuthentication {
 /// Chooses the configuration of a connection.
 pub trait ConfigChooser: Send + Sync {
     /// Chooses, now or later.
-    fn choose(&self, question: &ChooseConfig) -> Reply<Result<Arc<ServerConfig>, NoConfig>>;
+    fn choose(&self, question: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>>;
 }
 
 impl ServerConfig {
@@ -124,6 +124,12 @@ impl ServerConfig {
         }
     }
 
+    /// Checks what types can't check. The error names the field, and says what would be right.
+    pub fn checked(self) -> Result<Checked<Self>, Error> {
+        self.check()?;
+        Ok(Checked::new(self))
+    }
+
     /// The provider's suite, if this configuration accepts it.
     pub(crate) fn suite(&self, id: CipherSuite) -> Option<&'static Suite> {
         self.suites.contains(&id).then(|| self.provider.suite(id)).flatten()
@@ -143,17 +149,32 @@ impl ServerConfig {
         Some(AcceptedCertificates { verifier: &**verifier, codecs: &self.certificate_codecs })
     }
 
-    /// Checks what can't be checked by types.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), Error> {
         let verifier = self.client_authentication.verifier().map(|verifier| &**verifier);
         check_certificates(verifier, &self.credentials, &self.certificate_codecs)?;
-        check_common(
-            &self.provider,
-            &self.suites,
-            &self.groups,
-            &self.protocols,
-            self.record_size_limit,
-        )?;
+        Common {
+            provider: &self.provider,
+            suites: &self.suites,
+            groups: &self.groups,
+            protocols: &self.protocols,
+            record_size_limit: self.record_size_limit,
+            handshake_timeout: self.handshake_timeout,
+        }
+        .check()?;
+        let authenticates = !self.credentials.is_empty() || !self.external_psks.is_empty();
+        if !authenticates && self.tickets.is_none() && self.chooser.is_none() {
+            return Err(Error::Configuration(
+                "credentials: give at least one, or external_psks, tickets or a chooser",
+            ));
+        }
+        let is_psk = |psk: &ExternalPsk| {
+            (1..=65_535).contains(&psk.identity.len()) && !psk.secret.is_empty()
+        };
+        if !self.external_psks.iter().all(is_psk) {
+            return Err(Error::Configuration(
+                "external_psks: an identity has 1 to 65,535 bytes, and a secret is not empty",
+            ));
+        }
         if self.scope.len() > 256 {
             return Err(Error::Configuration("scope: at most 256 bytes"));
         }
@@ -161,9 +182,6 @@ impl ServerConfig {
             return Err(Error::Configuration("ticket_lifetime: at most seven days"));
         }
         let guard = self.policy.early_data.forward_secret.as_ref();
-        if guard.is_some_and(|guard| guard.lifetime > Duration::from_secs(24 * 3600)) {
-            return Err(Error::Configuration("one-time keys: a lifetime of at most a day"));
-        }
-        Ok(())
+        guard.map_or(Ok(()), |guard| guard.check(&self.provider))
     }
 }

@@ -9,6 +9,7 @@ use super::ServerState;
 use super::config::ServerConfig;
 use super::negotiation::{Negotiation, Retried};
 use crate::error::{Error, illegal_parameter, protocol};
+use crate::handshake::config::Checked;
 use crate::handshake::context::Context;
 use crate::handshake::question::{ChooseConfig, NoConfig, Reply, Waiting};
 use crate::wire::{
@@ -91,15 +92,14 @@ impl ReadClientHello {
 
 /// Someone chose the configuration.
 pub(super) fn configured(
-    answer: Result<Arc<ServerConfig>, NoConfig>,
+    answer: Result<Checked<ServerConfig>, NoConfig>,
     received: &Received<'_>,
     ctx: &mut Context<'_>,
 ) -> Result<ServerState, Error> {
     let config = answer.map_err(|NoConfig| {
         protocol(AlertDescription::UNRECOGNIZED_NAME, "no configuration for this server_name")
     })?;
-    config.check()?;
-    Negotiation::begin(config, None, received, ctx)
+    Negotiation::begin(config.shared(), None, received, ctx)
 }
 
 fn choose_config(hello: &ClientHello<'_>) -> ChooseConfig {

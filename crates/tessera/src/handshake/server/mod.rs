@@ -17,10 +17,10 @@ mod tickets;
 pub use config::{ClientAuthentication, ConfigChooser, ServerConfig};
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::application::Application;
+use super::config::Checked;
 use super::context::Context;
 use super::driven::Handshake;
 use super::question::{ChooseConfig, ServerAnswer, ServerQuestion, Sign, Waiting};
@@ -58,10 +58,9 @@ enum ServerState {
 
 impl ServerHandshake {
     /// Waits for a ClientHello.
-    pub(crate) fn start(config: Arc<ServerConfig>) -> Result<Self, Error> {
-        config.check()?;
-        let state = ServerState::ReadClientHello(hello::ReadClientHello::first(config));
-        Ok(Self { state })
+    pub(crate) fn start(config: Checked<ServerConfig>) -> Self {
+        let hello = hello::ReadClientHello::first(config.shared());
+        Self { state: ServerState::ReadClientHello(hello) }
     }
 
     fn advance(
