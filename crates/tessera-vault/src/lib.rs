@@ -59,5 +59,5 @@ pub use memory::Restored;
 pub use memory::{Limits, MemoryVault};
 pub use register::MemoryRegister;
 pub use ring::TicketKeyRing;
-pub use sites::{Acknowledgement, BurnAtHome, NoIdentity, SiteChannel, SiteVault};
+pub use sites::{Acknowledgement, AnswerFromHome, BurnAtHome, NoIdentity, SiteChannel, SiteVault};
 pub use wrapping::{EpochKey, WrappingKeys, WrappingPurpose};
