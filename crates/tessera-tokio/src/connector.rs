@@ -112,7 +112,7 @@ impl Connector {
     ///             stream.write_all(question).await?;
     ///         }
     ///         // It may have been executed: only who asked can decide.
-    ///         EarlyData::Rejected(_) => return Err(io::ErrorKind::Interrupted.into()),
+    ///         _ => return Err(io::ErrorKind::Interrupted.into()),
     ///     }
     ///     Ok(stream)
     /// }

@@ -116,8 +116,7 @@ impl Answers for Elsewhere {
         elsewhere(move || now(vault.take(&question)))
     }
     fn settle_receipt(&self, question: SettleReceipt) -> Answer<Receipt> {
-        let SettleReceipt { handle, unix } = question;
-        let question = TakeSecret { handle, purpose: TakePurpose::Burn, incarnation: None, unix };
+        let question = TakeSecret::new(question.handle, TakePurpose::Burn, question.unix);
         let vault = self.vault.clone();
         elsewhere(move || Receipt::of(&now(vault.take(&question)), false))
     }

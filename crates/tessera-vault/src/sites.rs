@@ -171,8 +171,9 @@ impl BurnAtHome {
 
     /// The question for the home vault.
     pub fn question(&self, unix: Option<Duration>) -> TakeSecret {
-        let (handle, incarnation) = (self.handle, Some(self.home));
-        TakeSecret { handle, purpose: TakePurpose::Burn, incarnation, unix }
+        let mut question = TakeSecret::new(self.handle, TakePurpose::Burn, unix);
+        question.incarnation = Some(self.home);
+        question
     }
 }
 
@@ -186,8 +187,8 @@ impl Acknowledgement {
             Taken::Absent(Absent::Lost { ended_before }) => {
                 Self::Lost { ended_before: *ended_before }
             }
-            // What a later version may say means no more than this one knows.
-            Taken::Absent(_) | Taken::Unavailable | _ => Self::Unknown,
+            // So is what a later version may say.
+            _ => Self::Unknown,
         }
     }
 

@@ -62,8 +62,9 @@ fn sites(weather: Weather) -> (Arc<SiteVault>, Arc<SiteVault>, Arc<Wire>) {
 
 /// The question for a secret of this site, as a sealed ticket leads to it.
 fn of(site: &SiteVault, number: u32) -> TakeSecret {
-    let incarnation = site.incarnation();
-    TakeSecret { incarnation, ..question(number, TakePurpose::Accept, Some(NOW)) }
+    let mut question = question(number, TakePurpose::Accept, Some(NOW));
+    question.incarnation = site.incarnation();
+    question
 }
 
 fn take_away(away: &SiteVault, question: &TakeSecret) -> Taken {
@@ -234,7 +235,8 @@ fn a_life_that_ended_at_home_is_known_away() {
     let home = Arc::new(SiteVault::new(Arc::new(open()), dead_end).unwrap());
     let (away, wire) = site(2, Weather::Fair);
     let _ = wire.home.set(home);
-    let asked = TakeSecret { incarnation, ..question(1, TakePurpose::Accept, Some(NOW)) };
+    let mut asked = question(1, TakePurpose::Accept, Some(NOW));
+    asked.incarnation = incarnation;
     let taken = take_away(&away, &asked);
     assert!(matches!(taken, Taken::Absent(Absent::Lost { .. })), "{taken:?}");
     std::fs::remove_dir_all(dir).unwrap();

@@ -322,8 +322,7 @@ fn a_pair_without_early_data() {
             assert_eq!(pair.to_client.error, None);
             assert_eq!(pair.to_server.early_data, b"");
             assert_eq!(pair.client.facts().one_time_key.is_some(), offered == b"a", "{mode:?}");
-            let question =
-                TakeSecret { handle, purpose: TakePurpose::Burn, incarnation: None, unix: None };
+            let question = TakeSecret::new(handle, TakePurpose::Burn, None);
             let taken = scene.vault.take(&question);
             assert!(matches!(taken, Reply::Now(Taken::Absent(_))), "{mode:?}: {taken:?}");
         }

@@ -214,7 +214,7 @@ impl Client {
         self.tally.count(match verdict {
             Verdict::Burned => Happening::VerdictBurned,
             Verdict::Used => Happening::VerdictUsed,
-            Verdict::Unknown => Happening::VerdictUnknown,
+            _ => Happening::VerdictUnknown,
         });
         if let (Some(flight), Verdict::Burned) = (flight, heard_verdict(self.slip, verdict)) {
             self.hear_burned(flight, rng);
@@ -227,12 +227,12 @@ impl Client {
             Receipt::Burned => Happening::ReceiptBurned,
             Receipt::TakenNotDone => Happening::ReceiptTakenNotDone,
             Receipt::Done => Happening::ReceiptDone,
-            Receipt::Unknown => Happening::ReceiptUnknown,
+            _ => Happening::ReceiptUnknown,
         });
         match heard_receipt(self.slip, receipt) {
             Receipt::Burned => self.hear_burned(flight, rng),
             Receipt::Done if self.key() == Some(flight) => self.count(),
-            Receipt::Done | Receipt::TakenNotDone | Receipt::Unknown => (),
+            _ => (),
         }
     }
 

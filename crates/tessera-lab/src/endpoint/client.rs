@@ -140,8 +140,8 @@ impl Client {
         // key was used to execute it. Who can be told that it was burned relies on that.
         let given_up = |rejected: Option<Verdict>| match rejected {
             Some(Verdict::Used) => true,
-            Some(Verdict::Unknown) => way.mode.has_one_time_key(),
             Some(Verdict::Burned) | None => false,
+            Some(_) => way.mode.has_one_time_key(),
         };
         while handshake.is_none()
             || (responded < request::LEN && !given_up(rejected))

@@ -38,6 +38,7 @@ pub trait Question {
 /// The question which configuration serves a client: asked once per connection, on the first
 /// ClientHello.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChooseConfig {
     /// server_name.
     pub server_name: Option<String>,
@@ -53,6 +54,7 @@ pub struct NoConfig;
 
 /// The question for a signature with the private key of this side's certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sign {
     /// The scheme to sign with.
     pub scheme: SignatureScheme,

@@ -8,8 +8,10 @@ use crate::error::Error;
 use crate::time::Time;
 use crate::wire::{Reader, Writer};
 
-/// What a client learns about early data that was not accepted.
+/// What a client learns about early data that was not accepted. Treat what you do not know as
+/// [`Verdict::Unknown`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// Nobody accepted it, and nobody can accept it any more. Resend.
     Burned,
