@@ -203,7 +203,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
             return Err(wrap(error.clone()));
         }
         if self.is_shut_down {
-            return Err(wrap(Error::Misuse("this side was closed")));
+            return Err(wrap(Error::Closed));
         }
         self.driver.link.check_writable()
     }
