@@ -11,7 +11,7 @@ use crate::answers::{Answers, NoAnswers};
 use crate::current::Current;
 use crate::error::wrap;
 use crate::machine::Machine;
-use crate::storing::Storing;
+use crate::sessions::Storing;
 use crate::stream::ServerStream;
 
 /// Accepts clients. It is cheap to clone.

@@ -12,8 +12,7 @@ use crate::answers::{Answers, NoAnswers};
 use crate::current::Current;
 use crate::error::wrap;
 use crate::machine::Machine;
-use crate::session_store::SessionStore;
-use crate::storing::Storing;
+use crate::sessions::{SessionStore, Storing};
 use crate::stream::{ClientStream, EarlyData};
 
 /// Connects to servers. It is cheap to clone.

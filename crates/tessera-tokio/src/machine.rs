@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use crate::answers::{Answer, Answers};
 use crate::held::Held;
 use crate::input::Input;
+use crate::sessions::Storing;
 use crate::side::{GiveAnswer, Side};
-use crate::storing::Storing;
 use crate::watch::Completion;
 
 /// Everything of a stream but the bytes' way.

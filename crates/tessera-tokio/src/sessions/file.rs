@@ -11,7 +11,7 @@ use log::warn;
 use tessera::resume::ClientSession;
 use zeroize::Zeroizing;
 
-use crate::session_store::{SessionStore, is_fresh};
+use super::{SessionStore, is_fresh};
 
 /// Keeps each session in a file of its own, below a directory per server.
 ///
