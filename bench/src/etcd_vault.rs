@@ -70,13 +70,12 @@ async fn put(vault: &EtcdVault, handle: FlightHandle) -> Result<(), Failure> {
     };
     let unix = now()?;
     let expires_at = unix + Duration::from_secs(3600);
-    let put = PutSecret { handle, secret, expires_at, unix, client: None };
+    let put = PutSecret::new(handle, secret, expires_at, unix);
     Ok(vault.put_now(put).await.map_err(|_| "a put was refused")?)
 }
 
 async fn take(vault: &EtcdVault, handle: FlightHandle) -> Result<(), Failure> {
-    let purpose = TakePurpose::Accept;
-    let question = TakeSecret { handle, purpose, incarnation: None, unix: Some(now()?) };
+    let question = TakeSecret::new(handle, TakePurpose::Accept, Some(now()?));
     match vault.take_secret(&question).await {
         Taken::Taken(_) => Ok(()),
         other => Err(format!("a take was answered {other:?}").into()),

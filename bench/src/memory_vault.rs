@@ -35,13 +35,8 @@ fn main() {
     let each = |thread: usize| handles.iter().skip(thread).step_by(threads);
     let put = run(threads, |thread| {
         for handle in each(thread) {
-            let put = PutSecret {
-                handle: *handle,
-                secret: secret(),
-                expires_at: NOW + LIFETIME,
-                unix: NOW,
-                client: Some(&handle.0[..8]),
-            };
+            let mut put = PutSecret::new(*handle, secret(), NOW + LIFETIME, NOW);
+            put.client = Some(&handle.0[..8]);
             assert!(vault.put(put).is_ok(), "there is room");
         }
     });
@@ -49,12 +44,7 @@ fn main() {
     let bytes = (allocated() - before) as f64 / kept as f64;
     let take = run(threads, |thread| {
         for handle in each(thread) {
-            let question = TakeSecret {
-                handle: *handle,
-                purpose: TakePurpose::Accept,
-                incarnation: None,
-                unix: Some(NOW),
-            };
+            let question = TakeSecret::new(*handle, TakePurpose::Accept, Some(NOW));
             let taken = vault.take(&question);
             assert!(matches!(taken, Reply::Now(Taken::Taken(_))), "it is there");
         }

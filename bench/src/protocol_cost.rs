@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tessera::auth::{Credential, PrivateKey};
-use tessera::handshake::Facts;
+use tessera::handshake::{Checked, Facts};
 use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard};
 use tessera::wire::NamedGroup;
 use tessera::{
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn configurations(mode: &str) -> Option<(Arc<ClientConfig>, Arc<ServerConfig>)> {
+fn configurations(mode: &str) -> Option<(Checked<ClientConfig>, Checked<ServerConfig>)> {
     let credential =
         Credential::new(vec![vec![0x30; 600]], PrivateKey::Signs(Arc::new(NullSigner)));
     let mut client = ClientConfig::new(provider(), Arc::new(NullVerifier));
@@ -64,13 +64,13 @@ fn configurations(mode: &str) -> Option<(Arc<ClientConfig>, Arc<ServerConfig>)> 
         }
         _ => return None,
     }
-    Some((Arc::new(client), Arc::new(server)))
+    Some((client.checked().expect("works"), server.checked().expect("works")))
 }
 
 /// One handshake; counted in `client_side` and `server_side`, or in functions that are not collected.
 fn handshake(
-    client: &Arc<ClientConfig>,
-    server: &Arc<ServerConfig>,
+    client: &Checked<ClientConfig>,
+    server: &Checked<ServerConfig>,
     session: Option<ClientSession>,
     counted: bool,
 ) -> (Facts, Option<ClientSession>) {
@@ -82,7 +82,7 @@ fn handshake(
         false => ClientConnection::start(client.clone(), destination, at(0), &mut to_server)
             .expect("starts"),
     };
-    let mut server = ServerConnection::start(server.clone(), at(0)).expect("starts");
+    let mut server = ServerConnection::start(server.clone(), at(0));
     if client.early_data_room() > 0 {
         client.write_early_data(b"early", &mut to_server).expect("takes early data");
     }
@@ -107,7 +107,7 @@ fn handshake(
 
 #[inline(never)]
 fn client_start(
-    config: &Arc<ClientConfig>,
+    config: &Checked<ClientConfig>,
     destination: Destination,
     output: &mut Output,
 ) -> ClientConnection {

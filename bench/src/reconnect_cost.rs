@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
+use tessera::handshake::Checked;
 use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard};
 use tessera::wire::NamedGroup;
 use tessera::{
@@ -108,8 +109,8 @@ fn main() -> ExitCode {
 /// A client and a server of one way.
 struct Scene {
     way: &'static Way,
-    client: Arc<ClientConfig>,
-    server: Arc<ServerConfig>,
+    client: Checked<ClientConfig>,
+    server: Checked<ServerConfig>,
 }
 
 impl Scene {
@@ -136,7 +137,8 @@ impl Scene {
             guard.continuation = continuation;
             server.policy.early_data.forward_secret = Some(guard);
         }
-        Self { way, client: Arc::new(client), server: Arc::new(server) }
+        let (client, server) = (client.checked(), server.checked());
+        Self { way, client: client.expect("works"), server: server.expect("works") }
     }
 
     /// The server's time for one connection, on average; each resumes the one before.
@@ -169,7 +171,7 @@ impl Scene {
         }
         let mut received = 0;
         let began = thread_time();
-        let mut server = ServerConnection::start(self.server.clone(), at(0)).expect("starts");
+        let mut server = ServerConnection::start(self.server.clone(), at(0));
         let mut time = thread_time() - began;
         let mut session = None;
         while !to_server.is_empty() || !to_client.is_empty() {

@@ -136,8 +136,8 @@ impl Stacks {
             .with_no_client_auth()
             .with_single_cert(chain, key)?;
         Ok(Self {
-            connector: tessera_tokio::Connector::new(Arc::new(client)),
-            acceptor: tessera_tokio::Acceptor::new(Arc::new(server)),
+            connector: tessera_tokio::Connector::new(client.checked()?),
+            acceptor: tessera_tokio::Acceptor::new(server.checked()?),
             rustls_connector: Arc::new(rustls_client).into(),
             rustls_acceptor: Arc::new(rustls_server).into(),
         })

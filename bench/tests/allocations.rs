@@ -19,8 +19,7 @@ fn connected() -> Pair {
     let mut server = ServerConfig::new(provider, vec![credential]);
     server.tickets = Some(Arc::new(UnsealedTickets));
     let destination = Destination { server_name: "server.example".into(), ..Default::default() };
-    let mut pair =
-        Pair::start(&Arc::new(client), &Arc::new(server), destination, at(0)).expect("starts");
+    let mut pair = Pair::start(&client, &server, destination, at(0)).expect("starts");
     pair.run();
     assert!(pair.to_client.complete && pair.to_server.complete);
     pair

@@ -2,7 +2,6 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tessera_interop::{KeyKind, Pki};
@@ -22,7 +21,8 @@ impl Ends {
         let pki = Pki::new();
         let server = tessera_interop::server(&pki.server(KeyKind::P256));
         let client = tessera_interop::client(&pki);
-        Self(Connector::new(Arc::new(client)), Acceptor::new(Arc::new(server)))
+        let (client, server) = (client.checked().unwrap(), server.checked().unwrap());
+        Self(Connector::new(client), Acceptor::new(server))
     }
 
     async fn connect(&self) -> (ClientStream<TcpStream>, ServerStream<TcpStream>) {

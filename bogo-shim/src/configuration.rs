@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tessera::crypto::Provider;
-use tessera::handshake::{ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, Reply};
+use tessera::handshake::{
+    Checked, ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, Reply,
+};
 use tessera::resume::{
     AlreadyUsed, ExternalPsk, OpenTicket, ReplayGuard, SessionState, SingleUseRegister, TicketKeys,
 };
@@ -95,7 +97,7 @@ pub fn server(
     }
     config.key_log = Some(secrets);
     let chooser = Arc::new(Chooser {
-        config: Arc::new(config.clone()),
+        config: config.clone().checked().map_err(|error| error.to_string())?,
         later: options.is_async,
         protocols: options.expect_advertised_alpn.clone(),
         schemes: options.expect_peer_verify_prefs.clone(),
@@ -169,7 +171,7 @@ impl TicketKeys for Tickets {
 
 /// The configuration of every client that offers what is expected.
 pub struct Chooser {
-    config: Arc<ServerConfig>,
+    config: Checked<ServerConfig>,
     later: bool,
     protocols: Option<Vec<Vec<u8>>>,
     schemes: Vec<u16>,
@@ -179,7 +181,7 @@ pub struct Chooser {
 
 impl Chooser {
     /// The answer to a question that was left for later.
-    pub fn answer(&self, question: &ChooseConfig) -> Result<Arc<ServerConfig>, NoConfig> {
+    pub fn answer(&self, question: &ChooseConfig) -> Result<Checked<ServerConfig>, NoConfig> {
         let offered: Vec<_> = question.signature_schemes.iter().map(|scheme| scheme.0).collect();
         let expected = self.protocols.as_ref().is_none_or(|listed| *listed == question.protocols)
             && (self.schemes.is_empty() || self.schemes == offered);
@@ -188,7 +190,7 @@ impl Chooser {
 }
 
 impl ConfigChooser for Chooser {
-    fn choose(&self, question: &ChooseConfig) -> Reply<Result<Arc<ServerConfig>, NoConfig>> {
+    fn choose(&self, question: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>> {
         if self.later { Reply::Later } else { Reply::Now(self.answer(question)) }
     }
 }

@@ -66,9 +66,10 @@ impl Side {
             external_psks: configuration::external_psks(&credentials)?,
             ..Destination::default()
         };
-        let client = ClientConnection::start(Arc::new(config), destination, now, output)
-            .map_err(|error| error.to_string())?;
-        let connection = Either::Client(client);
+        let client = config
+            .checked()
+            .and_then(|config| ClientConnection::start(config, destination, now, output));
+        let connection = Either::Client(client.map_err(|error| error.to_string())?);
         Ok(Self::new(connection, verifier, credentials, None, shared, secrets))
     }
 
@@ -77,9 +78,8 @@ impl Side {
         let secrets = Arc::new(TrafficSecrets::default());
         let (config, chooser) =
             configuration::server(options, &credentials, shared, secrets.clone())?;
-        let server =
-            ServerConnection::start(Arc::new(config), now).map_err(|error| error.to_string())?;
-        let connection = Either::Server(server);
+        let config = config.checked().map_err(|error| error.to_string())?;
+        let connection = Either::Server(ServerConnection::start(config, now));
         let verifier = AnyChain::new(options);
         Ok(Self::new(connection, verifier, credentials, Some(chooser), shared, secrets))
     }

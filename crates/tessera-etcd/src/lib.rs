@@ -39,7 +39,7 @@
 //!
 //! config.tickets = Some(ring.keys());
 //! config.policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(vault.clone()));
-//! let acceptor = Acceptor::new(Arc::new(config)).with_answers(vault);
+//! let acceptor = Acceptor::new(config.checked()?).with_answers(vault);
 //! # drop((acceptor, ring));
 //! # Ok(())
 //! # }

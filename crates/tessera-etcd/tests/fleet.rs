@@ -91,8 +91,8 @@ impl Authority {
         if with_certificate {
             config.credentials = vec![self.credential("client.example")];
         }
-        let connector =
-            Connector::new(Arc::new(config)).with_sessions(Arc::new(MemorySessionStore::default()));
+        let connector = Connector::new(config.checked().unwrap())
+            .with_sessions(Arc::new(MemorySessionStore::default()));
         let transport = Transport::Tls { connector, server_name: ETCD.into() };
         EtcdClient::new(cluster.endpoints(), transport, DEADLINE)
     }
@@ -132,7 +132,7 @@ impl Server {
         let guard = OneTimeKeyGuard::new(vault.clone());
         let guard = OneTimeKeyGuard { receipts: Some(vault.clone()), ..guard };
         config.policy.early_data.forward_secret = Some(guard);
-        let acceptor = Acceptor::new(Arc::new(config)).with_answers(vault.clone());
+        let acceptor = Acceptor::new(config.checked().unwrap()).with_answers(vault.clone());
         Self { acceptor, vault, ring }
     }
 
@@ -199,7 +199,7 @@ fn a_ticket_of_one_server_opens_at_another_once() {
         let mut config = authority.client();
         config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
         let sessions = Arc::new(MemorySessionStore::default());
-        let connector = Connector::new(Arc::new(config)).with_sessions(sessions.clone());
+        let connector = Connector::new(config.checked().unwrap()).with_sessions(sessions.clone());
         let (early, _) = ask(&first, &connector, None, Vec::new()).await;
         assert_eq!(early, EarlyData::NotOffered);
         // Puts go on in the background.

@@ -57,8 +57,9 @@ fn burns_come_after_puts() {
     let waiting = fleet.vault(&fleet.options);
     let vault = waiting.vault();
     for number in 0..40 {
-        let (handle, secret, client) = (handle(number), secret(number), Some(&b"alice"[..]));
-        let put = PutSecret { handle, secret, expires_at: NOW + LIFETIME, unix: NOW, client };
+        let handle = handle(number);
+        let mut put = PutSecret::new(handle, secret(number), NOW + LIFETIME, NOW);
+        put.client = Some(b"alice");
         vault.put(put).unwrap();
         if number % 4 == 0 {
             vault.burn(&handle);

@@ -100,13 +100,7 @@ fn the_background(fleet: &Fleet) {
     let vault = waiting.vault();
     for number in 0..200 {
         let handle = handle(number);
-        let put = PutSecret {
-            handle,
-            secret: secret(number),
-            expires_at: NOW + LIFETIME,
-            unix: NOW,
-            client: None,
-        };
+        let put = PutSecret::new(handle, secret(number), NOW + LIFETIME, NOW);
         vault.put(put).unwrap();
     }
     let deadline = Instant::now() + DEADLINE;
@@ -325,21 +319,13 @@ fn an_epoch_ends() {
         VaultOptions::new("/epoch/"),
     );
     let put = |number: u32, lifetime| {
-        let put = PutSecret {
-            handle: handle(number),
-            secret: secret(number),
-            expires_at: now + lifetime,
-            unix: now,
-            client: None,
-        };
+        let put = PutSecret::new(handle(number), secret(number), now + lifetime, now);
         runtime.block_on(vault.put_now(put)).is_ok()
     };
     assert!(put(1, minute * 2) && put(2, minute));
     assert!(!put(3, minute * 2 + Duration::from_secs(1)), "it would outlive its epoch key");
     let take = |number| {
-        let purpose = TakePurpose::Accept;
-        let question =
-            TakeSecret { handle: handle(number), purpose, incarnation: None, unix: Some(now) };
+        let question = TakeSecret::new(handle(number), TakePurpose::Accept, Some(now));
         runtime.block_on(vault.take_secret(&question))
     };
     assert!(matches!(take(1), Taken::Taken(_)));

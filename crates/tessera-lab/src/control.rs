@@ -152,7 +152,7 @@ impl From<Verdict> for Told {
         match verdict {
             Verdict::Burned => Self::Burned,
             Verdict::Used => Self::Used,
-            Verdict::Unknown => Self::Unknown,
+            _ => Self::Unknown,
         }
     }
 }

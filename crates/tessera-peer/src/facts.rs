@@ -148,7 +148,8 @@ fn early_data(status: EarlyDataStatus) -> &'static str {
         EarlyDataStatus::Accepted => "accepted",
         EarlyDataStatus::Rejected(Verdict::Burned) => "rejected-burned",
         EarlyDataStatus::Rejected(Verdict::Used) => "rejected-used",
-        EarlyDataStatus::Rejected(Verdict::Unknown) => "rejected-unknown",
+        EarlyDataStatus::Rejected(_) => "rejected-unknown",
+        _ => "unknown",
     }
 }
 

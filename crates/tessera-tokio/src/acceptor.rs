@@ -3,26 +3,27 @@
 use std::io;
 use std::sync::Arc;
 
+use tessera::handshake::Checked;
 use tessera::{ServerConfig, ServerConnection};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::answers::{Answers, NoAnswers};
+use crate::current::Current;
 use crate::error::wrap;
 use crate::machine::Machine;
-use crate::storing::Storing;
+use crate::sessions::Storing;
 use crate::stream::ServerStream;
 
 /// Accepts clients. It is cheap to clone.
 ///
 /// ```no_run
-/// use std::sync::Arc;
-///
+/// use tessera::ServerConfig;
 /// use tessera_tokio::Acceptor;
 /// use tokio::io::AsyncWriteExt;
 /// use tokio::net::TcpListener;
 ///
-/// # async fn example(config: Arc<tessera::ServerConfig>) -> std::io::Result<()> {
-/// let acceptor = Acceptor::new(config);
+/// # async fn example(config: ServerConfig) -> Result<(), Box<dyn std::error::Error>> {
+/// let acceptor = Acceptor::new(config.checked()?);
 /// let listener = TcpListener::bind("[::]:443").await?;
 /// loop {
 ///     let (socket, _) = listener.accept().await?;
@@ -37,14 +38,20 @@ use crate::stream::ServerStream;
 /// ```
 #[derive(Clone)]
 pub struct Acceptor {
-    config: Arc<ServerConfig>,
+    config: Current<ServerConfig>,
     answers: Arc<dyn Answers>,
 }
 
 impl Acceptor {
     /// Accepts with this configuration.
-    pub fn new(config: Arc<ServerConfig>) -> Self {
-        Self { config, answers: Arc::new(NoAnswers) }
+    pub fn new(config: Checked<ServerConfig>) -> Self {
+        Self { config: Current::new(config), answers: Arc::new(NoAnswers) }
+    }
+
+    /// Replaces the configuration, for all clones: connections that start from now on use the new one,
+    /// and those that run keep theirs.
+    pub fn replace(&self, config: Checked<ServerConfig>) {
+        self.config.replace(config);
     }
 
     /// Answers the questions that the configuration leaves for later.
@@ -102,9 +109,9 @@ impl Acceptor {
         &self,
         io: IO,
     ) -> io::Result<ServerStream<IO>> {
-        let config = self.config.clone();
+        let config = self.config.get();
         let machine = Machine::new(
-            |now, _| ServerConnection::start(config, now),
+            |now, _| Ok(ServerConnection::start(config, now)),
             self.answers.clone(),
             Storing::default(),
         );

@@ -2,12 +2,11 @@
 
 use std::future::{Future, ready};
 use std::pin::Pin;
-use std::sync::Arc;
 
 use tessera::ServerConfig;
 use tessera::auth::{PeerAcceptance, PeerRejected, VerifyPeer};
 use tessera::crypto::SigningError;
-use tessera::handshake::{ChooseConfig, NoConfig, Sign};
+use tessera::handshake::{Checked, ChooseConfig, NoConfig, Sign};
 use tessera::resume::{
     AcceptResumption, OpenTicket, Receipt, ResumptionVerdict, SessionState, SettleReceipt,
     TakeSecret, Taken,
@@ -47,7 +46,7 @@ pub type Answer<A> = Pin<Box<dyn Future<Output = A> + Send>>;
 /// ```
 pub trait Answers: Send + Sync {
     /// Which configuration serves this client?
-    fn choose_config(&self, _: ChooseConfig) -> Answer<Result<Arc<ServerConfig>, NoConfig>> {
+    fn choose_config(&self, _: ChooseConfig) -> Answer<Result<Checked<ServerConfig>, NoConfig>> {
         Box::pin(ready(Err(NoConfig)))
     }
 

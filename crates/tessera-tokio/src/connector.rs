@@ -3,15 +3,16 @@
 use std::io;
 use std::sync::Arc;
 
+use tessera::handshake::Checked;
 use tessera::{ClientConfig, ClientConnection, Destination};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::spawn_blocking;
 
 use crate::answers::{Answers, NoAnswers};
+use crate::current::Current;
 use crate::error::wrap;
 use crate::machine::Machine;
-use crate::session_store::SessionStore;
-use crate::storing::Storing;
+use crate::sessions::{SessionStore, Storing};
 use crate::stream::{ClientStream, EarlyData};
 
 /// Connects to servers. It is cheap to clone.
@@ -25,11 +26,11 @@ use crate::stream::{ClientStream, EarlyData};
 /// use tokio::net::TcpStream;
 ///
 /// # #[cfg(feature = "system-trust")]
-/// # async fn example() -> std::io::Result<()> {
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let verifier = Arc::new(tessera_tokio::system_verifier()?);
-/// let config = Arc::new(ClientConfig::new(tessera_aws_lc::provider(), verifier));
-/// let connector =
-///     Connector::new(config).with_sessions(Arc::new(MemorySessionStore::default()));
+/// let config = ClientConfig::new(tessera_aws_lc::provider(), verifier);
+/// let sessions = Arc::new(MemorySessionStore::default());
+/// let connector = Connector::new(config.checked()?).with_sessions(sessions);
 ///
 /// let socket = TcpStream::connect("server.example:443").await?;
 /// let destination = Destination { server_name: "server.example".into(), ..Default::default() };
@@ -42,15 +43,21 @@ use crate::stream::{ClientStream, EarlyData};
 /// ```
 #[derive(Clone)]
 pub struct Connector {
-    config: Arc<ClientConfig>,
+    config: Current<ClientConfig>,
     answers: Arc<dyn Answers>,
     sessions: Option<Arc<dyn SessionStore>>,
 }
 
 impl Connector {
     /// Connects with this configuration.
-    pub fn new(config: Arc<ClientConfig>) -> Self {
-        Self { config, answers: Arc::new(NoAnswers), sessions: None }
+    pub fn new(config: Checked<ClientConfig>) -> Self {
+        Self { config: Current::new(config), answers: Arc::new(NoAnswers), sessions: None }
+    }
+
+    /// Replaces the configuration, for all clones: connections that start from now on use the new one,
+    /// and those that run keep theirs.
+    pub fn replace(&self, config: Checked<ClientConfig>) {
+        self.config.replace(config);
     }
 
     /// Answers the questions that the configuration leaves for later.
@@ -104,7 +111,7 @@ impl Connector {
     ///             stream.write_all(question).await?;
     ///         }
     ///         // It may have been executed: only who asked can decide.
-    ///         EarlyData::Rejected(_) => return Err(io::ErrorKind::Interrupted.into()),
+    ///         _ => return Err(io::ErrorKind::Interrupted.into()),
     ///     }
     ///     Ok(stream)
     /// }
@@ -153,7 +160,7 @@ impl Connector {
         io: IO,
     ) -> io::Result<ClientStream<IO>> {
         let storing = Storing::new(self.sessions.clone(), &destination.server_name);
-        let config = self.config.clone();
+        let config = self.config.get();
         let machine = Machine::new(
             |now, output| ClientConnection::start(config, destination, now, output),
             self.answers.clone(),

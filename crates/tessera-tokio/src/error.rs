@@ -17,7 +17,8 @@ pub(crate) fn wrap(error: Error) -> IoError {
             ErrorKind::InvalidData
         }
         Error::Configuration(_) => ErrorKind::InvalidInput,
-        Error::Misuse(_) => ErrorKind::BrokenPipe,
+        Error::Closed | Error::Misuse(_) => ErrorKind::BrokenPipe,
+        Error::TooEarly(_) => ErrorKind::NotConnected,
         _ => ErrorKind::Other,
     };
     IoError::new(kind, error)

@@ -18,18 +18,17 @@
 mod acceptor;
 mod answers;
 mod connector;
+mod current;
 mod drive;
 mod error;
-mod file_store;
 mod held;
 #[cfg(feature = "http")]
 pub mod http;
 mod input;
 mod link;
 mod machine;
-mod session_store;
+mod sessions;
 mod side;
-mod storing;
 mod stream;
 #[cfg(feature = "system-trust")]
 mod trust;
@@ -39,8 +38,7 @@ mod watch;
 pub use acceptor::Acceptor;
 pub use answers::{Answer, Answers};
 pub use connector::Connector;
-pub use file_store::FileSessionStore;
-pub use session_store::{MemorySessionStore, SessionStore};
+pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use side::Side;
 pub use stream::{ClientStream, EarlyData, ServerStream, TlsStream};
 #[cfg(feature = "system-trust")]

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use crate::answers::{Answer, Answers};
 use crate::held::Held;
 use crate::input::Input;
+use crate::sessions::Storing;
 use crate::side::{GiveAnswer, Side};
-use crate::storing::Storing;
 use crate::watch::Completion;
 
 /// Everything of a stream but the bytes' way.
@@ -196,7 +196,7 @@ impl<S: Side> Machine<S> {
             match self.connection.write(now, chunk, &mut self.output) {
                 Ok(0) => break,
                 Ok(count) => written += count,
-                Err(Error::Misuse(_)) if !self.complete => break,
+                Err(Error::TooEarly(_)) => break,
                 Err(error) => return Err(error),
             }
         }

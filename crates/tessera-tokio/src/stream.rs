@@ -26,6 +26,7 @@ pub type ServerStream<IO> = TlsStream<IO, ServerHandshake>;
 
 /// What became of the early data of a connection. Nothing is sent again by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EarlyData {
     /// The server took this many bytes of it, from the beginning. It was executed at most once if
     /// the ticket was forward-secret; what didn't fit is for an ordinary write.
@@ -202,7 +203,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
             return Err(wrap(error.clone()));
         }
         if self.is_shut_down {
-            return Err(wrap(Error::Misuse("this side was closed")));
+            return Err(wrap(Error::Closed));
         }
         self.driver.link.check_writable()
     }
@@ -232,9 +233,12 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
         self.handshake().await?;
         Ok(match self.facts().early_data {
             EarlyDataStatus::Accepted => EarlyData::Accepted(written),
-            EarlyDataStatus::Rejected(_) if written == 0 => EarlyData::NotOffered,
+            // Nothing of it left.
+            _ if written == 0 => EarlyData::NotOffered,
+            EarlyDataStatus::NotOffered => EarlyData::NotOffered,
             EarlyDataStatus::Rejected(verdict) => EarlyData::Rejected(verdict),
-            EarlyDataStatus::NotOffered | EarlyDataStatus::Offered => EarlyData::NotOffered,
+            // Whatever else a later engine may say: nobody knows.
+            _ => EarlyData::Rejected(Verdict::Unknown),
         })
     }
 

@@ -134,7 +134,7 @@ async fn burned_early_data_may_be_sent_again() {
     // Another group makes a HelloRetryRequest, and with it no early data.
     let mut server = ends.server.clone();
     server.groups = vec![NamedGroup::SECP256R1];
-    let acceptor = tessera_tokio::Acceptor::new(Arc::new(server));
+    let acceptor = tessera_tokio::Acceptor::new(server.checked().unwrap());
     let (near, far) = duplex(64 * 1024);
     let (client, server) = tokio::join!(
         connector.connect_with_early_data(destination(), near, b"early"),

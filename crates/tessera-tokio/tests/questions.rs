@@ -14,7 +14,7 @@ use tessera::auth::{
     PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,
 };
 use tessera::crypto::{Signer, SigningError};
-use tessera::handshake::{ChooseConfig, ConfigChooser, NoConfig, Reply, Sign};
+use tessera::handshake::{Checked, ChooseConfig, ConfigChooser, NoConfig, Reply, Sign};
 use tessera::resume::{
     AcceptResumption, FlightHandle, OpenTicket, PskKind, PutRefused, PutSecret, Receipt, Receipts,
     ResumptionJudge, ResumptionVerdict, SessionState, SettleReceipt, TakePurpose, TakeSecret,
@@ -28,8 +28,8 @@ use tokio::io::duplex;
 /// Leaves for later what another one would answer now.
 struct Later<T: ?Sized>(Arc<T>);
 
-impl ConfigChooser for Later<ServerConfig> {
-    fn choose(&self, _: &ChooseConfig) -> Reply<Result<Arc<ServerConfig>, NoConfig>> {
+impl ConfigChooser for Later<()> {
+    fn choose(&self, _: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>> {
         Reply::Later
     }
 }
@@ -85,7 +85,7 @@ impl PeerVerifier for Later<dyn PeerVerifier> {
 
 /// Answers in another task, after a while.
 struct Elsewhere {
-    config: Arc<ServerConfig>,
+    config: Checked<ServerConfig>,
     tickets: Arc<dyn TicketKeys>,
     vault: Arc<dyn Vault>,
     verifier: Arc<dyn PeerVerifier>,
@@ -106,7 +106,7 @@ fn now<A>(reply: Reply<A>) -> A {
 }
 
 impl Answers for Elsewhere {
-    fn choose_config(&self, _: ChooseConfig) -> Answer<Result<Arc<ServerConfig>, NoConfig>> {
+    fn choose_config(&self, _: ChooseConfig) -> Answer<Result<Checked<ServerConfig>, NoConfig>> {
         let config = self.config.clone();
         elsewhere(move || Ok(config))
     }
@@ -122,8 +122,7 @@ impl Answers for Elsewhere {
         elsewhere(move || now(vault.take(&question)))
     }
     fn settle_receipt(&self, question: SettleReceipt) -> Answer<Receipt> {
-        let SettleReceipt { handle, unix } = question;
-        let question = TakeSecret { handle, purpose: TakePurpose::Burn, incarnation: None, unix };
+        let question = TakeSecret::new(question.handle, TakePurpose::Burn, question.unix);
         let vault = self.vault.clone();
         elsewhere(move || Receipt::of(&now(vault.take(&question)), false))
     }
@@ -151,8 +150,8 @@ fn all_later() -> (common::Ends, Arc<Elsewhere>) {
     ends.server.credentials[0].key = PrivateKey::Elsewhere(signer.schemes().to_vec());
     ends.server.tickets = Some(Arc::new(Later(tickets.clone())));
     ends.server.judge = Some(Arc::new(Later(Arc::new(()))));
-    let config = Arc::new(ends.server.clone());
-    ends.server.chooser = Some(Arc::new(Later(config.clone())));
+    let config = ends.server.clone().checked().unwrap();
+    ends.server.chooser = Some(Arc::new(Later(Arc::new(()))));
     let answers = Elsewhere { config, tickets, vault, verifier, signer };
     (ends, Arc::new(answers))
 }

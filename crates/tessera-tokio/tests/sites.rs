@@ -4,8 +4,7 @@
 
 mod common;
 
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use common::{connect, destination, finish, forward_secret};
@@ -15,24 +14,31 @@ use tessera::resume::{ClientSession, PskKind, TakeSecret, Taken, Verdict};
 use tessera_tokio::{
     Acceptor, Answer, Answers, Connector, EarlyData, MemorySessionStore, SessionStore,
 };
-use tessera_vault::{Acknowledgement, BurnAtHome, MemoryVault, SiteChannel, SiteVault};
+use tessera_vault::{AnswerFromHome, BurnAtHome, MemoryVault, SiteChannel, SiteVault};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Less than a handshake may take.
+const PATIENCE: Duration = Duration::from_secs(8);
 
 /// What one site says to the other arrives when the test lets it, and is lost when the test hangs up.
 struct Held {
     home: Option<Arc<SiteVault>>,
-    open: Mutex<Receiver<()>>,
+    open: Arc<Mutex<UnboundedReceiver<()>>>,
 }
 
 impl SiteChannel for Held {
-    fn burn_at_home(&self, request: &BurnAtHome, patience: Duration) -> Option<Acknowledgement> {
-        self.open.lock().unwrap().recv_timeout(patience).ok()?;
-        match self.home.as_ref()?.burn_for_another(request, None) {
-            Reply::Now(acknowledgement) => Some(acknowledgement),
-            Reply::Later => None,
-        }
+    fn burn_at_home(&self, request: &BurnAtHome) -> AnswerFromHome {
+        let (request, home, open) = (*request, self.home.clone(), self.open.clone());
+        Box::pin(async move {
+            open.lock().await.recv().await?;
+            match home?.burn_for_another(&request, None) {
+                Reply::Now(acknowledgement) => Some(acknowledgement),
+                Reply::Later => None,
+            }
+        })
     }
 }
 
@@ -40,9 +46,8 @@ struct AsksHome(Arc<SiteVault>);
 
 impl Answers for AsksHome {
     fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
-        let site = self.0.clone();
-        let asking = tokio::task::spawn_blocking(move || site.take_from_afar(&question));
-        Box::pin(async { asking.await.unwrap_or(Taken::Unavailable) })
+        let answer = timeout(PATIENCE, self.0.take_from_afar(&question));
+        Box::pin(async { answer.await.unwrap_or(Taken::Unavailable) })
     }
 }
 
@@ -53,15 +58,15 @@ struct Scene {
     session: Vec<u8>,
     home: Acceptor,
     away: Acceptor,
-    let_through: Option<Sender<()>>,
+    let_through: Option<UnboundedSender<()>>,
 }
 
 async fn scene() -> Scene {
     let site = |name: u8, home| {
-        let (let_through, open) = channel();
-        let held = Held { home, open: Mutex::new(open) };
+        let (let_through, open) = unbounded_channel();
+        let held = Held { home, open: Arc::new(Mutex::new(open)) };
         let vault = Arc::new(MemoryVault::new(100));
-        let vault = SiteVault::named(vault, [name; 16], Arc::new(held), PATIENCE);
+        let vault = SiteVault::named(vault, [name; 16], Arc::new(held));
         (Arc::new(vault), let_through)
     };
     let (home, _) = site(1, None);
@@ -70,7 +75,7 @@ async fn scene() -> Scene {
     let acceptor = |vault: &Arc<SiteVault>| {
         let mut server = ends.server.clone();
         server.policy.early_data.forward_secret.as_mut().unwrap().vault = vault.clone();
-        Acceptor::new(Arc::new(server)).with_answers(Arc::new(AsksHome(vault.clone())))
+        Acceptor::new(server.checked().unwrap()).with_answers(Arc::new(AsksHome(vault.clone())))
     };
     let (home, away) = (acceptor(&home), acceptor(&away));
 
@@ -149,4 +154,19 @@ async fn without_an_acknowledgement_the_client_does_not_know() {
         executed.push(scene.send(&scene.home).await.0);
     }
     assert_eq!(executed, [EarlyData::Accepted(7), EarlyData::Rejected(Verdict::Used)]);
+}
+
+/// The channel is open and says nothing: whoever asked gives up, and the handshake goes on.
+#[tokio::test(start_paused = true)]
+async fn patience_ends_before_the_handshake_does() {
+    let scene = scene().await;
+    let before = tokio::time::Instant::now();
+    let (early_data, psk, received) = scene.send(&scene.away).await;
+    assert_eq!(early_data, EarlyData::Rejected(Verdict::Unknown));
+    assert_eq!(psk, Some(PskKind::Resumption));
+    assert!(received.is_empty());
+    assert!(before.elapsed() >= PATIENCE);
+    // Nobody waits any more for what the channel brings late.
+    scene.let_through();
+    assert_eq!(scene.send(&scene.home).await.0, EarlyData::Accepted(7));
 }

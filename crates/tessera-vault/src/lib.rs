@@ -32,32 +32,20 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod clients;
 #[cfg(feature = "contract-tests")]
 pub mod contract;
-#[cfg(unix)]
-mod home;
-mod key;
 mod keys;
-mod list;
-mod living;
 mod memory;
 mod millis;
 mod register;
-mod ring;
-mod sealed;
-mod shard;
 mod sharded;
 mod sites;
-#[cfg(unix)]
-mod snapshot;
-mod wrapping;
 
-pub use key::{KeyTime, RingError, TicketKey};
+pub use keys::{
+    EpochKey, KeyTime, RingError, TicketKey, TicketKeyRing, WrappingKeys, WrappingPurpose,
+};
 #[cfg(unix)]
 pub use memory::Restored;
 pub use memory::{Limits, MemoryVault};
 pub use register::MemoryRegister;
-pub use ring::TicketKeyRing;
-pub use sites::{Acknowledgement, BurnAtHome, NoIdentity, SiteChannel, SiteVault};
-pub use wrapping::{EpochKey, WrappingKeys, WrappingPurpose};
+pub use sites::{Acknowledgement, AnswerFromHome, BurnAtHome, NoIdentity, SiteChannel, SiteVault};

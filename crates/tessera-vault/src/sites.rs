@@ -1,6 +1,7 @@
 //! Several sites that share a ring: each has a vault of its own, and none takes from another's.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,9 +19,8 @@ use tessera::resume::{
 /// told `unknown`.
 ///
 /// For secrets of its own site it is the home vault. For others, [`take`](Vault::take) leaves the
-/// question for later ([`Reply::Later`]), and whoever drives the connection answers with what
-/// [`take_from_afar`](Self::take_from_afar) says, which waits: on a thread where that
-/// holds up nobody else, such as tokio's `spawn_blocking`. A take of this site's own can also be left
+/// question for later ([`Reply::Later`]), and whoever drives the connection awaits
+/// [`take_from_afar`](Self::take_from_afar) for the answer. A take of this site's own can also be left
 /// for later, by the home vault; [`is_home`](Self::is_home) tells the two apart.
 ///
 /// At home, [`burn_for_another`](Self::burn_for_another) carries out what comes over the channel.
@@ -30,7 +30,6 @@ pub struct SiteVault {
     home: Arc<dyn Vault>,
     incarnation: Incarnation,
     sites: Arc<dyn SiteChannel>,
-    patience: Duration,
 }
 
 /// Carries requests from this site to others. The owner makes it, of what joins its sites.
@@ -40,17 +39,22 @@ pub struct SiteVault {
 /// channel MUST be authenticated at both ends and protected against change, for example TLS with
 /// certificates on both sides. What it carries is for nobody else's eyes: it names sites and flights.
 pub trait SiteChannel: Send + Sync {
-    /// Has [`SiteVault::burn_for_another`] called at the site whose vault the request names, waits for
-    /// the acknowledgement, but not much longer than `patience`, and returns it. `None` if there was
-    /// none, or no such site: never because of a guess.
+    /// Has [`SiteVault::burn_for_another`] called at the site whose vault the request names, and
+    /// returns the acknowledgement. `None` if there was none, or no such site: never because of a
+    /// guess.
     ///
-    /// A request that arrives late, or twice, does no harm. An acknowledgement counts only for the
-    /// request that it answers.
-    fn burn_at_home(&self, request: &BurnAtHome, patience: Duration) -> Option<Acknowledgement>;
+    /// Whoever waits may give up and drop the future at any time; the request may still arrive
+    /// afterwards. A request that arrives late, or twice, does no harm. An acknowledgement counts only
+    /// for the request that it answers.
+    fn burn_at_home(&self, request: &BurnAtHome) -> AnswerFromHome;
 }
+
+/// What a [`SiteChannel`] brings back: the acknowledgement, if there is one.
+pub type AnswerFromHome = Pin<Box<dyn Future<Output = Option<Acknowledgement>> + Send>>;
 
 /// The request to burn a secret at the site that has it.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BurnAtHome {
     /// The name of the flight that the secret is for.
     pub handle: FlightHandle,
@@ -67,6 +71,7 @@ impl fmt::Debug for BurnAtHome {
 
 /// What a secret's home says when it was to burn it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Acknowledgement {
     /// The secret is gone, now or since earlier, and nobody accepted a flight with it or ever will.
     Burned,
@@ -98,25 +103,16 @@ impl SiteVault {
     ///
     /// # Errors
     /// [`NoIdentity`], if it has none: see [`named`](Self::named).
-    pub fn new(
-        home: Arc<dyn Vault>,
-        sites: Arc<dyn SiteChannel>,
-        patience: Duration,
-    ) -> Result<Self, NoIdentity> {
+    pub fn new(home: Arc<dyn Vault>, sites: Arc<dyn SiteChannel>) -> Result<Self, NoIdentity> {
         let incarnation = home.incarnation().ok_or(NoIdentity)?;
-        Ok(Self { home, incarnation, sites, patience })
+        Ok(Self { home, incarnation, sites })
     }
 
     /// The vault of a site, by a name that the owner gives to it: random, no other vault's ever, the same
     /// at all servers of the site. For a vault that outlives them, or ends with its one process.
-    pub fn named(
-        home: Arc<dyn Vault>,
-        name: [u8; 16],
-        sites: Arc<dyn SiteChannel>,
-        patience: Duration,
-    ) -> Self {
+    pub fn named(home: Arc<dyn Vault>, name: [u8; 16], sites: Arc<dyn SiteChannel>) -> Self {
         let incarnation = Incarnation { vault: name, number: 0 };
-        Self { home, incarnation, sites, patience }
+        Self { home, incarnation, sites }
     }
 
     /// Whether this site's own vault is the one to answer. It also answers where a ticket doesn't say
@@ -126,21 +122,24 @@ impl SiteVault {
     }
 
     /// Answers a question that another site's vault has to answer: has the secret burned there, and
-    /// waits for the acknowledgement, as long as this site's patience. It never is [`Taken::Taken`].
-    pub fn take_from_afar(&self, question: &TakeSecret) -> Taken {
-        let Some(home) = question.incarnation.filter(|_| !self.is_home(question)) else {
-            return Taken::Unavailable;
-        };
-        let request = BurnAtHome { handle: question.handle, home };
-        match self.sites.burn_at_home(&request, self.patience) {
-            Some(Acknowledgement::Burned) => Taken::Absent(Absent::Burned),
-            Some(Acknowledgement::Used) => Taken::Absent(Absent::Used),
-            Some(Acknowledgement::Lost { ended_before }) => {
-                Taken::Absent(Absent::Lost { ended_before })
+    /// waits for the acknowledgement. It never is [`Taken::Taken`].
+    ///
+    /// Nothing here knows a clock, so whoever awaits it decides for how long, and answers
+    /// [`Taken::Unavailable`] afterwards: the client waits meanwhile. With tokio that is
+    /// `timeout(patience, site.take_from_afar(&question))`.
+    pub fn take_from_afar(
+        &self,
+        question: &TakeSecret,
+    ) -> impl Future<Output = Taken> + Send + use<> {
+        let home = question.incarnation.filter(|_| !self.is_home(question));
+        let request = home.map(|home| BurnAtHome::new(question.handle, home));
+        let answer = request.map(|request| self.sites.burn_at_home(&request));
+        async {
+            match answer {
+                // The request may have arrived, or may still: whether the secret exists nobody knows.
+                Some(answer) => answer.await.map_or(Taken::Unavailable, Acknowledgement::to_taken),
+                None => Taken::Unavailable,
             }
-            Some(Acknowledgement::Unknown) => Taken::Absent(Absent::Unknown),
-            // The request may have arrived, or may still: whether the secret exists nobody knows.
-            None => Taken::Unavailable,
         }
     }
 
@@ -165,10 +164,16 @@ impl SiteVault {
 }
 
 impl BurnAtHome {
+    /// A request as it came over the channel.
+    pub fn new(handle: FlightHandle, home: Incarnation) -> Self {
+        Self { handle, home }
+    }
+
     /// The question for the home vault.
     pub fn question(&self, unix: Option<Duration>) -> TakeSecret {
-        let (handle, incarnation) = (self.handle, Some(self.home));
-        TakeSecret { handle, purpose: TakePurpose::Burn, incarnation, unix }
+        let mut question = TakeSecret::new(self.handle, TakePurpose::Burn, unix);
+        question.incarnation = Some(self.home);
+        question
     }
 }
 
@@ -182,8 +187,19 @@ impl Acknowledgement {
             Taken::Absent(Absent::Lost { ended_before }) => {
                 Self::Lost { ended_before: *ended_before }
             }
-            Taken::Absent(Absent::Unknown) | Taken::Unavailable => Self::Unknown,
+            // So is what a later version may say.
+            _ => Self::Unknown,
         }
+    }
+
+    /// What the site that asked says to its own client.
+    fn to_taken(self) -> Taken {
+        Taken::Absent(match self {
+            Self::Burned => Absent::Burned,
+            Self::Used => Absent::Used,
+            Self::Lost { ended_before } => Absent::Lost { ended_before },
+            Self::Unknown => Absent::Unknown,
+        })
     }
 }
 

@@ -278,8 +278,8 @@ fn files_hold_no_secret_in_the_clear() {
 fn earlier_incarnations_are_lost() {
     let dir = Dir::new("incarnations");
     let asked = |vault: &MemoryVault, incarnation: Option<Incarnation>, number| {
-        let purpose = TakePurpose::Accept;
-        let question = TakeSecret { handle: handle(number), purpose, incarnation, unix: Some(NOW) };
+        let mut question = TakeSecret::new(handle(number), TakePurpose::Accept, Some(NOW));
+        question.incarnation = incarnation;
         match vault.take(&question) {
             Reply::Now(Taken::Absent(absent)) => Some(absent),
             _ => None,

@@ -58,7 +58,7 @@ fn session() -> SessionState {
 }
 
 fn open(ring: &TicketKeyRing, ticket: &[u8], unix: Duration) -> Option<SessionState> {
-    let question = OpenTicket { identity: ticket.to_vec(), unix: Some(unix) };
+    let question = OpenTicket::new(ticket.to_vec(), Some(unix));
     match ring.open(&question) {
         Reply::Now(session) => session,
         Reply::Later => panic!("the ring answers at once"),
@@ -141,7 +141,7 @@ fn tickets_open_between_known_from_and_opens_until() {
     ] {
         assert_eq!(open(&ring, &ticket, unix).is_some(), opens, "{unix:?}");
     }
-    let question = OpenTicket { identity: ticket, unix: None };
+    let question = OpenTicket::new(ticket, None);
     assert!(matches!(ring.open(&question), Reply::Now(None)), "no clock");
 }
 

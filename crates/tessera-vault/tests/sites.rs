@@ -1,17 +1,17 @@
 //! Two sites, one ring, two vaults: no flight is accepted at one and reported burned by the other.
 
+use std::future::ready;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::task::{Context, Poll, Waker};
 
 use tessera::handshake::Reply;
 use tessera::resume::{Absent, Incarnation, TakePurpose, TakeSecret, Taken, Vault};
 use tessera_vault::contract::{LIFETIME, NOW, accept, handle, put, question, race};
 use tessera_vault::{
-    Acknowledgement, BurnAtHome, MemoryVault, NoIdentity, SiteChannel, SiteVault, WrappingKeys,
-    WrappingPurpose, contract,
+    Acknowledgement, AnswerFromHome, BurnAtHome, MemoryVault, NoIdentity, SiteChannel, SiteVault,
+    WrappingKeys, WrappingPurpose, contract,
 };
-
-const PATIENCE: Duration = Duration::from_secs(7);
 
 /// What becomes of requests between the sites.
 #[derive(Clone, Copy)]
@@ -27,21 +27,15 @@ enum Weather {
 struct Wire {
     home: OnceLock<Arc<SiteVault>>,
     weather: Weather,
-    asked: Mutex<Vec<(BurnAtHome, Duration)>>,
+    asked: Mutex<Vec<BurnAtHome>>,
 }
 
 impl SiteChannel for Wire {
-    fn burn_at_home(&self, request: &BurnAtHome, patience: Duration) -> Option<Acknowledgement> {
-        self.asked.lock().expect("no thread panicked").push((*request, patience));
-        let home = self.home.get()?;
-        match self.weather {
-            Weather::Fair => Some(burn(home, request)),
-            Weather::Cut => None,
-            Weather::Deaf => {
-                burn(home, request);
-                None
-            }
-        }
+    fn burn_at_home(&self, request: &BurnAtHome) -> AnswerFromHome {
+        self.asked.lock().expect("no thread panicked").push(*request);
+        let home = self.home.get().filter(|_| !matches!(self.weather, Weather::Cut));
+        let acknowledgement = home.map(|home| burn(home, request));
+        Box::pin(ready(acknowledgement.filter(|_| !matches!(self.weather, Weather::Deaf))))
     }
 }
 
@@ -55,7 +49,7 @@ fn burn(home: &SiteVault, request: &BurnAtHome) -> Acknowledgement {
 fn site(name: u8, weather: Weather) -> (Arc<SiteVault>, Arc<Wire>) {
     let wire = Arc::new(Wire { home: OnceLock::new(), weather, asked: Mutex::default() });
     let vault = Arc::new(MemoryVault::new(1000));
-    (Arc::new(SiteVault::named(vault, [name; 16], wire.clone(), PATIENCE)), wire)
+    (Arc::new(SiteVault::named(vault, [name; 16], wire.clone())), wire)
 }
 
 /// The home of the secrets, and another site that asks it.
@@ -68,27 +62,33 @@ fn sites(weather: Weather) -> (Arc<SiteVault>, Arc<SiteVault>, Arc<Wire>) {
 
 /// The question for a secret of this site, as a sealed ticket leads to it.
 fn of(site: &SiteVault, number: u32) -> TakeSecret {
-    let incarnation = site.incarnation();
-    TakeSecret { incarnation, ..question(number, TakePurpose::Accept, Some(NOW)) }
+    let mut question = question(number, TakePurpose::Accept, Some(NOW));
+    question.incarnation = site.incarnation();
+    question
 }
 
 fn take_away(away: &SiteVault, question: &TakeSecret) -> Taken {
     assert!(matches!(away.take(question), Reply::Later), "only home can answer");
-    away.take_from_afar(question)
+    // What joins the sites here answers at once.
+    let mut answer = pin!(away.take_from_afar(question));
+    match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(taken) => taken,
+        Poll::Pending => panic!("the wire answers at once"),
+    }
 }
 
 #[test]
 fn a_site_alone_keeps_the_contract() {
     contract::vault(|| {
         let home = Arc::new(MemoryVault::new(100_000));
-        SiteVault::named(home, [1; 16], site(2, Weather::Cut).1, PATIENCE)
+        SiteVault::named(home, [1; 16], site(2, Weather::Cut).1)
     });
 }
 
 #[test]
 fn a_vault_without_a_name_is_no_site() {
     let (_, wire) = site(1, Weather::Cut);
-    let vault = SiteVault::new(Arc::new(MemoryVault::new(1)), wire, PATIENCE);
+    let vault = SiteVault::new(Arc::new(MemoryVault::new(1)), wire);
     assert_eq!(vault.err(), Some(NoIdentity));
 }
 
@@ -99,8 +99,8 @@ fn a_flight_is_accepted_at_home() {
     assert!(matches!(home.take(&of(&home, 1)), Reply::Now(Taken::Taken(_))));
     let taken = take_away(&away, &of(&home, 1));
     assert!(matches!(taken, Taken::Absent(Absent::Used)), "{taken:?}");
-    let request = BurnAtHome { handle: handle(1), home: home.incarnation().unwrap() };
-    assert_eq!(*wire.asked.lock().unwrap(), [(request, PATIENCE)]);
+    let request = BurnAtHome::new(handle(1), home.incarnation().unwrap());
+    assert_eq!(*wire.asked.lock().unwrap(), [request]);
 }
 
 /// Even if the other site holds a secret of the same name.
@@ -175,7 +175,7 @@ fn a_replay_at_home_races_with_a_burn_from_afar() {
 fn what_home_can_not_reach_is_not_burned() {
     let memory = Arc::new(MemoryVault::new(1000));
     let (_, dead_end) = site(3, Weather::Cut);
-    let home = Arc::new(SiteVault::named(memory.clone(), [1; 16], dead_end, PATIENCE));
+    let home = Arc::new(SiteVault::named(memory.clone(), [1; 16], dead_end));
     let (away, wire) = site(2, Weather::Fair);
     let _ = wire.home.set(home.clone());
     assert!(put(&*home, 1));
@@ -200,7 +200,7 @@ fn a_request_that_went_astray_burns_nothing() {
     let (home, _, _) = sites(Weather::Fair);
     assert!(put(&*home, 1));
     let elsewhere = Incarnation { vault: [9; 16], number: 0 };
-    let request = BurnAtHome { handle: handle(1), home: elsewhere };
+    let request = BurnAtHome::new(handle(1), elsewhere);
     assert_eq!(burn(&home, &request), Acknowledgement::Unknown);
     assert_eq!(accept(&*home, 1), Ok(()));
 }
@@ -210,7 +210,7 @@ fn what_expired_at_home_is_unknown_away() {
     let (home, away, wire) = sites(Weather::Cut);
     assert!(put(&*home, 1));
     assert!(matches!(take_away(&away, &of(&home, 1)), Taken::Unavailable));
-    let (request, _) = wire.asked.lock().unwrap()[0];
+    let request = wire.asked.lock().unwrap()[0];
     let late = home.burn_for_another(&request, Some(NOW + LIFETIME));
     assert!(matches!(late, Reply::Now(Acknowledgement::Unknown)));
 }
@@ -232,10 +232,11 @@ fn a_life_that_ended_at_home_is_known_away() {
     let incarnation = first.incarnation();
     drop(first);
     let (_, dead_end) = site(3, Weather::Cut);
-    let home = Arc::new(SiteVault::new(Arc::new(open()), dead_end, PATIENCE).unwrap());
+    let home = Arc::new(SiteVault::new(Arc::new(open()), dead_end).unwrap());
     let (away, wire) = site(2, Weather::Fair);
     let _ = wire.home.set(home);
-    let asked = TakeSecret { incarnation, ..question(1, TakePurpose::Accept, Some(NOW)) };
+    let mut asked = question(1, TakePurpose::Accept, Some(NOW));
+    asked.incarnation = incarnation;
     let taken = take_away(&away, &asked);
     assert!(matches!(taken, Taken::Absent(Absent::Lost { .. })), "{taken:?}");
     std::fs::remove_dir_all(dir).unwrap();

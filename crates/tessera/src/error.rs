@@ -5,8 +5,7 @@ use core::fmt;
 
 use crate::alert::AlertDescription;
 
-/// Why a connection ended. Every error is final for its connection, except where a method says that
-/// it only refused a call.
+/// Why a connection ended, or why it refused a call: see [`is_final`](Self::is_final).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -27,20 +26,37 @@ pub enum Error {
     TimedOut,
     /// This side's cryptography failed.
     Provider(&'static str),
+    /// A state that can't be: a mistake in this library. Please report it, with the text.
+    Internal(&'static str),
     /// The configuration can't work; the text says which part and what would be right.
     Configuration(&'static str),
-    /// A call that the connection's state doesn't allow; the connection goes on.
+    /// A call for which the handshake has to go on first; the connection goes on.
+    TooEarly(&'static str),
+    /// This side has closed its direction, and sends nothing more.
+    Closed,
+    /// An answer to a question that is not open; the connection goes on, and the one that is open still
+    /// waits for its own.
+    WrongAnswer,
+    /// An argument that the call doesn't take, whatever the state; the connection goes on.
     Misuse(&'static str),
 }
 
 impl Error {
+    /// Whether the connection has ended. Otherwise a call was refused, and nothing has changed.
+    pub fn is_final(&self) -> bool {
+        !matches!(self, Self::TooEarly(_) | Self::Closed | Self::WrongAnswer | Self::Misuse(_))
+    }
+
     /// The alert that tells the peer about this error, if the peer is to be told.
     pub fn alert(&self) -> Option<AlertDescription> {
         match self {
             Self::Protocol { alert, .. } => Some(*alert),
             Self::PeerRejected(rejected) => Some(rejected.alert),
-            Self::Provider(_) | Self::Configuration(_) => Some(AlertDescription::INTERNAL_ERROR),
-            Self::AlertReceived(_) | Self::Truncated | Self::TimedOut | Self::Misuse(_) => None,
+            Self::Provider(_) | Self::Internal(_) | Self::Configuration(_) => {
+                Some(AlertDescription::INTERNAL_ERROR)
+            }
+            Self::AlertReceived(_) | Self::Truncated | Self::TimedOut => None,
+            Self::TooEarly(_) | Self::Closed | Self::WrongAnswer | Self::Misuse(_) => None,
         }
     }
 }
@@ -56,8 +72,12 @@ impl fmt::Display for Error {
             Self::TimedOut => f.write_str("the handshake took too long"),
             Self::Truncated => f.write_str("the stream ended without close_notify"),
             Self::Provider(what) => write!(f, "cryptography failed: {what}"),
+            Self::Internal(what) => write!(f, "a mistake in this library: {what}"),
             Self::Configuration(what) => write!(f, "configuration: {what}"),
-            Self::Misuse(what) => write!(f, "not possible now: {what}"),
+            Self::TooEarly(what) => write!(f, "the handshake is not far enough: {what}"),
+            Self::Closed => f.write_str("this side was closed"),
+            Self::WrongAnswer => f.write_str("this is not the answer to the open question"),
+            Self::Misuse(what) => write!(f, "not possible: {what}"),
         }
     }
 }

@@ -15,7 +15,7 @@
 //! # use tessera_null_provider::NullVerifier as Verifier;
 //!
 //! # fn main() -> Result<(), tessera::Error> {
-//! let config = Arc::new(ClientConfig::new(tessera_aws_lc::provider(), Arc::new(Verifier)));
+//! let config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(Verifier)).checked()?;
 //! let now = Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_800_000_000)) };
 //! let destination = Destination { server_name: "server.example".into(), ..Default::default() };
 //!

@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
+use tessera::Error;
 use tessera::auth::{
     Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy,
     VerifyPeer,
 };
 use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, SignatureScheme};
-use tessera::{ClientConnection, Error, Output, ServerConnection};
 use tessera_harness::{
-    Hello, Mode, Pair, Received, Scene, at, credential, message, plain, records, rewrite, to, vec16,
+    Hello, Mode, Pair, Received, Scene, credential, message, plain, records, rewrite, vec16,
 };
 use tessera_null_provider::NullVerifier;
 
@@ -237,14 +237,7 @@ fn names_are_bounded() {
         let verifier = Arc::new(Choosy { authorities, ..Choosy::default() });
         scene.client.verifier = verifier.clone();
         scene.server.client_authentication = ClientAuthentication::Required(verifier);
-        let client = ClientConnection::start(
-            Arc::new(scene.client.clone()),
-            to(None),
-            at(0),
-            &mut Output::new(),
-        );
-        let server = ServerConnection::start(Arc::new(scene.server.clone()), at(0));
-        (client.err(), server.err())
+        (scene.client.checked().err(), scene.server.checked().err())
     };
     assert_eq!(start(vec![vec![1; 1022]; 16]), (None, None));
     for too_much in [vec![vec![1; 1022]; 17], vec![vec![]]] {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tessera::Error;
-use tessera::handshake::{ChooseConfig, ConfigChooser, NoConfig, Reply};
+use tessera::handshake::{Checked, ChooseConfig, ConfigChooser, NoConfig, Reply};
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, OpaqueExtension};
 use tessera::{Destination, ServerConfig};
 use tessera_harness::{Hello, Mode, Pair, Scene, at, plain, records, rewrite, to, vec16};
@@ -99,10 +99,10 @@ fn those_of_one_end_alone_are_ignored() {
     }
 }
 
-struct Chosen(Arc<ServerConfig>);
+struct Chosen(Checked<ServerConfig>);
 
 impl ConfigChooser for Chosen {
-    fn choose(&self, _: &ChooseConfig) -> Reply<Result<Arc<ServerConfig>, NoConfig>> {
+    fn choose(&self, _: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>> {
         Reply::Now(Ok(self.0.clone()))
     }
 }
@@ -113,7 +113,7 @@ fn the_chosen_configuration_says_which() {
     let mut chosen = scene.server.clone();
     chosen.extensions = vec![extension(TRANSPORT, b"chosen")];
     scene.server.extensions = vec![extension(PRIVATE, b"not chosen")];
-    scene.server.chooser = Some(Arc::new(Chosen(Arc::new(chosen))));
+    scene.server.chooser = Some(Arc::new(Chosen(chosen.checked().expect("it can work"))));
     let pair = connect(&scene, vec![extension(TRANSPORT, b"a"), extension(PRIVATE, b"b")]);
     assert_eq!(pair.server.facts().peer_extensions, [extension(TRANSPORT, b"a")]);
     assert_eq!(pair.client.facts().peer_extensions, [extension(TRANSPORT, b"chosen")]);

@@ -141,19 +141,20 @@ fn early_data_with_its_padding_stays_within_its_limit() {
 #[test]
 fn of_the_chosen_configuration() {
     use tessera::ServerConfig;
-    use tessera::handshake::{ChooseConfig, ConfigChooser, NoConfig, Reply};
+    use tessera::handshake::{Checked, ChooseConfig, ConfigChooser, NoConfig, Reply};
 
-    struct Chooser(Arc<ServerConfig>);
+    struct Chooser(Checked<ServerConfig>);
 
     impl ConfigChooser for Chooser {
-        fn choose(&self, _: &ChooseConfig) -> Reply<Result<Arc<ServerConfig>, NoConfig>> {
+        fn choose(&self, _: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>> {
             Reply::Now(Ok(self.0.clone()))
         }
     }
 
     let mut scene = scene(Mode::Full, Padding::None);
     let chosen = ServerConfig { padding: multiple_of(512), ..scene.server.clone() };
-    scene.server.chooser = Some(Arc::new(Chooser(Arc::new(chosen))));
+    let chosen = chosen.checked().expect("works");
+    scene.server.chooser = Some(Arc::new(Chooser(chosen)));
     let mut pair = scene.pair();
     pair.run();
     assert!(pair.to_client.complete);

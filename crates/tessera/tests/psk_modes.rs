@@ -314,12 +314,7 @@ fn psks_that_no_client_may_offer() {
         empty,
     ] {
         let destination = Destination { external_psks: vec![psk], ..to(None) };
-        let started = Pair::start(
-            &scene.client.clone().into(),
-            &scene.server.clone().into(),
-            destination,
-            at(0),
-        );
+        let started = Pair::start(&scene.client, &scene.server, destination, at(0));
         assert!(matches!(started, Err(Error::Configuration(_))));
     }
     assert!(SessionState::decode(SERVER_NAME.as_bytes()).is_none());

@@ -11,7 +11,7 @@ use tessera::auth::{
 };
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::{
-    ChooseConfig, ClientAuthentication, ClientQuestion, ConfigChooser, NoConfig, Reply,
+    Checked, ChooseConfig, ClientAuthentication, ClientQuestion, ConfigChooser, NoConfig, Reply,
     ServerQuestion, Sign,
 };
 use tessera::resume::{
@@ -30,7 +30,7 @@ use tessera_null_provider::{NullSigner, NullVerifier};
 struct Later(Arc<OneVault>);
 
 impl ConfigChooser for Later {
-    fn choose(&self, _: &ChooseConfig) -> Reply<Result<Arc<ServerConfig>, NoConfig>> {
+    fn choose(&self, _: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>> {
         Reply::Later
     }
 }
@@ -106,7 +106,7 @@ fn assert_names_key(question: &Sign) {
 }
 
 /// A scene that asks everything, and the configuration that the chooser gives.
-fn asking(mode: Mode) -> (Scene, Arc<ServerConfig>) {
+fn asking(mode: Mode) -> (Scene, Checked<ServerConfig>) {
     let mut scene = Scene::new(tessera_null_provider::provider(), mode);
     let later = Arc::new(Later(scene.vault.clone()));
     scene.client.verifier = later.clone();
@@ -121,7 +121,7 @@ fn asking(mode: Mode) -> (Scene, Arc<ServerConfig>) {
         guard.vault = later.clone();
         guard.receipts = Some(later.clone());
     }
-    let chosen = Arc::new(scene.server.clone());
+    let chosen = scene.server.clone().checked().expect("works");
     scene.server.chooser = Some(later);
     (scene, chosen)
 }
@@ -156,7 +156,7 @@ impl Owner {
         pair: &mut Pair,
         question: ServerQuestion,
         scene: &Scene,
-        chosen: &Arc<ServerConfig>,
+        chosen: &Checked<ServerConfig>,
     ) -> (&'static str, Result<(), Error>) {
         let (server, time, out) = (&mut pair.server, pair.now, &mut pair.server_output);
         match question {
@@ -236,7 +236,7 @@ impl Owner {
         self,
         pair: &mut Pair,
         scene: &Scene,
-        chosen: &Arc<ServerConfig>,
+        chosen: &Checked<ServerConfig>,
     ) -> (BTreeSet<&'static str>, Option<Error>) {
         let mut asked = BTreeSet::new();
         loop {
@@ -367,7 +367,7 @@ fn refusals_end_the_handshake() {
 }
 
 /// A server that waits for its configuration, with more input behind the question.
-fn waiting() -> (Pair, Scene, Arc<ServerConfig>) {
+fn waiting() -> (Pair, Scene, Checked<ServerConfig>) {
     let (scene, chosen) = asking(Mode::FsDhe);
     let mut pair = scene.start(None, at(0));
     Owner::default().run(&mut pair, &scene, &chosen);

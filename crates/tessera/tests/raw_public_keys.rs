@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use tessera::Error;
 use tessera::auth::{
     Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy,
     VerifyPeer,
@@ -10,10 +11,9 @@ use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::wire::{
     AlertDescription, CertificateType, ContentType, ExtensionType, HandshakeType, SignatureScheme,
 };
-use tessera::{ClientConnection, Error, Output, ServerConnection};
 use tessera_harness::{
     Hello, Mode, Pair, Received, Scene, at, credential, message, messages, open_all, plain,
-    records, rewrite, to, vec16,
+    records, rewrite, vec16,
 };
 use tessera_null_provider::NullVerifier;
 
@@ -396,12 +396,8 @@ fn a_raw_key_is_alone_and_not_empty() {
 
 #[test]
 fn configurations() {
-    let client = |scene: &Scene| {
-        let config = Arc::new(scene.client.clone());
-        ClientConnection::start(config, to(None), at(0), &mut Output::new()).err()
-    };
-    let server =
-        |scene: &Scene| ServerConnection::start(Arc::new(scene.server.clone()), at(0)).err();
+    let client = |scene: &Scene| scene.client.clone().checked().err();
+    let server = |scene: &Scene| scene.server.clone().checked().err();
     let refused = |error: Option<Error>| matches!(error, Some(Error::Configuration(_)));
     for types in [&[][..], &[UNKNOWN], &[RAW, X509, RAW]] {
         assert!(refused(client(&server_authenticates(&[X509], types).0)), "{types:?}");

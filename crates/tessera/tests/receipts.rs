@@ -194,8 +194,7 @@ fn too_many() {
 
     let flights = vec![flights[0]; 9];
     let destination = Destination { ask_receipts: flights, ..to(None) };
-    let (client, server) = (Arc::new(scene.client), Arc::new(scene.server));
-    let refused = Pair::start(&client, &server, destination, at(0)).map(drop);
+    let refused = Pair::start(&scene.client, &scene.server, destination, at(0)).map(drop);
     assert!(matches!(refused, Err(Error::Configuration(reason)) if reason.contains("eight")));
 }
 

@@ -33,7 +33,6 @@ fn to(session: Option<ClientSession>) -> Destination {
 
 /// Connects, exchanges data, and gives the pair back.
 fn connect(client: &ClientConfig, server: &ServerConfig, session: Option<ClientSession>) -> Pair {
-    let (client, server) = (Arc::new(client.clone()), Arc::new(server.clone()));
     let mut pair = Pair::start(&client, &server, to(session), at(0)).expect("starts");
     if pair.client.early_data_room() > 0 {
         pair.client.write_early_data(b"early", &mut pair.client_output).expect("early data");
@@ -159,7 +158,6 @@ fn imported_psk() {
                 vec![CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_AES_256_GCM_SHA384];
             server.suites = vec![suite];
             let destination = Destination { external_psks: imported.clone(), ..to(None) };
-            let (client, server) = (Arc::new(client.clone()), Arc::new(server.clone()));
             let mut pair = Pair::start(&client, &server, destination, at(0)).expect("starts");
             pair.run();
             assert!(pair.to_client.complete && pair.to_server.complete);
@@ -168,8 +166,7 @@ fn imported_psk() {
         }
         let other = importable(2).import(&provider).expect("imports");
         let destination = Destination { external_psks: other, ..to(None) };
-        let mut pair =
-            Pair::start(&Arc::new(client), &Arc::new(server), destination, at(0)).expect("starts");
+        let mut pair = Pair::start(&client, &server, destination, at(0)).expect("starts");
         pair.run();
         assert_eq!(
             pair.to_server.error.and_then(|error| error.alert()),

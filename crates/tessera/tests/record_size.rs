@@ -24,7 +24,6 @@ fn configs(client_limit: Option<u16>, server_limit: Option<u16>) -> (ClientConfi
 
 /// A full handshake and one with early data, with more data than a record of 64 bytes holds.
 fn connect_twice(client: ClientConfig, server: ServerConfig) {
-    let (client, server) = (Arc::new(client), Arc::new(server));
     let mut session = None;
     for early in [0, 1_000] {
         let destination =

@@ -34,8 +34,7 @@ fn to(session: Option<ClientSession>) -> Destination {
 }
 
 fn start(client: &ClientConfig, server: &ServerConfig, session: Option<ClientSession>) -> Pair {
-    let (client, server) = (Arc::new(client.clone()), Arc::new(server.clone()));
-    Pair::start(&client, &server, to(session), at(0)).expect("starts")
+    Pair::start(client, server, to(session), at(0)).expect("starts")
 }
 
 fn session(client: &ClientConfig, server: &ServerConfig) -> Option<ClientSession> {
@@ -91,7 +90,12 @@ fn a_close_during_the_handshake_is_an_error() {
 fn names_that_no_hello_has_room_for() {
     let (client, _) = configurations();
     let destination = Destination { server_name: "a".repeat(70_000), ..to(None) };
-    let started = ClientConnection::start(Arc::new(client), destination, at(0), &mut Output::new());
+    let started = ClientConnection::start(
+        client.checked().expect("works"),
+        destination,
+        at(0),
+        &mut Output::new(),
+    );
     assert!(matches!(started.err(), Some(Error::Configuration(_))));
 }
 
@@ -99,7 +103,8 @@ fn names_that_no_hello_has_room_for() {
 fn a_handshake_may_take_for_ever() {
     let (mut client, _) = configurations();
     client.handshake_timeout = Duration::MAX;
-    let connection = ClientConnection::start(Arc::new(client), to(None), at(1), &mut Output::new());
+    let client = client.checked().expect("works");
+    let connection = ClientConnection::start(client, to(None), at(1), &mut Output::new());
     assert_eq!(connection.expect("starts").deadline(), Some(Duration::MAX));
 }
 
@@ -131,7 +136,6 @@ fn a_withdrawn_psk_withdraws_its_tickets() {
     server.external_psks = vec![alice.clone()];
     let destination = || Destination { external_psks: vec![alice.clone()], ..to(None) };
     let connect = |server: &ServerConfig, destination| {
-        let (client, server) = (Arc::new(client.clone()), Arc::new(server.clone()));
         let mut pair = Pair::start(&client, &server, destination, at(0)).expect("starts");
         pair.run();
         assert!(pair.to_server.complete);
@@ -167,7 +171,6 @@ fn no_early_data_for_a_key_that_is_gone() {
         guard.lifetime = Duration::from_secs(60);
     }
     let connect = |session, seconds| {
-        let (client, server) = (Arc::new(client.clone()), Arc::new(server.clone()));
         let mut pair = Pair::start(&client, &server, to(session), at(seconds)).expect("starts");
         let room = pair.client.early_data_room();
         pair.run();

@@ -18,8 +18,8 @@ fn null() -> Provider {
 }
 
 /// What a server executes of a flight.
-fn executed(config: &Arc<ServerConfig>, flight: &[u8], now: Time) -> Vec<u8> {
-    let mut server = ServerConnection::start(config.clone(), now).expect("starts");
+fn executed(config: &ServerConfig, flight: &[u8], now: Time) -> Vec<u8> {
+    let mut server = ServerConnection::start(config.clone().checked().expect("works"), now);
     let mut input = flight.to_vec();
     let mut output = Output::new();
     let mut consumed = 0;
@@ -36,12 +36,12 @@ fn executed(config: &Arc<ServerConfig>, flight: &[u8], now: Time) -> Vec<u8> {
 }
 
 /// A server with another vault: as after a restart, or at another site with the same ring.
-fn with_new_vault(config: &ServerConfig) -> Arc<ServerConfig> {
+fn with_new_vault(config: &ServerConfig) -> ServerConfig {
     let mut config = config.clone();
     if let Some(guard) = &mut config.policy.early_data.forward_secret {
         guard.vault = Arc::new(OneVault::default());
     }
-    Arc::new(config)
+    config
 }
 
 #[test]
@@ -49,8 +49,7 @@ fn a_thousand_replays_one_after_the_other() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk, Mode::Replayable] {
         let scene = Scene::new(null(), mode);
         let flight = scene.pair().intercept_client();
-        let server = Arc::new(scene.server.clone());
-        let accepted = (0..1_000).filter(|_| executed(&server, &flight, at(0)) == EARLY_DATA);
+        let accepted = (0..1_000).filter(|_| executed(&scene.server, &flight, at(0)) == EARLY_DATA);
         assert_eq!(accepted.count(), 1, "{mode:?}");
     }
 }
@@ -65,13 +64,12 @@ fn a_thousand_replays_at_once() {
     ] {
         let scene = Scene::new(provider, mode);
         let flight = scene.pair().intercept_client();
-        let server = Arc::new(scene.server.clone());
         let accepted = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..64 {
                 scope.spawn(|| {
                     for _ in 0..16 {
-                        let data = executed(&server, &flight, at(0));
+                        let data = executed(&scene.server, &flight, at(0));
                         assert!(data.is_empty() || data == EARLY_DATA);
                         accepted.fetch_add(data.len() / EARLY_DATA.len(), Ordering::Relaxed);
                     }
@@ -87,11 +85,10 @@ fn nothing_more_after_a_restart() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let scene = Scene::new(null(), mode);
         let flight = scene.pair().intercept_client();
-        let server = Arc::new(scene.server.clone());
-        let restarted = with_new_vault(&server);
+        let restarted = with_new_vault(&scene.server);
         // Whether it was executed before or not.
         assert_eq!(executed(&restarted, &flight, at(0)), b"");
-        assert_eq!(executed(&server, &flight, at(0)), EARLY_DATA);
+        assert_eq!(executed(&scene.server, &flight, at(0)), EARLY_DATA);
         for _ in 0..100 {
             assert_eq!(executed(&restarted, &flight, at(0)), b"");
         }
@@ -108,14 +105,14 @@ impl ResumptionJudge for WithoutEarlyData {
 }
 
 /// The servers of one site and another: all share the ring, all but the last the vault.
-fn servers(scene: &Scene) -> Vec<Arc<ServerConfig>> {
+fn servers(scene: &Scene) -> Vec<ServerConfig> {
     let accepts = scene.server.clone();
     let mut burns = scene.server.clone();
     burns.judge = Some(Arc::new(WithoutEarlyData));
     let mut retries = scene.server.clone();
     retries.groups = vec![NamedGroup::X25519];
     let elsewhere = with_new_vault(&scene.server);
-    vec![Arc::new(accepts), Arc::new(burns), Arc::new(retries), elsewhere]
+    vec![accepts, burns, retries, elsewhere]
 }
 
 /// Lets the client's connection run; returns what the server executed, and the verdict.
@@ -138,7 +135,7 @@ fn resending_by_the_verdict_executes_once_at_most() {
                 let session = scene.session();
                 let servers = servers(&scene);
                 let mut scene = scene;
-                scene.server = servers[original_at].as_ref().clone();
+                scene.server = servers[original_at].clone();
                 let mut pair = scene.start(session, at(0));
                 let flight = pair.client_output.as_slice().to_vec();
                 let mut times = 0;
@@ -181,7 +178,7 @@ fn verdicts_say_what_happened() {
         let mut scene = Scene::new(null(), Mode::FsDhe);
         let session = scene.session();
         let servers = servers(&scene);
-        scene.server = servers[index].as_ref().clone();
+        scene.server = servers[index].clone();
         let mut pair = scene.start(session, at(0));
         let flight = pair.client_output.as_slice().to_vec();
         if let Some(replay_at) = replay_at {
@@ -207,8 +204,11 @@ fn replayable_early_data_is_fresh() {
     for (delay, accepted) in [(0, true), (9, true), (11, false), (3600, false)] {
         let scene = Scene::new(null(), Mode::Replayable);
         let flight = scene.pair().intercept_client();
-        let server = Arc::new(scene.server.clone());
-        assert_eq!(executed(&server, &flight, at(delay)) == EARLY_DATA, accepted, "{delay} s");
+        assert_eq!(
+            executed(&scene.server, &flight, at(delay)) == EARLY_DATA,
+            accepted,
+            "{delay} s"
+        );
     }
     // A session that was used later is as fresh.
     let scene = Scene::new(null(), Mode::Replayable);
@@ -224,7 +224,7 @@ fn forward_secret_early_data_is_for_the_first_hello_alone() {
     // first flight finds nothing.
     let mut scene = Scene::new(null(), Mode::FsDhe);
     let session = scene.session();
-    let accepts = Arc::new(scene.server.clone());
+    let accepts = scene.server.clone();
     scene.server.groups = vec![NamedGroup::X25519];
     let mut pair = scene.start(session, at(0));
     let flight = pair.client_output.as_slice().to_vec();

@@ -139,7 +139,7 @@ fn config(trace: &Trace, secrets: &Arc<Secrets>) -> ServerConfig {
 /// early data it takes.
 fn replay(trace: &Trace, config: ServerConfig, unix: Duration) -> (Vec<Vec<u8>>, Vec<u8>) {
     let now = Time { monotonic: Duration::ZERO, unix: Some(unix) };
-    let mut server = ServerConnection::start(Arc::new(config), now).expect("starts");
+    let mut server = ServerConnection::start(config.checked().expect("works"), now);
     let mut output = Output::new();
     let mut early = Vec::new();
     for (name, record) in trace.section("records") {

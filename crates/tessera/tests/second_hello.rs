@@ -21,19 +21,17 @@ fn psk_modes_stay() {
     let credential = Credential::new(vec![vec![0x30; 300]], key);
     let mut server = ServerConfig::new(provider(), vec![credential]);
     server.tickets = Some(Arc::new(UnsealedTickets));
-    let server = Arc::new(server);
     let to = |session| Destination {
         server_name: "server.example".into(),
         session,
         ..Destination::default()
     };
-    let mut first =
-        Pair::start(&Arc::new(client.clone()), &server, to(None), at(0)).expect("starts");
+    let mut first = Pair::start(&client, &server, to(None), at(0)).expect("starts");
     let session = first.run().to_client.sessions.pop();
     assert!(session.is_some());
 
     client.policy.psk_only_without_forward_secrecy = true;
-    let mut second = Pair::start(&Arc::new(client), &server, to(session), at(0)).expect("starts");
+    let mut second = Pair::start(&client, &server, to(session), at(0)).expect("starts");
     second.run();
     assert_eq!((&second.to_client.error, &second.to_server.error), (&None, &None));
     let facts = second.client.facts();

@@ -51,8 +51,8 @@ fn renew(config: &mut ServerConfig, now: Duration) -> Arc<MemoryVault> {
 const EARLY: [Mode; 4] = [Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
 
 /// What a server executes of a flight.
-fn executed(config: &Arc<ServerConfig>, flight: &[u8], now: Time) -> usize {
-    let mut server = ServerConnection::start(config.clone(), now).expect("starts");
+fn executed(config: &ServerConfig, flight: &[u8], now: Time) -> usize {
+    let mut server = ServerConnection::start(config.clone().checked().expect("works"), now);
     let mut input = flight.to_vec();
     let mut output = Output::new();
     let mut consumed = 0;
@@ -91,7 +91,7 @@ fn replays_and_restarts() {
     for mode in EARLY {
         let (mut scene, _) = scene(mode);
         let flight = scene.pair().intercept_client();
-        let server = Arc::new(scene.server.clone());
+        let server = scene.server.clone().checked().expect("works");
         let times = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..64 {
@@ -105,7 +105,7 @@ fn replays_and_restarts() {
         assert_eq!(times.into_inner(), 1, "{mode:?}");
         // The new life has the ring, and nothing else.
         renew(&mut scene.server, unix(at(1)));
-        let server = Arc::new(scene.server.clone());
+        let server = scene.server.clone().checked().expect("works");
         let times: usize = (0..10).map(|_| executed(&server, &flight, at(1))).sum();
         assert_eq!(times, 0, "{mode:?}");
     }
@@ -131,7 +131,7 @@ fn a_flight_that_no_life_has_seen() {
 fn verdicts_of_the_vault() {
     let (mut scene, _) = scene(Mode::FsDhe);
     let vault = renew(&mut scene.server, unix(at(0)));
-    let server = Arc::new(scene.server.clone());
+    let server = scene.server.clone().checked().expect("works");
     // Replayed first.
     let mut pair = scene.pair();
     let flight = pair.client_output.as_slice().to_vec();
@@ -177,17 +177,17 @@ fn what_a_crash_burned() {
     // It leaves its client while the first life is there, and an attacker holds it back.
     let held = scene.start(delayed, at(1)).intercept_client();
     let mut waiting = scene.start(scene.session(), at(1));
-    assert_eq!(executed(&Arc::new(scene.server.clone()), &held, at(1)), 1);
+    assert_eq!(executed(&scene.server, &held, at(1)), 1);
 
     // The last one that holds the vault of the first life.
     let (another, _) = crate::scene(Mode::FsDhe);
-    let other = Arc::new(another.server);
-    waiting.server = ServerConnection::start(other, at(1)).expect("starts");
+    let other = another.server.checked().expect("works");
+    waiting.server = ServerConnection::start(other, at(1));
     open(&mut scene.server, &dir);
     std::thread::sleep(Duration::from_millis(20));
-    let server = Arc::new(scene.server.clone());
+    let server = scene.server.clone().checked().expect("works");
     assert_eq!(executed(&server, &held, at(2)), 0);
-    waiting.server = ServerConnection::start(server.clone(), at(2)).expect("starts");
+    waiting.server = ServerConnection::start(server.clone(), at(2));
     waiting.now = at(2);
     waiting.run();
     assert_eq!(waiting.to_client.error, None);

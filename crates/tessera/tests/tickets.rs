@@ -299,9 +299,8 @@ fn damaged_exports_are_refused_or_harmless() {
             let Ok(session) = ClientSession::import(&damaged) else { continue };
             // Every bit once; connecting is for one bit of each byte.
             if bit == index % 8 {
-                let config = Arc::new(scene.client.clone());
-                let started =
-                    Pair::start(&config, &scene.server.clone().into(), to(Some(session)), at(0));
+                let config = scene.client.clone();
+                let started = Pair::start(&config, &scene.server, to(Some(session)), at(0));
                 if let Ok(mut pair) = started {
                     pair.run();
                 }
@@ -330,8 +329,7 @@ fn a_pair_without_early_data() {
             assert_eq!(pair.to_client.error, None);
             assert_eq!(pair.to_server.early_data, b"");
             assert_eq!(pair.client.facts().one_time_key.is_some(), offered == b"a", "{mode:?}");
-            let question =
-                TakeSecret { handle, purpose: TakePurpose::Burn, incarnation: None, unix: None };
+            let question = TakeSecret::new(handle, TakePurpose::Burn, None);
             let taken = scene.vault.take(&question);
             assert!(matches!(taken, Reply::Now(Taken::Absent(_))), "{mode:?}: {taken:?}");
         }

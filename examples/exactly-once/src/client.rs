@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
+use tessera::handshake::Checked;
 use tessera::resume::{ClientSession, Continuation, FlightHandle, Receipt, Verdict};
 use tessera::wire::NamedGroup;
 use tessera::{ClientConfig, ClientConnection, Destination, Event, Output, ReadEvent, Time};
@@ -17,7 +18,7 @@ use crate::tally::{Happening, Tally};
 
 /// A client with its disk.
 pub struct Client {
-    config: Arc<ClientConfig>,
+    config: Checked<ClientConfig>,
     wanted: u32,
     disk: Disk,
     open: Option<Open>,
@@ -58,7 +59,8 @@ impl Client {
         let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier);
         config.groups = vec![NamedGroup::X25519, NamedGroup::SECP256R1];
         config.policy.early_data.forward_secret = Some(continuation);
-        let (config, disk) = (Arc::new(config), Disk::default());
+        let config = config.checked().expect("a configuration that can work");
+        let disk = Disk::default();
         Self { config, wanted, disk, open: None, slip, tally }
     }
 
@@ -215,7 +217,7 @@ impl Client {
         self.tally.count(match verdict {
             Verdict::Burned => Happening::VerdictBurned,
             Verdict::Used => Happening::VerdictUsed,
-            Verdict::Unknown => Happening::VerdictUnknown,
+            _ => Happening::VerdictUnknown,
         });
         if let (Some(flight), Verdict::Burned) = (flight, heard_verdict(self.slip, verdict)) {
             self.hear_burned(flight, rng);
@@ -228,12 +230,12 @@ impl Client {
             Receipt::Burned => Happening::ReceiptBurned,
             Receipt::TakenNotDone => Happening::ReceiptTakenNotDone,
             Receipt::Done => Happening::ReceiptDone,
-            Receipt::Unknown => Happening::ReceiptUnknown,
+            _ => Happening::ReceiptUnknown,
         });
         match heard_receipt(self.slip, receipt) {
             Receipt::Burned => self.hear_burned(flight, rng),
             Receipt::Done if self.key() == Some(flight) => self.count(),
-            Receipt::Done | Receipt::TakenNotDone | Receipt::Unknown => (),
+            _ => (),
         }
     }
 

@@ -84,8 +84,8 @@ pub struct JournalReceipts {
 
 impl Receipts for JournalReceipts {
     fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
-        let SettleReceipt { handle, unix } = *question;
-        let question = TakeSecret { handle, purpose: TakePurpose::Burn, incarnation: None, unix };
+        let handle = question.handle;
+        let question = TakeSecret::new(handle, TakePurpose::Burn, question.unix);
         // First the vault, then the journal: what was taken in between is looked up.
         let Reply::Now(taken) = self.vault.take(&question) else { return Reply::Later };
         Reply::Now(match self.journal.is_done(&handle) {

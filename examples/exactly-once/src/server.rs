@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
+use tessera::handshake::Checked;
 use tessera::resume::{Continuation, FlightHandle, OneTimeKeyGuard, Receipts, TicketKeys};
 use tessera::wire::NamedGroup;
 use tessera::{Output, ReadEvent, ServerConfig, ServerConnection, Time};
@@ -17,7 +18,7 @@ use crate::vault::MortalVault;
 
 /// One life of the server: what it holds is gone with it, but for the journal.
 pub struct Server {
-    config: Arc<ServerConfig>,
+    config: Checked<ServerConfig>,
     journal: Arc<Journal>,
     vault: Arc<MortalVault>,
     connections: BTreeMap<ConnectionId, Open>,
@@ -88,7 +89,8 @@ impl Server {
         config.groups = vec![group];
         config.tickets = Some(tickets);
         config.policy.early_data.forward_secret = Some(guard);
-        let (config, connections, jobs) = (Arc::new(config), BTreeMap::new(), VecDeque::new());
+        let config = config.checked().expect("a configuration that can work");
+        let (connections, jobs) = (BTreeMap::new(), VecDeque::new());
         Self { config, journal, vault, connections, jobs, slip, crashes, tally }
     }
 
@@ -106,15 +108,13 @@ impl Server {
     /// Bytes arrive; gives what it answers at once.
     pub fn receive(&mut self, id: ConnectionId, bytes: &[u8], now: Time) -> Vec<u8> {
         let mut output = Output::new();
-        let open = self.connections.remove(&id).or_else(|| {
-            let connection = ServerConnection::start(self.config.clone(), now).ok()?;
-            Some(Open { connection, input: Vec::new(), line: Vec::new() })
+        let mut open = self.connections.remove(&id).unwrap_or_else(|| {
+            let connection = ServerConnection::start(self.config.clone(), now);
+            Open { connection, input: Vec::new(), line: Vec::new() }
         });
-        if let Some(mut open) = open {
-            open.input.extend_from_slice(bytes);
-            if self.read(id, &mut open, now, &mut output).is_some() {
-                self.connections.insert(id, open);
-            }
+        open.input.extend_from_slice(bytes);
+        if self.read(id, &mut open, now, &mut output).is_some() {
+            self.connections.insert(id, open);
         }
         output.as_slice().to_vec()
     }

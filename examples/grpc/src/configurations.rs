@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tessera::auth::{Credential, PrivateKey};
+use tessera::handshake::Checked;
 use tessera::{ClientConfig, ServerConfig};
 use tessera_aws_lc::SigningKey;
 use tessera_vault::{TicketKey, TicketKeyRing};
@@ -17,9 +18,9 @@ pub const SERVER_NAME: &str = "greeter.example";
 /// A client that trusts the server.
 pub struct Configurations {
     /// The client's.
-    pub client: Arc<ClientConfig>,
+    pub client: Checked<ClientConfig>,
     /// The server's.
-    pub server: Arc<ServerConfig>,
+    pub server: Checked<ServerConfig>,
 }
 
 /// Makes an authority, a certificate of it for the server, and a key for tickets.
@@ -45,5 +46,5 @@ pub fn configurations() -> Result<Configurations, Box<dyn Error>> {
     // gRPC is HTTP/2 (RFC 9113 §3.2).
     client.protocols = vec![b"h2".to_vec()];
     server.protocols = client.protocols.clone();
-    Ok(Configurations { client: Arc::new(client), server: Arc::new(server) })
+    Ok(Configurations { client: client.checked()?, server: server.checked()? })
 }

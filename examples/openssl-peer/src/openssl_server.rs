@@ -135,14 +135,7 @@ fn issue(vault: &dyn Vault, ssl: &SslRef) -> Option<TicketExtension> {
     let unix = unix()?;
     // The callback sees the identity alone, and no sealed ticket that would have the handle in it: so
     // the vault knows the key by the ticket's id.
-    let put = PutSecret {
-        handle: FlightHandle(id),
-        secret,
-        expires_at: unix + LIFETIME,
-        unix,
-        client: None,
-    };
-    vault.put(put).ok()?;
+    vault.put(PutSecret::new(FlightHandle(id), secret, unix + LIFETIME, unix)).ok()?;
     Some(ticket)
 }
 
@@ -162,12 +155,7 @@ fn find(
     }
     visit.first = Some(identity.to_vec());
     let Some((id, encapsulated)) = read_paired(identity) else { return Ok(None) };
-    let question = TakeSecret {
-        handle: FlightHandle(*id),
-        purpose: TakePurpose::Accept,
-        incarnation: None,
-        unix: unix(),
-    };
+    let question = TakeSecret::new(FlightHandle(*id), TakePurpose::Accept, unix());
     let Reply::Now(taken) = vault.take(&question) else { return Ok(None) };
     let verdict = match &taken {
         // If it isn't accepted here, nobody else can.

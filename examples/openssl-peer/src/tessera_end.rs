@@ -1,6 +1,6 @@
 //! One end of a connection that Tessera speaks.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tessera::handshake::{ClientHandshake, Handshake, ServerHandshake};
@@ -41,7 +41,7 @@ pub type TesseraServer = TesseraEnd<ServerHandshake>;
 impl TesseraServer {
     /// Waits for a client.
     pub fn accept(config: &ServerConfig) -> Result<Self, Error> {
-        let connection = ServerConnection::start(Arc::new(config.clone()), now())?;
+        let connection = ServerConnection::start(config.clone().checked()?, now());
         Ok(Self::new(connection, Output::new()))
     }
 }
@@ -56,7 +56,7 @@ impl TesseraClient {
         let destination =
             Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() };
         let mut output = Output::new();
-        let config = Arc::new(config.clone());
+        let config = config.clone().checked()?;
         let mut connection = ClientConnection::start(config, destination, now(), &mut output)?;
         if connection.early_data_room() >= early_data.len() {
             connection.write_early_data(early_data, &mut output)?;

@@ -1,6 +1,5 @@
 //! A client and a server that talk through memory.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::handshake::{ClientQuestion, ServerQuestion};
@@ -86,16 +85,17 @@ pub struct Pair {
 impl Pair {
     /// Starts both ends; the client's first flight waits in its output.
     pub fn start(
-        client: &Arc<ClientConfig>,
-        server: &Arc<ServerConfig>,
+        client: &ClientConfig,
+        server: &ServerConfig,
         destination: Destination,
         now: Time,
     ) -> Result<Self, Error> {
         let mut client_output = Output::new();
-        let client = ClientConnection::start(client.clone(), destination, now, &mut client_output)?;
+        let (client, server) = (client.clone().checked()?, server.clone().checked()?);
+        let client = ClientConnection::start(client, destination, now, &mut client_output)?;
         Ok(Self {
             client,
-            server: ServerConnection::start(server.clone(), now)?,
+            server: ServerConnection::start(server, now),
             to_client: Received::default(),
             to_server: Received::default(),
             client_output,

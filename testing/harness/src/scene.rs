@@ -149,8 +149,8 @@ impl Scene {
     /// Starts both ends, to a destination.
     pub fn start_to(&self, destination: Destination, now: Time) -> Pair {
         self.secrets.forget();
-        let (client, server) = (Arc::new(self.client.clone()), Arc::new(self.server.clone()));
-        let mut pair = Pair::start(&client, &server, destination, now).expect("starts");
+        let started = Pair::start(&self.client, &self.server, destination, now);
+        let mut pair = started.expect("starts");
         if pair.client.early_data_room() > 0 {
             let written = pair.client.write_early_data(EARLY_DATA, &mut pair.client_output);
             assert_eq!(written, Ok(EARLY_DATA.len()), "early data fits");

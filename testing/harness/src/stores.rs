@@ -88,8 +88,8 @@ impl Journal {
 
 impl Receipts for Journal {
     fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
-        let SettleReceipt { handle, unix } = *question;
-        let question = TakeSecret { handle, purpose: TakePurpose::Burn, incarnation: None, unix };
+        let handle = question.handle;
+        let question = TakeSecret::new(handle, TakePurpose::Burn, question.unix);
         let Reply::Now(taken) = self.vault.take(&question) else { return Reply::Later };
         let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         Reply::Now(Receipt::of(&taken, done.contains(&handle)))

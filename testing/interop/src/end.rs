@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tessera::handshake::{ClientHandshake, Handshake, ServerHandshake};
@@ -51,9 +51,9 @@ impl Client {
         early_data: &[u8],
     ) -> Self {
         let mut output = Output::new();
-        let mut connection =
-            ClientConnection::start(Arc::new(config.clone()), destination, now(), &mut output)
-                .expect("the client starts");
+        let config = config.clone().checked().expect("the client's configuration works");
+        let mut connection = ClientConnection::start(config, destination, now(), &mut output)
+            .expect("the client starts");
         if !early_data.is_empty() {
             let written = connection.write_early_data(early_data, &mut output);
             assert_eq!(written, Ok(early_data.len()), "there is room for the early data");
@@ -68,8 +68,8 @@ impl Client {
 impl Server {
     /// Serves whoever is at the other end of a socket.
     pub fn start(config: &ServerConfig, stream: TcpStream) -> Self {
-        let connection =
-            ServerConnection::start(Arc::new(config.clone()), now()).expect("the server starts");
+        let config = config.clone().checked().expect("the server's configuration works");
+        let connection = ServerConnection::start(config, now());
         Self::new(connection, stream, Output::new())
     }
 }

@@ -129,7 +129,7 @@ impl Server {
 
     pub fn opens(&self, ticket: &[u8]) -> bool {
         let unix = Some(wrong(&self.time, self.ahead));
-        match self.keys.open(&OpenTicket { identity: ticket.to_vec(), unix }) {
+        match self.keys.open(&OpenTicket::new(ticket.to_vec(), unix)) {
             Reply::Now(session) => session.is_some(),
             Reply::Later => unreachable!("the ring answers at once"),
         }

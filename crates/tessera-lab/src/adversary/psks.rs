@@ -55,7 +55,7 @@ fn open_ticket(provider: &Provider, loot: &Loot<'_>, identity: &[u8]) -> Option<
     let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
     let ring = TicketKeyRing::new(provider);
     ring.install(vec![key], unix).ok()?;
-    match ring.open(&OpenTicket { identity: identity.to_vec(), unix: Some(unix) }) {
+    match ring.open(&OpenTicket::new(identity.to_vec(), Some(unix))) {
         Reply::Now(session) => session,
         Reply::Later => None,
     }

@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::time::Duration;
 
-use tessera::handshake::EarlyDataStatus;
+use tessera::handshake::{Checked, EarlyDataStatus};
 use tessera::resume::{ClientSession, Verdict};
 use tessera::{ClientConfig, ClientConnection, Destination, Event, ReadEvent};
 
@@ -39,7 +38,7 @@ pub(super) struct Client {
 /// The present row.
 struct Row {
     preparation: Preparation,
-    config: Arc<ClientConfig>,
+    config: Checked<ClientConfig>,
 }
 
 impl Client {
@@ -99,7 +98,7 @@ impl Client {
     fn connect(
         &mut self,
         server: SocketAddr,
-        config: Arc<ClientConfig>,
+        config: Checked<ClientConfig>,
         session: Option<ClientSession>,
         sessions: u8,
         adversary: Option<TcpStream>,
@@ -141,8 +140,8 @@ impl Client {
         // key was used to execute it. Who can be told that it was burned relies on that.
         let given_up = |rejected: Option<Verdict>| match rejected {
             Some(Verdict::Used) => true,
-            Some(Verdict::Unknown) => way.mode.has_one_time_key(),
             Some(Verdict::Burned) | None => false,
+            Some(_) => way.mode.has_one_time_key(),
         };
         while handshake.is_none()
             || (responded < request::LEN && !given_up(rejected))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::auth::{Credential, PrivateKey};
-use tessera::handshake::ClientAuthentication;
+use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::resume::{OneTimeKeyGuard, PskKind, ReplayGuard};
 use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, Facts, ServerConfig};
@@ -26,7 +26,7 @@ const MAX_EARLY_DATA: u32 = 16 * 1024;
 
 /// The client's configuration for a row. A full handshake asks for `sessions` tickets; a
 /// resumption for one, to take the place of the one it used.
-pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Arc<ClientConfig>> {
+pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<ClientConfig>> {
     let Preparation { way, identity, .. } = preparation;
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier(identity)?);
     config.groups = way.groups();
@@ -39,11 +39,11 @@ pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Arc<Clie
     policy.early_data.forward_secret = way.continuation.map(Into::into);
     policy.early_data.one_time_psks_forward_secret_only_if_deleted =
         way.ticket_key == Some(OneTimeKind::OneTimePsk);
-    Ok(Arc::new(config))
+    Ok(config.checked()?)
 }
 
 /// The server's configuration for a row, with these stores.
-pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Arc<ServerConfig>> {
+pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Checked<ServerConfig>> {
     let Preparation { way, identity, .. } = preparation;
     let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![credential(identity)?]);
     config.groups = way.groups();
@@ -69,7 +69,7 @@ pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Arc<S
         guard.max_early_data_size = MAX_EARLY_DATA;
         policy.early_data.forward_secret = Some(guard);
     }
-    Ok(Arc::new(config))
+    Ok(config.checked()?)
 }
 
 fn verifier(identity: &Identity) -> Result<Arc<WebPkiVerifier>> {

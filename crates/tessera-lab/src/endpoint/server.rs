@@ -2,9 +2,9 @@
 
 use std::io;
 use std::net::{IpAddr, TcpListener};
-use std::sync::Arc;
 use std::time::Duration;
 
+use tessera::handshake::Checked;
 use tessera::{ReadEvent, ServerConfig, ServerConnection};
 
 use super::request::{self, Application};
@@ -38,11 +38,11 @@ struct Row {
     preparation: Preparation,
     stores: Stores,
     /// Of the server of the fleet that this process is just now.
-    config: Arc<ServerConfig>,
+    config: Checked<ServerConfig>,
     /// Of a server that has been there for as long as the first one.
-    other: Arc<ServerConfig>,
+    other: Checked<ServerConfig>,
     /// Of a server at another site.
-    other_site: Option<Arc<ServerConfig>>,
+    other_site: Option<Checked<ServerConfig>>,
 }
 
 impl Row {
@@ -114,7 +114,7 @@ impl Server {
 
         let mut wire = Wire::new(stream, false)?;
         let mut connection =
-            wire.engine(|now, _| ServerConnection::start(config, now).map(Box::new))?;
+            wire.engine(|now, _| Ok(Box::new(ServerConnection::start(config, now))))?;
         let mut first_byte = None;
         let error = self.serve(&mut wire, &mut connection, &mut first_byte).err();
         let error = error.map(|error| error.to_string());

@@ -1,12 +1,14 @@
 //! Two sites in one process: one ring, two vaults, and the time between them.
 
+use std::future::ready;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::thread;
-use std::time::Duration;
 
 use tessera::handshake::Reply;
 use tessera::resume::{FlightHandle, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, Vault};
-use tessera_vault::{Acknowledgement, BurnAtHome, SiteChannel, SiteVault};
+use tessera_vault::{Acknowledgement, AnswerFromHome, BurnAtHome, SiteChannel, SiteVault};
 
 use super::Result;
 use super::stores::{Stores, unix_time};
@@ -16,7 +18,7 @@ use crate::control::{Acknowledges, Sites};
 pub(super) fn two(sites: &Sites, first: &Stores) -> Result<(Stores, Stores)> {
     let site = |stores: &Stores, channel| -> Result<Arc<SiteVault>> {
         let vault = stores.vault.clone();
-        Ok(Arc::new(SiteVault::named(vault, name()?, channel, sites.patience)))
+        Ok(Arc::new(SiteVault::named(vault, name()?, channel)))
     };
     let home = site(first, Arc::new(Nowhere))?;
     let second = first.of_another()?;
@@ -39,9 +41,9 @@ struct Channel {
 }
 
 impl SiteChannel for Channel {
-    fn burn_at_home(&self, request: &BurnAtHome, patience: Duration) -> Option<Acknowledgement> {
-        let Sites { rtt, acknowledges, .. } = self.sites;
-        match acknowledges {
+    fn burn_at_home(&self, request: &BurnAtHome) -> AnswerFromHome {
+        let Sites { rtt, patience, acknowledges } = self.sites;
+        let acknowledgement = match acknowledges {
             Acknowledges::Home if rtt <= patience => {
                 thread::sleep(rtt / 2);
                 let answer = self.home.burn_for_another(request, unix_time().ok());
@@ -56,7 +58,8 @@ impl SiteChannel for Channel {
                 None
             }
             Acknowledges::Guess => Some(Acknowledgement::Burned),
-        }
+        };
+        Box::pin(ready(acknowledgement))
     }
 }
 
@@ -64,8 +67,8 @@ impl SiteChannel for Channel {
 struct Nowhere;
 
 impl SiteChannel for Nowhere {
-    fn burn_at_home(&self, _: &BurnAtHome, _: Duration) -> Option<Acknowledgement> {
-        None
+    fn burn_at_home(&self, _: &BurnAtHome) -> AnswerFromHome {
+        Box::pin(ready(None))
     }
 }
 
@@ -79,9 +82,13 @@ impl Vault for Waits {
 
     fn take(&self, question: &TakeSecret) -> Reply<Taken> {
         if self.0.is_home(question) {
-            self.0.take(question)
-        } else {
-            Reply::Now(self.0.take_from_afar(question))
+            return self.0.take(question);
+        }
+        // The channel sleeps for as long as messages take, or patience lasts, and answers then.
+        let mut answer = pin!(self.0.take_from_afar(question));
+        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(taken) => Reply::Now(taken),
+            Poll::Pending => Reply::Now(Taken::Unavailable),
         }
     }
 

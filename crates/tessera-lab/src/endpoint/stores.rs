@@ -88,12 +88,7 @@ impl WatchedVault {
     fn rob(&self, unix: Duration) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let left = kept.keys().filter_map(|handle| {
-            let question = TakeSecret {
-                handle: *handle,
-                purpose: TakePurpose::Accept,
-                incarnation: None,
-                unix: Some(unix),
-            };
+            let question = TakeSecret::new(*handle, TakePurpose::Accept, Some(unix));
             match self.vault.take(&question) {
                 Reply::Now(Taken::Taken(secret)) => Some(secret.encode().to_vec()),
                 _ => None,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tessera::handshake::Checked;
 use tessera::resume::{Continuation, ExternalPsk};
 use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, Destination};
@@ -15,7 +16,7 @@ use crate::{names, psk};
 
 /// A configuration, and what belongs to it.
 pub(super) struct Configured {
-    pub(super) config: Arc<ClientConfig>,
+    pub(super) config: Checked<ClientConfig>,
     server_name: String,
     external_psks: Vec<ExternalPsk>,
     /// Stands for everything that sessions must not cross.
@@ -74,7 +75,7 @@ pub(super) fn configure(options: &ConnectOptions) -> Result<Configured, PeerErro
         policy.tickets = TicketRequest { new_session_count: 0, resumption_count: 0 };
     }
     Ok(Configured {
-        config: Arc::new(config),
+        config: config.checked()?,
         server_name: options.server_name.clone().unwrap_or_else(|| options.host.clone()),
         external_psks,
         scope: fingerprint(&scope),

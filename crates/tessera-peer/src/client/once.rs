@@ -107,7 +107,7 @@ async fn shake_hands(
             report.line(&"the server threw the early data away: it is sent after the handshake");
             Ok(early_data.to_vec())
         }
-        EarlyData::Rejected(_) => Err(io::Error::other(
+        _ => Err(io::Error::other(
             "the server did not take the early data here, and it may have been executed elsewhere; \
              connect again if it may be executed twice",
         )),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tessera::ServerConfig;
 use tessera::auth::PeerVerifier;
-use tessera::handshake::ClientAuthentication;
+use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::resume::{OneTimeKeyGuard, ReplayGuard};
 use tessera::wire::TicketRequest;
 use tessera_webpki::WebPkiVerifier;
@@ -18,7 +18,7 @@ use crate::{names, pem, psk};
 
 /// A configuration, and the certificate that was made for it.
 pub(super) struct Configured {
-    pub(super) config: Arc<ServerConfig>,
+    pub(super) config: Checked<ServerConfig>,
     pub(super) fresh: Option<Fresh>,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn configure(options: &ServeOptions, stores: &Stores) -> Result<Confi
             max_early_data_size: MAX_REPLAYABLE_EARLY_DATA,
         });
     }
-    Ok(Configured { config: Arc::new(config), fresh })
+    Ok(Configured { config: config.checked()?, fresh })
 }
 
 fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication, PeerError> {

@@ -30,10 +30,6 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), PeerError> {
     }
     let common = &options.common;
     let report = Arc::new(Report::of_server(common.json.as_deref(), common.quiet)?);
-    // Wrong configurations fail before anybody connects.
-    Acceptor::new(config.clone())
-        .start(tokio::io::empty())
-        .map_err(|error| PeerError::options(error.to_string()))?;
 
     let asked = signals::asked_to_end().map_err(|error| PeerError::failed("signals", error))?;
     let listener = TcpListener::bind(options.listen).await;

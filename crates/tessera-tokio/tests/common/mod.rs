@@ -70,11 +70,11 @@ pub fn replayable() -> Ends {
 
 impl Ends {
     pub fn connector(&self) -> Connector {
-        Connector::new(Arc::new(self.client.clone()))
+        Connector::new(self.client.clone().checked().unwrap())
     }
 
     pub fn acceptor(&self) -> Acceptor {
-        Acceptor::new(Arc::new(self.server.clone()))
+        Acceptor::new(self.server.clone().checked().unwrap())
     }
 
     /// Both ends ask for and give this many tickets.

@@ -10,11 +10,11 @@ use tessera::crypto::Provider;
 use tessera::resume::FlightHandle;
 
 use super::{Limits, MemoryVault};
-use crate::clients::Account;
-use crate::home::Home;
-use crate::shard::{Incoming, Record};
-use crate::snapshot::{SnapshotWriter, read_snapshot};
-use crate::wrapping::WrappingKeys;
+use crate::keys::WrappingKeys;
+use crate::memory::clients::Account;
+use crate::memory::home::Home;
+use crate::memory::shard::{Incoming, Record};
+use crate::memory::snapshot::{SnapshotWriter, read_snapshot};
 
 /// What a vault found in its directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -51,6 +51,7 @@ pub enum PrivateKey {
 
 /// The question for a signature with the private key of this side's certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sign {
     /// The scheme to sign with.
     pub scheme: SignatureScheme,
@@ -89,18 +90,24 @@ impl Credential {
     pub(super) fn check(&self) -> Result<(), Error> {
         check_types(&[self.certificate_type])?;
         if self.certificate_type == CertificateType::RAW_PUBLIC_KEY && self.chain.len() != 1 {
-            return Err(Error::Configuration("a raw public key is alone in its chain"));
+            return Err(Error::Configuration(
+                "credentials: a chain with a raw public key has nothing else",
+            ));
         }
         let (response, list) = (self.ocsp_response.as_ref(), self.sct_list.as_ref());
         if response.is_some_and(Vec::is_empty) {
-            return Err(Error::Configuration("ocsp_response: empty"));
+            return Err(Error::Configuration(
+                "credentials: ocsp_response is None where there is none, never empty",
+            ));
         }
         if list.is_some_and(|list| read_sct_list(Reader::new(list)).is_err()) {
-            return Err(Error::Configuration("sct_list: not a SignedCertificateTimestampList"));
+            return Err(Error::Configuration(
+                "credentials: sct_list is a whole SignedCertificateTimestampList (RFC 6962 §3.3)",
+            ));
         }
         if response.map_or(0, Vec::len) + list.map_or(0, Vec::len) > MAX_STAPLED {
             return Err(Error::Configuration(
-                "ocsp_response and sct_list: at most 65,523 bytes together",
+                "credentials: ocsp_response and sct_list have at most 65,523 bytes together",
             ));
         }
         Ok(())

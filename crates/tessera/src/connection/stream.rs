@@ -10,15 +10,14 @@
 //! [consumed](Progress::consumed), and call it again until it needs input. Send whatever is in the
 //! [`Output`].
 
-use alloc::sync::Arc;
 use core::convert::Infallible;
 use core::ops::Range;
 use core::time::Duration;
 
 use crate::error::{Error, unexpected_message};
 use crate::handshake::{
-    ClientConfig, ClientHandshake, Core, Destination, Epoch, Event, Facts, Handshake, ServerConfig,
-    ServerHandshake,
+    Checked, ClientConfig, ClientHandshake, Core, Destination, Epoch, Event, Facts, Handshake,
+    ServerConfig, ServerHandshake,
 };
 use crate::limits::MAX_WARNINGS;
 use crate::question::{Asked, Question, Token};
@@ -107,7 +106,7 @@ impl ClientConnection {
     /// Starts a connection: the ClientHello is in `output` afterwards. Early data may be written at
     /// once, so that both go out together.
     pub fn start(
-        config: Arc<ClientConfig>,
+        config: Checked<ClientConfig>,
         destination: Destination,
         now: Time,
         output: &mut Output,
@@ -144,8 +143,9 @@ impl ClientConnection {
 
 impl ServerConnection {
     /// Waits for a client.
-    pub fn start(config: Arc<ServerConfig>, now: Time) -> Result<Self, Error> {
-        Ok(Self::new(Core::server(config, &STREAM, now)?, Stream::new(Role::Server)))
+    #[must_use]
+    pub fn start(config: Checked<ServerConfig>, now: Time) -> Self {
+        Self::new(Core::server(config, &STREAM, now), Stream::new(Role::Server))
     }
 }
 
@@ -286,10 +286,7 @@ impl<H: Handshake> Connection<H> {
         let mut below = StreamBelow { stream: &mut self.stream, output };
         let result = self.core.answer(token, answer, now, &mut below);
         self.stream.outgoing.flush(output);
-        result.map_err(|error| match error {
-            Error::Misuse(_) => error,
-            error => self.fail(error, output),
-        })
+        result.map_err(|error| if error.is_final() { self.fail(error, output) } else { error })
     }
 
     /// Whether application data may be written: a server may as soon as its flight is sent, before the
@@ -304,7 +301,7 @@ impl<H: Handshake> Connection<H> {
     pub fn write(&mut self, _now: Time, data: &[u8], output: &mut Output) -> Result<usize, Error> {
         self.check_writable()?;
         if !self.can_write() {
-            return Err(Error::Misuse("application data before the handshake is complete"));
+            return Err(Error::TooEarly("no application data yet"));
         }
         let mut written = 0;
         while written < data.len() {
@@ -400,7 +397,7 @@ impl<H: Handshake> Connection<H> {
     fn check_writable(&self) -> Result<(), Error> {
         match self.core.failure() {
             Some(error) => Err(error.clone()),
-            None if self.write_closed => Err(Error::Misuse("this side was closed")),
+            None if self.write_closed => Err(Error::Closed),
             None => Ok(()),
         }
     }

@@ -1,34 +1,93 @@
-//! What can't be checked by types in either side's configuration.
+//! A configuration is checked once, when it is built: one that can't work never meets a peer.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Deref;
+use core::time::Duration;
 
 use crate::crypto::Provider;
 use crate::error::Error;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::wire::{CipherSuite, NamedGroup};
 
-/// The checks that both sides' configurations have in common.
-pub(crate) fn check_common(
-    provider: &Provider,
-    suites: &[CipherSuite],
-    groups: &[NamedGroup],
-    protocols: &[Vec<u8>],
-    record_size_limit: Option<u16>,
-) -> Result<(), Error> {
-    if !suites.iter().any(|suite| provider.suite(*suite).is_some()) {
-        return Err(Error::Configuration("suites: name at least one that the provider has"));
+/// A configuration that can work, shared by its connections. It is cheap to clone.
+///
+/// Only [`ClientConfig::checked`] and [`ServerConfig::checked`] make one, and what is inside does not
+/// change. For another configuration, clone this one's, change the clone and have it checked:
+///
+/// ```
+/// use tessera::handshake::Checked;
+/// use tessera::{Error, ServerConfig};
+///
+/// fn renamed(config: &Checked<ServerConfig>) -> Result<Checked<ServerConfig>, Error> {
+///     let mut config = ServerConfig::clone(config);
+///     config.protocols = vec![b"h2".to_vec()];
+///     config.checked()
+/// }
+/// ```
+///
+/// [`ClientConfig::checked`]: super::ClientConfig::checked
+/// [`ServerConfig::checked`]: super::ServerConfig::checked
+pub struct Checked<C>(Arc<C>);
+
+impl<C> Checked<C> {
+    pub(super) fn new(config: C) -> Self {
+        Self(Arc::new(config))
     }
-    if !groups.iter().any(|group| provider.group(*group).is_some()) {
-        return Err(Error::Configuration("groups: name at least one that the provider has"));
+
+    /// The configuration as the states of a handshake share it.
+    pub(crate) fn shared(self) -> Arc<C> {
+        self.0
     }
-    let bytes: usize = protocols.iter().map(|protocol| 1 + protocol.len()).sum();
-    if bytes > 4096 || protocols.iter().any(|protocol| protocol.is_empty() || protocol.len() > 255)
-    {
-        return Err(Error::Configuration("protocols: 1 to 255 bytes each, 4,096 in all"));
+}
+
+impl<C> Clone for Checked<C> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
     }
-    // RFC 8449 §4.
-    if record_size_limit.is_some_and(|limit| !(64..=MAX_RECORD_SIZE_LIMIT).contains(&limit)) {
-        return Err(Error::Configuration("record_size_limit: 64 to 16,385 bytes"));
+}
+
+impl<C> Deref for Checked<C> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        &self.0
     }
-    Ok(())
+}
+
+/// What both sides' configurations have in common.
+pub(super) struct Common<'a> {
+    pub(super) provider: &'a Provider,
+    pub(super) suites: &'a [CipherSuite],
+    pub(super) groups: &'a [NamedGroup],
+    pub(super) protocols: &'a [Vec<u8>],
+    pub(super) record_size_limit: Option<u16>,
+    pub(super) handshake_timeout: Duration,
+}
+
+impl Common<'_> {
+    /// Checks what types can't check.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let Self { provider, suites, groups, protocols, record_size_limit, handshake_timeout } =
+            *self;
+        if !suites.iter().any(|suite| provider.suite(*suite).is_some()) {
+            return Err(Error::Configuration("suites: name at least one that the provider has"));
+        }
+        if !groups.iter().any(|group| provider.group(*group).is_some()) {
+            return Err(Error::Configuration("groups: name at least one that the provider has"));
+        }
+        let bytes: usize = protocols.iter().map(|protocol| 1 + protocol.len()).sum();
+        let fits = |protocol: &Vec<u8>| (1..=255).contains(&protocol.len());
+        if bytes > 4096 || !protocols.iter().all(fits) {
+            return Err(Error::Configuration("protocols: 1 to 255 bytes each, 4,096 in all"));
+        }
+        // RFC 8449 §4.
+        if record_size_limit.is_some_and(|limit| !(64..=MAX_RECORD_SIZE_LIMIT).contains(&limit)) {
+            return Err(Error::Configuration("record_size_limit: 64 to 16,385 bytes"));
+        }
+        if handshake_timeout.is_zero() {
+            return Err(Error::Configuration("handshake_timeout: longer than nothing"));
+        }
+        Ok(())
+    }
 }

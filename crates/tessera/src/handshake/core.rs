@@ -2,13 +2,13 @@
 //! open question, the deadline.
 
 use alloc::collections::VecDeque;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::application::Application;
 use super::below::Below;
 use super::client::{ClientConfig, ClientQuestion, ClientState, Destination};
+use super::config::Checked;
 use super::context::{Context, Then};
 use super::event::Event;
 use super::facts::Facts;
@@ -76,7 +76,7 @@ pub struct Core<H: Handshake> {
 impl Core<ClientHandshake> {
     /// Starts a client: its ClientHello is sent at once.
     pub fn client(
-        config: Arc<ClientConfig>,
+        config: Checked<ClientConfig>,
         destination: Destination,
         profile: &'static Profile,
         now: Time,
@@ -91,13 +91,10 @@ impl Core<ClientHandshake> {
 
 impl Core<ServerHandshake> {
     /// Waits for a client.
-    pub fn server(
-        config: Arc<ServerConfig>,
-        profile: &'static Profile,
-        now: Time,
-    ) -> Result<Self, Error> {
+    #[must_use]
+    pub fn server(config: Checked<ServerConfig>, profile: &'static Profile, now: Time) -> Self {
         let deadline = now.monotonic.saturating_add(config.handshake_timeout);
-        Ok(Self::new(ServerState::start(config)?, profile, deadline))
+        Self::new(ServerState::start(config), profile, deadline)
     }
 }
 
@@ -164,7 +161,7 @@ impl<H: Handshake> Core<H> {
             return Err(error.clone());
         }
         if !self.state.waiting().is_some_and(|waiting| waiting.expects::<Then<Q, H::State>>()) {
-            return Err(Error::Misuse("this is not the answer to the open question"));
+            return Err(Error::WrongAnswer);
         }
         self.step(now, below, |state, ctx| {
             match state.into_waiting().and_then(|waiting| waiting.then::<Then<Q, H::State>>()) {
@@ -183,7 +180,7 @@ impl<H: Handshake> Core<H> {
     pub fn update_keys(&mut self, request: bool, below: &mut dyn Below) -> Result<(), Error> {
         let Self { state, scratch, .. } = self;
         let application = state.application_mut();
-        let application = application.ok_or(Error::Misuse("no keys to update yet"))?;
+        let application = application.ok_or(Error::TooEarly("no keys to update yet"))?;
         application.update_write_key(request, scratch, below);
         Ok(())
     }
@@ -203,7 +200,7 @@ impl<H: Handshake> Core<H> {
         out: &mut [u8],
     ) -> Result<(), Error> {
         let application = self.state.application();
-        let application = application.ok_or(Error::Misuse("no exporter before the handshake"))?;
+        let application = application.ok_or(Error::TooEarly("no exporter yet"))?;
         let longest = 255 * application.suite.hash.len();
         if label.len() > crate::schedule::MAX_EXPORTER_LABEL || out.len() > longest {
             return Err(Error::Misuse("an exporter's label or output is too long"));

@@ -10,6 +10,7 @@ use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, SignatureScheme};
 
 /// The facts of a connection, as far as its handshake has come.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Facts {
     /// The suite.
     pub suite: Option<CipherSuite>,
@@ -54,6 +55,7 @@ pub struct Facts {
 
 /// What became of a connection's early data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum EarlyDataStatus {
     /// None was offered.
     #[default]

@@ -25,6 +25,7 @@ mod state;
 
 pub use below::{Below, Direction, Epoch, Limit, RefusedEarlyData};
 pub use client::{ClientConfig, ClientQuestion, Destination};
+pub use config::Checked;
 pub use core::{ClientHandshake, Core, Handshake, ServerHandshake};
 pub use event::Event;
 pub use facts::{EarlyDataStatus, Facts};

@@ -116,6 +116,7 @@ pub trait Vault: Send + Sync {
 }
 
 /// A one-time secret on its way into the vault.
+#[non_exhaustive]
 pub struct PutSecret<'a> {
     /// The name of the flight that it is for ([`FlightHandle`]): never put before.
     pub handle: FlightHandle,
@@ -128,6 +129,18 @@ pub struct PutSecret<'a> {
     /// Who the ticket is for, so that no client fills the vault alone: the verified peer, or the
     /// identity of the external PSK that began the chain. `None` for a client that nobody knows.
     pub client: Option<&'a [u8]>,
+}
+
+impl PutSecret<'_> {
+    /// A secret for a client that nobody knows.
+    pub fn new(
+        handle: FlightHandle,
+        secret: OneTimeSecret,
+        expires_at: Duration,
+        unix: Duration,
+    ) -> Self {
+        Self { handle, secret, expires_at, unix, client: None }
+    }
 }
 
 /// Without the handle, which is not for logs.
@@ -150,6 +163,7 @@ pub struct PutRefused;
 /// [`lone_identities`](super::OneTimeKeyGuard::lone_identities) the proof is in the identity, and
 /// whoever sees that on its way can burn this one key.)
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TakeSecret {
     /// The name of the flight that it is for ([`FlightHandle`]).
     pub handle: FlightHandle,
@@ -163,6 +177,14 @@ pub struct TakeSecret {
 
 impl Question for TakeSecret {
     type Answer = Taken;
+}
+
+impl TakeSecret {
+    /// The question for a secret of which nobody says where it was put. Whoever answers for receipts
+    /// asks it with [`TakePurpose::Burn`].
+    pub fn new(handle: FlightHandle, purpose: TakePurpose, unix: Option<Duration>) -> Self {
+        Self { handle, purpose, incarnation: None, unix }
+    }
 }
 
 /// Without the handle, which is not for logs.
@@ -185,8 +207,10 @@ pub enum TakePurpose {
     Burn,
 }
 
-/// What a vault says to a take.
+/// What a vault says to a take. A driver takes what it does not know for
+/// [`Unavailable`](Self::Unavailable).
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Taken {
     /// The secret; this is its only copy.
     Taken(OneTimeSecret),
@@ -196,8 +220,10 @@ pub enum Taken {
     Unavailable,
 }
 
-/// Why a secret is not there, as far as the vault remembers.
+/// Why a secret is not there, as far as the vault remembers. A driver takes what it does not know for
+/// [`Unknown`](Self::Unknown).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Absent {
     /// It was taken to accept a flight.
     Used,
@@ -307,15 +333,14 @@ mod tests {
     #[test]
     fn logs_show_no_handle() {
         let (handle, unix) = (FlightHandle([0xab; 32]), Duration::ZERO);
-        let take =
-            TakeSecret { handle, purpose: TakePurpose::Burn, incarnation: None, unix: Some(unix) };
+        let take = TakeSecret::new(handle, TakePurpose::Burn, Some(unix));
         let fs_secret = Secret::filled_by(32, |out| out.fill(0xab));
         let secret = OneTimeSecret {
             kind: NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED,
             seed: Zeroizing::new(Vec::new()),
             fs_secret,
         };
-        let put = PutSecret { handle, secret, expires_at: unix, unix, client: None };
+        let put = PutSecret::new(handle, secret, unix, unix);
         for shown in [format!("{take:?}"), format!("{put:?}")] {
             assert!(!shown.contains("171") && !shown.contains("ab, "), "{shown}");
         }

@@ -7,6 +7,8 @@ use core::time::Duration;
 use super::early_data::SingleUseRegister;
 use super::forward_secret::Vault;
 use super::receipts::Receipts;
+use crate::crypto::Provider;
+use crate::error::Error;
 use crate::wire::{NamedGroup, TicketRequest};
 
 /// How a side reconnects. The defaults are safe; everything that gives something up has a name that
@@ -102,6 +104,23 @@ impl OneTimeKeyGuard {
             receipts: None,
             lone_identities: false,
         }
+    }
+
+    /// Checks what types can't check.
+    pub(crate) fn check(&self, provider: &Provider) -> Result<(), Error> {
+        let can_issue = |kind: &NamedGroup| {
+            *kind == NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED
+                || provider.one_time_keys.iter().any(|keys| keys.kind() == *kind)
+        };
+        if !self.kinds.iter().any(can_issue) {
+            return Err(Error::Configuration(
+                "early_data.forward_secret.kinds: name at least one that the provider has",
+            ));
+        }
+        if self.lifetime > Duration::from_secs(24 * 3600) {
+            return Err(Error::Configuration("early_data.forward_secret.lifetime: at most a day"));
+        }
+        Ok(())
     }
 }
 

@@ -7,8 +7,9 @@ use super::forward_secret::{Absent, Taken};
 use crate::question::{Question, Reply};
 use crate::wire::FlightHandle;
 
-/// What became of a flight.
+/// What became of a flight. Treat what you do not know as [`Receipt::Unknown`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Receipt {
     /// Nothing of this flight was executed, and nobody can accept it any more. Send it again. It says
     /// nothing of other copies that were sent meanwhile.
@@ -60,6 +61,7 @@ impl Receipt {
 /// The question what became of a flight. To answer it, the flight's key is burned if it still
 /// exists, so that the answer stays true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SettleReceipt {
     /// The flight.
     pub handle: FlightHandle,

@@ -22,6 +22,7 @@ pub trait TicketKeys: Send + Sync {
 
 /// The question what an identity stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpenTicket {
     /// The identity as the client sent it, or the sealed ticket in a lone forward-secret one
     /// ([`OneTimeKeyGuard::lone_identities`](super::OneTimeKeyGuard::lone_identities)).
@@ -30,12 +31,20 @@ pub struct OpenTicket {
     pub unix: Option<Duration>,
 }
 
+impl OpenTicket {
+    /// The question for an identity.
+    pub fn new(identity: Vec<u8>, unix: Option<Duration>) -> Self {
+        Self { identity, unix }
+    }
+}
+
 /// The question whether an identity that was opened, and whose binder was right, may be used.
 ///
 /// The engine has checked already: suite, scope, server_name, the ages of ticket, authentication and
 /// certificates. This is for what only the owner knows, such as a peer that was revoked. Of a lone
 /// forward-secret identity the proof was right; its binder is checked once its key is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AcceptResumption {
     /// Where the PSK comes from.
     pub kind: PskKind,
@@ -69,6 +78,7 @@ pub trait ResumptionJudge: Send + Sync {
 
 /// The owner's word on a resumption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ResumptionVerdict {
     /// Resume.
     Accept,

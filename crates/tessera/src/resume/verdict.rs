@@ -6,8 +6,10 @@ use super::forward_secret::{Absent, TakePurpose, Taken};
 use crate::time::Time;
 use crate::wire::Rejection;
 
-/// What a client learns about early data that was not accepted.
+/// What a client learns about early data that was not accepted. Treat what you do not know as
+/// [`Verdict::Unknown`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// Nobody accepted it, and nobody can accept it any more. Resend.
     Burned,

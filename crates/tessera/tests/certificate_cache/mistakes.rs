@@ -8,7 +8,7 @@ use tessera::auth::{
     FromClient, ToServer,
 };
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
-use tessera::{Error, ServerConnection};
+use tessera::Error;
 use tessera_harness::{Mode, Pair, Scene, at, to};
 
 use crate::in_hello;
@@ -82,12 +82,11 @@ fn outcomes(codecs: &[Says]) -> [Option<Error>; 2] {
     let codecs: Vec<_> = codecs.iter().cloned().map(|codec| Arc::new(codec) as _).collect();
     let mut scene = full();
     scene.client.certificate_codecs = codecs.clone();
-    let (client, server) = (Arc::new(scene.client), Arc::new(scene.server));
-    let of_client = Pair::start(&client, &server, to(None), at(0)).err();
+    let of_client = Pair::start(&scene.client, &scene.server, to(None), at(0)).err();
 
     let mut scene = full();
     scene.server.certificate_codecs = codecs;
-    let started = ServerConnection::start(Arc::new(scene.server.clone()), at(0)).err();
+    let started = scene.server.clone().checked().err();
     let of_server = started.or_else(|| {
         let mut pair = scene.pair();
         pair.run();

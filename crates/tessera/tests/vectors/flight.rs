@@ -65,6 +65,5 @@ fn deliver(scene: &Scene, flight: &[u8]) -> Pair {
 pub(crate) fn put(scene: &Scene, handle: FlightHandle, secret: OneTimeSecret) {
     let unix = at(1).unix.expect("a clock");
     let expires_at = unix + Duration::from_secs(60);
-    let put = PutSecret { handle, secret, expires_at, unix, client: None };
-    scene.vault.put(put).expect("there is room");
+    scene.vault.put(PutSecret::new(handle, secret, expires_at, unix)).expect("there is room");
 }

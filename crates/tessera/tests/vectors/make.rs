@@ -64,13 +64,12 @@ fn issued(scene: &Scene) -> (Vec<u8>, ClientSession) {
 
 /// What the vault keeps of a private key.
 fn seed(scene: &Scene, handle: &FlightHandle) -> Vec<u8> {
-    let (handle, purpose) = (*handle, TakePurpose::Accept);
-    let question = TakeSecret { handle, purpose, incarnation: None, unix: at(0).unix };
+    let question = TakeSecret::new(*handle, TakePurpose::Accept, at(0).unix);
     let Reply::Now(Taken::Taken(secret)) = scene.vault.take(&question) else {
         unreachable!("it was put")
     };
     let seed = secret.seed.to_vec();
-    put(scene, handle, secret);
+    put(scene, *handle, secret);
     seed
 }
 

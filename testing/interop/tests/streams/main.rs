@@ -23,9 +23,9 @@ impl World {
     fn new() -> Self {
         let pki = Pki::new();
         let identity = pki.server(KeyKind::P256);
-        let connector = Connector::new(Arc::new(tessera_interop::client(&pki)))
+        let connector = Connector::new(tessera_interop::client(&pki).checked().unwrap())
             .with_sessions(Arc::new(MemorySessionStore::default()));
-        let acceptor = Acceptor::new(Arc::new(tessera_interop::server(&identity)));
+        let acceptor = Acceptor::new(tessera_interop::server(&identity).checked().unwrap());
         Self { pki, identity, connector, acceptor }
     }
 }

@@ -11,7 +11,7 @@ use crate::auth::{
 };
 use crate::crypto::{KeyAgreement, Provider, Suite};
 use crate::error::Error;
-use crate::handshake::config::check_common;
+use crate::handshake::config::{Checked, Common};
 use crate::key_log::KeyLog;
 use crate::padding::Padding;
 use crate::resume::{
@@ -19,7 +19,7 @@ use crate::resume::{
 };
 use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, PskModes};
 
-/// What a client offers and accepts. Build it once, and share it.
+/// What a client offers and accepts. Build it once, have it [`checked`](Self::checked), and share it.
 #[derive(Clone)]
 pub struct ClientConfig {
     /// The cryptography.
@@ -77,6 +77,12 @@ impl ClientConfig {
         }
     }
 
+    /// Checks what types can't check. The error names the field, and says what would be right.
+    pub fn checked(self) -> Result<Checked<Self>, Error> {
+        self.check()?;
+        Ok(Checked::new(self))
+    }
+
     /// The provider's suite, if this configuration offers it.
     pub(crate) fn suite(&self, id: CipherSuite) -> Option<&'static Suite> {
         self.suites.contains(&id).then(|| self.provider.suite(id)).flatten()
@@ -113,17 +119,18 @@ impl ClientConfig {
         AcceptedCertificates { verifier: &*self.verifier, codecs }
     }
 
-    /// Checks what can't be checked by types.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), Error> {
         let verifier = Some(&*self.verifier);
         check_certificates(verifier, &self.credentials, &self.certificate_codecs)?;
-        check_common(
-            &self.provider,
-            &self.suites,
-            &self.groups,
-            &self.protocols,
-            self.record_size_limit,
-        )
+        Common {
+            provider: &self.provider,
+            suites: &self.suites,
+            groups: &self.groups,
+            protocols: &self.protocols,
+            record_size_limit: self.record_size_limit,
+            handshake_timeout: self.handshake_timeout,
+        }
+        .check()
     }
 }
 

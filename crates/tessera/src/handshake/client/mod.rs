@@ -16,9 +16,9 @@ pub use config::{ClientConfig, Destination};
 pub use questions::ClientQuestion;
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use super::application::Application;
+use super::config::Checked;
 use super::context::Context;
 use super::state::{OUT_OF_TURN, State};
 use crate::error::Error;
@@ -43,11 +43,11 @@ pub enum ClientState {
 impl ClientState {
     /// Sends the ClientHello.
     pub(super) fn start(
-        config: Arc<ClientConfig>,
+        config: Checked<ClientConfig>,
         destination: Destination,
         ctx: &mut Context<'_>,
     ) -> Result<Self, Error> {
-        let offer = offer::Offer::new(config, destination, ctx.profile, ctx.now)?;
+        let offer = offer::Offer::new(config.shared(), destination, ctx.profile, ctx.now)?;
         hello::ReadServerHello::start(offer, ctx)
     }
 }

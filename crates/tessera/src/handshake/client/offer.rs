@@ -83,7 +83,6 @@ impl Offer {
         profile: &'static Profile,
         now: Time,
     ) -> Result<Self, Error> {
-        config.check()?;
         let mut random = [0; 32];
         let mut session_id = [0; 32];
         config.provider.random.fill(&mut random)?;
@@ -222,7 +221,7 @@ impl Offer {
     fn add_external_psks(&mut self, external: Vec<ExternalPsk>) -> Result<(), Error> {
         for psk in external {
             let suite = self.config.suite(psk.suite).ok_or(Error::Configuration(
-                "external_psks: the PSK's suite is not among the configuration's suites",
+                "external_psks: add the PSK's suite to the configuration's suites",
             ))?;
             if psk.identity.is_empty() || psk.identity.len() > 8192 || psk.secret.is_empty() {
                 return Err(Error::Configuration(
@@ -264,7 +263,7 @@ impl Offer {
             Some(known) => alloc::vec![known],
             None => {
                 let mut offered = self.config.groups.iter().filter_map(|id| self.config.group(*id));
-                let first = offered.next().ok_or(Error::Configuration("groups: none to offer"))?;
+                let first = offered.next().ok_or(Error::Internal("a client without groups"))?;
                 let classical = Some(first).filter(|first| first.group().is_post_quantum());
                 let classical =
                     classical.and_then(|_| offered.find(|g| !g.group().is_post_quantum()));

@@ -1,7 +1,6 @@
 //! What a server's owner answered about one ClientHello, and how a decision waits for more.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::ServerState;
@@ -10,6 +9,7 @@ use super::config::{NoConfig, ServerConfig};
 use super::psk::PskSearch;
 use super::questions::ServerQuestion;
 use crate::error::Error;
+use crate::handshake::config::Checked;
 use crate::handshake::context::{Context, Then};
 use crate::question::{Asked, Question, Reply, Waiting};
 use crate::resume::{Receipt, ResumptionVerdict, Taken};
@@ -17,7 +17,7 @@ use crate::resume::{Receipt, ResumptionVerdict, Taken};
 /// What is known already when a decision is made again: answers, and what is dear to compute.
 #[derive(Default)]
 pub(super) struct Answers {
-    pub(super) config: Option<Result<Arc<ServerConfig>, NoConfig>>,
+    pub(super) config: Option<Result<Checked<ServerConfig>, NoConfig>>,
     pub(super) psk: PskSearch,
     pub(super) proved: Option<ProvedHello>,
     pub(super) resumption: Option<ResumptionVerdict>,

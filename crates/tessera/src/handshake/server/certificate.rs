@@ -46,7 +46,7 @@ impl ReadCertificate {
 }
 
 /// It was there when the client was asked.
-const NO_VERIFIER: Error = Error::Provider("a verifier for clients");
+const NO_VERIFIER: Error = Error::Internal("a client's certificate without a verifier");
 
 /// The client's Certificate was read.
 pub struct ReadCertificateVerify {

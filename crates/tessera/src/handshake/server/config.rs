@@ -11,7 +11,7 @@ use crate::auth::{
 };
 use crate::crypto::{Provider, Suite};
 use crate::error::Error;
-use crate::handshake::config::check_common;
+use crate::handshake::config::{Checked, Common};
 use crate::key_log::KeyLog;
 use crate::padding::Padding;
 use crate::question::{Question, Reply};
@@ -20,7 +20,7 @@ use crate::resume::{
 };
 use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, PskModes, SignatureScheme};
 
-/// What a server offers and accepts. Build it once, and share it.
+/// What a server offers and accepts. Build it once, have it [`checked`](Self::checked), and share it.
 #[derive(Clone)]
 pub struct ServerConfig {
     /// The cryptography.
@@ -101,6 +101,7 @@ impl ClientAuthentication {
 /// The question which configuration serves a client: asked once per connection, on the first
 /// ClientHello.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChooseConfig {
     /// server_name.
     pub server_name: Option<String>,
@@ -111,7 +112,7 @@ pub struct ChooseConfig {
 }
 
 impl Question for ChooseConfig {
-    type Answer = Result<Arc<ServerConfig>, NoConfig>;
+    type Answer = Result<Checked<ServerConfig>, NoConfig>;
 }
 
 /// No configuration for this client: the handshake ends with unrecognized_name.
@@ -121,7 +122,7 @@ pub struct NoConfig;
 /// Chooses the configuration of a connection.
 pub trait ConfigChooser: Send + Sync {
     /// Chooses, now or later.
-    fn choose(&self, question: &ChooseConfig) -> Reply<Result<Arc<ServerConfig>, NoConfig>>;
+    fn choose(&self, question: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>>;
 }
 
 impl ServerConfig {
@@ -151,6 +152,12 @@ impl ServerConfig {
         }
     }
 
+    /// Checks what types can't check. The error names the field, and says what would be right.
+    pub fn checked(self) -> Result<Checked<Self>, Error> {
+        self.check()?;
+        Ok(Checked::new(self))
+    }
+
     /// The provider's suite, if this configuration accepts it.
     pub(crate) fn suite(&self, id: CipherSuite) -> Option<&'static Suite> {
         self.suites.contains(&id).then(|| self.provider.suite(id)).flatten()
@@ -173,17 +180,32 @@ impl ServerConfig {
         Some(AcceptedCertificates { verifier: &**verifier, codecs })
     }
 
-    /// Checks what can't be checked by types.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), Error> {
         let verifier = self.client_authentication.verifier().map(|verifier| &**verifier);
         check_certificates(verifier, &self.credentials, &self.certificate_codecs)?;
-        check_common(
-            &self.provider,
-            &self.suites,
-            &self.groups,
-            &self.protocols,
-            self.record_size_limit,
-        )?;
+        Common {
+            provider: &self.provider,
+            suites: &self.suites,
+            groups: &self.groups,
+            protocols: &self.protocols,
+            record_size_limit: self.record_size_limit,
+            handshake_timeout: self.handshake_timeout,
+        }
+        .check()?;
+        let authenticates = !self.credentials.is_empty() || !self.external_psks.is_empty();
+        if !authenticates && self.tickets.is_none() && self.chooser.is_none() {
+            return Err(Error::Configuration(
+                "credentials: give at least one, or external_psks, tickets or a chooser",
+            ));
+        }
+        let is_psk = |psk: &ExternalPsk| {
+            (1..=65_535).contains(&psk.identity.len()) && !psk.secret.is_empty()
+        };
+        if !self.external_psks.iter().all(is_psk) {
+            return Err(Error::Configuration(
+                "external_psks: an identity has 1 to 65,535 bytes, and a secret is not empty",
+            ));
+        }
         OpaqueExtension::check_all(&self.extensions)?;
         if self.scope.len() > 256 {
             return Err(Error::Configuration("scope: at most 256 bytes"));
@@ -192,9 +214,6 @@ impl ServerConfig {
             return Err(Error::Configuration("ticket_lifetime: at most seven days"));
         }
         let guard = self.policy.early_data.forward_secret.as_ref();
-        if guard.is_some_and(|guard| guard.lifetime > Duration::from_secs(24 * 3600)) {
-            return Err(Error::Configuration("one-time keys: a lifetime of at most a day"));
-        }
-        Ok(())
+        guard.map_or(Ok(()), |guard| guard.check(&self.provider))
     }
 }

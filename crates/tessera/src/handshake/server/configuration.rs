@@ -8,6 +8,7 @@ use super::config::{ChooseConfig, NoConfig, ServerConfig};
 use super::hello::Hello;
 use super::retry::RetryState;
 use crate::error::protocol;
+use crate::handshake::config::Checked;
 use crate::wire::{AlertDescription, SignatureScheme};
 
 /// The owner's choice, asked for once per connection, on the first ClientHello.
@@ -15,7 +16,7 @@ pub(super) fn choose_config(
     first: &Arc<ServerConfig>,
     retry: Option<&RetryState>,
     hello: &Hello<'_>,
-    chosen: &mut Option<Result<Arc<ServerConfig>, NoConfig>>,
+    chosen: &mut Option<Result<Checked<ServerConfig>, NoConfig>>,
 ) -> Result<Arc<ServerConfig>, Pause> {
     let (Some(chooser), None) = (&first.chooser, retry) else { return Ok(first.clone()) };
     let ask = || {
@@ -27,8 +28,7 @@ pub(super) fn choose_config(
     let config = chosen.as_ref().map_err(|NoConfig| {
         protocol(AlertDescription::UNRECOGNIZED_NAME, "no configuration for this server_name")
     })?;
-    config.check()?;
-    Ok(config.clone())
+    Ok(config.clone().shared())
 }
 
 fn question(hello: &Hello<'_>) -> ChooseConfig {

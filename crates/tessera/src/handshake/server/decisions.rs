@@ -135,4 +135,4 @@ impl Again for OpenDecision {
 }
 
 /// It was proved a few lines before.
-const NOT_PROVED: Error = Error::Provider("a ClientHello that was not hashed");
+const NOT_PROVED: Error = Error::Internal("a ClientHello that was not hashed");

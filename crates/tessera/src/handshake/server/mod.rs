@@ -27,9 +27,9 @@ pub use config::{ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, Se
 pub use questions::ServerQuestion;
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use super::application::Application;
+use super::config::Checked;
 use super::context::Context;
 use super::state::{OUT_OF_TURN, State};
 use crate::error::Error;
@@ -53,9 +53,8 @@ pub enum ServerState {
 
 impl ServerState {
     /// Waits for a ClientHello.
-    pub(super) fn start(config: Arc<ServerConfig>) -> Result<Self, Error> {
-        config.check()?;
-        Ok(Self::ReadClientHello(Box::new(decisions::ReadClientHello::new(config))))
+    pub(super) fn start(config: Checked<ServerConfig>) -> Self {
+        Self::ReadClientHello(Box::new(decisions::ReadClientHello::new(config.shared())))
     }
 }
 

@@ -104,10 +104,11 @@ impl Negotiation<'_> {
         let bytes = first.map(|first| first.identity).unwrap_or_default();
         let identity =
             FsIdentity::read(bytes).or_else(|| LoneIdentity::read(bytes).map(|lone| lone.key));
-        let identity = identity.ok_or(Error::Provider("one-time key"))?;
+        let identity = identity.ok_or(Error::Internal("a key was taken without an identity"))?;
         let keys = one_time_keys(&self.config.provider, secret.kind);
-        let key =
-            keys.ok_or(Error::Provider("the kind of a one-time key"))?.from_seed(&secret.seed)?;
+        let key = keys
+            .ok_or(Error::Provider("no one-time keys of the kind that the vault gave"))?
+            .from_seed(&secret.seed)?;
         let agreed = key.open(identity.encapsulated)?;
 
         let kdf = ctx.kdf(session.suite);

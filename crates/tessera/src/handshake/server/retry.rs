@@ -151,7 +151,7 @@ impl RetryState {
 }
 
 /// This side wrote it.
-const NO_STATE: Error = Error::Provider("the state of a HelloRetryRequest");
+const NO_STATE: Error = Error::Internal("the state of a HelloRetryRequest");
 
 /// The hash of what a HelloRetryRequest may not change (RFC 8446 §4.1.2), whatever the order of the
 /// extensions.

@@ -9,10 +9,10 @@ use std::time::Duration;
 use tessera::resume::{FlightHandle, Incarnation};
 use zeroize::Zeroizing;
 
-use crate::home::SnapshotName;
-use crate::sealed::OVERHEAD;
-use crate::shard::{Fate, Record, Stored};
-use crate::wrapping::WrappingKeys;
+use crate::keys::OVERHEAD;
+use crate::keys::WrappingKeys;
+use crate::memory::home::SnapshotName;
+use crate::memory::shard::{Fate, Record, Stored};
 
 const MAGIC: &[u8; 8] = b"tsrvlt\x00\x01";
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tessera::crypto::{Provider, Secret};
 use zeroize::Zeroizing;
 
-use crate::key::{RingError, TicketKey};
-use crate::sealed::{Parsed, Sealing};
+use super::key::{RingError, TicketKey};
+use super::sealed::{Parsed, Sealing};
 
 /// A set of keys for one purpose.
 pub(crate) struct Keys {

@@ -1,5 +1,11 @@
 //! Where a client's sessions wait for its next connection.
 
+mod file;
+mod storing;
+
+pub use file::FileSessionStore;
+pub(crate) use storing::Storing;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

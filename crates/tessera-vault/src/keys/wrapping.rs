@@ -5,8 +5,8 @@ use std::time::Duration;
 use tessera::crypto::Provider;
 use zeroize::Zeroizing;
 
-use crate::key::{RingError, TicketKey};
-use crate::keys::Keys;
+use super::key::{RingError, TicketKey};
+use super::rotation::Keys;
 
 /// Wraps secrets for stores and files outside this process, and unwraps them again, under keys that
 /// rotate.

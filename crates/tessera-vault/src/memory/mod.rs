@@ -1,5 +1,19 @@
 //! The embedded vault: bounded memory, wiped.
 
+mod clients;
+#[cfg(unix)]
+mod home;
+mod list;
+#[cfg(unix)]
+mod lives;
+mod living;
+mod shard;
+#[cfg(unix)]
+mod snapshot;
+
+#[cfg(unix)]
+pub use lives::Restored;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -10,11 +24,11 @@ use tessera::resume::{
     Vault,
 };
 
-use crate::clients::ClientCounts;
+use crate::memory::clients::ClientCounts;
 #[cfg(unix)]
-use crate::home::Home;
+use crate::memory::home::Home;
+use crate::memory::shard::{Fate, Incoming, Shard, Stored};
 use crate::millis::seconds;
-use crate::shard::{Fate, Incoming, Shard, Stored};
 use crate::sharded::Sharded;
 
 /// Holds one-time secrets in the memory of this process, and gives each out once.
@@ -180,8 +194,3 @@ impl Vault for MemoryVault {
         self.shards.sum(|shard| shard.len())
     }
 }
-
-#[cfg(unix)]
-mod lives;
-#[cfg(unix)]
-pub use lives::Restored;

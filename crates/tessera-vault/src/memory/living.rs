@@ -1,7 +1,7 @@
 //! The secrets of a shard by age, and whose give way to new ones when there is no more room.
 
-use crate::clients::Account;
-use crate::list::List;
+use crate::memory::clients::Account;
+use crate::memory::list::List;
 
 /// Clients that nobody knows can't be counted one by one. So all of them together have a share of the room:
 /// they can't push out those that have a name, nor those them. What one side leaves free the other may use.

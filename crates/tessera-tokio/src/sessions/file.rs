@@ -11,7 +11,7 @@ use log::warn;
 use tessera::resume::ClientSession;
 use zeroize::Zeroizing;
 
-use crate::session_store::{SessionStore, is_fresh};
+use super::{SessionStore, is_fresh};
 
 /// Keeps each session in a file of its own, below a directory per server.
 ///
@@ -23,9 +23,9 @@ use crate::session_store::{SessionStore, is_fresh};
 /// use std::sync::Arc;
 /// use tessera_tokio::{Connector, FileSessionStore};
 ///
-/// # fn example(config: Arc<tessera::ClientConfig>) -> std::io::Result<()> {
+/// # fn example(config: tessera::ClientConfig) -> Result<(), Box<dyn std::error::Error>> {
 /// let store = FileSessionStore::open("sessions")?;
-/// let connector = Connector::new(config).with_sessions(Arc::new(store));
+/// let connector = Connector::new(config.checked()?).with_sessions(Arc::new(store));
 /// # Ok(())
 /// # }
 /// ```

@@ -6,9 +6,9 @@ use tessera::crypto::Provider;
 use tessera::handshake::Reply;
 use tessera::resume::{OpenTicket, SessionState, TicketKeys};
 
-use crate::key::{RingError, TicketKey};
-use crate::keys::Keys;
-use crate::sealed::OVERHEAD;
+use super::key::{RingError, TicketKey};
+use super::rotation::Keys;
+use super::sealed::OVERHEAD;
 
 /// Seals sessions into tickets and opens them again, under keys that rotate.
 ///

@@ -76,13 +76,14 @@ pub fn put_until(
     expires_at: Duration,
     client: Option<&[u8]>,
 ) -> bool {
-    let handle = handle(number);
-    vault.put(PutSecret { handle, secret, expires_at, unix: NOW, client }).is_ok()
+    let mut put = PutSecret::new(handle(number), secret, expires_at, NOW);
+    put.client = client;
+    vault.put(put).is_ok()
 }
 
 /// The question for the secret under [`handle`].
 pub fn question(number: u32, purpose: TakePurpose, unix: Option<Duration>) -> TakeSecret {
-    TakeSecret { handle: handle(number), purpose, incarnation: None, unix }
+    TakeSecret::new(handle(number), purpose, unix)
 }
 
 /// Takes the secret under [`handle`].
@@ -98,7 +99,7 @@ pub fn take(
     let taken = match vault.take(&question(number, purpose, unix)) {
         Reply::Now(Taken::Taken(taken)) => Ok(taken),
         Reply::Now(Taken::Absent(absent)) => Err(absent),
-        Reply::Now(Taken::Unavailable) => unreachable!("the vault is not available"),
+        Reply::Now(_) => unreachable!("the vault is not available"),
         Reply::Later => unreachable!("the vault does not answer at once"),
     };
     taken.map(|taken| {

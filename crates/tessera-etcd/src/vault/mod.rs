@@ -190,10 +190,8 @@ impl Answers for EtcdVault {
     }
 
     fn settle_receipt(&self, question: SettleReceipt) -> Answer<Receipt> {
-        let SettleReceipt { handle, unix } = question;
-        let purpose = TakePurpose::Burn;
-        let taking =
-            Answers::take_secret(self, TakeSecret { handle, purpose, incarnation: None, unix });
+        let question = TakeSecret::new(question.handle, TakePurpose::Burn, question.unix);
+        let taking = Answers::take_secret(self, question);
         Box::pin(async move { Receipt::of(&taking.await, false) })
     }
 }

@@ -10,9 +10,9 @@ use hashbrown::HashTable;
 use tessera::resume::{FlightHandle, TakePurpose};
 use zeroize::Zeroizing;
 
-use crate::clients::{Account, ClientCounts};
-use crate::list::{Linked, Links, List};
-use crate::living::Living;
+use crate::memory::clients::{Account, ClientCounts};
+use crate::memory::list::{Linked, Links, List};
+use crate::memory::living::Living;
 
 /// A one-time secret, encoded; wiped when dropped.
 pub(crate) type Stored = Zeroizing<Box<[u8]>>;

@@ -9,7 +9,7 @@ use tessera::resume::ClientSession;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use crate::session_store::SessionStore;
+use super::SessionStore;
 
 /// Puts a connection's new sessions into its store. A store may block, so it does its work on
 /// another thread; a session that gets lost there costs a round trip.

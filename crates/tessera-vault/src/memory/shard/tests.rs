@@ -8,7 +8,7 @@ use tessera::resume::{FlightHandle, TakePurpose};
 use zeroize::ZeroizeOnDrop;
 
 use super::{Content, Fate, Incoming, Shard, Slot, Stored};
-use crate::clients::ClientCounts;
+use crate::memory::clients::ClientCounts;
 
 const MAX_LIVE: usize = 20;
 const NAMED: usize = 5;

@@ -1,0 +1,100 @@
+//! Configurations that are replaced while connections are made.
+
+mod common;
+
+use common::{connect, destination, ends, finish};
+use tessera::ServerConfig;
+use tessera::handshake::Checked;
+use tessera_tokio::{Acceptor, ClientStream, ServerStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
+
+/// A server's configuration with this one protocol.
+fn speaking(ends: &common::Ends, protocol: &[u8]) -> Checked<ServerConfig> {
+    let mut config = ends.server.clone();
+    config.protocols = vec![protocol.to_vec()];
+    config.checked().unwrap()
+}
+
+fn two_protocols() -> common::Ends {
+    let mut ends = ends();
+    ends.client.protocols = vec![b"old".to_vec(), b"new".to_vec()];
+    ends
+}
+
+async fn works<IO: AsyncRead + AsyncWrite + Unpin>(
+    client: &mut ClientStream<IO>,
+    server: &mut ServerStream<IO>,
+) {
+    client.write_all(b"ping").await.unwrap();
+    client.flush().await.unwrap();
+    let mut ping = [0; 4];
+    server.read_exact(&mut ping).await.unwrap();
+    assert_eq!(&ping, b"ping");
+}
+
+#[tokio::test]
+async fn new_connections_use_the_new_configuration_and_running_ones_keep_theirs() {
+    let ends = two_protocols();
+    let acceptor = Acceptor::new(speaking(&ends, b"old"));
+    let clone = acceptor.clone();
+    let connector = ends.connector();
+
+    let (mut old_client, mut old_server) = connect(&connector, &clone).await;
+    // It was started, and has read nothing yet.
+    let (near, far) = duplex(64 * 1024);
+    let mut waiting = clone.start(far).unwrap();
+    acceptor.replace(speaking(&ends, b"new"));
+
+    let (mut client, mut server) = connect(&connector, &clone).await;
+    assert_eq!(server.protocol(), Some(&b"new"[..]));
+    works(&mut client, &mut server).await;
+    finish(&mut client, &mut server).await;
+
+    assert_eq!(old_server.protocol(), Some(&b"old"[..]));
+    works(&mut old_client, &mut old_server).await;
+    let (client, handshake) =
+        tokio::join!(connector.connect(destination(), near), waiting.handshake());
+    handshake.unwrap();
+    assert_eq!(client.unwrap().protocol(), Some(&b"old"[..]));
+}
+
+#[tokio::test]
+async fn a_connector_s_configuration_is_replaced_for_all_its_clones() {
+    let ends = ends();
+    let (connector, acceptor) = (ends.connector(), ends.acceptor());
+    let clone = connector.clone();
+    let (_client, server) = connect(&clone, &acceptor).await;
+    assert_eq!(server.protocol(), None);
+
+    let mut config = ends.client.clone();
+    config.protocols = vec![b"new".to_vec()];
+    connector.replace(config.checked().unwrap());
+    let acceptor = Acceptor::new(speaking(&ends, b"new"));
+    let (_client, server) = connect(&clone, &acceptor).await;
+    assert_eq!(server.protocol(), Some(&b"new"[..]));
+}
+
+/// What is replaced while many connect is always one whole configuration or the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_go_on_while_the_configuration_is_replaced() {
+    let ends = two_protocols();
+    let configs = [speaking(&ends, b"old"), speaking(&ends, b"new")];
+    let acceptor = Acceptor::new(configs[0].clone());
+    let replacing = {
+        let acceptor = acceptor.clone();
+        tokio::spawn(async move {
+            for config in configs.iter().cycle() {
+                acceptor.replace(config.clone());
+                tokio::task::yield_now().await;
+            }
+        })
+    };
+    let connector = ends.connector();
+    for _ in 0..50 {
+        let (mut client, mut server) = connect(&connector, &acceptor).await;
+        assert!(client.protocol().is_some());
+        assert_eq!(client.protocol(), server.protocol());
+        works(&mut client, &mut server).await;
+    }
+    replacing.abort();
+}

@@ -1,0 +1,14 @@
+//! Keys that rotate: the ring that seals tickets, and what wraps secrets for stores that are not to
+//! know them.
+
+mod key;
+mod ring;
+mod rotation;
+mod sealed;
+mod wrapping;
+
+pub use key::{KeyTime, RingError, TicketKey};
+pub use ring::TicketKeyRing;
+#[cfg(unix)]
+pub(crate) use sealed::OVERHEAD;
+pub use wrapping::{EpochKey, WrappingKeys, WrappingPurpose};
