@@ -51,8 +51,11 @@ impl OpaqueExtension {
         own: &[Self],
         sent: impl Iterator<Item = (ExtensionType, &'a [u8])>,
     ) -> Result<Vec<Self>, Error> {
-        let mut len = 0;
         let mut received = Vec::new();
+        if own.is_empty() {
+            return Ok(received);
+        }
+        let mut len = 0;
         for (typ, contents) in sent.filter(|(typ, _)| Self::names(own, *typ)) {
             len += contents.len();
             if len > MAX_OPAQUE_LEN {
