@@ -23,6 +23,7 @@ check:
 	formal/run --check
 	python3 formal/test_run.py
 	conformance/vectors/check
+	scripts/package
 
 unit:
 	$(CARGO) test --workspace --locked

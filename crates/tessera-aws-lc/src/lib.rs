@@ -3,6 +3,23 @@
 //! [`provider`] gives everything that the engine asks for; [`SigningKey`] signs with the key of a
 //! certificate. It builds with a C compiler alone.
 //!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use tessera::ServerConfig;
+//! use tessera::auth::{Credential, PrivateKey};
+//! use tessera_aws_lc::SigningKey;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let chain = vec![std::fs::read("certificate.der")?];
+//! let key = SigningKey::from_pkcs8(&std::fs::read("key.der")?)?;
+//! let credential = Credential::new(chain, PrivateKey::Signs(Arc::new(key)));
+//! let config = ServerConfig::new(tessera_aws_lc::provider(), vec![credential]);
+//! # drop(config);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Features
 //!
 //! `graviola`, on by default: X25519 with a one-time key from the vault runs on Graviola where the

@@ -53,10 +53,10 @@
 //! ([`WrappingKeys::purge`](tessera_vault::WrappingKeys::purge)). A vault in the memory of one server has
 //! neither that limit nor the way to etcd and back.
 //!
-//! Ids of secrets and names of clients are stored as hashes: who guesses the name of a client can see how
-//! many tickets it has.
+//! Ids of secrets and names of clients are stored as hashes: an attacker who guesses the name of a client
+//! can see how many tickets it has.
 //!
-//! etcd is trusted to be etcd: who can write to it can bring back a key that was taken. Reach it by
+//! etcd is trusted to be etcd: a writer can bring back a key that was taken. Reach it by
 //! [`Transport::Tls`] with a client certificate, and keep backups of it away from servers: a cluster that
 //! is restored from a backup brings taken keys back, so destroy the epoch keys first.
 //!

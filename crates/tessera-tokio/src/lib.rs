@@ -1,15 +1,102 @@
-//! Tessera on tokio: TLS 1.3 streams that reconnect fast without giving anything up.
+//! Tessera on tokio: TLS 1.3 streams that come back fast, with early data that is forward-secret and
+//! executed at most once.
 //!
 //! - [`Connector`] and [`Acceptor`] make [`TlsStream`]s over whatever is [`AsyncRead`] and
 //!   [`AsyncWrite`]: sockets, pipes, other streams.
-//! - [`Connector::connect_with_early_data`] sends data with the first flight and says what became of
+//! - [`Connector::connect_with_early_data`] sends data with the first flight and reports what became of
 //!   it; [`Acceptor::accept_early`] answers it before the handshake is complete.
 //! - [`SessionStore`]s keep what a client needs to come back: [`MemorySessionStore`], and
 //!   [`FileSessionStore`] for processes that share them.
 //! - [`Answers`] answers what a configuration leaves for later.
 //! - With the feature `http` there is the module `http`: early data in HTTP (RFC 8470).
 //!
-//! It needs a tokio runtime with its time enabled: handshakes that take too long are ended.
+//! A tokio runtime with its time enabled is needed: handshakes that take too long are ended.
+//!
+//! # From PEM files to the first byte
+//!
+//! `examples/first_byte.rs` is the whole of what follows as one program:
+//! `cargo run -p tessera-tokio --example first_byte`.
+//!
+//! **A server** needs a certificate with its private key, a ring of ticket keys if its clients may resume,
+//! and a vault of one-time keys if it takes forward-secret early data:
+//!
+//! ```no_run
+//! use std::error::Error;
+//! use std::sync::Arc;
+//! use std::time::{Duration, SystemTime, UNIX_EPOCH};
+//!
+//! use pki_types::pem::PemObject; // rustls-pki-types reads PEM
+//! use pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+//! use tessera::ServerConfig;
+//! use tessera::auth::{Credential, PrivateKey};
+//! use tessera::resume::OneTimeKeyGuard;
+//! use tessera_vault::{MemoryVault, TicketKey, TicketKeyRing};
+//!
+//! fn server_config() -> Result<ServerConfig, Box<dyn Error>> {
+//!     let provider = tessera_aws_lc::provider();
+//!
+//!     // The certificate: the server's own first, then those of intermediate authorities.
+//!     let chain = CertificateDer::pem_file_iter("chain.pem")?.collect::<Result<Vec<_>, _>>()?;
+//!     let chain = chain.iter().map(|der| der.to_vec()).collect();
+//!     let key = PrivatePkcs8KeyDer::from_pem_file("key.pem")?;
+//!     let key = tessera_aws_lc::SigningKey::from_pkcs8(key.secret_pkcs8_der())?;
+//!     let credential = Credential::new(chain, PrivateKey::Signs(Arc::new(key)));
+//!     let mut config = ServerConfig::new(provider, vec![credential]);
+//!     config.protocols = vec![b"http/1.1".to_vec()];
+//!
+//!     // Tickets. Without a ring every handshake is a full one.
+//!     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+//!     let day = Duration::from_secs(24 * 3600);
+//!     let ring = TicketKeyRing::new(&provider);
+//!     ring.add(TicketKey::generate(&provider, now, day, day)?, now)?;
+//!     config.tickets = Some(Arc::new(ring));
+//!
+//!     // Forward-secret 0-RTT. Without a guard early data can't be accepted.
+//!     let vault = Arc::new(MemoryVault::new(100_000));
+//!     config.policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(vault));
+//!     Ok(config)
+//! }
+//! ```
+//!
+//! Share the configuration among all connections of the server. A ticket key lives as long as it was made
+//! for: a server that runs for longer adds the next one in time
+//! (`TicketKeyRing::add`), and servers of one name share their keys (`tessera-etcd` does both). To ask clients for certificates, set
+//! [`client_authentication`](tessera::ServerConfig::client_authentication).
+//!
+//! **A client** needs a verifier, a store for its sessions if it wants to resume, and the policy that it
+//! sends early data:
+//!
+//! ```no_run
+//! use std::error::Error;
+//! use std::sync::Arc;
+//!
+//! use pki_types::CertificateDer;
+//! use pki_types::pem::PemObject;
+//! use tessera::ClientConfig;
+//! use tessera::resume::Continuation;
+//! use tessera_tokio::{Connector, FileSessionStore};
+//! use tessera_webpki::WebPkiVerifier;
+//!
+//! fn connector() -> Result<Connector, Box<dyn Error>> {
+//!     // One private authority; `tessera_tokio::system_verifier()` trusts what the system trusts.
+//!     let root = CertificateDer::from_pem_file("root.pem")?;
+//!     let verifier = WebPkiVerifier::new(&[root])?;
+//!     let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
+//!     config.protocols = vec![b"http/1.1".to_vec()];
+//!     config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
+//!
+//!     // Sessions are secrets. A store belongs to one configuration: a resumption doesn't ask the
+//!     // verifier again.
+//!     let sessions = FileSessionStore::open("sessions")?;
+//!     Ok(Connector::new(config.checked()?).with_sessions(Arc::new(sessions)))
+//! }
+//! ```
+//!
+//! **The first byte.** The first connection is a full handshake; its stream takes the server's tickets while
+//! it is read. From the second connection on [`Connector::connect_with_early_data`] sends the request together
+//! with the ClientHello, and the verdict on rejected early data says whether it is safe to send it again:
+//! there is an example at the method. At the server, [`Acceptor::accept_early`] gives the stream as soon as
+//! the request can be answered.
 //!
 //! [`AsyncRead`]: tokio::io::AsyncRead
 //! [`AsyncWrite`]: tokio::io::AsyncWrite

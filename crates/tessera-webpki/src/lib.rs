@@ -21,9 +21,9 @@
 //! ```
 //!
 //! Two things are outside of it. webpki checks neither OCSP responses nor SCTs, so the verifier asks
-//! for neither; an own one that wraps it can ask ([`PeerVerifier::entry_extensions`]), check what
+//! for neither; a verifier of yours that wraps it can ask ([`PeerVerifier::entry_extensions`]), check what
 //! comes, and leave the rest to it. And the validity of a trust anchor itself is not checked: an
-//! anchor is trusted because the owner says so (RFC 5280 §6.1.1 takes only its name, key and
+//! anchor is trusted because its owner decided it (RFC 5280 §6.1.1 takes only its name, key and
 //! constraints).
 //!
 //! [`PeerVerifier::entry_extensions`]: tessera::auth::PeerVerifier::entry_extensions

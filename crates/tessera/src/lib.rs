@@ -1,36 +1,104 @@
-//! TLS 1.3 that reconnects fast without giving anything up.
+//! TLS 1.3 for connections that are made again and again.
 //!
-//! The engine of Tessera: a pure state machine for TLS 1.3 (RFC 8446, RFC 9846), client and server,
-//! without sockets, clocks, threads or cryptography of its own. It knows five ways to (re)connect:
-//! full handshakes, PSK with and without a key exchange, replayable 0-RTT, and forward-secret 0-RTT
-//! whose early data is executed at most once.
+//! This crate is the engine of Tessera: a state machine for TLS 1.3 (RFC 8446, RFC 9846), client and
+//! server, without sockets, clocks, threads or cryptography of its own. It is `no_std` with `alloc`, and has
+//! no unsafe code.
 //!
-//! Begin with [`ClientConnection`] and [`ServerConnection`]. Both take bytes and time, and give bytes,
-//! data, events and questions:
+//! Programs on tokio use `tessera-tokio`, whose first page leads from PEM files to the first byte. This page is
+//! for those who drive the engine themselves: over sockets of their own, in another runtime, on bare metal.
+//!
+//! # Ways to connect
+//!
+//! | way | early data | forward secrecy | turned on by |
+//! |---|---|---|---|
+//! | full handshake | no | yes | always there |
+//! | PSK with a key exchange | no | yes | default, where the server has [`tickets`](ServerConfig::tickets) |
+//! | PSK alone | no | no | [`psk_only_without_forward_secrecy`](resume::ReconnectPolicy::psk_only_without_forward_secrecy) |
+//! | 0-RTT (RFC 8446) | replayable | no | a [`ReplayGuard`](resume::ReplayGuard) |
+//! | 0-RTT FS | executed at most once | yes, from its take | a [`OneTimeKeyGuard`](resume::OneTimeKeyGuard) |
+//!
+//! What a side offers and accepts is one value, its [`ReconnectPolicy`](resume::ReconnectPolicy).
+//!
+//! # What the engine is given
+//!
+//! | in the configuration | what it is | made by |
+//! |---|---|---|
+//! | [`Provider`](crypto::Provider) | the cryptography | `tessera-aws-lc` |
+//! | [`PeerVerifier`](auth::PeerVerifier) | judges the peer's certificate | `tessera-webpki` |
+//! | [`Credential`](auth::Credential) | this side's certificate and key | its owner |
+//! | [`TicketKeys`](resume::TicketKeys) | seals and opens tickets (servers) | `tessera-vault`, `tessera-etcd` |
+//! | [`Vault`](resume::Vault) | holds one-time keys (servers) | `tessera-vault`, `tessera-etcd` |
+//! | [`CertificateCodecFactory`](auth::CertificateCodecFactory) | compresses certificates | `tessera-compression` |
+//!
+//! # The read loop
+//!
+//! ```text
+//!            bytes from the peer ──► read() ──► events, data (in place), questions
+//!   Output ◄── flights, alerts ────────┘             │
+//!   Output ◄── write() ◄── data                      └──► answer()
+//! ```
+//!
+//! Call [`Connection::read`] with everything that was received; act on the event; drop what it
+//! [`consumed`](Progress::consumed); send what is in the [`Output`]. Repeat until it needs input:
 //!
 //! ```
 //! use std::sync::Arc;
 //! use std::time::Duration;
-//! use tessera::{ClientConfig, ClientConnection, Destination, Output, ReadEvent, Time};
+//! use tessera::{ClientConfig, ClientConnection, Destination, Event, Output, ReadEvent, Time};
 //! # use tessera_null_provider::NullVerifier as Verifier;
+//! # fn send(_: &[u8]) {}
+//! # fn deliver(_: &[u8]) {}
 //!
 //! # fn main() -> Result<(), tessera::Error> {
 //! let config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(Verifier)).checked()?;
+//! // Two clocks: one that only goes forward, and the date if it is known.
 //! let now = Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_800_000_000)) };
 //! let destination = Destination { server_name: "server.example".into(), ..Default::default() };
 //!
-//! // The ClientHello is in the output: send it.
+//! // The ClientHello is in the output.
 //! let mut output = Output::new();
 //! let mut connection = ClientConnection::start(config, destination, now, &mut output)?;
-//! assert!(!output.as_slice().is_empty());
 //!
-//! // Whatever the server sends is decrypted where it lies.
+//! // Whatever the server sends goes to the end of the input, and is decrypted where it lies.
 //! let mut input: Vec<u8> = Vec::new();
-//! let progress = connection.read(now, &mut input, &mut output)?;
-//! assert!(matches!(progress.event, ReadEvent::NeedInput));
+//! loop {
+//!     let progress = connection.read(now, &mut input, &mut output)?;
+//!     match progress.event {
+//!         ReadEvent::Data(data) => deliver(data),
+//!         // For `Destination::session` of the next connection.
+//!         ReadEvent::Handshake(Event::NewSession(session)) => drop(session),
+//!         ReadEvent::PeerClosed | ReadEvent::NeedInput | ReadEvent::OutputFull => break,
+//!         _ => {}
+//!     }
+//!     let consumed = progress.consumed;
+//!     input.drain(..consumed);
+//! }
+//! send(output.as_slice());
+//! output.consume(output.as_slice().len());
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! `examples/sans_io.rs` is a whole client and server over blocking sockets, with this loop.
+//!
+//! Four rules complete it:
+//!
+//! - **Errors end the connection.** The alert is in the output, and should still be sent.
+//! - **Time is told.** [`Connection::deadline`] is when a handshake ends if nothing comes; call `read` again
+//!   then.
+//! - **The end of the stream is reported** with [`Connection::end_of_stream`]: without close_notify before it,
+//!   something may be missing, and it is an error.
+//! - **Questions are answered.** What may wait (a key in another machine, a vault across the network) comes as
+//!   [`ReadEvent::Question`] with a token; [`ServerConnection::answer`] takes the token, and only an answer of
+//!   its type. Until then nothing is read. Configurations whose traits answer at once
+//!   ([`Reply::Now`]) leave no questions.
+//!
+//! # Early data
+//!
+//! After [`ClientConnection::start`] with a session, [`ClientConnection::early_data_room`] is how much may go
+//! with the first flight. The server's application reads it as [`ReadEvent::EarlyData`]. If it is rejected,
+//! [`Event::EarlyDataRejected`] has a [`Verdict`](resume::Verdict) on whether sending it again is safe; the
+//! engine never sends anything again by itself.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -3,12 +3,12 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use tessera::Error;
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
     FromClient, ToServer,
 };
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
-use tessera::Error;
 use tessera_harness::{Mode, Pair, Scene, at, to};
 
 use crate::in_hello;

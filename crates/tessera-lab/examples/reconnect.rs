@@ -1,0 +1,33 @@
+//! The experiment `reconnect` from a program of one's own: three ways, over what link this machine allows.
+//!
+//! ```text
+//! cargo run --release -p tessera-lab --example reconnect
+//! ```
+//!
+//! The two ends are processes of their own: the same program, started again with
+//! [`endpoint::ARGUMENTS`].
+
+use std::error::Error;
+
+use tessera_lab::link::{End, LinkKind, LinkParameters};
+use tessera_lab::reconnect::{self, Options};
+use tessera_lab::{Mode, endpoint};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some([end]) = arguments.strip_prefix(&endpoint::ARGUMENTS.map(String::from)) {
+        let ends = [End::Client, End::Server];
+        let end = ends.into_iter().find(|it| endpoint::name(*it) == end).ok_or("no such end")?;
+        return Ok(endpoint::run(end)?);
+    }
+    reconnect::run(&Options {
+        repetitions: 5,
+        rtts: None,
+        link: LinkKind::Auto,
+        parameters: LinkParameters::default(),
+        modes: vec![Mode::Full, Mode::PskDhe, Mode::ZeroRttFs],
+        json: None,
+        page: None,
+    })?;
+    Ok(())
+}
