@@ -179,13 +179,13 @@ fn a_server_s_configuration_is_refused_with_the_field_and_the_fix() {
         let guard = OneTimeKeyGuard { kinds, ..guard() };
         check(
             &|config| config.policy.early_data.forward_secret = Some(guard.clone()),
-            "early_data.forward_secret.kinds: name at least one that the provider has",
+            "policy.early_data.forward_secret.kinds: name at least one that the provider has",
         );
     }
     let guard = OneTimeKeyGuard { lifetime: Duration::from_secs(24 * 3600 + 1), ..guard() };
     check(
         &|config| config.policy.early_data.forward_secret = Some(guard.clone()),
-        "early_data.forward_secret.lifetime: at most a day",
+        "policy.early_data.forward_secret.lifetime: at most a day",
     );
 }
 

@@ -33,7 +33,7 @@ fn to(session: Option<ClientSession>) -> Destination {
 
 /// Connects, exchanges data, and gives the pair back.
 fn connect(client: &ClientConfig, server: &ServerConfig, session: Option<ClientSession>) -> Pair {
-    let mut pair = Pair::start(&client, &server, to(session), at(0)).expect("starts");
+    let mut pair = Pair::start(client, server, to(session), at(0)).expect("starts");
     if pair.client.early_data_room() > 0 {
         pair.client.write_early_data(b"early", &mut pair.client_output).expect("early data");
     }

@@ -136,7 +136,7 @@ fn a_withdrawn_psk_withdraws_its_tickets() {
     server.external_psks = vec![alice.clone()];
     let destination = || Destination { external_psks: vec![alice.clone()], ..to(None) };
     let connect = |server: &ServerConfig, destination| {
-        let mut pair = Pair::start(&client, &server, destination, at(0)).expect("starts");
+        let mut pair = Pair::start(&client, server, destination, at(0)).expect("starts");
         pair.run();
         assert!(pair.to_server.complete);
         pair

@@ -114,11 +114,13 @@ impl OneTimeKeyGuard {
         };
         if !self.kinds.iter().any(can_issue) {
             return Err(Error::Configuration(
-                "early_data.forward_secret.kinds: name at least one that the provider has",
+                "policy.early_data.forward_secret.kinds: name at least one that the provider has",
             ));
         }
         if self.lifetime > Duration::from_secs(24 * 3600) {
-            return Err(Error::Configuration("early_data.forward_secret.lifetime: at most a day"));
+            return Err(Error::Configuration(
+                "policy.early_data.forward_secret.lifetime: at most a day",
+            ));
         }
         Ok(())
     }
