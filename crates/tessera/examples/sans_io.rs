@@ -80,7 +80,7 @@ fn ask(config: Checked<ClientConfig>, socket: TcpStream) -> Result<(), Box<dyn E
 }
 
 /// A connection, and all that the engine leaves to its owner: a socket, two buffers, a clock.
-struct Driver<H> {
+struct Driver<H: Handshake> {
     connection: Connection<H>,
     clock: Clock,
     socket: TcpStream,
@@ -115,7 +115,7 @@ impl<H: Handshake> Driver<H> {
         let mut is_blocked = false;
         let step = match progress.event {
             // The data lies in the input, decrypted in place.
-            ReadEvent::Data(data) => Step::Data(data.to_vec()),
+            ReadEvent::Data(data) => Step::Data(self.input[data].to_vec()),
             ReadEvent::PeerClosed => Step::Closed,
             ReadEvent::NeedInput | ReadEvent::OutputFull => {
                 is_blocked = true;
