@@ -17,20 +17,12 @@ use crate::setting::SettingFile;
 /// # Errors
 /// If the file can't be read, is no PEM, or has no certificate in it.
 pub fn certificates(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
-    let SettingFile { setting, path } = file;
-    let bytes = read(file)?;
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes)
-        .map(|certificate| certificate.map(|der| der.as_ref().to_vec()))
-        .collect();
-    match found {
-        Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => Err(ProgramError::settings(format!(
-            "{}: no certificate in it; {setting} takes PEM (-----BEGIN CERTIFICATE-----); DER becomes \
-             PEM with: openssl x509 -inform der -in FILE",
-            path.display()
-        ))),
-        Err(error) => Err(malformed(path, &error)),
-    }
+    all::<CertificateDer<'_>>(file, |setting| {
+        format!(
+            "no certificate in it; {setting} takes PEM (-----BEGIN CERTIFICATE-----); DER becomes PEM \
+             with: openssl x509 -inform der -in FILE"
+        )
+    })
 }
 
 /// The private key of a file: PKCS#8 (`PRIVATE KEY`), SEC 1 (`EC PRIVATE KEY`) or PKCS#1 (`RSA PRIVATE
@@ -76,19 +68,28 @@ pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
 /// # Errors
 /// If the file can't be read, is no PEM, or has no public key in it.
 pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
-    let SettingFile { setting, path } = file;
+    all::<SubjectPublicKeyInfoDer<'_>>(file, |setting| {
+        format!(
+            "no public key in it; {setting} takes PEM (-----BEGIN PUBLIC KEY-----); a certificate's \
+             key becomes one with: openssl x509 -pubkey -noout -in FILE"
+        )
+    })
+}
+
+/// All of one kind, as DER; `none` says what to do where there is none.
+fn all<T: PemObject + AsRef<[u8]>>(
+    file: SettingFile<'_>,
+    none: fn(&str) -> String,
+) -> Result<Vec<Vec<u8>>, ProgramError> {
     let bytes = read(file)?;
-    let found: Result<Vec<_>, _> = SubjectPublicKeyInfoDer::pem_slice_iter(&bytes)
-        .map(|key| key.map(|der| der.as_ref().to_vec()))
-        .collect();
+    let found: Result<Vec<_>, _> =
+        T::pem_slice_iter(&bytes).map(|item| item.map(|der| der.as_ref().to_vec())).collect();
     match found {
-        Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => Err(ProgramError::settings(format!(
-            "{}: no public key in it; {setting} takes PEM (-----BEGIN PUBLIC KEY-----); a certificate's \
-             key becomes one with: openssl x509 -pubkey -noout -in FILE",
-            path.display()
-        ))),
-        Err(error) => Err(malformed(path, &error)),
+        Ok(found) if found.is_empty() => {
+            let (path, what) = (file.path.display(), none(file.setting));
+            Err(ProgramError::settings(format!("{path}: {what}")))
+        }
+        found => found.map_err(|error| malformed(file.path, &error)),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use super::ending::Ending;
 use tokio::io::AsyncWriteExt;
 
-use super::connection::Client;
+use super::client::Client;
+use super::ending::Ending;
 use crate::receive::receive;
 
 pub(super) async fn answer(client: &mut Client, ending: &mut Ending) -> io::Result<()> {

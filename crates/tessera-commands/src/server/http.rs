@@ -3,11 +3,11 @@
 use std::io;
 use std::time::Duration;
 
-use super::ending::Ending;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
-use super::connection::Client;
+use super::client::Client;
+use super::ending::Ending;
 use super::page;
 use crate::receive::receive;
 

@@ -1,5 +1,6 @@
 //! The server.
 
+mod client;
 mod config;
 mod connection;
 mod echo;
