@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use tessera_lab::link::{End, LinkKind, LinkParameters};
-use tessera_lab::reconnect::{Destination, Options};
-use tessera_lab::{Mode, sites};
+use tessera_lab::{Destination, Mode, Options, sites};
+use tessera_link::{End, LinkKind, LinkParameters};
 
 use super::values;
 

@@ -58,7 +58,7 @@ Examples:
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use tessera_lab::link::End;
+    use tessera_link::End;
 
     use super::*;
 

@@ -11,8 +11,9 @@ use tessera::resume::{ClientSession, Verdict};
 use tessera::{ClientConfig, ClientConnection, Destination, Event};
 
 use super::configuration::{self, PATIENCE};
+use super::pipes::{Result, answer, orders};
+use super::request;
 use super::wire::{Happened, Wire};
-use super::{Result, answer, orders, request};
 use crate::adversary::Capture;
 use crate::clock;
 use crate::control::{ClientAnswer, ClientLoot, ClientOrder, Connected, Preparation, Told};

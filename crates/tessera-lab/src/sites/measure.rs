@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Bench, Pair, WARM_UP, both_saw, check, us};
+use tessera_link::LinkParameters;
+
+use super::path::{PATIENCE_IN_RTTS, Path};
+use super::report::{Row, Sample};
+use crate::bench::{Bench, Pair, WARM_UP, both_saw, check, us};
 use crate::control::{ClientOrder, Observed, Psk, Server, Sites};
 use crate::error::LabError;
-use crate::link::LinkParameters;
-use crate::sites::report::{Row, Sample};
-use crate::sites::{PATIENCE_IN_RTTS, Path};
 
 impl Bench {
     /// Measures a path over a link of these parameters, with this round-trip time between the sites.

@@ -1,26 +1,23 @@
-//! Measuring one row: sessions first, then the adversary, then the clock.
-
-mod sites;
+//! Both endpoints with the link between them, and what an experiment does with them.
 
 use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
+use tessera_link::{End, Link, LinkParameters};
+
 use crate::control::{
-    ClientAnswer, ClientLoot, ClientOrder, Connected, Cost, Observed, Preparation, Psk, Served,
-    Server, ServerAnswer, ServerLoot, ServerOrder, Sites,
+    ClientAnswer, ClientLoot, ClientOrder, Connected, Observed, Preparation, Psk, Served, Server,
+    ServerAnswer, ServerLoot, ServerOrder, Sites,
 };
 use crate::error::LabError;
-use crate::experiment::{Mode, Way};
-use crate::link::{End, Link, LinkParameters};
 use crate::pki::Pki;
 use crate::processes::Process;
-use crate::report::{Row, Sample, Sides};
-use crate::statistics::Median;
-use crate::verdicts::{Attack, Verdicts};
+use crate::verdicts::Attack;
+use crate::ways::{Mode, Way};
 
 /// Connections before the first that counts: caches are cold, and TCP knows nothing of the link.
-const WARM_UP: usize = 2;
+pub(crate) const WARM_UP: usize = 2;
 
 /// How often the adversary sends a recorded flight again to each server.
 const REPLAYS: usize = 20;
@@ -31,19 +28,19 @@ const SESSIONS_AT_ONCE: u8 = 30;
 /// Both endpoints, and what is between them.
 pub(crate) struct Bench {
     // Before the link: the processes end before it is taken away.
-    client: Process,
+    pub(crate) client: Process,
     server: Process,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     pki: Pki,
     pub(crate) link: Link,
     /// The sites of the next rows, if there are two.
-    sites: Option<Sites>,
+    pub(crate) sites: Option<Sites>,
 }
 
 /// A connection, as both ends saw it.
-struct Pair {
-    client: Connected,
-    server: Served,
+pub(crate) struct Pair {
+    pub(crate) client: Connected,
+    pub(crate) server: Served,
 }
 
 impl Bench {
@@ -61,48 +58,8 @@ impl Bench {
         Ok(Self { client, server, address, pki, link, sites: None })
     }
 
-    /// Measures a way over a link of these parameters; `done` is called after each repetition.
-    pub(crate) fn row(
-        &mut self,
-        way: Way,
-        parameters: &LinkParameters,
-        repetitions: usize,
-        done: impl Fn(),
-    ) -> Result<Row, LabError> {
-        // What is not measured goes over a link that costs no time.
-        self.set_link(&LinkParameters::default())?;
-        self.prepare(way, 2, true)?;
-        let raced = self.race()?;
-        let mut attack = self.attack()?;
-        attack.executions = attack.executions.max(raced);
-        self.prepare(way, repetitions + WARM_UP, false)?;
-
-        self.set_link(parameters)?;
-        let mut pairs = Vec::with_capacity(repetitions);
-        for repetition in 0..WARM_UP + repetitions {
-            let pair = self.connect(&ClientOrder::Connect(self.address))?;
-            check(way, &pair.client.observed, &pair.server.observed)?;
-            if repetition >= WARM_UP {
-                pairs.push(pair);
-                done();
-            }
-        }
-        let observed = pairs.first().map(|pair| pair.client.observed).unwrap_or_default();
-        Ok(Row {
-            mode: way.mode,
-            kx: way.kx,
-            ticket_key: way.ticket_key,
-            continuation: way.continuation,
-            rtt_ms: parameters.rtt.as_secs_f64() * 1e3,
-            samples: pairs.iter().map(sample).collect::<Result<_, _>>()?,
-            bytes: sides(&pairs, |cost| cost.sent as f64),
-            heap: sides(&pairs, |cost| cost.heap as f64),
-            verdicts: Verdicts::of(&observed, &attack),
-        })
-    }
-
     /// Changes the link when the last packets have left it.
-    fn set_link(&self, parameters: &LinkParameters) -> Result<(), LabError> {
+    pub(crate) fn set_link(&self, parameters: &LinkParameters) -> Result<(), LabError> {
         let present = self.link.parameters();
         if *parameters != present {
             const SCHEDULING: Duration = Duration::from_millis(2);
@@ -115,7 +72,12 @@ impl Bench {
     }
 
     /// Starts over at both ends, and gets the client the sessions that it will need.
-    fn prepare(&mut self, way: Way, sessions: usize, attacked: bool) -> Result<(), LabError> {
+    pub(crate) fn prepare(
+        &mut self,
+        way: Way,
+        sessions: usize,
+        attacked: bool,
+    ) -> Result<(), LabError> {
         let (sites, identity) = (self.sites, self.pki.server.clone());
         self.server.tell(&ServerOrder::Prepare(Box::new(Preparation {
             way,
@@ -144,7 +106,7 @@ impl Bench {
     /// Makes a connection, lets the adversary send its first flight again and again, to every server of a
     /// fleet, and counts how often the application executed the request. Then the adversary steals what
     /// there is, and tries to open what it recorded.
-    fn attack(&mut self) -> Result<Attack, LabError> {
+    pub(crate) fn attack(&mut self) -> Result<Attack, LabError> {
         let pair = self.connect(&ClientOrder::Connect(self.address))?;
         for server in Server::ALL {
             self.become_server(server)?;
@@ -159,7 +121,7 @@ impl Bench {
     /// Lets the adversary send a first flight before its client does, so that the client's own is
     /// the second, and counts how often the application executed the request: what the client sends
     /// again included.
-    fn race(&mut self) -> Result<u32, LabError> {
+    pub(crate) fn race(&mut self) -> Result<u32, LabError> {
         self.expect_connection()?;
         self.client.tell(&ClientOrder::ConnectRaced(self.address))?;
         self.served()?;
@@ -168,13 +130,13 @@ impl Bench {
         self.count(&pair)
     }
 
-    fn become_server(&mut self, server: Server) -> Result<(), LabError> {
+    pub(crate) fn become_server(&mut self, server: Server) -> Result<(), LabError> {
         self.server.tell(&ServerOrder::Become(server))?;
         self.server_is_ready()
     }
 
     /// Sends the first flight of the last connection again and again.
-    fn replay(&mut self) -> Result<(), LabError> {
+    pub(crate) fn replay(&mut self) -> Result<(), LabError> {
         for _ in 0..REPLAYS {
             self.expect_connection()?;
             self.client.tell(&ClientOrder::Replay(self.address))?;
@@ -185,7 +147,7 @@ impl Bench {
         Ok(())
     }
 
-    fn count(&mut self, pair: &Pair) -> Result<u32, LabError> {
+    pub(crate) fn count(&mut self, pair: &Pair) -> Result<u32, LabError> {
         self.server.tell(&ServerOrder::CountExecutions(pair.client.request))?;
         match self.server.hear()? {
             ServerAnswer::Executions(count) => Ok(count),
@@ -193,7 +155,7 @@ impl Bench {
         }
     }
 
-    fn rob(&mut self) -> Result<(ClientLoot, ServerLoot), LabError> {
+    pub(crate) fn rob(&mut self) -> Result<(ClientLoot, ServerLoot), LabError> {
         self.client.tell(&ClientOrder::GiveAll)?;
         let client = match self.client.hear()? {
             ClientAnswer::Robbed(loot) => loot,
@@ -207,14 +169,14 @@ impl Bench {
     }
 
     /// Makes one connection, and waits for its end at both sides.
-    fn connect(&mut self, order: &ClientOrder) -> Result<Pair, LabError> {
+    pub(crate) fn connect(&mut self, order: &ClientOrder) -> Result<Pair, LabError> {
         self.expect_connection()?;
         self.client.tell(order)?;
         self.connected()
     }
 
     /// Waits for the end of a connection at both sides.
-    fn connected(&mut self) -> Result<Pair, LabError> {
+    pub(crate) fn connected(&mut self) -> Result<Pair, LabError> {
         let client = match self.client.hear()? {
             ClientAnswer::Connected(client) => client,
             ClientAnswer::Failed(reason) => return Err(self.connection_failed(&reason)),
@@ -228,7 +190,7 @@ impl Bench {
     }
 
     /// The client's reason, and the server's, which often is the better one.
-    fn connection_failed(&mut self, client: &str) -> LabError {
+    pub(crate) fn connection_failed(&mut self, client: &str) -> LabError {
         if let Some(reason) = self.link.failure() {
             return LabError::Connection(format!("the link failed: {reason}"));
         }
@@ -243,26 +205,26 @@ impl Bench {
         ))
     }
 
-    fn expect_connection(&mut self) -> Result<(), LabError> {
+    pub(crate) fn expect_connection(&mut self) -> Result<(), LabError> {
         self.server.tell(&ServerOrder::Accept)?;
         self.server_is_ready()
     }
 
-    fn server_is_ready(&mut self) -> Result<(), LabError> {
+    pub(crate) fn server_is_ready(&mut self) -> Result<(), LabError> {
         match self.server.hear()? {
             ServerAnswer::Ready => Ok(()),
             other => Err(unexpected(&self.server, &other)),
         }
     }
 
-    fn client_is_ready(&mut self) -> Result<(), LabError> {
+    pub(crate) fn client_is_ready(&mut self) -> Result<(), LabError> {
         match self.client.hear()? {
             ClientAnswer::Ready => Ok(()),
             other => Err(unexpected(&self.client, &other)),
         }
     }
 
-    fn served(&mut self) -> Result<Served, LabError> {
+    pub(crate) fn served(&mut self) -> Result<Served, LabError> {
         match self.server.hear()? {
             ServerAnswer::Served(served) => Ok(served),
             other => Err(unexpected(&self.server, &other)),
@@ -275,7 +237,7 @@ fn unexpected(process: &Process, answer: &impl std::fmt::Debug) -> LabError {
 }
 
 /// A row is worth something only if its connections were what it says.
-fn check(way: Way, client: &Observed, server: &Observed) -> Result<(), LabError> {
+pub(crate) fn check(way: Way, client: &Observed, server: &Observed) -> Result<(), LabError> {
     let wanted = Observed {
         psk: match way.mode {
             Mode::Full => Psk::None,
@@ -293,7 +255,11 @@ fn check(way: Way, client: &Observed, server: &Observed) -> Result<(), LabError>
     both_saw(wanted, client, server)
 }
 
-fn both_saw(wanted: Observed, client: &Observed, server: &Observed) -> Result<(), LabError> {
+pub(crate) fn both_saw(
+    wanted: Observed,
+    client: &Observed,
+    server: &Observed,
+) -> Result<(), LabError> {
     for (name, observed) in [("client", client), ("server", server)] {
         if *observed != wanted {
             return Err(LabError::Connection(format!(
@@ -304,35 +270,6 @@ fn both_saw(wanted: Observed, client: &Observed, server: &Observed) -> Result<()
     Ok(())
 }
 
-fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
-    let first_byte = server
-        .first_byte
-        .ok_or_else(|| LabError::Connection("a connection carried no request".to_owned()))?;
-    let response = client
-        .response
-        .ok_or_else(|| LabError::Connection("a connection brought no response".to_owned()))?;
-    let since = |moment: Duration| us(moment.saturating_sub(client.started));
-    Ok(Sample {
-        tcp_us: since(client.tcp),
-        first_byte_us: since(first_byte),
-        handshake_us: since(client.handshake),
-        response_us: since(response),
-        client_engine_us: us(client.cost.engine_cpu),
-        server_engine_us: us(server.cost.engine_cpu),
-        client_cpu_us: us(client.cost.process_cpu),
-        server_cpu_us: us(server.cost.process_cpu),
-    })
-}
-
-fn us(duration: Duration) -> f64 {
+pub(crate) fn us(duration: Duration) -> f64 {
     duration.as_nanos() as f64 / 1e3
-}
-
-/// The median of something at each side.
-fn sides(pairs: &[Pair], value: impl Fn(&Cost) -> f64) -> Sides<u64> {
-    let median = |side: fn(&Pair) -> &Cost| {
-        let median = Median::of(pairs.iter().map(|pair| value(side(pair))));
-        median.map_or(0, |median| median.value.round().max(0.0) as u64)
-    };
-    Sides { client: median(|pair| &pair.client.cost), server: median(|pair| &pair.server.cost) }
 }

@@ -1,7 +1,7 @@
 //! What a path is, and what its client was told, in words.
 
 use crate::control::Told;
-use crate::sites::Path;
+use crate::sites::path::Path;
 
 /// What a path is.
 pub(super) fn path(path: Path) -> &'static str {

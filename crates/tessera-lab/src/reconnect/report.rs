@@ -1,53 +1,11 @@
-//! The report of an experiment: every sample, as JSON.
-
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+//! The report of the experiment `reconnect`: every sample, as JSON.
 
 use serde::{Serialize, Serializer};
 
-use crate::experiment::{Agreement, Continuation, Mode, OneTimeKind, Way};
-use crate::link::{LinkKind, LinkParameters};
+use crate::experiment::LinkReport;
 use crate::machine::Machine;
 use crate::verdicts::Verdicts;
-
-/// Where a report goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Destination {
-    /// Standard output; the table then goes to standard error.
-    StandardOutput,
-    /// A file.
-    File(PathBuf),
-}
-
-impl Destination {
-    /// Whether a report can be written here, found out without leaving anything behind: a long
-    /// experiment should not end in a refusal.
-    pub(crate) fn check(&self) -> io::Result<()> {
-        let Self::File(path) = self else { return Ok(()) };
-        match OpenOptions::new().write(true).create_new(true).open(path) {
-            Ok(_) => fs::remove_file(path),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                OpenOptions::new().append(true).open(path).map(drop)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Writes the report.
-    pub(crate) fn write(&self, report: &[u8]) -> io::Result<()> {
-        match self {
-            Self::StandardOutput => io::stdout().lock().write_all(report),
-            Self::File(path) => fs::write(path, report),
-        }
-    }
-
-    /// The destination that an option names.
-    #[must_use]
-    pub fn named(name: &Path) -> Self {
-        if name == Path::new("-") { Self::StandardOutput } else { Self::File(name.to_owned()) }
-    }
-}
+use crate::ways::{Agreement, Continuation, Mode, OneTimeKind, Way};
 
 /// An experiment with its results.
 #[derive(Serialize)]
@@ -57,35 +15,6 @@ pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) link: LinkReport,
     pub(crate) rows: Vec<Row>,
-}
-
-/// A report as JSON, for other programs.
-pub(crate) fn json(report: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut json = serde_json::to_vec_pretty(report)?;
-    json.push(b'\n');
-    Ok(json)
-}
-
-/// What the link did to packets, the round-trip time aside.
-#[derive(Serialize)]
-pub(crate) struct LinkReport {
-    pub(crate) kind: String,
-    pub(crate) loss: f64,
-    pub(crate) jitter_ms: f64,
-    pub(crate) rate_bps: Option<u64>,
-    pub(crate) mtu: u16,
-}
-
-impl LinkReport {
-    pub(crate) fn new(kind: LinkKind, parameters: &LinkParameters) -> Self {
-        Self {
-            kind: kind.to_string(),
-            loss: parameters.loss,
-            jitter_ms: parameters.jitter.as_secs_f64() * 1e3,
-            rate_bps: parameters.rate,
-            mtu: parameters.mtu,
-        }
-    }
 }
 
 /// One way of connecting at one round-trip time.
@@ -166,24 +95,5 @@ fn or_none<S: Serializer>(kx: &Option<Agreement>, serializer: S) -> Result<S::Ok
     match kx {
         Some(kx) => kx.serialize(serializer),
         None => serializer.serialize_str("none"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn checking_leaves_nothing_behind() {
-        let directory = std::env::temp_dir();
-        let path = directory.join(format!("tessera-report-{}.json", std::process::id()));
-        Destination::named(&path).check().unwrap();
-        assert!(!path.exists());
-        fs::write(&path, "kept").unwrap();
-        Destination::named(&path).check().unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"kept");
-        fs::remove_file(&path).unwrap();
-        assert!(Destination::named(&path.join("deeper")).check().is_err());
-        Destination::named(Path::new("-")).check().unwrap();
     }
 }

@@ -3,15 +3,15 @@
 mod distance;
 mod sentences;
 
-use super::chart::{Chart, Line};
-use super::document::{Setting, contents, document, facts};
-use super::figure::{Figure, Strip};
-use super::strip::Drawn;
-use super::tables::{self, Row as TableRow, cell};
-use super::words;
 use crate::control::Told;
+use crate::page::chart::{Chart, Line};
+use crate::page::document::{Setting, contents, document, facts};
+use crate::page::figure::{Figure, Strip};
+use crate::page::strip::Drawn;
+use crate::page::tables::{self, Row as TableRow, cell};
+use crate::page::words;
+use crate::sites::path::{PATIENCE_IN_RTTS, Path};
 use crate::sites::report::{Report, Row, Sample};
-use crate::sites::{PATIENCE_IN_RTTS, Path};
 use crate::statistics::Median;
 use distance::Distance;
 

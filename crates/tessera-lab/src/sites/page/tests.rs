@@ -1,9 +1,10 @@
 //! What the page holds, whatever a browser makes of it.
 
+use tessera_link::{LinkKind, LinkParameters};
+
 use super::*;
-use crate::link::{LinkKind, LinkParameters};
+use crate::experiment::LinkReport;
 use crate::machine::Machine;
-use crate::report::LinkReport;
 use crate::sites::report::BETWEEN_SITES;
 
 const PATHS: [Path; 5] =

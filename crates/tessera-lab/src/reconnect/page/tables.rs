@@ -1,9 +1,9 @@
 //! The tables of the page.
 
-use super::super::tables::{self, Row as TableRow, cell};
 use super::{sentences, ways};
+use crate::page::tables::{self, Row as TableRow, cell};
 use crate::page::words;
-use crate::report::{Row, Sample, verdicts_by_way};
+use crate::reconnect::report::{Row, Sample, verdicts_by_way};
 use crate::statistics::Median;
 
 const COLUMNS: [&str; 13] = [

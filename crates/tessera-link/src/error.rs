@@ -59,7 +59,7 @@ pub enum LinkError {
 
 impl LinkError {
     /// A step that failed although the machine allowed it.
-    pub(super) fn system(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn system(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { doing, source }
     }
 }
@@ -67,14 +67,10 @@ impl LinkError {
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unavailable { missing, source } => write!(
-                f,
-                "the emulated link is not available: {missing} ({source}); \
-                 `--link loopback` works without it, and emulates nothing"
-            ),
-            Self::NoEmulation { reason: None } => {
-                f.write_str("a loopback link emulates nothing; `--link tun` does")
+            Self::Unavailable { missing, source } => {
+                write!(f, "the emulated link is not available: {missing} ({source})")
             }
+            Self::NoEmulation { reason: None } => f.write_str("a loopback link emulates nothing"),
             Self::NoEmulation { reason: Some(reason) } => {
                 write!(f, "these parameters need emulation, and {reason}")
             }

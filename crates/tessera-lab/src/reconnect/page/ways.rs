@@ -1,6 +1,6 @@
 //! Ways, as the page writes them.
 
-use crate::experiment::{Agreement, OneTimeKind, Way};
+use crate::ways::{Agreement, OneTimeKind, Way};
 
 /// A way as HTML: the mode, and what else makes the row.
 pub(super) fn head(way: &Way) -> String {

@@ -25,9 +25,10 @@ use thread_priority::unix::{
 };
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-use super::namespace::Namespace;
-use super::scheduler::{DirectionStatistics, Scheduler};
-use super::{End, LinkAddresses, LinkError, LinkParameters, Missing};
+use crate::error::{LinkError, Missing};
+use crate::namespace::Namespace;
+use crate::parameters::{End, LinkAddresses, LinkParameters};
+use crate::scheduler::{DirectionStatistics, Scheduler};
 
 /// How long before a packet is due its thread stops sleeping and watches the clock instead.
 ///
@@ -51,7 +52,7 @@ struct Station {
 ///
 /// The fields are in the order of their end: first nobody carries packets any more, then the
 /// interfaces go, then the namespaces.
-pub(super) struct TunLink {
+pub(crate) struct TunLink {
     to_server: Forwarder,
     to_client: Forwarder,
     client: Station,
@@ -60,7 +61,7 @@ pub(super) struct TunLink {
 
 impl TunLink {
     /// Makes the namespaces and starts carrying packets between them.
-    pub(super) fn open(parameters: &LinkParameters) -> Result<Self, LinkError> {
+    pub(crate) fn open(parameters: &LinkParameters) -> Result<Self, LinkError> {
         let client = Station::new(End::Client, parameters)?;
         let server = Station::new(End::Server, parameters)?;
         let to_server = Forwarder::start(End::Server, parameters, &client, &server)?;
@@ -69,12 +70,12 @@ impl TunLink {
     }
 
     /// The namespace of one end.
-    pub(super) fn namespace(&self, end: End) -> &Namespace {
+    pub(crate) fn namespace(&self, end: End) -> &Namespace {
         &self.station(end).namespace
     }
 
     /// Changes from one set of parameters to another, and starts both directions over.
-    pub(super) fn set(&self, from: &LinkParameters, to: &LinkParameters) -> Result<(), LinkError> {
+    pub(crate) fn set(&self, from: &LinkParameters, to: &LinkParameters) -> Result<(), LinkError> {
         if from.mtu != to.mtu {
             self.client.set_mtu(to.mtu)?;
             self.server.set_mtu(to.mtu)?;
@@ -85,12 +86,12 @@ impl TunLink {
     }
 
     /// What became of the packets towards one end.
-    pub(super) fn statistics(&self, towards: End) -> DirectionStatistics {
+    pub(crate) fn statistics(&self, towards: End) -> DirectionStatistics {
         lock(&self.forwarder(towards).shared.scheduler).statistics()
     }
 
     /// Why packets towards one end are no longer carried, if they are not.
-    pub(super) fn failure(&self, towards: End) -> Option<String> {
+    pub(crate) fn failure(&self, towards: End) -> Option<String> {
         lock(&self.forwarder(towards).shared.failure).clone()
     }
 

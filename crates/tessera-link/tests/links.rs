@@ -2,15 +2,17 @@
 //!
 //! As root they need the emulated link, and fail without it; other users get what
 //! [`LinkKind::Auto`] gives them.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "the helpers here are tests too")]
 
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::*;
+use tessera_link::{End, Link, LinkError, LinkKind, LinkParameters, LinkStatistics, Missing};
 
 const MS: Duration = Duration::from_millis(1);
 /// Long enough for every machine, short enough that a test that hangs is seen to.
@@ -123,7 +125,6 @@ fn what_is_missing_is_said() {
         let source = io::Error::from(ErrorKind::PermissionDenied);
         let message = LinkError::Unavailable { missing, source }.to_string();
         assert!(message.contains(&missing.to_string()), "{message}");
-        assert!(message.contains("--link loopback"), "{message}");
     }
 }
 

@@ -16,19 +16,19 @@ use nix::sys::socket::{
 };
 use nix::unistd::{Uid, getegid, geteuid};
 
-use super::{LinkError, Missing};
+use crate::error::{LinkError, Missing};
 
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A network namespace, which lives until this value is dropped and no process is left in it.
-pub(super) struct Namespace {
+pub(crate) struct Namespace {
     jobs: Option<Sender<Job>>,
     owner: Option<JoinHandle<()>>,
 }
 
 impl Namespace {
     /// Makes a namespace that has nothing but its own loopback interface.
-    pub(super) fn new(name: &str) -> Result<Self, LinkError> {
+    pub(crate) fn new(name: &str) -> Result<Self, LinkError> {
         let (jobs, todo) = mpsc::channel::<Job>();
         let (ready, is_ready) = mpsc::channel();
         let owner = thread::Builder::new()
@@ -50,7 +50,7 @@ impl Namespace {
     }
 
     /// Does something inside the namespace, and waits for it.
-    pub(super) fn run<T: Send + 'static>(
+    pub(crate) fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, LinkError> {

@@ -1,7 +1,7 @@
 //! Up to which distance of the sites early data at the wrong one is cheaper than none.
 
 use crate::page::words::plain;
-use crate::sites::Path;
+use crate::sites::path::Path;
 use crate::sites::report::Row;
 use crate::statistics::Median;
 

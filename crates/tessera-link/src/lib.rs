@@ -1,4 +1,4 @@
-//! The link between the two processes of an experiment.
+//! An emulated link between two ends of one machine, for tests and experiments.
 //!
 //! A network namespace is a copy of the kernel's network stack with its own interfaces, addresses
 //! and connections: two processes in two namespaces are, for TCP, on two machines. The link joins
@@ -17,6 +17,32 @@
 //! there are none, both ends share the loopback interface, and nothing is emulated.
 //!
 //! Only IPv4 is carried. Two links share nothing, and dropping a [`Link`] removes all of it.
+//!
+//! ```no_run
+//! use std::net::{TcpListener, TcpStream};
+//! use std::time::Duration;
+//!
+//! use tessera_link::{End, Link, LinkError, LinkKind, LinkParameters};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // Before any other thread: users who are not root need a namespace of their own.
+//! tessera_link::enter_user_namespace_if_needed()?;
+//! let slow = LinkParameters { rtt: Duration::from_millis(50), ..LinkParameters::default() };
+//! let link = Link::open(LinkKind::Tun, &slow)?;
+//! let server = link.addresses().server;
+//! let listening = link.spawn_thread(End::Server, move || TcpListener::bind((server, 4433)))?;
+//! let listener = listening.join().expect("the thread ends")?;
+//! // Sockets stay at the end at which they were made.
+//! let client = link.spawn_thread(End::Client, move || TcpStream::connect((server, 4433)))?;
+//! let (accepted, _) = listener.accept()?;
+//! # drop((accepted, client));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Processes are started at an end by [`Link::spawn`]. The example `round_trips` of this crate shows
+//! what loss and distance do to TCP.
+#![forbid(unsafe_code)]
 
 mod error;
 mod namespace;
@@ -51,11 +77,11 @@ pub struct LinkStatistics {
 ///
 /// Processes that still run then keep their namespace, but nothing is connected to it any more.
 pub struct Link {
-    way: Way,
+    medium: Medium,
     parameters: Mutex<LinkParameters>,
 }
 
-enum Way {
+enum Medium {
     /// The reason is there if an emulated link was tried first.
     Loopback(Option<LinkError>),
     Tun(TunLink),
@@ -88,53 +114,53 @@ impl Link {
     /// - [`LinkError::System`] if something else fails.
     pub fn open(kind: LinkKind, parameters: &LinkParameters) -> Result<Self, LinkError> {
         parameters.validate()?;
-        let way = match kind {
-            LinkKind::Loopback => Way::Loopback(None),
-            LinkKind::Tun => Way::Tun(TunLink::open(parameters)?),
+        let medium = match kind {
+            LinkKind::Loopback => Medium::Loopback(None),
+            LinkKind::Tun => Medium::Tun(TunLink::open(parameters)?),
             LinkKind::Auto => match TunLink::open(parameters) {
-                Ok(link) => Way::Tun(link),
-                Err(reason @ LinkError::Unavailable { .. }) => Way::Loopback(Some(reason)),
+                Ok(link) => Medium::Tun(link),
+                Err(reason @ LinkError::Unavailable { .. }) => Medium::Loopback(Some(reason)),
                 Err(error) => return Err(error),
             },
         };
-        match way {
-            Way::Loopback(reason) if !parameters.is_plain() => {
+        match medium {
+            Medium::Loopback(reason) if !parameters.is_plain() => {
                 Err(LinkError::NoEmulation { reason: reason.map(Box::new) })
             }
-            way => Ok(Self { way, parameters: Mutex::new(parameters.clone()) }),
+            medium => Ok(Self { medium, parameters: Mutex::new(parameters.clone()) }),
         }
     }
 
     /// What the link is: [`LinkKind::Tun`] or [`LinkKind::Loopback`].
     #[must_use]
     pub fn kind(&self) -> LinkKind {
-        match self.way {
-            Way::Loopback(_) => LinkKind::Loopback,
-            Way::Tun(_) => LinkKind::Tun,
+        match self.medium {
+            Medium::Loopback(_) => LinkKind::Loopback,
+            Medium::Tun(_) => LinkKind::Tun,
         }
     }
 
     /// Why [`LinkKind::Auto`] became a loopback link, if it did.
     #[must_use]
     pub fn fallback_reason(&self) -> Option<&LinkError> {
-        match &self.way {
-            Way::Loopback(reason) => reason.as_ref(),
-            Way::Tun(_) => None,
+        match &self.medium {
+            Medium::Loopback(reason) => reason.as_ref(),
+            Medium::Tun(_) => None,
         }
     }
 
     /// Whether the link can have parameters that are not [plain](LinkParameters::is_plain).
     #[must_use]
     pub fn emulates(&self) -> bool {
-        matches!(self.way, Way::Tun(_))
+        matches!(self.medium, Medium::Tun(_))
     }
 
     /// The addresses of the two ends. They stay the same for as long as the link lives.
     #[must_use]
     pub fn addresses(&self) -> LinkAddresses {
-        match self.way {
-            Way::Loopback(_) => LinkAddresses::LOOPBACK,
-            Way::Tun(_) => LinkAddresses::TUN,
+        match self.medium {
+            Medium::Loopback(_) => LinkAddresses::LOOPBACK,
+            Medium::Tun(_) => LinkAddresses::TUN,
         }
     }
 
@@ -158,12 +184,12 @@ impl Link {
     pub fn set(&self, parameters: &LinkParameters) -> Result<(), LinkError> {
         parameters.validate()?;
         let mut present = self.lock();
-        match &self.way {
-            Way::Loopback(_) if !parameters.is_plain() => {
+        match &self.medium {
+            Medium::Loopback(_) if !parameters.is_plain() => {
                 return Err(LinkError::NoEmulation { reason: None });
             }
-            Way::Loopback(_) => {}
-            Way::Tun(link) => link.set(&present, parameters)?,
+            Medium::Loopback(_) => {}
+            Medium::Tun(link) => link.set(&present, parameters)?,
         }
         present.clone_from(parameters);
         Ok(())
@@ -172,9 +198,9 @@ impl Link {
     /// What became of the packets since the link was opened or last set.
     #[must_use]
     pub fn statistics(&self) -> LinkStatistics {
-        match &self.way {
-            Way::Loopback(_) => LinkStatistics::default(),
-            Way::Tun(link) => LinkStatistics {
+        match &self.medium {
+            Medium::Loopback(_) => LinkStatistics::default(),
+            Medium::Tun(link) => LinkStatistics {
                 to_server: link.statistics(End::Server),
                 to_client: link.statistics(End::Client),
             },
@@ -185,9 +211,9 @@ impl Link {
     /// connections time out asks here before it blames the endpoints.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        match &self.way {
-            Way::Loopback(_) => None,
-            Way::Tun(link) => link.failure(End::Server).or_else(|| link.failure(End::Client)),
+        match &self.medium {
+            Medium::Loopback(_) => None,
+            Medium::Tun(link) => link.failure(End::Server).or_else(|| link.failure(End::Client)),
         }
     }
 
@@ -220,9 +246,9 @@ impl Link {
         end: End,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> io::Result<T> {
-        match &self.way {
-            Way::Loopback(_) => Ok(job()),
-            Way::Tun(link) => link.namespace(end).run(job).map_err(io::Error::other),
+        match &self.medium {
+            Medium::Loopback(_) => Ok(job()),
+            Medium::Tun(link) => link.namespace(end).run(job).map_err(io::Error::other),
         }
     }
 
@@ -230,6 +256,3 @@ impl Link {
         self.parameters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,11 +4,11 @@ mod sentences;
 mod tables;
 mod ways;
 
-use super::document::{Setting, contents, document, facts};
-use super::figure::{Figure, Strip};
-use super::strip::Drawn;
-use super::words;
-use crate::report::{Report, Row, Sample, Sides};
+use crate::page::document::{Setting, contents, document, facts};
+use crate::page::figure::{Figure, Strip};
+use crate::page::strip::Drawn;
+use crate::page::words;
+use crate::reconnect::report::{Report, Row, Sample, Sides};
 
 /// One of the lines of a strip: its name, and what it shows of a sample.
 type Lane = (&'static str, fn(&Sample) -> f64);

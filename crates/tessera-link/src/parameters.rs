@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::LinkError;
+use crate::error::LinkError;
 
 /// The smallest packet size that every IPv4 link has to carry.
 const SMALLEST_MTU: u16 = 68;
@@ -65,12 +65,12 @@ pub struct LinkAddresses {
 
 impl LinkAddresses {
     /// The addresses when both ends share the loopback interface.
-    pub(super) const LOOPBACK: Self =
+    pub(crate) const LOOPBACK: Self =
         Self { server: IpAddr::V4(Ipv4Addr::LOCALHOST), client: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
     /// The addresses of an emulated link. They exist only in the link's own namespaces, so that
     /// any number of links can use the same ones at once and none can clash with the machine's.
-    pub(super) const TUN: Self = Self {
+    pub(crate) const TUN: Self = Self {
         server: IpAddr::V4(Ipv4Addr::new(10, 77, 0, 2)),
         client: IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1)),
     };
@@ -140,7 +140,7 @@ impl LinkParameters {
     }
 
     /// Refuses values that no link can have.
-    pub(super) fn validate(&self) -> Result<(), LinkError> {
+    pub(crate) fn validate(&self) -> Result<(), LinkError> {
         // A minute is far beyond any real path and keeps every sum of times far from overflow.
         const LONGEST: Duration = Duration::from_secs(60);
         if self.rtt > LONGEST || self.jitter > LONGEST {

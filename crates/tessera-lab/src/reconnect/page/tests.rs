@@ -1,13 +1,15 @@
 //! What the page holds, whatever a browser makes of it.
 
+use tessera_link::{LinkKind, LinkParameters};
+
 use super::*;
 use crate::adversary::Opened;
 use crate::control::Observed;
-use crate::experiment::{Mode, Way};
-use crate::link::{LinkKind, LinkParameters};
+use crate::experiment::LinkReport;
 use crate::machine::Machine;
-use crate::report::{LinkReport, Sample, Sides};
+use crate::reconnect::report::{Sample, Sides};
 use crate::verdicts::{Attack, Verdicts};
+use crate::ways::{Mode, Way};
 
 fn report(cpu: &str) -> Report {
     let rows = [0.0, 33.0]
