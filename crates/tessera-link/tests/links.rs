@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -126,6 +126,24 @@ fn what_is_missing_is_said() {
         let message = LinkError::Unavailable { missing, source }.to_string();
         assert!(message.contains(&missing.to_string()), "{message}");
     }
+}
+
+#[test]
+fn datagrams_take_half_the_round_trip_time() {
+    let Some(link) = emulated(&LinkParameters { rtt: 60 * MS, ..LinkParameters::default() }) else {
+        return;
+    };
+    let [to, from] = [End::Server, End::Client].map(|end| {
+        let address = SocketAddr::new(link.addresses().of(end), 0);
+        at(&link, end, move || UdpSocket::bind(address)).unwrap()
+    });
+    to.set_read_timeout(Some(PATIENCE)).unwrap();
+    let start = Instant::now();
+    from.send_to(b"datagram", to.local_addr().unwrap()).unwrap();
+    let mut received = [0; 64];
+    let (length, sender) = to.recv_from(&mut received).unwrap();
+    assert!(start.elapsed() >= 30 * MS, "{:?}", start.elapsed());
+    assert_eq!((&received[..length], sender), (&b"datagram"[..], from.local_addr().unwrap()));
 }
 
 #[test]

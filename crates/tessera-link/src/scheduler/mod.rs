@@ -144,7 +144,10 @@ impl<P> Scheduler<P> {
 
     /// Takes out the next packet that is due at `now` or was before.
     pub(crate) fn take_due(&mut self, now: Duration) -> Option<P> {
-        let held = self.held.pop_front_if(|held| held.due <= now)?;
+        if self.next_due()? > now {
+            return None;
+        }
+        let held = self.held.pop_front()?;
         if held.setting == self.setting {
             self.statistics.delivered_packets += 1;
             self.statistics.delivered_bytes += held.bytes as u64;
