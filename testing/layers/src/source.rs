@@ -78,7 +78,7 @@ pub(crate) fn read(root: &Path) -> io::Result<BTreeMap<Vec<String>, Module>> {
             let below = folder.join(child);
             let (alone, front) = (folder.join(format!("{child}.rs")), below.join("mod.rs"));
             let file = if alone.exists() { alone } else { front };
-            left.push(([path.as_slice(), &[child.clone()]].concat(), file, below));
+            left.push(([path.as_slice(), std::slice::from_ref(child)].concat(), file, below));
         }
         modules.insert(path, module);
     }
@@ -105,7 +105,7 @@ impl Module {
                         ("mod", [TokenTree::Ident(name), ..]) => {
                             self.children.push(name.to_string())
                         }
-                        ("use", _) => rest = self.read_use(at, &mut Vec::new(), rest),
+                        ("use", _) => rest = self.read_use(at, &[], rest),
                         ("crate" | "super" | "self", _) if starts_with_colons(rest) => {
                             let mut segments = vec![word.to_string()];
                             rest = read_segments(&mut segments, rest);
@@ -128,10 +128,10 @@ impl Module {
     fn read_use<'t>(
         &mut self,
         at: &[String],
-        before: &mut Vec<String>,
+        before: &[String],
         mut rest: &'t [TokenTree],
     ) -> &'t [TokenTree] {
-        let mut segments = before.clone();
+        let mut segments = before.to_vec();
         loop {
             match rest {
                 [TokenTree::Ident(word), after @ ..] => {
@@ -142,7 +142,7 @@ impl Module {
                     let inner: Vec<_> = group.stream().into_iter().collect();
                     let mut inner = inner.as_slice();
                     while !inner.is_empty() {
-                        inner = self.read_use(at, &mut segments, inner);
+                        inner = self.read_use(at, &segments, inner);
                     }
                     return skip_separator(after);
                 }
