@@ -19,7 +19,7 @@ use crate::codecs;
 use crate::credentials::Credentials;
 use crate::options::{Compliance, Options};
 use crate::peer::AnyChain;
-use crate::side::TrafficSecrets;
+use crate::traffic_secrets::TrafficSecrets;
 
 /// What the connections of a test share.
 pub struct Shared {

@@ -14,6 +14,7 @@ mod flags;
 mod options;
 mod peer;
 mod side;
+mod traffic_secrets;
 
 use std::fs::OpenOptions;
 use std::io::Write;

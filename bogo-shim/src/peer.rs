@@ -8,7 +8,6 @@ use tessera::wire::{AlertDescription, CertificateType, EntryExtensions, Signatur
 use tessera_webpki::Algorithms;
 use webpki::aws_lc_rs as aws_lc;
 
-use crate::configuration;
 use crate::credentials::{allowed_schemes, chain};
 use crate::options::Options;
 
@@ -96,7 +95,7 @@ impl AnyChain {
         if let Some(alert) = self.reject {
             return Err(rejected(alert, "nobody is welcome"));
         }
-        let hash = configuration::provider().suites[0].hash;
+        let hash = tessera_aws_lc::provider().suites[0].hash;
         let end_entity = question.chain.first().map(Vec::as_slice).unwrap_or_default();
         let key_fits = |key: &Vec<u8>| key.as_slice() == hash.hash(end_entity).as_ref();
         if self.expected_type.is_some_and(|typ| typ != question.certificate_type.0)

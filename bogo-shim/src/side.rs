@@ -1,12 +1,12 @@
 //! Either side of a connection, and the answers to its questions.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tessera::handshake::Reply;
 use tessera::resume::{ClientSession, ResumptionVerdict, TicketKeys};
 use tessera::{
-    ClientConnection, ClientQuestion, Destination, Error, Facts, KeyLog, Output, ReadEvent,
+    ClientConnection, ClientQuestion, Destination, Error, Facts, Output, ReadEvent,
     ServerConnection, ServerQuestion, Time,
 };
 
@@ -14,6 +14,7 @@ use crate::configuration::{self, Chooser, Shared};
 use crate::credentials::Credentials;
 use crate::options::Options;
 use crate::peer::AnyChain;
+use crate::traffic_secrets::TrafficSecrets;
 
 /// A connection with whoever answers for it.
 pub struct Side {
@@ -202,26 +203,10 @@ impl Side {
 
     /// The secrets to read and to write with.
     pub fn traffic_secrets(&self) -> (Vec<u8>, Vec<u8>) {
-        let secrets = self.secrets.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (client, server) = secrets.clone();
+        let (client, server) = self.secrets.both();
         match &self.connection {
             Either::Client(_) => (server, client),
             Either::Server(_) => (client, server),
-        }
-    }
-}
-
-/// The client's and the server's first application traffic secrets.
-#[derive(Default)]
-pub struct TrafficSecrets(Mutex<(Vec<u8>, Vec<u8>)>);
-
-impl KeyLog for TrafficSecrets {
-    fn log(&self, label: &str, _: &[u8; 32], secret: &[u8]) {
-        let mut secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match label {
-            "CLIENT_TRAFFIC_SECRET_0" => secrets.0 = secret.to_vec(),
-            "SERVER_TRAFFIC_SECRET_0" => secrets.1 = secret.to_vec(),
-            _ => (),
         }
     }
 }

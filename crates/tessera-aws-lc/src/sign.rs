@@ -5,8 +5,9 @@ use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa;
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1_SIGNING, ECDSA_P521_SHA512_ASN1_SIGNING,
-    EcdsaKeyPair, Ed25519KeyPair, KeyPair, ML_DSA_44_SIGNING, ML_DSA_65_SIGNING, ML_DSA_87_SIGNING,
-    PqdsaKeyPair, RSA_PSS_SHA256, RSA_PSS_SHA384, RSA_PSS_SHA512, RsaEncoding,
+    EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair, ML_DSA_44_SIGNING,
+    ML_DSA_65_SIGNING, ML_DSA_87_SIGNING, PqdsaKeyPair, RSA_PSS_SHA256, RSA_PSS_SHA384,
+    RSA_PSS_SHA512, RsaEncoding,
 };
 use tessera::crypto::{Signer, SigningError};
 use tessera::wire::SignatureScheme;
@@ -28,8 +29,8 @@ enum Pair {
 /// A private key could not be loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRejected {
-    /// The bytes are not PKCS#8 DER of any kind that AWS-LC can read, or the parts of the key do
-    /// not belong together.
+    /// The bytes are not DER of any kind of key that AWS-LC can read, or the parts of the key do not
+    /// belong together.
     Malformed,
     /// The key is of a kind, on a curve or of a size that TLS 1.3 or this provider does not sign
     /// with.
@@ -39,7 +40,7 @@ pub enum KeyRejected {
 impl core::fmt::Display for KeyRejected {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
-            Self::Malformed => "the private key is not valid PKCS#8",
+            Self::Malformed => "the private key is malformed",
             Self::Unsupported => "private keys of this kind or size are not supported",
         })
     }
@@ -65,6 +66,23 @@ impl SigningKey {
         Err(reason)
     }
 
+    /// Reads an unencrypted SEC 1 key (RFC 5915, `EC PRIVATE KEY` in PEM) as DER: ECDSA.
+    pub fn from_sec1(der: &[u8]) -> Result<Self, KeyRejected> {
+        for (curve, schemes) in CURVES {
+            // It reads PKCS#8 too, which has its own function here.
+            if let Ok(pair) = EcdsaKeyPair::from_private_key_der(curve, der) {
+                return Ok(Self { pair: Pair::Ecdsa(pair), schemes });
+            }
+        }
+        Err(KeyRejected::Malformed)
+    }
+
+    /// Reads an unencrypted PKCS#1 key (RFC 8017 §A.1.2, `RSA PRIVATE KEY` in PEM) as DER: RSA.
+    pub fn from_pkcs1(der: &[u8]) -> Result<Self, KeyRejected> {
+        let pair = rsa::KeyPair::from_der(der).map_err(|_| KeyRejected::Malformed)?;
+        Ok(Self { pair: Pair::Rsa(pair), schemes: RSA_SCHEMES })
+    }
+
     /// The public half, as the BIT STRING of a SubjectPublicKeyInfo holds it (RFC 5280 §4.1.2.7),
     /// to check that a certificate belongs to this key.
     pub fn public_key(&self) -> &[u8] {
@@ -87,6 +105,20 @@ impl SigningKey {
         der.map(|der| der.as_ref().to_vec()).map_err(|_| SigningError)
     }
 }
+
+/// What an RSA key signs with.
+const RSA_SCHEMES: &[SignatureScheme] = &[
+    SignatureScheme::RSA_PSS_RSAE_SHA256,
+    SignatureScheme::RSA_PSS_RSAE_SHA384,
+    SignatureScheme::RSA_PSS_RSAE_SHA512,
+];
+
+/// The curves of ECDSA, with what a key on each signs with.
+const CURVES: [(&EcdsaSigningAlgorithm, &[SignatureScheme]); 3] = [
+    (&ECDSA_P256_SHA256_ASN1_SIGNING, &[SignatureScheme::ECDSA_SECP256R1_SHA256]),
+    (&ECDSA_P384_SHA384_ASN1_SIGNING, &[SignatureScheme::ECDSA_SECP384R1_SHA384]),
+    (&ECDSA_P521_SHA512_ASN1_SIGNING, &[SignatureScheme::ECDSA_SECP521R1_SHA512]),
+];
 
 /// One kind of key: what it signs with, and how it is read.
 struct Kind {
@@ -111,14 +143,7 @@ const KINDS: [Kind; 8] = [
         schemes: &[SignatureScheme::ED25519],
         read: |der| Ed25519KeyPair::from_pkcs8(der).map(Pair::Ed25519),
     },
-    Kind {
-        schemes: &[
-            SignatureScheme::RSA_PSS_RSAE_SHA256,
-            SignatureScheme::RSA_PSS_RSAE_SHA384,
-            SignatureScheme::RSA_PSS_RSAE_SHA512,
-        ],
-        read: |der| rsa::KeyPair::from_pkcs8(der).map(Pair::Rsa),
-    },
+    Kind { schemes: RSA_SCHEMES, read: |der| rsa::KeyPair::from_pkcs8(der).map(Pair::Rsa) },
     Kind {
         schemes: &[SignatureScheme::MLDSA44],
         read: |der| PqdsaKeyPair::from_pkcs8(&ML_DSA_44_SIGNING, der).map(Pair::MlDsa),

@@ -1,7 +1,7 @@
 //! Signing: every kind of key is recognised, and what it signs verifies.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "the helpers here are tests too")]
 
-use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
+use aws_lc_rs::encoding::{AsDer, EcPrivateKeyRfc5915Der, Pkcs8V1Der};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa;
 use aws_lc_rs::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
@@ -28,9 +28,12 @@ fn algorithm(scheme: SignatureScheme) -> &'static dyn VerificationAlgorithm {
     }
 }
 
-/// That `key` offers exactly `schemes`, and that each signature verifies.
+/// That the key offers exactly `schemes`, and that each signature verifies.
 fn assert_signs(der: &[u8], schemes: &[SignatureScheme]) {
-    let key = SigningKey::from_pkcs8(der).unwrap();
+    assert_key_signs(&SigningKey::from_pkcs8(der).unwrap(), schemes);
+}
+
+fn assert_key_signs(key: &SigningKey, schemes: &[SignatureScheme]) {
     assert_eq!(key.schemes(), schemes);
     // SEQUENCE { algorithm, BIT STRING }, without unused bits.
     let info = key.public_key_info().unwrap();
@@ -61,6 +64,10 @@ fn ecdsa() {
     ] {
         let der = signature::EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
         assert_signs(der.as_ref(), &[scheme]);
+        // The same key as SEC 1.
+        let pair = signature::EcdsaKeyPair::from_pkcs8(algorithm, der.as_ref()).unwrap();
+        let der: EcPrivateKeyRfc5915Der<'_> = pair.private_key().as_der().unwrap();
+        assert_key_signs(&SigningKey::from_sec1(der.as_ref()).unwrap(), &[scheme]);
     }
 }
 
@@ -77,14 +84,15 @@ fn ed25519() {
 fn rsa_pss() {
     let pair = rsa::KeyPair::generate(rsa::KeySize::Rsa2048).unwrap();
     let der: Pkcs8V1Der<'_> = pair.as_der().unwrap();
-    assert_signs(
-        der.as_ref(),
-        &[
-            SignatureScheme::RSA_PSS_RSAE_SHA256,
-            SignatureScheme::RSA_PSS_RSAE_SHA384,
-            SignatureScheme::RSA_PSS_RSAE_SHA512,
-        ],
-    );
+    let schemes = [
+        SignatureScheme::RSA_PSS_RSAE_SHA256,
+        SignatureScheme::RSA_PSS_RSAE_SHA384,
+        SignatureScheme::RSA_PSS_RSAE_SHA512,
+    ];
+    assert_signs(der.as_ref(), &schemes);
+    // RFC 5958 §2: version, algorithm (15 bytes), OCTET STRING (4 bytes of header) with PKCS#1 in it.
+    let pkcs1 = &der.as_ref()[4 + 3 + 15 + 4..];
+    assert_key_signs(&SigningKey::from_pkcs1(pkcs1).unwrap(), &schemes);
 }
 
 #[test]
@@ -111,6 +119,27 @@ fn bad_keys_are_rejected() {
     for len in 0..der.len() {
         assert_eq!(rejection(&der[..len]), KeyRejected::Malformed, "{len}");
     }
+}
+
+#[test]
+fn bad_keys_of_old_forms_are_rejected() {
+    let (random, p256) = (SystemRandom::new(), &signature::ECDSA_P256_SHA256_ASN1_SIGNING);
+    let pkcs8 = signature::EcdsaKeyPair::generate_pkcs8(p256, &random).unwrap();
+    let pair = signature::EcdsaKeyPair::from_pkcs8(p256, pkcs8.as_ref()).unwrap();
+    let sec1: EcPrivateKeyRfc5915Der<'_> = pair.private_key().as_der().unwrap();
+    for len in 0..sec1.as_ref().len() {
+        assert_eq!(sec1_rejection(&sec1.as_ref()[..len]), KeyRejected::Malformed, "{len}");
+    }
+    for der in [sec1.as_ref(), pkcs8.as_ref()] {
+        let rejected = SigningKey::from_pkcs1(der).map(|_| ()).unwrap_err();
+        assert_eq!(rejected, KeyRejected::Malformed);
+    }
+    let ed25519 = signature::Ed25519KeyPair::generate_pkcs8(&random).unwrap();
+    assert_eq!(sec1_rejection(ed25519.as_ref()), KeyRejected::Malformed);
+}
+
+fn sec1_rejection(der: &[u8]) -> KeyRejected {
+    SigningKey::from_sec1(der).map(|_| ()).unwrap_err()
 }
 
 #[test]

@@ -2,15 +2,13 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
-mod peer;
-mod values;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tessera_kit::ProgramError;
 use tessera_lab::{LabError, endpoint, reconnect, sites};
-use tessera_peer::PeerError;
 
 use crate::arguments::{Arguments, Command, Lab};
 
@@ -20,16 +18,16 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     match Arguments::parse().command {
-        Command::Serve(arguments) => peer(tessera_peer::serve(&(*arguments).into())),
-        Command::Connect(arguments) => peer(tessera_peer::connect(&(*arguments).into())),
+        Command::Serve(arguments) => ended(tessera_commands::serve(&(*arguments).into())),
+        Command::Connect(arguments) => ended(tessera_commands::connect(&(*arguments).into())),
         Command::Lab { experiment } => lab(experiment),
     }
 }
 
-fn peer(result: Result<(), PeerError>) -> ExitCode {
+fn ended(result: Result<(), ProgramError>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error @ PeerError::Options(_)) => failed(&error, WRONG_OPTIONS),
+        Err(error @ ProgramError::Settings(_)) => failed(&error, WRONG_OPTIONS),
         Err(error) => failed(&error, FAILED),
     }
 }

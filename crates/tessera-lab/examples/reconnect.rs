@@ -9,9 +9,8 @@
 
 use std::error::Error;
 
-use tessera_lab::link::{End, LinkKind, LinkParameters};
-use tessera_lab::reconnect::{self, Options};
-use tessera_lab::{Mode, endpoint};
+use tessera_lab::{Mode, Options, endpoint, reconnect};
+use tessera_link::{End, LinkKind, LinkParameters};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

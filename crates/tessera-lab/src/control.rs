@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use tessera::resume::Verdict;
 
 use crate::adversary::Capture;
-use crate::experiment::{Agreement, Continuation, OneTimeKind, Way};
 use crate::pki::Identity;
+use crate::ways::{Agreement, Continuation, OneTimeKind, Way};
 
 /// What the server is told to do.
 #[derive(Serialize, Deserialize)]

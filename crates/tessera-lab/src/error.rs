@@ -3,8 +3,7 @@
 use std::{error, fmt, io};
 
 use nix::errno::Errno;
-
-use crate::link::LinkError;
+use tessera_link::LinkError;
 
 /// Why an experiment did not come to its end.
 #[derive(Debug)]
@@ -46,7 +45,7 @@ impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Options(what) | Self::Connection(what) => f.write_str(what),
-            Self::Link(error) => error.fmt(f),
+            Self::Link(error) => f.write_str(&link_words(error)),
             Self::Endpoint { name, what, stderr } if stderr.is_empty() => {
                 write!(f, "the {name}'s process failed: {what}")
             }
@@ -74,6 +73,22 @@ impl From<LinkError> for LabError {
     }
 }
 
+/// What a link says of an error, with the option that helps.
+pub(crate) fn link_words(error: &LinkError) -> String {
+    let innermost = match error {
+        LinkError::NoEmulation { reason: Some(reason) } => reason,
+        other => other,
+    };
+    let option = match innermost {
+        LinkError::Unavailable { .. } => {
+            "; `--link loopback` works without it, and emulates nothing"
+        }
+        LinkError::NoEmulation { reason: None } => "; `--link tun` does",
+        _ => "",
+    };
+    format!("{error}{option}")
+}
+
 /// What the system says of an error, without the number that `io::Error` adds: words are for people,
 /// and programs have the source.
 pub(crate) fn words(error: &io::Error) -> String {
@@ -85,7 +100,25 @@ pub(crate) fn words(error: &io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tessera_link::Missing;
+
     use super::*;
+
+    #[test]
+    fn a_link_that_is_missing_says_which_option_helps() {
+        let source = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let unavailable =
+            || LinkError::Unavailable { missing: Missing::TunDevice, source: source() };
+        let wanted = LinkError::NoEmulation { reason: Some(Box::new(unavailable())) };
+        for error in [unavailable(), wanted] {
+            let message = LabError::from(error).to_string();
+            assert!(
+                message.ends_with("; `--link loopback` works without it, and emulates nothing")
+            );
+        }
+        let message = LabError::from(LinkError::NoEmulation { reason: None }).to_string();
+        assert_eq!(message, "a loopback link emulates nothing; `--link tun` does");
+    }
 
     #[test]
     fn reasons_are_words() {

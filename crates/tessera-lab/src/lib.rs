@@ -10,28 +10,27 @@
 //! [`reconnect::run`] is one experiment, [`sites::run`] another. Their two endpoints are the same
 //! program, started again with the arguments of [`endpoint::ARGUMENTS`], which it hands to
 //! [`endpoint::run`].
-//! [`link`](mod@link) joins them.
+//! A link ([`tessera_link`]) joins them.
 #![forbid(unsafe_code)]
 
 mod adversary;
+mod bench;
 mod clock;
 mod control;
 pub mod endpoint;
 mod error;
 mod experiment;
 mod heap;
-pub mod link;
 mod machine;
-mod measure;
 mod page;
 mod pki;
 mod processes;
 pub mod reconnect;
-mod report;
 pub mod sites;
 mod statistics;
-mod table;
 mod verdicts;
+mod ways;
 
 pub use error::LabError;
-pub use experiment::Mode;
+pub use experiment::{Destination, Options};
+pub use ways::Mode;

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tessera_link::{End, Link};
 
 use crate::endpoint;
 use crate::error::LabError;
-use crate::link::{End, Link};
 
 /// How long an answer may take: longer than an endpoint waits for its peer, so that the endpoint
 /// can say itself what went wrong.

@@ -10,8 +10,9 @@ use tessera::resume::{ClientSession, Verdict};
 use tessera::{ClientConfig, ClientConnection, Destination, Event, ReadEvent};
 
 use super::configuration::{self, PATIENCE};
+use super::pipes::{Result, answer, orders};
+use super::request;
 use super::wire::Wire;
-use super::{Result, answer, orders, request};
 use crate::adversary::Capture;
 use crate::clock;
 use crate::control::{ClientAnswer, ClientLoot, ClientOrder, Connected, Preparation, Told};

@@ -11,11 +11,11 @@ use tessera::{ClientConfig, Facts, ServerConfig};
 use tessera_aws_lc::SigningKey;
 use tessera_webpki::WebPkiVerifier;
 
-use super::Result;
+use super::pipes::Result;
 use super::stores::{Forgetful, Stores};
 use crate::control::{Observed, Preparation, Psk};
-use crate::experiment::{Agreement, Mode, OneTimeKind};
 use crate::pki::Identity;
+use crate::ways::{Agreement, Mode, OneTimeKind};
 
 /// How long a handshake may take, and how long an endpoint waits for bytes: far longer than TCP
 /// needs to repeat what a bad link loses.

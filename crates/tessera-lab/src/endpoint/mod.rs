@@ -6,6 +6,7 @@
 
 mod client;
 mod configuration;
+mod pipes;
 mod request;
 mod server;
 mod sites;
@@ -14,14 +15,9 @@ mod stores;
 mod tests;
 mod wire;
 
-use std::io::{self, BufRead, Write};
-use std::sync::mpsc::{self, Receiver};
-use std::{error, process, thread};
+use std::io;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-use crate::link::End;
+use tessera_link::End;
 
 /// The arguments with which the lab starts its program again, to be one of the endpoints: the
 /// first, followed by the name of the end. They are not meant for people.
@@ -46,30 +42,4 @@ pub fn run(end: End) -> io::Result<()> {
         End::Client => client::run(),
         End::Server => server::run(),
     }
-}
-
-type Result<T> = std::result::Result<T, Box<dyn error::Error>>;
-
-/// The orders on standard input. When it ends the process ends too, whatever it is doing: so
-/// nothing is left behind when the lab is gone.
-fn orders<O: DeserializeOwned + Send + 'static>() -> Receiver<serde_json::Result<O>> {
-    let (give, take) = mpsc::channel();
-    thread::spawn(move || {
-        for line in io::stdin().lock().lines().map_while(io::Result::ok) {
-            if give.send(serde_json::from_str(&line)).is_err() {
-                break;
-            }
-        }
-        process::exit(0);
-    });
-    take
-}
-
-/// Writes an answer to standard output.
-fn answer(answer: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(answer)?;
-    line.push(b'\n');
-    let mut out = io::stdout().lock();
-    out.write_all(&line)?;
-    out.flush()
 }

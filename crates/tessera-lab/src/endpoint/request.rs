@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Result;
+use super::pipes::Result;
 use crate::control::RequestId;
 
 /// How long requests and responses are, in bytes.

@@ -7,10 +7,11 @@ use std::time::Duration;
 use tessera::handshake::Checked;
 use tessera::{ReadEvent, ServerConfig, ServerConnection};
 
+use super::pipes::{Result, answer, orders};
 use super::request::{self, Application};
 use super::stores::Stores;
 use super::wire::Wire;
-use super::{Result, answer, configuration, orders, sites};
+use super::{configuration, sites};
 use crate::clock;
 use crate::control::{self, Preparation, Served, ServerAnswer, ServerOrder};
 

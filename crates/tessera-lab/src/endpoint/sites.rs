@@ -10,7 +10,7 @@ use tessera::handshake::Reply;
 use tessera::resume::{FlightHandle, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, Vault};
 use tessera_vault::{Acknowledgement, AnswerFromHome, BurnAtHome, SiteChannel, SiteVault};
 
-use super::Result;
+use super::pipes::Result;
 use super::stores::{Stores, unix_time};
 use crate::control::{Acknowledges, Sites};
 

@@ -11,7 +11,7 @@ use tessera::resume::{
 };
 use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
 
-use super::Result;
+use super::pipes::Result;
 use crate::control::ServerLoot;
 
 /// More than a row needs: a full store would turn measured connections into others.

@@ -10,8 +10,8 @@ use crate::control::{
     self, ClientAnswer, ClientOrder, Connected, Preparation, RequestId, Served, ServerAnswer,
     ServerOrder,
 };
-use crate::experiment::{Mode, Way};
 use crate::pki::Pki;
+use crate::ways::{Mode, Way};
 
 const REPLAYS: u32 = 3;
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use tessera::handshake::Handshake;
 use tessera::{Connection, Error, Output, ReadEvent, Time};
 
-use super::Result;
 use super::configuration::PATIENCE;
+use super::pipes::Result;
 use crate::adversary::Capture;
 use crate::control::Cost;
 use crate::{clock, heap};

@@ -1,7 +1,7 @@
 //! A linear axis that begins at zero.
 
 /// From zero to a bit more than the largest value.
-pub(super) struct Axis {
+pub(crate) struct Axis {
     end: f64,
     step: f64,
 }
@@ -11,7 +11,7 @@ const INTERVALS: f64 = 6.0;
 
 impl Axis {
     /// An axis for values up to `largest`.
-    pub(super) fn up_to(largest: f64) -> Self {
+    pub(crate) fn up_to(largest: f64) -> Self {
         let largest = if largest.is_finite() && largest > 0.0 { largest } else { 1.0 };
         let magnitude = 10_f64.powf((largest / INTERVALS).log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0]
@@ -23,17 +23,17 @@ impl Axis {
     }
 
     /// Where a value is, from 0 to 1. What is beyond the end is at the end.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    pub(crate) fn place(&self, value: f64) -> f64 {
         (value / self.end).clamp(0.0, 1.0)
     }
 
     /// Whether a value is on the axis.
-    pub(super) fn holds(&self, value: f64) -> bool {
+    pub(crate) fn holds(&self, value: f64) -> bool {
         value <= self.end
     }
 
     /// The round values along the axis.
-    pub(super) fn ticks(&self) -> impl Iterator<Item = f64> {
+    pub(crate) fn ticks(&self) -> impl Iterator<Item = f64> {
         let count = (self.end / self.step).round() as u32;
         (0..=count).map(|tick| f64::from(tick) * self.step)
     }

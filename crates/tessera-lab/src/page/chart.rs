@@ -14,25 +14,25 @@ const HEIGHT: f64 = 320.0;
 const NAME: f64 = 0.05;
 
 /// One line.
-pub(super) struct Line {
-    pub(super) name: &'static str,
+pub(crate) struct Line {
+    pub(crate) name: &'static str,
     /// What was varied, and the median there.
-    pub(super) points: Vec<(f64, Median)>,
+    pub(crate) points: Vec<(f64, Median)>,
 }
 
 /// Some lines on the same axes, both of which begin at zero.
-pub(super) struct Chart {
-    pub(super) title: String,
+pub(crate) struct Chart {
+    pub(crate) title: String,
     /// What the values are, and their unit.
-    pub(super) value: &'static str,
+    pub(crate) value: &'static str,
     /// What was varied, and its unit.
-    pub(super) varied: &'static str,
-    pub(super) note: &'static str,
-    pub(super) lines: Vec<Line>,
+    pub(crate) varied: &'static str,
+    pub(crate) note: &'static str,
+    pub(crate) lines: Vec<Line>,
 }
 
 impl Chart {
-    pub(super) fn render(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let across = Axis::up_to(points().map(|point| point.0).fold(0.0, f64::max));
         let up = Axis::up_to(points().map(|point| highest(&point.1)).fold(0.0, f64::max));

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::words::{self, escaped};
+use crate::experiment::LinkReport;
 use crate::machine::Machine;
-use crate::report::LinkReport;
 
 const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -14,7 +14,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       base-uri 'none'; form-action 'none'";
 
 /// The page of an experiment: what is to be said, and the report.
-pub(super) fn document(
+pub(crate) fn document(
     experiment: &str,
     body: &[String],
     report: &impl Serialize,
@@ -32,16 +32,16 @@ pub(super) fn document(
 }
 
 /// Where and how was measured.
-pub(super) struct Setting<'a> {
-    pub(super) machine: &'a Machine,
-    pub(super) link: &'a LinkReport,
-    pub(super) seed: u64,
+pub(crate) struct Setting<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) link: &'a LinkReport,
+    pub(crate) seed: u64,
     /// How many connections of each row count.
-    pub(super) repetitions: usize,
+    pub(crate) repetitions: usize,
 }
 
 /// What is needed to repeat the experiment; `more` is what other experiments do not have.
-pub(super) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String {
+pub(crate) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String {
     let Setting { machine, link, seed, repetitions } = setting;
     let rate = link.rate_bps.map_or_else(|| "unlimited".to_owned(), words::rate);
     let mut facts = vec![
@@ -65,7 +65,7 @@ pub(super) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String 
 }
 
 /// The way to each section, by its id and title, and to the samples: a page is long on a phone.
-pub(super) fn contents(sections: &[(String, String)]) -> String {
+pub(crate) fn contents(sections: &[(String, String)]) -> String {
     let links = sections.iter().map(|(id, title)| format!("<a href=\"#{id}\">{title}</a>\n"));
     format!(
         "<nav aria-label=\"Sections\">\n{}<a href=\"#samples\">Every sample</a>\n</nav>\n",

@@ -5,32 +5,33 @@ use std::fmt::Write;
 use super::axis::Axis;
 use super::strip::{self, Drawn};
 use super::words::{self, escaped};
+use crate::experiment;
 use crate::statistics::Median;
 
 /// A row of a figure.
-pub(super) struct Strip {
+pub(crate) struct Strip {
     /// What the row is, as one word, by which programs find it.
-    pub(super) key: String,
+    pub(crate) key: String,
     /// The same for people, as HTML.
-    pub(super) head: String,
+    pub(crate) head: String,
     /// The same as a text, for whoever cannot see the strip.
-    pub(super) spoken: String,
+    pub(crate) spoken: String,
     /// What is drawn, a lane each.
-    pub(super) lanes: Vec<Drawn>,
+    pub(crate) lanes: Vec<Drawn>,
 }
 
 /// A figure of some rows.
-pub(super) struct Figure<'a> {
-    pub(super) title: String,
-    pub(super) unit: &'static str,
-    pub(super) note: &'static str,
+pub(crate) struct Figure<'a> {
+    pub(crate) title: String,
+    pub(crate) unit: &'static str,
+    pub(crate) note: &'static str,
     /// The names of the lanes that each strip has.
-    pub(super) lanes: &'a [&'static str],
-    pub(super) strips: Vec<Strip>,
+    pub(crate) lanes: &'a [&'static str],
+    pub(crate) strips: Vec<Strip>,
 }
 
 impl Figure<'_> {
-    pub(super) fn render(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         let axis = Axis::up_to(self.drawn().map(Drawn::extent).fold(0.0, f64::max));
         let mut content = String::new();
         for row in &self.strips {
@@ -86,7 +87,7 @@ impl Figure<'_> {
 
 /// A figure around its content: title, which lane is which (by name, by colour, and by their
 /// order), and a note.
-pub(super) fn frame(title: &str, lanes: &[&str], note: &str, content: &str) -> String {
+pub(crate) fn frame(title: &str, lanes: &[&str], note: &str, content: &str) -> String {
     let lanes = lanes
         .iter()
         .enumerate()
@@ -101,7 +102,7 @@ pub(super) fn frame(title: &str, lanes: &[&str], note: &str, content: &str) -> S
 }
 
 /// The numbers below a horizontal axis.
-pub(super) fn ticks(axis: &Axis) -> String {
+pub(crate) fn ticks(axis: &Axis) -> String {
     let ticks = axis.ticks().map(|tick| {
         let place = axis.place(tick) * 100.0;
         format!("<span style=\"left:{place:.2}%\">{}</span>", words::plain(tick))
@@ -123,5 +124,5 @@ fn medians(lanes: &[Drawn]) -> String {
 }
 
 fn spread(median: &Median) -> String {
-    crate::table::spread(median).replace('±', " <small>±") + "</small>"
+    experiment::spread(median).replace('±', " <small>±") + "</small>"
 }

@@ -5,14 +5,12 @@
 //! only hands out the samples. Figures are HTML with small SVG drawings, so that text stays as large
 //! on a phone as on a desk; next to each figure is a table with its numbers.
 //!
-//! [`document`] is what all pages are; [`reconnect`] and [`sites`] say what is on theirs.
+//! [`document`] is what all pages are; each experiment's own `page` says what is on it.
 
 mod axis;
-mod chart;
-mod document;
-mod figure;
-pub(crate) mod reconnect;
-pub(crate) mod sites;
-mod strip;
-mod tables;
-mod words;
+pub(crate) mod chart;
+pub(crate) mod document;
+pub(crate) mod figure;
+pub(crate) mod strip;
+pub(crate) mod tables;
+pub(crate) mod words;

@@ -7,7 +7,7 @@ use super::words;
 use crate::statistics::Median;
 
 /// The most dots of a lane: more would hide each other, and make the page heavy.
-pub(super) const MOST_DOTS: usize = 400;
+pub(crate) const MOST_DOTS: usize = 400;
 
 /// How high a lane is, in pixels.
 const LANE: usize = 16;
@@ -17,14 +17,14 @@ const LANE: usize = 16;
 const WIDTH: f64 = 1000.0;
 
 /// What is drawn in one lane.
-pub(super) enum Drawn {
+pub(crate) enum Drawn {
     Samples { samples: Vec<f64>, median: Option<Median>, extent: f64 },
     Bar(f64),
 }
 
 impl Drawn {
     /// Samples with their median.
-    pub(super) fn of(samples: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn of(samples: impl IntoIterator<Item = f64>) -> Self {
         let samples: Vec<_> = samples.into_iter().collect();
         let median = Median::of(samples.iter().copied());
         let extent = extent(&samples, median.as_ref());
@@ -32,7 +32,7 @@ impl Drawn {
     }
 
     /// How far the axis should reach.
-    pub(super) fn extent(&self) -> f64 {
+    pub(crate) fn extent(&self) -> f64 {
         match self {
             Self::Samples { extent, .. } => *extent,
             Self::Bar(value) => *value,
@@ -40,18 +40,18 @@ impl Drawn {
     }
 
     /// Whether samples are beyond an axis.
-    pub(super) fn is_beyond(&self, axis: &Axis) -> bool {
+    pub(crate) fn is_beyond(&self, axis: &Axis) -> bool {
         matches!(self, Self::Samples { samples, .. }
             if samples.iter().any(|sample| !axis.holds(*sample)))
     }
 
     /// Whether there are more samples than are drawn.
-    pub(super) fn is_thinned(&self) -> bool {
+    pub(crate) fn is_thinned(&self) -> bool {
         matches!(self, Self::Samples { samples, .. } if samples.len() > MOST_DOTS)
     }
 
     /// In words.
-    pub(super) fn spoken(&self) -> String {
+    pub(crate) fn spoken(&self) -> String {
         match self {
             Self::Samples { median: Some(Median { value, interval }), .. } => {
                 let interval = interval.map_or_else(String::new, |(low, high)| {
@@ -76,7 +76,7 @@ fn extent(samples: &[f64], median: Option<&Median>) -> f64 {
 }
 
 /// The drawing. `spoken` is what it says to whoever cannot see it.
-pub(super) fn svg(spoken: &str, lanes: &[Drawn], axis: &Axis) -> String {
+pub(crate) fn svg(spoken: &str, lanes: &[Drawn], axis: &Axis) -> String {
     let height = LANE * lanes.len();
     let mut shapes = String::new();
     for tick in axis.ticks() {

@@ -6,18 +6,18 @@ use super::words;
 use crate::statistics::Median;
 
 /// A row of a table.
-pub(super) struct Row {
+pub(crate) struct Row {
     /// What the row is, as one word, by which programs find it.
-    pub(super) key: String,
+    pub(crate) key: String,
     /// The same for people, as HTML.
-    pub(super) head: String,
+    pub(crate) head: String,
     /// Everything else, as HTML.
-    pub(super) cells: Vec<String>,
+    pub(crate) cells: Vec<String>,
 }
 
 /// A wide table of numbers, which scrolls by itself where it is wider than the page, by keyboard
 /// too.
-pub(super) fn numbers(caption: &str, columns: &[&str], rows: &[Row]) -> String {
+pub(crate) fn numbers(caption: &str, columns: &[&str], rows: &[Row]) -> String {
     let mut body = String::new();
     for Row { key, head, cells } in rows {
         let cells = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect::<String>();
@@ -32,7 +32,7 @@ pub(super) fn numbers(caption: &str, columns: &[&str], rows: &[Row]) -> String {
 }
 
 /// A median and its interval, as a cell.
-pub(super) fn cell(median: Option<Median>) -> String {
+pub(crate) fn cell(median: Option<Median>) -> String {
     let Some(Median { value, interval }) = median else { return words::NOTHING.to_owned() };
     let interval = interval.map_or_else(String::new, |(low, high)| {
         format!("<br><small>{}–{}</small>", words::short(low), words::short(high))
@@ -42,7 +42,7 @@ pub(super) fn cell(median: Option<Median>) -> String {
 
 /// A table that is to be read: a few words a row, and as its last cell a sentence. On a phone its
 /// head is not there, and each cell has the label of its column.
-pub(super) fn sentences(columns: &[&str], labels: &[&str], rows: &[Row]) -> String {
+pub(crate) fn sentences(columns: &[&str], labels: &[&str], rows: &[Row]) -> String {
     let mut body = String::new();
     for Row { key, head, cells } in rows {
         let _ = write!(body, "<tr data-verdict=\"{key}\"><th scope=\"row\">{head}</th>");

@@ -1,20 +1,20 @@
 //! Names and numbers, as the page writes them.
 
 /// Stands where there is no number.
-pub(super) const NOTHING: &str = "–";
+pub(crate) const NOTHING: &str = "–";
 
 /// Text as HTML.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// A name as HTML that may go on in the next line after each of its words.
-pub(super) fn breakable(name: &str) -> String {
+pub(crate) fn breakable(name: &str) -> String {
     name.replace('_', "_<wbr>")
 }
 
 /// A number without trailing zeros.
-pub(super) fn plain(number: f64) -> String {
+pub(crate) fn plain(number: f64) -> String {
     let text = format!("{number:.3}");
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -24,7 +24,7 @@ pub(super) fn plain(number: f64) -> String {
 }
 
 /// Three or four significant digits.
-pub(super) fn short(number: f64) -> String {
+pub(crate) fn short(number: f64) -> String {
     match number {
         ..10.0 => format!("{number:.3}"),
         10.0..100.0 => format!("{number:.2}"),
@@ -34,7 +34,7 @@ pub(super) fn short(number: f64) -> String {
 }
 
 /// A rate, in the unit that makes it short.
-pub(super) fn rate(bits: u64) -> String {
+pub(crate) fn rate(bits: u64) -> String {
     match bits {
         ..1_000 => format!("{bits} bit/s"),
         1_000..1_000_000 => format!("{} kbit/s", plain(bits as f64 / 1e3)),

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::Path;
+use super::path::Path;
 use crate::control::Told;
-use crate::experiment::Mode;
+use crate::experiment::LinkReport;
 use crate::machine::Machine;
-use crate::report::LinkReport;
+use crate::ways::Mode;
 
 /// What the numbers between the sites are worth.
 pub(crate) const BETWEEN_SITES: &str = "simulated: half of the round-trip time is slept before the \

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::report::{Row, Sample};
 use crate::control::Told;
+use crate::experiment::spread;
 use crate::statistics::Median;
-use crate::table::spread;
 
 /// The head of the table at one pair of round-trip times.
 pub(super) fn head(rtt: Duration, site_rtt: Duration) -> String {

@@ -1,0 +1,134 @@
+//! What both sides can be told.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tessera::wire::{CipherSuite, NamedGroup};
+use tessera_commands::{CertificateFiles, Common, EarlyData, NamedKey, PskHash, PskOptions};
+
+use super::values;
+
+#[derive(Args)]
+pub(crate) struct CommonArguments {
+    /// This side's certificate chain (PEM), its own certificate first.
+    #[arg(long, value_name = "FILE", help_heading = CERTIFICATES)]
+    certificate: Option<PathBuf>,
+
+    /// The private key of the certificate (PEM); may be left out if it is in the same file.
+    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = CERTIFICATES)]
+    key: Option<PathBuf>,
+
+    /// The roots by which peers are judged (PEM).
+    #[arg(long, value_name = "FILE", help_heading = CERTIFICATES)]
+    ca: Option<PathBuf>,
+
+    /// A PSK that both sides know. Other users of this machine can read it in the list of processes:
+    /// prefer --psk-file. May be repeated.
+    #[arg(long, value_name = "IDENTITY:HEX", value_parser = NamedKey::parse, help_heading = PSKS)]
+    psk: Vec<NamedKey>,
+
+    /// A file of PSKs, IDENTITY:HEX a line. May be repeated.
+    #[arg(long, value_name = "FILE", help_heading = PSKS)]
+    psk_file: Vec<PathBuf>,
+
+    /// The hash of the PSKs; both sides must say the same.
+    #[arg(long, value_name = "HASH", default_value = "sha256", help_heading = PSKS)]
+    psk_hash: HashArgument,
+
+    /// Imports the PSKs (RFC 9258); both sides must say the same.
+    #[arg(long, help_heading = PSKS)]
+    import_psks: bool,
+
+    /// What else both sides agreed on about the imported PSKs, such as who is client and who server.
+    #[arg(long, value_name = "TEXT", default_value = "", requires = "import_psks", help_heading = PSKS)]
+    psk_context: String,
+
+    /// Uses PSKs, tickets included, without a key exchange (psk_ke): who learns the PSK later reads
+    /// everything.
+    #[arg(long, help_heading = PSKS)]
+    psk_only_without_forward_secrecy: bool,
+
+    /// The groups, in order of preference, separated by commas; all by default.
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = tessera_commands::group)]
+    groups: Vec<NamedGroup>,
+
+    /// The cipher suites, in order of preference, separated by commas; all by default.
+    #[arg(long, value_name = "SUITES", value_delimiter = ',', value_parser = tessera_commands::suite)]
+    suites: Vec<CipherSuite>,
+
+    /// The application protocols (ALPN), in order of preference, separated by commas.
+    #[arg(long, value_name = "PROTOCOLS", value_delimiter = ',', value_parser = values::protocol)]
+    alpn: Vec<String>,
+
+    /// The largest record to receive, in bytes (RFC 8449).
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u16).range(64..=16385))]
+    record_size_limit: Option<u16>,
+
+    /// Forward-secret early data, executed at most once.
+    #[arg(long, help_heading = EARLY_DATA)]
+    forward_secret_early_data: bool,
+
+    /// Early data as in RFC 8446: who learns the ticket's key later reads it, and it may be replayed
+    /// at servers that don't know of each other.
+    #[arg(long, help_heading = EARLY_DATA)]
+    replayable_early_data_without_forward_secrecy: bool,
+
+    /// Appends the secrets of connections to this file (SSLKEYLOGFILE format): who has it reads the
+    /// connections. For Wireshark.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    key_log: Option<PathBuf>,
+
+    /// Appends facts to this file as JSON, one object a line; `-` is standard output, which then has
+    /// nothing else.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    json: Option<PathBuf>,
+
+    /// No lines about connections for people.
+    #[arg(long, short, help_heading = OUTPUT)]
+    quiet: bool,
+}
+
+const CERTIFICATES: &str = "Certificates";
+const PSKS: &str = "Pre-shared keys";
+const EARLY_DATA: &str = "Early data";
+const OUTPUT: &str = "Output";
+
+/// The hash of a PSK.
+#[derive(Clone, Copy, ValueEnum)]
+enum HashArgument {
+    Sha256,
+    Sha384,
+}
+
+impl From<CommonArguments> for Common {
+    fn from(arguments: CommonArguments) -> Self {
+        let key = arguments.key;
+        let certificate = arguments.certificate;
+        Self {
+            certificates: certificate.map(|certificate| CertificateFiles { certificate, key }),
+            ca: arguments.ca,
+            psks: PskOptions {
+                keys: arguments.psk,
+                files: arguments.psk_file,
+                hash: match arguments.psk_hash {
+                    HashArgument::Sha256 => PskHash::Sha256,
+                    HashArgument::Sha384 => PskHash::Sha384,
+                },
+                import: arguments.import_psks.then_some(arguments.psk_context),
+            },
+            psk_only_without_forward_secrecy: arguments.psk_only_without_forward_secrecy,
+            groups: arguments.groups,
+            suites: arguments.suites,
+            protocols: arguments.alpn,
+            record_size_limit: arguments.record_size_limit,
+            early_data: EarlyData {
+                forward_secret: arguments.forward_secret_early_data,
+                replayable_without_forward_secrecy: arguments
+                    .replayable_early_data_without_forward_secrecy,
+            },
+            key_log: arguments.key_log,
+            json: arguments.json,
+            quiet: arguments.quiet,
+        }
+    }
+}

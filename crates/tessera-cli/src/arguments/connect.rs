@@ -1,0 +1,205 @@
+//! `tessera connect`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tessera_commands::{ConnectOptions, Load, LoadMode};
+
+use super::common::CommonArguments;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  tessera connect server.example:443                    carries standard input and output
+  tessera connect localhost:4433 --ca certificate.pem
+  tessera connect 127.0.0.1:4433 --fingerprint 3f...    the certificate that `tessera serve` printed
+  tessera connect server.example:443 --sessions ~/.cache/tessera   comes back with a ticket
+  tessera connect server.example:443 --sessions DIR --forward-secret-early-data --early-data FILE
+  tessera connect localhost:4433 --psk-file psks.txt --psk-hash sha384
+  tessera connect localhost:4433 --ca certificate.pem --count 1000 --parallel 8   measures
+  tessera connect localhost:4433 --ca certificate.pem --count 1000 --mode full --json -
+Exit codes: 0 all went well, 1 something failed, 2 the options can't be as they are.";
+
+#[derive(Args)]
+pub(crate) struct ConnectArguments {
+    /// The server; 443 where no port is named.
+    #[arg(value_name = "HOST:PORT", value_parser = server)]
+    server: Server,
+
+    /// The name that the server's certificate must have, and that the server is told; HOST by default.
+    #[arg(long, value_name = "NAME", help_heading = "Certificates")]
+    server_name: Option<String>,
+
+    /// Accepts this certificate alone: its SHA-256, as `tessera serve` prints it.
+    #[arg(long, value_name = "SHA256", value_parser = fingerprint, conflicts_with = "ca",
+          help_heading = "Certificates")]
+    fingerprint: Option<[u8; 32]>,
+
+    /// Accepts whatever certificate the server shows: whoever stands between can be anybody.
+    #[arg(long, conflicts_with_all = ["ca", "fingerprint"], help_heading = "Certificates")]
+    insecure_accept_any_certificate: bool,
+
+    /// Keeps sessions in this directory, for this and later runs to come back with.
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "count")]
+    sessions: Option<PathBuf>,
+
+    /// How many tickets to ask for in a full handshake (RFC 9149).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=32))]
+    tickets: Option<u8>,
+
+    /// Sends what is in this file as early data, if there is a ticket for it, and otherwise after the
+    /// handshake.
+    #[arg(long, value_name = "FILE", help_heading = "Early data")]
+    early_data: Option<PathBuf>,
+
+    /// After the end of standard input, waits for the server to end the connection.
+    #[arg(long)]
+    keep_open: bool,
+
+    /// Makes this many connections, and measures them.
+    #[arg(long, value_name = "N", help_heading = "Load",
+          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=100_000_000))]
+    count: Option<usize>,
+
+    /// How many connections at a time.
+    #[arg(long, value_name = "P", default_value_t = 1, requires = "count", help_heading = "Load",
+          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=100_000))]
+    parallel: usize,
+
+    /// How the connections begin.
+    #[arg(
+        long,
+        value_name = "MODE",
+        default_value = "psk-dhe",
+        requires = "count",
+        help_heading = "Load"
+    )]
+    mode: ModeArgument,
+
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+/// How the connections of a load begin.
+#[derive(Clone, Copy, ValueEnum)]
+enum ModeArgument {
+    /// Certificates each time.
+    Full,
+    /// A ticket and a key exchange.
+    PskDhe,
+    /// A ticket alone; no forward secrecy.
+    PskOnly,
+    /// Early data as in RFC 8446; no forward secrecy for it.
+    #[value(name = "0rtt")]
+    ZeroRtt,
+    /// Forward-secret early data.
+    #[value(name = "0rtt-fs")]
+    ZeroRttFs,
+}
+
+impl From<ModeArgument> for LoadMode {
+    fn from(mode: ModeArgument) -> Self {
+        match mode {
+            ModeArgument::Full => Self::Full,
+            ModeArgument::PskDhe => Self::PskDhe,
+            ModeArgument::PskOnly => Self::PskOnly,
+            ModeArgument::ZeroRtt => Self::ZeroRtt,
+            ModeArgument::ZeroRttFs => Self::ZeroRttFs,
+        }
+    }
+}
+
+impl From<ConnectArguments> for ConnectOptions {
+    fn from(arguments: ConnectArguments) -> Self {
+        let ConnectArguments { parallel, mode, .. } = arguments;
+        let load = arguments.count.map(|count| Load { count, parallel, mode: mode.into() });
+        // A load begins with as many sessions as it can get.
+        let tickets = arguments.tickets.unwrap_or(if load.is_some() { 32 } else { 2 });
+        Self {
+            host: arguments.server.host,
+            port: arguments.server.port,
+            server_name: arguments.server_name,
+            fingerprint: arguments.fingerprint,
+            insecure_accept_any_certificate: arguments.insecure_accept_any_certificate,
+            sessions: arguments.sessions,
+            tickets,
+            early_data_file: arguments.early_data,
+            keep_open: arguments.keep_open,
+            load,
+            common: arguments.common.into(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Server {
+    host: String,
+    port: u16,
+}
+
+/// `HOST`, `HOST:PORT`, `[IPv6]:PORT` or an IPv6 address alone.
+fn server(text: &str) -> Result<Server, String> {
+    const RIGHT: &str = "a server is HOST:PORT, such as localhost:4433 or [::1]:4433";
+    if text.parse::<std::net::Ipv6Addr>().is_ok() {
+        return Ok(Server { host: text.to_owned(), port: 443 });
+    }
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) => (host, port.parse().map_err(|_| RIGHT)?),
+        None => (text, 443),
+    };
+    let host = match host.strip_prefix('[') {
+        Some(inner) => inner.strip_suffix(']').ok_or(RIGHT)?,
+        None => host,
+    };
+    if host.is_empty() || port == 0 {
+        return Err(RIGHT.to_owned());
+    }
+    Ok(Server { host: host.to_owned(), port })
+}
+
+/// 64 hexadecimal digits, with colons between them or without.
+fn fingerprint(text: &str) -> Result<[u8; 32], String> {
+    const RIGHT: &str = "a fingerprint is a SHA-256: 64 hexadecimal digits";
+    let digits: Vec<u32> = text
+        .chars()
+        .filter(|c| *c != ':')
+        .map(|c| c.to_digit(16).ok_or(RIGHT))
+        .collect::<Result<_, _>>()?;
+    let bytes: Vec<u8> = digits
+        .chunks(2)
+        .map(|pair| pair.iter().fold(0, |byte, digit| byte * 16 + digit) as u8)
+        .collect();
+    if digits.len() != 64 {
+        return Err(RIGHT.to_owned());
+    }
+    bytes.try_into().map_err(|_| RIGHT.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers() {
+        let is = |text, host: &str, port| {
+            assert_eq!(server(text), Ok(Server { host: host.to_owned(), port }), "{text}");
+        };
+        is("server.example", "server.example", 443);
+        is("localhost:4433", "localhost", 4433);
+        is("[::1]:4433", "::1", 4433);
+        is("::1", "::1", 443);
+        for wrong in ["", ":1", "host:", "host:x", "host:0", "host:65536", "[::1:4433"] {
+            assert!(server(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn fingerprints() {
+        let text = "0a".repeat(32);
+        assert_eq!(fingerprint(&text), Ok([10; 32]));
+        let with_colons = ["0A"; 32].join(":");
+        assert_eq!(fingerprint(&with_colons), Ok([10; 32]));
+        for wrong in ["", "0a", &text[1..], &text.replace('a', "g")] {
+            assert!(fingerprint(wrong).is_err(), "{wrong}");
+        }
+    }
+}

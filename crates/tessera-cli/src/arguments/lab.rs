@@ -1,0 +1,256 @@
+//! `tessera lab`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use tessera_lab::{Destination, Mode, Options, sites};
+use tessera_link::{End, LinkKind, LinkParameters};
+
+use super::values;
+
+/// The experiments.
+#[derive(Subcommand)]
+pub(crate) enum Lab {
+    /// Measures what each way of reconnecting costs, and what it protects.
+    ///
+    /// A client and a server, two processes, connect over the kernel's TCP and an emulated link:
+    /// with full handshakes, with PSKs, with 0-RTT and with forward-secret 0-RTT. The table shows
+    /// medians with 95 % confidence intervals; the report, as JSON or as a page with plots, has every
+    /// sample.
+    ///
+    /// The emulated link needs root, or a system that lets users have namespaces. Without, the
+    /// lab says so and runs on loopback.
+    #[command(after_help = "\
+Examples:
+  tessera lab reconnect                                   all ways, at 0 and 33 ms; about a minute
+  tessera lab reconnect --modes psk-dhe,0rtt-fs           two ways only
+  tessera lab reconnect --modes 0rtt-unguarded            what replays do where nobody looks
+  tessera lab reconnect --rtt 5ms,80ms --loss 0.5%        two links, both losing packets
+  tessera lab reconnect --rate 2mbit --mtu 1280           a slow link
+  tessera lab reconnect --repetitions 101 --json out.json every sample, for other programs
+  tessera lab reconnect --report out.html                 a page with plots, for a browser
+  tessera lab reconnect --json - | jq '.rows[].mode'      the report on standard output")]
+    Reconnect(ReconnectArguments),
+
+    /// Two sites with the same ticket keys: what a client pays at the one that did not issue its ticket.
+    ///
+    /// Each site has one-time keys of its own. A flight that comes to the other site is not accepted
+    /// there: its key is burned at home, and only when home has acknowledged that the client is told that
+    /// it may send again. An adversary sends the recorded flight to both sites meanwhile; the request
+    /// must be executed once.
+    ///
+    /// The link between client and sites is emulated as in `lab reconnect`. The time between the sites
+    /// is simulated: the channel between them sleeps. The table shows medians; the report, as JSON or
+    /// as a page with plots, has every sample, and says up to which distance of the sites early data
+    /// at the wrong one pays.
+    #[command(after_help = "\
+Examples:
+  tessera lab sites                              at 0 and 33 ms, with 20 ms between the sites
+  tessera lab sites --site-rtt 5ms,80ms          near sites and far ones
+  tessera lab sites --rtt 10ms --loss 0.5%       a link that loses packets
+  tessera lab sites --with-guessing-site         also a site that does not ask: executed twice
+  tessera lab sites --site-rtt 5ms,20ms,80ms --report out.html
+                                                 a page with plots, for a browser
+  tessera lab sites --json - | jq '.rows[].path' the report on standard output")]
+    Sites(SitesArguments),
+
+    /// One end of an experiment; the lab starts it.
+    #[command(hide = true)]
+    Endpoint { end: EndArgument },
+}
+
+#[derive(Args)]
+pub(crate) struct ReconnectArguments {
+    #[command(flatten)]
+    common: CommonArguments,
+
+    /// The modes to measure, separated by commas; 0rtt-unguarded, which is not among the usual, shows
+    /// what a replay does where no server remembers.
+    #[arg(
+        long,
+        value_name = "MODES",
+        value_delimiter = ',',
+        default_value = "full,psk-only,psk-dhe,0rtt,0rtt-fs,0rtt-fs-psk"
+    )]
+    modes: Vec<ModeArgument>,
+}
+
+#[derive(Args)]
+pub(crate) struct SitesArguments {
+    #[command(flatten)]
+    common: CommonArguments,
+
+    /// Round-trip times between the sites, separated by commas, each with a unit: us, ms or s.
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', default_value = "20ms",
+          value_parser = values::duration)]
+    site_rtt: Vec<Duration>,
+
+    /// Also a site that says `burned` without having asked home. It is wrong: the adversary has a
+    /// request executed twice there.
+    #[arg(long)]
+    with_guessing_site: bool,
+}
+
+/// What the experiments have in common.
+#[derive(Args)]
+pub(crate) struct CommonArguments {
+    /// How many connections of each row count.
+    #[arg(long, value_name = "N", default_value_t = 35,
+          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
+    repetitions: usize,
+
+    /// Round-trip times, separated by commas, each with a unit: us, ms or s [default: 0,33ms].
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration)]
+    rtt: Option<Vec<Duration>>,
+
+    /// How likely a packet is lost: a percentage such as 1%, or a number from 0 to 1.
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share)]
+    loss: f64,
+
+    /// How much longer than usual a packet may take, with a unit: us, ms or s.
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::duration)]
+    jitter: Duration,
+
+    /// What the link carries, such as 10mbit (kbit, mbit or gbit a second); unlimited by default.
+    #[arg(long, value_name = "RATE", value_parser = values::rate)]
+    rate: Option<u64>,
+
+    /// The largest IP packet, in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 1500,
+          value_parser = clap::value_parser!(u16).range(576..))]
+    mtu: u16,
+
+    /// Where the random numbers for loss and jitter start: the same seed loses the same packets.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// How the link is made.
+    #[arg(long, value_name = "KIND", default_value = "auto")]
+    link: LinkArgument,
+
+    /// Writes a report with every sample to this file; `-` is standard output, and moves the
+    /// table to standard error.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Writes the report as a page to this file: plots, tables, verdicts and every sample, in one
+    /// file that needs no network. `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+impl From<ReconnectArguments> for Options {
+    fn from(arguments: ReconnectArguments) -> Self {
+        let mut options = Self::from(arguments.common);
+        for mode in arguments.modes.into_iter().map(Mode::from) {
+            if !options.modes.contains(&mode) {
+                options.modes.push(mode);
+            }
+        }
+        options
+    }
+}
+
+impl From<SitesArguments> for sites::Options {
+    fn from(arguments: SitesArguments) -> Self {
+        let SitesArguments { common, site_rtt: site_rtts, with_guessing_site } = arguments;
+        Self { site_rtts, with_guessing_site, common: common.into() }
+    }
+}
+
+impl From<CommonArguments> for Options {
+    fn from(arguments: CommonArguments) -> Self {
+        let CommonArguments { loss, jitter, rate, mtu, seed, .. } = arguments;
+        Self {
+            repetitions: arguments.repetitions,
+            rtts: arguments.rtt,
+            link: arguments.link.into(),
+            parameters: LinkParameters {
+                loss,
+                jitter,
+                rate,
+                mtu,
+                seed,
+                ..LinkParameters::default()
+            },
+            modes: Vec::new(),
+            json: arguments.json.as_deref().map(Destination::named),
+            page: arguments.report.as_deref().map(Destination::named),
+        }
+    }
+}
+
+/// One of the two ends.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum EndArgument {
+    Client,
+    Server,
+}
+
+impl From<EndArgument> for End {
+    fn from(end: EndArgument) -> Self {
+        match end {
+            EndArgument::Client => Self::Client,
+            EndArgument::Server => Self::Server,
+        }
+    }
+}
+
+/// How the link is made.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum LinkArgument {
+    /// Emulated where the machine allows it, loopback elsewhere.
+    Auto,
+    /// The loopback interface; nothing is emulated.
+    Loopback,
+    /// Emulated between two network namespaces.
+    Tun,
+}
+
+impl From<LinkArgument> for LinkKind {
+    fn from(link: LinkArgument) -> Self {
+        match link {
+            LinkArgument::Auto => Self::Auto,
+            LinkArgument::Loopback => Self::Loopback,
+            LinkArgument::Tun => Self::Tun,
+        }
+    }
+}
+
+/// A way to connect.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ModeArgument {
+    /// Certificates on both sides, as in a first connection.
+    Full,
+    /// A ticket alone; no forward secrecy.
+    PskOnly,
+    /// A ticket and a key exchange.
+    PskDhe,
+    /// Early data as in RFC 8446; no forward secrecy for it.
+    #[value(name = "0rtt")]
+    ZeroRtt,
+    /// Forward-secret early data.
+    #[value(name = "0rtt-fs")]
+    ZeroRttFs,
+    /// Early data under a one-time PSK; forward-secret only if both ends really delete it.
+    #[value(name = "0rtt-fs-psk")]
+    ZeroRttFsPsk,
+    /// Replayable early data that no server remembers: what the adversary makes of it.
+    #[value(name = "0rtt-unguarded")]
+    ZeroRttUnguarded,
+}
+
+impl From<ModeArgument> for Mode {
+    fn from(mode: ModeArgument) -> Self {
+        match mode {
+            ModeArgument::Full => Self::Full,
+            ModeArgument::PskOnly => Self::PskOnly,
+            ModeArgument::PskDhe => Self::PskDhe,
+            ModeArgument::ZeroRtt => Self::ZeroRtt,
+            ModeArgument::ZeroRttFs => Self::ZeroRttFs,
+            ModeArgument::ZeroRttFsPsk => Self::ZeroRttFsPsk,
+            ModeArgument::ZeroRttUnguarded => Self::ZeroRttUnguarded,
+        }
+    }
+}

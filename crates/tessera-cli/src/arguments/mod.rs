@@ -1,0 +1,79 @@
+//! The command line.
+
+mod common;
+mod connect;
+mod lab;
+mod serve;
+mod values;
+
+use clap::{Parser, Subcommand};
+
+use self::connect::ConnectArguments;
+pub(crate) use self::lab::Lab;
+use self::serve::ServeArguments;
+
+/// TLS 1.3 that reconnects fast without giving anything up.
+#[derive(Parser)]
+#[command(
+    version,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  tessera serve --http           a server to talk to, with a page about each connection
+  tessera connect localhost:443  a client, with standard input and output
+  tessera lab reconnect          what each way of reconnecting costs and protects
+  tessera lab reconnect --help   how to measure something else"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What the program does.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Listens for TLS 1.3 clients: echoes, or answers HTTP, and tells the facts of each connection.
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(Box<ServeArguments>),
+
+    /// Connects to a TLS 1.3 server: carries standard input and output, or measures many connections.
+    #[command(arg_required_else_help = true, after_help = connect::EXAMPLES)]
+    Connect(Box<ConnectArguments>),
+
+    /// Measures on real processes over an emulated link.
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Examples:
+  tessera lab reconnect
+  tessera lab reconnect --rtt 100ms --loss 1%
+  tessera lab sites"
+    )]
+    Lab {
+        #[command(subcommand)]
+        experiment: Lab,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use tessera_link::End;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn endpoints_are_started_as_the_lab_does() {
+        for end in [End::Client, End::Server] {
+            let mut line = vec!["tessera"];
+            line.extend(tessera_lab::endpoint::ARGUMENTS);
+            line.push(tessera_lab::endpoint::name(end));
+            assert!(Arguments::try_parse_from(line).is_ok());
+        }
+    }
+}

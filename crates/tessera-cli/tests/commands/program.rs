@@ -1,0 +1,215 @@
+//! The programs, started and talked to.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub(crate) fn tessera() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_tessera"))
+}
+
+/// `tessera serve` on a free port, as it was just started.
+pub(crate) struct Started {
+    pub(crate) child: Child,
+    /// Its standard output, of which the first line was read.
+    pub(crate) stdout: BufReader<ChildStdout>,
+    pub(crate) address: String,
+    pub(crate) fingerprint: String,
+}
+
+pub(crate) fn serve(options: &[&str]) -> Started {
+    let mut child = tessera()
+        .args(["serve", "--listen", "127.0.0.1:0", "--json", "-"])
+        .args(options)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    let told: Value = serde_json::from_str(&line).expect("the first line is JSON");
+    assert_eq!(told["event"], "listening");
+    let address = told["address"].as_str().unwrap().to_owned();
+    let fingerprint = told["fingerprint"].as_str().unwrap_or_default().to_owned();
+    Started { child, stdout, address, fingerprint }
+}
+
+pub(crate) fn signal(child: &Child, signal: &str) {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+}
+
+/// A server whose facts are read, ended with this value.
+pub(crate) struct Server {
+    child: Child,
+    /// What it tells; read at once, since it leaves out what has no room.
+    told: Receiver<String>,
+    pub(crate) address: String,
+    pub(crate) fingerprint: String,
+}
+
+impl Server {
+    pub(crate) fn start(options: &[&str]) -> Self {
+        let Started { child, stdout, address, fingerprint } = serve(options);
+        let (sender, told) = channel();
+        std::thread::spawn(move || {
+            stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        Self { child, told, address, fingerprint }
+    }
+
+    pub(crate) fn port(&self) -> &str {
+        self.address.rsplit_once(':').unwrap().1
+    }
+
+    /// The facts of the next connection that ended.
+    pub(crate) fn next(&self) -> Value {
+        let line = self.told.recv_timeout(Duration::from_secs(20)).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
+    }
+
+    /// Runs `tessera connect` to it, with this input.
+    pub(crate) fn connect(&self, options: &[&str], input: &str) -> Output {
+        connect(&[&[self.address.as_str()], options].concat(), input)
+    }
+
+    /// The same, trusting its certificate; gives the facts, which it must have.
+    pub(crate) fn facts(&self, options: &[&str]) -> Value {
+        let trust = ["--json", "-", "--fingerprint", &self.fingerprint];
+        facts(&self.connect(&[&trust, options].concat(), "hello\n"))
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        signal(&self.child, name);
+    }
+
+    /// Waits for its end; what it told since, and its exit code.
+    pub(crate) fn wait(mut self) -> (String, Option<i32>) {
+        let code = self.child.wait().unwrap().code();
+        (self.told.iter().collect(), code)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs `tessera connect` with this input.
+pub(crate) fn connect(arguments: &[&str], input: &str) -> Output {
+    run(tessera().arg("connect").args(arguments), input)
+}
+
+/// Runs a program with this input.
+pub(crate) fn run(command: &mut Command, input: &str) -> Output {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    // Beside reading: a program that waits for its output to be read doesn't read its input. And
+    // whoever refuses its options doesn't read at all.
+    let writing = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let output = child.wait_with_output().unwrap();
+    writing.join().unwrap();
+    output
+}
+
+/// The facts that a successful connection told.
+pub(crate) fn facts(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", stderr(output));
+    serde_json::from_slice(&output.stdout).expect("standard output is JSON alone")
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A directory of its own for a test, gone with this value.
+pub(crate) struct Directory(PathBuf);
+
+impl Directory {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path =
+            std::env::temp_dir().join(format!("tessera-commands-{}-{count}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// The path of a file in it.
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    /// A file in it with this content.
+    pub(crate) fn file(&self, name: &str, content: &str) -> String {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Certificates of a kind, made by OpenSSL: an authority, a server and a client.
+pub(crate) struct Pki {
+    pub(crate) directory: Directory,
+}
+
+impl Pki {
+    pub(crate) fn new(kind: &[&str]) -> Self {
+        let pki = Self { directory: Directory::new() };
+        let mut authority = vec!["req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=authority"];
+        let (key, root) = (pki.path("root.key"), pki.path("root.pem"));
+        authority.extend(["-newkey"].iter().chain(kind).copied());
+        authority.extend(["-keyout", &key, "-out", &root]);
+        openssl(&authority);
+        pki.issue("server", "subjectAltName=DNS:localhost,IP:127.0.0.1", kind);
+        pki.issue("client", "subjectAltName=DNS:client.example", kind);
+        pki
+    }
+
+    fn issue(&self, name: &str, names: &str, kind: &[&str]) {
+        let (key, certificate) =
+            (self.path(&format!("{name}.key")), self.path(&format!("{name}.pem")));
+        let (root, root_key) = (self.path("root.pem"), self.path("root.key"));
+        let subject = format!("/CN={name}");
+        let mut arguments = vec!["req", "-x509", "-nodes", "-days", "2", "-subj", &subject];
+        arguments.extend(["-newkey"].iter().chain(kind).copied());
+        arguments.extend(["-CA", &root, "-CAkey", &root_key, "-addext", names]);
+        arguments.extend(["-addext", "basicConstraints=CA:FALSE"]);
+        arguments.extend(["-keyout", &key, "-out", &certificate]);
+        openssl(&arguments);
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.directory.path(name)
+    }
+}
+
+/// ECDSA on P-256, as arguments of `openssl req -newkey`.
+pub(crate) const P256: &[&str] = &["ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
+
+pub(crate) const RSA: &[&str] = &["rsa:2048"];
+
+pub(crate) fn openssl(arguments: &[&str]) {
+    let output = Command::new("openssl").args(arguments).output().expect("openssl is installed");
+    assert!(output.status.success(), "{}", stderr(&output));
+}

@@ -1,0 +1,122 @@
+//! What goes wrong says what to do, with an exit code that says whose fault it is.
+
+use std::net::TcpListener;
+
+use crate::program::{Directory, P256, Pki, Server, connect, run, stderr, tessera};
+
+const KEY: &str = "client1:000102030405060708090a0b0c0d0e0f";
+const OTHER: &str = "client1:00000000000000000000000000000000";
+
+fn refused(arguments: &[&str], code: i32, advice: &[&str]) {
+    let output = run(tessera().args(arguments), "");
+    let stderr = stderr(&output);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
+    for advice in advice {
+        assert!(stderr.contains(advice), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
+fn certificates_that_are_not_trusted() {
+    let server = Server::start(&["--name", "localhost"]);
+    let pki = Pki::new(P256);
+    let root = pki.path("root.pem");
+    let address = server.address.as_str();
+    refused(&["connect", address, "--ca", &root], 1, &["--ca FILE", &server.fingerprint]);
+    let other = "00".repeat(32);
+    refused(
+        &["connect", address, "--fingerprint", &other],
+        1,
+        &["another one", &server.fingerprint],
+    );
+    let accepted = server.connect(&["--insecure-accept-any-certificate"], "hello");
+    assert!(accepted.status.success());
+    assert_eq!(accepted.stdout, b"hello");
+}
+
+#[test]
+fn a_certificate_for_another_name() {
+    let pki = Pki::new(P256);
+    let [root, certificate, key] = ["root.pem", "server.pem", "server.key"].map(|it| pki.path(it));
+    let server = Server::start(&["--certificate", &certificate, "--key", &key]);
+    let wrong = ["connect", &server.address, "--ca", &root, "--server-name", "other.example"];
+    refused(&wrong, 1, &["not accepted"]);
+}
+
+#[test]
+fn psks_that_differ() {
+    let server = Server::start(&["--psk", KEY]);
+    let address = server.address.clone();
+    refused(&["connect", &address, "--psk", OTHER], 1, &["DECRYPT_ERROR"]);
+    assert!(server.next()["error"].as_str().unwrap().contains("binder"));
+    refused(&["connect", &address, "--psk", &OTHER.replace("client1", "nobody")], 1, &[]);
+
+    let server = Server::start(&[]);
+    refused(&["connect", &server.address, "--psk", KEY], 1, &["--psk-hash", "--ca FILE"]);
+}
+
+#[test]
+fn files_that_are_not_what_they_should_be() {
+    let pki = Pki::new(P256);
+    let directory = Directory::new();
+    let (certificate, key) = (pki.path("server.pem"), pki.path("server.key"));
+    let missing = directory.path("missing.pem");
+    let serve = |more: &[&str], advice: &[&str]| refused(&[&["serve"], more].concat(), 2, advice);
+    serve(&["--certificate", &missing], &["missing.pem", "--certificate"]);
+    serve(&["--certificate", &certificate], &["server.pem", "no private key"]);
+    serve(&["--certificate", &key, "--key", &key], &["no certificate"]);
+    let others = pki.path("client.key");
+    serve(&["--certificate", &certificate, "--key", &others], &["another certificate"]);
+    let none = directory
+        .file("none.key", "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n");
+    serve(&["--certificate", &certificate, "--key", &none], &["none.key", "malformed"]);
+    let locked = directory.file(
+        "locked.key",
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
+    );
+    serve(&["--certificate", &certificate, "--key", &locked], &["openssl pkcs8"]);
+    let psks = directory.file("psks", "client1:0g\n");
+    serve(&["--psk-file", &psks], &["psks:1", "hexadecimal"]);
+    serve(&["--psk", "client1:00"], &["16 bytes"]);
+    serve(&["--require-client-certificate"], &["--ca"]);
+    serve(&["--groups", "secp224r1"], &["X25519MLKEM768"]);
+    for option in ["--json", "--key-log", "--write-certificate"] {
+        serve(&[option, &directory.path("no/where")], &["no/where", "directory", option]);
+    }
+    serve(&["--certificate", &directory.path("")], &["is a directory", "--certificate"]);
+    serve(&["--alpn", ""], &["--alpn", "255 bytes"]);
+    serve(&["--name", ""], &["--name"]);
+    let connect = ["connect", "localhost", "--psk", KEY, "--sessions", &psks];
+    refused(&connect, 2, &["psks", "is a file", "--sessions"]);
+}
+
+#[test]
+fn addresses_that_can_not_be() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    refused(&["serve", "--listen", &address], 1, &["another program"]);
+    drop(taken);
+    refused(&["connect", &address, "--psk", KEY], 1, &["nobody listens"]);
+    refused(&["connect", "host:x"], 2, &["HOST:PORT"]);
+    refused(
+        &["connect", "no.such.invalid", "--psk", KEY],
+        1,
+        &["no.such.invalid", "check the host"],
+    );
+    refused(&["serve", "--listen", "localhost:4433"], 2, &["--listen", "127.0.0.1:4433"]);
+    // A name of RFC 5737: no machine has it.
+    refused(&["serve", "--listen", "192.0.2.1:4433"], 1, &["192.0.2.1:4433", "0.0.0.0:4433"]);
+}
+
+#[test]
+fn there_is_help_with_examples() {
+    for command in ["serve", "connect"] {
+        let output = run(tessera().args([command, "--help"]), "");
+        let help = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success());
+        for word in ["Examples:", "without-forward-secrecy", "--psk-file", "--json"] {
+            assert!(help.contains(word), "{command}: {word}");
+        }
+    }
+    assert!(connect(&[], "").status.code() == Some(2));
+}

@@ -1,0 +1,33 @@
+//! What to do about a connection that failed.
+
+use std::io;
+
+use tessera::Error;
+use tessera::wire::AlertDescription;
+use tessera_kit::ProgramError;
+
+use crate::options::ConnectOptions;
+
+/// Why there is no connection, and what may help.
+pub(super) fn failed(options: &ConnectOptions, error: &io::Error) -> ProgramError {
+    let of_engine = error.get_ref().and_then(|error| error.downcast_ref());
+    let advice =
+        of_engine.and_then(advice).map_or_else(String::new, |advice| format!("; {advice}"));
+    ProgramError::Failed(format!("{}:{}: {error}{advice}", options.host, options.port))
+}
+
+fn advice(error: &Error) -> Option<&'static str> {
+    let Error::AlertReceived(alert) = error else { return None };
+    Some(match *alert {
+        AlertDescription::HANDSHAKE_FAILURE => {
+            "maybe for want of a common group or suite, or of a PSK: check --groups, --suites and --psk"
+        }
+        AlertDescription::PROTOCOL_VERSION => "the server has no TLS 1.3, or has it turned off",
+        AlertDescription::UNRECOGNIZED_NAME => "the server has another name: check --server-name",
+        AlertDescription::NO_APPLICATION_PROTOCOL => {
+            "it speaks none of these protocols: check --alpn"
+        }
+        AlertDescription::CERTIFICATE_REQUIRED => "it wants a certificate: --certificate FILE",
+        _ => return None,
+    })
+}

@@ -1,0 +1,85 @@
+//! The engine's configuration.
+
+use std::sync::Arc;
+
+use tessera::handshake::Checked;
+use tessera::resume::{Continuation, ExternalPsk};
+use tessera::wire::TicketRequest;
+use tessera::{ClientConfig, Destination};
+use tessera_kit::credential::fingerprint;
+use tessera_kit::key_log::KeyLogFile;
+use tessera_kit::{ProgramError, SettingFile};
+
+use crate::certificate;
+use crate::options::{ConnectOptions, LoadMode};
+use crate::trust::{self, Trust};
+use crate::{names, psk};
+
+/// A configuration, and what belongs to it.
+pub(super) struct Configured {
+    pub(super) config: Checked<ClientConfig>,
+    server_name: String,
+    external_psks: Vec<ExternalPsk>,
+    /// Stands for everything that sessions must not cross.
+    pub(super) scope: String,
+}
+
+impl Configured {
+    /// To the server.
+    pub(super) fn destination(&self) -> Destination {
+        Destination {
+            server_name: self.server_name.clone(),
+            external_psks: self.external_psks.clone(),
+            ..Destination::default()
+        }
+    }
+}
+
+pub(super) fn configure(options: &ConnectOptions) -> Result<Configured, ProgramError> {
+    let common = &options.common;
+    let Trust { verifier, name } = trust::of_servers(options)?;
+    let external_psks = psk::load(&common.psks)?;
+    let mut config = ClientConfig::new(names::provider(&common.groups), verifier);
+    config.certificate_codecs = tessera_compression::codecs();
+    let mut scope = format!("{name}\n{}\n", options.port).into_bytes();
+    for psk in &external_psks {
+        scope.extend_from_slice(fingerprint(&psk.identity).as_bytes());
+    }
+    if let Some(files) = &common.certificates {
+        let credential = certificate::load(files)?;
+        scope.extend(credential.chain.concat());
+        config.credentials = vec![credential];
+    }
+    if !common.suites.is_empty() {
+        config.suites.clone_from(&common.suites);
+    }
+    if !common.groups.is_empty() {
+        config.groups.clone_from(&common.groups);
+    }
+    config.protocols = common.protocols.iter().map(|name| name.clone().into_bytes()).collect();
+    config.record_size_limit = common.record_size_limit;
+    if let Some(path) = &common.key_log {
+        let file = SettingFile { setting: "--key-log", path };
+        config.key_log = Some(Arc::new(KeyLogFile::open(file)?));
+    }
+
+    let mode = options.load.map(|load| load.mode);
+    let policy = &mut config.policy;
+    policy.tickets = TicketRequest { new_session_count: options.tickets, resumption_count: 1 };
+    policy.psk_only_without_forward_secrecy =
+        common.psk_only_without_forward_secrecy || mode == Some(LoadMode::PskOnly);
+    let forward_secret = common.early_data.forward_secret || mode == Some(LoadMode::ZeroRttFs);
+    policy.early_data.forward_secret = forward_secret.then_some(Continuation::PskDheKe);
+    policy.early_data.replayable_without_forward_secrecy =
+        common.early_data.replayable_without_forward_secrecy || mode == Some(LoadMode::ZeroRtt);
+    if mode == Some(LoadMode::Full) {
+        policy.resumption = false;
+        policy.tickets = TicketRequest { new_session_count: 0, resumption_count: 0 };
+    }
+    Ok(Configured {
+        config: config.checked()?,
+        server_name: options.server_name.clone().unwrap_or_else(|| options.host.clone()),
+        external_psks,
+        scope: fingerprint(&scope),
+    })
+}

@@ -1,0 +1,184 @@
+//! Many connections, one after the other on each of several tasks.
+
+use std::fs;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tessera::resume::PskKind;
+use tessera::{Destination, EarlyDataStatus};
+use tessera_kit::facts::micros;
+use tessera_kit::report::Report;
+use tessera_kit::{ProgramError, SettingFile, open_files, signals};
+use tessera_tokio::{Connector, SessionStore};
+use tokio::io::AsyncWriteExt;
+use tokio::task::JoinSet;
+
+use super::advice;
+use super::config::configure;
+use super::dial;
+use super::pool::Pool;
+use super::summary::{Outcome, Summary};
+use crate::options::{ConnectOptions, Load, LoadMode};
+use crate::receive::receive;
+
+/// What all tasks of a load share.
+struct Run {
+    options: ConnectOptions,
+    load: Load,
+    connector: Connector,
+    destination: Box<dyn Fn() -> Destination + Send + Sync>,
+    early_data: Vec<u8>,
+    /// How many connections were begun.
+    begun: AtomicUsize,
+    outcome: Mutex<Outcome>,
+    progress: ProgressBar,
+}
+
+pub(super) async fn run(options: &ConnectOptions, load: &Load) -> Result<(), ProgramError> {
+    let configured = configure(options)?;
+    let common = &options.common;
+    let report = Report::of_client(common.json_file(), common.quiet, io::stdout())?;
+    let early_data = match &options.early_data_file {
+        Some(path) => fs::read(path).map_err(|error| {
+            ProgramError::input(SettingFile { setting: "--early-data", path }, &error)
+        })?,
+        None => REQUEST.to_vec(),
+    };
+    open_files::raise();
+    let pool = Arc::new(Pool::default());
+    let connector = Connector::new(configured.config.clone())
+        .with_sessions(pool.clone() as Arc<dyn SessionStore>);
+    let run = Arc::new(Run {
+        options: options.clone(),
+        load: *load,
+        connector,
+        destination: Box::new(move || configured.destination()),
+        early_data,
+        begun: AtomicUsize::new(0),
+        outcome: Mutex::default(),
+        progress: if common.quiet { ProgressBar::hidden() } else { progress(load.count) },
+    });
+    let asked = signals::asked_to_end()?;
+    if load.mode != LoadMode::Full {
+        run.fill(&pool).await?;
+    }
+
+    let started = Instant::now();
+    let mut tasks = JoinSet::new();
+    for _ in 0..load.parallel.min(load.count) {
+        let run = run.clone();
+        tasks.spawn(async move { run.work().await });
+    }
+    tokio::select! {
+        () = async { while tasks.join_next().await.is_some() {} } => (),
+        // What is done counts.
+        () = asked => tasks.shutdown().await,
+    }
+    let total = started.elapsed();
+    run.progress.finish_and_clear();
+
+    let outcome = std::mem::take(&mut *run.outcome.lock().unwrap_or_else(PoisonError::into_inner));
+    let summary = Summary::new(load, outcome, total);
+    report.tell(&summary);
+    summary.verdict()
+}
+
+impl Run {
+    /// Makes the sessions with which the measured connections begin.
+    async fn fill(&self, pool: &Pool) -> Result<(), ProgramError> {
+        while pool.len() < self.load.parallel {
+            let before = pool.len();
+            // Each of these is a full handshake: a session that is taken brings only one.
+            let mut stream = self.stream(false).await?;
+            let done = async {
+                stream.handshake().await?;
+                stream.shutdown().await?;
+                while !receive(&mut stream).await?.is_empty() {}
+                io::Result::Ok(())
+            };
+            done.await.map_err(|error| advice::failed(&self.options, &error))?;
+            if pool.len() <= before {
+                return Err(ProgramError::Failed(
+                    "the server gives no tickets, and without them nothing can be resumed; turn them \
+                     on there, or measure --mode full"
+                        .to_owned(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    async fn stream(
+        &self,
+        resume: bool,
+    ) -> Result<tessera_tokio::ClientStream<tokio::net::TcpStream>, ProgramError> {
+        let socket = dial(&self.options).await?;
+        let destination = (self.destination)();
+        let started = if resume {
+            self.connector.start(destination, socket).await
+        } else {
+            self.connector.start_afresh(destination, socket)
+        };
+        started.map_err(|error| ProgramError::settings(error.to_string()))
+    }
+
+    /// Connects until there were enough.
+    async fn work(&self) {
+        while self.begun.fetch_add(1, Ordering::Relaxed) < self.load.count {
+            let result = self.connect().await;
+            self.progress.inc(1);
+            let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+            match result {
+                Ok(connection) => {
+                    outcome.latencies.push(micros(connection.latency));
+                    outcome.resumed += usize::from(connection.resumed);
+                    outcome.early_data_accepted += usize::from(connection.early_data_accepted);
+                }
+                Err(error) => *outcome.errors.entry(error.to_string()).or_default() += 1,
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Connection, ProgramError> {
+        let started = Instant::now();
+        let mut stream = self.stream(true).await?;
+        let failed = |error: io::Error| ProgramError::Failed(error.to_string());
+        if matches!(self.load.mode, LoadMode::ZeroRtt | LoadMode::ZeroRttFs) {
+            stream.handshake_with_early_data(&self.early_data).await.map_err(failed)?;
+        } else {
+            stream.handshake().await.map_err(failed)?;
+        }
+        let latency = started.elapsed();
+        // The ticket comes on the way to the server's goodbye.
+        stream.shutdown().await.map_err(failed)?;
+        while !receive(&mut stream).await.map_err(failed)?.is_empty() {}
+        let facts = stream.facts();
+        Ok(Connection {
+            latency,
+            resumed: matches!(facts.psk, Some(PskKind::Resumption | PskKind::ForwardSecret)),
+            early_data_accepted: facts.early_data == EarlyDataStatus::Accepted,
+        })
+    }
+}
+
+struct Connection {
+    latency: Duration,
+    resumed: bool,
+    early_data_accepted: bool,
+}
+
+/// On a terminal; nothing elsewhere.
+fn progress(count: usize) -> ProgressBar {
+    let bar = ProgressBar::new(count as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len}, {per_sec}, {eta} left") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// What is sent early, where nothing else is named: servers that echo send it back, those that speak
+/// HTTP answer.
+const REQUEST: &[u8] = b"GET / HTTP/1.0\r\n\r\n";

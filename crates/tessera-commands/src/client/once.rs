@@ -1,0 +1,198 @@
+//! One connection, with standard input and output.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tessera::resume::Verdict;
+use tessera_kit::facts::{ConnectionFacts, SocketFacts};
+use tessera_kit::report::Report;
+use tessera_kit::{ProgramError, SettingFile, signals};
+use tessera_tokio::{ClientStream, Connector, EarlyData, FileSessionStore};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::advice;
+use super::config::{Configured, configure};
+use super::dial;
+use crate::counted::Counted;
+use crate::options::ConnectOptions;
+use crate::receive::receive;
+
+type Stream = ClientStream<Counted<TcpStream>>;
+
+pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
+    let configured = configure(options)?;
+    let common = &options.common;
+    let report = Report::of_client(common.json_file(), common.quiet, io::stderr())?;
+    let early_data = match &options.early_data_file {
+        None => Vec::new(),
+        Some(path) => fs::read(path).map_err(|error| {
+            ProgramError::input(SettingFile { setting: "--early-data", path }, &error)
+        })?,
+    };
+    let connector = connector(options, &configured)?;
+    let asked = signals::asked_to_end()?;
+    let silent = common.json.as_deref().is_some_and(|path| path == "-");
+
+    let socket = dial(options).await?;
+    let address = socket.peer_addr().ok();
+    let started = Instant::now();
+    let mut stream = connector
+        .start(configured.destination(), Counted::new(socket))
+        .await
+        .map_err(|error| ProgramError::settings(error.to_string()))?;
+    let mut handshake = None;
+    let work = async {
+        let left = shake_hands(&mut stream, &early_data, &report).await?;
+        handshake = Some(started.elapsed());
+        report.line(&ConnectionFacts::new(
+            stream.facts(),
+            SocketFacts { address, handshake, ..SocketFacts::default() },
+        ));
+        stream.write_all(&left).await?;
+        carry(&mut stream, options.keep_open, silent).await
+    };
+    let result = tokio::select! {
+        result = work => result,
+        () = asked => Ok(()),
+    };
+    if result.is_ok() {
+        // Whoever is gone needs no goodbye; sessions are stored here.
+        let _ = stream.shutdown().await;
+    }
+    let counted = stream.get_ref();
+    let socket = SocketFacts {
+        address,
+        received: counted.received,
+        sent: counted.sent,
+        handshake,
+        total: started.elapsed(),
+        error: result.as_ref().err().map(ToString::to_string),
+    };
+    report.object(&ConnectionFacts::new(stream.facts(), socket));
+    result.map_err(|error| advice::failed(options, &error))
+}
+
+fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connector, ProgramError> {
+    let connector = Connector::new(configured.config.clone());
+    let Some(directory) = &options.sessions else { return Ok(connector) };
+    // A session remembers that its server was accepted: what was accepted in one way is not used in
+    // another.
+    let store = fs::create_dir_all(directory)
+        .and_then(|()| FileSessionStore::open(directory.join(&configured.scope)))
+        .map_err(|error| {
+            let setting = SettingFile { setting: "--sessions", path: directory };
+            ProgramError::output(setting, &error)
+        })?;
+    Ok(connector.with_sessions(Arc::new(store)))
+}
+
+/// Shakes hands, with early data; returns what of it is still to be sent.
+async fn shake_hands(
+    stream: &mut Stream,
+    early_data: &[u8],
+    report: &Report,
+) -> io::Result<Vec<u8>> {
+    let became = stream.handshake_with_early_data(early_data).await?;
+    if early_data.is_empty() {
+        return Ok(Vec::new());
+    }
+    match became {
+        EarlyData::Accepted(count) => Ok(early_data.get(count..).unwrap_or_default().to_vec()),
+        EarlyData::NotOffered => {
+            report.line(&"no ticket for early data yet: it is sent after the handshake");
+            Ok(early_data.to_vec())
+        }
+        EarlyData::Rejected(Verdict::Burned) => {
+            report.line(&"the server threw the early data away: it is sent after the handshake");
+            Ok(early_data.to_vec())
+        }
+        _ => Err(io::Error::other(
+            "the server did not take the early data here, and it may have been executed elsewhere; \
+             connect again if it may be executed twice",
+        )),
+    }
+}
+
+/// Carries standard input to the server, and what the server sends to standard output.
+async fn carry(stream: &mut Stream, keep_open: bool, silent: bool) -> io::Result<()> {
+    let (mut input, mut output) = (tokio::io::stdin(), tokio::io::stdout());
+    let mut input_ended = false;
+    loop {
+        tokio::select! {
+            read = receive(stream) => {
+                let read = read?;
+                if read.is_empty() {
+                    return Ok(());
+                }
+                if !silent {
+                    write(&mut output, &read).await?;
+                }
+            }
+            read = receive(&mut input), if !input_ended => {
+                let read = read?;
+                if read.is_empty() {
+                    input_ended = true;
+                    if !keep_open {
+                        stream.shutdown().await?;
+                    }
+                } else {
+                    send(stream, &mut output, &read, silent).await?;
+                }
+            }
+        }
+    }
+}
+
+/// Sends all of it, and reads meanwhile: two peers that only wrote would wait for each other.
+async fn send<O: AsyncWrite + Unpin>(
+    stream: &mut Stream,
+    output: &mut O,
+    mut data: &[u8],
+    silent: bool,
+) -> io::Result<()> {
+    while !data.is_empty() {
+        match try_both(stream, data).await? {
+            Moved::Sent(count) => data = data.get(count..).unwrap_or_default(),
+            Moved::Received(read) if read.is_empty() => {
+                return Err(io::Error::new(
+                    ErrorKind::BrokenPipe,
+                    "the server closed before everything was sent",
+                ));
+            }
+            Moved::Received(read) if !silent => write(output, &read).await?,
+            Moved::Received(_) => (),
+        }
+    }
+    Ok(())
+}
+
+enum Moved {
+    Sent(usize),
+    Received(Vec<u8>),
+}
+
+async fn try_both(stream: &mut Stream, data: &[u8]) -> io::Result<Moved> {
+    use std::mem::MaybeUninit;
+    use std::pin::Pin;
+    use std::task::Poll;
+
+    std::future::poll_fn(|cx| {
+        if let Poll::Ready(sent) = Pin::new(&mut *stream).poll_write(cx, data) {
+            return Poll::Ready(sent.map(Moved::Sent));
+        }
+        let mut room = [const { MaybeUninit::uninit() }; 1 << 12];
+        let mut buffer = tokio::io::ReadBuf::uninit(&mut room);
+        Pin::new(&mut *stream)
+            .poll_read(cx, &mut buffer)
+            .map_ok(|()| Moved::Received(buffer.filled().to_vec()))
+    })
+    .await
+}
+
+async fn write<O: AsyncWrite + Unpin>(output: &mut O, data: &[u8]) -> io::Result<()> {
+    output.write_all(data).await?;
+    output.flush().await
+}

@@ -1,0 +1,131 @@
+//! What a load measured.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use tessera_kit::ProgramError;
+use tessera_kit::facts::micros;
+
+use crate::options::{Load, LoadMode};
+
+/// What became of the connections.
+#[derive(Default)]
+pub(super) struct Outcome {
+    /// From the beginning of the TCP connection to the end of the handshake, in microseconds.
+    pub(super) latencies: Vec<u64>,
+    pub(super) resumed: usize,
+    pub(super) early_data_accepted: usize,
+    pub(super) errors: BTreeMap<String, usize>,
+}
+
+/// The result of a load, for people and for programs. Times are in microseconds.
+#[derive(Debug, Serialize)]
+pub(super) struct Summary {
+    event: &'static str,
+    mode: &'static str,
+    parallel: usize,
+    completed: usize,
+    failed: usize,
+    resumed: usize,
+    early_data_accepted: usize,
+    total_micros: u64,
+    handshakes_per_second: f64,
+    /// From the beginning of the TCP connection to the end of the handshake.
+    median_micros: Option<u64>,
+    p95_micros: Option<u64>,
+    p99_micros: Option<u64>,
+    max_micros: Option<u64>,
+    errors: BTreeMap<String, usize>,
+}
+
+impl Summary {
+    pub(super) fn new(load: &Load, outcome: Outcome, total: Duration) -> Self {
+        let Outcome { mut latencies, resumed, early_data_accepted, errors } = outcome;
+        latencies.sort_unstable();
+        let completed = latencies.len();
+        Self {
+            event: "load",
+            mode: match load.mode {
+                LoadMode::Full => "full",
+                LoadMode::PskDhe => "psk-dhe",
+                LoadMode::PskOnly => "psk-only",
+                LoadMode::ZeroRtt => "0rtt",
+                LoadMode::ZeroRttFs => "0rtt-fs",
+            },
+            parallel: load.parallel,
+            completed,
+            failed: errors.values().sum(),
+            resumed,
+            early_data_accepted,
+            total_micros: micros(total),
+            handshakes_per_second: completed as f64 / total.as_secs_f64().max(1e-9),
+            median_micros: percentile(&latencies, 50),
+            p95_micros: percentile(&latencies, 95),
+            p99_micros: percentile(&latencies, 99),
+            max_micros: latencies.last().copied(),
+            errors,
+        }
+    }
+
+    /// Whether the load did what it should.
+    pub(super) fn verdict(&self) -> Result<(), ProgramError> {
+        match self.failed {
+            0 => Ok(()),
+            failed => Err(ProgramError::Failed(format!(
+                "{failed} of {} connections failed",
+                failed + self.completed
+            ))),
+        }
+    }
+}
+
+/// The smallest value that this share of all doesn't exceed.
+fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+    sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied()
+}
+
+/// A table.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.completed.max(1) as f64;
+        let share = |count: usize| format!("{:.1} %", 100.0 * count as f64 / all);
+        let time = |micros: Option<u64>| match micros {
+            Some(micros) => format!("{:.2} ms", micros as f64 / 1e3),
+            None => "-".to_owned(),
+        };
+        let mut row = |name: &str, value: String| writeln!(f, "{name:<22}{value:>14}");
+        row("mode", self.mode.to_owned())?;
+        row("at a time", self.parallel.to_string())?;
+        row("connections", self.completed.to_string())?;
+        row("handshakes a second", format!("{:.0}", self.handshakes_per_second))?;
+        row("latency, median", time(self.median_micros))?;
+        row("latency, p95", time(self.p95_micros))?;
+        row("latency, p99", time(self.p99_micros))?;
+        row("latency, longest", time(self.max_micros))?;
+        row("resumed", share(self.resumed))?;
+        if self.mode.starts_with("0rtt") {
+            row("early data accepted", share(self.early_data_accepted))?;
+        }
+        write!(f, "{:<22}{:>14}", "errors", self.failed)?;
+        for (error, count) in &self.errors {
+            write!(f, "\n{count:>8} x {error}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_measured_values() {
+        let sorted: Vec<u64> = (1..=200).collect();
+        assert_eq!(percentile(&sorted, 50), Some(100));
+        assert_eq!(percentile(&sorted, 99), Some(198));
+        assert_eq!(percentile(&[7], 99), Some(7));
+        assert_eq!(percentile(&[], 50), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! The commands `tessera serve` and `tessera connect`: a TLS 1.3 server and a client to talk to.
+//!
+//! [`serve`] listens, echoes or answers HTTP, and tells the facts of every connection; [`connect`]
+//! carries standard input and output to a server.
+#![forbid(unsafe_code)]
+
+mod certificate;
+mod client;
+mod counted;
+mod named_key;
+mod names;
+mod options;
+mod psk;
+mod receive;
+mod server;
+mod trust;
+
+pub use client::connect;
+pub use named_key::NamedKey;
+pub use names::{group, suite};
+pub use options::{
+    Answer, CertificateFiles, ClientCertificates, Common, ConnectOptions, EarlyData, Load,
+    LoadMode, PskHash, PskOptions, ServeOptions, Tickets,
+};
+pub use server::serve;

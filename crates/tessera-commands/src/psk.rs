@@ -1,0 +1,65 @@
+//! Keys that were agreed outside of TLS.
+
+use std::fs;
+use std::path::Path;
+
+use tessera::resume::{ExternalPsk, ImportablePsk};
+use tessera::wire::CipherSuite;
+use tessera_kit::{ProgramError, SettingFile};
+use zeroize::Zeroizing;
+
+use crate::named_key::NamedKey;
+use crate::options::{PskHash, PskOptions};
+
+/// All PSKs that were asked for, ready for use.
+pub(crate) fn load(options: &PskOptions) -> Result<Vec<ExternalPsk>, ProgramError> {
+    let mut keys = options.keys.clone();
+    for file in &options.files {
+        keys.extend(read(file)?);
+    }
+    let suite = match options.hash {
+        PskHash::Sha256 => CipherSuite::TLS_AES_128_GCM_SHA256,
+        PskHash::Sha384 => CipherSuite::TLS_AES_256_GCM_SHA384,
+    };
+    let Some(context) = &options.import else {
+        let external = |key: NamedKey| ExternalPsk::new(key.identity, key.secret, suite);
+        return Ok(keys.into_iter().map(external).collect());
+    };
+    let provider = tessera_aws_lc::provider();
+    let mut imported = Vec::new();
+    for key in keys {
+        let importable = ImportablePsk {
+            external_identity: key.identity,
+            secret: key.secret,
+            context: context.as_bytes().to_vec(),
+            suite,
+        };
+        imported.extend(importable.import(&provider)?);
+    }
+    Ok(imported)
+}
+
+/// A file of keys: one a line; empty lines and those that begin with # are skipped.
+fn read(path: &Path) -> Result<Vec<NamedKey>, ProgramError> {
+    let text = fs::read_to_string(path).map(Zeroizing::new);
+    let text = text.map_err(|error| {
+        ProgramError::input(SettingFile { setting: "--psk-file", path }, &error)
+    })?;
+    let lines = text.lines().map(str::trim).enumerate();
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let keys: Result<Vec<_>, _> = lines
+        .map(|(index, line)| {
+            let at = |error| {
+                ProgramError::settings(format!("{}:{}: {error}", path.display(), index + 1))
+            };
+            NamedKey::parse(line).map_err(at)
+        })
+        .collect();
+    match keys {
+        Ok(keys) if keys.is_empty() => Err(ProgramError::settings(format!(
+            "{}: no PSK in it; write one a line, as IDENTITY:HEX",
+            path.display()
+        ))),
+        other => other,
+    }
+}

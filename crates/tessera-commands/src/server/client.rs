@@ -1,0 +1,58 @@
+//! A client's stream, with what was learned on the way.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tessera::EarlyDataStatus;
+use tessera_kit::facts::{ConnectionFacts, SocketFacts};
+use tessera_tokio::ServerStream;
+use tokio::net::TcpStream;
+
+use crate::counted::Counted;
+
+/// A client's stream, with what was learned on the way.
+pub(super) struct Client {
+    pub(super) stream: ServerStream<Counted<TcpStream>>,
+    pub(super) address: SocketAddr,
+    started: Instant,
+    handshake: Option<Duration>,
+}
+
+impl Client {
+    pub(super) fn new(stream: ServerStream<Counted<TcpStream>>, address: SocketAddr) -> Self {
+        Self { stream, address, started: Instant::now(), handshake: None }
+    }
+
+    /// Shakes hands. Early data is answered before the handshake is complete: both answers do no more
+    /// when they are given twice.
+    pub(super) async fn handshake(&mut self) -> io::Result<()> {
+        self.stream.writable().await?;
+        if self.stream.facts().early_data != EarlyDataStatus::Accepted {
+            self.stream.handshake().await?;
+        }
+        self.note_handshake();
+        Ok(())
+    }
+
+    /// Notes when the handshake was complete.
+    pub(super) fn note_handshake(&mut self) {
+        if self.handshake.is_none() && self.stream.is_handshake_complete() {
+            self.handshake = Some(self.started.elapsed());
+        }
+    }
+
+    /// What is known until now.
+    pub(super) fn facts(&self, error: Option<io::Error>) -> ConnectionFacts {
+        let counted = self.stream.get_ref();
+        let socket = SocketFacts {
+            address: Some(self.address),
+            received: counted.received,
+            sent: counted.sent,
+            handshake: self.handshake,
+            total: self.started.elapsed(),
+            error: error.map(|error| error.to_string()),
+        };
+        ConnectionFacts::new(self.stream.facts(), socket)
+    }
+}

@@ -1,0 +1,99 @@
+//! The engine's configuration.
+
+use std::sync::Arc;
+
+use tessera::ServerConfig;
+use tessera::auth::PeerVerifier;
+use tessera::handshake::{Checked, ClientAuthentication};
+use tessera::resume::{OneTimeKeyGuard, ReplayGuard};
+use tessera::wire::TicketRequest;
+use tessera_kit::key_log::KeyLogFile;
+use tessera_kit::{ProgramError, SettingFile, trust};
+
+use super::stores::Stores;
+use crate::certificate::{self, Fresh};
+use crate::options::{ClientCertificates, ServeOptions};
+use crate::{names, psk};
+
+/// A configuration, and the certificate that was made for it.
+pub(super) struct Configured {
+    pub(super) config: Checked<ServerConfig>,
+    pub(super) fresh: Option<Fresh>,
+}
+
+pub(super) fn configure(
+    options: &ServeOptions,
+    stores: &Stores,
+) -> Result<Configured, ProgramError> {
+    let common = &options.common;
+    let external_psks = psk::load(&common.psks)?;
+    let mut fresh = None;
+    let credentials = match &common.certificates {
+        Some(files) => vec![certificate::load(files)?],
+        // Whoever names PSKs and no certificate wants no certificate.
+        None if !external_psks.is_empty() && options.names.is_empty() => Vec::new(),
+        None => {
+            let made = certificate::make(&options.names, options.listen.ip())?;
+            vec![fresh.insert(made).credential.clone()]
+        }
+    };
+
+    let mut config = ServerConfig::new(names::provider(&common.groups), credentials);
+    if !common.suites.is_empty() {
+        config.suites.clone_from(&common.suites);
+    }
+    if !common.groups.is_empty() {
+        config.groups.clone_from(&common.groups);
+    }
+    config.protocols = common.protocols.iter().map(|name| name.clone().into_bytes()).collect();
+    config.client_authentication = client_authentication(options)?;
+    config.certificate_codecs = tessera_compression::codecs();
+    config.external_psks = external_psks;
+    config.record_size_limit = common.record_size_limit;
+    config.handshake_timeout = options.handshake_timeout;
+    if let Some(path) = &common.key_log {
+        let file = SettingFile { setting: "--key-log", path };
+        config.key_log = Some(Arc::new(KeyLogFile::open(file)?));
+    }
+
+    let tickets = options.tickets;
+    if tickets.count > 0 {
+        config.tickets = Some(stores.ring.clone());
+        config.ticket_lifetime = tickets.lifetime;
+    }
+    let policy = &mut config.policy;
+    policy.tickets = TicketRequest { new_session_count: tickets.count, resumption_count: 1 };
+    policy.psk_only_without_forward_secrecy = common.psk_only_without_forward_secrecy;
+    if common.early_data.forward_secret {
+        policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(stores.vault.clone()));
+    }
+    if common.early_data.replayable_without_forward_secrecy {
+        policy.early_data.replayable_without_forward_secrecy = Some(ReplayGuard {
+            register: stores.register.clone(),
+            max_early_data_size: MAX_REPLAYABLE_EARLY_DATA,
+        });
+    }
+    Ok(Configured { config: config.checked()?, fresh })
+}
+
+fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication, ProgramError> {
+    let option = match options.client_certificates {
+        ClientCertificates::No => return Ok(ClientAuthentication::None),
+        ClientCertificates::Ask => "--ask-client-certificate",
+        ClientCertificates::Require => "--require-client-certificate",
+    };
+    let Some(ca) = &options.common.ca else {
+        return Err(ProgramError::settings(format!(
+            "{option} needs --ca FILE: the roots by which clients are judged"
+        )));
+    };
+    let verifier = trust::roots(SettingFile { setting: "--ca", path: ca })?;
+    let verifier: Arc<dyn PeerVerifier> = Arc::new(verifier);
+    Ok(match options.client_certificates {
+        ClientCertificates::Require => ClientAuthentication::Required(verifier),
+        _ => ClientAuthentication::Optional(verifier),
+    })
+}
+
+/// As much as forward-secret early data.
+const MAX_REPLAYABLE_EARLY_DATA: u32 = 16 * 1024;

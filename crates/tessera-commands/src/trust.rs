@@ -1,0 +1,179 @@
+//! Which servers a client accepts.
+
+use std::sync::Arc;
+
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
+use tessera::handshake::Reply;
+use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
+use tessera_kit::credential::fingerprint;
+use tessera_kit::{ProgramError, SettingFile, hex, pem, trust};
+use tessera_webpki::{Algorithms, WebPkiVerifier};
+
+use crate::options::ConnectOptions;
+
+/// How servers are judged, with a name for it: sessions of one way are not used in another, since a
+/// resumption doesn't ask again.
+pub(crate) struct Trust {
+    pub(crate) verifier: Arc<dyn PeerVerifier>,
+    pub(crate) name: String,
+}
+
+pub(crate) fn of_servers(options: &ConnectOptions) -> Result<Trust, ProgramError> {
+    let common = &options.common;
+    let (verifier, name): (Arc<dyn PeerVerifier>, _) = if let Some(wanted) = options.fingerprint {
+        (Arc::new(Pinned { wanted: hex::encode(&wanted) }), hex::encode(&wanted))
+    } else if options.insecure_accept_any_certificate {
+        (Arc::new(AnyCertificate), "insecure".to_owned())
+    } else if let Some(ca) = &common.ca {
+        let file = SettingFile { setting: "--ca", path: ca };
+        let roots = pem::certificates(file)?;
+        let name = format!("ca {}", fingerprint(&roots.concat()));
+        let verifier = trust::roots_of(file, &roots)?;
+        (Arc::new(Explained(verifier)), name)
+    } else if !common.psks.keys.is_empty() || !common.psks.files.is_empty() {
+        (Arc::new(NoCertificate), "psk".to_owned())
+    } else {
+        (Arc::new(Explained(trust::system("--ca FILE")?)), "system".to_owned())
+    };
+    Ok(Trust { verifier, name })
+}
+
+/// Refuses with an advice.
+struct Explained(WebPkiVerifier);
+
+impl PeerVerifier for Explained {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.schemes()
+    }
+
+    fn chain_schemes(&self) -> &[SignatureScheme] {
+        self.0.chain_schemes()
+    }
+
+    fn authorities(&self) -> &[Vec<u8>] {
+        self.0.authorities()
+    }
+
+    fn entry_extensions(&self) -> EntryExtensions {
+        self.0.entry_extensions()
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        self.0.policy()
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        match self.0.verify(question) {
+            Reply::Now(Err(mut rejected)) => {
+                // webpki says so too where another root has the issuer's name.
+                let unknown =
+                    [AlertDescription::UNKNOWN_CA, AlertDescription::UNSUPPORTED_CERTIFICATE];
+                if unknown.contains(&rejected.alert) {
+                    let fingerprint = fingerprint_of(question);
+                    rejected.reason.push_str(&format!(
+                        "; trust its issuer with --ca FILE, or, if this is the right certificate, \
+                         itself with --fingerprint {fingerprint}"
+                    ));
+                }
+                Reply::Now(Err(rejected))
+            }
+            other => other,
+        }
+    }
+}
+
+/// Accepts one certificate, whatever names and dates are in it.
+struct Pinned {
+    wanted: String,
+}
+
+impl PeerVerifier for Pinned {
+    fn schemes(&self) -> &[SignatureScheme] {
+        SCHEMES
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tessera-peer: one certificate, 1").with(self.wanted.as_bytes())
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        let found = fingerprint_of(question);
+        Reply::Now(if found == self.wanted {
+            verify_signature(question, format!("sha256:{found}"))
+        } else {
+            Err(PeerRejected {
+                alert: AlertDescription::BAD_CERTIFICATE,
+                reason: format!("its certificate is another one: --fingerprint {found}"),
+            })
+        })
+    }
+}
+
+/// Accepts everybody who has the key of some certificate: whoever stands between can be anybody.
+struct AnyCertificate;
+
+impl PeerVerifier for AnyCertificate {
+    fn schemes(&self) -> &[SignatureScheme] {
+        SCHEMES
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tessera-peer: any certificate, 1")
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        let found = fingerprint_of(question);
+        Reply::Now(verify_signature(question, format!("unverified sha256:{found}")))
+    }
+}
+
+/// Accepts nobody by a certificate: for clients that name PSKs.
+struct NoCertificate;
+
+impl PeerVerifier for NoCertificate {
+    fn schemes(&self) -> &[SignatureScheme] {
+        SCHEMES
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tessera-peer: no certificate, 1")
+    }
+
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        Reply::Now(Err(PeerRejected {
+            alert: AlertDescription::UNKNOWN_CA,
+            reason: "the server doesn't use the PSK and shows a certificate; check identity, key, \
+                     --psk-hash and --import-psks on both sides, or accept certificates with --ca FILE"
+                .into(),
+        }))
+    }
+}
+
+fn verify_signature(
+    question: &VerifyPeer,
+    identity: String,
+) -> Result<PeerAcceptance, PeerRejected> {
+    Algorithms::AWS_LC.verify_signature(question)?;
+    Ok(PeerIdentity { blob: identity.into_bytes(), expires_at: None }.into())
+}
+
+fn fingerprint_of(question: &VerifyPeer) -> String {
+    question.chain.first().map(|der| fingerprint(der)).unwrap_or_default()
+}
+
+/// Those that sign handshakes, and those that only stand in chains, which nobody looks at here.
+const SCHEMES: &[SignatureScheme] = &[
+    SignatureScheme::ECDSA_SECP256R1_SHA256,
+    SignatureScheme::ED25519,
+    SignatureScheme::ECDSA_SECP384R1_SHA384,
+    SignatureScheme::RSA_PSS_RSAE_SHA256,
+    SignatureScheme::RSA_PSS_RSAE_SHA384,
+    SignatureScheme::RSA_PSS_RSAE_SHA512,
+    SignatureScheme::MLDSA44,
+    SignatureScheme::MLDSA65,
+    SignatureScheme::RSA_PKCS1_SHA256,
+    SignatureScheme::RSA_PKCS1_SHA384,
+    SignatureScheme::RSA_PKCS1_SHA512,
+];

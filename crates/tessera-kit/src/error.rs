@@ -1,0 +1,78 @@
+//! What can go wrong, in words that say what to do.
+
+use std::fmt;
+use std::io;
+
+use crate::setting::SettingFile;
+
+/// Why a program can't do what it was asked to.
+#[derive(Debug)]
+pub enum ProgramError {
+    /// The settings can't be as they are. Programs end with the exit code 2.
+    Settings(String),
+    /// Something failed on the way. Programs end with the exit code 1.
+    Failed(String),
+}
+
+impl ProgramError {
+    /// The settings can't be as they are.
+    pub fn settings(what: impl Into<String>) -> Self {
+        Self::Settings(what.into())
+    }
+
+    /// Something failed on the way.
+    pub fn failed(what: impl fmt::Display, error: impl fmt::Display) -> Self {
+        Self::Failed(format!("{what}: {error}"))
+    }
+
+    /// A file that was named to be read, and can't be.
+    #[must_use]
+    pub fn input(file: SettingFile<'_>, error: &io::Error) -> Self {
+        Self::of_path(file, error, "there is no such file")
+    }
+
+    /// A file or directory that was named to be written, and can't be.
+    #[must_use]
+    pub fn output(file: SettingFile<'_>, error: &io::Error) -> Self {
+        Self::of_path(file, error, "the directory that it should be in does not exist")
+    }
+
+    fn of_path(
+        SettingFile { setting, path }: SettingFile<'_>,
+        error: &io::Error,
+        missing: &str,
+    ) -> Self {
+        let what = match error.kind() {
+            io::ErrorKind::NotFound => missing.to_owned(),
+            io::ErrorKind::IsADirectory => "this is a directory, and a file is needed".to_owned(),
+            io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                "this is a file, and a directory is needed".to_owned()
+            }
+            io::ErrorKind::PermissionDenied => {
+                "permission denied; run as a user who may use it, or change its permissions"
+                    .to_owned()
+            }
+            _ => error.to_string(),
+        };
+        Self::Settings(format!("{}: {what}; check the path after {setting}", path.display()))
+    }
+}
+
+impl fmt::Display for ProgramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings(what) | Self::Failed(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for ProgramError {}
+
+impl From<tessera::Error> for ProgramError {
+    fn from(error: tessera::Error) -> Self {
+        match error {
+            tessera::Error::Configuration(what) => Self::Settings(what.to_owned()),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}

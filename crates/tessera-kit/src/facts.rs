@@ -1,0 +1,178 @@
+//! The facts of a connection, for people and for programs.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde::Serialize;
+use tessera::Facts;
+use tessera::handshake::EarlyDataStatus;
+use tessera::resume::{Ancestry, Continuation, PskKind, Verdict};
+
+use crate::hex;
+
+/// One connection. Bytes are those on the network; times are in microseconds.
+#[derive(Debug, Clone, Serialize)]
+pub struct ConnectionFacts {
+    event: &'static str,
+    address: Option<SocketAddr>,
+    version: Option<&'static str>,
+    suite: Option<String>,
+    group: Option<String>,
+    server_signature_scheme: Option<String>,
+    server_name: Option<String>,
+    protocol: Option<String>,
+    /// Who the peer is, where its certificate said so in this or an earlier handshake.
+    peer: Option<String>,
+    /// The identity of the external PSK that was used, now or at the beginning of the chain.
+    external_psk: Option<String>,
+    resumed: bool,
+    psk: Option<&'static str>,
+    one_time_key: Option<String>,
+    continuation: Option<&'static str>,
+    early_data: &'static str,
+    hello_retry_request: bool,
+    /// The weakest key exchange of the chain.
+    ancestry: Option<&'static str>,
+    /// Whether every key exchange of the chain withstands quantum computers.
+    pub post_quantum: bool,
+    /// When the last full handshake of the chain was, in seconds since the Unix epoch.
+    authenticated_at: Option<u64>,
+    bytes_received: u64,
+    bytes_sent: u64,
+    handshake_micros: Option<u64>,
+    total_micros: u64,
+    error: Option<String>,
+}
+
+/// What the stream doesn't know of itself.
+#[derive(Debug, Clone, Default)]
+pub struct SocketFacts {
+    /// The peer's address.
+    pub address: Option<SocketAddr>,
+    /// Bytes that came from the network.
+    pub received: u64,
+    /// Bytes that went to it.
+    pub sent: u64,
+    /// How long the handshake took; `None` if it did not end.
+    pub handshake: Option<Duration>,
+    /// How long the connection has lived.
+    pub total: Duration,
+    /// Why it ended, if not properly.
+    pub error: Option<String>,
+}
+
+impl ConnectionFacts {
+    /// The facts of a connection, now.
+    #[must_use]
+    pub fn new(facts: &Facts, socket: SocketFacts) -> Self {
+        let psk = facts.psk;
+        Self {
+            event: "connection",
+            address: socket.address,
+            version: facts.suite.is_some().then_some("TLSv1.3"),
+            suite: facts.suite.map(|suite| format!("{suite:?}")),
+            group: facts.group.map(|group| format!("{group:?}")),
+            server_signature_scheme: facts.signature_scheme.map(|scheme| format!("{scheme:?}")),
+            server_name: facts.server_name.clone(),
+            protocol: facts.protocol.as_deref().map(readable),
+            peer: facts.peer.as_ref().map(|peer| readable(&peer.blob)),
+            external_psk: facts.external_psk.as_deref().map(readable),
+            resumed: matches!(psk, Some(PskKind::Resumption | PskKind::ForwardSecret)),
+            psk: psk.map(|kind| match kind {
+                PskKind::Resumption => "resumption",
+                PskKind::External => "external",
+                PskKind::Imported => "imported",
+                PskKind::ForwardSecret => "forward-secret",
+            }),
+            one_time_key: facts.one_time_key.map(|group| format!("{group:?}")),
+            continuation: facts.continuation.map(|continuation| match continuation {
+                Continuation::PskDheKe => "psk_dhe_ke",
+                Continuation::PskKe => "psk_ke",
+            }),
+            early_data: early_data(facts.early_data),
+            hello_retry_request: facts.hello_retry,
+            ancestry: facts.ancestry.map(|ancestry| match ancestry {
+                Ancestry::PskOnly => "psk-only",
+                Ancestry::Classical => "classical",
+                Ancestry::PostQuantum => "post-quantum",
+            }),
+            post_quantum: facts.ancestry == Some(Ancestry::PostQuantum),
+            authenticated_at: facts.authenticated_at,
+            bytes_received: socket.received,
+            bytes_sent: socket.sent,
+            handshake_micros: socket.handshake.map(micros),
+            total_micros: micros(socket.total),
+            error: socket.error,
+        }
+    }
+
+    /// How the connection began, in a few words.
+    #[must_use]
+    pub fn beginning(&self) -> String {
+        let how = match self.psk {
+            None => "full handshake",
+            Some("resumption") => "resumed with a ticket",
+            Some("forward-secret") => "resumed with a forward-secret ticket",
+            Some("imported") => "imported PSK",
+            Some(_) => "external PSK",
+        };
+        let exchange = self.group.as_deref().unwrap_or("no key exchange");
+        let retry = if self.hello_retry_request { ", after a HelloRetryRequest" } else { "" };
+        format!("{how}, {exchange}{retry}")
+    }
+}
+
+/// One line for people.
+impl std::fmt::Display for ConnectionFacts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(address) = self.address {
+            write!(f, "{address}: ")?;
+        }
+        let Some(suite) = &self.suite else {
+            return f.write_str(self.error.as_deref().unwrap_or("nothing happened"));
+        };
+        write!(f, "{}, {suite}", self.beginning())?;
+        if self.early_data != "not-offered" {
+            write!(f, ", early data {}", self.early_data)?;
+        }
+        if let Some(protocol) = &self.protocol {
+            write!(f, ", {protocol}")?;
+        }
+        if let Some(peer) = &self.peer {
+            write!(f, ", peer {peer}")?;
+        }
+        if let Some(identity) = &self.external_psk {
+            write!(f, ", PSK {identity}")?;
+        }
+        if let Some(handshake) = self.handshake_micros {
+            write!(f, ", {handshake} us")?;
+        }
+        self.error.as_ref().map_or(Ok(()), |error| write!(f, "; {error}"))
+    }
+}
+
+fn early_data(status: EarlyDataStatus) -> &'static str {
+    match status {
+        EarlyDataStatus::NotOffered => "not-offered",
+        EarlyDataStatus::Offered => "offered",
+        EarlyDataStatus::Accepted => "accepted",
+        EarlyDataStatus::Rejected(Verdict::Burned) => "rejected-burned",
+        EarlyDataStatus::Rejected(Verdict::Used) => "rejected-used",
+        EarlyDataStatus::Rejected(_) => "rejected-unknown",
+        _ => "unknown",
+    }
+}
+
+/// Text where it is text, hexadecimal where it isn't: what a peer sends never controls a terminal.
+fn readable(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.chars().any(char::is_control) => text.to_owned(),
+        _ => format!("0x{}", hex::encode(bytes)),
+    }
+}
+
+/// A time as facts have it.
+#[must_use]
+pub fn micros(duration: Duration) -> u64 {
+    duration.as_micros().try_into().unwrap_or(u64::MAX)
+}

@@ -1,0 +1,51 @@
+//! What every program with Tessera needs, so that none writes it again.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`pem`] | certificates, private keys and public keys in PEM files |
+//! | [`credential`] | a certificate with its key, checked to belong together; fingerprints |
+//! | [`trust`] | whom to trust: roots from a file or from the system, raw public keys |
+//! | [`key_log`] | the secrets of connections in a file, for Wireshark |
+//! | [`facts`], [`report`] | what became of a connection, as a line and as JSON; a slow reader delays nobody |
+//! | [`runtime`], [`signals`], [`open_files`] | the process: threads, its end, its limits |
+//! | [`hex`] | bytes as people write them |
+//!
+//! Whatever can't be as it was set is a [`ProgramError`] that names the setting, the file and the
+//! remedy. A [`SettingFile`] is how a file comes with the setting that named it.
+//!
+//! A server's configuration from two files:
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use tessera::ServerConfig;
+//! use tessera_kit::{ProgramError, SettingFile, credential};
+//!
+//! # fn main() -> Result<(), ProgramError> {
+//! let credential = credential::load(
+//!     SettingFile { setting: "--certificate", path: Path::new("chain.pem") },
+//!     SettingFile { setting: "--key", path: Path::new("key.pem") },
+//! )?;
+//! let config = ServerConfig::new(tessera_aws_lc::provider(), vec![credential]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The example `echo` of this crate is a whole server.
+#![forbid(unsafe_code)]
+
+pub mod credential;
+mod error;
+pub mod facts;
+pub mod hex;
+pub mod key_log;
+pub mod open_files;
+pub mod pem;
+pub mod report;
+pub mod runtime;
+mod setting;
+pub mod signals;
+pub mod trust;
+
+pub use error::ProgramError;
+pub use setting::SettingFile;

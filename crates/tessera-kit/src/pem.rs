@@ -1,0 +1,116 @@
+//! Certificates and keys in PEM files (RFC 7468).
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use pki_types::pem::{self, PemObject};
+use pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
+use tessera_aws_lc::SigningKey;
+use zeroize::Zeroizing;
+
+use crate::error::ProgramError;
+use crate::setting::SettingFile;
+
+/// The certificates of a file, in their order; at least one.
+///
+/// # Errors
+/// If the file can't be read, is no PEM, or has no certificate in it.
+pub fn certificates(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
+    all::<CertificateDer<'_>>(file, |setting| {
+        format!(
+            "no certificate in it; {setting} takes PEM (-----BEGIN CERTIFICATE-----); DER becomes PEM \
+             with: openssl x509 -inform der -in FILE"
+        )
+    })
+}
+
+/// The private key of a file: PKCS#8 (`PRIVATE KEY`), SEC 1 (`EC PRIVATE KEY`) or PKCS#1 (`RSA PRIVATE
+/// KEY`), unencrypted.
+///
+/// # Errors
+/// If the file can't be read, is no PEM, or has no key in it that can sign.
+pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
+    let SettingFile { setting, path } = file;
+    let bytes = read(file)?;
+    let key = match PrivateKeyDer::from_pem_slice(&bytes) {
+        Ok(PrivateKeyDer::Pkcs8(key)) => SigningKey::from_pkcs8(key.secret_pkcs8_der()),
+        Ok(PrivateKeyDer::Sec1(key)) => SigningKey::from_sec1(key.secret_sec1_der()),
+        Ok(PrivateKeyDer::Pkcs1(key)) => SigningKey::from_pkcs1(key.secret_pkcs1_der()),
+        Ok(_) | Err(pem::Error::NoItemsFound) => {
+            return Err(ProgramError::settings(if find(&bytes, b"ENCRYPTED PRIVATE KEY") {
+                format!(
+                    "{0}: the key is encrypted; decrypt it with: openssl pkcs8 -in {0} -out NEW",
+                    path.display()
+                )
+            } else {
+                format!(
+                    "{}: no private key in it; {setting} takes PEM (-----BEGIN PRIVATE KEY-----)",
+                    path.display()
+                )
+            }));
+        }
+        // OpenSSL's old way to encrypt keeps the label, and puts headers above the bytes (RFC 1421).
+        Err(_) if find(&bytes, b"Proc-Type: 4,ENCRYPTED") => {
+            return Err(ProgramError::settings(format!(
+                "{0}: the key is encrypted; decrypt it with: openssl pkey -in {0} -out NEW",
+                path.display()
+            )));
+        }
+        Err(error) => return Err(malformed(path, &error)),
+    };
+    key.map_err(|error| ProgramError::settings(format!("{}: {error}", path.display())))
+}
+
+/// The public keys of a file (`PUBLIC KEY`), in their order, at least one: each a SubjectPublicKeyInfo,
+/// DER, for raw public keys (RFC 7250).
+///
+/// # Errors
+/// If the file can't be read, is no PEM, or has no public key in it.
+pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
+    all::<SubjectPublicKeyInfoDer<'_>>(file, |setting| {
+        format!(
+            "no public key in it; {setting} takes PEM (-----BEGIN PUBLIC KEY-----); a certificate's \
+             key becomes one with: openssl x509 -pubkey -noout -in FILE"
+        )
+    })
+}
+
+/// All of one kind, as DER; `none` says what to do where there is none.
+fn all<T: PemObject + AsRef<[u8]>>(
+    file: SettingFile<'_>,
+    none: fn(&str) -> String,
+) -> Result<Vec<Vec<u8>>, ProgramError> {
+    let bytes = read(file)?;
+    let found: Result<Vec<_>, _> =
+        T::pem_slice_iter(&bytes).map(|item| item.map(|der| der.as_ref().to_vec())).collect();
+    match found {
+        Ok(found) if found.is_empty() => {
+            let (path, what) = (file.path.display(), none(file.setting));
+            Err(ProgramError::settings(format!("{path}: {what}")))
+        }
+        found => found.map_err(|error| malformed(file.path, &error)),
+    }
+}
+
+/// Keys are among what is read: the bytes are wiped when they are dropped.
+fn read(file: SettingFile<'_>) -> Result<Zeroizing<Vec<u8>>, ProgramError> {
+    let read = || {
+        if fs::metadata(file.path)?.len() > MAX_LEN {
+            return Err(io::Error::other("too long for a PEM file"));
+        }
+        fs::read(file.path)
+    };
+    read().map(Zeroizing::new).map_err(|error| ProgramError::input(file, &error))
+}
+
+/// All roots of an operating system are a quarter of it.
+const MAX_LEN: u64 = 1024 * 1024;
+
+fn find(bytes: &[u8], what: &[u8]) -> bool {
+    bytes.windows(what.len()).any(|window| window == what)
+}
+
+fn malformed(path: &Path, error: &pem::Error) -> ProgramError {
+    ProgramError::settings(format!("{}: malformed PEM: {error}", path.display()))
+}

@@ -1,0 +1,29 @@
+//! The runtime of a program.
+
+use std::time::Duration;
+
+use tokio::time::interval;
+
+use crate::error::ProgramError;
+
+/// Runs a program to its end, on all processors.
+///
+/// # Errors
+/// Those of the program; or if there can be no threads.
+pub fn run(future: impl Future<Output = Result<(), ProgramError>>) -> Result<(), ProgramError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| ProgramError::failed("the runtime", error))?;
+    // A timer that is earlier than all others wakes the runtime's driver, on another thread, as soon
+    // as it is made: every handshake's deadline on a quiet machine. This one is earlier still.
+    let earliest = runtime.spawn(async {
+        let mut interval = interval(Duration::from_secs(1));
+        loop {
+            interval.tick().await;
+        }
+    });
+    let result = runtime.block_on(future);
+    earliest.abort();
+    // A read of standard input can't be called off, and is not waited for.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    result
+}

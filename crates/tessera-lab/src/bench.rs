@@ -1,0 +1,275 @@
+//! Both endpoints with the link between them, and what an experiment does with them.
+
+use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
+use tessera_link::{End, Link, LinkParameters};
+
+use crate::control::{
+    ClientAnswer, ClientLoot, ClientOrder, Connected, Observed, Preparation, Psk, Served, Server,
+    ServerAnswer, ServerLoot, ServerOrder, Sites,
+};
+use crate::error::LabError;
+use crate::pki::Pki;
+use crate::processes::Process;
+use crate::verdicts::Attack;
+use crate::ways::{Mode, Way};
+
+/// Connections before the first that counts: caches are cold, and TCP knows nothing of the link.
+pub(crate) const WARM_UP: usize = 2;
+
+/// How often the adversary sends a recorded flight again to each server.
+const REPLAYS: usize = 20;
+
+/// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
+const SESSIONS_AT_ONCE: u8 = 30;
+
+/// Both endpoints, and what is between them.
+pub(crate) struct Bench {
+    // Before the link: the processes end before it is taken away.
+    pub(crate) client: Process,
+    server: Process,
+    pub(crate) address: SocketAddr,
+    pki: Pki,
+    pub(crate) link: Link,
+    /// The sites of the next rows, if there are two.
+    pub(crate) sites: Option<Sites>,
+}
+
+/// A connection, as both ends saw it.
+pub(crate) struct Pair {
+    pub(crate) client: Connected,
+    pub(crate) server: Served,
+}
+
+impl Bench {
+    /// Starts both endpoints.
+    pub(crate) fn start(link: Link) -> Result<Self, LabError> {
+        let pki = Pki::new()
+            .map_err(|error| LabError::Connection(format!("making certificates: {error}")))?;
+        let mut server = Process::start(&link, End::Server)?;
+        let client = Process::start(&link, End::Client)?;
+        server.tell(&ServerOrder::Listen(link.addresses().server))?;
+        let address = match server.hear()? {
+            ServerAnswer::Listening(address) => address,
+            other => return Err(unexpected(&server, &other)),
+        };
+        Ok(Self { client, server, address, pki, link, sites: None })
+    }
+
+    /// Changes the link when the last packets have left it.
+    pub(crate) fn set_link(&self, parameters: &LinkParameters) -> Result<(), LabError> {
+        let present = self.link.parameters();
+        if *parameters != present {
+            const SCHEDULING: Duration = Duration::from_millis(2);
+            if self.link.emulates() {
+                thread::sleep(present.rtt + present.jitter + SCHEDULING);
+            }
+            self.link.set(parameters)?;
+        }
+        Ok(())
+    }
+
+    /// Starts over at both ends, and gets the client the sessions that it will need.
+    pub(crate) fn prepare(
+        &mut self,
+        way: Way,
+        sessions: usize,
+        attacked: bool,
+    ) -> Result<(), LabError> {
+        let (sites, identity) = (self.sites, self.pki.server.clone());
+        self.server.tell(&ServerOrder::Prepare(Box::new(Preparation {
+            way,
+            identity,
+            attacked,
+            sites,
+        })))?;
+        self.server_is_ready()?;
+        let identity = self.pki.client.clone();
+        self.client.tell(&ClientOrder::Prepare(Box::new(Preparation {
+            way,
+            identity,
+            attacked,
+            sites,
+        })))?;
+        self.client_is_ready()?;
+        if way.mode.resumes() {
+            for _ in 0..sessions.div_ceil(SESSIONS_AT_ONCE.into()) {
+                let (server, sessions) = (self.address, SESSIONS_AT_ONCE);
+                self.connect(&ClientOrder::Collect { server, sessions })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a connection, lets the adversary send its first flight again and again, to every server of a
+    /// fleet, and counts how often the application executed the request. Then the adversary steals what
+    /// there is, and tries to open what it recorded.
+    pub(crate) fn attack(&mut self) -> Result<Attack, LabError> {
+        let pair = self.connect(&ClientOrder::Connect(self.address))?;
+        for server in Server::ALL {
+            self.become_server(server)?;
+            self.replay()?;
+        }
+        let executions = self.count(&pair)?;
+        let (client, server) = self.rob()?;
+        Attack::of(executions, &client, &server)
+            .ok_or_else(|| LabError::Connection("a recording was no TLS connection".to_owned()))
+    }
+
+    /// Lets the adversary send a first flight before its client does, so that the client's own is
+    /// the second, and counts how often the application executed the request: what the client sends
+    /// again included.
+    pub(crate) fn race(&mut self) -> Result<u32, LabError> {
+        self.expect_connection()?;
+        self.client.tell(&ClientOrder::ConnectRaced(self.address))?;
+        self.served()?;
+        self.expect_connection()?;
+        let pair = self.connected()?;
+        self.count(&pair)
+    }
+
+    pub(crate) fn become_server(&mut self, server: Server) -> Result<(), LabError> {
+        self.server.tell(&ServerOrder::Become(server))?;
+        self.server_is_ready()
+    }
+
+    /// Sends the first flight of the last connection again and again.
+    pub(crate) fn replay(&mut self) -> Result<(), LabError> {
+        for _ in 0..REPLAYS {
+            self.expect_connection()?;
+            self.client.tell(&ClientOrder::Replay(self.address))?;
+            self.client_is_ready()?;
+            // How the server ended the connection is its own business; what counts is the count.
+            self.served()?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn count(&mut self, pair: &Pair) -> Result<u32, LabError> {
+        self.server.tell(&ServerOrder::CountExecutions(pair.client.request))?;
+        match self.server.hear()? {
+            ServerAnswer::Executions(count) => Ok(count),
+            other => Err(unexpected(&self.server, &other)),
+        }
+    }
+
+    pub(crate) fn rob(&mut self) -> Result<(ClientLoot, ServerLoot), LabError> {
+        self.client.tell(&ClientOrder::GiveAll)?;
+        let client = match self.client.hear()? {
+            ClientAnswer::Robbed(loot) => loot,
+            other => return Err(unexpected(&self.client, &other)),
+        };
+        self.server.tell(&ServerOrder::GiveAll)?;
+        match self.server.hear()? {
+            ServerAnswer::Robbed(loot) => Ok((client, loot)),
+            other => Err(unexpected(&self.server, &other)),
+        }
+    }
+
+    /// Makes one connection, and waits for its end at both sides.
+    pub(crate) fn connect(&mut self, order: &ClientOrder) -> Result<Pair, LabError> {
+        self.expect_connection()?;
+        self.client.tell(order)?;
+        self.connected()
+    }
+
+    /// Waits for the end of a connection at both sides.
+    pub(crate) fn connected(&mut self) -> Result<Pair, LabError> {
+        let client = match self.client.hear()? {
+            ClientAnswer::Connected(client) => client,
+            ClientAnswer::Failed(reason) => return Err(self.connection_failed(&reason)),
+            other => return Err(unexpected(&self.client, &other)),
+        };
+        let server = self.served()?;
+        match server.error {
+            None => Ok(Pair { client, server }),
+            Some(reason) => Err(LabError::Connection(format!("a connection failed: {reason}"))),
+        }
+    }
+
+    /// The client's reason, and the server's, which often is the better one.
+    pub(crate) fn connection_failed(&mut self, client: &str) -> LabError {
+        if let Some(reason) = self.link.failure() {
+            return LabError::Connection(format!("the link failed: {reason}"));
+        }
+        // A server that saw nothing of the connection still waits for it.
+        let server = match self.server.hear_within(Duration::from_secs(2)) {
+            Ok(ServerAnswer::Served(Served { error: Some(reason), .. })) => reason,
+            Ok(_) => "nothing went wrong".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        LabError::Connection(format!(
+            "a connection failed; the client says: {client}; the server says: {server}"
+        ))
+    }
+
+    pub(crate) fn expect_connection(&mut self) -> Result<(), LabError> {
+        self.server.tell(&ServerOrder::Accept)?;
+        self.server_is_ready()
+    }
+
+    pub(crate) fn server_is_ready(&mut self) -> Result<(), LabError> {
+        match self.server.hear()? {
+            ServerAnswer::Ready => Ok(()),
+            other => Err(unexpected(&self.server, &other)),
+        }
+    }
+
+    pub(crate) fn client_is_ready(&mut self) -> Result<(), LabError> {
+        match self.client.hear()? {
+            ClientAnswer::Ready => Ok(()),
+            other => Err(unexpected(&self.client, &other)),
+        }
+    }
+
+    pub(crate) fn served(&mut self) -> Result<Served, LabError> {
+        match self.server.hear()? {
+            ServerAnswer::Served(served) => Ok(served),
+            other => Err(unexpected(&self.server, &other)),
+        }
+    }
+}
+
+fn unexpected(process: &Process, answer: &impl std::fmt::Debug) -> LabError {
+    process.failed(format!("it answers {answer:?}"))
+}
+
+/// A row is worth something only if its connections were what it says.
+pub(crate) fn check(way: Way, client: &Observed, server: &Observed) -> Result<(), LabError> {
+    let wanted = Observed {
+        psk: match way.mode {
+            Mode::Full => Psk::None,
+            Mode::PskOnly | Mode::PskDhe | Mode::ZeroRtt | Mode::ZeroRttUnguarded => {
+                Psk::Resumption
+            }
+            Mode::ZeroRttFs | Mode::ZeroRttFsPsk => Psk::ForwardSecret,
+        },
+        group: way.kx,
+        one_time_key: way.ticket_key,
+        continuation: way.continuation,
+        early_data_accepted: way.mode.has_early_data(),
+        post_quantum: client.post_quantum,
+    };
+    both_saw(wanted, client, server)
+}
+
+pub(crate) fn both_saw(
+    wanted: Observed,
+    client: &Observed,
+    server: &Observed,
+) -> Result<(), LabError> {
+    for (name, observed) in [("client", client), ("server", server)] {
+        if *observed != wanted {
+            return Err(LabError::Connection(format!(
+                "a connection was to be {wanted:?}, but the {name} saw {observed:?}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn us(duration: Duration) -> f64 {
+    duration.as_nanos() as f64 / 1e3
+}

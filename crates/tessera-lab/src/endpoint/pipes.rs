@@ -1,0 +1,35 @@
+//! Orders in, answers out.
+
+use std::io::{self, BufRead, Write};
+use std::sync::mpsc::{self, Receiver};
+use std::{error, process, thread};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Whatever fails is told to the lab as words.
+pub(super) type Result<T> = std::result::Result<T, Box<dyn error::Error>>;
+
+/// The orders on standard input. When it ends the process ends too, whatever it is doing: so
+/// nothing is left behind when the lab is gone.
+pub(super) fn orders<O: DeserializeOwned + Send + 'static>() -> Receiver<serde_json::Result<O>> {
+    let (give, take) = mpsc::channel();
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines().map_while(io::Result::ok) {
+            if give.send(serde_json::from_str(&line)).is_err() {
+                break;
+            }
+        }
+        process::exit(0);
+    });
+    take
+}
+
+/// Writes an answer to standard output.
+pub(super) fn answer(answer: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    let mut out = io::stdout().lock();
+    out.write_all(&line)?;
+    out.flush()
+}

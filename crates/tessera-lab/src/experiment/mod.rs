@@ -1,0 +1,15 @@
+//! What experiments have in common: their options, the screen, where reports go.
+
+mod numbers;
+mod options;
+mod output;
+mod report;
+mod screen;
+
+pub(crate) use numbers::{number, spread};
+pub use options::Options;
+pub(crate) use options::{check, open_link, rtts};
+pub(crate) use output::write;
+pub use report::Destination;
+pub(crate) use report::LinkReport;
+pub(crate) use screen::Screen;

@@ -1,0 +1,110 @@
+//! What every experiment is asked, and what of it can be had.
+
+use std::time::Duration;
+
+use tessera_link::{Link, LinkKind, LinkParameters, enter_user_namespace_if_needed};
+
+use super::report::Destination;
+use crate::error::{LabError, link_words, words};
+use crate::ways::Mode;
+
+/// What to measure, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many connections of each row count.
+    pub repetitions: usize,
+    /// The round-trip times; `None` for what the link can do of [`Options::DEFAULT_RTTS`].
+    pub rtts: Option<Vec<Duration>>,
+    /// How the link is made.
+    pub link: LinkKind,
+    /// Everything else about the link; its round-trip time is not used.
+    pub parameters: LinkParameters,
+    /// The modes to measure.
+    pub modes: Vec<Mode>,
+    /// Where the report goes as JSON, if it goes anywhere.
+    pub json: Option<Destination>,
+    /// Where it goes as a page for browsers.
+    pub page: Option<Destination>,
+}
+
+impl Options {
+    /// The same machine, and across a continent.
+    pub const DEFAULT_RTTS: [Duration; 2] = [Duration::ZERO, Duration::from_millis(33)];
+}
+
+/// Refuses what can be refused before anything has begun.
+pub(crate) fn check(options: &Options) -> Result<(), LabError> {
+    let emulated = options.rtts.iter().flatten().any(|rtt| !rtt.is_zero());
+    if options.link == LinkKind::Loopback {
+        if emulated {
+            return Err(LabError::Options(
+                "--rtt: a loopback link has no round-trip time to choose; say `--rtt 0`, or leave \
+                 out `--link loopback`"
+                    .to_owned(),
+            ));
+        }
+        if !options.parameters.is_plain() {
+            return Err(LabError::Options(
+                "--loss, --jitter, --rate, --mtu: a loopback link emulates nothing; leave them \
+                 out, or leave out `--link loopback`"
+                    .to_owned(),
+            ));
+        }
+    }
+    if options.json == Some(Destination::StandardOutput) && options.json == options.page {
+        return Err(LabError::Options(
+            "--json, --report: both cannot go to standard output; name a file for one".to_owned(),
+        ));
+    }
+    check_destination("--json", options.json.as_ref())?;
+    check_destination("--report", options.page.as_ref())
+}
+
+fn check_destination(option: &str, destination: Option<&Destination>) -> Result<(), LabError> {
+    let Some(destination) = destination else { return Ok(()) };
+    destination.check().map_err(|error| {
+        let name = match destination {
+            Destination::File(path) => path.display().to_string(),
+            Destination::StandardOutput => "-".to_owned(),
+        };
+        LabError::Options(format!(
+            "{option}: cannot write {name} ({reason}); name a file in a directory that exists and \
+             that you may write to, or `-` for standard output",
+            reason = words(&error),
+        ))
+    })
+}
+
+/// A plain link; rows set it to what they need.
+pub(crate) fn open_link(options: &Options) -> Result<Link, LabError> {
+    if options.link != LinkKind::Loopback {
+        match enter_user_namespace_if_needed() {
+            Err(error) if options.link == LinkKind::Tun => return Err(error.into()),
+            // An automatic link finds the same out, and does without.
+            _ => (),
+        }
+    }
+    Ok(Link::open(options.link, &LinkParameters::default())?)
+}
+
+/// The round-trip times to measure at: all that were asked for, where the link emulates them.
+pub(crate) fn rtts(options: &Options, link: &Link) -> Result<Vec<Duration>, LabError> {
+    let wanted = options.rtts.clone().unwrap_or_else(|| Options::DEFAULT_RTTS.to_vec());
+    if link.emulates() {
+        return Ok(wanted);
+    }
+    let possible: Vec<_> = wanted.iter().copied().filter(Duration::is_zero).collect();
+    if let Some(reason) = link.fallback_reason() {
+        let reason = link_words(reason);
+        if possible.is_empty() || !options.parameters.is_plain() {
+            return Err(LabError::Connection(format!(
+                "{reason}.\nNothing of what was asked for can be measured there."
+            )));
+        }
+        // Said before the results, so that nobody takes them for others.
+        eprintln!("{reason}.\nThis run is on loopback: rows with a round-trip time are left out.");
+    } else if options.rtts.is_none() {
+        eprintln!("On loopback only rows without a round-trip time can be measured.");
+    }
+    Ok(possible)
+}

@@ -1,0 +1,94 @@
+//! Where the report of an experiment goes, and what all reports say.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use tessera_link::{LinkKind, LinkParameters};
+
+/// Where a report goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// Standard output; the table then goes to standard error.
+    StandardOutput,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Destination {
+    /// Whether a report can be written here, found out without leaving anything behind: a long
+    /// experiment should not end in a refusal.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        let Self::File(path) = self else { return Ok(()) };
+        match OpenOptions::new().write(true).create_new(true).open(path) {
+            Ok(_) => fs::remove_file(path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                OpenOptions::new().append(true).open(path).map(drop)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the report.
+    pub(crate) fn write(&self, report: &[u8]) -> io::Result<()> {
+        match self {
+            Self::StandardOutput => io::stdout().lock().write_all(report),
+            Self::File(path) => fs::write(path, report),
+        }
+    }
+
+    /// The destination that an option names.
+    #[must_use]
+    pub fn named(name: &Path) -> Self {
+        if name == Path::new("-") { Self::StandardOutput } else { Self::File(name.to_owned()) }
+    }
+}
+
+/// A report as JSON, for other programs.
+pub(super) fn json(report: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut json = serde_json::to_vec_pretty(report)?;
+    json.push(b'\n');
+    Ok(json)
+}
+
+/// What the link did to packets, the round-trip time aside.
+#[derive(Serialize)]
+pub(crate) struct LinkReport {
+    pub(crate) kind: String,
+    pub(crate) loss: f64,
+    pub(crate) jitter_ms: f64,
+    pub(crate) rate_bps: Option<u64>,
+    pub(crate) mtu: u16,
+}
+
+impl LinkReport {
+    pub(crate) fn new(kind: LinkKind, parameters: &LinkParameters) -> Self {
+        Self {
+            kind: kind.to_string(),
+            loss: parameters.loss,
+            jitter_ms: parameters.jitter.as_secs_f64() * 1e3,
+            rate_bps: parameters.rate,
+            mtu: parameters.mtu,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checking_leaves_nothing_behind() {
+        let directory = std::env::temp_dir();
+        let path = directory.join(format!("tessera-report-{}.json", std::process::id()));
+        Destination::named(&path).check().unwrap();
+        assert!(!path.exists());
+        fs::write(&path, "kept").unwrap();
+        Destination::named(&path).check().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"kept");
+        fs::remove_file(&path).unwrap();
+        assert!(Destination::named(&path.join("deeper")).check().is_err());
+        Destination::named(Path::new("-")).check().unwrap();
+    }
+}

@@ -1,0 +1,84 @@
+//! Measuring one row: sessions first, then the adversary, then the clock.
+
+use std::time::Duration;
+
+use tessera_link::LinkParameters;
+
+use super::report::{Row, Sample, Sides};
+use crate::bench::{Bench, Pair, WARM_UP, check, us};
+use crate::control::{ClientOrder, Cost};
+use crate::error::LabError;
+use crate::statistics::Median;
+use crate::verdicts::Verdicts;
+use crate::ways::Way;
+
+impl Bench {
+    /// Measures a way over a link of these parameters; `done` is called after each repetition.
+    pub(crate) fn row(
+        &mut self,
+        way: Way,
+        parameters: &LinkParameters,
+        repetitions: usize,
+        done: impl Fn(),
+    ) -> Result<Row, LabError> {
+        // What is not measured goes over a link that costs no time.
+        self.set_link(&LinkParameters::default())?;
+        self.prepare(way, 2, true)?;
+        let raced = self.race()?;
+        let mut attack = self.attack()?;
+        attack.executions = attack.executions.max(raced);
+        self.prepare(way, repetitions + WARM_UP, false)?;
+
+        self.set_link(parameters)?;
+        let mut pairs = Vec::with_capacity(repetitions);
+        for repetition in 0..WARM_UP + repetitions {
+            let pair = self.connect(&ClientOrder::Connect(self.address))?;
+            check(way, &pair.client.observed, &pair.server.observed)?;
+            if repetition >= WARM_UP {
+                pairs.push(pair);
+                done();
+            }
+        }
+        let observed = pairs.first().map(|pair| pair.client.observed).unwrap_or_default();
+        Ok(Row {
+            mode: way.mode,
+            kx: way.kx,
+            ticket_key: way.ticket_key,
+            continuation: way.continuation,
+            rtt_ms: parameters.rtt.as_secs_f64() * 1e3,
+            samples: pairs.iter().map(sample).collect::<Result<_, _>>()?,
+            bytes: sides(&pairs, |cost| cost.sent as f64),
+            heap: sides(&pairs, |cost| cost.heap as f64),
+            verdicts: Verdicts::of(&observed, &attack),
+        })
+    }
+}
+
+fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
+    let first_byte = server
+        .first_byte
+        .ok_or_else(|| LabError::Connection("a connection carried no request".to_owned()))?;
+    let response = client
+        .response
+        .ok_or_else(|| LabError::Connection("a connection brought no response".to_owned()))?;
+    let since = |moment: Duration| us(moment.saturating_sub(client.started));
+    Ok(Sample {
+        tcp_us: since(client.tcp),
+        first_byte_us: since(first_byte),
+        handshake_us: since(client.handshake),
+        response_us: since(response),
+        client_engine_us: us(client.cost.engine_cpu),
+        server_engine_us: us(server.cost.engine_cpu),
+        client_cpu_us: us(client.cost.process_cpu),
+        server_cpu_us: us(server.cost.process_cpu),
+    })
+}
+
+/// The median of something at each side.
+fn sides(pairs: &[Pair], value: impl Fn(&Cost) -> f64) -> Sides<u64> {
+    let median = |side: fn(&Pair) -> &Cost| {
+        let median = Median::of(pairs.iter().map(|pair| value(side(pair))));
+        median.map_or(0, |median| median.value.round().max(0.0) as u64)
+    };
+    Sides { client: median(|pair| &pair.client.cost), server: median(|pair| &pair.server.cost) }
+}

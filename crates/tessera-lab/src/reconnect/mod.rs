@@ -1,0 +1,55 @@
+//! The experiment `reconnect`: what each way of connecting again costs, and what it protects.
+
+mod measure;
+mod page;
+mod report;
+mod table;
+
+use tessera_link::LinkParameters;
+
+use self::report::Report;
+use crate::bench::Bench;
+use crate::error::LabError;
+use crate::experiment::{LinkReport, Options, Screen, check, open_link, rtts, write};
+use crate::machine::Machine;
+use crate::ways::Way;
+
+/// Runs the experiment. Call it while the process has no other thread: as another user than root
+/// it enters a user namespace, which the kernel refuses to processes with several.
+///
+/// # Errors
+///
+/// [`LabError::Options`] before anything is measured; the others when it can't go on.
+pub fn run(options: &Options) -> Result<(), LabError> {
+    check(options)?;
+    let link = open_link(options)?;
+    let rtts = rtts(options, &link)?;
+    let machine = Machine::this();
+    let seed = options.parameters.seed;
+
+    let mut screen = Screen::new(options);
+    screen.line(&format!("seed {seed}; {machine}; link {}", link.kind()))?;
+    let kind = link.kind();
+    let mut bench = Bench::start(link)?;
+    let ways = Way::all(&options.modes);
+    screen.expect(rtts.len() * ways.len() * options.repetitions);
+
+    let mut rows = Vec::new();
+    for rtt in rtts {
+        let parameters = LinkParameters { rtt, ..options.parameters.clone() };
+        screen.line(&table::head(rtt.as_secs_f64() * 1e3))?;
+        for way in &ways {
+            screen.now(way.mode.name());
+            let row = bench.row(*way, &parameters, options.repetitions, || screen.advance())?;
+            screen.line(&table::costs(&row))?;
+            rows.push(row);
+        }
+    }
+    screen.line(&table::verdicts(&rows))?;
+    screen.line(table::LEGEND)?;
+    screen.finish();
+
+    let link = LinkReport::new(kind, &options.parameters);
+    let report = Report { experiment: "reconnect", seed, machine, link, rows };
+    write(options, &report, page::render)
+}

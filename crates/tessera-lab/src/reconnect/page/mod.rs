@@ -1,0 +1,167 @@
+//! The page of the experiment `reconnect`.
+
+mod sentences;
+mod tables;
+mod ways;
+
+use crate::page::document::{Setting, contents, document, facts};
+use crate::page::figure::{Figure, Strip};
+use crate::page::strip::Drawn;
+use crate::page::words;
+use crate::reconnect::report::{Report, Row, Sample, Sides};
+
+/// One of the lines of a strip: its name, and what it shows of a sample.
+type Lane = (&'static str, fn(&Sample) -> f64);
+
+const LATENCY: [Lane; 3] = [
+    ("first byte", |sample| sample.first_byte_us / 1e3),
+    ("handshake", |sample| sample.handshake_us / 1e3),
+    ("response", |sample| sample.response_us / 1e3),
+];
+
+const ENGINE: [Lane; 2] =
+    [("client", |sample| sample.client_engine_us), ("server", |sample| sample.server_engine_us)];
+
+/// Writes the page.
+pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
+    let links = links(&report.rows);
+    let first_link = links.first().copied().unwrap_or_default();
+    let body = [
+        head(report),
+        contents(&sections(&links)),
+        verdicts(report),
+        links.iter().map(|rows| link(rows)).collect(),
+        sizes(first_link),
+    ];
+    document(report.experiment, &body, report)
+}
+
+/// The rows of each link, in the order of the report.
+fn links(rows: &[Row]) -> Vec<&[Row]> {
+    rows.chunk_by(|a, b| a.rtt_ms == b.rtt_ms).collect()
+}
+
+/// What was measured, where, and how to repeat it.
+fn head(report: &Report) -> String {
+    let Report { seed, machine, link, rows, .. } = report;
+    let repetitions = rows.first().map_or(0, |row| row.samples.len());
+    format!(
+        "<h1>Reconnecting: what each way costs and protects</h1>\n\
+         <p>A client and a server, two processes, connected in every way over real TCP. A request \
+         of 100 bytes goes out as early as the way allows, and a response of the same size comes \
+         back.</p>\n{}",
+        facts(&Setting { machine, link, seed: *seed, repetitions }, Vec::new())
+    )
+}
+
+fn sections(links: &[&[Row]]) -> Vec<(String, String)> {
+    let links = links.iter().map(|rows| {
+        let rtt = rtt(rows);
+        (format!("rtt-{rtt}"), format!("Costs at {rtt} ms"))
+    });
+    let named = |id: &str, title: &str| (id.to_owned(), title.to_owned());
+    [named("protects", "What each way protects")]
+        .into_iter()
+        .chain(links)
+        .chain([named("sizes", "Bytes and memory")])
+        .collect()
+}
+
+fn verdicts(report: &Report) -> String {
+    format!(
+        "<section aria-labelledby=\"protects\">\n<h2 id=\"protects\">What each way protects</h2>\n\
+         <p>The first flight of a connection was recorded and sent again: to the same server, to \
+         another that has the same ticket keys and stores of its own, and to one restarted; \
+         of another, a copy was sent before the client's own. Then \
+         everything that was left at both ends was stolen, and tried on the recording; then the \
+         session that the client had used and deleted, as from a backup, too; then an \
+         earlier dump of the server's vault.</p>\n\
+         {}</section>\n",
+        tables::verdicts(&report.rows)
+    )
+}
+
+/// The costs on one link: figures, and the numbers.
+fn link(rows: &[Row]) -> String {
+    let rtt = rtt(rows);
+    let latency = Figure {
+        title: format!("Latency at {rtt} ms"),
+        unit: "ms since connect()",
+        note: "First byte: the server's application holds the first byte of the request. \
+               Handshake: complete at the client. Response: its first byte is at the client.",
+        lanes: &LATENCY.map(|(name, _)| name),
+        strips: samples(rows, &LATENCY),
+    };
+    let engine = Figure {
+        title: format!("Processor time in the engine at {rtt} ms"),
+        unit: "µs a connection",
+        note: "Inside the TLS engine alone. It is higher where endpoints wait longer: meanwhile \
+               caches go cold.",
+        lanes: &ENGINE.map(|(name, _)| name),
+        strips: samples(rows, &ENGINE),
+    };
+    format!(
+        "<section>\n<h2 id=\"rtt-{rtt}\">Costs at a round-trip time of {rtt} ms</h2>\n{}{}{}</section>\n",
+        latency.render(),
+        engine.render(),
+        tables::costs(rows)
+    )
+}
+
+/// The round-trip time of a link, in milliseconds.
+fn rtt(rows: &[Row]) -> String {
+    words::plain(rows.first().map_or(0.0, |row| row.rtt_ms))
+}
+
+/// Bytes and heap do not depend on the link, so that one link's say it all; the tables have them
+/// for each.
+fn sizes(rows: &[Row]) -> String {
+    let bytes = Figure {
+        title: "Bytes that each side sends".to_owned(),
+        unit: "bytes a connection, TLS records and all in them",
+        note: "Request, response, one new ticket and the goodbye included; TCP and IP not.",
+        lanes: &ENGINE.map(|(name, _)| name),
+        strips: medians(rows, |row| &row.bytes),
+    };
+    let heap = Figure {
+        title: "Heap that an idle connection holds".to_owned(),
+        unit: "bytes a connection",
+        note: "What dropping it gives back, the part of the C library included.",
+        lanes: &ENGINE.map(|(name, _)| name),
+        strips: medians(rows, |row| &row.heap),
+    };
+    format!(
+        "<section>\n<h2 id=\"sizes\">Bytes and memory</h2>\n{}{}</section>\n",
+        bytes.render(),
+        heap.render()
+    )
+}
+
+/// Every sample of some lanes.
+fn samples(rows: &[Row], lanes: &[Lane]) -> Vec<Strip> {
+    strips(rows, |row| {
+        let lanes = lanes.iter().map(|(_, value)| Drawn::of(row.samples.iter().map(value)));
+        lanes.collect()
+    })
+}
+
+/// A median that the rows have already, for the client and the server.
+fn medians(rows: &[Row], sides: fn(&Row) -> &Sides<u64>) -> Vec<Strip> {
+    strips(rows, |row| {
+        let Sides { client, server } = *sides(row);
+        [client, server].map(|value| Drawn::Bar(value as f64)).into()
+    })
+}
+
+fn strips(rows: &[Row], lanes: impl Fn(&Row) -> Vec<Drawn>) -> Vec<Strip> {
+    let strip = |row: &Row| Strip {
+        key: ways::key(&row.way()),
+        head: ways::head(&row.way()),
+        spoken: ways::spoken(&row.way()),
+        lanes: lanes(row),
+    };
+    rows.iter().map(strip).collect()
+}
+
+#[cfg(test)]
+mod tests;

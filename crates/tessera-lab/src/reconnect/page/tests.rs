@@ -1,0 +1,94 @@
+//! What the page holds, whatever a browser makes of it.
+
+use tessera_link::{LinkKind, LinkParameters};
+
+use super::*;
+use crate::adversary::Opened;
+use crate::control::Observed;
+use crate::experiment::LinkReport;
+use crate::machine::Machine;
+use crate::reconnect::report::{Sample, Sides};
+use crate::verdicts::{Attack, Verdicts};
+use crate::ways::{Mode, Way};
+
+fn report(cpu: &str) -> Report {
+    let rows = [0.0, 33.0]
+        .into_iter()
+        .flat_map(|rtt_ms| Way::all(&Mode::ALL).into_iter().map(move |way| row(way, rtt_ms)));
+    Report {
+        experiment: "reconnect",
+        seed: 7,
+        machine: Machine { cpu: cpu.to_owned(), cores: 2, kernel: "Linux".to_owned() },
+        link: LinkReport::new(LinkKind::Tun, &LinkParameters::default()),
+        rows: rows.collect(),
+    }
+}
+
+fn row(way: Way, rtt_ms: f64) -> Row {
+    let Way { mode, kx, ticket_key, continuation } = way;
+    let sample = |n: u32| {
+        let us = f64::from(n) * 100.0;
+        Sample {
+            tcp_us: us,
+            first_byte_us: us,
+            handshake_us: us,
+            response_us: us,
+            client_engine_us: us,
+            server_engine_us: us,
+            client_cpu_us: us,
+            server_cpu_us: us,
+        }
+    };
+    let nothing = Opened::default();
+    let attack = Attack { executions: 1, after: nothing, undeleted: nothing, before: nothing };
+    Row {
+        mode,
+        kx,
+        ticket_key,
+        continuation,
+        rtt_ms,
+        samples: (1..=7).map(sample).collect(),
+        bytes: Sides { client: 1, server: 2 },
+        heap: Sides { client: 3, server: 4 },
+        verdicts: Verdicts::of(&Observed::default(), &attack),
+    }
+}
+
+#[test]
+fn every_row_is_there() {
+    let report = report("CPU");
+    let page = render(&report).unwrap();
+    for row in &report.rows {
+        let key = ways::key(&row.way());
+        let number = format!("data-row=\"{key}@{}\"", row.rtt_ms);
+        assert_eq!(page.matches(&number).count(), 1, "{number}");
+        // Latency and engine at both links, bytes and heap once.
+        assert_eq!(page.matches(&format!("data-way=\"{key}\"")).count(), 2 * 2 + 2, "{key}");
+        assert_eq!(page.matches(&format!("data-verdict=\"{key}\"")).count(), 1, "{key}");
+    }
+    assert_eq!(page.matches("<svg").count(), page.matches("<svg role=\"img\"").count());
+    assert_eq!(page.matches("<svg").count(), page.matches("<title>").count() - 1);
+}
+
+#[test]
+fn nothing_in_the_report_becomes_markup() {
+    let page = render(&report("</script><script>alert(1)</script>")).unwrap();
+    assert!(!page.contains("<script>alert"));
+    let json = page.split("id=\"report\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let json: serde_json::Value = serde_json::from_str(json).unwrap();
+    assert_eq!(json["machine"]["cpu"], "</script><script>alert(1)</script>");
+}
+
+#[test]
+fn nothing_is_loaded() {
+    let page = render(&report("CPU")).unwrap();
+    for reference in ["http:", "https:", "src=", "url(", "@import", "<link", "<iframe"] {
+        assert!(!page.contains(reference), "{reference}");
+    }
+}
+
+#[test]
+fn an_experiment_without_rows_is_a_page_too() {
+    let page = render(&Report { rows: Vec::new(), ..report("CPU") }).unwrap();
+    assert!(!page.contains("NaN"));
+}

@@ -1,0 +1,63 @@
+//! What a path is, and what its client was told, in words.
+
+use crate::control::Told;
+use crate::sites::path::Path;
+
+/// What a path is.
+pub(super) fn path(path: Path) -> &'static str {
+    match path {
+        Path::Home => "early data, at the site that issued the ticket",
+        Path::Away => "early data, at the other site, which has the key burned at home",
+        Path::AwayHomeSilent => "early data, at the other site, and home does not answer",
+        Path::AwayPskDhe => "no early data, at the other site",
+        Path::AwayGuess => "early data, at a site that says burned and asks nobody: wrong",
+    }
+}
+
+/// What it means that a client was told this, and that the adversary had the request executed so
+/// often.
+pub(super) fn of(told: Option<Told>, executions: u32) -> String {
+    let told = match told {
+        None => {
+            "There was no early data: the request went out when the handshake was complete, and \
+             cannot be replayed."
+        }
+        Some(Told::Accepted) => {
+            "The site took the one-time key and accepted the early data; nothing is sent twice."
+        }
+        Some(Told::Burned) => {
+            "The client was told that nobody can accept its early data any more, and sent the \
+             request again in the same connection."
+        }
+        Some(Told::Used) => {
+            "The client was told that its early data was accepted before, and must never send it \
+             again."
+        }
+        Some(Told::Unknown) => {
+            "Nobody could tell the client whether its early data is still accepted somewhere. It \
+             did not send again; only its application knows whether that would be safe."
+        }
+    };
+    let executed = match executions {
+        0 => "Under replay the request was not executed at all.".to_owned(),
+        1 => "Under replay the request was executed once, as it should be.".to_owned(),
+        more => {
+            format!("Under replay the request was executed {more} times: what was told was wrong.")
+        }
+    };
+    format!("{told} {executed}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn say_what_was_counted() {
+        let right = of(Some(Told::Burned), 1);
+        assert!(right.contains("executed once") && right.contains("sent the request again"));
+        let wrong = of(Some(Told::Burned), 2);
+        assert!(wrong.ends_with("executed 2 times: what was told was wrong."), "{wrong}");
+        assert!(of(None, 0).ends_with("not executed at all."));
+    }
+}

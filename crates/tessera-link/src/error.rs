@@ -1,0 +1,93 @@
+//! Why a link could not be made or changed.
+
+use std::{error, fmt, io};
+
+/// What the machine does not grant, and an emulated link cannot do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The right to create a user namespace, which makes up for not being root.
+    UserNamespaces,
+    /// The right to create network namespaces.
+    NetworkNamespaces,
+    /// The device from which TUN interfaces are made.
+    TunDevice,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UserNamespaces => {
+                "this user may not create a user namespace, so the link needs to run as root"
+            }
+            Self::NetworkNamespaces => {
+                "this process may not create network namespaces; it needs CAP_SYS_ADMIN, as root \
+                 or in a user namespace entered before"
+            }
+            Self::TunDevice => {
+                "this process cannot make a TUN interface; it needs to read and write /dev/net/tun"
+            }
+        })
+    }
+}
+
+/// Why a link could not be made or changed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// The machine does not allow an emulated link.
+    Unavailable {
+        /// What is missing.
+        missing: Missing,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// The parameters ask for emulation, which a loopback link does not do.
+    NoEmulation {
+        /// Why the link is a loopback one, where it was not asked to be.
+        reason: Option<Box<LinkError>>,
+    },
+    /// The parameters are not ones a link can have.
+    Parameters(&'static str),
+    /// A step failed that the machine did allow.
+    System {
+        /// What was being done.
+        doing: &'static str,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+}
+
+impl LinkError {
+    /// A step that failed although the machine allowed it.
+    pub(crate) fn system(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { doing, source }
+    }
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable { missing, source } => {
+                write!(f, "the emulated link is not available: {missing} ({source})")
+            }
+            Self::NoEmulation { reason: None } => f.write_str("a loopback link emulates nothing"),
+            Self::NoEmulation { reason: Some(reason) } => {
+                write!(f, "these parameters need emulation, and {reason}")
+            }
+            Self::Parameters(what) => f.write_str(what),
+            Self::System { doing, source } => write!(f, "{doing}: {source}"),
+        }
+    }
+}
+
+impl error::Error for LinkError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Unavailable { source, .. } | Self::System { source, .. } => Some(source),
+            Self::NoEmulation { reason } => {
+                reason.as_deref().map(|e| e as &(dyn error::Error + 'static))
+            }
+            Self::Parameters(_) => None,
+        }
+    }
+}

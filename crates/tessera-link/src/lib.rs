@@ -1,0 +1,258 @@
+//! An emulated link between two ends of one machine, for tests and experiments.
+//!
+//! A network namespace is a copy of the kernel's network stack with its own interfaces, addresses
+//! and connections: two processes in two namespaces are, for TCP, on two machines. The link joins
+//! two such machines with a path whose round-trip time, loss and rate are chosen, so reconnection
+//! is measured over the kernel's own TCP, and the processes under test need not know.
+//!
+//! ```text
+//!  client process                  this process                   server process
+//!  ┌─ namespace ────┐   read    ┌──────────────┐   write   ┌─ namespace ────┐
+//!  │ kernel's TCP ──┼─ link0 ─▶ │  scheduler   │ ─ link0 ─▶│ kernel's TCP   │
+//!  │     10.77.0.1  │◀─ link0 ─ │  scheduler   │ ◀ link0 ──┼    10.77.0.2   │
+//!  └────────────────┘   write   └──────────────┘   read    └────────────────┘
+//! ```
+//!
+//! Namespaces need Linux and either root or a system that lets every user have namespaces; where
+//! there are none, both ends share the loopback interface, and nothing is emulated.
+//!
+//! Only IPv4 is carried. Two links share nothing, and dropping a [`Link`] removes all of it.
+//!
+//! ```no_run
+//! use std::net::{TcpListener, TcpStream};
+//! use std::time::Duration;
+//!
+//! use tessera_link::{End, Link, LinkError, LinkKind, LinkParameters};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // Before any other thread: users who are not root need a namespace of their own.
+//! tessera_link::enter_user_namespace_if_needed()?;
+//! let slow = LinkParameters { rtt: Duration::from_millis(50), ..LinkParameters::default() };
+//! let link = Link::open(LinkKind::Tun, &slow)?;
+//! let server = link.addresses().server;
+//! let listening = link.spawn_thread(End::Server, move || TcpListener::bind((server, 4433)))?;
+//! let listener = listening.join().expect("the thread ends")?;
+//! // Sockets stay at the end at which they were made.
+//! let client = link.spawn_thread(End::Client, move || TcpStream::connect((server, 4433)))?;
+//! let (accepted, _) = listener.accept()?;
+//! # drop((accepted, client));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Processes are started at an end by [`Link::spawn`]. The example `round_trips` of this crate shows
+//! what loss and distance do to TCP.
+#![forbid(unsafe_code)]
+
+mod error;
+mod namespace;
+mod parameters;
+mod scheduler;
+mod tun;
+
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::{fmt, io};
+
+pub use self::error::{LinkError, Missing};
+pub use self::namespace::{UserNamespace, enter_user_namespace_if_needed};
+pub use self::parameters::{End, LinkAddresses, LinkKind, LinkParameters};
+pub use self::scheduler::DirectionStatistics;
+use self::tun::TunLink;
+
+/// What became of the packets in both directions since the link was opened or last set.
+///
+/// A loopback link counts nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkStatistics {
+    /// From the client to the server.
+    pub to_server: DirectionStatistics,
+    /// From the server to the client.
+    pub to_client: DirectionStatistics,
+}
+
+/// A link between a client and a server, which lives until it is dropped.
+///
+/// Processes that still run then keep their namespace, but nothing is connected to it any more.
+pub struct Link {
+    medium: Medium,
+    parameters: Mutex<LinkParameters>,
+}
+
+enum Medium {
+    /// The reason is there if an emulated link was tried first.
+    Loopback(Option<LinkError>),
+    Tun(TunLink),
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link")
+            .field("kind", &self.kind())
+            .field("parameters", &*self.lock())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Link {
+    /// Makes a link.
+    ///
+    /// [`LinkKind::Auto`] becomes a loopback link only where the machine does not allow another;
+    /// [`Link::fallback_reason`] then says why, for the caller to print.
+    ///
+    /// # Errors
+    ///
+    /// - [`LinkError::Unavailable`] if the kind is [`LinkKind::Tun`] and the machine does not
+    ///   allow it.
+    /// - [`LinkError::NoEmulation`] if the parameters are not [plain](LinkParameters::is_plain)
+    ///   and the link is or becomes a loopback one: a measurement must not pass for one at a
+    ///   round-trip time that it never had. Open with plain parameters and [`Link::set`] others
+    ///   once [`Link::emulates`] to do what can be done.
+    /// - [`LinkError::Parameters`] if a value is impossible.
+    /// - [`LinkError::System`] if something else fails.
+    pub fn open(kind: LinkKind, parameters: &LinkParameters) -> Result<Self, LinkError> {
+        parameters.validate()?;
+        let medium = match kind {
+            LinkKind::Loopback => Medium::Loopback(None),
+            LinkKind::Tun => Medium::Tun(TunLink::open(parameters)?),
+            LinkKind::Auto => match TunLink::open(parameters) {
+                Ok(link) => Medium::Tun(link),
+                Err(reason @ LinkError::Unavailable { .. }) => Medium::Loopback(Some(reason)),
+                Err(error) => return Err(error),
+            },
+        };
+        match medium {
+            Medium::Loopback(reason) if !parameters.is_plain() => {
+                Err(LinkError::NoEmulation { reason: reason.map(Box::new) })
+            }
+            medium => Ok(Self { medium, parameters: Mutex::new(parameters.clone()) }),
+        }
+    }
+
+    /// What the link is: [`LinkKind::Tun`] or [`LinkKind::Loopback`].
+    #[must_use]
+    pub fn kind(&self) -> LinkKind {
+        match self.medium {
+            Medium::Loopback(_) => LinkKind::Loopback,
+            Medium::Tun(_) => LinkKind::Tun,
+        }
+    }
+
+    /// Why [`LinkKind::Auto`] became a loopback link, if it did.
+    #[must_use]
+    pub fn fallback_reason(&self) -> Option<&LinkError> {
+        match &self.medium {
+            Medium::Loopback(reason) => reason.as_ref(),
+            Medium::Tun(_) => None,
+        }
+    }
+
+    /// Whether the link can have parameters that are not [plain](LinkParameters::is_plain).
+    #[must_use]
+    pub fn emulates(&self) -> bool {
+        matches!(self.medium, Medium::Tun(_))
+    }
+
+    /// The addresses of the two ends. They stay the same for as long as the link lives.
+    #[must_use]
+    pub fn addresses(&self) -> LinkAddresses {
+        match self.medium {
+            Medium::Loopback(_) => LinkAddresses::LOOPBACK,
+            Medium::Tun(_) => LinkAddresses::TUN,
+        }
+    }
+
+    /// The present parameters.
+    #[must_use]
+    pub fn parameters(&self) -> LinkParameters {
+        self.lock().clone()
+    }
+
+    /// Starts over with other parameters, or with the same: random numbers begin again at the
+    /// seed and statistics at zero.
+    ///
+    /// Packets in flight still arrive when the earlier parameters said they would, and later ones
+    /// not before them, so set a link when it is quiet. Connections live on, and TCP may remember
+    /// the earlier round-trip time for its timers.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Link::open`]. The link then keeps its parameters, except that a failure to change
+    /// the mtu may leave the ends with different ones.
+    pub fn set(&self, parameters: &LinkParameters) -> Result<(), LinkError> {
+        parameters.validate()?;
+        let mut present = self.lock();
+        match &self.medium {
+            Medium::Loopback(_) if !parameters.is_plain() => {
+                return Err(LinkError::NoEmulation { reason: None });
+            }
+            Medium::Loopback(_) => {}
+            Medium::Tun(link) => link.set(&present, parameters)?,
+        }
+        present.clone_from(parameters);
+        Ok(())
+    }
+
+    /// What became of the packets since the link was opened or last set.
+    #[must_use]
+    pub fn statistics(&self) -> LinkStatistics {
+        match &self.medium {
+            Medium::Loopback(_) => LinkStatistics::default(),
+            Medium::Tun(link) => LinkStatistics {
+                to_server: link.statistics(End::Server),
+                to_client: link.statistics(End::Client),
+            },
+        }
+    }
+
+    /// Why the link stopped carrying packets, if it did. It never should; an experiment whose
+    /// connections time out asks here before it blames the endpoints.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        match &self.medium {
+            Medium::Loopback(_) => None,
+            Medium::Tun(link) => link.failure(End::Server).or_else(|| link.failure(End::Client)),
+        }
+    }
+
+    /// Starts a process at one end.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Command::spawn`].
+    pub fn spawn(&self, end: End, mut command: Command) -> io::Result<Child> {
+        self.at(end, move || command.spawn())?
+    }
+
+    /// Starts a thread of this process at one end: sockets that it makes are at that end, and
+    /// stay there whichever thread uses them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`thread::Builder::spawn`].
+    pub fn spawn_thread<T: Send + 'static>(
+        &self,
+        end: End,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        self.at(end, move || thread::Builder::new().spawn(body))?
+    }
+
+    /// Does something at one end, where what it starts starts too.
+    fn at<T: Send + 'static>(
+        &self,
+        end: End,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<T> {
+        match &self.medium {
+            Medium::Loopback(_) => Ok(job()),
+            Medium::Tun(link) => link.namespace(end).run(job).map_err(io::Error::other),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LinkParameters> {
+        self.parameters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

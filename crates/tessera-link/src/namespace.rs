@@ -1,0 +1,203 @@
+//! Network namespaces, and the threads that own them.
+//!
+//! A namespace belongs to threads, not to a process: a thread that asks for a new one is alone in
+//! it, whatever it starts afterwards (threads, processes, sockets) starts inside, and the
+//! namespace is gone when nothing is left in it. So each namespace here is one thread that stays
+//! and does what it is handed.
+
+use std::io::{self, Write};
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+use std::{fs, process};
+
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, socket,
+};
+use nix::unistd::{Uid, getegid, geteuid};
+
+use crate::error::{LinkError, Missing};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A network namespace, which lives until this value is dropped and no process is left in it.
+pub(crate) struct Namespace {
+    jobs: Option<Sender<Job>>,
+    owner: Option<JoinHandle<()>>,
+}
+
+impl Namespace {
+    /// Makes a namespace that has nothing but its own loopback interface.
+    pub(crate) fn new(name: &str) -> Result<Self, LinkError> {
+        let (jobs, todo) = mpsc::channel::<Job>();
+        let (ready, is_ready) = mpsc::channel();
+        let owner = thread::Builder::new()
+            .name(format!("netns-{name}"))
+            .spawn(move || {
+                let made = enter_new();
+                let failed = made.is_err();
+                if ready.send(made).is_err() || failed {
+                    return;
+                }
+                for job in todo {
+                    job();
+                }
+            })
+            .map_err(LinkError::system("starting a namespace's thread"))?;
+        let namespace = Self { jobs: Some(jobs), owner: Some(owner) };
+        is_ready.recv().unwrap_or_else(|_| Err(gone()))?;
+        Ok(namespace)
+    }
+
+    /// Does something inside the namespace, and waits for it.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, LinkError> {
+        let (done, is_done) = mpsc::channel();
+        let job = Box::new(move || {
+            // Nobody waiting any more is not this thread's concern.
+            let _ = done.send(job());
+        });
+        self.jobs.as_ref().ok_or_else(gone)?.send(job).map_err(|_| gone())?;
+        is_done.recv().map_err(|_| gone())
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        // The thread ends when no more jobs can come.
+        drop(self.jobs.take());
+        if let Some(owner) = self.owner.take() {
+            let _ = owner.join();
+        }
+    }
+}
+
+/// The owner thread ended although it never should before the namespace is dropped.
+fn gone() -> LinkError {
+    LinkError::System {
+        doing: "running in a network namespace",
+        source: io::Error::other("the thread that owns the namespace has ended"),
+    }
+}
+
+/// Moves the calling thread into a network namespace of its own.
+fn enter_new() -> Result<(), LinkError> {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| LinkError::Unavailable {
+        missing: Missing::NetworkNamespaces,
+        source: errno.into(),
+    })?;
+    raise_loopback().map_err(LinkError::system("enabling a namespace's loopback interface"))
+}
+
+/// Enables the loopback interface of the calling thread's namespace: in a new one it is disabled,
+/// and then even an endpoint that only talks to itself fails.
+///
+/// The kernel's interface for that, without a call that the compiler cannot check, is a message
+/// on a routing socket.
+fn raise_loopback() -> io::Result<()> {
+    const RTM_NEWLINK: u16 = 16;
+    const NLMSG_ERROR: u16 = 2;
+    const NLM_F_REQUEST: u16 = 1;
+    const NLM_F_ACK: u16 = 4;
+    const IFF_UP: u32 = 1;
+    // The kernel makes this interface first in every namespace.
+    const LOOPBACK_INDEX: i32 = 1;
+
+    let mut message = Vec::with_capacity(32);
+    // The header: length, type, flags, sequence number, sender.
+    message.extend_from_slice(&32_u32.to_ne_bytes());
+    message.extend_from_slice(&RTM_NEWLINK.to_ne_bytes());
+    message.extend_from_slice(&(NLM_F_REQUEST | NLM_F_ACK).to_ne_bytes());
+    message.extend_from_slice(&[0; 8]);
+    // The interface: family (2 bytes with padding), type, index, flags, mask of flags to change.
+    message.extend_from_slice(&[0; 4]);
+    message.extend_from_slice(&LOOPBACK_INDEX.to_ne_bytes());
+    message.extend_from_slice(&IFF_UP.to_ne_bytes());
+    message.extend_from_slice(&IFF_UP.to_ne_bytes());
+
+    let routing = socket(
+        AddressFamily::Netlink,
+        SockType::Raw,
+        SockFlag::SOCK_CLOEXEC,
+        SockProtocol::NetlinkRoute,
+    )?;
+    let fd = std::os::fd::AsRawFd::as_raw_fd(&routing);
+    sendto(fd, &message, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
+
+    let mut answer = [0; 256];
+    let length = recv(fd, &mut answer, MsgFlags::empty())?;
+    // The answer: a header as above, then an error number, negative or zero for success.
+    let (Some(kind), Some(code)) = (answer[..length].get(4..6), answer[..length].get(16..20))
+    else {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    };
+    let kind = u16::from_ne_bytes([kind[0], kind[1]]);
+    let code = i32::from_ne_bytes([code[0], code[1], code[2], code[3]]);
+    match (kind, code) {
+        (NLMSG_ERROR, 0) => Ok(()),
+        (NLMSG_ERROR, code) => Err(io::Error::from_raw_os_error(-code)),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// Whether [`enter_user_namespace_if_needed`] did anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserNamespace {
+    /// The process may make network namespaces as it is.
+    NotNeeded,
+    /// The process is now in a user namespace, in which it may make network namespaces.
+    Entered,
+}
+
+/// Gives a process that is not root the rights that an emulated link needs, where the system lets
+/// any user have them: in a user namespace of its own.
+///
+/// The kernel refuses this to a process with more than one thread, so a program calls it first in
+/// its `main`. The process keeps its user and group; rights outside of the namespace do not grow.
+///
+/// # Errors
+///
+/// [`LinkError::Unavailable`] if the system does not let this user do that, in which case nothing
+/// has changed, and only a loopback link is possible.
+pub fn enter_user_namespace_if_needed() -> Result<UserNamespace, LinkError> {
+    if may_make_networks().map_err(LinkError::system("reading this process's capabilities"))? {
+        return Ok(UserNamespace::NotNeeded);
+    }
+    let (user, group) = (geteuid(), getegid());
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(|errno| LinkError::Unavailable {
+        missing: Missing::UserNamespaces,
+        source: errno.into(),
+    })?;
+    // A group map is accepted only from those who have given up changing their groups.
+    write_self("setgroups", "deny")?;
+    // Mapped to themselves, so that children without need for any rights get none.
+    write_self("uid_map", &format!("{user} {user} 1"))?;
+    write_self("gid_map", &format!("{group} {group} 1"))?;
+    debug_assert_eq!(Uid::effective(), user);
+    Ok(UserNamespace::Entered)
+}
+
+/// Writes a setting of the calling process.
+fn write_self(name: &str, text: &str) -> Result<(), LinkError> {
+    // These files want their content in a single write, and only from an existing file.
+    fs::OpenOptions::new()
+        .write(true)
+        .open(format!("/proc/{}/{name}", process::id()))
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(LinkError::system("setting up the user namespace"))
+}
+
+/// Whether the calling thread has the rights to make and set up network namespaces.
+fn may_make_networks() -> io::Result<bool> {
+    const CAP_NET_ADMIN: u64 = 1 << 12;
+    const CAP_SYS_ADMIN: u64 = 1 << 21;
+    let status = fs::read_to_string("/proc/thread-self/status")?;
+    let effective = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
+        .ok_or(io::ErrorKind::InvalidData)?;
+    Ok(effective & CAP_NET_ADMIN != 0 && effective & CAP_SYS_ADMIN != 0)
+}

@@ -1,0 +1,206 @@
+//! What a link is asked to do: its parameters, its two ends, and how it is made.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::error::LinkError;
+
+/// The smallest packet size that every IPv4 link has to carry.
+const SMALLEST_MTU: u16 = 68;
+
+/// One of the two ends of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// The end that connects.
+    Client,
+    /// The end that accepts connections.
+    Server,
+}
+
+/// How a link is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LinkKind {
+    /// Both ends share the machine's loopback interface, and nothing is emulated.
+    Loopback,
+    /// Each end has a network namespace of its own, and the link between them is emulated.
+    Tun,
+    /// [`LinkKind::Tun`] where the machine allows it, [`LinkKind::Loopback`] where it does not.
+    #[default]
+    Auto,
+}
+
+impl fmt::Display for LinkKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Loopback => "loopback",
+            Self::Tun => "tun",
+            Self::Auto => "auto",
+        })
+    }
+}
+
+impl FromStr for LinkKind {
+    type Err = LinkError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "loopback" => Ok(Self::Loopback),
+            "tun" => Ok(Self::Tun),
+            "auto" => Ok(Self::Auto),
+            _ => Err(LinkError::Parameters("a link is one of loopback, tun and auto")),
+        }
+    }
+}
+
+/// The addresses of a link's two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkAddresses {
+    /// What the server binds to, and what the client connects to.
+    pub server: IpAddr,
+    /// What the server sees the client come from.
+    pub client: IpAddr,
+}
+
+impl LinkAddresses {
+    /// The addresses when both ends share the loopback interface.
+    pub(crate) const LOOPBACK: Self =
+        Self { server: IpAddr::V4(Ipv4Addr::LOCALHOST), client: IpAddr::V4(Ipv4Addr::LOCALHOST) };
+
+    /// The addresses of an emulated link. They exist only in the link's own namespaces, so that
+    /// any number of links can use the same ones at once and none can clash with the machine's.
+    pub(crate) const TUN: Self = Self {
+        server: IpAddr::V4(Ipv4Addr::new(10, 77, 0, 2)),
+        client: IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1)),
+    };
+
+    /// The address of one end.
+    #[must_use]
+    pub fn of(&self, end: End) -> IpAddr {
+        match end {
+            End::Client => self.client,
+            End::Server => self.server,
+        }
+    }
+}
+
+/// What happens to packets on the link. The same values hold in both directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkParameters {
+    /// The round-trip time: each direction holds a packet for half of it.
+    pub rtt: Duration,
+    /// The most that a packet is held in addition; the share of it is drawn for each packet,
+    /// evenly from nothing to all.
+    pub jitter: Duration,
+    /// Whether jitter may let a packet overtake an earlier one. It may not by default: TCP takes
+    /// reordering for loss, and an experiment that wants loss has [`LinkParameters::loss`].
+    pub reordering: bool,
+    /// The probability that a packet is lost, from 0 to 1.
+    pub loss: f64,
+    /// How many bits a second the link carries; no limit when absent. Counted are whole IP packets.
+    pub rate: Option<u64>,
+    /// How many bytes may wait for the link when its rate is limited, the packet on the wire
+    /// included. A packet that finds no room is dropped.
+    pub queue: usize,
+    /// The largest IP packet, in bytes.
+    pub mtu: u16,
+    /// Where the random numbers for loss and jitter start. The same seed repeats the same
+    /// decisions, packet by packet in the order of arrival.
+    pub seed: u64,
+}
+
+impl Default for LinkParameters {
+    /// A link that does nothing to packets except carry them.
+    fn default() -> Self {
+        Self {
+            rtt: Duration::ZERO,
+            jitter: Duration::ZERO,
+            reordering: false,
+            loss: 0.0,
+            rate: None,
+            queue: 256 * 1024,
+            mtu: 1500,
+            seed: 0,
+        }
+    }
+}
+
+impl LinkParameters {
+    /// Whether these parameters ask for nothing that has to be emulated.
+    ///
+    /// The loopback interface accepts only such parameters.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.rtt.is_zero()
+            && self.jitter.is_zero()
+            && self.loss == 0.0
+            && self.rate.is_none()
+            && self.mtu == Self::default().mtu
+    }
+
+    /// Refuses values that no link can have.
+    pub(crate) fn validate(&self) -> Result<(), LinkError> {
+        // A minute is far beyond any real path and keeps every sum of times far from overflow.
+        const LONGEST: Duration = Duration::from_secs(60);
+        if self.rtt > LONGEST || self.jitter > LONGEST {
+            return Err(LinkError::Parameters("rtt and jitter are at most 60 seconds"));
+        }
+        if !(0.0..=1.0).contains(&self.loss) {
+            return Err(LinkError::Parameters("loss is a probability, from 0 to 1"));
+        }
+        if self.rate == Some(0) {
+            return Err(LinkError::Parameters("a rate is at least one bit a second"));
+        }
+        if self.mtu < SMALLEST_MTU {
+            return Err(LinkError::Parameters("an IPv4 link's mtu is at least 68 bytes"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_read_back_what_they_print() {
+        for kind in [LinkKind::Loopback, LinkKind::Tun, LinkKind::Auto] {
+            assert_eq!(kind.to_string().parse::<LinkKind>().unwrap(), kind);
+        }
+        assert!("veth".parse::<LinkKind>().is_err());
+    }
+
+    #[test]
+    fn impossible_values_are_refused() {
+        let plain = LinkParameters::default();
+        plain.validate().unwrap();
+        for wrong in [
+            LinkParameters { loss: 1.1, ..plain.clone() },
+            LinkParameters { loss: -0.1, ..plain.clone() },
+            LinkParameters { loss: f64::NAN, ..plain.clone() },
+            LinkParameters { rate: Some(0), ..plain.clone() },
+            LinkParameters { mtu: 67, ..plain.clone() },
+            LinkParameters { rtt: Duration::from_secs(61), ..plain.clone() },
+            LinkParameters { jitter: Duration::from_secs(61), ..plain.clone() },
+        ] {
+            assert!(wrong.validate().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_loopback_can_do_is_plain() {
+        let plain = LinkParameters::default();
+        assert!(plain.is_plain());
+        assert!(LinkParameters { seed: 7, ..plain.clone() }.is_plain());
+        for emulated in [
+            LinkParameters { rtt: Duration::from_millis(1), ..plain.clone() },
+            LinkParameters { jitter: Duration::from_millis(1), ..plain.clone() },
+            LinkParameters { loss: 0.1, ..plain.clone() },
+            LinkParameters { rate: Some(1_000_000), ..plain.clone() },
+            LinkParameters { mtu: 1280, ..plain.clone() },
+        ] {
+            assert!(!emulated.is_plain(), "{emulated:?}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! When a packet leaves the link, or that it does not.
+//!
+//! This is one direction of a link without its packets' input and output and without a clock:
+//! times are handed in, as durations since any fixed point. So every decision can be tested with
+//! exact times, and repeats exactly.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use crate::parameters::{End, LinkParameters};
+
+/// How many packets one direction holds at most, whatever its parameters: a bound on memory (some
+/// 100 MB at the default mtu), far above what TCP keeps in flight on any link worth emulating.
+const MOST_HELD: usize = 65_536;
+
+const NANOSECONDS: u128 = 1_000_000_000;
+
+/// What became of the packets of one direction since the link was last set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DirectionStatistics {
+    /// Packets that arrived at the link.
+    pub offered_packets: u64,
+    /// Bytes that arrived at the link, IP headers included.
+    pub offered_bytes: u64,
+    /// Packets that left the link.
+    pub delivered_packets: u64,
+    /// Bytes that left the link, IP headers included.
+    pub delivered_bytes: u64,
+    /// Packets dropped by the loss that was asked for.
+    pub lost: u64,
+    /// Packets dropped because they found the queue full.
+    pub overflowed: u64,
+    /// Packets that the receiving end's kernel refused.
+    pub refused: u64,
+    /// How long after they were due all delivered packets together left the link: how exact the
+    /// emulation was, which depends on how busy the machine is.
+    pub late_total: Duration,
+    /// How long after it was due the latest packet left the link.
+    pub late_most: Duration,
+}
+
+/// What the scheduler does with a packet that is offered to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is held, and leaves at this time.
+    Held(Duration),
+    /// It is lost, as the parameters ask.
+    Lost,
+    /// It found no room.
+    Overflowed,
+}
+
+struct Held<P> {
+    due: Duration,
+    bytes: usize,
+    /// The setting of the link under which the packet came, so that packets of an earlier one do
+    /// not count as delivered in the statistics of the present one.
+    setting: u64,
+    packet: P,
+}
+
+/// One direction of a link.
+pub(crate) struct Scheduler<P> {
+    towards: End,
+    parameters: LinkParameters,
+    random: Xoshiro256PlusPlus,
+    /// The packets in flight, by the time they are due.
+    held: VecDeque<Held<P>>,
+    /// When the last bit of the last packet is on the wire; matters only with a limited rate.
+    wire_free: Duration,
+    /// When the packet leaves that leaves last so far.
+    last_due: Duration,
+    setting: u64,
+    statistics: DirectionStatistics,
+}
+
+impl<P> Scheduler<P> {
+    /// The direction that ends at `towards`.
+    pub(crate) fn new(parameters: &LinkParameters, towards: End) -> Self {
+        Self {
+            towards,
+            parameters: parameters.clone(),
+            random: stream(parameters.seed, towards),
+            held: VecDeque::new(),
+            wire_free: Duration::ZERO,
+            last_due: Duration::ZERO,
+            setting: 0,
+            statistics: DirectionStatistics::default(),
+        }
+    }
+
+    /// Starts over with other parameters (or the same): random numbers begin again at the seed and
+    /// statistics at zero. Packets in flight stay, and leave when it was said they would; later
+    /// ones do not overtake them unless reordering is allowed.
+    pub(crate) fn set(&mut self, parameters: &LinkParameters) {
+        self.parameters = parameters.clone();
+        self.random = stream(parameters.seed, self.towards);
+        self.wire_free = Duration::ZERO;
+        self.setting += 1;
+        self.statistics = DirectionStatistics::default();
+    }
+
+    /// Takes in a packet that arrived at `now`.
+    pub(crate) fn offer(&mut self, now: Duration, bytes: usize, packet: P) -> Fate {
+        self.statistics.offered_packets += 1;
+        self.statistics.offered_bytes += bytes as u64;
+
+        // Both numbers are drawn for every packet, needed or not: so which packets are lost
+        // depends on the seed and the loss alone, not on the jitter, the rate or the queue.
+        let loss_draw = self.random.next_u64();
+        let jitter_draw = self.random.next_u64();
+
+        if unit(loss_draw) < self.parameters.loss {
+            self.statistics.lost += 1;
+            return Fate::Lost;
+        }
+        let Some(sent) = self.serialise(now, bytes) else {
+            self.statistics.overflowed += 1;
+            return Fate::Overflowed;
+        };
+
+        let mut due = sent + self.parameters.rtt / 2 + share(self.parameters.jitter, jitter_draw);
+        if !self.parameters.reordering {
+            due = due.max(self.last_due);
+        }
+        self.last_due = self.last_due.max(due);
+        // Without reordering this is always the end. Packets due at once stay in order.
+        let place = self.held.partition_point(|held| held.due <= due);
+        self.held.insert(place, Held { due, bytes, setting: self.setting, packet });
+        Fate::Held(due)
+    }
+
+    /// When the next packet is due, if one is in flight.
+    pub(crate) fn next_due(&self) -> Option<Duration> {
+        self.held.front().map(|held| held.due)
+    }
+
+    /// Takes out the next packet that is due at `now` or was before.
+    pub(crate) fn take_due(&mut self, now: Duration) -> Option<P> {
+        if self.next_due()? > now {
+            return None;
+        }
+        let held = self.held.pop_front()?;
+        if held.setting == self.setting {
+            self.statistics.delivered_packets += 1;
+            self.statistics.delivered_bytes += held.bytes as u64;
+            let late = now - held.due;
+            self.statistics.late_total += late;
+            self.statistics.late_most = self.statistics.late_most.max(late);
+        }
+        Some(held.packet)
+    }
+
+    /// Counts that the receiving end refused a packet just taken out.
+    pub(crate) fn refused(&mut self) {
+        self.statistics.refused += 1;
+    }
+
+    /// What became of the packets since the last [`Scheduler::set`].
+    pub(crate) fn statistics(&self) -> DirectionStatistics {
+        self.statistics
+    }
+
+    /// Puts a packet on the wire after those before it, and says when its last bit is on it; or
+    /// that there is no room.
+    fn serialise(&mut self, now: Duration, bytes: usize) -> Option<Duration> {
+        if self.held.len() >= MOST_HELD {
+            return None;
+        }
+        let Some(rate) = self.parameters.rate else {
+            return Some(now);
+        };
+        let waiting = self.wire_free.saturating_sub(now);
+        let waiting_bytes = waiting.as_nanos() * u128::from(rate) / (8 * NANOSECONDS);
+        // An idle link takes any packet, or a queue smaller than the mtu would carry nothing.
+        if !waiting.is_zero() && waiting_bytes + bytes as u128 > self.parameters.queue as u128 {
+            return None;
+        }
+        let nanoseconds = bytes as u128 * 8 * NANOSECONDS / u128::from(rate);
+        let on_wire = Duration::from_nanos(u64::try_from(nanoseconds).ok()?);
+        self.wire_free = now.max(self.wire_free) + on_wire;
+        Some(self.wire_free)
+    }
+}
+
+/// The random numbers of one direction. The two directions share the seed, so they take parts of
+/// its sequence that never meet; otherwise both would lose the same packets.
+fn stream(seed: u64, towards: End) -> Xoshiro256PlusPlus {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    if towards == End::Client {
+        random.jump();
+    }
+    random
+}
+
+/// A random number from 0 up to, and never, 1.
+fn unit(draw: u64) -> f64 {
+    // 53 bits are what the type can tell apart in this range.
+    (draw >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// A random share of `whole`.
+fn share(whole: Duration, draw: u64) -> Duration {
+    let nanoseconds = (whole.as_nanos() * u128::from(draw)) >> 64;
+    // Never more than the whole, which parameters bound far below what fits.
+    Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,312 @@
+//! The emulated link: two network namespaces, and packets carried between them.
+//!
+//! Each namespace has one TUN interface, which hands the packets that its kernel sends over it to
+//! this process and takes those that the kernel is to receive. One thread per direction reads at
+//! one end, asks the scheduler, and writes at the other end when it is time.
+
+use std::hint;
+use std::io::{self, ErrorKind};
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::prctl::set_timerslack;
+use nix::sys::time::TimeSpec;
+use thread_priority::ThreadPriority;
+use thread_priority::unix::{
+    RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
+    thread_native_id,
+};
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+use crate::error::{LinkError, Missing};
+use crate::namespace::Namespace;
+use crate::parameters::{End, LinkAddresses, LinkParameters};
+use crate::scheduler::{DirectionStatistics, Scheduler};
+
+/// How long before a packet is due its thread stops sleeping and watches the clock instead.
+///
+/// A processor that was idle needs up to some 150 µs to wake, on a virtual machine in particular,
+/// and the packet would be that late. It happens once per burst: the processor is awake when the
+/// next packet is due soon after, and watching for that one too would only take the processor
+/// from the endpoints under test.
+const WATCH: Duration = Duration::from_micros(200);
+
+/// The prefix that both addresses of [`LinkAddresses::TUN`] share, which gives each namespace its
+/// route to the other end and none elsewhere.
+const PREFIX: u8 = 30;
+
+/// One end: a namespace and the interface in it.
+struct Station {
+    namespace: Namespace,
+    device: Arc<SyncDevice>,
+}
+
+/// An emulated link.
+///
+/// The fields are in the order of their end: first nobody carries packets any more, then the
+/// interfaces go, then the namespaces.
+pub(crate) struct TunLink {
+    to_server: Forwarder,
+    to_client: Forwarder,
+    client: Station,
+    server: Station,
+}
+
+impl TunLink {
+    /// Makes the namespaces and starts carrying packets between them.
+    pub(crate) fn open(parameters: &LinkParameters) -> Result<Self, LinkError> {
+        let client = Station::new(End::Client, parameters)?;
+        let server = Station::new(End::Server, parameters)?;
+        let to_server = Forwarder::start(End::Server, parameters, &client, &server)?;
+        let to_client = Forwarder::start(End::Client, parameters, &server, &client)?;
+        Ok(Self { to_server, to_client, client, server })
+    }
+
+    /// The namespace of one end.
+    pub(crate) fn namespace(&self, end: End) -> &Namespace {
+        &self.station(end).namespace
+    }
+
+    /// Changes from one set of parameters to another, and starts both directions over.
+    pub(crate) fn set(&self, from: &LinkParameters, to: &LinkParameters) -> Result<(), LinkError> {
+        if from.mtu != to.mtu {
+            self.client.set_mtu(to.mtu)?;
+            self.server.set_mtu(to.mtu)?;
+        }
+        self.to_server.set(to);
+        self.to_client.set(to);
+        Ok(())
+    }
+
+    /// What became of the packets towards one end.
+    pub(crate) fn statistics(&self, towards: End) -> DirectionStatistics {
+        lock(&self.forwarder(towards).shared.scheduler).statistics()
+    }
+
+    /// Why packets towards one end are no longer carried, if they are not.
+    pub(crate) fn failure(&self, towards: End) -> Option<String> {
+        lock(&self.forwarder(towards).shared.failure).clone()
+    }
+
+    fn station(&self, end: End) -> &Station {
+        match end {
+            End::Client => &self.client,
+            End::Server => &self.server,
+        }
+    }
+
+    fn forwarder(&self, towards: End) -> &Forwarder {
+        match towards {
+            End::Client => &self.to_client,
+            End::Server => &self.to_server,
+        }
+    }
+}
+
+impl Station {
+    fn new(end: End, parameters: &LinkParameters) -> Result<Self, LinkError> {
+        let name = match end {
+            End::Client => "client",
+            End::Server => "server",
+        };
+        let namespace = Namespace::new(name)?;
+        let address = LinkAddresses::TUN.of(end);
+        let mtu = parameters.mtu;
+        // The interface belongs to the namespace of the thread that makes it; reading and writing
+        // its packets works from every thread.
+        let device = namespace.run(move || make_interface(address, mtu))?.map_err(no_interface)?;
+        let device = Arc::new(device);
+        Ok(Self { namespace, device })
+    }
+
+    fn set_mtu(&self, mtu: u16) -> Result<(), LinkError> {
+        let device = Arc::clone(&self.device);
+        self.namespace
+            .run(move || device.set_mtu(mtu))?
+            .map_err(LinkError::system("changing an interface's mtu"))
+    }
+}
+
+/// Makes an interface in the namespace of the calling thread.
+fn make_interface(address: IpAddr, mtu: u16) -> io::Result<SyncDevice> {
+    let IpAddr::V4(address) = address else {
+        return Err(ErrorKind::Unsupported.into());
+    };
+    let device =
+        DeviceBuilder::new().name("link0").mtu(mtu).ipv4(address, PREFIX, None).build_sync()?;
+    device.set_nonblocking(true)?;
+    Ok(device)
+}
+
+/// Tells a machine without TUN interfaces from one where making them failed.
+fn no_interface(source: io::Error) -> LinkError {
+    // The device may be forbidden, absent, or there without a driver behind it.
+    let absent = [Errno::EPERM, Errno::EACCES, Errno::ENOENT, Errno::ENODEV, Errno::ENXIO];
+    if absent.iter().any(|errno| source.raw_os_error() == Some(*errno as i32)) {
+        LinkError::Unavailable { missing: Missing::TunDevice, source }
+    } else {
+        LinkError::System { doing: "making a TUN interface", source }
+    }
+}
+
+/// What the thread of one direction shares with the link.
+struct Shared {
+    scheduler: Mutex<Scheduler<Vec<u8>>>,
+    stopping: AtomicBool,
+    /// Wakes the thread from waiting for packets.
+    wake: EventFd,
+    failure: Mutex<Option<String>>,
+}
+
+/// One direction of the link, and the thread that carries its packets.
+struct Forwarder {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Forwarder {
+    fn start(
+        towards: End,
+        parameters: &LinkParameters,
+        from: &Station,
+        to: &Station,
+    ) -> Result<Self, LinkError> {
+        let wake = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)
+            .map_err(io::Error::from)
+            .map_err(LinkError::system("making an event descriptor"))?;
+        let shared = Arc::new(Shared {
+            scheduler: Mutex::new(Scheduler::new(parameters, towards)),
+            stopping: AtomicBool::new(false),
+            wake,
+            failure: Mutex::new(None),
+        });
+        let (theirs, from, to) =
+            (Arc::clone(&shared), Arc::clone(&from.device), Arc::clone(&to.device));
+        let thread = thread::Builder::new()
+            .name(match towards {
+                End::Client => "to-client".to_owned(),
+                End::Server => "to-server".to_owned(),
+            })
+            .spawn(move || {
+                if let Err(error) = carry(&theirs, &from, &to) {
+                    *lock(&theirs.failure) = Some(error.to_string());
+                }
+            })
+            .map_err(LinkError::system("starting a link's thread"))?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    fn set(&self, parameters: &LinkParameters) {
+        // Nothing that waits becomes due earlier by this, so the thread need not be woken.
+        lock(&self.shared.scheduler).set(parameters);
+    }
+}
+
+impl Drop for Forwarder {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::Release);
+        // Fails only when the counter is full, and then the thread is about to wake anyway.
+        let _ = self.shared.wake.write(1);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Carries packets until told to stop.
+fn carry(shared: &Shared, from: &SyncDevice, to: &SyncDevice) -> io::Result<()> {
+    be_punctual()?;
+    let clock = Instant::now();
+    let mut watching = false;
+    let mut buffer = vec![0; usize::from(u16::MAX)];
+    while !shared.stopping.load(Ordering::Acquire) {
+        watching &= !deliver_due(shared, to, clock);
+        // One packet at a time, so that none that is due waits for others to be read.
+        match from.recv(&mut buffer) {
+            Ok(length) => {
+                let packet = &buffer[..length];
+                if is_ipv4(packet) {
+                    let now = clock.elapsed();
+                    lock(&shared.scheduler).offer(now, length, packet.to_vec());
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                if watching {
+                    hint::spin_loop();
+                } else {
+                    watching = wait(shared, from, clock)?;
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Makes the calling thread wake when it is time, also on a busy machine.
+fn be_punctual() -> io::Result<()> {
+    // By default the kernel lets a thread sleep 50 µs longer than asked, to save power.
+    set_timerslack(1)?;
+    // Ahead of all threads of ordinary priority, among which a packet waits for up to a few
+    // milliseconds when the processors are busy. Only root may; others have to measure on a quiet
+    // machine, and the statistics say how late packets were.
+    let _ = set_thread_priority_and_policy(
+        thread_native_id(),
+        ThreadPriority::Min,
+        ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo),
+    );
+    Ok(())
+}
+
+/// Whether this is a packet of the link's endpoints. Kernels also announce themselves in IPv6 when
+/// an interface appears; counted, those would make every run's random numbers differ.
+fn is_ipv4(packet: &[u8]) -> bool {
+    packet.first().is_some_and(|first| first >> 4 == 4)
+}
+
+/// Hands over the packets that are due, and says whether there were any.
+fn deliver_due(shared: &Shared, to: &SyncDevice, clock: Instant) -> bool {
+    let mut any = false;
+    loop {
+        let now = clock.elapsed();
+        // Taken out in a statement of its own: the lock is not held while the kernel works.
+        let packet = lock(&shared.scheduler).take_due(now);
+        let Some(packet) = packet else { return any };
+        any = true;
+        // A packet that the kernel refuses is a packet lost, as on any network.
+        if to.send(&packet).is_err() {
+            lock(&shared.scheduler).refused();
+        }
+    }
+}
+
+/// Waits until a packet comes, is due, or the link is to stop; or after a long sleep until a
+/// packet is nearly due, in which case the answer is to watch for it.
+fn wait(shared: &Shared, from: &SyncDevice, clock: Instant) -> io::Result<bool> {
+    let due = lock(&shared.scheduler).next_due();
+    let until_due = due.map(|due| due.saturating_sub(clock.elapsed()));
+    let to_watch = until_due.is_some_and(|until_due| until_due > WATCH);
+    let sleep = until_due.map(|until_due| if to_watch { until_due - WATCH } else { until_due });
+    let mut descriptors = [
+        PollFd::new(from.as_fd(), PollFlags::POLLIN),
+        PollFd::new(shared.wake.as_fd(), PollFlags::POLLIN),
+    ];
+    match ppoll(&mut descriptors, sleep.map(TimeSpec::from_duration), None) {
+        Ok(0) => Ok(to_watch),
+        Ok(_) | Err(Errno::EINTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Locks, also after a panic elsewhere: what these locks guard is whole after every statement.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,76 @@
+//! Whether imports inside a crate point down.
+//!
+//! In each folder the modules, files and folders alike, form a graph: an arrow from the one whose code
+//! names something to the one where that is. A circle in it means that no module of the circle can be
+//! read, tested or moved without the others. [`circles`] finds them.
+//!
+//! - A name that a module takes from a folder's `mod.rs`, where it is only passed on (`use`), counts as
+//!   taken from where it is defined.
+//! - A folder's `mod.rs` is the front of what is in it. Its children may use what it defines, and it may
+//!   use them: that is no circle.
+//! - Code that is compiled for tests alone (`#[cfg(test)]`) doesn't count.
+#![forbid(unsafe_code)]
+
+mod graph;
+mod source;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use graph::Graph;
+use source::{Module, read};
+
+/// The circles of a crate, given its `lib.rs` or `main.rs`: at most one for each folder, with the imports
+/// that make it.
+///
+/// # Errors
+/// If a file can't be read or is no Rust.
+pub fn circles(root: &Path) -> io::Result<Vec<String>> {
+    let modules = read(root)?;
+    let mut folders: BTreeMap<&[String], Graph<'_>> = BTreeMap::new();
+    for (from, module) in &modules {
+        for import in &module.imports {
+            let Some(path) = import.absolute(&modules) else { continue };
+            let to = origin(&modules, path, 0);
+            let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+            if let (Some(user), Some(used)) = (from.get(shared), to.get(shared)) {
+                let folder = folders.entry(from.get(..shared).unwrap_or_default()).or_default();
+                folder.arrow(user, used.clone(), format!("{} uses {import}", from.join("::")));
+            }
+        }
+    }
+    let found = folders.iter().filter_map(|(folder, graph)| {
+        let place = if folder.is_empty() { "the crate".to_owned() } else { folder.join("::") };
+        graph.circle().map(|circle| format!("in {place}: {circle}"))
+    });
+    Ok(found.collect())
+}
+
+/// All modules of a crate, by their paths.
+type Modules = BTreeMap<Vec<String>, Module>;
+
+/// The module in which that is defined what a path from the crate's root names.
+fn origin(modules: &Modules, path: Vec<String>, passed_on: usize) -> Vec<String> {
+    let is_module = |len: &usize| path.get(..*len).is_some_and(|at| modules.contains_key(at));
+    let len = (0..=path.len()).rev().find(is_module).unwrap_or_default();
+    let (at, rest) = path.split_at(len);
+    let (Some(module), Some((name, rest))) = (modules.get(at), rest.split_first()) else {
+        return path;
+    };
+    // A name that is passed on in a circle is rustc's business.
+    if passed_on > 16 || module.defines.contains(name) {
+        return at.to_vec();
+    }
+    if let Some(import) = module.names.get(name) {
+        return match import.absolute(modules) {
+            Some(target) => origin(modules, [target.as_slice(), rest].concat(), passed_on + 1),
+            // Another crate's.
+            None => at.to_vec(),
+        };
+    }
+    let mut globs = module.globs.iter().filter_map(|glob| glob.absolute(modules));
+    let from_glob =
+        globs.find(|glob| modules.get(glob).is_some_and(|it| it.mentions.contains(name)));
+    from_glob.unwrap_or_else(|| at.to_vec())
+}

@@ -1,0 +1,223 @@
+//! What the modules of a crate define, pass on and use.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// A module, as its file says.
+#[derive(Default)]
+pub(crate) struct Module {
+    /// Every path that names something in this crate, and perhaps some of other crates.
+    pub(crate) imports: Vec<Import>,
+    /// What `use` brings into the module, by the name that it has here.
+    pub(crate) names: BTreeMap<String, Import>,
+    /// What `use` brings in as `*`.
+    pub(crate) globs: Vec<Import>,
+    pub(crate) defines: BTreeSet<String>,
+    /// All words of the file: macros define names too.
+    pub(crate) mentions: BTreeSet<String>,
+    /// The files of the modules below.
+    children: Vec<String>,
+}
+
+/// A path as it is written, and where.
+#[derive(Clone)]
+pub(crate) struct Import {
+    base: Vec<String>,
+    segments: Vec<String>,
+}
+
+impl fmt::Display for Import {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.segments.join("::"))
+    }
+}
+
+impl Import {
+    /// The path from the crate's root; `None` if it leads to another crate.
+    pub(crate) fn absolute(&self, modules: &BTreeMap<Vec<String>, Module>) -> Option<Vec<String>> {
+        let (mut at, mut rest) = (self.base.clone(), self.segments.as_slice());
+        match rest.first().map(String::as_str) {
+            Some("crate") => at.clear(),
+            Some("self" | "super") => (),
+            Some(name) => {
+                at.push(name.to_owned());
+                return modules.contains_key(&at).then(|| [&self.base, rest].concat());
+            }
+            None => return None,
+        }
+        while let Some((word, after)) = rest.split_first() {
+            match word.as_str() {
+                "crate" | "self" => (),
+                "super" => drop(at.pop()),
+                _ => break,
+            }
+            rest = after;
+        }
+        Some([at.as_slice(), rest].concat())
+    }
+}
+
+/// All modules below a crate's root, by their paths.
+pub(crate) fn read(root: &Path) -> io::Result<BTreeMap<Vec<String>, Module>> {
+    let mut modules = BTreeMap::new();
+    let folder = root.parent().unwrap_or(root).to_owned();
+    let mut left = vec![(Vec::new(), root.to_owned(), folder)];
+    while let Some((path, file, folder)) = left.pop() {
+        let text = fs::read_to_string(&file)?;
+        let tokens: TokenStream = text
+            .parse()
+            .map_err(|error| io::Error::other(format!("{}: not Rust: {error}", file.display())))?;
+        let mut module = Module::default();
+        module.read(&path, tokens);
+        for child in &module.children {
+            let below = folder.join(child);
+            let (alone, front) = (folder.join(format!("{child}.rs")), below.join("mod.rs"));
+            let file = if alone.exists() { alone } else { front };
+            left.push(([path.as_slice(), std::slice::from_ref(child)].concat(), file, below));
+        }
+        modules.insert(path, module);
+    }
+    Ok(modules)
+}
+
+impl Module {
+    /// Reads code that is at this path: that of the module, or of one in braces.
+    fn read(&mut self, at: &[String], tokens: TokenStream) {
+        let tokens: Vec<_> = tokens.into_iter().collect();
+        let mut rest = tokens.as_slice();
+        while let Some((token, after)) = rest.split_first() {
+            rest = after;
+            match token {
+                TokenTree::Punct(punct) if punct.as_char() == '#' => rest = after_attribute(rest),
+                TokenTree::Group(group) => self.read(at, group.stream()),
+                TokenTree::Ident(word) => {
+                    self.mentions.insert(word.to_string());
+                    match (word.to_string().as_str(), rest) {
+                        ("mod", [TokenTree::Ident(name), TokenTree::Group(body), after @ ..]) => {
+                            self.read(&[at, &[name.to_string()]].concat(), body.stream());
+                            rest = after;
+                        }
+                        ("mod", [TokenTree::Ident(name), ..]) => {
+                            self.children.push(name.to_string())
+                        }
+                        ("use", _) => rest = self.read_use(at, &[], rest),
+                        ("crate" | "super" | "self", _) if starts_with_colons(rest) => {
+                            let mut segments = vec![word.to_string()];
+                            rest = read_segments(&mut segments, rest);
+                            self.imports.push(Import { base: at.to_vec(), segments });
+                        }
+                        (
+                            "struct" | "enum" | "union" | "trait" | "fn" | "type" | "const"
+                            | "static",
+                            [TokenTree::Ident(name), ..],
+                        ) => drop(self.defines.insert(name.to_string())),
+                        _ => (),
+                    }
+                }
+                _ => (),
+            }
+        }
+    }
+
+    /// Reads one path of a `use`, with what is in its braces; returns what comes after it.
+    fn read_use<'t>(
+        &mut self,
+        at: &[String],
+        before: &[String],
+        mut rest: &'t [TokenTree],
+    ) -> &'t [TokenTree] {
+        let mut segments = before.to_vec();
+        loop {
+            match rest {
+                [TokenTree::Ident(word), after @ ..] => {
+                    segments.push(word.to_string());
+                    rest = after;
+                }
+                [TokenTree::Group(group), after @ ..] if group.delimiter() == Delimiter::Brace => {
+                    let inner: Vec<_> = group.stream().into_iter().collect();
+                    let mut inner = inner.as_slice();
+                    while !inner.is_empty() {
+                        inner = self.read_use(at, &segments, inner);
+                    }
+                    return skip_separator(after);
+                }
+                [TokenTree::Punct(star), after @ ..] if star.as_char() == '*' => {
+                    let import = Import { base: at.to_vec(), segments };
+                    self.globs.push(import.clone());
+                    self.imports.push(import);
+                    return skip_separator(after);
+                }
+                _ => (),
+            }
+            if starts_with_colons(rest) {
+                rest = rest.get(2..).unwrap_or_default();
+                continue;
+            }
+            let mut name = segments.last().cloned().unwrap_or_default();
+            if name == "self" {
+                segments.pop();
+                name = segments.last().cloned().unwrap_or_default();
+            }
+            if let [TokenTree::Ident(word), TokenTree::Ident(alias), after @ ..] = rest
+                && word == "as"
+            {
+                name = alias.to_string();
+                rest = after;
+            }
+            let import = Import { base: at.to_vec(), segments };
+            self.names.insert(name, import.clone());
+            self.imports.push(import);
+            return skip_separator(rest);
+        }
+    }
+}
+
+/// What comes after a `,` or `;`, if there is one.
+fn skip_separator(rest: &[TokenTree]) -> &[TokenTree] {
+    match rest {
+        [TokenTree::Punct(punct), after @ ..] if ",;".contains(punct.as_char()) => after,
+        other => other,
+    }
+}
+
+fn starts_with_colons(rest: &[TokenTree]) -> bool {
+    let colon = |token: &TokenTree| matches!(token, TokenTree::Punct(it) if it.as_char() == ':');
+    matches!(rest, [one, two, ..] if colon(one) && colon(two))
+}
+
+/// Reads `::a::b`; returns what comes after it.
+fn read_segments<'t>(segments: &mut Vec<String>, mut rest: &'t [TokenTree]) -> &'t [TokenTree] {
+    while starts_with_colons(rest)
+        && let [_, _, TokenTree::Ident(word), after @ ..] = rest
+    {
+        segments.push(word.to_string());
+        rest = after;
+    }
+    rest
+}
+
+/// What comes after an attribute; after `#[cfg(test)]` the item that it is for is left out.
+fn after_attribute(mut rest: &[TokenTree]) -> &[TokenTree] {
+    if let [TokenTree::Punct(inner), after @ ..] = rest
+        && inner.as_char() == '!'
+    {
+        rest = after;
+    }
+    let [TokenTree::Group(attribute), after @ ..] = rest else { return rest };
+    if attribute.stream().to_string().replace(' ', "") != "cfg(test)" {
+        return after;
+    }
+    let is_use = matches!(after, [TokenTree::Ident(word), ..] if word == "use");
+    let ends = |token: &TokenTree| match token {
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace && !is_use,
+        _ => false,
+    };
+    let end = after.iter().position(ends).map_or(after.len(), |end| end + 1);
+    after.get(end..).unwrap_or_default()
+}
