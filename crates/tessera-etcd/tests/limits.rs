@@ -14,7 +14,7 @@ use tessera::crypto::Provider;
 use tessera::resume::{Absent, PutSecret, TakePurpose, Taken, Vault};
 use tessera_aws_lc::provider;
 use tessera_etcd::{EtcdVault, VaultOptions};
-use tessera_etcd_cluster::Cluster;
+use tessera_test_peers::etcd::Cluster;
 use tessera_vault::EpochKey;
 use tessera_vault::contract::{
     self, LIFETIME, NOW, accept, handle, put, put_for, question, secret,

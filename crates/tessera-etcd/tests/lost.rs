@@ -14,7 +14,7 @@ use common::{DEADLINE, Waiting, client, runtime};
 use tessera::handshake::Reply;
 use tessera::resume::{Absent, TakePurpose, Taken, Vault};
 use tessera_etcd::VaultOptions;
-use tessera_etcd_cluster::Cluster;
+use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::{NOW, accept, handle, put, put_for, question, take};
 use tokio::runtime::Runtime;
 

@@ -13,7 +13,7 @@ use common::{DEADLINE, Waiting, client, runtime};
 use tessera::handshake::Reply;
 use tessera::resume::{Absent, PutSecret, TakePurpose, TakeSecret, Taken, Vault};
 use tessera_etcd::VaultOptions;
-use tessera_etcd_cluster::Cluster;
+use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::{self, LIFETIME, NOW, accept, handle, put, question, race, secret};
 use tokio::runtime::Runtime;
 

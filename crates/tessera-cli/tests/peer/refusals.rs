@@ -1,8 +1,9 @@
 //! What goes wrong says what to do, with an exit code that says whose fault it is.
 
 use std::net::TcpListener;
+use tessera_test_peers::Directory;
 
-use crate::program::{Directory, P256, Pki, Server, connect, run, stderr, tessera};
+use crate::program::{P256, Pki, Server, connect, run, stderr, tessera};
 
 const KEY: &str = "client1:000102030405060708090a0b0c0d0e0f";
 const OTHER: &str = "client1:00000000000000000000000000000000";
@@ -68,9 +69,9 @@ fn files_that_are_not_what_they_should_be() {
     let others = pki.path("client.key");
     serve(&["--certificate", &certificate, "--key", &others], &["another certificate"]);
     let old = directory
-        .file("old.key", "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n");
+        .write("old.key", "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n");
     serve(&["--certificate", &certificate, "--key", &old], &["openssl pkcs8"]);
-    let psks = directory.file("psks", "client1:0g\n");
+    let psks = directory.write("psks", "client1:0g\n");
     serve(&["--psk-file", &psks], &["psks:1", "hexadecimal"]);
     serve(&["--psk", "client1:00"], &["16 bytes"]);
     serve(&["--require-client-certificate"], &["--ca"]);

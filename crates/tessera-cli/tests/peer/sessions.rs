@@ -1,8 +1,9 @@
 //! Coming back, in a process of its own each time.
 
 use serde_json::Value;
+use tessera_test_peers::Directory;
 
-use crate::program::{Directory, Server};
+use crate::program::Server;
 
 #[test]
 fn a_session_survives_its_process() {
@@ -50,7 +51,7 @@ fn without_tickets_nothing_is_resumed() {
 fn forward_secret_early_data() {
     let server = Server::start(&["--forward-secret-early-data"]);
     let directory = Directory::new();
-    let (sessions, data) = (directory.path("sessions"), directory.file("data", "early"));
+    let (sessions, data) = (directory.path("sessions"), directory.write("data", "early"));
     let trust = ["--fingerprint", &server.fingerprint.clone(), "--sessions", &sessions];
     let early = ["--forward-secret-early-data", "--early-data", &data];
     for (expected, psk) in [("not-offered", Value::Null), ("accepted", "forward-secret".into())] {
@@ -67,7 +68,7 @@ fn forward_secret_early_data() {
 fn replayable_early_data() {
     const RISKY: &str = "--replayable-early-data-without-forward-secrecy";
     let directory = Directory::new();
-    let data = directory.file("data", "early");
+    let data = directory.write("data", "early");
     for (ours, theirs, expected) in
         [(true, true, "accepted"), (false, true, "not-offered"), (true, false, "not-offered")]
     {

@@ -1,6 +1,7 @@
 //! Every way to shake hands.
+use tessera_test_peers::Directory;
 
-use crate::program::{Directory, P256, Pki, RSA, Server, connect, facts, stderr};
+use crate::program::{P256, Pki, RSA, Server, connect, facts, stderr};
 
 const KEY: &str = "client1:000102030405060708090a0b0c0d0e0f1011121314151617";
 
@@ -71,7 +72,7 @@ fn certificates_that_are_welcome() {
 fn external_and_imported_psks() {
     let directory = Directory::new();
     let file =
-        directory.file("psks", &format!("# comment\n\nother:{0}{0}\n{KEY}\n", "aa".repeat(16)));
+        directory.write("psks", &format!("# comment\n\nother:{0}{0}\n{KEY}\n", "aa".repeat(16)));
     let import = ["--import-psks", "--psk-context", "client-server"];
     let cases: [(&[&str], &str, &str); 4] = [
         (&[], "external", "client1"),

@@ -20,11 +20,11 @@ fn config(world: &World) -> ServerConfig {
 
 /// The path of a session, and that of early data to come with it.
 fn session_and_data(world: &World, config: &ServerConfig) -> (String, String) {
-    let session = world.pki.folder.path("session.pem");
+    let session = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(config, &["-sess_out", &session]);
     talk_and_close(&mut client, &mut server);
     client.says("Max Early Data: 16384");
-    (session, world.pki.folder.write("early", "early data"))
+    (session, world.pki.directory.write("early", "early data"))
 }
 
 #[test]
@@ -98,10 +98,10 @@ fn much_of_it() {
         register: Arc::new(OneRegister::default()),
         max_early_data_size: 60_000,
     });
-    let session = world.pki.folder.path("session.pem");
+    let session = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(&config, &["-sess_out", &session]);
     talk_and_close(&mut client, &mut server);
-    let data = world.pki.folder.write("early", "~".repeat(60_000));
+    let data = world.pki.directory.write("early", "~".repeat(60_000));
     let arguments = ["-sess_in", &session, "-early_data", &data];
     for accepted in [60_000, 0] {
         let (mut client, mut server) = world.client(&config, &arguments);

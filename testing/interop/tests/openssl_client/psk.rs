@@ -58,7 +58,7 @@ fn after_a_retry() {
 #[test]
 fn then_resumption() {
     let world = World::new();
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     let first = [&CLIENT[..], &["-sess_out", &file]].concat();
     let (mut client, mut server) = world.client(&config(&world), &first);
     talk_and_close(&mut client, &mut server);

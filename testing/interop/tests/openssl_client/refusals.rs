@@ -6,7 +6,8 @@ use std::net::TcpStream;
 use tessera::Error;
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::{AlertDescription, NamedGroup};
-use tessera_interop::{KeyKind, PATIENCE, Pki};
+use tessera_interop::{KeyKind, Pki};
+use tessera_test_peers::PATIENCE;
 
 use crate::World;
 

@@ -12,7 +12,7 @@ use crate::{World, talk_and_close};
 fn with_psk_dhe_ke_in_every_suite() {
     let world = World::new();
     let config = world.config();
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     for suite in
         ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"]
     {
@@ -36,7 +36,7 @@ fn with_psk_dhe_ke_in_every_suite() {
 fn a_chain() {
     let world = World::new();
     let config = world.config();
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(&config, &["-sess_out", &file]);
     talk_and_close(&mut client, &mut server);
     for _ in 0..3 {
@@ -51,7 +51,7 @@ fn a_chain() {
 fn after_a_retry() {
     let world = World::new();
     let config = world.config();
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(&config, &["-sess_out", &file]);
     talk_and_close(&mut client, &mut server);
     let second = ["-sess_in", &file, "-groups", "P-521:P-384"];
@@ -69,7 +69,7 @@ fn with_psk_ke() {
     let world = World::new();
     let mut config = world.config();
     config.policy.psk_only_without_forward_secrecy = true;
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(&config, &["-sess_out", &file]);
     talk_and_close(&mut client, &mut server);
 
@@ -101,7 +101,7 @@ fn keeps_the_client() {
     let mut config = world.config();
     config.client_authentication = ClientAuthentication::Required(world.pki.verifier());
     let identity = world.pki.client(KeyKind::P256);
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     let first = [&identity.arguments()[..], &["-sess_out", &file]].concat();
     let (mut client, mut server) = world.client(&config, &first);
     talk_and_close(&mut client, &mut server);
@@ -118,7 +118,7 @@ fn keeps_the_client() {
 fn of_another_scope() {
     let world = World::new();
     let mut config = world.config();
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(&config, &["-sess_out", &file]);
     talk_and_close(&mut client, &mut server);
     config.scope = b"another".to_vec();

@@ -19,7 +19,7 @@ fn exported_keying_material() {
 #[test]
 fn key_log() {
     let world = World::new();
-    let file = world.pki.folder.path("keys");
+    let file = world.pki.directory.path("keys");
     let lines = Arc::new(KeyLines::default());
     let mut config = world.config();
     config.key_log = Some(lines.clone());

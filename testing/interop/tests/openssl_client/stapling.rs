@@ -1,7 +1,8 @@
 //! An OCSP response and SCTs from Tessera's server.
 
 use tessera::ServerConfig;
-use tessera_interop::{Program, Server};
+use tessera_interop::Server;
+use tessera_test_peers::Process;
 
 use crate::{World, talk_and_close};
 
@@ -21,8 +22,8 @@ fn sct_list() -> Vec<u8> {
 }
 
 /// s_client, which wants both, and knows no log.
-fn asking(world: &World, config: &ServerConfig) -> (Program, Server) {
-    let logs = world.pki.folder.write("logs.cnf", "enabled_logs=\n");
+fn asking(world: &World, config: &ServerConfig) -> (Process, Server) {
+    let logs = world.pki.directory.write("logs.cnf", "enabled_logs=\n");
     world.client(config, &["-status", "-ct", "-ctlogfile", &logs])
 }
 

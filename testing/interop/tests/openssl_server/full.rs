@@ -1,7 +1,8 @@
 //! Full handshakes: suites, groups, certificates of both sides.
 
 use tessera::wire::{CipherSuite, NamedGroup, SignatureScheme};
-use tessera_interop::{CLIENT_NAME, Client, KeyKind, Pki, client, openssl, to};
+use tessera_interop::{CLIENT_NAME, Client, KeyKind, Pki, client, to};
+use tessera_test_peers::openssl;
 
 use crate::{World, talk, talk_and_close};
 

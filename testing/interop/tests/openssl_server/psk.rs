@@ -3,7 +3,8 @@
 use tessera::resume::{ExternalPsk, PskKind};
 use tessera::wire::{AlertDescription, CipherSuite};
 use tessera::{Destination, Error};
-use tessera_interop::{Client, client, openssl, to};
+use tessera_interop::{Client, client, to};
+use tessera_test_peers::openssl;
 
 use crate::{World, talk_and_close};
 

@@ -20,7 +20,7 @@ fn exported_keying_material() {
 #[test]
 fn key_log() {
     let world = World::new();
-    let file = world.pki.folder.path("keys");
+    let file = world.pki.directory.path("keys");
     let (mut server, address) = world.server(&["-keylogfile", &file, "-early_data"]);
     let lines = Arc::new(KeyLines::default());
     let mut config = client(&world.pki);

@@ -20,8 +20,8 @@ const SCT_LIST: &[u8] = &[0, 3, 0, 1, 7];
 #[test]
 fn what_is_asked_for() {
     let world = World::new();
-    let status = world.pki.folder.write("status.der", OCSP);
-    let scts = world.pki.folder.write("scts.pem", SCT_FILE);
+    let status = world.pki.directory.write("status.der", OCSP);
+    let scts = world.pki.directory.write("scts.pem", SCT_FILE);
     for (arguments, ocsp_response, sct_list) in [
         (&["-status_file", &status][..], Some(OCSP), None),
         (&["-serverinfo", &scts], None, Some(SCT_LIST)),
@@ -46,8 +46,8 @@ fn what_is_asked_for() {
 #[test]
 fn what_is_not_asked_for() {
     let world = World::new();
-    let status = world.pki.folder.write("status.der", OCSP);
-    let scts = world.pki.folder.write("scts.pem", SCT_FILE);
+    let status = world.pki.directory.write("status.der", OCSP);
+    let scts = world.pki.directory.write("scts.pem", SCT_FILE);
     let (mut server, address) = world.server(&["-status_file", &status, "-serverinfo", &scts]);
     let config = client(&world.pki);
     assert_eq!(config.verifier.entry_extensions(), EntryExtensions::default());
