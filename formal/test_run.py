@@ -51,7 +51,7 @@ class Runs(unittest.TestCase):
 
     def test_no_proverif(self):
         done = self.run_with(None)
-        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.returncode, 2)
         self.assertIn("not in the PATH", done.stderr)
 
     def test_another_verdict(self):
