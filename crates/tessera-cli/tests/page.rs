@@ -54,7 +54,7 @@ impl Report {
 }
 
 #[test]
-fn a_browser_shows_every_way() {
+fn a_browser_shows_every_row_of_the_reconnect_report() {
     let report = Report::of("reconnect", &[]);
     assert_eq!(report.rows().len(), 15);
     for row in report.rows() {
@@ -69,7 +69,7 @@ fn a_browser_shows_every_way() {
 }
 
 #[test]
-fn a_browser_shows_every_path() {
+fn a_browser_shows_every_path_of_the_sites_report() {
     let report = Report::of("sites", &["--site-rtt", "30ms,5ms", "--with-guessing-site"]);
     assert_eq!(report.rows().len(), 2 * 5);
     for row in report.rows() {
@@ -93,7 +93,7 @@ fn a_browser_shows_every_path() {
 /// No page is ever wider than its room; found out by a script that the test adds. The room is
 /// set by a style, for windows have a smallest width.
 #[test]
-fn a_phone_needs_no_sideways_scrolling() {
+fn a_report_needs_no_sideways_scrolling_on_a_phone() {
     const MEASURE: &str =
         "<script>document.body.dataset.width = document.body.scrollWidth;</script></body>";
     let directory = Directory::new();
@@ -121,7 +121,7 @@ fn a_phone_needs_no_sideways_scrolling() {
 
 /// A console that nobody hears would prove nothing.
 #[test]
-fn complaints_are_heard() {
+fn a_browsers_complaint_about_a_page_is_noticed() {
     let directory = Directory::new();
     let page = directory.write("broken.html", "<!DOCTYPE html><script>absent()</script>");
     let console = show(&page, 1280).console;

@@ -6,7 +6,7 @@ use tessera_test_peers::chromium;
 use crate::program::{Server, stderr};
 
 #[test]
-fn a_request_is_answered_and_the_connection_closed() {
+fn serve_answers_http_requests_and_closes_the_connection() {
     let server = Server::start(&["--http"]);
     let ask = |request: &str| {
         let trust = ["--fingerprint", &server.fingerprint, "--keep-open"];
@@ -43,7 +43,7 @@ fn a_request_is_answered_and_the_connection_closed() {
 }
 
 #[test]
-fn a_browser_shows_the_page() {
+fn a_browser_shows_the_page_of_serve() {
     let server = Server::start(&["--http", "--alpn", "http/1.1"]);
     let dom = chromium::show(&format!("https://localhost:{}/", server.port()), 1280).dom;
     for text in ["Your connection", "full handshake, X25519MLKEM768", "http/1.1", "localhost"] {

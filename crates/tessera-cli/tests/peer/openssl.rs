@@ -16,7 +16,7 @@ fn s_client(server: &Server, options: &[&str]) -> String {
 }
 
 #[test]
-fn s_client_gets_the_page() {
+fn s_client_gets_the_page_of_serve() {
     for kind in [P256, RSA] {
         let pki = Pki::new(kind);
         let [root, certificate, key] =
@@ -29,7 +29,7 @@ fn s_client_gets_the_page() {
 }
 
 #[test]
-fn s_client_with_a_psk() {
+fn s_client_connects_to_serve_with_a_psk() {
     let named = format!("{IDENTITY}:{KEY}");
     for alone in [false, true] {
         let mut options = vec!["--http", "--psk", &named];
@@ -45,7 +45,7 @@ fn s_client_with_a_psk() {
 }
 
 #[test]
-fn s_client_comes_back() {
+fn s_client_resumes_a_session_of_serve() {
     let server = Server::start(&["--http"]);
     let directory = Directory::new();
     let session = directory.path("session");
@@ -65,7 +65,7 @@ fn s_server(pki: &Pki, options: &[&str]) -> (Process, String) {
 }
 
 #[test]
-fn s_server_answers() {
+fn connect_gets_an_answer_of_s_server_and_resumes() {
     let pki = Pki::new(P256);
     let root = pki.path("root.pem");
     let (_server, address) = s_server(&pki, &[]);
@@ -80,7 +80,7 @@ fn s_server_answers() {
 }
 
 #[test]
-fn s_server_with_a_psk() {
+fn connect_reaches_s_server_with_a_psk() {
     let pki = Pki::new(P256);
     let (_server, address) = s_server(&pki, &["-nocert", "-psk", KEY, "-psk_identity", IDENTITY]);
     let named = format!("{IDENTITY}:{KEY}");

@@ -18,7 +18,7 @@ const SCT_FILE: &str = "-----BEGIN SERVERINFOV2 FOR EXTENSION 18-----\n\
 const SCT_LIST: &[u8] = &[0, 3, 0, 1, 7];
 
 #[test]
-fn what_is_asked_for() {
+fn the_client_gets_the_staples_of_s_server_that_it_asks_for() {
     let world = World::new();
     let status = world.pki.directory.write("status.der", OCSP);
     let scts = world.pki.directory.write("scts.pem", SCT_FILE);
@@ -44,7 +44,7 @@ fn what_is_asked_for() {
 
 /// webpki judges neither, so by itself it asks for neither, and gets neither.
 #[test]
-fn what_is_not_asked_for() {
+fn the_client_gets_no_staples_of_s_server_that_it_does_not_ask_for() {
     let world = World::new();
     let status = world.pki.directory.write("status.der", OCSP);
     let scts = world.pki.directory.write("scts.pem", SCT_FILE);
