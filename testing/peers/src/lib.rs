@@ -10,7 +10,7 @@
 //!
 //! Whatever starts here
 //! - is installed, in an accepted version, or the test fails and names the fix: no test is skipped;
-//! - runs as `nobody` if the tests run as root, can't gain privileges, and inherits no variables;
+//! - runs as `nobody` if the tests run as root, can't gain privileges, and inherits no variable but `PATH`;
 //! - has a [`Directory`] of its own as its working directory, its home and its place for temporary files;
 //! - is waited for until a deadline, and what it wrote stands in the error;
 //! - is killed with its children when its [`Process`] is dropped, and by the kernel if the test's

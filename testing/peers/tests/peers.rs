@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use tessera_test_peers::{Network, PATIENCE, Process, openssl, table, wait_until};
+use tessera_test_peers::{Directory, Network, PATIENCE, Process, openssl, table, wait_until};
 
 #[test]
 fn every_peer_of_the_table_is_installed_in_an_accepted_version() {
@@ -61,6 +61,22 @@ fn a_dropped_peer_is_gone_with_its_directory() {
 }
 
 #[test]
+fn a_dropped_peer_takes_its_children_with_it() {
+    let options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
+    let more = ["--remote-debugging-port=0", "--user-data-dir=profile", "about:blank"];
+    let browser = Process::start("chromium", Network::None, options.iter().chain(&more));
+    let home = format!("HOME={}", browser.directory().as_path().display());
+    let family = || {
+        let processes = fs::read_dir("/proc").expect("/proc can be read").flatten();
+        let environments = processes.filter_map(|it| fs::read(it.path().join("environ")).ok());
+        environments.filter(|it| String::from_utf8_lossy(it).contains(&home)).count()
+    };
+    browser.wait_for("to have children", PATIENCE, || (family() > 2).then_some(()));
+    drop(browser);
+    wait_until("the browser's children end", || (family() == 0).then_some(()));
+}
+
+#[test]
 fn a_peer_dies_with_a_test_that_is_killed() {
     const ROLE: &str = "TESSERA_PEERS_ROLE";
     if std::env::var_os(ROLE).is_some() {
@@ -69,9 +85,12 @@ fn a_peer_dies_with_a_test_that_is_killed() {
         // Like SIGKILL, this drops nothing.
         std::process::exit(0);
     }
+    // What the victim leaves behind lies in here.
+    let directory = Directory::new();
     let output = Command::new(std::env::current_exe().expect("a test has a program"))
         .args(["--exact", "--nocapture", "a_peer_dies_with_a_test_that_is_killed"])
         .env(ROLE, "victim")
+        .env("TMPDIR", directory.as_path())
         .output()
         .expect("the test starts itself");
     let output = String::from_utf8_lossy(&output.stdout);
