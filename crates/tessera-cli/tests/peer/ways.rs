@@ -72,7 +72,7 @@ fn serve_welcomes_client_certificates_that_it_does_not_require() {
 fn connect_reaches_serve_with_external_and_imported_psks() {
     let directory = Directory::new();
     let file =
-        directory.write("psks", &format!("# comment\n\nother:{0}{0}\n{KEY}\n", "aa".repeat(16)));
+        directory.write("psks", format!("# comment\n\nother:{0}{0}\n{KEY}\n", "aa".repeat(16)));
     let import = ["--import-psks", "--psk-context", "client-server"];
     let cases: [(&[&str], &str, &str); 4] = [
         (&[], "external", "client1"),
