@@ -1,21 +1,45 @@
-# `make test` installs what the tests need and runs them all; CI runs the same.
+# `make test` installs what the tests need and runs them all; CI runs the same. `make evidence` runs
+# what takes long or must be fetched and compiled, and writes the results into docs/evidence.
+#
+# The lines with two hashes are what `make help` prints.
 
 SHELL := /bin/bash
 CARGO ?= cargo
+PYTHON ?= python3
+TARGET = $${CARGO_TARGET_DIR:-target}
 
-.PHONY: all test check unit bare-metal formal bench throughput bogo tlsfuzzer soak setup clean
+# The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
+EVIDENCE = formal bogo tlsfuzzer soak bench throughput connect-rate idle-connections
+RUN_formal = formal/run
+RUN_bogo = scripts/bogo "$(RUNNER)"
+RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
+	--tessera "$(TARGET)/debug/tessera"
+RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-once -- 100000
+RUN_bench = bench/protocol-cost
+RUN_throughput = bench/throughput
+RUN_connect-rate = bench/connect-rate
+RUN_idle-connections = bench/idle-connections
 
+.PHONY: all help test setup check unit bare-metal program evidence \
+	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean
+
+## all                build the program
 all:
 	$(CARGO) build --release
 
-# Everything that a change must pass.
+## help               this list
+help:
+	@sed -n 's/^## //p' Makefile
+
+## test               everything that a change must pass
 test: setup check unit bare-metal
 
-# What the tests need from Debian: OpenSSL as a peer, program and library, Chromium for reports, etcd,
-# a compiler for a bare-metal target.
+## setup              install from Debian what the tests need: peers, libraries, a bare-metal target
 setup:
 	scripts/setup-tests
+	$(CARGO) run --quiet --locked --package tessera-test-peers
 
+## check              format, lints, documentation, recorded models, test vectors
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
@@ -25,42 +49,37 @@ check:
 	conformance/vectors/check
 	scripts/package
 
+## unit               the tests of all crates
 unit:
 	$(CARGO) test --workspace --locked
 	$(CARGO) test --package tessera-aws-lc --no-default-features --locked
 
-# The engine is no_std: it builds for a Cortex-M33.
+## bare-metal         build the engine, which is no_std, for a Cortex-M33
 bare-metal:
 	scripts/build-bare-metal
 
-# The ProVerif models, all of them; needs proverif in the PATH. See formal/README.md.
-formal:
-	formal/run
+## evidence           run and record all parts below, each also alone as evidence-PART; see docs/evidence
+evidence:
+	$(MAKE) --keep-going $(EVIDENCE:%=evidence-%)
 
-# Instruction counts of the protocol code; see bench/README.md.
-bench:
-	bench/protocol-cost
+$(EVIDENCE:%=evidence-%): evidence-%:
+	scripts/evidence $* $(RUN_$*)
 
-# Bulk transfers next to tokio-rustls; see bench/README.md.
-throughput:
-	bench/throughput
+## formal             the ProVerif models, all of them; needs proverif; see formal/README.md
+## bogo               BoringSSL's tests; RUNNER is the folder ssl/test/runner of a checkout, with Go
+## tlsfuzzer          tlsfuzzer's TLS 1.3 scripts; TLSFUZZER is a checkout, PYTHON one with its packages
+## soak               increments that must count once, a hundred times as often as in the tests
+## bench              instructions of the protocol code; needs valgrind; see bench/README.md
+## throughput         bulk transfers beside tokio-rustls; see bench/README.md
+## connect-rate       connections a second beside rustls; see bench/README.md
+## idle-connections   what idle and hostile connections cost; see bench/README.md
+$(EVIDENCE):
+	$(RUN_$@)
 
-# BoringSSL's protocol tests; see docs/conformance.md. RUNNER is the folder ssl/test/runner of a
-# checkout.
-bogo:
-	scripts/bogo "$(RUNNER)"
-
-# tlsfuzzer's TLS 1.3 scripts; see docs/conformance.md. TLSFUZZER is a checkout, PYTHON one with its
-# packages.
-PYTHON ?= python3
-tlsfuzzer:
+tlsfuzzer evidence-tlsfuzzer: program
+program:
 	$(CARGO) build --locked --package tessera-cli
-	conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
-	  --tessera "$${CARGO_TARGET_DIR:-target}/debug/tessera"
 
-# What CI runs 1,000 times, 100,000 times: every increment counted once, and memory flat.
-soak:
-	$(CARGO) run --release --locked --package tessera-exactly-once -- 100000
-
+## clean              remove what was built
 clean:
 	$(CARGO) clean

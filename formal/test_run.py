@@ -45,16 +45,16 @@ class Runs(unittest.TestCase):
     def says(self, lines):
         return "".join(f"echo '{line}'\n" for line in lines)
 
-    def test_as_expected(self):
+    def test_all_verdicts_as_expected_are_a_success(self):
         done = self.run_with(self.says(VERDICTS))
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_no_proverif(self):
+    def test_a_missing_proverif_is_a_missing_input(self):
         done = self.run_with(None)
-        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.returncode, 2)
         self.assertIn("not in the PATH", done.stderr)
 
-    def test_another_verdict(self):
+    def test_each_other_verdict_is_an_error(self):
         for number, line in enumerate(VERDICTS):
             for verdict in ["is true.", "is false.", "cannot be proved."]:
                 said = [*VERDICTS]
@@ -62,22 +62,22 @@ class Runs(unittest.TestCase):
                 if said != VERDICTS:
                     self.assertNotEqual(self.run_with(self.says(said)).returncode, 0, said)
 
-    def test_verdicts_missing_or_too_many(self):
+    def test_missing_and_additional_verdicts_are_errors(self):
         for said in ([], VERDICTS[:-1], [*VERDICTS, VERDICTS[-1]]):
             self.assertNotEqual(self.run_with(self.says(said)).returncode, 0, said)
 
-    def test_a_gate_that_is_none(self):
+    def test_a_query_that_is_no_gate_is_an_error(self):
         said = ["RESULT event(a) ==> event(b) is false.", *VERDICTS[1:]]
         self.assertNotEqual(self.run_with(self.says(said)).returncode, 0)
 
-    def test_proverif_fails_after_all_verdicts(self):
+    def test_a_proverif_that_fails_after_all_verdicts_is_an_error(self):
         self.assertNotEqual(self.run_with(self.says(VERDICTS) + "exit 2\n").returncode, 0)
 
-    def test_no_such_model_or_variant(self):
+    def test_an_unknown_model_or_variant_is_an_error(self):
         for name in ["fs/none", "fs/kci:none"]:
             self.assertNotEqual(self.run_with(self.says(VERDICTS), name).returncode, 0, name)
 
-    def test_limits(self):
+    def test_a_proverif_that_runs_too_long_is_an_error(self):
         module = formal_run()
         with tempfile.TemporaryDirectory() as directory:
             output = Path(directory, "output")
@@ -103,10 +103,10 @@ class Check(unittest.TestCase):
             done = subprocess.run([sys.executable, copy / "run", "--check"], capture_output=True)
             return done.returncode
 
-    def test_as_recorded(self):
+    def test_models_as_recorded_are_accepted(self):
         self.assertEqual(self.check(), 0)
 
-    def test_changes(self):
+    def test_a_change_of_models_expectations_or_record_is_an_error(self):
         changes = [
             ("fs/kci.pv", "(*", "( *"),
             ("lib/tls13.pvl", "Symbolic", "symbolic"),
@@ -131,32 +131,32 @@ class Rules(unittest.TestCase):
         queries = [(name, "") for name, _, _ in rules.QUERY.findall(text)]
         return [*rules.in_text(text), *rules.in_model(queries, model, [text])]
 
-    def test_a_good_model(self):
+    def test_a_model_with_gates_and_mutants_breaks_no_rule(self):
         self.assertEqual(self.errors(), [])
 
-    def test_no_gate(self):
+    def test_a_model_without_a_gate_is_an_error(self):
         text = self.text.replace("G1", "P1")
         self.assertTrue(self.errors("tt", "ff", text))
         self.assertTrue(self.errors("-t", "-f"))
 
-    def test_no_mutant(self):
+    def test_a_model_without_a_mutant_that_flips_is_an_error(self):
         variants = {"base": {"verdicts": "rt"}, "slip": {"verdicts": "rf"}}
         self.assertTrue(self.errors(variants=variants))
         self.assertTrue(self.errors(slip="rt"))
         self.assertTrue(self.errors(base="rf", slip="rt"))
 
-    def test_a_property_that_cannot_fail(self):
+    def test_a_property_that_cannot_fail_is_an_error(self):
         text = self.text + "(*? Q2 also *)\nquery c.\n"
         self.assertTrue(self.errors("rtt", "rft", text))
         self.assertTrue(self.errors("rtt", "rft", text, constant=["Q2"]))
         self.assertTrue(self.errors("rtf", "rff", text))
         self.assertEqual(self.errors("rtf", "rff", text, constant=["Q2"]), [])
 
-    def test_no_verdict(self):
+    def test_a_row_without_its_verdicts_is_an_error(self):
         for row in ["r?", "?t", "r", "rtt", "t" * 2, "r!"]:
             self.assertTrue(self.errors(row), row)
 
-    def test_marks_and_names(self):
+    def test_marks_and_names_that_do_not_fit_are_errors(self):
         for old, new in [
             ("(*- slip *)", ""),
             ("(*- slip *)", "(*- slip other *)"),

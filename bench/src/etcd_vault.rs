@@ -13,7 +13,7 @@ use tessera::crypto::Secret;
 use tessera::resume::{FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken};
 use tessera::wire::NamedGroup;
 use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
-use tessera_etcd_cluster::Cluster;
+use tessera_test_peers::etcd::Cluster;
 use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 use zeroize::Zeroizing;
 

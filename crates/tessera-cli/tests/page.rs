@@ -1,54 +1,15 @@
 //! `tessera lab reconnect --report` and `tessera lab sites --report`, the pages as a browser shows them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use tessera_test_peers::Directory;
+use tessera_test_peers::chromium::{self, Shown};
 
-/// A directory of its own for a test, gone with this value.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tessera-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a directory");
-        Self(path)
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        // The browser may still write as it ends; the system cleans up such directories.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// What a browser made of a page.
-struct Shown {
-    dom: String,
-    /// What the page wrote to the console, complaints of the browser included.
-    console: Vec<String>,
-}
-
-/// Shows a page in a headless Chromium, as wide as this many pixels.
-fn show(directory: &Path, page: &Path, width: u32) -> Shown {
-    let profile = directory.join(format!("profile-{width}"));
-    let output = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--enable-logging=stderr", "--dump-dom"])
-        .arg(format!("--window-size={width},800"))
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(format!("file://{}", page.display()))
-        .output()
-        .expect("this test needs Chromium, which scripts/setup-tests installs");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "Chromium failed: {stderr}");
-    Shown {
-        dom: String::from_utf8(output.stdout).expect("UTF-8"),
-        console: stderr.lines().filter(|line| line.contains("CONSOLE")).map(Into::into).collect(),
-    }
+/// Shows a page of a file in a window as wide as this many pixels.
+fn show(page: &str, width: u32) -> Shown {
+    chromium::show(&format!("file://{page}"), width)
 }
 
 /// A report, and what a browser made of its page.
@@ -60,18 +21,17 @@ struct Report {
 impl Report {
     /// Runs an experiment and shows its page, of which nothing complains.
     fn of(experiment: &str, arguments: &[&str]) -> Self {
-        let directory = Directory::new(&format!("page-{experiment}"));
-        let file = |name: &str| directory.0.join(name);
-        let (page, json) = (file("report.html"), file("report.json"));
+        let directory = Directory::new();
+        let (page, json) = (directory.path("report.html"), directory.path("report.json"));
         let output = Command::new(env!("CARGO_BIN_EXE_tessera"))
             .args(["lab", experiment, "--link", "loopback", "--repetitions", "7"])
             .args(arguments)
-            .args(["--report".as_ref(), page.as_os_str(), "--json".as_ref(), json.as_os_str()])
+            .args(["--report", &page, "--json", &json])
             .output()
             .expect("starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let json = serde_json::from_slice(&fs::read(&json).expect("JSON")).expect("JSON");
-        let Shown { dom, console } = show(&directory.0, &page, 1280);
+        let Shown { dom, console } = show(&page, 1280);
         assert!(console.is_empty(), "{console:?}");
         Self { json, dom }
     }
@@ -94,7 +54,7 @@ impl Report {
 }
 
 #[test]
-fn a_browser_shows_every_way() {
+fn a_browser_shows_every_row_of_the_reconnect_report() {
     let report = Report::of("reconnect", &[]);
     assert_eq!(report.rows().len(), 15);
     for row in report.rows() {
@@ -109,7 +69,7 @@ fn a_browser_shows_every_way() {
 }
 
 #[test]
-fn a_browser_shows_every_path() {
+fn a_browser_shows_every_path_of_the_sites_report() {
     let report = Report::of("sites", &["--site-rtt", "30ms,5ms", "--with-guessing-site"]);
     assert_eq!(report.rows().len(), 2 * 5);
     for row in report.rows() {
@@ -133,11 +93,10 @@ fn a_browser_shows_every_path() {
 /// No page is ever wider than its room; found out by a script that the test adds. The room is
 /// set by a style, for windows have a smallest width.
 #[test]
-fn a_phone_needs_no_sideways_scrolling() {
+fn a_report_needs_no_sideways_scrolling_on_a_phone() {
     const MEASURE: &str =
         "<script>document.body.dataset.width = document.body.scrollWidth;</script></body>";
-    let directory = Directory::new("phone");
-    let page = directory.0.join("report.html");
+    let directory = Directory::new();
     for experiment in [["reconnect"].as_slice(), &["sites", "--site-rtt", "5ms,30ms"]] {
         let output = Command::new(env!("CARGO_BIN_EXE_tessera"))
             .arg("lab")
@@ -151,8 +110,8 @@ fn a_phone_needs_no_sideways_scrolling() {
         for (window, room) in [(500, 340), (500, 390), (840, 800), (960, 920)] {
             let style = format!("<style>html{{width:{room}px}}</style></head>");
             let narrow = html.replace("</head>", &style).replace("</body>", MEASURE);
-            fs::write(&page, narrow).expect("written");
-            let dom = show(&directory.0, &page, window).dom;
+            let page = directory.write("report.html", narrow);
+            let dom = show(&page, window).dom;
             let width = dom.split("data-width=\"").nth(1).expect("measured");
             let room = room.to_string();
             assert_eq!(width.split('"').next(), Some(room.as_str()), "{experiment:?} of {room}");
@@ -162,10 +121,9 @@ fn a_phone_needs_no_sideways_scrolling() {
 
 /// A console that nobody hears would prove nothing.
 #[test]
-fn complaints_are_heard() {
-    let directory = Directory::new("complaints");
-    let page = directory.0.join("broken.html");
-    fs::write(&page, "<!DOCTYPE html><script>absent()</script>").expect("written");
-    let console = show(&directory.0, &page, 1280).console;
+fn a_browsers_complaint_about_a_page_is_noticed() {
+    let directory = Directory::new();
+    let page = directory.write("broken.html", "<!DOCTYPE html><script>absent()</script>");
+    let console = show(&page, 1280).console;
     assert!(console.iter().any(|line| line.contains("absent")), "{console:?}");
 }

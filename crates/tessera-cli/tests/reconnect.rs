@@ -23,7 +23,7 @@ fn report(arguments: &[&str]) -> Value {
 
 /// Everything that other programs may rely on.
 #[test]
-fn the_report_has_every_row_and_every_field() {
+fn the_reconnect_report_has_every_row_and_every_field() {
     let report = report(&["--link", "loopback", "--repetitions", "3", "--seed", "7"]);
     assert_eq!(report["experiment"], "reconnect");
     assert_eq!(report["seed"], 7);
@@ -152,7 +152,7 @@ fn without_a_register_every_replay_is_executed() {
 }
 
 #[test]
-fn options_that_cannot_be_are_refused_at_once() {
+fn reconnect_options_that_cannot_be_are_refused_at_once() {
     for (arguments, words) in [
         (["--rtt", "33"].as_slice(), ["--rtt", "33ms"]),
         (&["--link", "loopback", "--rtt", "33ms"], ["--rtt", "--link loopback"]),

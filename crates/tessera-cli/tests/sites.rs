@@ -15,7 +15,7 @@ fn sites(arguments: &[&str]) -> Output {
 
 /// The rows by their path, and everything that other programs may rely on. No network is needed.
 #[test]
-fn what_each_path_costs_and_what_the_adversary_makes_of_it() {
+fn the_sites_report_has_what_each_path_costs_and_what_the_adversary_gets() {
     let site_rtt_us = 20_000.0;
     let arguments = ["--link", "loopback", "--repetitions", "3", "--site-rtt", "20ms"];
     let output = sites(&[&arguments[..], &["--with-guessing-site", "--json", "-"]].concat());
@@ -60,7 +60,7 @@ fn what_each_path_costs_and_what_the_adversary_makes_of_it() {
 
 /// The site that is wrong runs only where it is asked for.
 #[test]
-fn nothing_wrong_is_among_the_usual() {
+fn the_sites_report_has_no_guessing_site_unless_asked_for() {
     let output = sites(&["--link", "loopback", "--repetitions", "1", "--site-rtt", "1ms,2ms"]);
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -71,7 +71,7 @@ fn nothing_wrong_is_among_the_usual() {
 }
 
 #[test]
-fn options_that_cannot_be_are_refused_at_once() {
+fn sites_options_that_cannot_be_are_refused_at_once() {
     for (arguments, words) in [
         (["--site-rtt", "33"].as_slice(), ["--site-rtt", "33ms"]),
         (&["--link", "loopback", "--rtt", "33ms"], ["--rtt", "--link loopback"]),

@@ -41,7 +41,7 @@ fn looked(server: &Server) {
 }
 
 #[test]
-fn an_entry_counts_only_where_it_was_written() {
+fn a_ring_entry_counts_only_where_it_was_written() {
     let fleet = Fleet::start(1);
     let servers = [fleet.server(0), fleet.server(0)];
     settled(&servers);
@@ -72,7 +72,7 @@ fn an_entry_counts_only_where_it_was_written() {
 
 /// A key that was being distributed long ago, out of etcd's history.
 #[test]
-fn an_old_key_gets_no_second_life() {
+fn an_old_ticket_key_gets_no_second_life() {
     let fleet = Fleet::start(1);
     let servers = [fleet.server(0), fleet.server(0)];
     settled(&servers);
@@ -99,7 +99,7 @@ fn an_old_key_gets_no_second_life() {
 
 /// A key that is never activated makes room for another, and active keys go when they have ended.
 #[test]
-fn all_that_is_there_goes_by_itself() {
+fn everything_of_a_ring_in_etcd_expires_by_its_lease() {
     let mut fleet = Fleet::start(1);
     fleet.options.issue_for = Duration::from_secs(8);
     let servers = [fleet.server(0)];
@@ -128,7 +128,7 @@ fn all_that_is_there_goes_by_itself() {
 /// A server that begins to live between the moment when all have acknowledged and the one when the key is
 /// activated.
 #[test]
-fn a_server_that_comes_in_between_is_waited_for() {
+fn a_server_that_joins_before_activation_is_waited_for() {
     let fleet = Fleet::start(1);
     let member = fleet.cluster.endpoints().remove(0);
     let armed = Arc::new(AtomicBool::new(false));
@@ -157,7 +157,7 @@ fn a_server_that_comes_in_between_is_waited_for() {
 
 /// A third of all answers is lost, after etcd did what it was asked.
 #[test]
-fn answers_that_are_lost() {
+fn a_ring_rotates_though_a_third_of_etcds_answers_is_lost() {
     let fleet = Fleet::start(1);
     let asked = Arc::new(AtomicUsize::new(0));
     let server = || {
@@ -188,7 +188,7 @@ fn answers_that_are_lost() {
 
 /// Changes are seen without looking, and whatever etcd has forgotten of its history.
 #[test]
-fn all_are_told_of_changes() {
+fn all_servers_of_a_ring_learn_changes_by_watching() {
     let mut fleet = Fleet::start(1);
     fleet.options.look_every = HOUR;
     let servers = [fleet.server(0), fleet.server(0)];
@@ -213,7 +213,7 @@ fn all_are_told_of_changes() {
 
 /// A server whose word was deleted says it again.
 #[test]
-fn who_lives_says_so_again() {
+fn a_server_whose_entry_was_deleted_writes_it_again() {
     let fleet = Fleet::start(1);
     let servers = [fleet.server(0), fleet.server(0)];
     settled(&servers);

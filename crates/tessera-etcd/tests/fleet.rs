@@ -23,7 +23,8 @@ use tessera_aws_lc::{SigningKey, provider};
 use tessera_etcd::{
     EtcdClient, EtcdError, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions,
 };
-use tessera_etcd_cluster::{ClientTls, Cluster};
+use tessera_test_peers::Directory;
+use tessera_test_peers::etcd::{ClientTls, Cluster};
 use tessera_tokio::{
     Acceptor, ClientStream, Connector, EarlyData, MemorySessionStore, SessionStore,
 };
@@ -37,7 +38,7 @@ const ETCD: &str = "etcd.example";
 /// An authority, and what it vouches for.
 struct Authority {
     root: CertifiedIssuer<'static, KeyPair>,
-    dir: PathBuf,
+    directory: Directory,
 }
 
 impl Authority {
@@ -45,9 +46,7 @@ impl Authority {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let root = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let dir = std::env::temp_dir().join(format!("tessera-fleet-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        Self { root, dir }
+        Self { root, directory: Directory::new() }
     }
 
     fn certificate(&self, name: &str) -> (rcgen::Certificate, KeyPair) {
@@ -68,11 +67,7 @@ impl Authority {
     }
 
     fn files(&self) -> ClientTls {
-        let write = |name: &str, content: String| {
-            let path = self.dir.join(name);
-            std::fs::write(&path, content).unwrap();
-            path
-        };
+        let write = |name, content: String| PathBuf::from(self.directory.write(name, content));
         let (certificate, key) = self.certificate(ETCD);
         ClientTls {
             certificate: write("etcd.pem", certificate.pem()),
@@ -95,12 +90,6 @@ impl Authority {
             .with_sessions(Arc::new(MemorySessionStore::default()));
         let transport = Transport::Tls { connector, server_name: ETCD.into() };
         EtcdClient::new(cluster.endpoints(), transport, DEADLINE)
-    }
-}
-
-impl Drop for Authority {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 
@@ -186,7 +175,8 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 #[test]
 fn a_ticket_of_one_server_opens_at_another_once() {
     let authority = Authority::new();
-    let cluster = Cluster::start_with(1, Some(authority.files()), &authority.dir).unwrap();
+    let cluster =
+        Cluster::start_with(1, Some(authority.files()), authority.directory.as_path()).unwrap();
     runtime().block_on(async {
         let (first, second) =
             (Server::new(&authority, &cluster), Server::new(&authority, &cluster));

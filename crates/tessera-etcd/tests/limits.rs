@@ -14,7 +14,7 @@ use tessera::crypto::Provider;
 use tessera::resume::{Absent, PutSecret, TakePurpose, Taken, Vault};
 use tessera_aws_lc::provider;
 use tessera_etcd::{EtcdVault, VaultOptions};
-use tessera_etcd_cluster::Cluster;
+use tessera_test_peers::etcd::Cluster;
 use tessera_vault::EpochKey;
 use tessera_vault::contract::{
     self, LIFETIME, NOW, accept, handle, put, put_for, question, secret,
@@ -41,7 +41,7 @@ impl Fleet {
 }
 
 #[test]
-fn of_all_and_of_each() {
+fn an_etcd_vault_bounds_its_secrets_and_those_of_each_client() {
     let fleet = Fleet::start();
     let options = |prefix: &str| VaultOptions { secrets: 50, ..VaultOptions::new(prefix) };
     contract::capacity_is_a_bound(&fleet.vault(&options("/all/")), 50);
@@ -52,7 +52,7 @@ fn of_all_and_of_each() {
 
 /// What nobody will ever use goes, though its put has just begun.
 #[test]
-fn burns_come_after_puts() {
+fn an_etcd_vault_burns_a_secret_whose_put_has_just_begun() {
     let fleet = Fleet::start();
     let waiting = fleet.vault(&fleet.options);
     let vault = waiting.vault();
@@ -75,7 +75,7 @@ fn burns_come_after_puts() {
 
 /// Whoever takes all that it is given doesn't fill etcd with what became of it.
 #[test]
-fn tombstones_are_bounded() {
+fn an_etcd_vault_bounds_its_tombstones() {
     let fleet = Fleet::start();
     let options = VaultOptions { secrets: 4, ..fleet.options.clone() };
     let vault = fleet.vault(&options);
@@ -96,7 +96,7 @@ fn tombstones_are_bounded() {
 
 /// Of a server and of whoever watches it.
 #[test]
-fn counts_may_overlap() {
+fn counts_of_an_etcd_vault_may_overlap() {
     let fleet = Fleet::start();
     let waiting = fleet.vault(&fleet.options);
     let vault = waiting.vault();
@@ -114,7 +114,7 @@ fn counts_may_overlap() {
 
 /// A server that prefers another suite finds the same secrets.
 #[test]
-fn names_do_not_depend_on_preferences() {
+fn names_in_etcd_do_not_depend_on_the_preferred_suite() {
     let fleet = Fleet::start();
     assert!(put(&fleet.vault(&fleet.options), 1));
     let mut suites = provider().suites.to_vec();
@@ -131,7 +131,7 @@ fn names_do_not_depend_on_preferences() {
 
 /// A machine that slept finds its lease gone, and gets another.
 #[test]
-fn a_lease_that_has_ended() {
+fn an_etcd_vault_replaces_a_lease_that_has_ended() {
     let fleet = Fleet::start();
     let vault = fleet.vault(&fleet.options);
     assert!(put(&vault, 1));
@@ -149,7 +149,7 @@ fn a_lease_that_has_ended() {
 
 /// Nothing stays for ever, and nothing goes before its time.
 #[test]
-fn all_of_it_lives_by_leases() {
+fn everything_of_an_etcd_vault_expires_by_its_lease() {
     let fleet = Fleet::start();
     let vault = fleet.vault(&fleet.options);
     for number in 0..3 {
@@ -174,7 +174,7 @@ fn all_of_it_lives_by_leases() {
 
 /// Forward secrecy begins when the epoch key is gone, so nobody has to remember it.
 #[test]
-fn epoch_keys_that_have_ended_are_destroyed() {
+fn an_etcd_vault_destroys_epoch_keys_that_have_ended() {
     let fleet = Fleet::start();
     let keys = epoch_keys();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();

@@ -14,7 +14,7 @@ use common::{DEADLINE, Waiting, client, runtime};
 use tessera::handshake::Reply;
 use tessera::resume::{Absent, TakePurpose, Taken, Vault};
 use tessera_etcd::VaultOptions;
-use tessera_etcd_cluster::Cluster;
+use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::{NOW, accept, handle, put, put_for, question, take};
 use tokio::runtime::Runtime;
 
@@ -83,7 +83,7 @@ fn asked(vault: &Waiting, number: u32, purpose: TakePurpose) -> Taken {
 }
 
 #[test]
-fn a_take_whose_answer_is_lost_is_a_take() {
+fn a_take_whose_answer_is_lost_has_taken_the_secret() {
     let scene = Scene::new(DEADLINE);
     let purposes = [(TakePurpose::Accept, Absent::Used), (TakePurpose::Burn, Absent::Burned)];
     for (number, (purpose, fate)) in (0..).zip(purposes) {
@@ -102,7 +102,7 @@ fn a_take_whose_answer_is_lost_is_a_take() {
 }
 
 #[test]
-fn a_take_that_never_came_is_none() {
+fn a_take_that_never_reached_etcd_has_taken_nothing() {
     let scene = Scene::new(DEADLINE);
     assert!(put(&scene.near, 1));
     scene.next(Fate::Lost);
@@ -114,7 +114,7 @@ fn a_take_that_never_came_is_none() {
 
 /// The server has given up long before etcd gets its question.
 #[test]
-fn a_take_that_comes_late() {
+fn a_take_that_reaches_etcd_after_its_deadline_takes_effect_there() {
     let scene = Scene::new(Duration::from_millis(300));
     assert!(put(&scene.near, 1) && put(&scene.near, 2));
     // Once to have the lease that each take needs.
@@ -149,7 +149,7 @@ fn a_put_whose_answer_is_lost_is_not_repeated() {
 }
 
 #[test]
-fn a_burn_whose_answer_is_lost_is_a_burn() {
+fn a_burn_whose_answer_is_lost_has_burned_the_secret() {
     let scene = Scene::new(DEADLINE);
     assert!(put(&scene.far, 1) && put(&scene.far, 2));
     for (number, fate) in [(1, Fate::AnswerLost), (2, Fate::Lost)] {

@@ -108,7 +108,7 @@ fn is_absent(taken: &Taken) -> bool {
 }
 
 #[test]
-fn a_member_that_is_not_there_is_passed_over() {
+fn a_member_of_etcd_that_is_not_there_is_skipped() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let member = Member::start(Does::Answers(200, ABSENT.to_vec()));
     let vault = vault(vec![gone, member.endpoint()]);
@@ -117,7 +117,7 @@ fn a_member_that_is_not_there_is_passed_over() {
 }
 
 #[test]
-fn what_may_have_left_is_not_sent_again() {
+fn a_request_that_may_have_left_is_not_sent_again() {
     for does in [Does::Closes, Does::Hangs, Does::Answers(500, b"{}".to_vec())] {
         let members = [Member::start(does.clone()), Member::start(does.clone())];
         let vault = vault(members.iter().map(Member::endpoint).collect());
@@ -134,7 +134,7 @@ fn what_may_have_left_is_not_sent_again() {
 }
 
 #[test]
-fn an_idle_connection_that_was_closed_costs_nothing() {
+fn an_idle_connection_that_etcd_closed_costs_no_request() {
     let member = Member::start(Does::AnswersAndCloses(ABSENT.to_vec()));
     let vault = vault(vec![member.endpoint()]);
     for round in 1..10 {
@@ -146,7 +146,7 @@ fn an_idle_connection_that_was_closed_costs_nothing() {
 }
 
 #[test]
-fn no_answer_is_believed_that_makes_no_sense() {
+fn an_answer_of_etcd_that_makes_no_sense_is_an_error() {
     let member = Member::start(Does::Hangs);
     let vault = vault(vec![member.endpoint()]);
     let deleted = |value: &str| {
@@ -183,7 +183,7 @@ fn no_answer_is_believed_that_makes_no_sense() {
 
 /// What a member says goes into logs, and not all of it.
 #[test]
-fn complaints_are_short() {
+fn an_error_message_of_etcd_is_shortened() {
     let member = Member::start(Does::Answers(500, vec![b'x'; 100_000]));
     let vault = vault(vec![member.endpoint()]);
     let burned = runtime().block_on(vault.vault().burn_now(&handle(1)));
@@ -192,7 +192,7 @@ fn complaints_are_short() {
 }
 
 #[test]
-fn a_deadline_may_be_as_long_as_it_likes() {
+fn the_longest_deadline_of_an_etcd_client_does_not_overflow() {
     let member = Member::start(Does::Answers(200, ABSENT.to_vec()));
     let client = client(vec![member.endpoint()], Duration::MAX);
     assert!(is_absent(&take(&Waiting::new(&runtime(), client, VaultOptions::new("/fake/")))));

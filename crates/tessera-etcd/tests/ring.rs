@@ -11,7 +11,7 @@ use common::rings::{Fleet, HOUR, base64, settled, until};
 use serde_json::json;
 
 #[test]
-fn rotation_with_clocks_that_are_wrong() {
+fn a_ring_rotates_though_its_servers_clocks_are_wrong() {
     let fleet = Fleet::start(3);
     let servers: Vec<_> = [0, 5, -5].into_iter().map(|ahead| fleet.server(ahead)).collect();
     settled(&servers);
@@ -65,7 +65,7 @@ impl Drop for Stop<'_> {
 }
 
 #[test]
-fn nothing_is_activated_before_all_have_it() {
+fn no_ticket_key_is_activated_before_all_servers_have_it() {
     let fleet = Fleet::start(1);
     let servers = [fleet.server(0), fleet.server(0)];
     settled(&servers);
@@ -107,7 +107,7 @@ fn nothing_is_activated_before_all_have_it() {
 }
 
 #[test]
-fn servers_that_lose_etcd() {
+fn a_server_that_loses_etcd_keeps_its_ticket_keys_and_catches_up() {
     let mut fleet = Fleet::start(3);
     let endpoints = fleet.cluster.endpoints();
     let leader = fleet.cluster.leader().unwrap();
@@ -153,7 +153,7 @@ fn servers_that_lose_etcd() {
 
 /// A rolling upgrade: newer servers write entries and tickets that this version can't read.
 #[test]
-fn newer_versions() {
+fn a_ring_ignores_entries_and_tickets_of_newer_versions() {
     let fleet = Fleet::start(1);
     let server = [fleet.server(0)];
     settled(&server);
@@ -187,7 +187,7 @@ fn newer_versions() {
 
 /// A clock that is wrong by years makes keys that nobody else uses, and destroys none.
 #[test]
-fn a_clock_that_is_years_ahead() {
+fn a_server_whose_clock_is_years_ahead_destroys_no_ticket_keys() {
     let fleet = Fleet::start(1);
     let servers = [fleet.server(0)];
     settled(&servers);

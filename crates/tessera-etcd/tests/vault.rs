@@ -13,7 +13,7 @@ use common::{DEADLINE, Waiting, client, runtime};
 use tessera::handshake::Reply;
 use tessera::resume::{Absent, PutSecret, TakePurpose, TakeSecret, Taken, Vault};
 use tessera_etcd::VaultOptions;
-use tessera_etcd_cluster::Cluster;
+use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::{self, LIFETIME, NOW, accept, handle, put, question, race, secret};
 use tokio::runtime::Runtime;
 
@@ -61,7 +61,7 @@ fn is_unavailable(vault: &Waiting, number: u32) -> bool {
 }
 
 #[test]
-fn keeps_the_contract() {
+fn an_etcd_vault_keeps_the_contract_of_vaults() {
     let fleet = Fleet::start();
     contract::vault(|| fleet.vault(&fleet.options()));
 
@@ -145,9 +145,9 @@ fn what_etcd_keeps(fleet: &Fleet) {
 
 /// This test's second process finds the cluster by its environment.
 #[test]
-fn keeps_the_contract_over_a_kill() {
+fn an_etcd_vault_keeps_the_contract_over_a_kill() {
     const ENDPOINTS: &str = "TESSERA_ETCD_TEST_ENDPOINTS";
-    const NAME: &str = "keeps_the_contract_over_a_kill";
+    const NAME: &str = "an_etcd_vault_keeps_the_contract_over_a_kill";
     let runtime = runtime();
     let vault = |endpoints: &str| {
         let endpoints = endpoints.split(',').map(String::from).collect();
@@ -163,7 +163,7 @@ fn keeps_the_contract_over_a_kill() {
 }
 
 #[test]
-fn a_partition() {
+fn an_etcd_vault_gives_each_secret_once_during_a_partition() {
     let fleet = Fleet::start();
     let options = fleet.options();
     let short = Duration::from_millis(700);
@@ -213,7 +213,7 @@ fn a_partition() {
 }
 
 #[test]
-fn members_die_stop_and_come_back() {
+fn an_etcd_vault_gives_each_secret_once_while_members_die_and_come_back() {
     let mut fleet = Fleet::start();
     let options = fleet.options();
     let vault = fleet.vault_at(&options, fleet.cluster.endpoints(), Duration::from_secs(1));
@@ -280,7 +280,7 @@ fn members_die_stop_and_come_back() {
 /// A server whose first member doesn't answer asks another the next time, whatever it was asked for: here
 /// the lease that comes before the take.
 #[test]
-fn a_member_that_hangs_is_not_asked_for_ever() {
+fn a_member_of_etcd_that_hangs_is_not_asked_again() {
     let fleet = Fleet::start();
     let options = fleet.options();
     assert!(put(&fleet.vault(&options), 1));
@@ -300,7 +300,7 @@ fn accept_if_available(vault: &Waiting, number: u32) -> bool {
 
 /// With its epoch key gone, what etcd has is worth nothing.
 #[test]
-fn an_epoch_ends() {
+fn secrets_in_etcd_can_not_be_read_after_their_epoch() {
     use tessera_aws_lc::provider;
     use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 

@@ -68,7 +68,7 @@ fn talk(openssl: &mut OpensslEnd, server: &mut TesseraServer) {
 }
 
 #[test]
-fn early_data_is_accepted_once() {
+fn forward_secret_early_data_of_an_openssl_client_is_accepted_once() {
     let world = World::new();
     let client = world.client("X25519:P-256");
     world.first(&client);
@@ -105,7 +105,7 @@ fn early_data_is_accepted_once() {
 
 /// Each connection brings the ticket for the next.
 #[test]
-fn a_chain() {
+fn an_openssl_client_comes_back_with_the_ticket_of_each_connection() {
     let world = World::new();
     let client = world.client("X25519");
     world.first(&client);
@@ -120,7 +120,7 @@ fn a_chain() {
 
 /// A server that has no such key goes on with its certificate; the client is told what it may do.
 #[test]
-fn a_key_that_is_gone() {
+fn early_data_of_an_openssl_client_is_rejected_when_its_one_time_key_is_gone() {
     let world = World::new();
     let client = world.client("X25519");
     world.first(&client);
@@ -154,7 +154,7 @@ fn rejected(openssl: &mut OpensslEnd, server: &mut TesseraServer, verdict: Verdi
 
 /// A HelloRetryRequest: early data is over, the same identity comes twice, its key is burned.
 #[test]
-fn a_retry() {
+fn early_data_of_an_openssl_client_is_rejected_after_a_hello_retry_request() {
     let world = World::new();
     let client = world.client("X25519");
     world.first(&client);
@@ -172,7 +172,7 @@ fn a_retry() {
 
 /// Without the option nothing is taken, and the client falls back.
 #[test]
-fn a_server_that_takes_no_lone_identities() {
+fn an_openssl_client_gets_a_full_handshake_at_a_server_without_lone_identities() {
     let mut world = World::new();
     let guard = world.server.policy.early_data.forward_secret.as_mut();
     guard.expect("a guard").lone_identities = false;
@@ -191,7 +191,7 @@ fn a_server_that_takes_no_lone_identities() {
 
 /// Another protocol than the session's: burned, and a full handshake.
 #[test]
-fn another_protocol() {
+fn early_data_of_an_openssl_client_is_rejected_when_the_protocol_has_changed() {
     let mut world = World::new();
     let client = world.client("X25519");
     world.first(&client);
@@ -205,7 +205,7 @@ fn another_protocol() {
 
 /// What was changed on the way is noticed: in the identity, in its proof, anywhere else.
 #[test]
-fn a_flight_that_was_altered() {
+fn a_flight_of_an_openssl_client_that_was_altered_is_not_accepted() {
     let world = World::new();
     let client = world.client("X25519");
     world.first(&client);

@@ -70,7 +70,7 @@ fn deliver(server: &OpensslServer, flight: &[u8]) -> OpensslEnd {
 }
 
 #[test]
-fn early_data_is_accepted_once() {
+fn an_openssl_server_accepts_forward_secret_early_data_once() {
     let world = World::new();
     let server = world.server("X25519");
     let session = world.first(&server).pop();
@@ -105,7 +105,7 @@ fn early_data_is_accepted_once() {
 
 /// Each connection brings the ticket for the next.
 #[test]
-fn a_chain() {
+fn the_client_comes_back_to_an_openssl_server_with_each_ticket() {
     let world = World::new();
     let server = world.server("X25519");
     let mut session = world.first(&server).pop();
@@ -123,7 +123,7 @@ fn a_chain() {
 /// A replay was faster: the client resumes with OpenSSL's own ticket, the second identity, and learns
 /// that it must not send again.
 #[test]
-fn a_key_that_is_gone() {
+fn early_data_at_an_openssl_server_is_rejected_when_its_one_time_key_is_gone() {
     let world = World::new();
     let server = world.server("X25519");
     let mut sessions = world.first(&server);
@@ -152,7 +152,7 @@ fn a_key_that_is_gone() {
 /// A HelloRetryRequest: early data is over, OpenSSL asks for the same identity twice, and its PSK
 /// still resumes.
 #[test]
-fn a_retry() {
+fn early_data_at_an_openssl_server_is_burned_by_a_hello_retry_request() {
     let world = World::new();
     let session = world.first(&world.server("X25519")).pop();
     let retries = world.server("P-384");
@@ -173,7 +173,7 @@ fn a_retry() {
 
 /// A binder that is wrong is fatal, also to OpenSSL.
 #[test]
-fn a_flight_that_was_altered() {
+fn an_openssl_server_does_not_accept_a_flight_that_was_altered() {
     let world = World::new();
     let server = world.server("X25519");
     let session = world.first(&server).pop();
@@ -187,7 +187,7 @@ fn a_flight_that_was_altered() {
 
 /// A share that no key can be agreed with (all zeros) is fatal: the key was taken.
 #[test]
-fn a_share_of_low_order() {
+fn an_openssl_server_refuses_a_share_of_low_order() {
     let world = World::new();
     let server = world.server("X25519");
     let session = world.first(&server).pop();
@@ -204,7 +204,7 @@ fn a_share_of_low_order() {
 
 /// A client that doesn't list OpenSSL's kind of key gets its tickets alone.
 #[test]
-fn a_client_without_forward_secret_early_data() {
+fn an_openssl_server_serves_a_client_without_forward_secret_early_data() {
     let mut world = World::new();
     world.client.policy.early_data.forward_secret = None;
     let server = world.server("X25519");
@@ -224,7 +224,7 @@ fn a_client_without_forward_secret_early_data() {
 
 /// OpenSSL would take early data under its own tickets as well; here it doesn't.
 #[test]
-fn replayable_early_data() {
+fn an_openssl_server_takes_no_replayable_early_data() {
     let mut world = World::new();
     let server = world.server("X25519");
     let mut session = world.first(&server).pop().expect("a session");

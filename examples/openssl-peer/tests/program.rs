@@ -3,7 +3,7 @@
 use std::process::Command;
 
 #[test]
-fn shows_both_directions() {
+fn the_example_shows_both_directions() {
     let output = Command::new(env!("CARGO_BIN_EXE_openssl-peer")).output().expect("it runs");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");

@@ -258,7 +258,7 @@ mod tests {
 
     /// All states, and not only some of them: a model that stopped early would hold for nothing.
     #[test]
-    fn waiting_for_all_is_safe() {
+    fn a_vault_that_waits_for_all_nodes_gives_a_key_once() {
         let checker = Vault { replication: Replication::WaitForAll }.checker().spawn_bfs().join();
         checker.assert_properties();
         assert!(checker.is_done());
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_found() {
+    fn each_slip_of_the_vaults_model_is_found() {
         let both = [AT_MOST_ONCE, GONE];
         for slip in [
             Replication::Asynchronous,

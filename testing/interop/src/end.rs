@@ -10,9 +10,9 @@ use tessera::{
     ClientConfig, ClientConnection, Connection, Destination, Error, Facts, Output, ServerConfig,
     ServerConnection, Time,
 };
+use tessera_test_peers::{PATIENCE, wait_until};
 
 use crate::told::Told;
-use crate::{PATIENCE, wait_until};
 
 /// A connection with its socket. The socket never blocks: an end that writes much goes on reading,
 /// so that two ends can't wait for each other.

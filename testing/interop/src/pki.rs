@@ -9,9 +9,8 @@ use rcgen::{
 };
 use tessera::auth::{Credential, PrivateKey};
 use tessera_aws_lc::SigningKey;
+use tessera_test_peers::Directory;
 use tessera_webpki::{PinnedKey, PinnedKeyVerifier, WebPkiVerifier};
-
-use crate::folder::Folder;
 
 /// The name of every server.
 pub const SERVER_NAME: &str = "server.example";
@@ -46,10 +45,10 @@ impl KeyKind {
     }
 }
 
-/// An authority, and the folder with its certificates.
+/// An authority, and the directory with its certificates.
 pub struct Pki {
-    /// The folder; tests may put more files into it.
-    pub folder: Folder,
+    /// The directory; tests and peers may put more files into it.
+    pub directory: Directory,
     /// The path of the authority's certificate, PEM.
     pub ca_file: String,
     /// The common name of the authority.
@@ -81,8 +80,8 @@ impl Pki {
         let params = authority(&name);
         let key = KeyPair::generate_for(KeyKind::P256.algorithm()).unwrap();
         let ca = CertifiedIssuer::self_signed(params, key).unwrap();
-        let folder = Folder::new();
-        Self { ca_file: folder.write("ca.pem", ca.pem()), folder, name, ca }
+        let directory = Directory::new();
+        Self { ca_file: directory.write("ca.pem", ca.pem()), directory, name, ca }
     }
 
     /// A server's certificate, for [`SERVER_NAME`].
@@ -97,7 +96,7 @@ impl Pki {
         let intermediate = CertifiedIssuer::signed_by(params, key, &self.ca).unwrap();
         let usage = ExtendedKeyUsagePurpose::ServerAuth;
         let mut identity = self.issue("below", SERVER_NAME, usage, KeyKind::P256, &intermediate);
-        identity.intermediate_file = self.folder.write("intermediate.pem", intermediate.pem());
+        identity.intermediate_file = self.directory.write("intermediate.pem", intermediate.pem());
         identity.chain.push(intermediate.der().to_vec());
         identity
     }
@@ -124,8 +123,8 @@ impl Pki {
         let file = format!("{file}-{kind:?}");
         let der = private_key(&key, kind);
         Identity {
-            certificate_file: self.folder.write(&format!("{file}.pem"), certificate.pem()),
-            key_file: self.folder.write(&format!("{file}-key.der"), &der),
+            certificate_file: self.directory.write(&format!("{file}.pem"), certificate.pem()),
+            key_file: self.directory.write(&format!("{file}-key.der"), &der),
             intermediate_file: String::new(),
             chain: vec![certificate.der().to_vec()],
             key: der,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::program::Server;
 
 #[test]
-fn garbage_ends_its_own_connection_alone() {
+fn garbage_ends_its_own_connection_to_serve_alone() {
     let server = Server::start(&["--http"]);
     let mut hello = vec![22, 3, 1, 0, 4, 1, 0, 255, 255];
     for bytes in
@@ -26,7 +26,7 @@ fn garbage_ends_its_own_connection_alone() {
 }
 
 #[test]
-fn an_alert_reaches_a_client_that_is_still_sending() {
+fn an_alert_of_serve_reaches_a_client_that_is_still_sending() {
     let server = Server::start(&[]);
     let mut socket = TcpStream::connect(&server.address).unwrap();
     // The beginning of a ClientHello that is far too long, and 4 MiB of it.
@@ -43,7 +43,7 @@ fn an_alert_reaches_a_client_that_is_still_sending() {
 }
 
 #[test]
-fn a_thousand_broken_connections_leave_the_server_well() {
+fn serve_survives_a_thousand_broken_connections() {
     let server = Server::start(&["--quiet"]);
     let threads: Vec<_> = (0..4)
         .map(|seed| {
@@ -69,7 +69,7 @@ fn a_thousand_broken_connections_leave_the_server_well() {
 }
 
 #[test]
-fn a_handshake_that_takes_too_long_is_ended() {
+fn serve_ends_a_handshake_that_takes_too_long() {
     let server = Server::start(&["--handshake-timeout", "1"]);
     let mut socket = TcpStream::connect(&server.address).unwrap();
     socket.write_all(&[22]).unwrap();
@@ -80,7 +80,7 @@ fn a_handshake_that_takes_too_long_is_ended() {
 }
 
 #[test]
-fn where_there_is_no_room_clients_wait() {
+fn serve_lets_clients_wait_where_there_is_no_room() {
     let server = Server::start(&["--max-connections", "1", "--handshake-timeout", "1"]);
     let _silent = TcpStream::connect(&server.address).unwrap();
     std::thread::sleep(Duration::from_millis(50));
@@ -91,7 +91,7 @@ fn where_there_is_no_room_clients_wait() {
 }
 
 #[test]
-fn signals_end_a_server_gracefully() {
+fn signals_end_serve_gracefully() {
     for signal in ["-TERM", "-INT"] {
         let server = Server::start(&[]);
         let mut client = crate::program::tessera()

@@ -1,13 +1,12 @@
 //! `tessera serve --http`.
 
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
+use tessera_test_peers::chromium;
 
-use crate::program::{Directory, Server, stderr};
+use crate::program::{Server, stderr};
 
 #[test]
-fn a_request_is_answered_and_the_connection_closed() {
+fn serve_answers_http_requests_and_closes_the_connection() {
     let server = Server::start(&["--http"]);
     let ask = |request: &str| {
         let trust = ["--fingerprint", &server.fingerprint, "--keep-open"];
@@ -44,18 +43,9 @@ fn a_request_is_answered_and_the_connection_closed() {
 }
 
 #[test]
-fn a_browser_shows_the_page() {
+fn a_browser_shows_the_page_of_serve() {
     let server = Server::start(&["--http", "--alpn", "http/1.1"]);
-    let directory = Directory::new();
-    let profile = format!("--user-data-dir={}", directory.path("profile"));
-    let url = format!("https://localhost:{}/", server.port());
-    let output = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--ignore-certificate-errors"])
-        .args([profile.as_str(), "--dump-dom", &url])
-        .stderr(Stdio::null())
-        .output()
-        .expect("chromium is installed");
-    let dom = String::from_utf8_lossy(&output.stdout);
+    let dom = chromium::show(&format!("https://localhost:{}/", server.port()), 1280).dom;
     for text in ["Your connection", "full handshake, X25519MLKEM768", "http/1.1", "localhost"] {
         assert!(dom.contains(text), "{dom}");
     }

@@ -9,7 +9,7 @@ fn measured(server: &Server, mode: &str) -> Value {
 }
 
 #[test]
-fn every_mode_does_what_it_says() {
+fn every_mode_of_connect_count_makes_the_handshakes_that_it_names() {
     let server = Server::start(&[
         "--psk-only-without-forward-secrecy",
         "--forward-secret-early-data",
@@ -37,7 +37,7 @@ fn every_mode_does_what_it_says() {
 }
 
 #[test]
-fn a_table_for_people_and_nothing_else() {
+fn connect_count_prints_a_table_and_nothing_else() {
     let server = Server::start(&[]);
     let output = server.connect(&["--fingerprint", &server.fingerprint, "--count", "5"], "");
     assert!(output.status.success(), "{}", stderr(&output));
@@ -49,7 +49,7 @@ fn a_table_for_people_and_nothing_else() {
 }
 
 #[test]
-fn without_tickets_there_is_nothing_to_measure() {
+fn connect_count_fails_where_the_server_gives_no_tickets() {
     let server = Server::start(&["--tickets", "0"]);
     let output = server.connect(&["--fingerprint", &server.fingerprint, "--count", "5"], "");
     assert_eq!(output.status.code(), Some(1));

@@ -1,23 +1,22 @@
 //! OpenSSL's own programs at the other end.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use tessera_test_peers::{Directory, Process, openssl};
 
-use crate::program::{Directory, P256, Pki, RSA, Server, connect, facts, run, stderr};
+use crate::program::{P256, Pki, RSA, Server, connect, facts, stderr};
 
 const IDENTITY: &str = "client1";
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 
 fn s_client(server: &Server, options: &[&str]) -> String {
-    let mut command = Command::new("openssl");
-    command.args(["s_client", "-tls1_3", "-ign_eof", "-connect", &server.address]).args(options);
-    let output = run(&mut command, "GET / HTTP/1.0\r\n\r\n");
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    let address = server.address.parse().unwrap();
+    let mut client = openssl::s_client(address, &[&["-tls1_3", "-ign_eof"], options].concat());
+    client.tell("GET / HTTP/1.0\r\n\r\n").end_input().ends();
+    client.stdout()
 }
 
 #[test]
-fn s_client_gets_the_page() {
+fn s_client_gets_the_page_of_serve() {
     for kind in [P256, RSA] {
         let pki = Pki::new(kind);
         let [root, certificate, key] =
@@ -30,7 +29,7 @@ fn s_client_gets_the_page() {
 }
 
 #[test]
-fn s_client_with_a_psk() {
+fn s_client_connects_to_serve_with_a_psk() {
     let named = format!("{IDENTITY}:{KEY}");
     for alone in [false, true] {
         let mut options = vec!["--http", "--psk", &named];
@@ -46,7 +45,7 @@ fn s_client_with_a_psk() {
 }
 
 #[test]
-fn s_client_comes_back() {
+fn s_client_resumes_a_session_of_serve() {
     let server = Server::start(&["--http"]);
     let directory = Directory::new();
     let session = directory.path("session");
@@ -57,52 +56,22 @@ fn s_client_comes_back() {
     assert_eq!(server.next()["psk"], "resumption");
 }
 
-/// `openssl s_server` on a free port, ended with this value.
-struct SServer {
-    child: Child,
-    address: String,
-}
-
-impl SServer {
-    fn start(pki: &Pki, options: &[&str]) -> Self {
-        let (certificate, key) = (pki.path("server.pem"), pki.path("server.key"));
-        let mut child = Command::new("openssl")
-            .args(["s_server", "-accept", "127.0.0.1:0", "-rev"])
-            .args(["-cert", &certificate, "-key", &key])
-            .args(options)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        while !line.starts_with("ACCEPT") {
-            line.clear();
-            assert!(stdout.read_line(&mut line).unwrap() > 0, "s_server ended");
-        }
-        let address = line.split_whitespace().nth(1).unwrap().to_owned();
-        std::thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
-        Self { child, address }
-    }
-}
-
-impl Drop for SServer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// `openssl s_server` that answers each line in reverse.
+fn s_server(pki: &Pki, options: &[&str]) -> (Process, String) {
+    let (certificate, key) = (pki.path("server.pem"), pki.path("server.key"));
+    let own = ["-rev", "-cert", &certificate, "-key", &key];
+    let (process, address) = openssl::s_server(&[&own, options].concat());
+    (process, address.to_string())
 }
 
 #[test]
-fn s_server_answers() {
+fn connect_gets_an_answer_of_s_server_and_resumes() {
     let pki = Pki::new(P256);
     let root = pki.path("root.pem");
-    let server = SServer::start(&pki, &[]);
+    let (_server, address) = s_server(&pki, &[]);
     let directory = Directory::new();
     let sessions = directory.path("sessions");
-    let options =
-        [&server.address, "--ca", &root, "--server-name", "localhost", "--sessions", &sessions];
+    let options = [&address, "--ca", &root, "--server-name", "localhost", "--sessions", &sessions];
     let output = connect(&options, "abc\n");
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(output.stdout, b"cba\n");
@@ -111,14 +80,14 @@ fn s_server_answers() {
 }
 
 #[test]
-fn s_server_with_a_psk() {
+fn connect_reaches_s_server_with_a_psk() {
     let pki = Pki::new(P256);
-    let server = SServer::start(&pki, &["-nocert", "-psk", KEY, "-psk_identity", IDENTITY]);
+    let (_server, address) = s_server(&pki, &["-nocert", "-psk", KEY, "-psk_identity", IDENTITY]);
     let named = format!("{IDENTITY}:{KEY}");
-    let told = facts(&connect(&[&server.address, "--psk", &named, "--json", "-"], "abc\n"));
+    let told = facts(&connect(&[&address, "--psk", &named, "--json", "-"], "abc\n"));
     assert_eq!(told["psk"], "external");
     // It goes on after a client that can't be served.
     std::thread::sleep(Duration::from_millis(10));
     let wrong = format!("{IDENTITY}:{}", "00".repeat(16));
-    assert_eq!(connect(&[&server.address, "--psk", &wrong], "").status.code(), Some(1));
+    assert_eq!(connect(&[&address, "--psk", &wrong], "").status.code(), Some(1));
 }

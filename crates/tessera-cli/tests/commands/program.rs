@@ -1,14 +1,12 @@
 //! The programs, started and talked to.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::Value;
+use tessera_test_peers::{Directory, openssl};
 
 pub(crate) fn tessera() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tessera"))
@@ -136,38 +134,6 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A directory of its own for a test, gone with this value.
-pub(crate) struct Directory(PathBuf);
-
-impl Directory {
-    pub(crate) fn new() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path =
-            std::env::temp_dir().join(format!("tessera-commands-{}-{count}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    /// The path of a file in it.
-    pub(crate) fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    /// A file in it with this content.
-    pub(crate) fn file(&self, name: &str, content: &str) -> String {
-        let path = self.path(name);
-        fs::write(&path, content).unwrap();
-        path
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Certificates of a kind, made by OpenSSL: an authority, a server and a client.
 pub(crate) struct Pki {
     pub(crate) directory: Directory,
@@ -180,7 +146,7 @@ impl Pki {
         let (key, root) = (pki.path("root.key"), pki.path("root.pem"));
         authority.extend(["-newkey"].iter().chain(kind).copied());
         authority.extend(["-keyout", &key, "-out", &root]);
-        openssl(&authority);
+        openssl::run(&authority);
         pki.issue("server", "subjectAltName=DNS:localhost,IP:127.0.0.1", kind);
         pki.issue("client", "subjectAltName=DNS:client.example", kind);
         pki
@@ -196,7 +162,7 @@ impl Pki {
         arguments.extend(["-CA", &root, "-CAkey", &root_key, "-addext", names]);
         arguments.extend(["-addext", "basicConstraints=CA:FALSE"]);
         arguments.extend(["-keyout", &key, "-out", &certificate]);
-        openssl(&arguments);
+        openssl::run(&arguments);
     }
 
     pub(crate) fn path(&self, name: &str) -> String {
@@ -208,8 +174,3 @@ impl Pki {
 pub(crate) const P256: &[&str] = &["ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
 
 pub(crate) const RSA: &[&str] = &["rsa:2048"];
-
-pub(crate) fn openssl(arguments: &[&str]) {
-    let output = Command::new("openssl").args(arguments).output().expect("openssl is installed");
-    assert!(output.status.success(), "{}", stderr(&output));
-}

@@ -63,7 +63,7 @@ impl Drop for Told {
 const MANY: usize = 500;
 
 #[test]
-fn a_pipe_that_nobody_reads_stops_no_connection() {
+fn a_pipe_of_facts_that_nobody_reads_stops_no_connection() {
     let mut server = Told::start();
     (0..MANY).for_each(|_| server.bother());
     server.serves();
@@ -80,7 +80,7 @@ fn a_pipe_that_nobody_reads_stops_no_connection() {
 }
 
 #[test]
-fn a_pipe_that_is_closed_stops_no_connection() {
+fn a_pipe_of_facts_that_is_closed_stops_no_connection() {
     let mut server = Told::start();
     server.stdout = None;
     (0..3).for_each(|_| server.bother());

@@ -1,8 +1,9 @@
 //! What goes wrong says what to do, with an exit code that says whose fault it is.
 
 use std::net::TcpListener;
+use tessera_test_peers::Directory;
 
-use crate::program::{Directory, P256, Pki, Server, connect, run, stderr, tessera};
+use crate::program::{P256, Pki, Server, connect, run, stderr, tessera};
 
 const KEY: &str = "client1:000102030405060708090a0b0c0d0e0f";
 const OTHER: &str = "client1:00000000000000000000000000000000";
@@ -17,7 +18,7 @@ fn refused(arguments: &[&str], code: i32, advice: &[&str]) {
 }
 
 #[test]
-fn certificates_that_are_not_trusted() {
+fn connect_refuses_certificates_that_are_not_trusted() {
     let server = Server::start(&["--name", "localhost"]);
     let pki = Pki::new(P256);
     let root = pki.path("root.pem");
@@ -35,7 +36,7 @@ fn certificates_that_are_not_trusted() {
 }
 
 #[test]
-fn a_certificate_for_another_name() {
+fn connect_refuses_a_certificate_for_another_name() {
     let pki = Pki::new(P256);
     let [root, certificate, key] = ["root.pem", "server.pem", "server.key"].map(|it| pki.path(it));
     let server = Server::start(&["--certificate", &certificate, "--key", &key]);
@@ -44,7 +45,7 @@ fn a_certificate_for_another_name() {
 }
 
 #[test]
-fn psks_that_differ() {
+fn connect_and_serve_with_psks_that_differ_report_it() {
     let server = Server::start(&["--psk", KEY]);
     let address = server.address.clone();
     refused(&["connect", &address, "--psk", OTHER], 1, &["DECRYPT_ERROR"]);
@@ -56,7 +57,7 @@ fn psks_that_differ() {
 }
 
 #[test]
-fn files_that_are_not_what_they_should_be() {
+fn files_that_are_not_what_they_should_be_are_named_in_an_error() {
     let pki = Pki::new(P256);
     let directory = Directory::new();
     let (certificate, key) = (pki.path("server.pem"), pki.path("server.key"));
@@ -68,14 +69,14 @@ fn files_that_are_not_what_they_should_be() {
     let others = pki.path("client.key");
     serve(&["--certificate", &certificate, "--key", &others], &["another certificate"]);
     let none = directory
-        .file("none.key", "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n");
+        .write("none.key", "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n");
     serve(&["--certificate", &certificate, "--key", &none], &["none.key", "malformed"]);
-    let locked = directory.file(
+    let locked = directory.write(
         "locked.key",
         "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
     );
     serve(&["--certificate", &certificate, "--key", &locked], &["openssl pkcs8"]);
-    let psks = directory.file("psks", "client1:0g\n");
+    let psks = directory.write("psks", "client1:0g\n");
     serve(&["--psk-file", &psks], &["psks:1", "hexadecimal"]);
     serve(&["--psk", "client1:00"], &["16 bytes"]);
     serve(&["--require-client-certificate"], &["--ca"]);
@@ -91,7 +92,7 @@ fn files_that_are_not_what_they_should_be() {
 }
 
 #[test]
-fn addresses_that_can_not_be() {
+fn addresses_that_can_not_be_used_are_named_in_an_error() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     refused(&["serve", "--listen", &address], 1, &["another program"]);
@@ -109,7 +110,7 @@ fn addresses_that_can_not_be() {
 }
 
 #[test]
-fn there_is_help_with_examples() {
+fn serve_and_connect_have_help_with_examples() {
     for command in ["serve", "connect"] {
         let output = run(tessera().args([command, "--help"]), "");
         let help = String::from_utf8_lossy(&output.stdout);

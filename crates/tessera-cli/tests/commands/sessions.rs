@@ -1,11 +1,12 @@
 //! Coming back, in a process of its own each time.
 
 use serde_json::Value;
+use tessera_test_peers::Directory;
 
-use crate::program::{Directory, Server};
+use crate::program::Server;
 
 #[test]
-fn a_session_survives_its_process() {
+fn connect_resumes_a_session_of_an_earlier_process() {
     let server = Server::start(&[]);
     let directory = Directory::new();
     let sessions = directory.path("sessions");
@@ -19,7 +20,7 @@ fn a_session_survives_its_process() {
 /// A session remembers that its server was accepted: what was accepted without looking must not open
 /// the door for those who look.
 #[test]
-fn sessions_stay_with_the_trust_they_came_from() {
+fn connect_uses_a_session_only_under_the_trust_that_it_came_from() {
     let server = Server::start(&[]);
     let directory = Directory::new();
     let sessions = directory.path("sessions");
@@ -37,7 +38,7 @@ fn sessions_stay_with_the_trust_they_came_from() {
 }
 
 #[test]
-fn without_tickets_nothing_is_resumed() {
+fn connect_resumes_nothing_where_the_server_gives_no_tickets() {
     let server = Server::start(&["--tickets", "0"]);
     let directory = Directory::new();
     let sessions = directory.path("sessions");
@@ -47,10 +48,10 @@ fn without_tickets_nothing_is_resumed() {
 }
 
 #[test]
-fn forward_secret_early_data() {
+fn connect_sends_forward_secret_early_data() {
     let server = Server::start(&["--forward-secret-early-data"]);
     let directory = Directory::new();
-    let (sessions, data) = (directory.path("sessions"), directory.file("data", "early"));
+    let (sessions, data) = (directory.path("sessions"), directory.write("data", "early"));
     let trust = ["--fingerprint", &server.fingerprint.clone(), "--sessions", &sessions];
     let early = ["--forward-secret-early-data", "--early-data", &data];
     for (expected, psk) in [("not-offered", Value::Null), ("accepted", "forward-secret".into())] {
@@ -64,10 +65,10 @@ fn forward_secret_early_data() {
 
 /// Each side has to allow replayable early data by its name.
 #[test]
-fn replayable_early_data() {
+fn connect_sends_replayable_early_data_only_where_both_sides_allow_it() {
     const RISKY: &str = "--replayable-early-data-without-forward-secrecy";
     let directory = Directory::new();
-    let data = directory.file("data", "early");
+    let data = directory.write("data", "early");
     for (ours, theirs, expected) in
         [(true, true, "accepted"), (false, true, "not-offered"), (true, false, "not-offered")]
     {

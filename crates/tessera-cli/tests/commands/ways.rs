@@ -1,11 +1,14 @@
 //! Every way to shake hands.
+use tessera_test_peers::Directory;
 
-use crate::program::{Directory, P256, Pki, RSA, Server, connect, facts, openssl, stderr};
+use tessera_test_peers::openssl;
+
+use crate::program::{P256, Pki, RSA, Server, connect, facts, stderr};
 
 const KEY: &str = "client1:000102030405060708090a0b0c0d0e0f1011121314151617";
 
 #[test]
-fn what_is_sent_comes_back() {
+fn serve_echoes_what_connect_sends() {
     let server = Server::start(&[]);
     let long = "0123456789abcdef".repeat(20_000);
     let output = server.connect(&["--fingerprint", &server.fingerprint], &long);
@@ -31,7 +34,7 @@ fn keys_are_read_as_sec1_and_as_pkcs1() {
         let pki = Pki::new(kind);
         let [root, certificate, key, old] =
             ["root.pem", "server.pem", "server.key", "old.key"].map(|it| pki.path(it));
-        openssl(&["pkey", "-traditional", "-in", &key, "-out", &old]);
+        openssl::run(&["pkey", "-traditional", "-in", &key, "-out", &old]);
         assert!(std::fs::read_to_string(&old).unwrap().contains(label));
         let server = Server::start(&["--certificate", &certificate, "--key", &old]);
         let output = server.connect(&["--ca", &root], "hello");
@@ -40,7 +43,7 @@ fn keys_are_read_as_sec1_and_as_pkcs1() {
 }
 
 #[test]
-fn certificates_on_both_sides() {
+fn connect_and_serve_verify_each_others_certificates() {
     for kind in [P256, RSA] {
         let pki = Pki::new(kind);
         let [root, certificate, key] =
@@ -69,7 +72,7 @@ fn certificates_on_both_sides() {
 }
 
 #[test]
-fn certificates_that_are_welcome() {
+fn serve_welcomes_client_certificates_that_it_does_not_require() {
     let pki = Pki::new(P256);
     let root = pki.path("root.pem");
     let server = Server::start(&["--ca", &root, "--ask-client-certificate"]);
@@ -82,10 +85,10 @@ fn certificates_that_are_welcome() {
 }
 
 #[test]
-fn external_and_imported_psks() {
+fn connect_reaches_serve_with_external_and_imported_psks() {
     let directory = Directory::new();
     let file =
-        directory.file("psks", &format!("# comment\n\nother:{0}{0}\n{KEY}\n", "aa".repeat(16)));
+        directory.write("psks", format!("# comment\n\nother:{0}{0}\n{KEY}\n", "aa".repeat(16)));
     let import = ["--import-psks", "--psk-context", "client-server"];
     let cases: [(&[&str], &str, &str); 4] = [
         (&[], "external", "client1"),
@@ -111,7 +114,7 @@ fn external_and_imported_psks() {
 }
 
 #[test]
-fn a_choice_of_group_suite_protocol_and_record_size() {
+fn options_choose_group_suite_protocol_and_record_size() {
     let server = Server::start(&["--groups", "p-256,x25519", "--alpn", "b,a"]);
     let told = server.facts(&[
         "--groups",
@@ -134,7 +137,7 @@ fn a_choice_of_group_suite_protocol_and_record_size() {
 }
 
 #[test]
-fn the_key_log_has_every_secret() {
+fn the_key_log_of_connect_has_every_secret() {
     let directory = Directory::new();
     let (near, far) = (directory.path("near"), directory.path("far"));
     let server = Server::start(&["--key-log", &far]);
@@ -153,7 +156,7 @@ fn the_key_log_has_every_secret() {
 }
 
 #[test]
-fn a_certificate_that_was_made_can_be_written_and_trusted() {
+fn a_certificate_that_serve_made_can_be_written_and_trusted() {
     let directory = Directory::new();
     let path = directory.path("certificate.pem");
     let server = Server::start(&["--name", "server.test", "--write-certificate", &path]);

@@ -12,7 +12,7 @@ use tessera::resume::{Ancestry, Carrier, OpenTicket, SessionState, TicketKeys};
 use tessera::wire::CipherSuite;
 use tessera_aws_lc::provider;
 use tessera_etcd::{EtcdRing, RingOptions, RingStatus};
-use tessera_etcd_cluster::Cluster;
+use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::NOW;
 use tessera_vault::{EpochKey, TicketKeyRing, WrappingKeys, WrappingPurpose};
 use tokio::runtime::Runtime;

@@ -9,7 +9,7 @@ use crate::pki::{
 };
 
 #[test]
-fn good() {
+fn a_good_client_certificate_gives_its_dns_name_and_expiry() {
     let root = root("root");
     let peer = Peer::new(&client_params(&["client.example"]), &root);
     let identity = judge(&trusting(&root), &peer.as_client()).unwrap();
@@ -18,14 +18,14 @@ fn good() {
 }
 
 #[test]
-fn server_certificate_is_no_client_certificate() {
+fn a_server_certificate_of_a_client_is_refused() {
     let root = root("root");
     let peer = Peer::new(&server_params(), &root);
     refused(&trusting(&root), &peer.as_client(), AlertDescription::UNSUPPORTED_CERTIFICATE);
 }
 
 #[test]
-fn no_time() {
+fn a_client_certificate_is_refused_without_a_clock() {
     let root = root("root");
     let question =
         with(Peer::new(&client_params(&["a.example"]), &root).as_client(), |it| it.unix = None);
@@ -33,7 +33,7 @@ fn no_time() {
 }
 
 #[test]
-fn identity_of_many_names_has_one_order() {
+fn a_clients_names_are_sorted_into_one_identity() {
     let root = root("root");
     let mut params = client_params(&["b.example", "A.example", "a.example"]);
     params.subject_alt_names.push(SanType::URI("spiffe://x/Y".try_into().unwrap()));
@@ -42,7 +42,7 @@ fn identity_of_many_names_has_one_order() {
 }
 
 #[test]
-fn identity_by_subject() {
+fn a_client_without_alternative_names_is_known_by_its_subject() {
     let root = root("root");
     let mut params = client_params(&[]);
     params.distinguished_name = DistinguishedName::new();
@@ -53,7 +53,7 @@ fn identity_by_subject() {
 }
 
 #[test]
-fn nobody() {
+fn a_client_certificate_that_names_nobody_is_refused() {
     let root = root("root");
     let mut params = client_params(&[]);
     params.distinguished_name = DistinguishedName::new();
@@ -62,7 +62,7 @@ fn nobody() {
 }
 
 #[test]
-fn uri_that_could_pass_for_more_names() {
+fn a_client_uri_that_could_pass_for_more_names_is_refused() {
     let root = root("root");
     let mut params = client_params(&["a.example"]);
     params.subject_alt_names.push(SanType::URI("x dns:admin.example".try_into().unwrap()));
@@ -71,7 +71,7 @@ fn uri_that_could_pass_for_more_names() {
 }
 
 #[test]
-fn identity_is_bounded() {
+fn a_client_identity_that_is_too_long_is_refused() {
     let root = root("root");
     let with_uri_of = |length| {
         let mut params = client_params(&[]);

@@ -22,7 +22,7 @@ fn named_root(name: &str) -> CertifiedIssuer<'static, KeyPair> {
 }
 
 #[test]
-fn anchors_are_named_on_demand() {
+fn a_verifier_names_its_authorities_on_demand_alone() {
     let (one, two) = (named_root("one"), named_root("two"));
     let verifier = WebPkiVerifier::new(&[one.der(), two.der()]).unwrap();
     assert!(verifier.authorities().is_empty());
@@ -31,7 +31,7 @@ fn anchors_are_named_on_demand() {
 }
 
 #[test]
-fn issuers_of_a_chain() {
+fn the_issuers_of_a_chain_are_read_from_its_certificates() {
     let root = named_root("root");
     let key = KeyPair::generate().unwrap();
     let mut params = ca_params("below");
@@ -49,7 +49,7 @@ fn issuers_of_a_chain() {
 }
 
 #[test]
-fn issuers_are_what_verifiers_name() {
+fn the_issuers_of_a_chain_are_the_authorities_that_verifiers_name() {
     let root = root("root");
     let verifier = WebPkiVerifier::new(&[root.der()]).unwrap().naming_authorities();
     let chain = Peer::new(&server_params(), &root).chain;
@@ -57,7 +57,7 @@ fn issuers_are_what_verifiers_name() {
 }
 
 #[test]
-fn schemes_of_chains_where_they_are_fewer() {
+fn a_verifier_lists_chain_schemes_where_they_are_fewer() {
     let root = root("root");
     let standard = WebPkiVerifier::new(&[root.der()]).unwrap();
     assert!(standard.chain_schemes().is_empty(), "one list says it");

@@ -17,7 +17,7 @@ fn with(usages: &[KeyUsagePurpose], mut params: CertificateParams) -> Certificat
 }
 
 #[test]
-fn signatures_allowed() {
+fn a_key_usage_that_allows_signatures_is_accepted() {
     let root = root("root");
     let verifier = trusting(&root);
     for usages in [
@@ -34,7 +34,7 @@ fn signatures_allowed() {
 }
 
 #[test]
-fn signatures_not_allowed() {
+fn a_key_usage_that_does_not_allow_signatures_is_refused() {
     let root = root("root");
     let verifier = trusting(&root);
     for usages in [
@@ -52,7 +52,7 @@ fn signatures_not_allowed() {
 
 /// An authority's certificate says what its key signs, and that is no handshake.
 #[test]
-fn intermediates_are_judged_by_webpki() {
+fn the_key_usage_of_an_intermediate_may_lack_digital_signature() {
     let root = root("root");
     let key = rcgen::KeyPair::generate().unwrap();
     let params = crate::pki::ca_params("below");
@@ -64,7 +64,7 @@ fn intermediates_are_judged_by_webpki() {
 
 /// A key usage whose value is no BIT STRING, or an empty one.
 #[test]
-fn malformed() {
+fn a_malformed_key_usage_is_refused() {
     let root = root("root");
     for (value, alert) in [
         (&[4, 1, 0x80][..], AlertDescription::BAD_CERTIFICATE),
@@ -82,7 +82,7 @@ fn malformed() {
 /// Extensions that nobody knows are passed over, however their names look: an arc of 2.25 is a UUID (ITU-T
 /// X.667), and organisations nest deep.
 #[test]
-fn other_extensions() {
+fn unknown_extensions_with_long_names_are_ignored() {
     let root = root("root");
     let long: Vec<u64> = [2, 25].into_iter().chain((0..60).map(|arc| 1 << 40 | arc)).collect();
     for oid in [&[1, 3, 6, 1, 4, 1, 311, 21, 7][..], &[2, 25, u64::MAX], &long] {
@@ -96,7 +96,7 @@ fn other_extensions() {
 
 /// Who knows the certificate itself checks no chain, but still what the key is for.
 #[test]
-fn without_a_chain() {
+fn key_usage_counts_for_a_signature_without_a_chain_too() {
     let root = root("root");
     let signed = |usages| {
         let peer = Peer::new(&with(usages, server_params()), &root);

@@ -22,7 +22,7 @@ fn knowing(peer: &Peer, name: &str) -> PinnedKeyVerifier {
 }
 
 #[test]
-fn a_server() {
+fn a_pinned_key_of_a_server_gives_the_servers_name() {
     let peer = peer();
     for name in ["server.example", "SERVER.example"] {
         let identity = judge(&knowing(&peer, name), &peer.raw(peer.as_server())).unwrap();
@@ -32,7 +32,7 @@ fn a_server() {
 
 /// No clock is needed.
 #[test]
-fn a_client() {
+fn a_pinned_key_of_a_client_gives_its_name_without_a_clock() {
     let peer = Peer::new(&client_params(&[]), &root("root"));
     let question = with(peer.raw(peer.as_client()), |it| it.unix = None);
     let identity = judge(&knowing(&peer, "pump 7"), &question).unwrap();
@@ -40,7 +40,7 @@ fn a_client() {
 }
 
 #[test]
-fn every_kind_of_key() {
+fn every_kind_of_key_can_be_pinned() {
     let kinds: [(&'static SignatureAlgorithm, SignatureScheme); 5] = [
         (&rcgen::PKCS_ECDSA_P256_SHA256, SignatureScheme::ECDSA_SECP256R1_SHA256),
         (&rcgen::PKCS_ECDSA_P384_SHA384, SignatureScheme::ECDSA_SECP384R1_SHA384),
@@ -60,7 +60,7 @@ fn every_kind_of_key() {
 
 /// A key of one server says nothing of another; a client may have any.
 #[test]
-fn a_key_belongs_to_its_name() {
+fn a_pinned_key_counts_for_its_own_name_alone() {
     let (one, two) = (peer(), peer());
     let pins = vec![pin(&one, "one.example"), pin(&one, "both.example"), pin(&two, "two.example")];
     let verifier = PinnedKeyVerifier::new(pins).unwrap();
@@ -80,7 +80,7 @@ fn a_key_belongs_to_its_name() {
 }
 
 #[test]
-fn what_is_no_key() {
+fn a_raw_public_key_that_is_none_is_refused() {
     let peer = peer();
     let verifier = knowing(&peer, "server.example");
     let raw = peer.raw(peer.as_server());
@@ -100,7 +100,7 @@ fn what_is_no_key() {
 }
 
 #[test]
-fn schemes() {
+fn pinned_keys_sign_with_the_handshake_schemes_alone() {
     let peer = peer();
     let verifier = knowing(&peer, "server.example");
     assert_eq!(verifier.certificate_types(), [CertificateType::RAW_PUBLIC_KEY]);
@@ -115,7 +115,7 @@ fn schemes() {
 }
 
 #[test]
-fn pins_must_be_there_and_whole() {
+fn a_pinned_key_verifier_needs_keys_with_sound_names() {
     assert_eq!(PinnedKeyVerifier::new(vec![]).unwrap_err(), ConfigError::NoKeys);
     let peer = peer();
     let longest = PeerIdentity::MAX_LEN - "key:".len();

@@ -16,7 +16,7 @@ fn checking(root: &Ca, crls: &[Vec<u8>], unknown: UnknownStatus) -> WebPkiVerifi
 }
 
 #[test]
-fn revoked() {
+fn a_revoked_certificate_is_refused() {
     let root = root("root");
     for unknown in [UnknownStatus::Reject, UnknownStatus::Accept] {
         let verifier = checking(&root, &[crl(&root, &[7])], unknown);
@@ -28,14 +28,14 @@ fn revoked() {
 }
 
 #[test]
-fn another_is_revoked() {
+fn a_certificate_beside_a_revoked_one_is_accepted() {
     let root = root("root");
     let verifier = checking(&root, &[crl(&root, &[8])], UnknownStatus::Reject);
     assert!(judge(&verifier, &Peer::new(&server_params(), &root).as_server()).is_ok());
 }
 
 #[test]
-fn revoked_intermediate() {
+fn a_chain_with_a_revoked_intermediate_is_refused() {
     let root = root("root");
     let mut params = ca_params("intermediate");
     params.serial_number = Some(SerialNumber::from(9_u64));
@@ -51,7 +51,7 @@ fn revoked_intermediate() {
 }
 
 #[test]
-fn unknown() {
+fn a_certificate_of_unknown_status_is_judged_as_configured() {
     let root = root("root");
     let lists = [crl(&crate::pki::root("elsewhere"), &[7])];
     let question = Peer::new(&server_params(), &root).as_server();
@@ -61,7 +61,7 @@ fn unknown() {
 }
 
 #[test]
-fn old_list() {
+fn an_old_revocation_list_still_revokes_and_says_nothing_else() {
     let root = root("root");
     let question =
         with(Peer::new(&server_params(), &root).as_server(), |it| it.unix = Some(LISTS_ARE_OLD));
@@ -74,7 +74,7 @@ fn old_list() {
 }
 
 #[test]
-fn forged_list() {
+fn a_forged_revocation_list_accepts_nobody() {
     let root = root("root");
     let lists = [crl(&crate::pki::root("root"), &[])];
     let question = Peer::new(&server_params(), &root).as_server();
@@ -85,7 +85,7 @@ fn forged_list() {
 }
 
 #[test]
-fn unusable_lists() {
+fn revocation_lists_that_can_not_be_used_are_refused_by_the_configuration() {
     let root = root("root");
     let with = |crls: &[&[u8]], unknown| trusting(&root).with_crls(crls, unknown).unwrap_err();
     assert!(matches!(with(&[b"garbage"], UnknownStatus::Accept), ConfigError::Crl(_)));

@@ -18,7 +18,7 @@ fn intermediate(name: &str, root: &Ca) -> Ca {
 }
 
 #[test]
-fn good() {
+fn a_good_server_certificate_gives_its_name_and_expiry() {
     let root = root("root");
     let identity =
         judge(&trusting(&root), &Peer::new(&server_params(), &root).as_server()).unwrap();
@@ -27,7 +27,7 @@ fn good() {
 }
 
 #[test]
-fn good_by_ip_address() {
+fn a_server_certificate_counts_for_its_ip_address_alone() {
     let root = root("root");
     let peer = Peer::new(&server_params(), &root);
     let named = |name: &str| with(peer.as_server(), |it| it.server_name = Some(name.into()));
@@ -36,7 +36,7 @@ fn good_by_ip_address() {
 }
 
 #[test]
-fn wildcard_covers_one_label() {
+fn a_wildcard_of_a_server_certificate_covers_one_label() {
     let root = root("root");
     let mut params = server_params();
     params.subject_alt_names = vec![rcgen::SanType::DnsName("*.wild.example".try_into().unwrap())];
@@ -47,7 +47,7 @@ fn wildcard_covers_one_label() {
 }
 
 #[test]
-fn wrong_name() {
+fn a_server_certificate_for_another_name_is_refused() {
     let root = root("root");
     let question = with(Peer::new(&server_params(), &root).as_server(), |it| {
         it.server_name = Some("other.example".into())
@@ -56,7 +56,7 @@ fn wrong_name() {
 }
 
 #[test]
-fn owners_mistakes_accept_nobody() {
+fn a_question_without_a_valid_name_or_time_accepts_no_server() {
     let root = root("root");
     let good = Peer::new(&server_params(), &root).as_server();
     for question in [
@@ -69,7 +69,7 @@ fn owners_mistakes_accept_nobody() {
 }
 
 #[test]
-fn validity() {
+fn a_server_certificate_is_accepted_during_its_validity_alone() {
     let root = root("root");
     let good = Peer::new(&server_params(), &root).as_server();
     let at = |unix| with(good.clone(), |it| it.unix = Some(unix));
@@ -81,19 +81,19 @@ fn validity() {
 }
 
 #[test]
-fn unknown_ca() {
+fn a_server_certificate_of_an_unknown_authority_is_refused() {
     let peer = Peer::new(&server_params(), &root("elsewhere"));
     refused(&trusting(&root("root")), &peer.as_server(), AlertDescription::UNKNOWN_CA);
 }
 
 #[test]
-fn ca_of_the_same_name_with_another_key() {
+fn a_server_certificate_of_another_authority_of_the_same_name_is_refused() {
     let peer = Peer::new(&server_params(), &root("root"));
     refused(&trusting(&root("root")), &peer.as_server(), AlertDescription::BAD_CERTIFICATE);
 }
 
 #[test]
-fn self_signed() {
+fn a_self_signed_server_certificate_is_refused() {
     let key = KeyPair::generate().unwrap();
     let der = server_params().self_signed(&key).unwrap().der().to_vec();
     let peer = Peer { key, chain: vec![der] };
@@ -101,7 +101,7 @@ fn self_signed() {
 }
 
 #[test]
-fn wrong_extended_key_usage() {
+fn a_server_certificate_with_another_extended_key_usage_is_refused() {
     let root = root("root");
     let client = Peer::new(&client_params(&["server.example"]), &root);
     refused(&trusting(&root), &client.as_server(), AlertDescription::UNSUPPORTED_CERTIFICATE);
@@ -113,7 +113,7 @@ fn wrong_extended_key_usage() {
 }
 
 #[test]
-fn ca_as_server() {
+fn an_authoritys_certificate_is_refused_as_a_servers() {
     let root = root("root");
     let mut params = server_params();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -122,7 +122,7 @@ fn ca_as_server() {
 }
 
 #[test]
-fn intermediates_in_any_order() {
+fn intermediates_of_a_server_may_come_in_any_order() {
     let root = root("root");
     let upper = intermediate("upper", &root);
     let lower = intermediate("lower", &upper);
@@ -141,7 +141,7 @@ fn intermediates_in_any_order() {
 }
 
 #[test]
-fn certificates_off_the_path_do_not_shorten_it() {
+fn certificates_off_the_path_do_not_shorten_an_identitys_life() {
     let root = root("root");
     let mut peer = Peer::new(&server_params(), &root);
     peer.chain.push(intermediate("unused", &root).der().to_vec());
@@ -150,7 +150,7 @@ fn certificates_off_the_path_do_not_shorten_it() {
 }
 
 #[test]
-fn end_entity_as_issuer() {
+fn a_certificate_issued_by_an_end_entity_is_refused() {
     let root = root("root");
     let mut params = server_params();
     params.distinguished_name.push(rcgen::DnType::CommonName, "no ca");
@@ -161,7 +161,7 @@ fn end_entity_as_issuer() {
 }
 
 #[test]
-fn name_constraints() {
+fn name_constraints_of_an_intermediate_are_kept() {
     let root = root("root");
     let mut params = ca_params("constrained");
     params.name_constraints = Some(rcgen::NameConstraints {
@@ -175,7 +175,7 @@ fn name_constraints() {
 }
 
 #[test]
-fn garbage() {
+fn a_server_certificate_that_is_garbage_is_refused() {
     let root = root("root");
     let good = Peer::new(&server_params(), &root);
     for der in [vec![], b"garbage".to_vec(), good.chain[0][1..].to_vec(), {
@@ -192,7 +192,7 @@ fn garbage() {
 
 /// No truncation and no flipped bit of a certificate is accepted, and none panics.
 #[test]
-fn damaged() {
+fn a_server_certificate_that_is_truncated_or_flipped_is_refused() {
     let root = root("root");
     let verifier = trusting(&root);
     let good = Peer::new(&server_params(), &root).as_server();

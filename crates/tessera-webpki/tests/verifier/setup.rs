@@ -7,14 +7,14 @@ use tessera_webpki::{Algorithms, ConfigError, WebPkiVerifier};
 use crate::pki::{Peer, judge, refused, root, root_with, server_params};
 
 #[test]
-fn roots_must_be_there_and_parse() {
+fn a_webpki_verifier_needs_roots_that_can_be_read() {
     assert_eq!(WebPkiVerifier::new::<Vec<u8>>(&[]).unwrap_err(), ConfigError::NoRoots);
     let error = WebPkiVerifier::new(&[b"garbage"]).unwrap_err();
     assert!(matches!(error, ConfigError::Root(_)), "{error}");
 }
 
 #[test]
-fn several_roots() {
+fn a_webpki_verifier_trusts_each_of_several_roots() {
     let (one, two) = (root("one"), root("two"));
     let verifier = WebPkiVerifier::new(&[one.der(), two.der()]).unwrap();
     for root in [one, two] {
@@ -23,7 +23,7 @@ fn several_roots() {
 }
 
 #[test]
-fn schemes_end_with_those_for_chains() {
+fn a_verifiers_schemes_end_with_those_for_chains_alone() {
     let verifier = WebPkiVerifier::new(&[root("root").der()]).unwrap();
     let schemes = verifier.schemes();
     assert_eq!(schemes[0], SignatureScheme::ECDSA_SECP256R1_SHA256);
@@ -33,7 +33,7 @@ fn schemes_end_with_those_for_chains() {
 }
 
 #[test]
-fn own_algorithms() {
+fn a_verifier_with_own_algorithms_accepts_these_alone() {
     const OWN: Algorithms = Algorithms {
         handshake: &[(
             SignatureScheme::ECDSA_SECP256R1_SHA256,
@@ -52,7 +52,7 @@ fn own_algorithms() {
 }
 
 #[test]
-fn pkcs1_is_no_handshake_scheme() {
+fn own_algorithms_may_not_sign_handshakes_with_pkcs1() {
     const OWN: Algorithms = Algorithms {
         handshake: &[(
             SignatureScheme::RSA_PKCS1_SHA256,

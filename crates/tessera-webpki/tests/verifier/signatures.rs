@@ -27,7 +27,7 @@ const KINDS: [(&SignatureAlgorithm, &[SignatureScheme]); 6] = [
 
 /// Each kind of key signs the chain and the handshake; every scheme fits its own kind only.
 #[test]
-fn every_kind_of_key_with_every_scheme() {
+fn every_kind_of_key_verifies_with_its_own_schemes_alone() {
     for (algorithm, fitting) in KINDS {
         let root = root_with("root", algorithm);
         let verifier = trusting(&root);
@@ -46,7 +46,7 @@ fn every_kind_of_key_with_every_scheme() {
 
 /// RSASSA-PSS with another hash than the scheme's is a wrong signature, not a wrong scheme.
 #[test]
-fn another_hash_of_the_same_key() {
+fn a_signature_with_another_hash_than_its_schemes_is_refused() {
     let root = root("root");
     let peer = Peer::with(&server_params(), &rcgen::PKCS_RSA_SHA256, &root);
     let question = with(peer.as_server_with(SignatureScheme::RSA_PSS_RSAE_SHA256), |it| {
@@ -56,7 +56,7 @@ fn another_hash_of_the_same_key() {
 }
 
 #[test]
-fn wrong_signatures() {
+fn a_signature_of_another_key_or_message_is_refused() {
     let root = root("root");
     let verifier = trusting(&root);
     let peer = Peer::new(&server_params(), &root);
@@ -73,7 +73,7 @@ fn wrong_signatures() {
 
 /// RFC 8446 §4.4.3: PKCS #1 v1.5 is for certificates only, even with a signature that is right.
 #[test]
-fn pkcs1_only_inside_chains() {
+fn a_pkcs1_signature_is_accepted_inside_chains_alone() {
     let root = root_with("root", &rcgen::PKCS_RSA_SHA256);
     let verifier = trusting(&root);
     let peer = Peer::with(&server_params(), &rcgen::PKCS_RSA_SHA256, &root);
@@ -83,7 +83,7 @@ fn pkcs1_only_inside_chains() {
 }
 
 #[test]
-fn unknown_scheme() {
+fn a_signature_of_an_unknown_scheme_is_refused() {
     let root = root("root");
     let question = with(Peer::new(&server_params(), &root).as_server(), |it| {
         *scheme_of(it) = SignatureScheme(0xfefe)
@@ -93,7 +93,7 @@ fn unknown_scheme() {
 
 /// P-521 and ML-DSA-87 are not among the algorithms.
 #[test]
-fn chain_signed_with_an_algorithm_that_is_not_accepted() {
+fn a_chain_signed_with_an_algorithm_that_is_not_accepted_is_refused() {
     for algorithm in [&rcgen::PKCS_ECDSA_P521_SHA512, &rcgen::PKCS_ML_DSA_87] {
         let root = root_with("root", algorithm);
         let question = Peer::new(&server_params(), &root).as_server();

@@ -39,7 +39,7 @@ fn an_eager_client_needs_the_key_in_the_transaction() {
 
 /// What the application stores protects it even where the vault or the client are wrong.
 #[test]
-fn the_transaction_stands_alone() {
+fn a_transaction_of_the_application_serves_at_most_once_by_itself() {
     for slip in [Slip::ForgottenIsBurned, Slip::RestartBringsBack, Slip::ResendsOnUnknown] {
         let broken = broken(flight(Client::Careful, Application::Transaction, slip));
         assert!(!broken.contains(&AT_MOST_ONCE), "{slip:?}");
@@ -47,7 +47,7 @@ fn the_transaction_stands_alone() {
 }
 
 #[test]
-fn slips_are_found() {
+fn each_slip_of_the_flights_model_is_found() {
     let both = [AT_MOST_ONCE, BURNED_IS_TRUE];
     for slip in [
         Slip::ForeignDoesNotWait,

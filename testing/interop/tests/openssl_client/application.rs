@@ -7,7 +7,7 @@ use tessera::{Error, Padding};
 use crate::{World, talk_and_close};
 
 #[test]
-fn application_protocol() {
+fn s_client_and_server_agree_on_the_servers_favourite_protocol() {
     let world = World::new();
     let mut config = world.config();
     config.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -18,7 +18,7 @@ fn application_protocol() {
 }
 
 #[test]
-fn key_updates_of_the_client() {
+fn the_server_follows_key_updates_of_s_client() {
     let world = World::new();
     let (mut client, mut server) = world.client(&world.config(), &["-trace"]);
     server.handshake();
@@ -41,7 +41,7 @@ fn key_updates_of_the_client() {
 }
 
 #[test]
-fn key_updates_of_the_server() {
+fn s_client_follows_key_updates_of_the_server() {
     let world = World::new();
     let (mut client, mut server) = world.client(&world.config(), &["-trace"]);
     server.handshake();
@@ -60,7 +60,7 @@ fn key_updates_of_the_server() {
 
 /// s_client ends by itself, and in peace, when the server says goodbye.
 #[test]
-fn the_server_closes() {
+fn s_client_ends_in_peace_when_the_server_closes() {
     let world = World::new();
     let (mut client, mut server) = world.client(&world.config(), &[]);
     server.handshake().send(b"goodbye\n").close();
@@ -70,7 +70,7 @@ fn the_server_closes() {
 }
 
 #[test]
-fn the_client_vanishes() {
+fn the_server_reports_truncation_when_s_client_vanishes() {
     let world = World::new();
     let (client, mut server) = world.client(&world.config(), &[]);
     server.handshake();
@@ -79,7 +79,7 @@ fn the_client_vanishes() {
 }
 
 #[test]
-fn small_and_padded_records() {
+fn the_server_reads_small_and_padded_records_of_s_client() {
     let world = World::new();
     let arguments = ["-max_send_frag", "512", "-record_padding", "256"];
     let (mut client, mut server) = world.client(&world.config(), &arguments);
@@ -92,7 +92,7 @@ fn small_and_padded_records() {
 
 /// OpenSSL 3.0 doesn't know record_size_limit, so its records are of any size (RFC 8449 §4).
 #[test]
-fn record_size_limit_that_the_client_does_not_know() {
+fn s_client_ignores_a_record_size_limit_that_it_does_not_know() {
     let world = World::new();
     let mut config = world.config();
     config.record_size_limit = Some(64);
@@ -106,7 +106,7 @@ fn record_size_limit_that_the_client_does_not_know() {
 
 /// More than sockets buffer.
 #[test]
-fn much_data() {
+fn s_client_reads_a_mebibyte_from_the_server() {
     let world = World::new();
     let (client, mut server) = world.client(&world.config(), &[]);
     let mut data = vec![b'~'; 1 << 20];
@@ -118,7 +118,7 @@ fn much_data() {
 
 /// The server speaks before it has heard the client's Finished.
 #[test]
-fn the_server_speaks_first() {
+fn s_client_reads_what_the_server_sends_before_the_clients_finished() {
     let world = World::new();
     let (mut client, mut server) = world.client(&world.config(), &[]);
     server.send_first(b"a greeting\n");
@@ -128,7 +128,7 @@ fn the_server_speaks_first() {
 
 /// Every record of the server's is as long as can be.
 #[test]
-fn own_records_padded() {
+fn s_client_reads_the_servers_records_at_full_padding() {
     let world = World::new();
     let mut config = world.config();
     config.padding = Padding::MultipleOf(NonZeroU16::MAX);

@@ -6,7 +6,7 @@ use tessera_interop::{KeyKind, Pki};
 use crate::{World, talk_and_close};
 
 #[test]
-fn the_server_names_its_authority() {
+fn s_client_hears_the_servers_authorities_if_the_server_names_them() {
     let world = World::new();
     let identity = world.pki.client(KeyKind::P256);
     for naming in [true, false] {
@@ -26,7 +26,7 @@ fn the_server_names_its_authority() {
 
 /// Of two certificates the one of the authority that the client names.
 #[test]
-fn the_client_names_its_authority() {
+fn the_server_chooses_a_certificate_of_the_authority_that_s_client_names() {
     let (world, other) = (World::new(), Pki::new());
     let mut config = world.config();
     config.credentials.insert(0, other.server(KeyKind::P256).credential());

@@ -20,15 +20,15 @@ fn config(world: &World) -> ServerConfig {
 
 /// The path of a session, and that of early data to come with it.
 fn session_and_data(world: &World, config: &ServerConfig) -> (String, String) {
-    let session = world.pki.folder.path("session.pem");
+    let session = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(config, &["-sess_out", &session]);
     talk_and_close(&mut client, &mut server);
     client.says("Max Early Data: 16384");
-    (session, world.pki.folder.write("early", "early data"))
+    (session, world.pki.directory.write("early", "early data"))
 }
 
 #[test]
-fn accepted_once() {
+fn early_data_of_s_client_is_accepted_once() {
     let world = World::new();
     let config = config(&world);
     let (session, data) = session_and_data(&world, &config);
@@ -50,7 +50,7 @@ fn accepted_once() {
 }
 
 #[test]
-fn refused_by_policy() {
+fn early_data_of_s_client_is_rejected_without_a_register() {
     let world = World::new();
     let (session, data) = session_and_data(&world, &config(&world));
     let arguments = ["-sess_in", &session, "-early_data", &data];
@@ -63,7 +63,7 @@ fn refused_by_policy() {
 
 /// Without a PSK the early data can't even be opened; it is passed over.
 #[test]
-fn refused_with_its_ticket() {
+fn early_data_of_s_client_is_rejected_with_a_ticket_of_another_scope() {
     let world = World::new();
     let mut config = config(&world);
     let (session, data) = session_and_data(&world, &config);
@@ -77,7 +77,7 @@ fn refused_with_its_ticket() {
 }
 
 #[test]
-fn refused_by_a_retry() {
+fn early_data_of_s_client_is_rejected_by_a_hello_retry_request() {
     let world = World::new();
     let config = config(&world);
     let (session, data) = session_and_data(&world, &config);
@@ -91,17 +91,17 @@ fn refused_by_a_retry() {
 
 /// More than one record, accepted and refused.
 #[test]
-fn much_of_it() {
+fn early_data_of_s_client_in_many_records_is_accepted_and_rejected() {
     let world = World::new();
     let mut config = world.config();
     config.policy.early_data.replayable_without_forward_secrecy = Some(ReplayGuard {
         register: Arc::new(OneRegister::default()),
         max_early_data_size: 60_000,
     });
-    let session = world.pki.folder.path("session.pem");
+    let session = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(&config, &["-sess_out", &session]);
     talk_and_close(&mut client, &mut server);
-    let data = world.pki.folder.write("early", "~".repeat(60_000));
+    let data = world.pki.directory.write("early", "~".repeat(60_000));
     let arguments = ["-sess_in", &session, "-early_data", &data];
     for accepted in [60_000, 0] {
         let (mut client, mut server) = world.client(&config, &arguments);

@@ -7,7 +7,7 @@ use tessera_interop::{CLIENT_NAME, KeyKind, SERVER_NAME};
 use crate::{World, talk_and_close};
 
 #[test]
-fn every_suite() {
+fn s_client_shakes_hands_in_every_suite() {
     let world = World::new();
     for (suite, name) in [
         (CipherSuite::TLS_AES_128_GCM_SHA256, "TLS_AES_128_GCM_SHA256"),
@@ -26,7 +26,7 @@ fn every_suite() {
 }
 
 #[test]
-fn every_group() {
+fn s_client_shakes_hands_in_every_group() {
     let world = World::new();
     for (group, name, key) in [
         (NamedGroup::X25519, "X25519", "Server Temp Key: X25519, 253 bits"),
@@ -43,7 +43,7 @@ fn every_group() {
 
 /// s_client sends a share for the first of its groups.
 #[test]
-fn retry() {
+fn s_client_sends_another_share_after_a_hello_retry_request() {
     let world = World::new();
     for (group, groups) in [
         (NamedGroup::X25519, "P-521:X25519"),
@@ -58,7 +58,7 @@ fn retry() {
 }
 
 #[test]
-fn every_kind_of_certificate() {
+fn s_client_verifies_every_kind_of_server_certificate() {
     for (kind, scheme, name) in [
         (KeyKind::P256, SignatureScheme::ECDSA_SECP256R1_SHA256, "ECDSA"),
         (KeyKind::P384, SignatureScheme::ECDSA_SECP384R1_SHA384, "ECDSA"),
@@ -75,7 +75,7 @@ fn every_kind_of_certificate() {
 
 /// The first certificate that the client can check.
 #[test]
-fn choice_of_certificates() {
+fn the_server_chooses_the_first_certificate_that_s_client_can_check() {
     let world = World::with(KeyKind::Ed25519);
     let mut config = world.config();
     config.credentials.push(world.pki.server(KeyKind::P256).credential());
@@ -87,7 +87,7 @@ fn choice_of_certificates() {
 }
 
 #[test]
-fn mutual_with_every_kind_of_certificate() {
+fn the_server_verifies_every_kind_of_certificate_of_s_client() {
     let world = World::new();
     for kind in KeyKind::ALL {
         let mut config = world.config();
@@ -101,7 +101,7 @@ fn mutual_with_every_kind_of_certificate() {
 }
 
 #[test]
-fn a_client_without_certificate_where_one_is_optional() {
+fn s_client_without_a_certificate_is_served_where_one_is_optional() {
     let world = World::new();
     let mut config = world.config();
     config.client_authentication = ClientAuthentication::Optional(world.pki.verifier());
@@ -111,7 +111,7 @@ fn a_client_without_certificate_where_one_is_optional() {
 }
 
 #[test]
-fn without_middlebox_compatibility() {
+fn s_client_shakes_hands_without_middlebox_compatibility() {
     let world = World::new();
     for groups in ["X25519", "P-521:X25519"] {
         let arguments = ["-no_middlebox", "-groups", groups];
@@ -122,7 +122,7 @@ fn without_middlebox_compatibility() {
 
 /// Extensions and versions that Tessera has no use for.
 #[test]
-fn more_than_the_server_knows() {
+fn the_server_ignores_extensions_of_s_client_that_it_has_no_use_for() {
     let world = World::new();
     let more = ["-enable_pha", "-status", "-maxfraglen", "1024"];
     let (mut client, mut server) = world.client(&world.config(), &more);
@@ -131,7 +131,7 @@ fn more_than_the_server_knows() {
 }
 
 #[test]
-fn without_server_name() {
+fn s_client_shakes_hands_without_a_server_name() {
     let world = World::new();
     let arguments = ["-noservername", "-CAfile", &world.pki.ca_file];
     let (mut client, mut server) = world.stranger(&world.config(), &arguments);
@@ -141,7 +141,7 @@ fn without_server_name() {
 
 /// RSASSA-PSS with every hash.
 #[test]
-fn every_hash_of_rsa() {
+fn the_server_signs_with_rsa_pss_and_the_hash_that_s_client_asks_for() {
     let world = World::with(KeyKind::Rsa);
     for (name, scheme) in [
         ("RSA-PSS+SHA256", SignatureScheme::RSA_PSS_RSAE_SHA256),
@@ -158,7 +158,7 @@ fn every_hash_of_rsa() {
 
 /// The server's certificate was issued by another that comes along.
 #[test]
-fn a_chain_of_certificates() {
+fn s_client_verifies_a_chain_with_an_intermediate() {
     let world = World::new();
     let identity = world.pki.server_of_intermediate();
     let (mut client, mut server) = world.client(&tessera_interop::server(&identity), &[]);
@@ -168,7 +168,7 @@ fn a_chain_of_certificates() {
 
 /// A ClientHello of several records.
 #[test]
-fn a_hello_in_pieces() {
+fn the_server_reads_a_client_hello_of_several_records() {
     let world = World::new();
     let mut config = world.config();
     config.protocols = vec![b"h2".to_vec()];
@@ -182,7 +182,7 @@ fn a_hello_in_pieces() {
 
 /// Values that mean nothing (RFC 8701), in CertificateRequest and tickets.
 #[test]
-fn grease_is_passed_over() {
+fn s_client_ignores_grease_of_the_server() {
     let world = World::new();
     let mut config = world.config();
     config.grease = true;

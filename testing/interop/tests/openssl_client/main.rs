@@ -13,7 +13,8 @@ mod secrets;
 mod stapling;
 
 use tessera::ServerConfig;
-use tessera_interop::{Identity, KeyKind, Listener, Pki, Program, SERVER_NAME, Server, openssl};
+use tessera_interop::{Identity, KeyKind, Listener, Pki, SERVER_NAME, Server};
+use tessera_test_peers::{Process, openssl};
 
 /// An authority, a certificate of it for the server, and a port.
 struct World {
@@ -39,7 +40,7 @@ impl World {
 
     /// s_client, which trusts the authority, and Tessera's end of its connection.
     #[track_caller]
-    fn client(&self, config: &ServerConfig, arguments: &[&str]) -> (Program, Server) {
+    fn client(&self, config: &ServerConfig, arguments: &[&str]) -> (Process, Server) {
         let trust = ["-CAfile", &self.pki.ca_file, "-verify_return_error"];
         let name = ["-servername", SERVER_NAME, "-verify_hostname", SERVER_NAME];
         self.stranger(config, &[&trust[..], &name, arguments].concat())
@@ -47,7 +48,7 @@ impl World {
 
     /// s_client with these arguments alone.
     #[track_caller]
-    fn stranger(&self, config: &ServerConfig, arguments: &[&str]) -> (Program, Server) {
+    fn stranger(&self, config: &ServerConfig, arguments: &[&str]) -> (Process, Server) {
         let program = openssl::s_client(self.listener.address(), arguments);
         let server = self.listener.serve(config);
         (program, server)
@@ -56,7 +57,7 @@ impl World {
 
 /// Finishes the handshake, exchanges data, and lets s_client close; its output is whole then.
 #[track_caller]
-fn talk_and_close(client: &mut Program, server: &mut Server) {
+fn talk_and_close(client: &mut Process, server: &mut Server) {
     server.handshake().send(b"from Tessera\n");
     client.says("from Tessera");
     client.tell("from OpenSSL\n");

@@ -23,7 +23,7 @@ fn config(world: &World) -> ServerConfig {
 }
 
 #[test]
-fn with_psk_dhe_ke() {
+fn s_client_connects_with_an_external_psk_in_psk_dhe_ke() {
     let world = World::new();
     let (mut client, mut server) = world.client(&config(&world), &CLIENT);
     talk_and_close(&mut client, &mut server);
@@ -33,7 +33,7 @@ fn with_psk_dhe_ke() {
 }
 
 #[test]
-fn with_psk_ke() {
+fn s_client_connects_with_an_external_psk_in_psk_ke() {
     let world = World::new();
     let mut config = config(&world);
     config.policy.psk_only_without_forward_secrecy = true;
@@ -45,7 +45,7 @@ fn with_psk_ke() {
 }
 
 #[test]
-fn after_a_retry() {
+fn s_client_connects_with_an_external_psk_after_a_hello_retry_request() {
     let world = World::new();
     let arguments = [&CLIENT[..], &["-groups", "P-521:X25519"]].concat();
     let (mut client, mut server) = world.client(&config(&world), &arguments);
@@ -56,9 +56,9 @@ fn after_a_retry() {
 
 /// The ticket of a connection that a PSK began.
 #[test]
-fn then_resumption() {
+fn s_client_resumes_a_connection_that_an_external_psk_began() {
     let world = World::new();
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     let first = [&CLIENT[..], &["-sess_out", &file]].concat();
     let (mut client, mut server) = world.client(&config(&world), &first);
     talk_and_close(&mut client, &mut server);
@@ -69,7 +69,7 @@ fn then_resumption() {
 
 /// An identity that the server doesn't know: its certificate instead.
 #[test]
-fn that_the_server_does_not_know() {
+fn s_client_with_an_unknown_psk_gets_a_certificate() {
     let world = World::new();
     let mut config = config(&world);
     config.credentials = world.config().credentials;

@@ -6,13 +6,14 @@ use std::net::TcpStream;
 use tessera::Error;
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::{AlertDescription, NamedGroup};
-use tessera_interop::{KeyKind, PATIENCE, Pki};
+use tessera_interop::{KeyKind, Pki};
+use tessera_test_peers::PATIENCE;
 
 use crate::World;
 
 /// Whatever is no TLS gets an alert, and the end.
 #[test]
-fn strangers() {
+fn the_server_answers_what_is_no_tls_with_an_alert() {
     let world = World::new();
     for (sent, alert) in [
         (&b"GET / HTTP/1.1\r\n\r\n"[..], AlertDescription::UNEXPECTED_MESSAGE),
@@ -38,7 +39,7 @@ fn strangers() {
 }
 
 #[test]
-fn a_server_of_another_authority() {
+fn the_server_reports_unknown_ca_when_s_client_distrusts_it() {
     let world = World::new();
     let other = Pki::new();
     let arguments = ["-CAfile", &other.ca_file, "-verify_return_error"];
@@ -47,7 +48,7 @@ fn a_server_of_another_authority() {
 }
 
 #[test]
-fn a_client_without_certificate() {
+fn s_client_without_a_certificate_gets_certificate_required() {
     let world = World::new();
     let mut config = world.config();
     config.client_authentication = ClientAuthentication::Required(world.pki.verifier());
@@ -57,7 +58,7 @@ fn a_client_without_certificate() {
 }
 
 #[test]
-fn a_client_of_another_authority() {
+fn s_client_of_another_authority_gets_unknown_ca() {
     let world = World::new();
     let mut config = world.config();
     config.client_authentication = ClientAuthentication::Required(world.pki.verifier());
@@ -69,7 +70,7 @@ fn a_client_of_another_authority() {
 }
 
 #[test]
-fn another_version() {
+fn s_client_of_tls_1_2_gets_protocol_version() {
     let world = World::new();
     let (client, mut server) = world.client(&world.config(), &["-tls1_2"]);
     assert_eq!(server.failure().alert(), Some(AlertDescription::PROTOCOL_VERSION));
@@ -77,7 +78,7 @@ fn another_version() {
 }
 
 #[test]
-fn nothing_in_common() {
+fn s_client_with_nothing_in_common_gets_the_alert_for_it() {
     let world = World::new();
     let mut config = world.config();
     config.groups = vec![NamedGroup::X25519];

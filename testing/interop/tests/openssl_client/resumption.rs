@@ -9,10 +9,10 @@ use tessera_interop::KeyKind;
 use crate::{World, talk_and_close};
 
 #[test]
-fn with_psk_dhe_ke_in_every_suite() {
+fn s_client_resumes_in_psk_dhe_ke_in_every_suite() {
     let world = World::new();
     let config = world.config();
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     for suite in
         ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"]
     {
@@ -33,10 +33,10 @@ fn with_psk_dhe_ke_in_every_suite() {
 
 /// One resumption after the other; each brings the ticket for the next.
 #[test]
-fn a_chain() {
+fn s_client_resumes_with_the_ticket_of_each_resumption() {
     let world = World::new();
     let config = world.config();
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(&config, &["-sess_out", &file]);
     talk_and_close(&mut client, &mut server);
     for _ in 0..3 {
@@ -48,10 +48,10 @@ fn a_chain() {
 }
 
 #[test]
-fn after_a_retry() {
+fn s_client_resumes_after_a_hello_retry_request() {
     let world = World::new();
     let config = world.config();
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(&config, &["-sess_out", &file]);
     talk_and_close(&mut client, &mut server);
     let second = ["-sess_in", &file, "-groups", "P-521:P-384"];
@@ -65,11 +65,11 @@ fn after_a_retry() {
 
 /// s_client always offers shares too, so psk_ke is what remains where no group is in common.
 #[test]
-fn with_psk_ke() {
+fn s_client_resumes_in_psk_ke_where_no_group_is_in_common() {
     let world = World::new();
     let mut config = world.config();
     config.policy.psk_only_without_forward_secrecy = true;
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(&config, &["-sess_out", &file]);
     talk_and_close(&mut client, &mut server);
 
@@ -96,12 +96,12 @@ fn with_psk_ke() {
 
 /// The client is who it was in the full handshake.
 #[test]
-fn keeps_the_client() {
+fn a_resumption_of_s_client_keeps_the_clients_identity() {
     let world = World::new();
     let mut config = world.config();
     config.client_authentication = ClientAuthentication::Required(world.pki.verifier());
     let identity = world.pki.client(KeyKind::P256);
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     let first = [&identity.arguments()[..], &["-sess_out", &file]].concat();
     let (mut client, mut server) = world.client(&config, &first);
     talk_and_close(&mut client, &mut server);
@@ -115,10 +115,10 @@ fn keeps_the_client() {
 
 /// A session of another scope: a full handshake, and no failure.
 #[test]
-fn of_another_scope() {
+fn s_client_with_a_ticket_of_another_scope_gets_a_full_handshake() {
     let world = World::new();
     let mut config = world.config();
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(&config, &["-sess_out", &file]);
     talk_and_close(&mut client, &mut server);
     config.scope = b"another".to_vec();
@@ -129,7 +129,7 @@ fn of_another_scope() {
 }
 
 #[test]
-fn without_tickets() {
+fn a_server_without_tickets_sends_s_client_none() {
     let world = World::new();
     let mut config = world.config();
     config.tickets = None;
@@ -140,7 +140,7 @@ fn without_tickets() {
 
 /// A ticket whose binder is wrong ends the connection.
 #[test]
-fn with_a_forged_binder() {
+fn s_client_with_a_wrong_binder_is_refused() {
     let world = World::new();
     let mut config = world.config();
     let psk = |byte| {

@@ -7,7 +7,7 @@ use tessera_interop::{KeyLines, hex};
 use crate::{World, talk_and_close};
 
 #[test]
-fn exported_keying_material() {
+fn s_client_and_server_export_the_same_keying_material() {
     let world = World::new();
     let exporter = ["-keymatexport", "EXPORTER-interop", "-keymatexportlen", "32"];
     let (mut client, mut server) = world.client(&world.config(), &exporter);
@@ -17,9 +17,9 @@ fn exported_keying_material() {
 }
 
 #[test]
-fn key_log() {
+fn s_client_and_server_log_the_same_secrets() {
     let world = World::new();
-    let file = world.pki.folder.path("keys");
+    let file = world.pki.directory.path("keys");
     let lines = Arc::new(KeyLines::default());
     let mut config = world.config();
     config.key_log = Some(lines.clone());

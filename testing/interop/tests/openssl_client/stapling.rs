@@ -1,7 +1,8 @@
 //! An OCSP response and SCTs from Tessera's server.
 
 use tessera::ServerConfig;
-use tessera_interop::{Program, Server};
+use tessera_interop::Server;
+use tessera_test_peers::Process;
 
 use crate::{World, talk_and_close};
 
@@ -21,13 +22,13 @@ fn sct_list() -> Vec<u8> {
 }
 
 /// s_client, which wants both, and knows no log.
-fn asking(world: &World, config: &ServerConfig) -> (Program, Server) {
-    let logs = world.pki.folder.write("logs.cnf", "enabled_logs=\n");
+fn asking(world: &World, config: &ServerConfig) -> (Process, Server) {
+    let logs = world.pki.directory.write("logs.cnf", "enabled_logs=\n");
     world.client(config, &["-status", "-ct", "-ctlogfile", &logs])
 }
 
 #[test]
-fn an_ocsp_response() {
+fn s_client_gets_the_ocsp_response_that_it_asks_for() {
     let world = World::new();
     let mut config = world.config();
     config.credentials[0].ocsp_response = Some(OCSP.into());
@@ -38,7 +39,7 @@ fn an_ocsp_response() {
 
 /// Without an OCSP response: s_client would look for SCTs in it, and there is nothing in this one.
 #[test]
-fn scts() {
+fn s_client_gets_the_scts_that_it_asks_for() {
     let world = World::new();
     let mut config = world.config();
     config.credentials[0].sct_list = Some(sct_list());
@@ -49,7 +50,7 @@ fn scts() {
 }
 
 #[test]
-fn what_s_client_does_not_ask_for() {
+fn s_client_gets_no_staples_that_it_does_not_ask_for() {
     let world = World::new();
     let mut config = world.config();
     config.credentials[0].ocsp_response = Some(OCSP.into());
@@ -61,7 +62,7 @@ fn what_s_client_does_not_ask_for() {
 }
 
 #[test]
-fn nothing_to_staple() {
+fn s_client_asks_for_staples_and_the_server_has_none() {
     let world = World::new();
     let (mut client, mut server) = asking(&world, &world.config());
     talk_and_close(&mut client, &mut server);

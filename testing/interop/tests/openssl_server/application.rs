@@ -8,7 +8,7 @@ use tessera_interop::{Client, SERVER_NAME, client, to};
 use crate::{World, talk, talk_and_close};
 
 #[test]
-fn application_protocol() {
+fn s_server_and_client_agree_on_an_application_protocol() {
     let world = World::new();
     let (mut server, address) = world.server(&["-alpn", "h3,h2"]);
     let mut config = client(&world.pki);
@@ -20,7 +20,7 @@ fn application_protocol() {
 }
 
 #[test]
-fn application_protocol_that_the_server_does_not_ask_for() {
+fn s_server_without_alpn_leaves_the_protocol_open() {
     let world = World::new();
     let (mut server, address) = world.server(&[]);
     let mut config = client(&world.pki);
@@ -31,7 +31,7 @@ fn application_protocol_that_the_server_does_not_ask_for() {
 }
 
 #[test]
-fn server_name() {
+fn s_server_hears_the_server_name() {
     let world = World::new();
     let same = ["-cert2", &world.identity.certificate_file, "-key2", &world.identity.key_file];
     let arguments = [&["-servername", SERVER_NAME, "-servername_fatal"][..], &same].concat();
@@ -42,7 +42,7 @@ fn server_name() {
 }
 
 #[test]
-fn key_updates_of_the_client() {
+fn s_server_follows_key_updates_of_the_client() {
     let world = World::new();
     let (mut server, address) = world.server(&["-trace"]);
     let mut end = Client::start(&client(&world.pki), to(None), address);
@@ -60,7 +60,7 @@ fn key_updates_of_the_client() {
 }
 
 #[test]
-fn key_updates_of_the_server() {
+fn the_client_follows_key_updates_of_s_server() {
     let world = World::new();
     let (mut server, address) = world.server(&["-trace"]);
     let mut end = Client::start(&client(&world.pki), to(None), address);
@@ -82,7 +82,7 @@ fn key_updates_of_the_server() {
 
 /// A server that says goodbye first: with `-www` it sends one page, and then close_notify.
 #[test]
-fn the_server_closes() {
+fn the_client_ends_in_peace_when_s_server_closes() {
     let world = World::new();
     let (_server, address) = world.server(&["-www"]);
     let mut end = Client::start(&client(&world.pki), to(None), address);
@@ -93,7 +93,7 @@ fn the_server_closes() {
 
 /// A server that is gone without a word: data may be missing.
 #[test]
-fn the_server_vanishes() {
+fn the_client_reports_truncation_when_s_server_vanishes() {
     let world = World::new();
     let (mut server, address) = world.server(&[]);
     let mut end = Client::start(&client(&world.pki), to(None), address);
@@ -104,7 +104,7 @@ fn the_server_vanishes() {
 }
 
 #[test]
-fn small_records() {
+fn the_client_reads_small_records_of_s_server() {
     let world = World::new();
     let (mut server, address) = world.server(&["-max_send_frag", "512"]);
     let mut end = Client::start(&client(&world.pki), to(None), address);
@@ -117,7 +117,7 @@ fn small_records() {
 }
 
 #[test]
-fn padded_records() {
+fn the_client_reads_padded_records_of_s_server() {
     let world = World::new();
     let (mut server, address) = world.server(&["-record_padding", "1024"]);
     let mut end = Client::start(&client(&world.pki), to(None), address);
@@ -126,7 +126,7 @@ fn padded_records() {
 
 /// OpenSSL 3.0 doesn't know record_size_limit, so its records are of any size (RFC 8449 §4).
 #[test]
-fn record_size_limit_that_the_server_does_not_know() {
+fn s_server_ignores_a_record_size_limit_that_it_does_not_know() {
     let world = World::new();
     let (mut server, address) = world.server(&[]);
     let mut config = client(&world.pki);
@@ -140,7 +140,7 @@ fn record_size_limit_that_the_server_does_not_know() {
 
 /// More than sockets buffer.
 #[test]
-fn much_data() {
+fn s_server_reads_a_mebibyte_from_the_client() {
     let world = World::new();
     let (server, address) = world.server(&[]);
     let mut end = Client::start(&client(&world.pki), to(None), address);
@@ -154,7 +154,7 @@ fn much_data() {
 
 /// Every record of the client's is as long as can be.
 #[test]
-fn own_records_padded() {
+fn s_server_reads_the_clients_records_at_full_padding() {
     let world = World::new();
     let (mut server, address) = world.server(&[]);
     let mut config = client(&world.pki);

@@ -6,7 +6,7 @@ use crate::{World, talk_and_close};
 
 /// Of two certificates the one of the authority that the server names.
 #[test]
-fn the_server_names_its_authority() {
+fn the_client_chooses_a_certificate_of_the_authority_that_s_server_names() {
     let (world, other) = (World::new(), Pki::new());
     let strict = ["-Verify", "1", "-verify_return_error", "-CAfile", &world.pki.ca_file];
     let (mut server, address) = world.server(&strict);
@@ -19,7 +19,7 @@ fn the_server_names_its_authority() {
 }
 
 #[test]
-fn the_client_names_its_authority() {
+fn s_server_hears_the_authority_that_the_client_names() {
     let world = World::new();
     let (mut server, address) = world.server(&["-trace"]);
     let mut config = client(&world.pki);

@@ -16,7 +16,7 @@ fn config(world: &World) -> ClientConfig {
 }
 
 #[test]
-fn accepted_once() {
+fn s_server_accepts_early_data_once() {
     let world = World::new();
     let (mut server, address) = world.server(&["-early_data"]);
     let mut first = Client::start(&config(&world), to(None), address);
@@ -45,7 +45,7 @@ fn accepted_once() {
 
 /// What "replayable" means.
 #[test]
-fn accepted_twice_without_protection() {
+fn s_server_without_replay_protection_accepts_early_data_twice() {
     let world = World::new();
     let (mut server, address) = world.server(&["-early_data", "-no_anti_replay"]);
     let mut first = Client::start(&config(&world), to(None), address);
@@ -63,7 +63,7 @@ fn accepted_twice_without_protection() {
 
 /// The longest that the ticket allows.
 #[test]
-fn as_much_as_the_ticket_allows() {
+fn the_client_sends_s_server_as_much_early_data_as_the_ticket_allows() {
     let world = World::new();
     let (mut server, address) = world.server(&["-early_data"]);
     let mut first = Client::start(&config(&world), to(None), address);
@@ -78,7 +78,7 @@ fn as_much_as_the_ticket_allows() {
 }
 
 #[test]
-fn a_ticket_without_early_data() {
+fn the_client_offers_no_early_data_with_a_ticket_of_s_server_that_allows_none() {
     let world = World::new();
     let (mut server, address) = world.server(&[]);
     let mut first = Client::start(&config(&world), to(None), address);
@@ -89,7 +89,7 @@ fn a_ticket_without_early_data() {
 }
 
 #[test]
-fn refused_by_a_retry() {
+fn s_server_rejects_early_data_by_a_hello_retry_request() {
     let world = World::new();
     let (mut server, address) = world.server(&["-early_data", "-groups", "P-384"]);
     let mut first = Client::start(&config(&world), to(None), address);
@@ -106,7 +106,7 @@ fn refused_by_a_retry() {
 
 /// More than one record.
 #[test]
-fn much_of_it() {
+fn s_server_accepts_early_data_in_many_records() {
     let world = World::new();
     let more = ["-early_data", "-max_early_data", "50000", "-recv_max_early_data", "50000"];
     let (mut server, address) = world.server(&more);

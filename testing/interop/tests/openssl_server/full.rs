@@ -1,12 +1,13 @@
 //! Full handshakes: suites, groups, certificates of both sides.
 
 use tessera::wire::{CipherSuite, NamedGroup, SignatureScheme};
-use tessera_interop::{CLIENT_NAME, Client, KeyKind, Pki, client, openssl, to};
+use tessera_interop::{CLIENT_NAME, Client, KeyKind, Pki, client, to};
+use tessera_test_peers::openssl;
 
 use crate::{World, talk, talk_and_close};
 
 #[test]
-fn every_suite() {
+fn the_client_shakes_hands_with_s_server_in_every_suite() {
     let world = World::new();
     for (suite, name) in [
         (CipherSuite::TLS_AES_128_GCM_SHA256, "TLS_AES_128_GCM_SHA256"),
@@ -23,7 +24,7 @@ fn every_suite() {
 }
 
 #[test]
-fn every_group() {
+fn the_client_shakes_hands_with_s_server_in_every_group() {
     let world = World::new();
     for (group, name, traced) in [
         (NamedGroup::X25519, "X25519", "NamedGroup: ecdh_x25519 (29)"),
@@ -43,7 +44,7 @@ fn every_group() {
 }
 
 #[test]
-fn every_kind_of_certificate() {
+fn the_client_verifies_every_kind_of_certificate_of_s_server() {
     for (kind, scheme) in [
         (KeyKind::P256, SignatureScheme::ECDSA_SECP256R1_SHA256),
         (KeyKind::P384, SignatureScheme::ECDSA_SECP384R1_SHA384),
@@ -60,7 +61,7 @@ fn every_kind_of_certificate() {
 }
 
 #[test]
-fn mutual_with_every_kind_of_certificate() {
+fn s_server_verifies_every_kind_of_client_certificate() {
     let world = World::new();
     for (kind, signature) in [
         (KeyKind::P256, "Peer signature type: ECDSA"),
@@ -80,7 +81,7 @@ fn mutual_with_every_kind_of_certificate() {
 }
 
 #[test]
-fn a_client_without_certificate_where_one_is_optional() {
+fn s_server_serves_a_client_without_a_certificate_where_one_is_optional() {
     let world = World::new();
     let asking = ["-verify", "1", "-CAfile", &world.pki.ca_file];
     let (mut server, address) = world.server(&asking);
@@ -91,7 +92,7 @@ fn a_client_without_certificate_where_one_is_optional() {
 
 /// RSASSA-PSS with every hash.
 #[test]
-fn every_hash_of_rsa() {
+fn the_client_verifies_rsa_pss_of_s_server_with_every_hash() {
     let world = World::with(KeyKind::Rsa);
     for (name, scheme) in [
         ("RSA-PSS+SHA256", SignatureScheme::RSA_PSS_RSAE_SHA256),
@@ -107,7 +108,7 @@ fn every_hash_of_rsa() {
 
 /// The server's certificate was issued by another that comes along.
 #[test]
-fn a_chain_of_certificates() {
+fn the_client_verifies_a_chain_of_s_server_with_an_intermediate() {
     let pki = Pki::new();
     let identity = pki.server_of_intermediate();
     let chain = [&identity.arguments()[..], &["-cert_chain", &identity.intermediate_file]].concat();
@@ -118,7 +119,7 @@ fn a_chain_of_certificates() {
 
 /// Values that mean nothing (RFC 8701), also in a second ClientHello.
 #[test]
-fn grease_is_passed_over() {
+fn s_server_ignores_grease_of_the_client() {
     let world = World::new();
     for groups in ["X25519", "P-384"] {
         let (mut server, address) = world.server(&["-groups", groups, "-alpn", "h2"]);

@@ -16,7 +16,8 @@ mod stapling;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tessera_interop::{Client, Identity, KeyKind, Pki, Program, openssl};
+use tessera_interop::{Client, Identity, KeyKind, Pki};
+use tessera_test_peers::{Network, Process, openssl};
 
 /// An authority, a certificate of it for the server, and what else a test needs of them.
 struct World {
@@ -36,14 +37,14 @@ impl World {
     }
 
     /// s_server with the certificate, and with more arguments.
-    fn server(&self, arguments: &[&str]) -> (Program, SocketAddr) {
+    fn server(&self, arguments: &[&str]) -> (Process, SocketAddr) {
         openssl::s_server(&[&self.identity.arguments(), arguments].concat())
     }
 }
 
 /// Data both ways; one server may have several clients, so every line is another one.
 #[track_caller]
-fn talk(client: &mut Client, server: &mut Program) {
+fn talk(client: &mut Client, server: &mut Process) {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     client.send(format!("from Tessera ({number})\n").as_bytes());
@@ -54,7 +55,7 @@ fn talk(client: &mut Client, server: &mut Program) {
 
 /// Finishes the handshake, exchanges data and closes both ways; the tickets came meanwhile.
 #[track_caller]
-fn talk_and_close(client: &mut Client, server: &mut Program) {
+fn talk_and_close(client: &mut Client, server: &mut Process) {
     client.handshake();
     talk(client, server);
     client.close();
@@ -65,7 +66,7 @@ fn talk_and_close(client: &mut Client, server: &mut Program) {
 /// What these tests know of OpenSSL they know of version 3, as Debian has it.
 #[test]
 fn the_program_is_openssl_3() {
-    let mut program = Program::start("openssl", &["version"]);
+    let mut program = Process::start("openssl", Network::None, ["version"]);
     assert!(program.ends());
     program.says("OpenSSL 3.");
 }

@@ -3,7 +3,8 @@
 use tessera::resume::{ExternalPsk, PskKind};
 use tessera::wire::{AlertDescription, CipherSuite};
 use tessera::{Destination, Error};
-use tessera_interop::{Client, client, openssl, to};
+use tessera_interop::{Client, client, to};
+use tessera_test_peers::openssl;
 
 use crate::{World, talk_and_close};
 
@@ -23,7 +24,7 @@ fn with_psk(identity: &[u8], secret: &[u8]) -> Destination {
 const SERVER: [&str; 5] = ["-nocert", "-psk", SECRET_HEX, "-psk_identity", "device"];
 
 #[test]
-fn with_psk_dhe_ke() {
+fn the_client_connects_to_s_server_with_an_external_psk_in_psk_dhe_ke() {
     let world = World::new();
     let (mut server, address) = openssl::s_server(&SERVER);
     let mut end = Client::start(&client(&world.pki), with_psk(b"device", &SECRET), address);
@@ -34,7 +35,7 @@ fn with_psk_dhe_ke() {
 }
 
 #[test]
-fn with_psk_ke() {
+fn the_client_connects_to_s_server_with_an_external_psk_in_psk_ke() {
     let world = World::new();
     let (mut server, address) = openssl::s_server(&[&SERVER[..], &["-allow_no_dhe_kex"]].concat());
     let mut config = client(&world.pki);
@@ -48,7 +49,7 @@ fn with_psk_ke() {
 
 /// The ticket of a connection that a PSK began.
 #[test]
-fn then_resumption() {
+fn the_client_resumes_a_connection_to_s_server_that_an_external_psk_began() {
     let world = World::new();
     let (mut server, address) = openssl::s_server(&SERVER);
     let mut first = Client::start(&client(&world.pki), with_psk(b"device", &SECRET), address);
@@ -62,7 +63,7 @@ fn then_resumption() {
 
 /// An identity that the server doesn't know: its certificate instead.
 #[test]
-fn that_the_server_does_not_know() {
+fn the_client_gets_a_certificate_of_s_server_for_an_unknown_psk() {
     let world = World::new();
     let (mut server, address) = world.server(&SERVER[1..]);
     let mut end = Client::start(&client(&world.pki), with_psk(b"another", &SECRET), address);
@@ -72,7 +73,7 @@ fn that_the_server_does_not_know() {
 }
 
 #[test]
-fn with_a_wrong_secret() {
+fn s_server_refuses_a_psk_with_a_wrong_secret() {
     let world = World::new();
     let (_server, address) = openssl::s_server(&SERVER);
     let mut end = Client::start(&client(&world.pki), with_psk(b"device", &[1; 32]), address);
@@ -82,7 +83,7 @@ fn with_a_wrong_secret() {
 /// The binder after a HelloRetryRequest. (With `-stateless` it can't be tested: OpenSSL 3.0 computes
 /// another one then than its own client.)
 #[test]
-fn after_a_retry() {
+fn the_client_connects_to_s_server_with_an_external_psk_after_a_hello_retry_request() {
     let world = World::new();
     let (mut server, address) = openssl::s_server(&[&SERVER[..], &["-groups", "P-384"]].concat());
     let mut end = Client::start(&client(&world.pki), with_psk(b"device", &SECRET), address);

@@ -15,7 +15,7 @@ fn rejected(error: Error) -> AlertDescription {
 }
 
 #[test]
-fn a_server_of_another_name() {
+fn the_client_refuses_s_server_of_another_name() {
     let world = World::new();
     let (server, address) = world.server(&[]);
     let destination = Destination { server_name: "other.example".into(), ..to(None) };
@@ -25,7 +25,7 @@ fn a_server_of_another_name() {
 }
 
 #[test]
-fn a_server_of_another_authority() {
+fn the_client_refuses_s_server_of_another_authority() {
     let world = World::new();
     let (server, address) = world.server(&[]);
     let mut end = Client::start(&client(&Pki::new()), to(None), address);
@@ -34,7 +34,7 @@ fn a_server_of_another_authority() {
 }
 
 #[test]
-fn a_client_without_certificate() {
+fn s_server_refuses_a_client_without_a_certificate() {
     let world = World::new();
     let (server, address) = world.server(&["-Verify", "1", "-CAfile", &world.pki.ca_file]);
     let mut end = Client::start(&client(&world.pki), to(None), address);
@@ -44,7 +44,7 @@ fn a_client_without_certificate() {
 }
 
 #[test]
-fn a_client_of_another_authority() {
+fn s_server_refuses_a_client_of_another_authority() {
     let world = World::new();
     let strict = ["-Verify", "1", "-verify_return_error", "-CAfile", &world.pki.ca_file];
     let (_server, address) = world.server(&strict);
@@ -55,7 +55,7 @@ fn a_client_of_another_authority() {
 }
 
 #[test]
-fn no_suite_in_common() {
+fn s_server_refuses_a_client_without_a_suite_in_common() {
     let world = World::new();
     let (_server, address) = world.server(&["-ciphersuites", "TLS_AES_256_GCM_SHA384"]);
     let mut config = client(&world.pki);
@@ -65,7 +65,7 @@ fn no_suite_in_common() {
 }
 
 #[test]
-fn no_group_in_common() {
+fn s_server_refuses_a_client_without_a_group_in_common() {
     let world = World::new();
     let (_server, address) = world.server(&["-groups", "P-384"]);
     let mut config = client(&world.pki);
@@ -75,7 +75,7 @@ fn no_group_in_common() {
 }
 
 #[test]
-fn no_application_protocol_in_common() {
+fn s_server_refuses_a_client_without_a_protocol_in_common() {
     let world = World::new();
     let (_server, address) = world.server(&["-alpn", "h2"]);
     let mut config = client(&world.pki);
@@ -85,7 +85,7 @@ fn no_application_protocol_in_common() {
 }
 
 #[test]
-fn another_version() {
+fn s_server_of_tls_1_2_answers_the_client_with_protocol_version() {
     let world = World::new();
     let (_server, address) = world.server(&["-tls1_2"]);
     let mut end = Client::start(&client(&world.pki), to(None), address);

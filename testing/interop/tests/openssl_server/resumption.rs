@@ -7,7 +7,7 @@ use tessera_interop::{Client, client, to};
 use crate::{World, talk_and_close};
 
 #[test]
-fn with_psk_dhe_ke_in_every_suite() {
+fn the_client_resumes_with_s_server_in_psk_dhe_ke_in_every_suite() {
     let world = World::new();
     for suite in [
         CipherSuite::TLS_AES_128_GCM_SHA256,
@@ -37,7 +37,7 @@ fn with_psk_dhe_ke_in_every_suite() {
 
 /// One resumption after the other; each brings the ticket for the next.
 #[test]
-fn a_chain() {
+fn the_client_resumes_with_the_ticket_of_each_resumption_by_s_server() {
     let world = World::new();
     let (server, address) = world.server(&[]);
     let mut session: Option<ClientSession> = None;
@@ -52,7 +52,7 @@ fn a_chain() {
 }
 
 #[test]
-fn with_a_session_from_a_file() {
+fn the_client_resumes_with_s_server_by_an_imported_session() {
     let world = World::new();
     let (mut server, address) = world.server(&[]);
     let mut first = Client::start(&client(&world.pki), to(None), address);
@@ -65,7 +65,7 @@ fn with_a_session_from_a_file() {
 }
 
 #[test]
-fn with_psk_ke() {
+fn the_client_resumes_with_s_server_in_psk_ke() {
     let world = World::new();
     let (mut server, address) = world.server(&["-allow_no_dhe_kex"]);
     let mut config = client(&world.pki);
@@ -85,7 +85,7 @@ fn with_psk_ke() {
 /// A client that wants the PSK alone, and a server that doesn't: the retry brings a share, for a
 /// full handshake.
 #[test]
-fn with_psk_ke_that_the_server_refuses() {
+fn s_server_makes_a_full_handshake_of_psk_ke_that_it_does_not_allow() {
     let world = World::new();
     let (mut server, address) = world.server(&[]);
     let mut config = client(&world.pki);
@@ -102,7 +102,7 @@ fn with_psk_ke_that_the_server_refuses() {
 
 /// A client that doesn't want the PSK alone does not get it from a server that would.
 #[test]
-fn with_a_share_although_the_server_allows_psk_ke() {
+fn the_client_resumes_with_a_share_although_s_server_allows_psk_ke() {
     let world = World::new();
     let (mut server, address) = world.server(&["-allow_no_dhe_kex"]);
     let mut first = Client::start(&client(&world.pki), to(None), address);
@@ -116,7 +116,7 @@ fn with_a_share_although_the_server_allows_psk_ke() {
 
 /// The ticket is of another server's life: a full handshake, and no failure.
 #[test]
-fn with_a_ticket_that_the_server_does_not_know() {
+fn s_server_makes_a_full_handshake_of_an_unknown_ticket() {
     let world = World::new();
     let (mut server, address) = world.server(&[]);
     let mut first = Client::start(&client(&world.pki), to(None), address);
@@ -128,7 +128,7 @@ fn with_a_ticket_that_the_server_does_not_know() {
 }
 
 #[test]
-fn as_many_tickets_as_the_server_gives() {
+fn the_client_keeps_as_many_tickets_as_s_server_gives() {
     let world = World::new();
     for count in ["0", "1", "5"] {
         let (mut server, address) = world.server(&["-num_tickets", count]);

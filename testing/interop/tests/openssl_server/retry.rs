@@ -7,7 +7,7 @@ use tessera_interop::{Client, client, to};
 use crate::{World, talk_and_close};
 
 #[test]
-fn for_another_share() {
+fn the_client_sends_the_share_that_s_server_asks_for() {
     let world = World::new();
     // To a server that it doesn't know the client sends a share for X25519 as well.
     for (name, group, retries) in [
@@ -24,7 +24,7 @@ fn for_another_share() {
 }
 
 #[test]
-fn while_resuming() {
+fn the_client_resumes_after_a_hello_retry_request_of_s_server() {
     let world = World::new();
     let (mut server, address) = world.server(&["-groups", "P-384"]);
     let mut first = Client::start(&client(&world.pki), to(None), address);
@@ -43,7 +43,7 @@ fn while_resuming() {
 /// (its own client fails in the same way), so it is left out here. And its program wants a cookie
 /// only from the first client.
 #[test]
-fn for_a_cookie() {
+fn the_client_returns_the_cookie_of_a_stateless_s_server() {
     let world = World::new();
     for (groups, share) in [
         (vec![NamedGroup::X25519], NamedGroup::X25519),

@@ -7,7 +7,7 @@ use tessera_interop::{Client, KeyLines, client, hex, to};
 use crate::{World, talk_and_close};
 
 #[test]
-fn exported_keying_material() {
+fn s_server_and_client_export_the_same_keying_material() {
     let world = World::new();
     let (mut server, address) =
         world.server(&["-keymatexport", "EXPORTER-interop", "-keymatexportlen", "32"]);
@@ -18,9 +18,9 @@ fn exported_keying_material() {
 }
 
 #[test]
-fn key_log() {
+fn s_server_and_client_log_the_same_secrets() {
     let world = World::new();
-    let file = world.pki.folder.path("keys");
+    let file = world.pki.directory.path("keys");
     let (mut server, address) = world.server(&["-keylogfile", &file, "-early_data"]);
     let lines = Arc::new(KeyLines::default());
     let mut config = client(&world.pki);

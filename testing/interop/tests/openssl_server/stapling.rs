@@ -18,10 +18,10 @@ const SCT_FILE: &str = "-----BEGIN SERVERINFOV2 FOR EXTENSION 18-----\n\
 const SCT_LIST: &[u8] = &[0, 3, 0, 1, 7];
 
 #[test]
-fn what_is_asked_for() {
+fn the_client_gets_the_staples_of_s_server_that_it_asks_for() {
     let world = World::new();
-    let status = world.pki.folder.write("status.der", OCSP);
-    let scts = world.pki.folder.write("scts.pem", SCT_FILE);
+    let status = world.pki.directory.write("status.der", OCSP);
+    let scts = world.pki.directory.write("scts.pem", SCT_FILE);
     for (arguments, ocsp_response, sct_list) in [
         (&["-status_file", &status][..], Some(OCSP), None),
         (&["-serverinfo", &scts], None, Some(SCT_LIST)),
@@ -44,10 +44,10 @@ fn what_is_asked_for() {
 
 /// webpki judges neither, so by itself it asks for neither, and gets neither.
 #[test]
-fn what_is_not_asked_for() {
+fn the_client_gets_no_staples_of_s_server_that_it_does_not_ask_for() {
     let world = World::new();
-    let status = world.pki.folder.write("status.der", OCSP);
-    let scts = world.pki.folder.write("scts.pem", SCT_FILE);
+    let status = world.pki.directory.write("status.der", OCSP);
+    let scts = world.pki.directory.write("scts.pem", SCT_FILE);
     let (mut server, address) = world.server(&["-status_file", &status, "-serverinfo", &scts]);
     let config = client(&world.pki);
     assert_eq!(config.verifier.entry_extensions(), EntryExtensions::default());

@@ -23,7 +23,7 @@ fn serve(config: &ServerConfig, rustls: &Arc<ClientConfig>, plan: Plan) -> (Serv
 }
 
 #[test]
-fn full_with_the_hybrid() {
+fn a_rustls_client_shakes_hands_with_the_hybrid_group() {
     let world = World::new();
     let rustls = Arc::new(world.rustls_client());
     let (end, heard) = serve(&server(&world.server), &rustls, Plan::talk());
@@ -34,7 +34,7 @@ fn full_with_the_hybrid() {
 }
 
 #[test]
-fn every_suite_and_group() {
+fn a_rustls_client_shakes_hands_in_every_suite_and_group() {
     let world = World::new();
     for (theirs, group) in GROUPS {
         for suite in SUITES {
@@ -50,7 +50,7 @@ fn every_suite_and_group() {
 }
 
 #[test]
-fn retry() {
+fn a_rustls_client_sends_another_share_after_a_hello_retry_request() {
     let world = World::new();
     let rustls = Arc::new(world.rustls_client());
     let mut config = server(&world.server);
@@ -68,7 +68,7 @@ fn retry() {
 }
 
 #[test]
-fn resumption() {
+fn a_rustls_client_resumes() {
     let world = World::new();
     let rustls = Arc::new(world.rustls_client());
     let config = server(&world.server);
@@ -93,7 +93,7 @@ fn with_early_data(world: &World) -> (ServerConfig, Arc<ClientConfig>) {
 }
 
 #[test]
-fn early_data() {
+fn early_data_of_a_rustls_client_is_accepted() {
     let world = World::new();
     let (config, rustls) = with_early_data(&world);
     serve(&config, &rustls, Plan::talk());
@@ -106,7 +106,7 @@ fn early_data() {
 }
 
 #[test]
-fn early_data_refused_by_policy() {
+fn early_data_of_a_rustls_client_is_rejected_without_a_register() {
     let world = World::new();
     let (config, rustls) = with_early_data(&world);
     serve(&config, &rustls, Plan::talk());
@@ -117,7 +117,7 @@ fn early_data_refused_by_policy() {
 }
 
 #[test]
-fn early_data_refused_by_a_retry() {
+fn early_data_of_a_rustls_client_is_rejected_by_a_hello_retry_request() {
     let world = World::new();
     let (mut config, rustls) = with_early_data(&world);
     serve(&config, &rustls, Plan::talk());
@@ -130,7 +130,7 @@ fn early_data_refused_by_a_retry() {
 
 /// A server that would rather have forward-secret early data: nothing is lost with others.
 #[test]
-fn forward_secret_guard() {
+fn a_rustls_client_resumes_at_a_server_with_one_time_keys() {
     let world = World::new();
     let rustls = Arc::new(world.rustls_client());
     let mut config = server(&world.server);
@@ -142,7 +142,7 @@ fn forward_secret_guard() {
 }
 
 #[test]
-fn mutual() {
+fn the_server_verifies_the_certificate_of_a_rustls_client() {
     let world = World::new();
     let rustls = Arc::new(world.rustls_client_mutual());
     let mut config = server(&world.server);
@@ -156,7 +156,7 @@ fn mutual() {
 }
 
 #[test]
-fn a_client_without_certificate() {
+fn a_rustls_client_without_a_certificate_is_refused() {
     let world = World::new();
     let mut config = server(&world.server);
     config.client_authentication = ClientAuthentication::Required(world.pki.verifier());
@@ -169,7 +169,7 @@ fn a_client_without_certificate() {
 }
 
 #[test]
-fn application_protocol() {
+fn a_rustls_client_and_the_server_agree_on_an_application_protocol() {
     let world = World::new();
     let mut rustls = world.rustls_client();
     rustls.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
@@ -181,7 +181,7 @@ fn application_protocol() {
 }
 
 #[test]
-fn key_updates() {
+fn a_rustls_client_follows_and_sends_key_updates() {
     let world = World::new();
     let listener = Listener::new();
     let plan = Plan { updates: 3, ..Plan::talk() };
@@ -193,7 +193,7 @@ fn key_updates() {
 
 /// 1 MiB each way at the same time.
 #[test]
-fn much_data() {
+fn a_rustls_client_and_the_server_exchange_much_data() {
     let world = World::new();
     let listener = Listener::new();
     let plan = Plan { says: vec![b'r'; 1 << 20], hears: 1 << 20, ..Plan::talk() };
@@ -208,7 +208,7 @@ fn much_data() {
 
 /// The server speaks before it has heard the client's Finished.
 #[test]
-fn the_server_speaks_first() {
+fn a_rustls_client_reads_what_the_server_sends_before_the_clients_finished() {
     let world = World::new();
     let listener = Listener::new();
     let thread = connect(&Arc::new(world.rustls_client()), listener.address(), Plan::talk());

@@ -31,7 +31,7 @@ fn longer(world: &World, identity: &Identity) -> Credential {
 
 /// Both sides' certificates, rustls' server.
 #[test]
-fn of_a_client_and_its_server() {
+fn certificates_of_the_client_and_a_rustls_server_are_compressed() {
     let world = World::new();
     for (algorithm, (compressor, decompressor)) in ALGORITHMS {
         let mut rustls = world.rustls_server_mutual();
@@ -51,7 +51,7 @@ fn of_a_client_and_its_server() {
 
 /// Both sides' certificates, rustls' client.
 #[test]
-fn of_a_server_and_its_client() {
+fn certificates_of_the_server_and_a_rustls_client_are_compressed() {
     let world = World::new();
     for (algorithm, (compressor, decompressor)) in ALGORITHMS {
         let mut rustls = world.rustls_client_mutual();
@@ -73,7 +73,7 @@ fn of_a_server_and_its_client() {
 
 /// With nothing in common every certificate stays whole.
 #[test]
-fn nothing_in_common() {
+fn certificates_stay_whole_without_a_compression_in_common_with_rustls() {
     let world = World::new();
     let mut rustls = world.rustls_server_mutual();
     rustls.cert_compressors = vec![ZLIB_COMPRESSOR];

@@ -15,7 +15,8 @@ use rustls::{
 };
 use tessera::handshake::Handshake;
 use tessera::wire;
-use tessera_interop::{End, PATIENCE, SERVER_NAME};
+use tessera_interop::{End, SERVER_NAME};
+use tessera_test_peers::PATIENCE;
 
 /// The groups that both have, as each names them.
 pub const GROUPS: [(&'static dyn SupportedKxGroup, wire::NamedGroup); 5] = [

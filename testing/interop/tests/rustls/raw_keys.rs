@@ -165,7 +165,7 @@ fn rustls_server(world: &World, mutual: bool) -> Arc<ServerConfig> {
 }
 
 #[test]
-fn a_tessera_server() {
+fn a_rustls_client_verifies_the_servers_raw_public_key_and_resumes() {
     let world = World::new();
     let rustls = rustls_client(&world, false);
     let mut config = server(&world.server);
@@ -181,7 +181,7 @@ fn a_tessera_server() {
 }
 
 #[test]
-fn a_tessera_server_that_asks() {
+fn the_server_verifies_the_raw_public_key_of_a_rustls_client() {
     let world = World::new();
     let mut config = server(&world.server);
     config.credentials = vec![world.server.raw_public_key()];
@@ -222,7 +222,7 @@ fn rustls_with_a_raw_key_cannot_resume() {
 }
 
 #[test]
-fn a_tessera_client() {
+fn the_client_verifies_the_raw_public_key_of_a_rustls_server_and_resumes() {
     let world = World::new();
     let mut config = client(&world.pki);
     config.verifier = world.server.pinned_as(SERVER_NAME);
@@ -240,7 +240,7 @@ fn a_tessera_client() {
 }
 
 #[test]
-fn a_tessera_client_that_is_asked() {
+fn a_rustls_server_verifies_the_clients_raw_public_key() {
     let world = World::new();
     let mut config = client(&world.pki);
     config.verifier = world.server.pinned_as(SERVER_NAME);
@@ -253,7 +253,7 @@ fn a_tessera_client_that_is_asked() {
 
 /// Another key than the one that is known.
 #[test]
-fn a_stranger() {
+fn the_client_refuses_a_rustls_server_with_another_raw_public_key() {
     let world = World::new();
     let mut config = client(&world.pki);
     config.verifier = world.client.pinned_as(SERVER_NAME);
@@ -266,7 +266,7 @@ fn a_stranger() {
 
 /// A side that takes certificates alone, and one that has raw keys alone.
 #[test]
-fn nothing_in_common() {
+fn a_side_with_raw_keys_alone_and_one_with_certificates_alone_do_not_connect() {
     let world = World::new();
     let listener = Listener::new();
     let thread = connect(&rustls_client(&world, false), listener.address(), Plan::talk());

@@ -25,7 +25,7 @@ fn connect(
 }
 
 #[test]
-fn full_with_the_hybrid() {
+fn the_client_shakes_hands_with_a_rustls_server_with_the_hybrid_group() {
     let world = World::new();
     let (end, heard) = connect(&client(&world.pki), &Arc::new(world.rustls_server()), None);
     assert_eq!(end.facts().group, Some(NamedGroup::X25519MLKEM768));
@@ -35,7 +35,7 @@ fn full_with_the_hybrid() {
 }
 
 #[test]
-fn every_suite_and_group() {
+fn the_client_shakes_hands_with_a_rustls_server_in_every_suite_and_group() {
     let world = World::new();
     for (theirs, group) in GROUPS {
         let rustls = Arc::new(world.rustls_server_with(with_groups(&[theirs])));
@@ -52,7 +52,7 @@ fn every_suite_and_group() {
 }
 
 #[test]
-fn retry() {
+fn the_client_sends_the_share_that_a_rustls_server_asks_for() {
     let world = World::new();
     for (theirs, ours) in
         [(kx_group::SECP256R1, NamedGroup::SECP256R1), (kx_group::SECP384R1, NamedGroup::SECP384R1)]
@@ -84,7 +84,7 @@ fn retry() {
 
 /// With sessions that the server keeps, and with sealed ones.
 #[test]
-fn resumption() {
+fn the_client_resumes_with_a_rustls_server() {
     let world = World::new();
     let stateful = world.rustls_server();
     let mut stateless = world.rustls_server();
@@ -107,7 +107,7 @@ fn resumption() {
 
 /// rustls does not know psk_ke: it asks for a share, and makes a full handshake.
 #[test]
-fn psk_ke_becomes_a_full_handshake() {
+fn a_rustls_server_makes_a_full_handshake_of_psk_ke() {
     let world = World::new();
     let rustls = Arc::new(world.rustls_server());
     let mut config = client(&world.pki);
@@ -119,7 +119,7 @@ fn psk_ke_becomes_a_full_handshake() {
 }
 
 #[test]
-fn early_data() {
+fn a_rustls_server_accepts_early_data() {
     let world = World::new();
     let mut rustls = world.rustls_server();
     rustls.max_early_data_size = 1_000;
@@ -147,7 +147,7 @@ fn early_data() {
 }
 
 #[test]
-fn early_data_refused_by_a_retry() {
+fn a_rustls_server_rejects_early_data_by_a_hello_retry_request() {
     let world = World::new();
     let mut rustls = world.rustls_server_with(with_groups(&[kx_group::SECP384R1]));
     rustls.max_early_data_size = 1_000;
@@ -166,7 +166,7 @@ fn early_data_refused_by_a_retry() {
 
 /// A client that would rather have forward-secret early data: nothing is lost with others.
 #[test]
-fn forward_secret_offer() {
+fn a_rustls_server_resumes_a_client_that_offers_forward_secret_early_data() {
     let world = World::new();
     let rustls = Arc::new(world.rustls_server());
     for continuation in [Continuation::PskDheKe, Continuation::PskKe] {
@@ -179,7 +179,7 @@ fn forward_secret_offer() {
 }
 
 #[test]
-fn mutual() {
+fn a_rustls_server_verifies_the_clients_certificate() {
     let world = World::new();
     let rustls = Arc::new(world.rustls_server_mutual());
     let mut config = client(&world.pki);
@@ -189,7 +189,7 @@ fn mutual() {
 }
 
 #[test]
-fn application_protocol() {
+fn a_rustls_server_and_the_client_agree_on_an_application_protocol() {
     let world = World::new();
     let mut rustls = world.rustls_server();
     rustls.alpn_protocols = vec![b"h3".to_vec(), b"h2".to_vec()];
@@ -201,7 +201,7 @@ fn application_protocol() {
 }
 
 #[test]
-fn key_updates() {
+fn a_rustls_server_follows_and_sends_key_updates() {
     let world = World::new();
     let plan = Plan { updates: 3, ..Plan::talk() };
     let (address, thread) = serve(&Arc::new(world.rustls_server()), plan);
@@ -212,7 +212,7 @@ fn key_updates() {
 
 /// 1 MiB each way at the same time.
 #[test]
-fn much_data() {
+fn a_rustls_server_and_the_client_exchange_much_data() {
     let world = World::new();
     let plan = Plan { says: vec![b'r'; 1 << 20], hears: 1 << 20, ..Plan::talk() };
     let (address, thread) = serve(&Arc::new(world.rustls_server()), plan);
@@ -225,7 +225,7 @@ fn much_data() {
 }
 
 #[test]
-fn a_server_of_another_authority() {
+fn the_client_refuses_a_rustls_server_of_another_authority() {
     let world = World::new();
     let (address, thread) = serve(&Arc::new(world.rustls_server()), Plan::talk());
     let mut end = Client::start(&client(&Pki::new()), to(None), address);
@@ -235,7 +235,7 @@ fn a_server_of_another_authority() {
 
 /// A client that has said all, and goes on listening.
 #[test]
-fn half_closed() {
+fn the_client_reads_on_from_a_rustls_server_after_it_closed_its_own_side() {
     let world = World::new();
     let plan = Plan { says: vec![b'r'; 1 << 20], hears: 0, ..Plan::talk() };
     let (address, thread) = serve(&Arc::new(world.rustls_server()), plan);
@@ -247,7 +247,7 @@ fn half_closed() {
 
 /// The server speaks before it has heard the client's Finished.
 #[test]
-fn the_server_speaks_first() {
+fn the_client_reads_what_a_rustls_server_sends_before_the_clients_finished() {
     let world = World::new();
     let mut rustls = world.rustls_server();
     rustls.send_half_rtt_data = true;
@@ -256,7 +256,7 @@ fn the_server_speaks_first() {
 
 /// Values that mean nothing (RFC 8701).
 #[test]
-fn grease_is_passed_over() {
+fn a_rustls_server_ignores_grease_of_the_client() {
     let world = World::new();
     let mut config = client(&world.pki);
     config.grease = true;

@@ -15,7 +15,7 @@ use crate::{World, identity};
 const OCSP: &[u8] = b"whatever the authority says";
 
 #[test]
-fn by_rustls() {
+fn the_client_gets_the_ocsp_response_of_a_rustls_server() {
     let world = World::new();
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ServerConfig::builder_with_provider(provider);
@@ -34,7 +34,7 @@ fn by_rustls() {
 }
 
 #[test]
-fn by_tessera() {
+fn a_rustls_client_gets_the_ocsp_response_of_the_server() {
     let world = World::new();
     let heard = Arc::new(Mutex::new(Vec::new()));
     let provider = Arc::new(aws_lc_rs::default_provider());

@@ -1,7 +1,8 @@
 //! OpenSSL's program as the peer.
 
 use tessera::resume::PskKind;
-use tessera_interop::{SERVER_NAME, openssl, to};
+use tessera_interop::{SERVER_NAME, to};
+use tessera_test_peers::openssl;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -31,7 +32,7 @@ async fn s_client_resumes_and_hears_much_data() {
         }
         psks
     });
-    let file = world.pki.folder.path("session.pem");
+    let file = world.pki.directory.path("session.pem");
     for session in ["-sess_out", "-sess_in"] {
         let trust = ["-CAfile", &world.pki.ca_file, "-verify_return_error"];
         let name = ["-servername", SERVER_NAME, "-verify_hostname", SERVER_NAME];

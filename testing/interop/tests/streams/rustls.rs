@@ -81,7 +81,7 @@ async fn a_rustls_client_resumes_and_either_side_closes_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn much_data_both_ways_at_once() {
+async fn streams_to_and_from_tokio_rustls_carry_much_data_both_ways_at_once() {
     let world = World::new();
     let (near, far) = sockets().await;
     let acceptor = world.rustls_acceptor();
@@ -98,7 +98,7 @@ async fn much_data_both_ways_at_once() {
 
 /// RFC 9266: `tls-exporter`, as rustls exports it.
 #[tokio::test]
-async fn channel_binding() {
+async fn a_stream_and_tokio_rustls_export_the_same_channel_binding() {
     let world = World::new();
     let (near, far) = sockets().await;
     let acceptor = world.rustls_acceptor();
@@ -113,7 +113,7 @@ async fn channel_binding() {
 
 /// Who vanishes without close_notify is noticed, by either stack.
 #[tokio::test]
-async fn an_end_without_close_notify() {
+async fn a_peer_that_vanishes_without_close_notify_is_noticed_by_either_stack() {
     let world = World::new();
     let acceptor = world.rustls_acceptor();
     for tessera_vanishes in [true, false] {

@@ -1,5 +1,5 @@
-//! Members of etcd that a test starts from Debian's `etcd-server`, kills, stops, and cuts off from each
-//! other. Everything lives in a temporary directory and ends with the [`Cluster`].
+//! Members of etcd that a test starts, kills, stops, and cuts off from each other. Their data lies in a
+//! directory of the [`Cluster`] and ends with it.
 
 mod link;
 mod member;
@@ -15,11 +15,14 @@ use link::{Cuts, Link};
 use member::Member;
 use serde_json::{Value, json};
 
+use crate::Directory;
+
 /// A cluster of members that know each other through links that can be cut.
 pub struct Cluster {
-    dir: PathBuf,
+    // The members end before their data.
     members: Vec<Member>,
     cuts: Arc<Cuts>,
+    _data: Directory,
 }
 
 /// TLS for the clients of a cluster: paths of PEM files.
@@ -36,7 +39,7 @@ impl Cluster {
     /// Starts `count` members, and waits until they have a leader.
     ///
     /// # Errors
-    /// If etcd can't be started, or finds no leader within 30 seconds.
+    /// If the members find no leader within 30 seconds.
     pub fn start(count: usize) -> io::Result<Self> {
         Self::start_with(count, None, &std::env::temp_dir())
     }
@@ -50,10 +53,7 @@ impl Cluster {
         tls: Option<ClientTls>,
         parent: &std::path::Path,
     ) -> io::Result<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let dir = parent.join(format!("tessera-etcd-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&dir)?;
+        let data = Directory::new_in(parent)?;
         let cuts = Arc::new(Cuts::default());
         let mut peers = Vec::new();
         let mut addresses = Vec::new();
@@ -65,12 +65,11 @@ impl Cluster {
             addresses.push((peer, client, link));
         }
         let tls = tls.map(Arc::new);
-        let members = addresses
-            .into_iter()
-            .enumerate()
-            .map(|(index, ports)| Member::start(&dir, index, ports, &peers.join(","), tls.clone()));
+        let members = addresses.into_iter().enumerate().map(|(index, ports)| {
+            Member::start(data.as_path(), index, ports, &peers.join(","), tls.clone())
+        });
         let members = members.collect::<io::Result<Vec<_>>>()?;
-        let cluster = Self { dir, members, cuts };
+        let cluster = Self { members, cuts, _data: data };
         cluster.wait_for_leader(&(0..count).collect::<Vec<_>>())?;
         cluster.learn_ids()?;
         Ok(cluster)
@@ -116,7 +115,9 @@ impl Cluster {
             }
             thread::sleep(Duration::from_millis(50));
         }
-        Err(io::Error::new(io::ErrorKind::TimedOut, "no leader"))
+        let logs: Vec<_> = members.iter().map(|index| self.members[*index].log()).collect();
+        let what = format!("the members of etcd found no leader, but wrote:\n{}", logs.join("\n"));
+        Err(io::Error::new(io::ErrorKind::TimedOut, what))
     }
 
     /// Kills a member (SIGKILL).
@@ -130,9 +131,9 @@ impl Cluster {
     /// Starts a member that was killed, on its old data.
     ///
     /// # Errors
-    /// If it can't be started.
+    /// If it runs.
     pub fn restart(&mut self, member: usize) -> io::Result<()> {
-        self.members[member].run()
+        self.members[member].restart()
     }
 
     /// Stops a member (SIGSTOP): its connections stay open, and nobody answers.
@@ -140,7 +141,7 @@ impl Cluster {
     /// # Errors
     /// If it is not running.
     pub fn stop(&self, member: usize) -> io::Result<()> {
-        self.members[member].signal(nix::sys::signal::Signal::SIGSTOP)
+        self.members[member].stop()
     }
 
     /// Lets a stopped member go on.
@@ -148,7 +149,7 @@ impl Cluster {
     /// # Errors
     /// If it is not running.
     pub fn go_on(&self, member: usize) -> io::Result<()> {
-        self.members[member].signal(nix::sys::signal::Signal::SIGCONT)
+        self.members[member].go_on()
     }
 
     /// Cuts a member off from all others; its clients still reach it.
@@ -175,13 +176,6 @@ impl Cluster {
             self.cuts.learn(id, index);
         }
         Ok(())
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        self.members.clear();
-        let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 

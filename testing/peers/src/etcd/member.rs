@@ -1,18 +1,15 @@
 //! One member: a process, its ports and its data.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::{ClientTls, nothing};
+use super::{ClientTls, nothing};
+use crate::{Network, Process};
 
 pub(crate) struct Member {
     command: Vec<String>,
@@ -21,7 +18,7 @@ pub(crate) struct Member {
     /// Where status is asked without TLS.
     metrics: u16,
     tls: bool,
-    child: Option<Child>,
+    process: Option<Process>,
 }
 
 impl Member {
@@ -34,7 +31,7 @@ impl Member {
     ) -> io::Result<Self> {
         let data = dir.join(format!("m{index}"));
         // Clients with TLS come to one port, this crate's questions to another.
-        let plain = if tls.is_some() { crate::free_port()? } else { client };
+        let plain = if tls.is_some() { super::free_port()? } else { client };
         let mut listen = format!("http://127.0.0.1:{plain}");
         if tls.is_some() {
             listen.push_str(&format!(",https://127.0.0.1:{client}"));
@@ -67,26 +64,23 @@ impl Member {
             command.push("--client-cert-auth".into());
         }
         let mut member =
-            Self { command, dir: data, client, metrics: plain, tls: tls.is_some(), child: None };
-        member.run()?;
+            Self { command, dir: data, client, metrics: plain, tls: tls.is_some(), process: None };
+        member.run();
         Ok(member)
     }
 
-    pub(crate) fn run(&mut self) -> io::Result<()> {
-        let log = self.dir.with_extension("log");
-        let log = File::options().create(true).append(true).open(log)?;
-        let child = Command::new("etcd")
-            .args(&self.command)
-            .env_remove("ETCD_NAME")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .map_err(|error| {
-                io::Error::new(error.kind(), format!("etcd: {error}: run scripts/setup-tests"))
-            })?;
-        self.child = Some(child);
-        Ok(())
+    pub(crate) fn restart(&mut self) -> io::Result<()> {
+        match self.process {
+            Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            None => {
+                self.run();
+                Ok(())
+            }
+        }
+    }
+
+    fn run(&mut self) {
+        self.process = Some(Process::start("etcd", Network::Loopback, &self.command));
     }
 
     pub(crate) fn endpoint(&self) -> String {
@@ -99,15 +93,26 @@ impl Member {
     }
 
     pub(crate) fn kill(&mut self) -> io::Result<()> {
-        let mut child = self.child.take().ok_or(io::ErrorKind::NotFound)?;
-        child.kill()?;
-        child.wait()?;
+        let process = self.process.take().ok_or(io::ErrorKind::NotFound)?;
+        drop(process);
         Ok(())
     }
 
-    pub(crate) fn signal(&self, signal: Signal) -> io::Result<()> {
-        let child = self.child.as_ref().ok_or(io::ErrorKind::NotFound)?;
-        kill(Pid::from_raw(child.id() as i32), signal).map_err(io::Error::from)
+    pub(crate) fn stop(&self) -> io::Result<()> {
+        self.process().map(Process::stop)
+    }
+
+    pub(crate) fn go_on(&self) -> io::Result<()> {
+        self.process().map(Process::go_on)
+    }
+
+    /// What it wrote since it was started last.
+    pub(crate) fn log(&self) -> String {
+        self.process().map(Process::output).unwrap_or_default()
+    }
+
+    fn process(&self) -> io::Result<&Process> {
+        self.process.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     pub(crate) fn answers(&self) -> bool {
@@ -137,14 +142,5 @@ impl Member {
         stream.read_to_string(&mut answer)?;
         let body = answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
         serde_json::from_str(body).map_err(io::Error::from)
-    }
-}
-
-impl Drop for Member {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }

@@ -1,0 +1,47 @@
+//! Pages, as a headless Chromium shows them.
+
+use std::time::Duration;
+
+use crate::{Network, Process};
+
+/// What a browser made of a page.
+pub struct Shown {
+    /// Its document, after its scripts ran.
+    pub dom: String,
+    /// What the page wrote to the console, complaints of the browser included.
+    pub console: Vec<String>,
+}
+
+/// Shows a page in a window as wide as this many pixels. Certificates are not checked.
+///
+/// A page of a file must do without the network.
+#[track_caller]
+pub fn show(url: &str, width: u32) -> Shown {
+    let network = if url.starts_with("file:") { Network::None } else { Network::Loopback };
+    let window = format!("--window-size={width},800");
+    let options = [
+        "--headless",
+        // Its own sandbox needs privileges that it can't have here.
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--ignore-certificate-errors",
+        // Containers have little shared memory.
+        "--disable-dev-shm-usage",
+        "--enable-logging=stderr",
+        "--user-data-dir=profile",
+        "--dump-dom",
+        &window,
+        url,
+    ];
+    let mut browser = Process::start("chromium", network, options);
+    // A minute: a loaded machine starts a browser slowly.
+    let succeeded = browser.end_input().ends_within(Duration::from_secs(60));
+    let stderr = browser.stderr();
+    assert!(succeeded, "Chromium failed: {stderr}");
+    let console = stderr.lines().filter(|line| line.contains("CONSOLE")).map(Into::into).collect();
+    Shown { dom: browser.stdout(), console }
+}

@@ -1,0 +1,57 @@
+//! The foreign programs that tests talk to, and the one way to start them.
+//!
+//! The table, which `scripts/setup-tests` reads too:
+//!
+#![doc = concat!("```text\n", include_str!("../peers.txt"), "```")]
+//!
+//! A range of versions contains its beginning and not its end. Chromium's has no end: Debian brings
+//! a new one each month. etcd 3.5.0 to 3.5.5 lose data when they crash. rustls is a peer too, but a
+//! crate: `Cargo.lock` pins it. So is the library of OpenSSL, which `examples/openssl-peer` links.
+//!
+//! Whatever starts here
+//! - is installed, in an accepted version, or the test fails and names the fix: no test is skipped;
+//! - runs as `nobody` if the tests run as root, can't gain privileges, and inherits no variable but `PATH`;
+//! - has a [`Directory`] of its own as its working directory, its home and its place for temporary files;
+//! - is waited for until a deadline, and what it wrote stands in the error;
+//! - is killed with its children when its [`Process`] is dropped, and by the kernel if the test's
+//!   process dies first.
+//!
+//! A program that needs no network has none ([`Network::None`]: an empty network namespace).
+//! Servers, and clients of the test's own servers, share the loopback interface with the test
+//! ([`Network::Loopback`]): a test's process has many threads, and only root can move single threads
+//! into the namespace of a peer. Where the kernel makes no namespaces, standard error says so once.
+
+// Whatever goes wrong here ends a test, and a panic is how a test says so.
+#![allow(clippy::unwrap_used, clippy::panic)]
+#![forbid(unsafe_code)]
+
+pub mod chromium;
+mod confinement;
+mod directory;
+pub mod etcd;
+pub mod openssl;
+mod peer;
+mod process;
+
+pub use confinement::Network;
+pub use directory::Directory;
+pub use peer::{Peer, table};
+pub use process::Process;
+
+use std::time::{Duration, Instant};
+
+/// How long anything may take before its test fails. Generous: it is only waited out by failures.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Asks again and again until there is an answer, or fails the test.
+#[track_caller]
+pub fn wait_until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,230 @@
+//! A running peer whose output is watched.
+
+use std::ffi::OsStr;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
+
+use crate::confinement::{Network, confined, spawn};
+use crate::{Directory, PATIENCE, Peer};
+
+/// A running peer; killed, with its children, when it is dropped.
+pub struct Process {
+    program: &'static str,
+    child: Child,
+    /// It was waited for, and its number may be another's.
+    ended: bool,
+    input: Option<ChildStdin>,
+    stdout: Watched,
+    stderr: Watched,
+    // Removed after the process is killed.
+    directory: Directory,
+}
+
+impl Process {
+    /// Starts a peer of the table. One that can't be started fails the test.
+    #[track_caller]
+    pub fn start(
+        program: &str,
+        network: Network,
+        arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Self {
+        let program = Peer::checked(program).program;
+        let directory = Directory::new();
+        let mut command = confined(program, network);
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+            .env("HOME", directory.as_path())
+            .env("TMPDIR", directory.as_path())
+            .current_dir(directory.as_path())
+            // Its children are in its group, and end with it.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child =
+            spawn(command).unwrap_or_else(|error| panic!("{program} can't be started: {error}"));
+        let stdout = Watched::new(child.stdout.take());
+        let stderr = Watched::new(child.stderr.take());
+        let input = child.stdin.take();
+        Self { program, child, ended: false, input, stdout, stderr, directory }
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its own directory.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// Everything that it wrote so far, to standard output and then to standard error.
+    pub fn output(&self) -> String {
+        self.stdout() + &self.stderr()
+    }
+
+    /// What it wrote to standard output.
+    pub fn stdout(&self) -> String {
+        self.stdout.text()
+    }
+
+    /// What it wrote to standard error.
+    pub fn stderr(&self) -> String {
+        self.stderr.text()
+    }
+
+    /// Waits until it wrote this text.
+    #[track_caller]
+    pub fn says(&self, text: &str) -> &Self {
+        self.says_times(text, 1)
+    }
+
+    /// Waits until it wrote this text so many times.
+    #[track_caller]
+    pub fn says_times(&self, text: &str, times: usize) -> &Self {
+        let what = format!("to say {text:?} {times} time(s)");
+        self.wait_for(&what, PATIENCE, || {
+            (self.output().matches(text).count() >= times).then_some(())
+        });
+        self
+    }
+
+    /// Asks until there is an answer, or fails the test with what the peer wrote.
+    #[track_caller]
+    pub fn wait_for<T>(
+        &self,
+        what: &str,
+        patience: Duration,
+        mut ask: impl FnMut() -> Option<T>,
+    ) -> T {
+        let deadline = Instant::now() + patience;
+        loop {
+            if let Some(answer) = ask() {
+                return answer;
+            }
+            if Instant::now() >= deadline {
+                panic!("{} was expected {what}, but wrote:\n{}", self.program, self.output());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Writes to its input.
+    pub fn tell(&mut self, text: &str) -> &mut Self {
+        let input = self.input.as_mut().expect("its input is open");
+        input.write_all(text.as_bytes()).and_then(|()| input.flush()).expect("it reads its input");
+        self
+    }
+
+    /// Ends its input.
+    pub fn end_input(&mut self) -> &mut Self {
+        self.input = None;
+        self
+    }
+
+    /// Waits for its end, and for the end of its output; reports whether it succeeded.
+    #[track_caller]
+    pub fn ends(&mut self) -> bool {
+        self.ends_within(PATIENCE)
+    }
+
+    /// The same, with another deadline.
+    #[track_caller]
+    pub fn ends_within(&mut self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        while self.is_alive() {
+            if Instant::now() >= deadline {
+                panic!("{} was expected to end, but wrote:\n{}", self.program, self.output());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let status = self.end();
+        // Nothing that it left behind holds its output open any more.
+        self.stdout.end();
+        self.stderr.end();
+        status.success()
+    }
+
+    /// Asks without reaping it: its number stays the group's until the group is killed.
+    fn is_alive(&self) -> bool {
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        !self.ended && waitid(Id::Pid(self.pid()), flags) == Ok(WaitStatus::StillAlive)
+    }
+
+    fn end(&mut self) -> ExitStatus {
+        if !self.ended {
+            self.signal(Signal::SIGKILL);
+            self.ended = true;
+        }
+        self.child.wait().expect("it is a child")
+    }
+
+    /// Stops it (SIGSTOP): its connections stay open, and it answers nothing.
+    pub fn stop(&self) {
+        self.signal(Signal::SIGSTOP);
+    }
+
+    /// Lets it go on after [`stop`](Self::stop).
+    pub fn go_on(&self) {
+        self.signal(Signal::SIGCONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        // It fails only if the whole group has ended.
+        let _ = killpg(self.pid(), signal);
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id() as i32)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A stream of output that a thread reads until it ends.
+struct Watched {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Watched {
+    fn new(stream: Option<impl Read + Send + 'static>) -> Self {
+        let mut stream = stream.expect("it was asked for");
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let copy = bytes.clone();
+        let reader = std::thread::spawn(move || {
+            let mut part = [0; 4096];
+            while let Ok(count @ 1..) = stream.read(&mut part) {
+                let mut bytes = copy.lock().unwrap_or_else(PoisonError::into_inner);
+                bytes.extend_from_slice(&part[..count]);
+            }
+        });
+        Self { bytes, reader: Some(reader) }
+    }
+
+    fn text(&self) -> String {
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn end(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("reading does not panic");
+        }
+    }
+}
