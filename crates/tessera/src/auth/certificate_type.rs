@@ -1,8 +1,5 @@
 //! X.509 certificates or raw public keys (RFC 7250), for each side on its own.
 
-use alloc::vec::Vec;
-
-use super::credential::Credential;
 use crate::error::{Error, protocol};
 use crate::wire::{AlertDescription, CertificateType};
 
@@ -41,17 +38,6 @@ pub(crate) const NO_COMMON_TYPE: Error = protocol(
     AlertDescription::UNSUPPORTED_CERTIFICATE,
     "the sides have no type of certificate in common",
 );
-
-/// The types of this side's credentials, in their order.
-pub(crate) fn types_of(credentials: &[Credential]) -> Vec<CertificateType> {
-    let mut types = Vec::new();
-    for credential in credentials {
-        if !types.contains(&credential.certificate_type) {
-            types.push(credential.certificate_type);
-        }
-    }
-    types
-}
 
 /// Checks what can't be checked by types.
 pub(super) fn check_types(types: &[CertificateType]) -> Result<(), Error> {

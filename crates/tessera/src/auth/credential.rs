@@ -143,6 +143,17 @@ impl Credential {
     }
 }
 
+/// The types of this side's credentials, in their order.
+pub(crate) fn types_of(credentials: &[Credential]) -> Vec<CertificateType> {
+    let mut types = Vec::new();
+    for credential in credentials {
+        if !types.contains(&credential.certificate_type) {
+            types.push(credential.certificate_type);
+        }
+    }
+    types
+}
+
 /// How far the issuers of a credential are from those that the peer names. Issuers that aren't known
 /// may be among them.
 fn issuer_misses(credential: &Credential, peer: &CertificateCriteria<'_>) -> u8 {

@@ -18,11 +18,11 @@ pub use certificate_codec::{
 };
 pub use certificate_compression::CertificateCompression;
 pub(crate) use certificate_form::{AcceptedCertificates, check_certificates, read_certificate};
-pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE, types_of};
+pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE};
 pub use codec_peer::{FromClient, PeerCertificate, PeerOffer, ToServer};
 pub(crate) use connection_codecs::ConnectionCodecs;
-pub(crate) use credential::choose_credential;
 pub use credential::{Credential, PrivateKey, Sign};
+pub(crate) use credential::{choose_credential, types_of};
 pub use policy::VerifierPolicy;
 pub use proof::{PeerPublicKey, Proof};
 pub use verifier::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};

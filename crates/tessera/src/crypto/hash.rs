@@ -2,15 +2,13 @@
 
 use alloc::boxed::Box;
 
+use super::digest::Digest;
 use super::secret::Secret;
-
-/// The longest hash output that any suite uses, in bytes.
-pub const MAX_HASH_LEN: usize = 64;
 
 /// A hash function with its HMAC (RFC 2104) and HKDF (RFC 5869).
 #[expect(clippy::len_without_is_empty, reason = "the length of the output, never zero")]
 pub trait Hash: Send + Sync {
-    /// Output length in bytes: 32 for SHA-256, 48 for SHA-384; at most [`MAX_HASH_LEN`].
+    /// Output length in bytes: 32 for SHA-256, 48 for SHA-384; at most [`MAX_HASH_LEN`](super::MAX_HASH_LEN).
     fn len(&self) -> usize;
 
     /// Starts a running hash, as the transcript needs.
@@ -36,29 +34,4 @@ pub trait RunningHash: Send + Sync {
 
     /// The hash of everything so far; the running hash goes on.
     fn current(&self) -> Digest;
-}
-
-/// A hash output.
-#[derive(Clone, Copy)]
-pub struct Digest {
-    bytes: [u8; MAX_HASH_LEN],
-    len: u8,
-}
-
-impl Digest {
-    /// Copies a hash output.
-    ///
-    /// # Panics
-    /// If it is longer than [`MAX_HASH_LEN`], which no hash of a [`Hash`] implementation may be.
-    pub fn new(output: &[u8]) -> Self {
-        let mut bytes = [0; MAX_HASH_LEN];
-        bytes[..output.len()].copy_from_slice(output);
-        Self { bytes, len: output.len() as u8 }
-    }
-}
-
-impl AsRef<[u8]> for Digest {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes[..self.len as usize]
-    }
 }

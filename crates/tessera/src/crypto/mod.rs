@@ -5,6 +5,7 @@
 
 mod aead;
 mod agreement;
+mod digest;
 mod hash;
 mod hybrid;
 mod secret;
@@ -15,7 +16,8 @@ pub use aead::{
     Aead, AeadAlgorithm, HeaderKey, MASK_LEN, NONCE_LEN, Nonce, OpenFailed, SAMPLE_LEN, TAG_LEN,
 };
 pub use agreement::{AgreementError, Ephemeral, KeyAgreement, OneTimeKey, OneTimeKeys};
-pub use hash::{Digest, Hash, MAX_HASH_LEN, RunningHash};
+pub use digest::{Digest, MAX_HASH_LEN};
+pub use hash::{Hash, RunningHash};
 pub use hybrid::{Hybrid, HybridOneTimeKeys};
 pub use secret::{Secret, SharedSecret};
 pub use signature::{Signer, SigningError};

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::hash::{Digest, MAX_HASH_LEN};
+use super::digest::{Digest, MAX_HASH_LEN};
 
 /// A secret of at most one hash output (64 bytes): a step of the key schedule, or a PSK.
 ///

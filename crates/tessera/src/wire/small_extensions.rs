@@ -6,22 +6,10 @@
 use alloc::vec::Vec;
 
 use super::code_points::{ExtensionType, HandshakeType};
-use super::extensions::write_extension;
 use super::reader::Reader;
+use super::small_extension::{SmallExtension, write_small_extension};
 use super::small_values::*;
 use crate::error::Error;
-
-/// An extension that is one small value.
-pub trait SmallExtension: Copy {
-    /// Its code point.
-    const TYPE: ExtensionType;
-
-    /// Reads the contents; bytes that are left over are refused by the caller.
-    fn read(body: &mut Reader<'_>) -> Result<Self, Error>;
-
-    /// Appends the contents.
-    fn write(self, out: &mut Vec<u8>);
-}
 
 macro_rules! small_extensions {
     ($($(#[$doc:meta])* $name:ident: $value:ty, in $($message:ident)|+;)*) => {
@@ -84,13 +72,6 @@ fn read_whole<E: SmallExtension>(mut body: Reader<'_>) -> Result<E, Error> {
     let value = E::read(&mut body)?;
     body.finish()?;
     Ok(value)
-}
-
-/// Appends one small extension, if it is there.
-pub fn write_small_extension<E: SmallExtension>(value: Option<E>, out: &mut Vec<u8>) {
-    if let Some(value) = value {
-        write_extension(out, E::TYPE, |out| value.write(out));
-    }
 }
 
 #[cfg(test)]

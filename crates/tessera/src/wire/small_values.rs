@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::code_points::ExtensionType;
 use super::reader::Reader;
-use super::small_extensions::SmallExtension;
+use super::small_extension::SmallExtension;
 use super::writer::Writer;
 use crate::error::{Error, illegal_parameter};
 

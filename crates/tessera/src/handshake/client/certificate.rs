@@ -3,16 +3,13 @@
 use alloc::boxed::Box;
 
 use super::ClientState;
-use super::finished::ReadFinished;
+use super::finished::{CertificateAnswer, ReadFinished};
 use crate::auth::{AgreedTypes, Credential, PeerOffer, choose_credential, read_certificate};
 use crate::error::{Error, decode_error};
 use crate::handshake::certificate_flight::{accept_peer, read_certificate_verify};
 use crate::handshake::context::Context;
 use crate::role::Role;
-use crate::wire::{
-    Certificate, CertificateRequest, EntryExtensions, HandshakeMessage, HandshakeType,
-    SignatureScheme,
-};
+use crate::wire::{Certificate, CertificateRequest, HandshakeMessage, HandshakeType};
 
 /// EncryptedExtensions was read, and no PSK is used.
 pub struct ReadCertificate {
@@ -34,7 +31,7 @@ impl ReadCertificate {
             let config = &self.then.offer.config;
             let criteria = &request.criteria;
             let allowed = |own: &Credential| own.certificate_type == self.types.client;
-            self.then.certificate_request = Some(Requested {
+            self.then.certificate_request = Some(CertificateAnswer {
                 credential: choose_credential(&config.credentials, Role::Client, criteria, allowed),
                 entry_extensions: criteria.entry_extensions,
             });
@@ -58,14 +55,6 @@ impl ReadCertificate {
             certificate,
         })))
     }
-}
-
-/// What the client answers a CertificateRequest with.
-pub(super) struct Requested {
-    /// The credential that fits, by its place in the configuration, and the scheme to sign with.
-    pub(super) credential: Option<(usize, SignatureScheme)>,
-    /// What the server wants beside the certificates.
-    pub(super) entry_extensions: EntryExtensions,
 }
 
 /// The server's Certificate was read.

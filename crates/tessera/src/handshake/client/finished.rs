@@ -3,8 +3,6 @@
 use alloc::boxed::Box;
 
 use super::ClientState;
-use super::certificate::Requested;
-use super::hello::secret_log;
 use super::offer::Offer;
 use super::tickets::Connected;
 use crate::auth::Credential;
@@ -39,7 +37,15 @@ pub struct ReadFinished {
     /// What it says of earlier flights.
     pub(super) receipts: SettledFlights,
     /// Whether the server asks for a certificate, and what the client then sends.
-    pub(super) certificate_request: Option<Requested>,
+    pub(super) certificate_request: Option<CertificateAnswer>,
+}
+
+/// What the client answers a CertificateRequest with.
+pub(super) struct CertificateAnswer {
+    /// The credential that fits, by its place in the configuration, and the scheme to sign with.
+    pub(super) credential: Option<(usize, SignatureScheme)>,
+    /// What the server wants beside the certificates.
+    pub(super) entry_extensions: EntryExtensions,
 }
 
 impl ReadFinished {
@@ -49,7 +55,7 @@ impl ReadFinished {
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
         let Self { offer, suite, group, mut transcript, secrets, lineage, .. } = *self;
-        let log = secret_log(&offer);
+        let log = offer.secret_log();
         let finished = Finished::In(message);
         let secrets =
             ApplicationSecrets::after_first(finished, secrets, suite, &mut transcript, log, ctx)?;
@@ -76,11 +82,11 @@ impl ReadFinished {
         let mut last = LastFlight { offer, suite, group, transcript, secrets, lineage };
         match self.certificate_request {
             None => last.finish(ctx),
-            Some(Requested { credential: Some((index, scheme)), entry_extensions }) => {
+            Some(CertificateAnswer { credential: Some((index, scheme)), entry_extensions }) => {
                 let config = last.offer.config.clone();
                 last.sign(&config.credentials[index], scheme, entry_extensions, ctx)
             }
-            Some(Requested { credential: None, .. }) => {
+            Some(CertificateAnswer { credential: None, .. }) => {
                 ctx.send(Epoch::Handshake, &mut last.transcript, write_no_certificate);
                 last.finish(ctx)
             }

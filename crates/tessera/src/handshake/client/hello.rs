@@ -9,7 +9,7 @@ use super::offer::{Offer, OfferedPsk};
 use crate::crypto::{SharedSecret, Suite, equal};
 use crate::error::{Error, illegal_parameter, protocol, unexpected_message};
 use crate::handshake::below::{Direction, Epoch, Limit};
-use crate::handshake::context::{Context, SecretLog, same_hash};
+use crate::handshake::context::{Context, same_hash};
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
@@ -47,7 +47,7 @@ impl ReadServerHello {
             ctx.facts.early_data = EarlyDataStatus::Offered;
             ctx.facts.flight = offer.flight;
             let secret = psk.early.client_early_traffic(&psk.suite.hash.hash(&hello));
-            secret_log(&offer).secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
+            offer.secret_log().secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
             ctx.below.install(Direction::Write, Epoch::EarlyData, psk.suite, &secret)?;
             ctx.below.limit(Limit::EarlyData(limit));
         }
@@ -147,7 +147,7 @@ impl ReadServerHello {
         let psk_kind = psk.as_ref().map(|psk| psk.kind);
         let early = psk.map_or_else(|| EarlySecret::without_psk(ctx.kdf(suite)), |psk| psk.early);
         let shared_secret = shared.as_ref().map(|(_, secret)| secret);
-        let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, secret_log(&offer));
+        let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, offer.secret_log());
         ctx.below.install(Direction::Read, Epoch::Handshake, suite, &secrets.server)?;
         if offer.early_data.is_none() {
             // With early data under way, the keys change when the server has said what becomes of it.
@@ -233,9 +233,4 @@ fn agree(
         .find(|(group, _)| *group == reply.group)
         .ok_or(illegal_parameter("a key share for a group whose share was not sent"))?;
     Ok(Some((group, ephemeral.decapsulate(reply.key_exchange)?)))
-}
-
-/// Under what the secrets of this handshake are logged.
-pub(super) fn secret_log(offer: &Offer) -> SecretLog<'_> {
-    SecretLog { key_log: offer.config.key_log.as_deref(), client_random: &offer.random }
 }

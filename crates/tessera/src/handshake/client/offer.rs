@@ -10,7 +10,7 @@ use crate::auth::{ConnectionCodecs, ToServer};
 use crate::carrier::Carrier;
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
-use crate::handshake::context::same_hash;
+use crate::handshake::context::{SecretLog, same_hash};
 use crate::handshake::grease::draw_grease;
 use crate::limits::{MAX_LISTS_OF_HELLO, MAX_PLAINTEXT, MAX_RECEIPTS};
 use crate::resume::{
@@ -274,6 +274,11 @@ impl Offer {
             self.ephemerals.push((group.group(), group.generate()?));
         }
         Ok(())
+    }
+
+    /// Under what the secrets of this handshake are logged.
+    pub(super) fn secret_log(&self) -> SecretLog<'_> {
+        SecretLog { key_log: self.config.key_log.as_deref(), client_random: &self.random }
     }
 
     /// legacy_session_id, which the server echoes; empty where the protocol has none (RFC 8446 §D.4).
