@@ -1,7 +1,7 @@
 //! The binder of a PSK, and the transcript that it covers (RFC 8446 §4.2.11.2).
 
 use super::negotiation::Negotiation;
-use super::psk::PskCandidate;
+use super::psk_candidate::PskCandidate;
 use crate::crypto::{Digest, Suite, equal};
 use crate::error::{Error, decrypt_error};
 use crate::handshake::context::Context;

@@ -3,10 +3,10 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 
-use super::answers::{Answers, Pause, answer};
 use super::config::{ChooseConfig, NoConfig, ServerConfig};
 use super::hello::Hello;
-use super::retry::RetryState;
+use super::pause::{Pause, answer};
+use super::retry_state::RetryState;
 use crate::error::protocol;
 use crate::handshake::config::Checked;
 use crate::wire::{AlertDescription, SignatureScheme};
@@ -17,14 +17,14 @@ pub(super) fn choose_config(
     retry: Option<&RetryState>,
     hello: &Hello<'_>,
     chosen: &mut Option<Result<Checked<ServerConfig>, NoConfig>>,
-) -> Result<Arc<ServerConfig>, Pause> {
+) -> Result<Arc<ServerConfig>, Pause<ChooseConfig>> {
     let (Some(chooser), None) = (&first.chooser, retry) else { return Ok(first.clone()) };
     let ask = || {
         let question = question(hello);
         let reply = chooser.choose(&question);
         (question, reply)
     };
-    let chosen = answer(chosen, ask, |answers: &mut Answers| &mut answers.config)?;
+    let chosen = answer(chosen, ask)?;
     let config = chosen.as_ref().map_err(|NoConfig| {
         protocol(AlertDescription::UNRECOGNIZED_NAME, "no configuration for this server_name")
     })?;

@@ -5,18 +5,21 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::ServerState;
-use super::answers::{Again, Answers, Pause};
+use super::answers::Answers;
 use super::config::ServerConfig;
 use super::configuration::choose_config;
 use super::hello::Hello;
 use super::negotiation::Negotiation;
-use super::psk::{PskCandidate, PskInUse};
-use super::retry::RetryState;
+use super::pause::Pause;
+use super::psk_candidate::{PskCandidate, PskInUse};
+use super::questions::ServerQuestion;
+use super::retry_state::RetryState;
 use super::server_hello::{ServerChoice, send_server_hello};
 use crate::crypto::Suite;
 use crate::error::Error;
 use crate::handshake::below::Limit;
-use crate::handshake::context::Context;
+use crate::handshake::context::{Context, Then};
+use crate::question::{Asked, Question, Waiting};
 use crate::resume::ResumptionVerdict;
 use crate::wire::{HandshakeMessage, HandshakeType};
 
@@ -44,8 +47,8 @@ impl ReadClientHello {
         let hello = Hello::read(message.bytes, &ctx.profile.versions)?;
         match self.decide(&hello, ctx) {
             Ok(state) => Ok(state),
-            Err(Pause::Failed(error)) => Err(error),
-            Err(Pause::Later(later)) => {
+            Err(Stop::Failed(error)) => Err(error),
+            Err(Stop::Later(later)) => {
                 let hello = message.bytes.to_vec();
                 Ok(later(Box::new(OpenDecision { state: self, hello })).into())
             }
@@ -54,22 +57,25 @@ impl ReadClientHello {
 
     /// Decides on a ClientHello, and answers it.
     ///
-    /// A step whose owner answers later returns a [`Pause`]. When the answer has come, everything is
-    /// decided again from the top. Each step then finds what it was answered before: nobody is asked
-    /// twice.
-    fn decide(&mut self, hello: &Hello<'_>, ctx: &mut Context<'_>) -> Result<ServerState, Pause> {
+    /// A step whose owner answers later stops the decision. When the answer has come into its place in
+    /// `answers`, everything is decided again from the top. Each step finds there what it was answered
+    /// before: no question is asked twice.
+    fn decide(&mut self, hello: &Hello<'_>, ctx: &mut Context<'_>) -> Result<ServerState, Stop> {
         let Self { config, retry, answers } = self;
         let retry = retry.as_deref().map(|state| RetryState::decode(state, &config.provider));
         let retry = retry.transpose()?;
         // A second ClientHello is the first one but for what the HelloRetryRequest changes.
         RetryState::check(retry.as_ref(), hello)?;
         // The owner may have another configuration for this client.
-        let config = choose_config(config, retry.as_ref(), hello, &mut answers.config)?;
+        let config = choose_config(config, retry.as_ref(), hello, &mut answers.config)
+            .map_err(wait_for(|answers| &mut answers.config))?;
         ctx.below.limit(Limit::Padding(config.padding));
         // Application protocol and group depend on nothing else.
         let negotiation = Negotiation::new(&config, retry.as_ref(), hello, ctx)?;
         // The first PSK that is known and may be used. A forward-secret one is left alone for now.
-        let psk = negotiation.find_psk(&mut answers.psk, ctx)?;
+        let psk = negotiation
+            .find_psk(&mut answers.psk, ctx)
+            .map_err(wait_for(|answers| &mut answers.psk.opened))?;
         let suite = negotiation.choose_suite(psk)?;
         // A HelloRetryRequest comes before any one-time key is taken.
         if negotiation.lacks_share(psk) {
@@ -78,17 +84,22 @@ impl ReadClientHello {
         // A wrong binder is forged, and fatal.
         let proved = negotiation.prove(suite, psk, &mut answers.proved, ctx)?;
         // The owner may refuse the PSK, or its early data.
-        let verdict = negotiation.accept_resumption(psk, &mut answers.resumption)?;
+        let verdict = negotiation
+            .accept_resumption(psk, &mut answers.resumption)
+            .map_err(wait_for(|answers| &mut answers.resumption))?;
         let psk = psk.filter(|_| verdict != ResumptionVerdict::Refuse);
         if negotiation.lacks_share(psk) {
             return Ok(retry_hello(&negotiation, suite, psk, ctx)?);
         }
         // A key that is burned for a receipt can't be taken by this very hello.
-        negotiation.settle_receipts(&mut answers.receipts, &mut answers.receipt)?;
+        negotiation
+            .settle_receipts(&mut answers.receipts, &mut answers.receipt)
+            .map_err(wait_for(|answers| &mut answers.receipt))?;
         // The take. From here on whatever is wrong with the flight is forged, and fatal.
         let session = PskInUse { psk, suite, early_data: verdict == ResumptionVerdict::Accept };
-        let taken = &mut answers.taken;
-        let one_time_key = negotiation.take_one_time_key(session, &proved.covered, taken, ctx)?;
+        let one_time_key = negotiation
+            .take_one_time_key(session, &proved.covered, &mut answers.taken, ctx)
+            .map_err(wait_for(|answers| &mut answers.taken))?;
         let early_data = negotiation.answer_early_data(session, &one_time_key);
         // A lone ticket whose key is gone has no fallback but a full handshake.
         if !one_time_key.is_opened() && proved.early.is_none() && !negotiation.has_share() {
@@ -113,23 +124,54 @@ fn retry_hello(
     Ok(ServerState::ReadClientHello(Box::new(state)))
 }
 
+/// Why a decision stops.
+enum Stop {
+    /// The handshake failed.
+    Failed(Error),
+    /// The owner answers later: makes the state that waits for it.
+    Later(Box<dyn FnOnce(Box<OpenDecision>) -> Waiting<ServerQuestion>>),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Stops the decision for a question of one of its steps. The answer goes into this place, where the
+/// step finds it.
+fn wait_for<Q: Question>(
+    place: fn(&mut Answers) -> &mut Option<Q::Answer>,
+) -> impl FnOnce(Pause<Q>) -> Stop
+where
+    ServerQuestion: From<Asked<Q>>,
+{
+    move |pause| match pause {
+        Pause::Failed(error) => Stop::Failed(error),
+        Pause::Later(question) => Stop::Later(Box::new(move |mut decision| {
+            let then: Then<Q, ServerState> = Box::new(move |answer, ctx| {
+                *place(&mut decision.state.answers) = Some(answer);
+                decision.again(ctx)
+            });
+            Waiting::new(question, then)
+        })),
+    }
+}
+
 /// A decision that waits for its owner, with the ClientHello that it is about.
 struct OpenDecision {
     state: Box<ReadClientHello>,
     hello: Vec<u8>,
 }
 
-impl Again for OpenDecision {
-    fn answers(&mut self) -> &mut Answers {
-        &mut self.state.answers
-    }
-
+impl OpenDecision {
+    /// Decides again, from the top.
     fn again(mut self: Box<Self>, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
         let hello = Hello::read(&self.hello, &ctx.profile.versions)?;
         match self.state.decide(&hello, ctx) {
             Ok(state) => Ok(state),
-            Err(Pause::Failed(error)) => Err(error),
-            Err(Pause::Later(later)) => Ok(later(self).into()),
+            Err(Stop::Failed(error)) => Err(error),
+            Err(Stop::Later(later)) => Ok(later(self).into()),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::ServerState;
 use super::finished::ReadFinished;
 use super::negotiation::Negotiation;
 use super::one_time_key::OneTimeKey;
-use super::psk::{PskCandidate, PskInUse};
+use super::psk_candidate::{PskCandidate, PskInUse};
 use crate::error::Error;
 use crate::handshake::below::{Direction, Epoch};
 use crate::handshake::context::Context;

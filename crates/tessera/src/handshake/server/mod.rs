@@ -15,11 +15,14 @@ mod finished;
 mod hello;
 mod negotiation;
 mod one_time_key;
+mod pause;
 mod psk;
+mod psk_candidate;
 mod questions;
 mod receipts;
 mod resumption;
 mod retry;
+mod retry_state;
 mod server_hello;
 mod tickets;
 

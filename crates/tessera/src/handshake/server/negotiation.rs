@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use super::config::ServerConfig;
 use super::hello::Hello;
-use super::psk::PskCandidate;
-use super::retry::RetryState;
+use super::psk_candidate::PskCandidate;
+use super::retry_state::RetryState;
 use crate::crypto::{KeyAgreement, Suite};
 use crate::error::{self, Error, handshake_failure, illegal_parameter};
 use crate::handshake::context::{Context, same_hash};

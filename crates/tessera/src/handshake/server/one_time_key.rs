@@ -1,8 +1,8 @@
 //! Forward-secret 0-RTT: the take, and what follows from it.
 
-use super::answers::{Answers, Pause, answer};
 use super::negotiation::Negotiation;
-use super::psk::PskInUse;
+use super::pause::{Pause, answer};
+use super::psk_candidate::PskInUse;
 use crate::crypto::Digest;
 use crate::error::Error;
 use crate::handshake::context::Context;
@@ -48,7 +48,7 @@ impl Negotiation<'_> {
         covered: &Digest,
         known: &mut Option<Taken>,
         ctx: &Context<'_>,
-    ) -> Result<OneTimeKey, Pause> {
+    ) -> Result<OneTimeKey, Pause<TakeSecret>> {
         let Some(companion) = self.vouched(session) else { return Ok(OneTimeKey::None) };
         let acceptable =
             session.early_data && self.fits_early_data(session) && self.can_continue_after_take();
@@ -62,7 +62,7 @@ impl Negotiation<'_> {
             };
             (question, reply)
         };
-        let taken = answer(known, ask, |answers: &mut Answers| &mut answers.taken)?;
+        let taken = answer(known, ask)?;
         let rejection = Rejection::after(taken, purpose);
         match core::mem::replace(taken, Taken::Unavailable) {
             Taken::Taken(secret) if acceptable => {

@@ -3,35 +3,21 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use super::answers::{Answers, Pause, answer};
 use super::negotiation::Negotiation;
-use crate::crypto::{Suite, equal};
+use super::pause::{Pause, answer};
+use super::psk_candidate::PskCandidate;
+use crate::crypto::equal;
 use crate::error::{Error, decrypt_error};
 use crate::handshake::context::{Context, same_hash};
 use crate::limits::MAX_IDENTITIES;
 use crate::resume::{FsIdentity, KnownPsk, LoneIdentity, OpenTicket, SessionState, TicketKeys};
 
-/// A PSK that the client offered and this server knows.
-pub(super) struct PskCandidate {
-    pub(super) index: usize,
-    pub(super) psk: KnownPsk,
-}
-
-/// The PSK that goes on, if one does, and with what.
-#[derive(Clone, Copy)]
-pub(super) struct PskInUse<'p> {
-    pub(super) psk: Option<&'p PskCandidate>,
-    pub(super) suite: &'static Suite,
-    /// Whether the owner allows early data.
-    pub(super) early_data: bool,
-}
-
-/// How far the search for one has come.
+/// How far the search for a PSK has come.
 #[derive(Default)]
 pub(super) struct PskSearch {
     next: usize,
     /// What the identity at `next` stands for.
-    opened: Option<Option<SessionState>>,
+    pub(super) opened: Option<Option<SessionState>>,
     found: Option<PskCandidate>,
     is_over: bool,
 }
@@ -42,7 +28,7 @@ impl Negotiation<'_> {
         &self,
         search: &'s mut PskSearch,
         ctx: &Context<'_>,
-    ) -> Result<Option<&'s PskCandidate>, Pause> {
+    ) -> Result<Option<&'s PskCandidate>, Pause<OpenTicket>> {
         let identities = self.hello.parsed.psks.into_iter().flat_map(|psks| psks.identities());
         for (index, identity) in identities.enumerate().take(MAX_IDENTITIES).skip(search.next) {
             if search.is_over {
@@ -95,7 +81,7 @@ impl Negotiation<'_> {
         identity: &[u8],
         search: &mut PskSearch,
         ctx: &Context<'_>,
-    ) -> Result<Option<KnownPsk>, Pause> {
+    ) -> Result<Option<KnownPsk>, Pause<OpenTicket>> {
         let lone = self.lone_identity(index, identity);
         let ticket = lone.as_ref().map_or(identity, |lone| lone.ticket);
         let ask = || {
@@ -103,8 +89,7 @@ impl Negotiation<'_> {
             let reply = tickets.open(&question);
             (question, reply)
         };
-        let opened =
-            answer(&mut search.opened, ask, |answers: &mut Answers| &mut answers.psk.opened)?;
+        let opened = answer(&mut search.opened, ask)?;
         let opened = opened.take().map(Box::new);
         search.opened = None;
         match (opened, lone) {

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::answers::{Answers, Pause, answer};
 use super::negotiation::Negotiation;
+use super::pause::{Pause, answer};
 use crate::resume::{FlightHandle, Receipt, SettleReceipt};
 
 impl Negotiation<'_> {
@@ -13,7 +13,7 @@ impl Negotiation<'_> {
         &self,
         settled: &mut Vec<Receipt>,
         next: &mut Option<Receipt>,
-    ) -> Result<(), Pause> {
+    ) -> Result<(), Pause<SettleReceipt>> {
         let guard = self.config.policy.early_data.forward_secret.as_ref();
         let Some(receipts) = guard.and_then(|guard| guard.receipts.as_ref()) else {
             return Ok(());
@@ -25,7 +25,7 @@ impl Negotiation<'_> {
                 let reply = receipts.settle(&question);
                 (question, reply)
             };
-            let receipt = *answer(next, ask, |answers: &mut Answers| &mut answers.receipt)?;
+            let receipt = *answer(next, ask)?;
             *next = None;
             settled.push(receipt);
         }

@@ -1,10 +1,10 @@
-//! Whether the PSK that was found, and proved, may be used: the owner's word.
+//! Whether the PSK that was found, and proved, may be used: the owner decides.
 
 use alloc::string::String;
 
-use super::answers::{Answers, Pause, answer};
 use super::negotiation::Negotiation;
-use super::psk::PskCandidate;
+use super::pause::{Pause, answer};
+use super::psk_candidate::PskCandidate;
 use crate::resume::{AcceptResumption, ResumptionVerdict};
 
 impl Negotiation<'_> {
@@ -13,7 +13,7 @@ impl Negotiation<'_> {
         &self,
         psk: Option<&PskCandidate>,
         known: &mut Option<ResumptionVerdict>,
-    ) -> Result<ResumptionVerdict, Pause> {
+    ) -> Result<ResumptionVerdict, Pause<AcceptResumption>> {
         let (Some(judge), Some(found)) = (&self.config.judge, psk) else {
             return Ok(ResumptionVerdict::Accept);
         };
@@ -22,7 +22,7 @@ impl Negotiation<'_> {
             let reply = judge.judge(&question);
             (question, reply)
         };
-        answer(known, ask, |answers: &mut Answers| &mut answers.resumption).copied()
+        answer(known, ask).copied()
     }
 
     fn about(&self, found: &PskCandidate) -> AcceptResumption {

@@ -18,7 +18,7 @@ use super::early_data::{EarlyDataAnswer, ReadEndOfEarlyData};
 use super::finished::ReadFinished;
 use super::negotiation::Negotiation;
 use super::one_time_key::OneTimeKey;
-use super::psk::{PskCandidate, PskInUse};
+use super::psk_candidate::{PskCandidate, PskInUse};
 use super::tickets::TicketPlan;
 use crate::auth::{ConnectionCodecs, Credential};
 use crate::crypto::{SharedSecret, Suite};

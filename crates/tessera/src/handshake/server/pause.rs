@@ -1,0 +1,33 @@
+//! A step that may wait for the owner's answer to its question.
+
+use crate::error::Error;
+use crate::question::{Question, Reply};
+
+/// Why a step stops.
+pub(super) enum Pause<Q> {
+    /// The handshake failed.
+    Failed(Error),
+    /// The owner answers this question later.
+    Later(Q),
+}
+
+impl<Q> From<Error> for Pause<Q> {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// The owner's answer to a question that is asked once: the `known` one, or what the owner replies.
+pub(super) fn answer<Q: Question>(
+    known: &mut Option<Q::Answer>,
+    ask: impl FnOnce() -> (Q, Reply<Q::Answer>),
+) -> Result<&mut Q::Answer, Pause<Q>> {
+    let answer = match known.take() {
+        Some(answer) => answer,
+        None => match ask() {
+            (_, Reply::Now(answer)) => answer,
+            (question, Reply::Later) => return Err(Pause::Later(question)),
+        },
+    };
+    Ok(known.insert(answer))
+}
