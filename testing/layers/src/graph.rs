@@ -11,6 +11,14 @@ impl<'a> Graph<'a> {
         self.0.entry(from).or_default().entry(to).or_insert(import);
     }
 
+    /// The arrows that don't point down in an order given from the top, each by its import.
+    pub(crate) fn upward(&self, order: &[&str]) -> Vec<String> {
+        let height = |module: &str| order.iter().rev().position(|name| *name == module);
+        let arrows = self.0.iter().flat_map(|(from, used)| used.iter().map(move |to| (*from, to)));
+        let upward = arrows.filter(|(from, (to, _))| height(from) <= height(to));
+        upward.map(|(_, (_, import))| import.clone()).collect()
+    }
+
     /// A circle in words, if there is one.
     pub(crate) fn circle(&self) -> Option<String> {
         let mut cleared = Vec::new();

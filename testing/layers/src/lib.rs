@@ -2,7 +2,8 @@
 //!
 //! In each folder the modules, files and folders alike, form a graph: an arrow from the one whose code
 //! names something to the one where that is. A circle in it means that no module of the circle can be
-//! read, tested or moved without the others. [`circles`] finds them.
+//! read, tested or moved without the others. [`circles`] finds them; [`out_of_order`] finds what doesn't
+//! keep to a given order.
 //!
 //! - A name that a module takes from a folder's `mod.rs`, where it is only passed on (`use`), counts as
 //!   taken from where it is defined.
@@ -28,11 +29,37 @@ use source::{Module, read};
 /// If a file can't be read or is no Rust.
 pub fn circles(root: &Path) -> io::Result<Vec<String>> {
     let modules = read(root)?;
+    let graphs = graphs(&modules);
+    let found = graphs.iter().filter_map(|(folder, graph)| {
+        let place = if folder.is_empty() { "the crate".to_owned() } else { folder.join("::") };
+        graph.circle().map(|circle| format!("in {place}: {circle}"))
+    });
+    Ok(found.collect())
+}
+
+/// The imports that don't point down in this order of the crate's top folder, given from the top; and
+/// the modules that it lacks, or that aren't there.
+///
+/// # Errors
+/// If a file can't be read or is no Rust.
+pub fn out_of_order(root: &Path, order: &[&str]) -> io::Result<Vec<String>> {
+    let modules = read(root)?;
+    let floors: Vec<_> = modules.keys().filter(|path| path.len() == 1).flatten().collect();
+    let unnamed = floors.iter().filter(|floor| !order.contains(&floor.as_str()));
+    let unnamed = unnamed.map(|floor| format!("{floor} is not in the order"));
+    let absent = order.iter().filter(|name| !floors.iter().any(|floor| floor == *name));
+    let absent = absent.map(|name| format!("{name} is no module"));
+    let upward = graphs(&modules).remove([].as_slice()).map(|graph| graph.upward(order));
+    Ok(unnamed.chain(absent).chain(upward.unwrap_or_default()).collect())
+}
+
+/// Who uses whom in each folder.
+fn graphs(modules: &Modules) -> BTreeMap<&[String], Graph<'_>> {
     let mut folders: BTreeMap<&[String], Graph<'_>> = BTreeMap::new();
-    for (from, module) in &modules {
+    for (from, module) in modules {
         for import in &module.imports {
-            let Some(path) = import.absolute(&modules) else { continue };
-            let to = origin(&modules, path, 0);
+            let Some(path) = import.absolute(modules) else { continue };
+            let to = origin(modules, path, 0);
             let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
             if let (Some(user), Some(used)) = (from.get(shared), to.get(shared)) {
                 let folder = folders.entry(from.get(..shared).unwrap_or_default()).or_default();
@@ -40,11 +67,7 @@ pub fn circles(root: &Path) -> io::Result<Vec<String>> {
             }
         }
     }
-    let found = folders.iter().filter_map(|(folder, graph)| {
-        let place = if folder.is_empty() { "the crate".to_owned() } else { folder.join("::") };
-        graph.circle().map(|circle| format!("in {place}: {circle}"))
-    });
-    Ok(found.collect())
+    folders
 }
 
 /// All modules of a crate, by their paths.

@@ -2,12 +2,17 @@
 #![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use tessera_layers::circles;
+use tessera_layers::{circles, out_of_order};
 
 /// The circles of a crate of these files.
 fn circles_of(name: &str, files: &[(&str, &str)]) -> Vec<String> {
+    circles(&write(name, files)).unwrap()
+}
+
+/// Writes a crate of these files; returns its root.
+fn write(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&root);
     for (file, text) in files {
@@ -15,7 +20,7 @@ fn circles_of(name: &str, files: &[(&str, &str)]) -> Vec<String> {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    circles(&root.join("lib.rs")).unwrap()
+    root.join("lib.rs")
 }
 
 #[test]
@@ -91,4 +96,23 @@ fn imports_that_point_down_are_no_circle() {
         ],
     );
     assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn an_import_that_points_up_in_the_order_is_found() {
+    let root = write(
+        "order",
+        &[
+            ("lib.rs", "mod alert; mod handshake; mod wire;"),
+            ("alert.rs", "pub struct Alert;"),
+            ("handshake.rs", "use crate::wire::Reader; pub struct Epoch(Reader);"),
+            ("wire.rs", "use crate::alert::Alert; pub struct Reader(Alert);"),
+        ],
+    );
+    assert!(out_of_order(&root, &["handshake", "wire", "alert"]).unwrap().is_empty());
+    let up = ["wire uses crate::alert::Alert"];
+    assert_eq!(out_of_order(&root, &["alert", "handshake", "wire"]).unwrap(), up);
+    let lists = ["wire is not in the order", "record is no module"];
+    let found = out_of_order(&root, &["record", "handshake", "alert"]).unwrap();
+    assert!(lists.iter().all(|wrong| found.iter().any(|it| it == wrong)), "{found:?}");
 }
