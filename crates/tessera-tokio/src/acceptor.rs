@@ -11,7 +11,7 @@ use crate::answers::{Answers, NoAnswers};
 use crate::current::Current;
 use crate::error::wrap;
 use crate::machine::Machine;
-use crate::sessions::Storing;
+use crate::sessions::SessionWriter;
 use crate::stream::ServerStream;
 
 /// Accepts clients. It is cheap to clone.
@@ -113,7 +113,7 @@ impl Acceptor {
         let machine = Machine::new(
             |now, _| Ok(ServerConnection::start(config, now)),
             self.answers.clone(),
-            Storing::default(),
+            SessionWriter::default(),
         );
         Ok(ServerStream::new(io, machine.map_err(wrap)?))
     }

@@ -12,7 +12,7 @@ use crate::answers::{Answers, NoAnswers};
 use crate::current::Current;
 use crate::error::wrap;
 use crate::machine::Machine;
-use crate::sessions::{SessionStore, Storing};
+use crate::sessions::{SessionStore, SessionWriter};
 use crate::stream::{ClientStream, EarlyData};
 
 /// Connects to servers. It is cheap to clone.
@@ -159,12 +159,12 @@ impl Connector {
         destination: Destination,
         io: IO,
     ) -> io::Result<ClientStream<IO>> {
-        let storing = Storing::new(self.sessions.clone(), &destination.server_name);
+        let session_writer = SessionWriter::new(self.sessions.clone(), &destination.server_name);
         let config = self.config.get();
         let machine = Machine::new(
             |now, output| ClientConnection::start(config, destination, now, output),
             self.answers.clone(),
-            storing,
+            session_writer,
         );
         Ok(ClientStream::new(io, machine.map_err(wrap)?))
     }

@@ -104,18 +104,18 @@
 
 mod acceptor;
 mod answers;
+mod async_handshake;
 mod connector;
 mod current;
-mod drive;
+mod driver;
+mod early_data_buffer;
 mod error;
-mod held;
 #[cfg(feature = "http")]
 pub mod http;
 mod input;
-mod link;
 mod machine;
 mod sessions;
-mod side;
+mod socket;
 mod stream;
 #[cfg(feature = "system-trust")]
 mod trust;
@@ -124,9 +124,9 @@ mod watch;
 
 pub use acceptor::Acceptor;
 pub use answers::{Answer, Answers};
+pub use async_handshake::AsyncHandshake;
 pub use connector::Connector;
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
-pub use side::Side;
 pub use stream::{ClientStream, EarlyData, ServerStream, TlsStream};
 #[cfg(feature = "system-trust")]
 pub use trust::system_verifier;

@@ -7,16 +7,16 @@ use tessera::{Connection, Error, Event, Output, ReadEvent, Time};
 use tokio::time::Instant;
 
 use crate::answers::{Answer, Answers};
-use crate::held::Held;
+use crate::async_handshake::{AsyncHandshake, GiveAnswer};
+use crate::early_data_buffer::EarlyDataBuffer;
 use crate::input::Input;
-use crate::sessions::Storing;
-use crate::side::{GiveAnswer, Side};
+use crate::sessions::SessionWriter;
 use crate::watch::Completion;
 
-/// Everything of a stream but the bytes' way.
+/// Everything of a stream but its socket.
 ///
 /// All state is here and none in a future, so whatever future polls it may be dropped at any time.
-pub(crate) struct Machine<S: Side> {
+pub(crate) struct Machine<S: AsyncHandshake> {
     pub(crate) connection: Connection<S>,
     pub(crate) input: Input,
     pub(crate) output: Output,
@@ -26,11 +26,11 @@ pub(crate) struct Machine<S: Side> {
     plain_is_early: bool,
     /// Early data that came while the handshake was waited for. The engine bounds it by
     /// max_early_data_size.
-    held: Held,
+    early_data: EarlyDataBuffer,
     /// The answer that the engine waits for.
     pub(crate) pending: Option<Answer<GiveAnswer<S>>>,
     answers: Arc<dyn Answers>,
-    pub(crate) storing: Storing,
+    pub(crate) session_writer: SessionWriter,
     pub(crate) completion: Completion,
     pub(crate) complete: bool,
     pub(crate) failed: Option<Error>,
@@ -52,11 +52,11 @@ pub(crate) enum Step {
     PeerClosed,
 }
 
-impl<S: Side> Machine<S> {
+impl<S: AsyncHandshake> Machine<S> {
     pub(crate) fn new(
         start: impl FnOnce(Time, &mut Output) -> Result<Connection<S>, Error>,
         answers: Arc<dyn Answers>,
-        storing: Storing,
+        session_writer: SessionWriter,
     ) -> Result<Self, Error> {
         let started = Instant::now();
         let mut output = Output::with_limit(OUTPUT_LIMIT);
@@ -69,10 +69,10 @@ impl<S: Side> Machine<S> {
             output,
             has_large_output: false,
             plain_is_early: false,
-            held: Held::default(),
+            early_data: EarlyDataBuffer::default(),
             pending: None,
             answers,
-            storing,
+            session_writer,
             completion: Completion::default(),
             complete: false,
             failed: None,
@@ -141,7 +141,7 @@ impl<S: Side> Machine<S> {
                 self.complete = true;
                 self.completion.complete();
             }
-            Event::NewSession(session) => self.storing.put(session),
+            Event::NewSession(session) => self.session_writer.put(session),
             // The facts say what became of early data.
             _ => (),
         }
@@ -166,23 +166,23 @@ impl<S: Side> Machine<S> {
 
     /// Takes plaintext out of the way of the handshake.
     pub(crate) fn hold(&mut self) {
-        self.held.add(self.input.plain());
+        self.early_data.add(self.input.plain());
         self.input.consume_plain(self.input.plain().len());
     }
 
     /// The next plaintext, and whether it came as early data.
     pub(crate) fn plain(&self) -> (&[u8], bool) {
-        match self.held.bytes() {
+        match self.early_data.bytes() {
             [] => (self.input.plain(), self.plain_is_early),
-            held => (held, true),
+            early_data => (early_data, true),
         }
     }
 
     pub(crate) fn consume_plain(&mut self, count: usize) {
-        if self.held.bytes().is_empty() {
+        if self.early_data.bytes().is_empty() {
             self.input.consume_plain(count);
         } else {
-            self.held.consume(count);
+            self.early_data.consume(count);
         }
     }
 

@@ -11,10 +11,10 @@ use tessera::{Error, Facts, Role};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf};
 use tokio::time::timeout_at;
 
-use crate::drive::{Driver, Goal};
+use crate::async_handshake::AsyncHandshake;
+use crate::driver::{Driver, Goal};
 use crate::error::wrap;
 use crate::machine::{CHUNK, Machine, Step};
-use crate::side::Side;
 use crate::wakers::Half;
 use crate::watch::HandshakeWatch;
 
@@ -69,7 +69,7 @@ pub enum EarlyData {
 ///     }
 /// }
 /// ```
-pub struct TlsStream<IO, S: Side> {
+pub struct TlsStream<IO, S: AsyncHandshake> {
     driver: Driver<IO, S>,
     /// The last read gave early data.
     is_early: bool,
@@ -77,7 +77,7 @@ pub struct TlsStream<IO, S: Side> {
     is_shut_down: bool,
 }
 
-impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
+impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
     pub(crate) fn new(io: IO, machine: Machine<S>) -> Self {
         Self { driver: Driver::new(io, machine), is_early: false, is_shut_down: false }
     }
@@ -181,7 +181,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
 
     /// The stream underneath, to look at its addresses or options.
     pub fn get_ref(&self) -> &IO {
-        &self.driver.link.io
+        &self.driver.socket.io
     }
 
     fn poll_flush_output(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -189,12 +189,12 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
             // A connection that has failed waits for its last alert and no longer: its peer may never
             // read again.
             return match self.driver.machine.failed.clone() {
-                Some(error) => self.driver.poll_goodbye(Half::Write, error, cx).map(Err),
+                Some(error) => self.driver.poll_shutdown_after(Half::Write, error, cx).map(Err),
                 None => Poll::Pending,
             };
         }
         self.driver.machine.release_large_output();
-        Poll::Ready(self.driver.link.check_writable())
+        Poll::Ready(self.driver.socket.check_writable())
     }
 
     /// Whether something can be written; the failure of a connection is known to both halves.
@@ -205,7 +205,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> TlsStream<IO, S> {
         if self.is_shut_down {
             return Err(wrap(Error::Closed));
         }
-        self.driver.link.check_writable()
+        self.driver.socket.check_writable()
     }
 }
 
@@ -270,7 +270,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
     }
 }
 
-impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> AsyncRead for TlsStream<IO, S> {
+impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> AsyncRead for TlsStream<IO, S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -311,7 +311,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> AsyncRead for TlsStream<IO, S>
     }
 }
 
-impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> AsyncWrite for TlsStream<IO, S> {
+impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> AsyncWrite for TlsStream<IO, S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -350,8 +350,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> AsyncWrite for TlsStream<IO, S
             machine.connection.close(&mut machine.output);
         }
         ready!(this.poll_flush_output(cx))?;
-        ready!(this.driver.machine.storing.poll_done(cx));
-        this.driver.link.register(Half::Write, cx);
-        this.driver.link.poll_shutdown()
+        ready!(this.driver.machine.session_writer.poll_done(cx));
+        this.driver.socket.register(Half::Write, cx);
+        this.driver.socket.poll_shutdown()
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use common::{bytes, destination, finish, forward_secret};
-use tessera_tokio::{MemorySessionStore, Side, TlsStream};
+use tessera_tokio::{AsyncHandshake, MemorySessionStore, TlsStream};
 use tokio::io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
 };
@@ -110,7 +110,10 @@ impl AsyncWrite for Moody {
 }
 
 /// Writes in one task and reads in another, both in pieces.
-fn exchange<S: Side>(stream: TlsStream<Moody, S>, data: Arc<Vec<u8>>) -> [JoinHandle<Vec<u8>>; 2] {
+fn exchange<S: AsyncHandshake>(
+    stream: TlsStream<Moody, S>,
+    data: Arc<Vec<u8>>,
+) -> [JoinHandle<Vec<u8>>; 2] {
     let (mut reader, mut writer) = stream.split();
     let writing = tokio::spawn(async move {
         for piece in data.chunks(3333) {

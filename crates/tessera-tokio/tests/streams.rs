@@ -12,7 +12,7 @@ use common::{bytes, connect, connect_over, destination, ends, finish};
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::AlertDescription;
 use tessera::{Destination, Error};
-use tessera_tokio::{Side, TlsStream};
+use tessera_tokio::{AsyncHandshake, TlsStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -102,7 +102,7 @@ async fn a_mebibyte_both_ways_at_once_on_several_threads() {
 }
 
 /// Writes data in one task, and reads the same data in another.
-fn spawn_both<S: Side>(
+fn spawn_both<S: AsyncHandshake>(
     stream: TlsStream<TcpStream, S>,
     data: &Arc<Vec<u8>>,
 ) -> [JoinHandle<()>; 2] {

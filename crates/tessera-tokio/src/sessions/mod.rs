@@ -1,10 +1,10 @@
 //! Where a client's sessions wait for its next connection.
 
 mod file;
-mod storing;
+mod session_writer;
 
 pub use file::FileSessionStore;
-pub(crate) use storing::Storing;
+pub(crate) use session_writer::SessionWriter;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};

@@ -14,12 +14,12 @@ use super::SessionStore;
 /// Puts a connection's new sessions into its store. A store may block, so it does its work on
 /// another thread; a session that gets lost there costs a round trip.
 #[derive(Default)]
-pub(crate) struct Storing {
+pub(crate) struct SessionWriter {
     store: Option<(Arc<dyn SessionStore>, String)>,
     running: Vec<JoinHandle<()>>,
 }
 
-impl Storing {
+impl SessionWriter {
     pub(crate) fn new(store: Option<Arc<dyn SessionStore>>, server_name: &str) -> Self {
         let store = store.map(|store| (store, server_name.to_owned()));
         Self { store, running: Vec::new() }

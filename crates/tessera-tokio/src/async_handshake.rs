@@ -1,4 +1,4 @@
-//! The questions of either side, put to whoever answers.
+//! The questions of either role, put to [`Answers`].
 
 use std::future::pending;
 
@@ -9,9 +9,9 @@ use tessera::{Connection, Error, Output, Time};
 
 use crate::answers::{Answer, Answers};
 
-/// A side of a connection: [`ClientHandshake`] or [`ServerHandshake`].
-pub trait Side: Handshake<Question: Send> + Sized + 'static {
-    /// Puts a question to whoever answers.
+/// A handshake whose questions [`Answers`] answer: [`ClientHandshake`] or [`ServerHandshake`].
+pub trait AsyncHandshake: Handshake<Question: Send> + Sized + 'static {
+    /// Puts a question to its method of [`Answers`].
     #[doc(hidden)]
     fn ask(question: Self::Question, answers: &dyn Answers) -> Answer<GiveAnswer<Self>>;
 }
@@ -22,13 +22,13 @@ pub type GiveAnswer<S> =
 
 /// Which method of [`Answers`] answers which question.
 macro_rules! asks {
-    ($side:ident, $questions:ident: $($question:ident => $method:ident,)*) => {
-        impl Side for $side {
+    ($handshake:ident, $questions:ident: $($question:ident => $method:ident,)*) => {
+        impl AsyncHandshake for $handshake {
             fn ask(question: $questions, answers: &dyn Answers) -> Answer<GiveAnswer<Self>> {
                 match question {
                     $($questions::$question(asked) => ask(asked, |it| answers.$method(it)),)*
-                    // The engine is later than this crate, and asks what `Answers` has no word for: the
-                    // handshake's time runs out.
+                    // The engine is newer than this crate, and `Answers` has no method for the question:
+                    // the handshake's time runs out.
                     _ => Box::pin(pending()),
                 }
             }
@@ -56,7 +56,7 @@ asks! {
 /// One question: its token waits with the answer, and goes with it.
 fn ask<S, Q>(asked: Asked<Q>, ask: impl FnOnce(Q) -> Answer<Q::Answer>) -> Answer<GiveAnswer<S>>
 where
-    S: Side<Question: From<Asked<Q>>>,
+    S: AsyncHandshake<Question: From<Asked<Q>>>,
     Q: Question<Answer: Send>,
 {
     let Asked { question, token } = asked;

@@ -4,13 +4,13 @@ use zeroize::Zeroizing;
 
 /// Bytes in the order in which they came; wiped when they are released.
 #[derive(Default)]
-pub(crate) struct Held {
+pub(crate) struct EarlyDataBuffer {
     bytes: Zeroizing<Vec<u8>>,
     /// So many of them were read.
     read: usize,
 }
 
-impl Held {
+impl EarlyDataBuffer {
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         let len = self.bytes.len() + bytes.len();
         if len > self.bytes.capacity() {
@@ -40,14 +40,14 @@ mod tests {
 
     #[test]
     fn in_order_and_without_memory_at_the_end() {
-        let mut held = Held::default();
-        held.add(b"one");
-        held.add(b" two");
-        held.consume(2);
-        held.add(b" three");
-        assert_eq!(held.bytes(), b"e two three");
-        held.consume(11);
-        assert!(held.bytes().is_empty());
-        assert_eq!(held.bytes.capacity(), 0);
+        let mut buffer = EarlyDataBuffer::default();
+        buffer.add(b"one");
+        buffer.add(b" two");
+        buffer.consume(2);
+        buffer.add(b" three");
+        assert_eq!(buffer.bytes(), b"e two three");
+        buffer.consume(11);
+        assert!(buffer.bytes().is_empty());
+        assert_eq!(buffer.bytes.capacity(), 0);
     }
 }

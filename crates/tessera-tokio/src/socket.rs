@@ -1,4 +1,4 @@
-//! The bytes' way: the stream underneath, and who waits for it.
+//! The stream underneath, and who waits for it.
 
 use std::io;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use crate::input::Input;
 use crate::wakers::{Half, Wakers};
 
 /// The stream underneath, with what is known of its two directions.
-pub(crate) struct Link<IO> {
+pub(crate) struct Socket<IO> {
     pub(crate) io: IO,
     wakers: Arc<Wakers>,
     /// Wakes both halves.
@@ -23,19 +23,19 @@ pub(crate) struct Link<IO> {
     unflushed: bool,
 }
 
-impl<IO: AsyncRead + AsyncWrite + Unpin> Link<IO> {
+impl<IO: AsyncRead + AsyncWrite + Unpin> Socket<IO> {
     pub(crate) fn new(io: IO) -> Self {
         let wakers = Arc::new(Wakers::default());
         let waker = Waker::from(wakers.clone());
         Self { io, wakers, waker, write_error: None, unflushed: false }
     }
 
-    /// Says who waits, before the stream is polled on behalf of both halves.
+    /// Registers who waits, before the stream is polled on behalf of both halves.
     pub(crate) fn register(&self, half: Half, cx: &Context<'_>) {
         self.wakers.register(half, cx.waker());
     }
 
-    /// Wakes whoever waits: what the other half did may be what it waits for.
+    /// Wakes both halves: what the other half did may be what one waits for.
     pub(crate) fn wake_all(&self) {
         self.wakers.wake_all();
     }
@@ -56,7 +56,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Link<IO> {
     }
 
     /// Sends the output, all of it. What can't be sent any more is dropped, and
-    /// [`check_writable`](Self::check_writable) tells.
+    /// [`check_writable`](Self::check_writable) reports it.
     pub(crate) fn poll_send(&mut self, output: &mut Output) -> Poll<()> {
         let mut cx = Context::from_waker(&self.waker);
         while !output.is_empty() && self.write_error.is_none() {
@@ -101,8 +101,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Link<IO> {
         Poll::Ready(Ok(count))
     }
 
-    /// Receives once, and forgets it; 0 is the end of the stream.
-    pub(crate) fn poll_pass_over(&mut self) -> Poll<io::Result<usize>> {
+    /// Receives once, and drops it; 0 is the end of the stream.
+    pub(crate) fn poll_drain(&mut self) -> Poll<io::Result<usize>> {
         let mut cx = Context::from_waker(&self.waker);
         let mut bytes = [0; 4096];
         let mut buffer = ReadBuf::new(&mut bytes);

@@ -1,4 +1,4 @@
-//! What makes a connection go on: the engine, the bytes' way, answers and time, together.
+//! Drives a connection: the engine, the socket, answers and time, together.
 
 use std::future::Future;
 use std::io;
@@ -10,19 +10,19 @@ use tessera::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Sleep, sleep, sleep_until};
 
+use crate::async_handshake::AsyncHandshake;
 use crate::error::wrap;
-use crate::link::Link;
 use crate::machine::{Machine, Step};
-use crate::side::Side;
+use crate::socket::Socket;
 use crate::wakers::Half;
 
 /// A connection over a stream.
-pub(crate) struct Driver<IO, S: Side> {
-    pub(crate) link: Link<IO>,
+pub(crate) struct Driver<IO, S: AsyncHandshake> {
+    pub(crate) socket: Socket<IO>,
     pub(crate) machine: Box<Machine<S>>,
     /// Runs while the handshake does, and again while a last alert is sent.
     timer: Option<Pin<Box<Sleep>>>,
-    goodbye: Goodbye,
+    shutdown: Shutdown,
     noticed_completion: bool,
 }
 
@@ -39,20 +39,20 @@ pub(crate) enum Goal {
 
 /// The end after an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Goodbye {
+enum Shutdown {
     NotBegun,
     /// The alert is on its way.
     Sending,
-    /// The peer may be sending still. So many bytes of it were passed over.
-    Listening(usize),
-    Said,
+    /// The peer may still be sending. So many of its bytes were dropped.
+    Draining(usize),
+    Done,
 }
 
-impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
+impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
     pub(crate) fn new(io: IO, machine: Machine<S>) -> Self {
-        let (link, machine) = (Link::new(io), Box::new(machine));
-        let goodbye = Goodbye::NotBegun;
-        Self { link, machine, timer: None, goodbye, noticed_completion: false }
+        let (socket, machine) = (Socket::new(io), Box::new(machine));
+        let shutdown = Shutdown::NotBegun;
+        Self { socket, machine, timer: None, shutdown, noticed_completion: false }
     }
 
     /// Goes on until the goal is reached, there is plaintext, or the peer has closed.
@@ -64,14 +64,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
     ) -> Poll<io::Result<Step>> {
         loop {
             if !self.machine.complete {
-                self.link.register(half, cx);
+                self.socket.register(half, cx);
             }
             if self.machine.is_late() {
-                self.take_what_is_here(cx);
+                self.receive_available(cx);
             }
             let step = match self.machine.advance() {
                 Ok(step) => step,
-                Err(error) => return self.poll_goodbye(half, error, cx).map(Err),
+                Err(error) => return self.poll_shutdown_after(half, error, cx).map(Err),
             };
             self.notice_completion(half);
             // Nobody waits for sending before receiving: two peers that did so would wait for each
@@ -85,7 +85,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
                 Step::Waiting => self.poll_answer().is_ready(),
                 _ => match self.poll_receive(cx) {
                     Poll::Ready(Ok(0)) => {
-                        // Whether it may end here the engine knows; a failure comes with the next
+                        // The engine knows whether it may end here; a failure comes with the next
                         // round.
                         if self.machine.end_of_stream().is_ok() {
                             return Poll::Ready(Ok(Step::PeerClosed));
@@ -95,13 +95,13 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
                     Poll::Ready(Ok(_)) => true,
                     Poll::Ready(Err(error)) => {
                         // The other half finds its own.
-                        self.link.wake_all();
+                        self.socket.wake_all();
                         return Poll::Ready(Err(error));
                     }
                     Poll::Pending => false,
                 },
             };
-            // The engine says itself that the time is over.
+            // The engine itself reports that the time is over.
             if !goes_on && self.poll_deadline().is_pending() {
                 self.machine.release();
                 return Poll::Pending;
@@ -109,12 +109,12 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
         }
     }
 
-    /// Whoever waited for the end of the handshake goes on.
+    /// Wakes the half that waits for the end of the handshake.
     pub(crate) fn notice_completion(&mut self, half: Half) {
         if self.machine.complete && !self.noticed_completion {
             self.noticed_completion = true;
             self.timer = None;
-            self.link.wake_other(half);
+            self.socket.wake_other(half);
         }
     }
 
@@ -138,9 +138,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
                 Step::Plain if !self.machine.complete => {
                     self.machine.hold();
                     // A reader that waits has something to read.
-                    self.link.wake_all();
+                    self.socket.wake_all();
                 }
-                // The engine doesn't say so; if it did, nothing would come any more.
+                // The engine doesn't report that; if it did, nothing would come any more.
                 Step::PeerClosed if !self.machine.complete => {
                     return Poll::Ready(Err(wrap(Error::Truncated)));
                 }
@@ -152,23 +152,23 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
 
     /// Sends what is in the output.
     pub(crate) fn poll_send(&mut self, half: Half, cx: &Context<'_>) -> Poll<()> {
-        if !self.link.has_to_send(&self.machine.output) {
+        if !self.socket.has_to_send(&self.machine.output) {
             return Poll::Ready(());
         }
-        self.link.register(half, cx);
-        self.link.poll_send(&mut self.machine.output)
+        self.socket.register(half, cx);
+        self.socket.poll_send(&mut self.machine.output)
     }
 
     fn poll_receive(&mut self, cx: &Context<'_>) -> Poll<io::Result<usize>> {
         // Both halves may drive a handshake; after it only the reader reads.
-        let both = self.link.waker();
+        let both = self.socket.waker();
         let waker = if self.machine.complete { cx.waker() } else { &both };
-        self.link.poll_receive(waker, &mut self.machine.input)
+        self.socket.poll_receive(waker, &mut self.machine.input)
     }
 
-    /// A task that was polled late takes what came in time before the engine says that time is over.
-    /// A failure or the end of the stream is found again by whoever receives next.
-    fn take_what_is_here(&mut self, cx: &mut Context<'_>) {
+    /// A task that was polled late takes what came in time before the engine reports that time is over.
+    /// A failure or the end of the stream is found again by the next receive.
+    fn receive_available(&mut self, cx: &mut Context<'_>) {
         let _ = self.poll_answer();
         while self.machine.input.plain().is_empty() && !self.machine.input.is_large() {
             if !matches!(self.poll_receive(cx), Poll::Ready(Ok(1..))) {
@@ -178,7 +178,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
     }
 
     fn poll_answer(&mut self) -> Poll<()> {
-        let waker = self.link.waker();
+        let waker = self.socket.waker();
         if let Some(pending) = &mut self.machine.pending {
             let answer = ready!(pending.as_mut().poll(&mut Context::from_waker(&waker)));
             self.machine.pending = None;
@@ -191,52 +191,52 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
     fn poll_deadline(&mut self) -> Poll<()> {
         let Some(deadline) = self.machine.deadline() else { return Poll::Pending };
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
-        timer.as_mut().poll(&mut Context::from_waker(&self.link.waker()))
+        timer.as_mut().poll(&mut Context::from_waker(&self.socket.waker()))
     }
 
     /// Sends the alert, ends this side's direction and waits for the peer's end, as well as can be done
     /// in a short time; then gives the error.
-    pub(crate) fn poll_goodbye(
+    pub(crate) fn poll_shutdown_after(
         &mut self,
         half: Half,
         error: Error,
         cx: &mut Context<'_>,
     ) -> Poll<io::Error> {
-        if self.goodbye == Goodbye::NotBegun {
-            self.goodbye = Goodbye::Sending;
+        if self.shutdown == Shutdown::NotBegun {
+            self.shutdown = Shutdown::Sending;
             self.timer = None;
         }
-        if self.goodbye != Goodbye::Said {
-            self.link.register(half, cx);
-            let said = self.poll_last_words(error.alert().is_some()).is_ready();
-            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(GOODBYE)));
-            let waker = self.link.waker();
+        if self.shutdown != Shutdown::Done {
+            self.socket.register(half, cx);
+            let done = self.poll_alert_and_drain(error.alert().is_some()).is_ready();
+            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(SHUTDOWN_TIMEOUT)));
+            let waker = self.socket.waker();
             let timer = timer.as_mut();
-            if !said && timer.poll(&mut Context::from_waker(&waker)).is_pending() {
+            if !done && timer.poll(&mut Context::from_waker(&waker)).is_pending() {
                 return Poll::Pending;
             }
-            self.goodbye = Goodbye::Said;
+            self.shutdown = Shutdown::Done;
             self.timer = None;
-            self.link.wake_all();
+            self.socket.wake_all();
         }
         Poll::Ready(wrap(error))
     }
 
     /// A socket that is closed with unread bytes resets its connection, and a peer that is still
-    /// sending then loses the alert (RFC 9112 §9.6 tells the same of HTTP): so what comes after it is
-    /// read and passed over.
-    fn poll_last_words(&mut self, has_alert: bool) -> Poll<()> {
-        if self.goodbye == Goodbye::Sending {
-            ready!(self.link.poll_send(&mut self.machine.output));
-            let ended = ready!(self.link.poll_shutdown());
-            if !has_alert || ended.is_err() || self.link.check_writable().is_err() {
+    /// sending then loses the alert (RFC 9112 §9.6 warns of the same in HTTP). So whatever comes after it
+    /// is read and dropped.
+    fn poll_alert_and_drain(&mut self, has_alert: bool) -> Poll<()> {
+        if self.shutdown == Shutdown::Sending {
+            ready!(self.socket.poll_send(&mut self.machine.output));
+            let ended = ready!(self.socket.poll_shutdown());
+            if !has_alert || ended.is_err() || self.socket.check_writable().is_err() {
                 return Poll::Ready(());
             }
-            self.goodbye = Goodbye::Listening(0);
+            self.shutdown = Shutdown::Draining(0);
         }
-        while let Goodbye::Listening(passed_over @ ..PASSED_OVER) = self.goodbye {
-            match ready!(self.link.poll_pass_over()) {
-                Ok(count @ 1..) => self.goodbye = Goodbye::Listening(passed_over + count),
+        while let Shutdown::Draining(drained @ ..DRAIN_LIMIT) = self.shutdown {
+            match ready!(self.socket.poll_drain()) {
+                Ok(count @ 1..) => self.shutdown = Shutdown::Draining(drained + count),
                 _ => break,
             }
         }
@@ -245,8 +245,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: Side> Driver<IO, S> {
 }
 
 /// How long a last alert may wait for a peer that doesn't read, or doesn't end.
-const GOODBYE: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How many bytes of a peer that goes on sending are passed over: more than the kernels at both ends
+/// How many bytes of a peer that goes on sending are dropped: more than the kernels at both ends
 /// hold at their usual limits (Linux: 4 MiB to send, 6 MiB received).
-const PASSED_OVER: usize = 12 * 1024 * 1024;
+const DRAIN_LIMIT: usize = 12 * 1024 * 1024;
