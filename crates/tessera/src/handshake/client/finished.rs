@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 
 use super::ClientState;
+use super::connected::Connected;
 use super::offer::Offer;
-use super::tickets::Connected;
 use crate::auth::Credential;
 use crate::crypto::Suite;
 use crate::error::Error;

@@ -3,14 +3,14 @@
 mod certificate;
 mod client_hello;
 mod config;
+mod connected;
 mod encrypted_extensions;
 mod finished;
-mod hello;
 mod offer;
 mod questions;
+mod server_hello;
 #[cfg(test)]
 mod tests;
-mod tickets;
 
 pub use config::{ClientConfig, Destination};
 pub use questions::ClientQuestion;
@@ -28,12 +28,12 @@ use crate::wire::HandshakeMessage;
 
 /// The states of a client, in their order.
 pub enum ClientState {
-    ReadServerHello(Box<hello::ReadServerHello>),
+    ReadServerHello(Box<server_hello::ReadServerHello>),
     ReadEncryptedExtensions(Box<encrypted_extensions::ReadEncryptedExtensions>),
     ReadCertificate(Box<certificate::ReadCertificate>),
     ReadCertificateVerify(Box<certificate::ReadCertificateVerify>),
     ReadFinished(Box<finished::ReadFinished>),
-    Connected(Box<tickets::Connected>),
+    Connected(Box<connected::Connected>),
     /// The owner answers later.
     Waiting(Box<Waiting<ClientQuestion>>),
     /// An error ended the handshake.
@@ -48,7 +48,7 @@ impl ClientState {
         ctx: &mut Context<'_>,
     ) -> Result<Self, Error> {
         let offer = offer::Offer::new(config.shared(), destination, ctx.profile, ctx.now)?;
-        hello::ReadServerHello::start(offer, ctx)
+        server_hello::ReadServerHello::start(offer, ctx)
     }
 }
 

@@ -11,8 +11,8 @@ use core::time::Duration;
 use tessera_harness::Trace;
 
 use super::encrypted_extensions::ReadEncryptedExtensions;
-use super::hello::ReadServerHello;
 use super::offer::Offer;
+use super::server_hello::ReadServerHello;
 use super::{ClientConfig, ClientState, Destination};
 use crate::auth::{Credential, PrivateKey};
 use crate::crypto::{Secret, SharedSecret};

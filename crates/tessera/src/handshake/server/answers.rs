@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::binder::ProvedHello;
 use super::config::{NoConfig, ServerConfig};
-use super::psk::PskSearch;
+use super::psk_search::PskSearch;
 use crate::handshake::config::Checked;
 use crate::resume::{Receipt, ResumptionVerdict, Taken};
 

@@ -1,20 +1,20 @@
-//! The client's Finished in; after it tickets out and key updates in (RFC 8446 §4.4.4, §4.6).
+//! The client's Finished in; after it tickets out (RFC 8446 §4.4.4, §4.6.1).
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::ServerState;
 use super::config::ServerConfig;
+use super::connected::Connected;
 use super::tickets::{TicketIssue, TicketPlan};
 use crate::auth::ConnectionCodecs;
 use crate::crypto::Suite;
-use crate::error::{Error, unexpected_message};
-use crate::handshake::application::Application;
+use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::handshake::finished::{ApplicationSecrets, Finished};
 use crate::handshake::lineage::Lineage;
 use crate::schedule::Transcript;
-use crate::wire::{HandshakeMessage, HandshakeType};
+use crate::wire::HandshakeMessage;
 
 /// Only the client's Finished is missing.
 pub struct ReadFinished {
@@ -49,24 +49,5 @@ impl ReadFinished {
         let issue = TicketIssue { config: &config, application: &application, lineage: &lineage };
         issue.send_tickets(&resumption, &tickets, ctx)?;
         Ok(ServerState::Connected(Box::new(Connected { application })))
-    }
-}
-
-/// The handshake is complete.
-pub struct Connected {
-    pub(super) application: Application,
-}
-
-impl Connected {
-    pub(crate) fn receive(
-        mut self: Box<Self>,
-        message: HandshakeMessage<'_>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        match message.typ {
-            HandshakeType::KEY_UPDATE => self.application.read_key_update(message, ctx)?,
-            _ => return Err(unexpected_message("a handshake message after the handshake")),
-        }
-        Ok(ServerState::Connected(self))
     }
 }

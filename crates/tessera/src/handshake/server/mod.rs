@@ -9,6 +9,7 @@ mod binder;
 mod certificate;
 mod config;
 mod configuration;
+mod connected;
 mod decisions;
 mod early_data;
 mod finished;
@@ -16,8 +17,8 @@ mod hello;
 mod negotiation;
 mod one_time_key;
 mod pause;
-mod psk;
 mod psk_candidate;
+mod psk_search;
 mod questions;
 mod receipts;
 mod resumption;
@@ -47,7 +48,7 @@ pub enum ServerState {
     ReadCertificate(Box<certificate::ReadCertificate>),
     ReadCertificateVerify(Box<certificate::ReadCertificateVerify>),
     ReadFinished(Box<finished::ReadFinished>),
-    Connected(Box<finished::Connected>),
+    Connected(Box<connected::Connected>),
     /// The owner answers later.
     Waiting(Box<Waiting<ServerQuestion>>),
     /// An error ended the handshake.
