@@ -7,8 +7,8 @@ use std::time::Duration;
 use tessera_link::{End, Link, LinkParameters};
 
 use crate::control::{
-    ClientAnswer, ClientLoot, ClientOrder, Connected, Observed, Preparation, Psk, Served, Server,
-    ServerAnswer, ServerLoot, ServerOrder, Sites,
+    ClientAnswer, ClientOrder, Connected, Observed, Preparation, Psk, Served, Server, ServerAnswer,
+    ServerOrder, Sites, StolenFromClient, StolenFromServer,
 };
 use crate::error::LabError;
 use crate::pki::Pki;
@@ -113,7 +113,7 @@ impl Bench {
             self.replay()?;
         }
         let executions = self.count(&pair)?;
-        let (client, server) = self.rob()?;
+        let (client, server) = self.steal()?;
         Attack::of(executions, &client, &server)
             .ok_or_else(|| LabError::Connection("a recording was no TLS connection".to_owned()))
     }
@@ -155,15 +155,15 @@ impl Bench {
         }
     }
 
-    pub(crate) fn rob(&mut self) -> Result<(ClientLoot, ServerLoot), LabError> {
+    pub(crate) fn steal(&mut self) -> Result<(StolenFromClient, StolenFromServer), LabError> {
         self.client.tell(&ClientOrder::GiveAll)?;
         let client = match self.client.hear()? {
-            ClientAnswer::Robbed(loot) => loot,
+            ClientAnswer::Stolen(stolen) => stolen,
             other => return Err(unexpected(&self.client, &other)),
         };
         self.server.tell(&ServerOrder::GiveAll)?;
         match self.server.hear()? {
-            ServerAnswer::Robbed(loot) => Ok((client, loot)),
+            ServerAnswer::Stolen(stolen) => Ok((client, stolen)),
             other => Err(unexpected(&self.server, &other)),
         }
     }

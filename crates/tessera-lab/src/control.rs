@@ -25,7 +25,7 @@ pub(crate) enum ServerOrder {
     Accept,
     /// Say how often a request was executed; answered by [`ServerAnswer::Executions`].
     CountExecutions(RequestId),
-    /// Be robbed by the adversary; answered by [`ServerAnswer::Robbed`]. What is left in the vault
+    /// Give what the adversary can steal; answered by [`ServerAnswer::Stolen`]. What is left in the vault
     /// is gone then.
     GiveAll,
 }
@@ -55,7 +55,7 @@ pub(crate) enum ServerAnswer {
     Ready,
     Served(Served),
     Executions(u32),
-    Robbed(ServerLoot),
+    Stolen(StolenFromServer),
     /// The order could not be carried out, for this reason.
     Failed(String),
 }
@@ -77,8 +77,8 @@ pub(crate) enum ClientOrder {
     /// Be the adversary: send the first flight of the last connection again, byte by byte the
     /// same, and read to the end; answered by [`ClientAnswer::Ready`].
     Replay(SocketAddr),
-    /// Give what the adversary recorded of the last connection, and be robbed by it; answered by
-    /// [`ClientAnswer::Robbed`].
+    /// Give what the adversary recorded of the last connection, and what it can steal; answered by
+    /// [`ClientAnswer::Stolen`].
     GiveAll,
 }
 
@@ -87,7 +87,7 @@ pub(crate) enum ClientOrder {
 pub(crate) enum ClientAnswer {
     Ready,
     Connected(Connected),
-    Robbed(ClientLoot),
+    Stolen(StolenFromClient),
     /// The order could not be carried out, for this reason.
     Failed(String),
 }
@@ -125,17 +125,17 @@ pub(crate) enum Acknowledges {
     Guess,
 }
 
-/// What a client heard of its early data.
+/// What a client learned of its early data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Told {
+pub(crate) enum EarlyDataOutcome {
     Accepted,
     Burned,
     Used,
     Unknown,
 }
 
-impl Told {
+impl EarlyDataOutcome {
     /// Its name in tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -147,7 +147,7 @@ impl Told {
     }
 }
 
-impl From<Verdict> for Told {
+impl From<Verdict> for EarlyDataOutcome {
     fn from(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Burned => Self::Burned,
@@ -159,7 +159,7 @@ impl From<Verdict> for Told {
 
 /// What the adversary has from the client.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct ClientLoot {
+pub(crate) struct StolenFromClient {
     pub(crate) capture: Capture,
     /// The sessions that the client has.
     pub(crate) sessions: Vec<Vec<u8>>,
@@ -170,7 +170,7 @@ pub(crate) struct ClientLoot {
 
 /// What the adversary has from the server.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct ServerLoot {
+pub(crate) struct StolenFromServer {
     pub(crate) ticket_key: Vec<u8>,
     /// Every one-time secret that the vault ever held: what an earlier dump would have shown.
     pub(crate) vault_before: Vec<Vec<u8>>,
@@ -194,7 +194,7 @@ pub(crate) struct Connected {
     /// The first byte of the response was there; `None` if the client gave its request up.
     pub(crate) response: Option<Duration>,
     /// When it was known what became of early data, and what.
-    pub(crate) told: Option<(Duration, Told)>,
+    pub(crate) told: Option<(Duration, EarlyDataOutcome)>,
     pub(crate) cost: Cost,
     pub(crate) observed: Observed,
 }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::adversary::{self, Loot, Opened};
-use crate::control::{ClientLoot, Observed, ServerLoot};
+use crate::adversary::{self, Opened, StolenSecrets};
+use crate::control::{Observed, StolenFromClient, StolenFromServer};
 
 /// From when on stolen keys do not open what was sent: forward secrecy, and when it begins. The
 /// worse is the greater.
@@ -69,10 +69,14 @@ pub(crate) struct Attack {
 
 impl Attack {
     /// Tries to open the recording. `None` if there is nothing in it to try.
-    pub(crate) fn of(executions: u32, client: &ClientLoot, server: &ServerLoot) -> Option<Self> {
+    pub(crate) fn of(
+        executions: u32,
+        client: &StolenFromClient,
+        server: &StolenFromServer,
+    ) -> Option<Self> {
         let open = |sessions: &[Vec<u8>], vault| {
             let ticket_key = &server.ticket_key;
-            adversary::open(&client.capture, &Loot { sessions, ticket_key, vault })
+            adversary::open(&client.capture, &StolenSecrets { sessions, ticket_key, vault })
         };
         let left = client.sessions.as_slice();
         let undeleted: Vec<_> = left.iter().chain(&client.used).cloned().collect();

@@ -24,7 +24,7 @@ pub(crate) struct Capture {
 }
 
 /// What the adversary has stolen.
-pub(crate) struct Loot<'a> {
+pub(crate) struct StolenSecrets<'a> {
     /// The sessions of the client, as it writes them to a file.
     pub(crate) sessions: &'a [Vec<u8>],
     /// The key of the servers' ring.
@@ -42,14 +42,14 @@ pub(crate) struct Opened {
     pub(crate) session: bool,
 }
 
-/// Tries every key that the loot leads to. `None` if the capture is no TLS 1.3 connection, so that
+/// Tries every key that the stolen secrets lead to. `None` if the capture is no TLS 1.3 connection, so that
 /// nothing was tried.
-pub(crate) fn open(capture: &Capture, loot: &Loot<'_>) -> Option<Opened> {
+pub(crate) fn open(capture: &Capture, stolen: &StolenSecrets<'_>) -> Option<Opened> {
     let hellos = Hellos::read(capture)?;
     let provider = tessera_aws_lc::provider();
     let suite = provider.suite(hellos.suite)?;
     let mut opened = Opened::default();
-    for psk in psks::of(&provider, suite, &hellos, loot) {
+    for psk in psks::of(&provider, suite, &hellos, stolen) {
         opened.early_data |= opening::early_data(suite, &psk, &hellos, &capture.sent);
         opened.session |= opening::session(suite, &psk, &hellos, &capture.received);
     }

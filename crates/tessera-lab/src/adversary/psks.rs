@@ -10,22 +10,23 @@ use tessera::resume::{
 use tessera::wire::NamedGroup;
 use tessera_vault::{TicketKey, TicketKeyRing};
 
-use super::Loot;
+use super::StolenSecrets;
 use super::capture::{Hellos, vector};
 use super::opening::derive_secret;
 
-/// Every PSK that the handshake may have begun with, as far as the loot tells.
+/// Every PSK that the handshake may have begun with, as far as the stolen secrets show.
 pub(super) fn of(
     provider: &Provider,
     suite: &Suite,
     hellos: &Hellos,
-    loot: &Loot<'_>,
+    stolen: &StolenSecrets<'_>,
 ) -> Vec<Secret> {
     let sessions: Vec<_> =
-        loot.sessions.iter().filter_map(|file| ClientSession::import(file).ok()).collect();
-    let tickets = hellos.identities.iter().filter_map(|ticket| open_ticket(provider, loot, ticket));
+        stolen.sessions.iter().filter_map(|file| ClientSession::import(file).ok()).collect();
+    let tickets =
+        hellos.identities.iter().filter_map(|ticket| open_ticket(provider, stolen, ticket));
     let one_time = hellos.identities.iter().flat_map(|identity| {
-        let secrets = loot.vault.iter().filter_map(|secret| OneTimeSecret::decode(secret));
+        let secrets = stolen.vault.iter().filter_map(|secret| OneTimeSecret::decode(secret));
         secrets.filter_map(|secret| with_vault(provider, suite, identity, &secret))
     });
     let clients: Vec<_> = sessions
@@ -50,8 +51,12 @@ pub(super) fn of(
 }
 
 /// What a sealed ticket holds, opened with the stolen key.
-fn open_ticket(provider: &Provider, loot: &Loot<'_>, identity: &[u8]) -> Option<SessionState> {
-    let key = TicketKey::decode(loot.ticket_key)?;
+fn open_ticket(
+    provider: &Provider,
+    stolen: &StolenSecrets<'_>,
+    identity: &[u8],
+) -> Option<SessionState> {
+    let key = TicketKey::decode(stolen.ticket_key)?;
     let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
     let ring = TicketKeyRing::new(provider);
     ring.install(vec![key], unix).ok()?;

@@ -15,7 +15,9 @@ use super::request;
 use super::wire::Wire;
 use crate::adversary::Capture;
 use crate::clock;
-use crate::control::{ClientAnswer, ClientLoot, ClientOrder, Connected, Preparation, Told};
+use crate::control::{
+    ClientAnswer, ClientOrder, Connected, EarlyDataOutcome, Preparation, StolenFromClient,
+};
 use crate::pki::SERVER_NAME;
 
 /// Does as it is told, until there is no one to tell it.
@@ -33,7 +35,7 @@ pub(super) struct Client {
     row: Option<Row>,
     sessions: VecDeque<ClientSession>,
     /// What the adversary has, of the last connection.
-    loot: ClientLoot,
+    stolen: StolenFromClient,
 }
 
 /// The present row.
@@ -61,15 +63,17 @@ impl Client {
                 self.reconnect(server, Some(adversary))
             }
             ClientOrder::Replay(server) => {
-                let Capture { sent, first_flight, .. } = &self.loot.capture;
+                let Capture { sent, first_flight, .. } = &self.stolen.capture;
                 let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
                 replay(stream, &sent[..*first_flight])?;
                 Ok(ClientAnswer::Ready)
             }
             ClientOrder::GiveAll => {
-                let mut loot = std::mem::take(&mut self.loot);
-                loot.sessions.extend(self.sessions.iter().map(|session| session.export().to_vec()));
-                Ok(ClientAnswer::Robbed(loot))
+                let mut stolen = std::mem::take(&mut self.stolen);
+                stolen
+                    .sessions
+                    .extend(self.sessions.iter().map(|session| session.export().to_vec()));
+                Ok(ClientAnswer::Stolen(stolen))
             }
         }
     }
@@ -168,7 +172,7 @@ impl Client {
                     tickets.push_back(*session)
                 }
                 Some(ReadEvent::Handshake(Event::EarlyDataAccepted)) => {
-                    told = Some((clock::monotonic()?, Told::Accepted));
+                    told = Some((clock::monotonic()?, EarlyDataOutcome::Accepted));
                 }
                 Some(ReadEvent::Data(data)) => {
                     if response.is_none() {
@@ -189,7 +193,7 @@ impl Client {
         let observed = configuration::observed(facts);
         let (cost, capture) = wire.close(connection, process_cpu)?;
         let capture = capture.unwrap_or_default();
-        self.loot = ClientLoot { capture, used, ..ClientLoot::default() };
+        self.stolen = StolenFromClient { capture, used, ..StolenFromClient::default() };
         self.sessions.append(&mut tickets);
         let handshake = handshake.ok_or("the connection ended during the handshake")?;
         Ok(Connected { request: id, started, tcp, handshake, response, told, cost, observed })

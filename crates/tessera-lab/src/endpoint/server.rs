@@ -95,7 +95,7 @@ impl Server {
             }
             ServerOrder::GiveAll => {
                 let row = self.row.as_ref().ok_or(UNPREPARED)?;
-                Ok(ServerAnswer::Robbed(row.stores.rob()?))
+                Ok(ServerAnswer::Stolen(row.stores.steal()?))
             }
         }
     }

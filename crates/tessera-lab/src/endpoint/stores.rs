@@ -12,7 +12,7 @@ use tessera::resume::{
 use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
 
 use super::pipes::Result;
-use crate::control::ServerLoot;
+use crate::control::StolenFromServer;
 
 /// More than a row needs: a full store would turn measured connections into others.
 const CAPACITY: usize = 100_000;
@@ -69,10 +69,10 @@ impl Stores {
     }
 
     /// Everything that the stores hold, and once held.
-    pub(super) fn rob(&self) -> Result<ServerLoot> {
+    pub(super) fn steal(&self) -> Result<StolenFromServer> {
         let watched = self.watched.as_ref().ok_or("nobody watched the stores")?;
-        let (vault_before, vault_after) = watched.vault.rob(unix_time()?);
-        Ok(ServerLoot { ticket_key: watched.ticket_key.clone(), vault_before, vault_after })
+        let (vault_before, vault_after) = watched.vault.steal(unix_time()?);
+        Ok(StolenFromServer { ticket_key: watched.ticket_key.clone(), vault_before, vault_after })
     }
 }
 
@@ -85,7 +85,7 @@ struct WatchedVault {
 
 impl WatchedVault {
     /// What was ever there, and what still can be had.
-    fn rob(&self, unix: Duration) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    fn steal(&self, unix: Duration) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let left = kept.keys().filter_map(|handle| {
             let question = TakeSecret::new(*handle, TakePurpose::Accept, Some(unix));

@@ -84,12 +84,12 @@ impl Chart {
         format!(
             "<svg role=\"img\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" height=\"{HEIGHT}\" \
              preserveAspectRatio=\"none\"><title>{}</title>{shapes}</svg>",
-            words::escaped(&self.spoken())
+            words::escaped(&self.description())
         )
     }
 
     /// What the chart says to whoever cannot see it.
-    fn spoken(&self) -> String {
+    fn description(&self) -> String {
         let lines: Vec<_> = self
             .lines
             .iter()

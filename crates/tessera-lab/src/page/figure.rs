@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::axis::Axis;
-use super::strip::{self, Drawn};
+use super::strip::{self, LaneData};
 use super::words::{self, escaped};
 use crate::experiment;
 use crate::statistics::Median;
@@ -15,9 +15,9 @@ pub(crate) struct Strip {
     /// The same for people, as HTML.
     pub(crate) head: String,
     /// The same as a text, for whoever cannot see the strip.
-    pub(crate) spoken: String,
+    pub(crate) description: String,
     /// What is drawn, a lane each.
-    pub(crate) lanes: Vec<Drawn>,
+    pub(crate) lanes: Vec<LaneData>,
 }
 
 /// A figure of some rows.
@@ -32,7 +32,7 @@ pub(crate) struct Figure<'a> {
 
 impl Figure<'_> {
     pub(crate) fn render(&self) -> String {
-        let axis = Axis::up_to(self.drawn().map(Drawn::extent).fold(0.0, f64::max));
+        let axis = Axis::up_to(self.drawn().map(LaneData::extent).fold(0.0, f64::max));
         let mut content = String::new();
         for row in &self.strips {
             // Writing to a string does not fail.
@@ -41,7 +41,7 @@ impl Figure<'_> {
                 "<div class=\"row\" data-way=\"{}\"><div class=\"way\">{}</div>{}{}</div>",
                 row.key,
                 row.head,
-                strip::svg(&self.spoken(row), &row.lanes, &axis),
+                strip::svg(&self.description(row), &row.lanes, &axis),
                 medians(&row.lanes),
             );
         }
@@ -56,12 +56,12 @@ impl Figure<'_> {
         frame(&self.title, self.lanes, &note, &content)
     }
 
-    fn drawn(&self) -> impl Iterator<Item = &Drawn> {
+    fn drawn(&self) -> impl Iterator<Item = &LaneData> {
         self.strips.iter().flat_map(|strip| &strip.lanes)
     }
 
     fn explanation(&self, axis: &Axis) -> String {
-        if self.drawn().any(|drawn| matches!(drawn, Drawn::Bar(_))) {
+        if self.drawn().any(|drawn| matches!(drawn, LaneData::Bar(_))) {
             return "Medians.".to_owned();
         }
         let mut text = "Dots are samples, from top to bottom in the order of the legend; lines \
@@ -70,18 +70,18 @@ impl Figure<'_> {
         if self.drawn().any(|drawn| drawn.is_beyond(axis)) {
             text.push_str(" Samples far beyond the others are at the right end.");
         }
-        if self.drawn().any(Drawn::is_thinned) {
+        if self.drawn().any(LaneData::is_thinned) {
             let _ = write!(text, " Only {} samples a line are drawn.", strip::MOST_DOTS);
         }
         text
     }
 
     /// What a strip says to whoever cannot see it.
-    fn spoken(&self, strip: &Strip) -> String {
+    fn description(&self, strip: &Strip) -> String {
         let lanes = self.lanes.iter().zip(&strip.lanes);
         let lanes: Vec<_> =
-            lanes.map(|(name, drawn)| format!("{name} {}", drawn.spoken())).collect();
-        format!("{}: {}; {}", strip.spoken, lanes.join(", "), self.unit)
+            lanes.map(|(name, drawn)| format!("{name} {}", drawn.description())).collect();
+        format!("{}: {}; {}", strip.description, lanes.join(", "), self.unit)
     }
 }
 
@@ -111,12 +111,12 @@ pub(crate) fn ticks(axis: &Axis) -> String {
 }
 
 /// The medians beside a strip, one a lane.
-fn medians(lanes: &[Drawn]) -> String {
+fn medians(lanes: &[LaneData]) -> String {
     let lanes = lanes.iter().enumerate().map(|(index, drawn)| {
         let text = match drawn {
-            Drawn::Samples { median: Some(median), .. } => spread(median),
-            Drawn::Samples { median: None, .. } => words::NOTHING.to_owned(),
-            Drawn::Bar(value) => words::plain(*value),
+            LaneData::Samples { median: Some(median), .. } => spread(median),
+            LaneData::Samples { median: None, .. } => words::NOTHING.to_owned(),
+            LaneData::Bar(value) => words::plain(*value),
         };
         format!("<span class=\"lane{index}\">{text}</span>")
     });

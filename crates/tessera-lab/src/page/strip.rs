@@ -17,12 +17,12 @@ const LANE: usize = 16;
 const WIDTH: f64 = 1000.0;
 
 /// What is drawn in one lane.
-pub(crate) enum Drawn {
+pub(crate) enum LaneData {
     Samples { samples: Vec<f64>, median: Option<Median>, extent: f64 },
     Bar(f64),
 }
 
-impl Drawn {
+impl LaneData {
     /// Samples with their median.
     pub(crate) fn of(samples: impl IntoIterator<Item = f64>) -> Self {
         let samples: Vec<_> = samples.into_iter().collect();
@@ -51,7 +51,7 @@ impl Drawn {
     }
 
     /// In words.
-    pub(crate) fn spoken(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         match self {
             Self::Samples { median: Some(Median { value, interval }), .. } => {
                 let interval = interval.map_or_else(String::new, |(low, high)| {
@@ -75,8 +75,8 @@ fn extent(samples: &[f64], median: Option<&Median>) -> f64 {
     largest.min(surely * NEAR)
 }
 
-/// The drawing. `spoken` is what it says to whoever cannot see it.
-pub(crate) fn svg(spoken: &str, lanes: &[Drawn], axis: &Axis) -> String {
+/// The drawing. `description` is the text for readers who cannot see it.
+pub(crate) fn svg(description: &str, lanes: &[LaneData], axis: &Axis) -> String {
     let height = LANE * lanes.len();
     let mut shapes = String::new();
     for tick in axis.ticks() {
@@ -92,17 +92,17 @@ pub(crate) fn svg(spoken: &str, lanes: &[Drawn], axis: &Axis) -> String {
     format!(
         "<svg role=\"img\" viewBox=\"0 0 {WIDTH} {height}\" height=\"{height}\" \
          preserveAspectRatio=\"none\"><title>{}</title>{shapes}</svg>",
-        words::escaped(spoken)
+        words::escaped(description)
     )
 }
 
-fn lane(drawn: &Drawn, axis: &Axis, middle: usize) -> String {
+fn lane(drawn: &LaneData, axis: &Axis, middle: usize) -> String {
     let x = |value: f64| axis.place(value) * WIDTH;
     match drawn {
-        Drawn::Bar(value) => {
+        LaneData::Bar(value) => {
             format!("<path class=\"bar\" d=\"M0 {middle}H{:.1}\"/>", x(*value))
         }
-        Drawn::Samples { samples, median, .. } => {
+        LaneData::Samples { samples, median, .. } => {
             let mut dots = String::new();
             let every = samples.len().div_ceil(MOST_DOTS).max(1);
             for (index, sample) in samples.iter().step_by(every).enumerate() {
@@ -133,11 +133,11 @@ mod tests {
     #[test]
     fn few_outliers_do_not_stretch_the_axis() {
         let mut samples: Vec<_> = (0..30).map(|n| 100.0 + f64::from(n)).collect();
-        let drawn = Drawn::of(samples.clone());
+        let drawn = LaneData::of(samples.clone());
         assert_eq!(drawn.extent(), 129.0);
         assert!(!drawn.is_beyond(&Axis::up_to(drawn.extent())));
         samples.push(9_000.0);
-        let drawn = Drawn::of(samples);
+        let drawn = LaneData::of(samples);
         assert!((150.0..200.0).contains(&drawn.extent()), "{}", drawn.extent());
         assert!(drawn.is_beyond(&Axis::up_to(drawn.extent())));
         // Another strip of the figure may need an axis that they are on.
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_long_experiment_is_thinned() {
-        let drawn = Drawn::of((0..10_000).map(f64::from));
+        let drawn = LaneData::of((0..10_000).map(f64::from));
         assert!(drawn.is_thinned());
         let svg = svg("many", &[drawn], &Axis::up_to(10_000.0));
         let dots = svg.matches("h0").count();
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn without_samples_there_is_still_a_strip() {
-        let svg = svg("<none>", &[Drawn::of(Vec::new())], &Axis::up_to(0.0));
+        let svg = svg("<none>", &[LaneData::of(Vec::new())], &Axis::up_to(0.0));
         assert!(svg.contains("&lt;none&gt;") && !svg.contains("median"), "{svg}");
         assert!(!svg.contains("NaN"), "{svg}");
     }

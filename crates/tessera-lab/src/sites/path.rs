@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::control::{Acknowledges, Server, Told};
+use crate::control::{Acknowledges, EarlyDataOutcome, Server};
 use crate::ways::{Agreement, Continuation, Mode, OneTimeKind, Way};
 
 /// How long a site waits for an acknowledgement, in round-trip times between the sites.
@@ -71,11 +71,11 @@ impl Path {
     }
 
     /// What the client is to hear of its early data, where nobody attacks.
-    pub(crate) fn told(self) -> Option<Told> {
+    pub(crate) fn told(self) -> Option<EarlyDataOutcome> {
         match self {
-            Self::Home => Some(Told::Accepted),
-            Self::Away | Self::AwayGuess => Some(Told::Burned),
-            Self::AwayHomeSilent => Some(Told::Unknown),
+            Self::Home => Some(EarlyDataOutcome::Accepted),
+            Self::Away | Self::AwayGuess => Some(EarlyDataOutcome::Burned),
+            Self::AwayHomeSilent => Some(EarlyDataOutcome::Unknown),
             Self::AwayPskDhe => None,
         }
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::path::Path;
-use crate::control::Told;
+use crate::control::EarlyDataOutcome;
 use crate::experiment::LinkReport;
 use crate::machine::Machine;
 use crate::ways::Mode;
@@ -30,7 +30,7 @@ pub(crate) struct Row {
     pub(crate) path: Path,
     pub(crate) mode: Mode,
     /// What the client heard of its early data, in every sample.
-    pub(crate) told: Option<Told>,
+    pub(crate) told: Option<EarlyDataOutcome>,
     pub(crate) rtt_ms: f64,
     pub(crate) site_rtt_ms: f64,
     /// How long a site waits for an acknowledgement.

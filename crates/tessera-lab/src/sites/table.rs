@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::report::{Row, Sample};
-use crate::control::Told;
+use crate::control::EarlyDataOutcome;
 use crate::experiment::spread;
 use crate::statistics::Median;
 
@@ -39,7 +39,7 @@ pub(super) fn row(row: &Row) -> String {
         ms(|sample| sample.verdict_us),
         ms(|sample| Some(sample.handshake_us)),
         ms(|sample| sample.response_us),
-        row.told.map_or("-", Told::name),
+        row.told.map_or("-", EarlyDataOutcome::name),
         row.replay_executions,
     )
 }

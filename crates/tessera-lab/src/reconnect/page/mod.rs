@@ -6,7 +6,7 @@ mod ways;
 
 use crate::page::document::{Setting, contents, document, facts};
 use crate::page::figure::{Figure, Strip};
-use crate::page::strip::Drawn;
+use crate::page::strip::LaneData;
 use crate::page::words;
 use crate::reconnect::report::{Report, Row, Sample, Sides};
 
@@ -140,7 +140,7 @@ fn sizes(rows: &[Row]) -> String {
 /// Every sample of some lanes.
 fn samples(rows: &[Row], lanes: &[Lane]) -> Vec<Strip> {
     strips(rows, |row| {
-        let lanes = lanes.iter().map(|(_, value)| Drawn::of(row.samples.iter().map(value)));
+        let lanes = lanes.iter().map(|(_, value)| LaneData::of(row.samples.iter().map(value)));
         lanes.collect()
     })
 }
@@ -149,15 +149,15 @@ fn samples(rows: &[Row], lanes: &[Lane]) -> Vec<Strip> {
 fn medians(rows: &[Row], sides: fn(&Row) -> &Sides<u64>) -> Vec<Strip> {
     strips(rows, |row| {
         let Sides { client, server } = *sides(row);
-        [client, server].map(|value| Drawn::Bar(value as f64)).into()
+        [client, server].map(|value| LaneData::Bar(value as f64)).into()
     })
 }
 
-fn strips(rows: &[Row], lanes: impl Fn(&Row) -> Vec<Drawn>) -> Vec<Strip> {
+fn strips(rows: &[Row], lanes: impl Fn(&Row) -> Vec<LaneData>) -> Vec<Strip> {
     let strip = |row: &Row| Strip {
         key: ways::key(&row.way()),
         head: ways::head(&row.way()),
-        spoken: ways::spoken(&row.way()),
+        description: ways::description(&row.way()),
         lanes: lanes(row),
     };
     rows.iter().map(strip).collect()

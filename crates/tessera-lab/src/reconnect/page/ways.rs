@@ -9,7 +9,7 @@ pub(super) fn head(way: &Way) -> String {
 }
 
 /// A way as a text.
-pub(super) fn spoken(way: &Way) -> String {
+pub(super) fn description(way: &Way) -> String {
     [vec![way.mode.name().to_owned()], choices(way)].concat().join(", ")
 }
 

@@ -3,11 +3,11 @@
 mod distance;
 mod sentences;
 
-use crate::control::Told;
+use crate::control::EarlyDataOutcome;
 use crate::page::chart::{Chart, Line};
 use crate::page::document::{Setting, contents, document, facts};
 use crate::page::figure::{Figure, Strip};
-use crate::page::strip::Drawn;
+use crate::page::strip::LaneData;
 use crate::page::tables::{self, Row as TableRow, cell};
 use crate::page::words;
 use crate::sites::path::{PATIENCE_IN_RTTS, Path};
@@ -178,8 +178,8 @@ fn told(rows: &[Row]) -> String {
 }
 
 /// What was told on each path, and the most executions at any link and distance.
-fn worst(rows: &[Row]) -> Vec<(Path, Option<Told>, u32)> {
-    let mut paths: Vec<(Path, Option<Told>, u32)> = Vec::new();
+fn worst(rows: &[Row]) -> Vec<(Path, Option<EarlyDataOutcome>, u32)> {
+    let mut paths: Vec<(Path, Option<EarlyDataOutcome>, u32)> = Vec::new();
     for row in rows {
         match paths.iter_mut().find(|(path, ..)| *path == row.path) {
             Some((.., executions)) => *executions = row.replay_executions.max(*executions),
@@ -214,8 +214,8 @@ fn strip(row: &Row) -> Strip {
     Strip {
         key: key(row),
         head: head_of(row.path, &between),
-        spoken: format!("{}, {between}", row.path.name()),
-        lanes: LANES.map(|(_, value)| Drawn::of(ms(row, value))).into(),
+        description: format!("{}, {between}", row.path.name()),
+        lanes: LANES.map(|(_, value)| LaneData::of(ms(row, value))).into(),
     }
 }
 

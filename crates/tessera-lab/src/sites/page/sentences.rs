@@ -1,6 +1,6 @@
 //! What a path is, and what its client was told, in words.
 
-use crate::control::Told;
+use crate::control::EarlyDataOutcome;
 use crate::sites::path::Path;
 
 /// What a path is.
@@ -16,24 +16,24 @@ pub(super) fn path(path: Path) -> &'static str {
 
 /// What it means that a client was told this, and that the adversary had the request executed so
 /// often.
-pub(super) fn of(told: Option<Told>, executions: u32) -> String {
+pub(super) fn of(told: Option<EarlyDataOutcome>, executions: u32) -> String {
     let told = match told {
         None => {
             "There was no early data: the request went out when the handshake was complete, and \
              cannot be replayed."
         }
-        Some(Told::Accepted) => {
+        Some(EarlyDataOutcome::Accepted) => {
             "The site took the one-time key and accepted the early data; nothing is sent twice."
         }
-        Some(Told::Burned) => {
+        Some(EarlyDataOutcome::Burned) => {
             "The client was told that nobody can accept its early data any more, and sent the \
              request again in the same connection."
         }
-        Some(Told::Used) => {
+        Some(EarlyDataOutcome::Used) => {
             "The client was told that its early data was accepted before, and must never send it \
              again."
         }
-        Some(Told::Unknown) => {
+        Some(EarlyDataOutcome::Unknown) => {
             "Nobody could tell the client whether its early data is still accepted somewhere. It \
              did not send again; only its application knows whether that would be safe."
         }
@@ -54,9 +54,9 @@ mod tests {
 
     #[test]
     fn say_what_was_counted() {
-        let right = of(Some(Told::Burned), 1);
+        let right = of(Some(EarlyDataOutcome::Burned), 1);
         assert!(right.contains("executed once") && right.contains("sent the request again"));
-        let wrong = of(Some(Told::Burned), 2);
+        let wrong = of(Some(EarlyDataOutcome::Burned), 2);
         assert!(wrong.ends_with("executed 2 times: what was told was wrong."), "{wrong}");
         assert!(of(None, 0).ends_with("not executed at all."));
     }
