@@ -17,15 +17,15 @@ use tokio::io::{
 };
 use tokio::task::JoinHandle;
 
-/// A stream with moods, the same ones for the same seed.
-struct Moody {
+/// A stream whose irregularities are the same for the same seed.
+struct IrregularStream {
     io: DuplexStream,
     state: u64,
     /// Written, and not sent before it is flushed.
     unsent: Vec<u8>,
 }
 
-impl Moody {
+impl IrregularStream {
     fn new(io: DuplexStream, seed: u64) -> Self {
         Self { io, state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, unsent: Vec::new() }
     }
@@ -56,7 +56,7 @@ impl Moody {
     }
 }
 
-impl AsyncRead for Moody {
+impl AsyncRead for IrregularStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -79,7 +79,7 @@ impl AsyncRead for Moody {
     }
 }
 
-impl AsyncWrite for Moody {
+impl AsyncWrite for IrregularStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -111,7 +111,7 @@ impl AsyncWrite for Moody {
 
 /// Writes in one task and reads in another, both in pieces.
 fn exchange<S: AsyncHandshake>(
-    stream: TlsStream<Moody, S>,
+    stream: TlsStream<IrregularStream, S>,
     data: Arc<Vec<u8>>,
 ) -> [JoinHandle<Vec<u8>>; 2] {
     let (mut reader, mut writer) = stream.split();
@@ -140,7 +140,8 @@ async fn nothing_gets_lost_in_any_mood() {
     let data = Arc::new(bytes(40_000));
     for seed in 0..40 {
         let (near, far) = duplex([20, 300, 3000, 100_000][seed as usize % 4]);
-        let (near, far) = (Moody::new(near, 2 * seed), Moody::new(far, 2 * seed + 1));
+        let (near, far) =
+            (IrregularStream::new(near, 2 * seed), IrregularStream::new(far, 2 * seed + 1));
         let mut client = connector.start(destination(), near).await.unwrap();
         let server = ends.acceptor().start(far).unwrap();
         // Each connection has the ticket that the one before it got.
