@@ -25,7 +25,7 @@ use http::{Request, Response, StatusCode};
 
 use crate::watch::HandshakeWatch;
 
-/// The header field by which an intermediary says that a request came as early data
+/// The header field by which an intermediary reports that a request came as early data
 /// (RFC 8470 §5.1).
 pub const EARLY_DATA: HeaderName = HeaderName::from_static("early-data");
 
@@ -33,13 +33,13 @@ pub const EARLY_DATA: HeaderName = HeaderName::from_static("early-data");
 #[derive(Debug, Clone)]
 pub struct EarlyRequest {
     watch: HandshakeWatch,
-    /// Whoever sent it said already that it came as early data.
+    /// An intermediary reports that it came as early data.
     was_early_before: bool,
 }
 
 impl EarlyRequest {
     /// Whether the request may be a replay, as things stand now: not if it came under a
-    /// forward-secret ticket, and not after the handshake, unless an intermediary says so.
+    /// forward-secret ticket, and not after the handshake, unless an intermediary reports it.
     pub fn is_replayable(&self) -> bool {
         self.was_early_before || (self.watch.is_replayable() && !self.watch.is_complete())
     }
@@ -70,7 +70,7 @@ pub fn mark<B>(request: &mut Request<B>, watch: &HandshakeWatch) {
 }
 
 /// Refuses a request that may be a replay and is not safe to execute twice (RFC 9110 §9.2.1): one
-/// that came here as replayable early data, or before an intermediary that said so.
+/// that came here as replayable early data, or before an intermediary that reported it.
 pub fn check<B>(request: &Request<B>) -> Result<(), TooEarly> {
     let is_replayable = match request.extensions().get::<EarlyRequest>() {
         // `mark` may have set the field itself, and the handshake may be complete since.

@@ -1,4 +1,4 @@
-//! Who waits for a connection: a task that reads, and maybe another that writes.
+//! The tasks that wait for a connection: one that reads, and maybe another that writes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};

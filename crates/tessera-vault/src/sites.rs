@@ -37,13 +37,13 @@ pub struct SiteVault {
 /// Whoever can send such a request to a site can have keys burned there, of which it knows the handle,
 /// and whoever can forge an acknowledgement can make a client send again what was executed. So the
 /// channel MUST be authenticated at both ends and protected against change, for example TLS with
-/// certificates on both sides. What it carries is for nobody else's eyes: it names sites and flights.
+/// certificates on both sides. What it carries is confidential: it names sites and flights.
 pub trait SiteChannel: Send + Sync {
     /// Has [`SiteVault::burn_for_another`] called at the site whose vault the request names, and
     /// returns the acknowledgement. `None` if there was none, or no such site: never because of a
     /// guess.
     ///
-    /// Whoever waits may give up and drop the future at any time; the request may still arrive
+    /// The caller may give up and drop the future at any time; the request may still arrive
     /// afterwards. A request that arrives late, or twice, does no harm. An acknowledgement counts only
     /// for the request that it answers.
     fn burn_at_home(&self, request: &BurnAtHome) -> AnswerFromHome;
@@ -62,14 +62,14 @@ pub struct BurnAtHome {
     pub home: Incarnation,
 }
 
-/// Who knows the handle can have the key burned; it is not for logs.
+/// A party that knows the handle can have the key burned; it is not for logs.
 impl fmt::Debug for BurnAtHome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BurnAtHome").field("home", &self.home).finish_non_exhaustive()
     }
 }
 
-/// What a secret's home says when it was to burn it.
+/// What a secret's home answers when it was to burn it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Acknowledgement {
@@ -136,7 +136,7 @@ impl SiteVault {
         let answer = request.map(|request| self.sites.burn_at_home(&request));
         async {
             match answer {
-                // The request may have arrived, or may still: whether the secret exists nobody knows.
+                // The request may have arrived, or may still arrive: it is unknown whether the secret exists.
                 Some(answer) => answer.await.map_or(Taken::Unavailable, Acknowledgement::to_taken),
                 None => Taken::Unavailable,
             }
@@ -178,7 +178,7 @@ impl BurnAtHome {
 }
 
 impl Acknowledgement {
-    /// The acknowledgement of what the home vault said to a take with the purpose
+    /// The acknowledgement of what the home vault answered to a take with the purpose
     /// [`Burn`](TakePurpose::Burn).
     pub fn of(taken: &Taken) -> Self {
         match taken {
@@ -192,7 +192,7 @@ impl Acknowledgement {
         }
     }
 
-    /// What the site that asked says to its own client.
+    /// What the site that asked reports to its own client.
     fn to_taken(self) -> Taken {
         Taken::Absent(match self {
             Self::Burned => Absent::Burned,

@@ -1,4 +1,4 @@
-//! Errors: what went wrong, which alert says so, and what to do about it.
+//! Errors: what went wrong, which alert reports it, and what to do about it.
 
 use alloc::string::String;
 use core::fmt;
@@ -28,7 +28,7 @@ pub enum Error {
     Provider(&'static str),
     /// A state that can't be: a mistake in this library. Please report it, with the text.
     Internal(&'static str),
-    /// The configuration can't work; the text says which part and what would be right.
+    /// The configuration can't work; the text names the part and what would be right.
     Configuration(&'static str),
     /// A call for which the handshake has to go on first; the connection goes on.
     TooEarly(&'static str),
@@ -47,7 +47,7 @@ impl Error {
         !matches!(self, Self::TooEarly(_) | Self::Closed | Self::WrongAnswer | Self::Misuse(_))
     }
 
-    /// The alert that tells the peer about this error, if the peer is to be told.
+    /// The alert that reports this error to the peer, if there is one.
     pub fn alert(&self) -> Option<AlertDescription> {
         match self {
             Self::Protocol { alert, .. } => Some(*alert),

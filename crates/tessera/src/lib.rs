@@ -64,7 +64,7 @@
 //! loop {
 //!     let progress = connection.read(now, &mut input, &mut output)?;
 //!     match progress.event {
-//!         ReadEvent::Data(data) => deliver(data),
+//!         ReadEvent::Data(data) => deliver(&input[data]),
 //!         // For `Destination::session` of the next connection.
 //!         ReadEvent::Handshake(Event::NewSession(session)) => drop(session),
 //!         ReadEvent::PeerClosed | ReadEvent::NeedInput | ReadEvent::OutputFull => break,
@@ -84,7 +84,7 @@
 //! Four rules complete it:
 //!
 //! - **Errors end the connection.** The alert is in the output, and should still be sent.
-//! - **Time is told.** [`Connection::deadline`] is when a handshake ends if nothing comes; call `read` again
+//! - **Time is an argument.** [`Connection::deadline`] is when a handshake ends if nothing comes; call `read` again
 //!   then.
 //! - **The end of the stream is reported** with [`Connection::end_of_stream`]: without close_notify before it,
 //!   something may be missing, and it is an error.

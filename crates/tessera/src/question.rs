@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use core::any::Any;
 use core::marker::PhantomData;
 
-/// What an owner says to a question: the answer at once, or that it comes later.
+/// What an owner replies to a question: the answer at once, or that it comes later.
 #[derive(Debug)]
 pub enum Reply<A> {
     /// The answer.
@@ -68,7 +68,7 @@ pub struct Token<Q>(PhantomData<fn(Q)>);
 /// `V` is the enum of one side's questions, and `T` what takes an answer: a step of that side.
 pub struct Waiting<V> {
     question: Option<V>,
-    /// A `T` of [`new`](Self::new): what it is says which answer is expected.
+    /// A `T` of [`new`](Self::new): its type determines which answer is expected.
     then: Box<dyn Any + Send + Sync>,
 }
 

@@ -1,4 +1,4 @@
-//! Time, as the caller tells it.
+//! Time, as the caller gives it.
 
 use core::time::Duration;
 

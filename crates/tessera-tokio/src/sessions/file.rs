@@ -44,7 +44,7 @@ impl FileSessionStore {
         Ok(Self { directory, per_server: 8 })
     }
 
-    /// Keeps this many sessions per server, at first 8; the oldest make room.
+    /// Keeps this many sessions per server; the oldest make room. Default: 8.
     pub fn with_limit(mut self, per_server: usize) -> Self {
         self.per_server = per_server;
         self
@@ -57,7 +57,7 @@ impl FileSessionStore {
     fn try_put(&self, server_name: &str, session: &ClientSession) -> io::Result<()> {
         let directory = self.of_server(server_name).ok_or(ErrorKind::InvalidFilename)?;
         make_private(&directory)?;
-        // The name tells the age, so that the newest session is found without opening all of them.
+        // The name holds the age, so that the newest session is found without opening all of them.
         let name = format!("{:016x}-{:016x}", session.state.issued_at, random());
         let unfinished = directory.join(format!("{name}{UNFINISHED}"));
         let written = create_private(&unfinished)

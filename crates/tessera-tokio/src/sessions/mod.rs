@@ -47,7 +47,7 @@ pub trait SessionStore: Send + Sync {
     /// early data may be lost or read by others (RFC 8446 §C.4).
     fn pop(&self, server_name: &str) -> Option<ClientSession>;
 
-    /// Whether the methods may block. A store in memory says no, and is called in place: a way to
+    /// Whether the methods may block. A store in memory returns `false`, and is called in place: a way to
     /// another thread and back takes longer than it does.
     fn blocks(&self) -> bool {
         true

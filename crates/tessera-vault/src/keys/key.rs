@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::millis::millis;
 
-/// A ticket key (STEK). Whoever has it can open every ticket sealed under it, and impersonate every
+/// A ticket key (STEK). A party that has it can open every ticket sealed under it, and impersonate every
 /// client that has one.
 ///
 /// Its four times are ordered `known_from <= issues_from < issues_until <= opens_until`, and all are

@@ -55,7 +55,7 @@ impl TicketKeyRing {
         self.keys.retire(id)
     }
 
-    /// Destroys the keys that don't open tickets any more at `now` (since the Unix epoch), and says
+    /// Destroys the keys that don't open tickets any more at `now` (since the Unix epoch), and returns
     /// how many they were.
     pub fn purge(&self, now: Duration) -> usize {
         self.keys.purge(now)
@@ -82,7 +82,7 @@ impl TicketKeys for TicketKeyRing {
         fits.then(|| self.keys.seal(&[], &plaintext, unix)).flatten()
     }
 
-    /// Without a clock nobody can say whether a key may still open: its tickets are unknown.
+    /// Without a clock it is unknown whether a key may still open: its tickets are unknown too.
     fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>> {
         let open = || {
             let fits = question.identity.len() <= MAX_LEN;

@@ -65,7 +65,7 @@ impl WrappingKeys {
         self.keys.add(key, now)
     }
 
-    /// Destroys the keys that don't open any more at `now` (since the Unix epoch), and says how many
+    /// Destroys the keys that don't open any more at `now` (since the Unix epoch), and returns how many
     /// they were. Forward secrecy of what they wrapped begins here: call it from a timer.
     pub fn purge(&self, now: Duration) -> usize {
         self.keys.purge(now)

@@ -17,7 +17,7 @@ pub(crate) struct ClientCounts {
 pub(crate) struct Account(u32);
 
 impl Account {
-    /// Of clients that nobody knows: they are not counted.
+    /// Of unknown clients: they are not counted.
     pub(crate) const NOBODY: Self = Self(u32::MAX);
 }
 

@@ -30,7 +30,7 @@ const STATE_LEN: usize = 16 + 8 + 16;
 
 impl Home {
     /// Takes ownership, and reads the snapshot, if there is one to be read. Its file is gone for good
-    /// before this returns. `load` says whether what it read is sound: then the incarnation goes on,
+    /// before this returns. `load` reports whether what it read is sound: then the incarnation goes on,
     /// otherwise a new one begins.
     pub(crate) fn open(
         dir: &Path,

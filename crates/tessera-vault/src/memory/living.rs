@@ -1,9 +1,9 @@
-//! The secrets of a shard by age, and whose give way to new ones when there is no more room.
+//! The secrets of a shard by age, and which of them give way to new ones when there is no more room.
 
 use crate::memory::clients::Account;
 use crate::memory::list::List;
 
-/// Clients that nobody knows can't be counted one by one. So all of them together have a share of the room:
+/// Unknown clients can't be counted one by one. So all of them together have a share of the room:
 /// they can't push out those that have a name, nor those them. What one side leaves free the other may use.
 pub(crate) struct Living {
     nameless: List,

@@ -110,14 +110,14 @@ impl MemoryVault {
         }
     }
 
-    /// Destroys every secret that has expired at `now` (since the Unix epoch), and says how many they
+    /// Destroys every secret that has expired at `now` (since the Unix epoch), and returns how many they
     /// were. Looks at all secrets, and locks one shard after the other.
     pub fn purge(&self, now: Duration) -> usize {
         let now = self.note(Some(now));
         self.shards.sum(|shard| shard.purge(now, self.shards.hashing()))
     }
 
-    /// What is said of a secret that is not here, and was not remembered.
+    /// The answer for a secret that is not here, and was not remembered.
     #[cfg(unix)]
     fn unknown(&self, question: &TakeSecret) -> Absent {
         match (&self.home, question.incarnation) {

@@ -27,7 +27,7 @@ impl<'a> ToServer<'a> {
     }
 }
 
-/// What a server knows of a client that said hello.
+/// What a server knows of a client from its ClientHello.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct FromClient<'a> {

@@ -1,4 +1,4 @@
-//! Who judges a peer's certificate and its proof.
+//! The judge of a peer's certificate and its proof.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -58,7 +58,7 @@ pub trait OneTimeKeys: Send + Sync {
 
 /// A one-time private key.
 pub trait OneTimeKey: Send + Sync {
-    /// The public half, which travels in a ticket. Whoever opens the key doesn't need it.
+    /// The public half, which travels in a ticket. Opening the key doesn't need it.
     fn public(&self) -> Result<Vec<u8>, AgreementError>;
 
     /// Opens what a client encapsulated to the public half; the key is gone afterwards.
@@ -71,7 +71,7 @@ pub enum AgreementError {
     /// The peer's share or reply has a wrong length or encoding, is not on the curve, fails the
     /// check of FIPS 203 §7.2, or gives the all-zero secret (RFC 8446 §7.4.2).
     InvalidShare,
-    /// The provider failed, for example for want of randomness.
+    /// The provider failed, for example because it has no randomness.
     Provider,
 }
 

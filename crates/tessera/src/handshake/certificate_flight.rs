@@ -117,7 +117,7 @@ pub(crate) fn read_certificate_verify(
     })
 }
 
-/// The peer is who the verifier says, from now on.
+/// From now on the peer has the identity that the verifier found.
 pub(crate) fn accept_peer(
     answer: Result<PeerAcceptance, PeerRejected>,
     codecs: &mut ConnectionCodecs,

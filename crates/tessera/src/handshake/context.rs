@@ -101,6 +101,6 @@ impl SecretLog<'_> {
 
 /// A suite is compared by its hash where PSKs are concerned (RFC 8446 §4.2.11).
 pub(crate) fn same_hash(a: &Suite, b: &Suite) -> bool {
-    // SHA-256 and SHA-384 are told apart by their lengths; no suite of TLS 1.3 has another.
+    // SHA-256 and SHA-384 are distinguished by their lengths; no suite of TLS 1.3 has another.
     a.hash.len() == b.hash.len()
 }

@@ -1,4 +1,4 @@
-//! What a handshake tells the user.
+//! What a handshake reports to the user.
 
 use alloc::boxed::Box;
 

@@ -24,7 +24,7 @@ pub(crate) struct Lineage {
     pub(crate) carrier: Carrier,
 }
 
-/// What a ticket says of itself.
+/// The terms of a ticket.
 pub(crate) struct TicketTerms {
     /// In seconds.
     pub(crate) lifetime: u32,
@@ -47,7 +47,7 @@ impl Lineage {
         }
     }
 
-    /// Takes over what a session says, if one is resumed.
+    /// Takes over what a session holds, if one is resumed.
     pub(crate) fn inherit(
         &mut self,
         session: Option<&SessionState>,

@@ -1,4 +1,4 @@
-//! What either side says in its small extensions: one entry for each.
+//! What either side sends in its small extensions: one entry for each.
 
 use super::client::ClientConfig;
 use super::server::ServerConfig;

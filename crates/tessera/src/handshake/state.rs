@@ -1,4 +1,4 @@
-//! What the states of a client and of a server have in common for whoever drives them.
+//! What the states of a client and of a server have in common for the core that drives them.
 
 use super::application::Application;
 use super::context::Context;

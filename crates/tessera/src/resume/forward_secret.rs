@@ -97,7 +97,7 @@ pub trait Vault: Send + Sync {
     /// Reads and deletes in one atomic step, now or later.
     fn take(&self, question: &TakeSecret) -> Reply<Taken>;
 
-    /// Deletes without reading; whoever asks for it later is told that it was burned.
+    /// Deletes without reading; a later question about it is answered with *burned*.
     fn burn(&self, handle: &FlightHandle);
 
     /// Which life of which vault holds what is put now, where an earlier life's end is the end of its
@@ -160,8 +160,8 @@ pub struct PutRefused;
 
 /// The question for a one-time secret. It is asked only after the client proved that it holds the
 /// sealed ticket of the same pair, so nobody can burn another's key. (With
-/// [`lone_identities`](super::OneTimeKeyGuard::lone_identities) the proof is in the identity, and
-/// whoever sees that on its way can burn this one key.)
+/// [`lone_identities`](super::OneTimeKeyGuard::lone_identities) the proof is in the identity, and an
+/// observer of the identity can burn this one key.)
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TakeSecret {
@@ -180,8 +180,8 @@ impl Question for TakeSecret {
 }
 
 impl TakeSecret {
-    /// The question for a secret of which nobody says where it was put. Whoever answers for receipts
-    /// asks it with [`TakePurpose::Burn`].
+    /// The question for a secret whose place is not known. A source of receipts asks it with
+    /// [`TakePurpose::Burn`].
     pub fn new(handle: FlightHandle, purpose: TakePurpose, unix: Option<Duration>) -> Self {
         Self { handle, purpose, incarnation: None, unix }
     }
@@ -207,7 +207,7 @@ pub enum TakePurpose {
     Burn,
 }
 
-/// What a vault says to a take. A driver takes what it does not know for
+/// What a vault answers to a take. A driver treats a variant that it does not know as
 /// [`Unavailable`](Self::Unavailable).
 #[derive(Debug)]
 #[non_exhaustive]
@@ -220,8 +220,8 @@ pub enum Taken {
     Unavailable,
 }
 
-/// Why a secret is not there, as far as the vault remembers. A driver takes what it does not know for
-/// [`Unknown`](Self::Unknown).
+/// Why a secret is not there, as far as the vault remembers. A driver treats a variant that it does not
+/// know as [`Unknown`](Self::Unknown).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Absent {
@@ -230,9 +230,9 @@ pub enum Absent {
     /// It was taken or burned without accepting anything.
     Burned,
     /// It was in an earlier incarnation of this vault, which ended at least this long ago: nobody can
-    /// take it any more, and whoever sent a flight under it since then may send it again.
+    /// take it any more, and a flight that was sent under it since then may be sent again.
     Lost {
-        /// By a clock that never goes back; rather too short than too long.
+        /// By a clock that never goes back. In doubt it is too short.
         ended_before: Duration,
     },
     /// Never there, expired, evicted or forgotten.
@@ -329,7 +329,7 @@ mod tests {
 
     use super::*;
 
-    /// Who knows a handle can have its key burned.
+    /// A party that knows a handle can have its key burned.
     #[test]
     fn logs_show_no_handle() {
         let (handle, unix) = (FlightHandle([0xab; 32]), Duration::ZERO);

@@ -23,7 +23,7 @@ pub struct ImportablePsk {
     pub secret: Zeroizing<Vec<u8>>,
     /// What else both ends agree on, such as their roles; up to 4,096 bytes, and it may be empty.
     pub context: Vec<u8>,
-    /// A suite whose hash is the key's; SHA-256 where nothing was said.
+    /// A suite whose hash is the key's; SHA-256 where the key names none.
     pub suite: CipherSuite,
 }
 

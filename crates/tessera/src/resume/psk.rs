@@ -56,7 +56,7 @@ pub struct ExternalPsk {
     pub identity: Vec<u8>,
     /// The key: at least 16 bytes of entropy (RFC 9257 §6).
     pub secret: Zeroizing<Vec<u8>>,
-    /// A suite whose hash is the PSK's hash; RFC 8446 §4.2.11 takes SHA-256 where nothing was said.
+    /// A suite whose hash is the PSK's hash; RFC 8446 §4.2.11 takes SHA-256 where none is specified.
     pub suite: CipherSuite,
     kind: PskKind,
 }

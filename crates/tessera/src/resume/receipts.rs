@@ -24,7 +24,7 @@ pub enum Receipt {
 }
 
 impl Receipt {
-    /// The receipt for what a vault said when it was to burn the key, and what the application has
+    /// The receipt for what a vault answered when it was to burn the key, and what the application has
     /// recorded. What is recorded as done is done, whatever the vault remembers: the application may
     /// have done it under this name in another way.
     pub fn of(taken: &Taken, is_done: bool) -> Self {
@@ -76,7 +76,7 @@ impl Question for SettleReceipt {
 /// Answers for flights. An application implements it over the store that its effects are in, with
 /// [`Receipt::of`] and the vault.
 pub trait Receipts: Send + Sync {
-    /// Burns the flight's key if it still exists, and says what became of the flight, now or later.
+    /// Burns the flight's key if it still exists, and reports what became of the flight, now or later.
     fn settle(&self, question: &SettleReceipt) -> Reply<Receipt>;
 }
 

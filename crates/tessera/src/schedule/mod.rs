@@ -41,7 +41,7 @@ impl EarlySecret {
         self.mac(label, transcript)
     }
 
-    /// Proves possession of the PSK to whoever reads a lone forward-secret identity; over the hash of
+    /// Proves possession of the PSK to the reader of a lone forward-secret identity; over the hash of
     /// what stands before the proof.
     pub(crate) fn lone_identity_proof(&self, covered: &Digest) -> Digest {
         self.mac(b"fs proof", covered)

@@ -13,7 +13,7 @@ pub struct Profile {
     pub label_prefix: &'static [u8],
     /// The versions in the hellos.
     pub versions: Versions,
-    /// Whether the client says where its early data ends (not in DTLS, RFC 9147 §5.6, nor in QUIC,
+    /// Whether the client sends EndOfEarlyData (not in DTLS, RFC 9147 §5.6, nor in QUIC,
     /// RFC 9001 §8.3).
     pub end_of_early_data: bool,
     /// Whether the client sends a random legacy_session_id, which the server echoes (RFC 8446 §D.4;

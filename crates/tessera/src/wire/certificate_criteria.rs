@@ -1,4 +1,4 @@
-//! Which certificates a side takes: said by a client in its ClientHello and by a server in its
+//! Which certificates a side takes: sent by a client in its ClientHello and by a server in its
 //! CertificateRequest, in the same extensions (RFC 8446 §4.2.3, §4.2.4, §4.4.2.1; RFC 8879).
 
 use alloc::vec::Vec;
@@ -11,10 +11,11 @@ use super::reader::{CodePoints, Reader};
 use super::writer::Writer;
 use crate::error::{Error, decode_error};
 
-/// What the peer says.
+/// What the peer sent.
 #[derive(Clone, Copy, Default)]
 pub struct CertificateCriteria<'a> {
-    /// signature_algorithms: for CertificateVerify, and for the chain if nothing else is said.
+    /// signature_algorithms: for CertificateVerify, and for the chain if there is no
+    /// signature_algorithms_cert.
     pub signature_algorithms: Option<CodePoints<'a>>,
     /// signature_algorithms_cert: for the chain.
     pub signature_algorithms_cert: Option<CodePoints<'a>>,
@@ -27,7 +28,7 @@ pub struct CertificateCriteria<'a> {
 }
 
 impl<'a> CertificateCriteria<'a> {
-    /// Reads an extension if it is one of these; says whether it was. Not status_request: it has
+    /// Reads an extension if it is one of these; returns whether it was. Not status_request: it has
     /// another form in a ClientHello than in a CertificateRequest.
     pub fn read(&mut self, typ: ExtensionType, body: Reader<'a>) -> Result<bool, Error> {
         match typ {

@@ -99,7 +99,7 @@ impl<'a> ClientHello<'a> {
         }
         reader.finish()?;
 
-        // Only 1.3 is spoken here: a client that doesn't name it in supported_versions is told so.
+        // Only TLS 1.3 is implemented: a client that doesn't offer it gets protocol_version.
         let offers_1_3 = versions.is_some_and(|v: CodePoints<'_>| v.contains(known.selected.0));
         if !offers_1_3 || known.refuse(legacy_version) {
             return Err(protocol(

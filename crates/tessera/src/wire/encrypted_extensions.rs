@@ -16,7 +16,7 @@ use super::small_extensions::SmallExtensions;
 use super::writer::Writer;
 use crate::error::{Error, decode_error};
 
-/// What the server says of the connection under its handshake keys.
+/// What the server states about the connection under its handshake keys.
 #[derive(Default)]
 pub struct EncryptedExtensions<'a> {
     /// The server used the server_name.
@@ -40,7 +40,7 @@ pub struct EncryptedExtensions<'a> {
 }
 
 impl<'a> EncryptedExtensions<'a> {
-    /// Reads the body of the message; `offered` says which extensions the client sent.
+    /// Reads the body of the message; `offered` tests which extensions the client sent.
     pub fn read(
         mut reader: Reader<'a>,
         offered: impl Fn(ExtensionType) -> bool,

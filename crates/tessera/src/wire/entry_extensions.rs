@@ -46,7 +46,7 @@ impl EntryExtensions {
 }
 
 /// Reads a client's status_request: whether it asks for OCSP. Other types of status, should there
-/// ever be one, are passed over (RFC 6066 §8).
+/// ever be one, are ignored (RFC 6066 §8).
 pub fn read_status_request(mut reader: Reader<'_>) -> Result<bool, Error> {
     if reader.u8()? != OCSP {
         return Ok(false);

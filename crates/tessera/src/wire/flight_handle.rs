@@ -16,7 +16,7 @@ impl FlightHandle {
     pub const LEN: usize = 32;
 }
 
-/// Who knows a handle can have its key burned; it is not for logs.
+/// A party that knows a handle can have its key burned; it is not for logs.
 impl fmt::Debug for FlightHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("FlightHandle(..)")

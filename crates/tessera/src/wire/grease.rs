@@ -1,4 +1,4 @@
-//! GREASE (RFC 8701): values that mean nothing, so that whoever can't pass over what it doesn't know
+//! GREASE (RFC 8701): values that mean nothing, so that a peer that can't ignore what it doesn't know
 //! is noticed at once.
 
 use alloc::vec::Vec;

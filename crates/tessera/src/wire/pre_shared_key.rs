@@ -122,7 +122,7 @@ pub struct PskModes {
 }
 
 impl PskModes {
-    /// Reads the extension; modes that nobody knows are passed over.
+    /// Reads the extension; unknown modes are ignored.
     pub fn read(mut reader: Reader<'_>) -> Result<Self, Error> {
         let listed = reader.vec8()?;
         reader.finish()?;

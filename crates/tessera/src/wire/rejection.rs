@@ -1,4 +1,4 @@
-//! What EncryptedExtensions says of refused forward-secret early data (docs/0rtt-fs.md).
+//! What EncryptedExtensions reports on refused forward-secret early data (docs/0rtt-fs.md).
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,7 @@ use super::reader::Reader;
 use super::writer::Writer;
 use crate::error::Error;
 
-/// What the server says of a forward-secret ticket whose early data it did not accept.
+/// What the server reports on a forward-secret ticket whose early data it did not accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rejection {
     /// The server doesn't know whether the early data was accepted.

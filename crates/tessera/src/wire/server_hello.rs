@@ -1,4 +1,4 @@
-//! ServerHello and HelloRetryRequest (RFC 8446 §4.1.3, §4.1.4): one message, told apart by its random.
+//! ServerHello and HelloRetryRequest (RFC 8446 §4.1.3, §4.1.4): one message, distinguished by its random.
 
 use alloc::vec::Vec;
 
@@ -53,7 +53,7 @@ pub struct HelloRetryRequest<'a> {
 }
 
 impl<'a> HelloAnswer<'a> {
-    /// Reads the body of the message; `offered` says which extensions the client sent.
+    /// Reads the body of the message; `offered` tests which extensions the client sent.
     pub fn read(
         mut reader: Reader<'a>,
         versions: &Versions,

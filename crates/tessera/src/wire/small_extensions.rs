@@ -1,7 +1,7 @@
 //! The extensions that are one small value each.
 //!
 //! A new one is four edits: its code point, its value (`small_values.rs`), its line in the table below,
-//! and what is said in it (`handshake/small_extensions.rs`).
+//! and what it is sent with (`handshake/small_extensions.rs`).
 
 use alloc::vec::Vec;
 
@@ -20,7 +20,7 @@ macro_rules! small_extensions {
         }
 
         impl SmallExtensions {
-            /// Reads an extension if it is one of these and may stand in `message`; says whether it
+            /// Reads an extension if it is one of these and may stand in `message`; returns whether it
             /// was.
             pub fn read(
                 &mut self,

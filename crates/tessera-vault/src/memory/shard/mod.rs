@@ -60,7 +60,7 @@ pub(crate) enum Fate {
     Moved,
 }
 
-/// What a snapshot says of a flight.
+/// What a snapshot holds of a flight.
 pub(crate) enum Record {
     Live { stored: Stored, expires_at: u32 },
     Gone(Fate),
@@ -140,7 +140,7 @@ impl Shard {
         true
     }
 
-    /// Takes a secret out, or says what is known of it.
+    /// Takes a secret out, or returns what is known of it.
     pub(crate) fn take(
         &mut self,
         entry: (&FlightHandle, u64),
@@ -200,7 +200,7 @@ impl Shard {
         records
     }
 
-    /// Remembers a flight of whose key a snapshot says that it is gone.
+    /// Remembers a flight whose key, by a snapshot, is gone.
     pub(crate) fn remember(
         &mut self,
         entry: (&FlightHandle, u64),
@@ -237,7 +237,7 @@ impl Shard {
         }
     }
 
-    /// Destroys all expired secrets, and says how many they were.
+    /// Destroys all expired secrets, and returns how many they were.
     pub(crate) fn purge(&mut self, now: u32, hashing: &RandomState) -> usize {
         let before = self.live.len();
         for slot in 0..self.slots.len() {

@@ -28,10 +28,10 @@ pub struct ClientConfig {
     pub verifier: Arc<dyn PeerVerifier>,
     /// How to come back.
     pub policy: ReconnectPolicy<OfferEarlyData>,
-    /// The suites to offer, in order; at first all of the provider.
+    /// The suites to offer, in order. Default: all of the provider.
     pub suites: Vec<CipherSuite>,
     /// The groups to offer, in order; shares are sent for the
-    /// first, and for the first classical one beside a post-quantum one. At first all of the provider.
+    /// first, and for the first classical one beside a post-quantum one. Default: all of the provider.
     pub groups: Vec<NamedGroup>,
     /// The application protocols to offer, in order.
     pub protocols: Vec<Vec<u8>>,
@@ -45,7 +45,7 @@ pub struct ClientConfig {
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
     /// Whether values that mean nothing stand beside those that do (GREASE, RFC 8701), for servers and
-    /// middleboxes that forget to pass over what they don't know. Off at first: it does nothing for
+    /// middleboxes that fail to ignore what they don't know. Default: off, since it does nothing for
     /// the connection itself, costs some fifty bytes, and a peer that trips over it is lost. Clients
     /// that meet many strangers turn it on.
     pub grease: bool,
@@ -77,7 +77,7 @@ impl ClientConfig {
         }
     }
 
-    /// Checks what types can't check. The error names the field, and says what would be right.
+    /// Checks what types can't check. The error names the field, and what would be right.
     pub fn checked(self) -> Result<Checked<Self>, Error> {
         self.check()?;
         Ok(Checked::new(self))

@@ -47,7 +47,7 @@ impl Connected {
         let message =
             NewSessionTicket::read(message.reader_for(HandshakeType::NEW_SESSION_TICKET)?)?;
         // §4.6.1: a lifetime of zero means that the ticket is to be discarded. Without a clock its
-        // age can't be told.
+        // age can't be computed.
         let Some(unix) = ctx.now.unix.filter(|_| message.lifetime > 0) else { return Ok(()) };
         if !self.config.policy.resumption {
             return Ok(());

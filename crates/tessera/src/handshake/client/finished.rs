@@ -32,9 +32,9 @@ pub struct ReadFinished {
     pub(super) transcript: Transcript,
     pub(super) secrets: HandshakeSecrets,
     pub(super) lineage: Lineage,
-    /// What the server says of the early data.
+    /// The server's answer to the early data.
     pub(super) early_data: EarlyDataStatus,
-    /// What it says of earlier flights.
+    /// Its receipts for earlier flights.
     pub(super) receipts: SettledFlights,
     /// Whether the server asks for a certificate, and what the client then sends.
     pub(super) certificate_request: Option<CertificateAnswer>,

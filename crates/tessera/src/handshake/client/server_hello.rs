@@ -150,7 +150,7 @@ impl ReadServerHello {
         let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, offer.secret_log());
         ctx.below.install(Direction::Read, Epoch::Handshake, suite, &secrets.server)?;
         if offer.early_data.is_none() {
-            // With early data under way, the keys change when the server has said what becomes of it.
+            // With early data under way, the keys change after EncryptedExtensions, which answer it.
             ctx.below.install(Direction::Write, Epoch::Handshake, suite, &secrets.client)?;
         }
 

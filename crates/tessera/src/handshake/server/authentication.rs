@@ -77,7 +77,7 @@ fn choose_for(
     })
 }
 
-/// What the server says of its own certificate's type to a client that lists types: also where it
+/// The type of its own certificate that the server states to a client that lists types: also where it
 /// resumes, since clients that take raw public keys alone would else take the silence for X.509.
 pub(super) fn server_type(
     config: &ServerConfig,

@@ -27,9 +27,9 @@ pub struct ServerConfig {
     pub provider: Provider,
     /// How clients may come back.
     pub policy: ReconnectPolicy<AcceptEarlyData>,
-    /// The suites to accept, in order of preference; at first all of the provider.
+    /// The suites to accept, in order of preference. Default: all of the provider.
     pub suites: Vec<CipherSuite>,
-    /// The groups to accept, in order of preference; at first all of the provider.
+    /// The groups to accept, in order of preference. Default: all of the provider.
     pub groups: Vec<NamedGroup>,
     /// The application protocols to accept, in order of preference.
     pub protocols: Vec<Vec<u8>>,
@@ -62,7 +62,7 @@ pub struct ServerConfig {
     /// [`Facts::peer_extensions`](crate::handshake::Facts::peer_extensions) has the client's.
     pub extensions: Vec<OpaqueExtension>,
     /// Whether values that mean nothing stand beside those that do (GREASE, RFC 8701), in
-    /// CertificateRequest and tickets. Off at first: it does nothing for the connection itself.
+    /// CertificateRequest and tickets. Default: off, since it does nothing for the connection itself.
     pub grease: bool,
     /// How the records that this side sends are padded.
     pub padding: Padding,
@@ -78,7 +78,7 @@ pub enum ClientAuthentication {
     /// No.
     #[default]
     None,
-    /// Asked; one that has none is welcome, as nobody. Where the verifier takes raw public keys
+    /// Asked; one that has none is accepted without an identity. Where the verifier takes raw public keys
     /// alone, one that doesn't list them (RFC 7250) is not asked.
     Optional(Arc<dyn PeerVerifier>),
     /// Asked; one that has none is refused.
@@ -152,7 +152,7 @@ impl ServerConfig {
         }
     }
 
-    /// Checks what types can't check. The error names the field, and says what would be right.
+    /// Checks what types can't check. The error names the field, and what would be right.
     pub fn checked(self) -> Result<Checked<Self>, Error> {
         self.check()?;
         Ok(Checked::new(self))

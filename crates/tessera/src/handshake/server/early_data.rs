@@ -16,7 +16,7 @@ use crate::limits::MAX_PLAINTEXT;
 use crate::resume::PskKind;
 use crate::wire::{HandshakeMessage, HandshakeType, Rejection};
 
-/// What the client is told of its early data.
+/// The answer to the client's early data.
 #[derive(Clone, Copy)]
 pub(super) enum EarlyDataAnswer {
     NotOffered,
@@ -25,7 +25,7 @@ pub(super) enum EarlyDataAnswer {
 }
 
 impl Negotiation<'_> {
-    /// Decides on the early data: forward-secret as the vault said, replayable through the register.
+    /// Decides on the early data: forward-secret by the vault's answer, replayable by the register.
     pub(super) fn answer_early_data(
         &self,
         session: PskInUse<'_>,

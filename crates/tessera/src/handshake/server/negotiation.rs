@@ -15,7 +15,7 @@ use crate::schedule::Profile;
 use crate::time::Time;
 use crate::wire::{AlertDescription, ClientHello, OpaqueExtension};
 
-/// What every step of the decision reads: both sides' wishes, and what follows from them alone.
+/// What every step of the decision reads: configuration and ClientHello, and what follows from them alone.
 pub(super) struct Negotiation<'n> {
     pub(super) config: &'n Arc<ServerConfig>,
     pub(super) retry: Option<&'n RetryState>,

@@ -73,7 +73,7 @@ impl Negotiation<'_> {
         LoneIdentity::read(identity)
     }
 
-    /// What the ticket keys make of an identity, and whether it is what it says.
+    /// The PSK behind an identity, if a ticket key opens it and its own proof, if it has one, is right.
     fn open(
         &self,
         tickets: &Arc<dyn TicketKeys>,

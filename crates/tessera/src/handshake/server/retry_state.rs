@@ -103,7 +103,7 @@ impl RetryState {
         request.write(out, versions);
     }
 
-    /// Encodes the state. It holds no secret, but whoever could change it could change the handshake.
+    /// Encodes the state. It holds no secret, but a party that could change it could change the handshake.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(8 + 3 * (1 + self.suite.hash.len()));
         out.u16(self.suite.id.0);

@@ -35,11 +35,11 @@ impl TicketPlan {
         let usable =
             modes.psk_dhe_ke || (modes.psk_ke && config.policy.psk_only_without_forward_secrecy);
         let most = config.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW);
-        let wish = hello.small.ticket_request.unwrap_or(most);
+        let requested = hello.small.ticket_request.unwrap_or(most);
         let count = match (usable, resumed) {
             (false, _) => 0,
-            (true, false) => wish.new_session_count.min(most.new_session_count),
-            (true, true) => wish.resumption_count.min(most.resumption_count),
+            (true, false) => requested.new_session_count.min(most.new_session_count),
+            (true, true) => requested.resumption_count.min(most.resumption_count),
         };
         let guard = config.policy.early_data.forward_secret.as_ref();
         let one_time_kind = guard.zip(hello.one_time_kinds).and_then(|(guard, offered)| {
@@ -193,7 +193,7 @@ struct IssuedKey {
     companion: Companion,
 }
 
-/// What a ticket says of a one-time key: what the FS secret stands for is what the client gets.
+/// What a ticket states about a one-time key: what the FS secret stands for is what the client gets.
 struct OneTimePublicKey {
     kind: NamedGroup,
     id: TicketId,

@@ -65,7 +65,7 @@ impl Reassembly {
         Ok(bytes.get(begin..).and_then(HandshakeMessage::split_from))
     }
 
-    /// Keeps what was not read; says whether anything was.
+    /// Keeps what was not read; returns whether anything was.
     pub(crate) fn end(&mut self, batch: Batch<'_>) -> bool {
         let Batch { record, mut joined, used } = batch;
         if joined.is_empty() {
