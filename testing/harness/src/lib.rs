@@ -7,6 +7,7 @@ mod hello;
 mod mark;
 mod messages;
 mod pair;
+mod received;
 mod scene;
 mod stores;
 mod trace;
@@ -20,7 +21,8 @@ pub use hello::{Hello, Identity, binder, vec16};
 #[cfg(target_os = "linux")]
 pub use mark::Mark;
 pub use messages::MessageConnection;
-pub use pair::{At, Pair, Received, at};
+pub use pair::{At, Pair, at};
+pub use received::Received;
 pub use scene::{EARLY_DATA, Mode, SERVER_NAME, Scene, credential, to};
 pub use stores::{Journal, OneRegister, OneVault, Ring, UnsealedTickets};
 pub use trace::Trace;

@@ -11,7 +11,7 @@ use tessera::handshake::{
 use tessera::wire::AlertDescription;
 use tessera::{ClientConfig, Destination, Error, ServerConfig, Time};
 
-use crate::pair::Received;
+use crate::received::Received;
 
 /// One end that sends and receives messages by epoch.
 pub struct MessageConnection<H: Handshake> {

@@ -6,13 +6,11 @@ use tessera::face::Epoch;
 use tessera::handshake::{
     ClientHandshake, ClientQuestion, Handshake, ServerHandshake, ServerQuestion,
 };
-use tessera::resume::{ClientSession, Verdict};
-use tessera::{
-    ClientConfig, Destination, Error, Event, Output, Progress, ReadEvent, ServerConfig, Time,
-};
+use tessera::{ClientConfig, Destination, Error, Output, Progress, ReadEvent, ServerConfig, Time};
 
 use crate::face::{End, Face};
 use crate::messages::{MESSAGE, first_item};
+use crate::received::Received;
 
 /// A moment: this many seconds after a fixed one, on both clocks.
 pub type At = u64;
@@ -21,42 +19,6 @@ pub type At = u64;
 pub fn at(seconds: At) -> Time {
     let since = Duration::from_secs(seconds);
     Time { monotonic: since, unix: Some(Duration::from_secs(1_800_000_000) + since) }
-}
-
-/// What one end was told.
-#[derive(Default)]
-pub struct Received {
-    /// Application data.
-    pub data: Vec<u8>,
-    /// Early data (the server's end).
-    pub early_data: Vec<u8>,
-    /// The handshake is complete.
-    pub complete: bool,
-    /// What became of the early data (the client's end).
-    pub early_data_accepted: Option<bool>,
-    /// Why it was rejected (the client's end).
-    pub verdict: Option<Verdict>,
-    /// The sessions that came (the client's end).
-    pub sessions: Vec<ClientSession>,
-    /// close_notify came.
-    pub closed: bool,
-    /// The error that ended this end.
-    pub error: Option<Error>,
-}
-
-impl Received {
-    pub(crate) fn event(&mut self, event: Event) {
-        match event {
-            Event::HandshakeComplete => self.complete = true,
-            Event::EarlyDataAccepted => self.early_data_accepted = Some(true),
-            Event::EarlyDataRejected(verdict) => {
-                self.early_data_accepted = Some(false);
-                self.verdict = Some(verdict);
-            }
-            Event::NewSession(session) => self.sessions.push(*session),
-            _ => (),
-        }
-    }
 }
 
 /// Both ends, and what is between them.
