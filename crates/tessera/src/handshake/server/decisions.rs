@@ -64,26 +64,27 @@ impl ReadClientHello {
         let Self { config, retry, answers } = self;
         let retry = retry.as_deref().map(|state| RetryState::decode(state, &config.provider));
         let retry = retry.transpose()?;
-        // A second ClientHello is the first one but for what the HelloRetryRequest changes.
+        // RFC 8446 §4.1.2: a second ClientHello is the first one but for what the HelloRetryRequest changes.
         RetryState::check(retry.as_ref(), hello)?;
         // The owner may have another configuration for this client.
         let config = choose_config(config, retry.as_ref(), hello, &mut answers.config)
             .map_err(wait_for(|answers| &mut answers.config))?;
         ctx.below.limit(Limit::Padding(config.padding));
-        // Application protocol and group depend on nothing else.
+        // Application protocol and group depend on nothing else (RFC 7301 §3.2, RFC 8446 §4.2.8).
         let negotiation = Negotiation::new(&config, retry.as_ref(), hello, ctx)?;
-        // The first PSK that is known and may be used. A forward-secret one is left alone for now.
+        // The first PSK that is known and may be used. A forward-secret one is taken below, when the
+        // ticket that names it is proved.
         let psk = negotiation
             .find_psk(&mut answers.psk, ctx)
             .map_err(wait_for(|answers| &mut answers.psk.opened))?;
         let suite = negotiation.choose_suite(psk)?;
-        // A HelloRetryRequest comes before any one-time key is taken.
+        // RFC 8446 §4.1.4. A HelloRetryRequest comes before the take, which a retry would waste.
         if negotiation.lacks_share(psk) {
             return Ok(retry_hello(&negotiation, suite, psk, ctx)?);
         }
-        // A wrong binder is forged, and fatal.
+        // RFC 8446 §4.2.11.2: a wrong binder is forged, and fatal.
         let proved = negotiation.prove(suite, psk, &mut answers.proved, ctx)?;
-        // The owner may refuse the PSK, or its early data.
+        // The owner may refuse the PSK, which is proved now, or its early data.
         let verdict = negotiation
             .accept_resumption(psk, &mut answers.resumption)
             .map_err(wait_for(|answers| &mut answers.resumption))?;
@@ -95,7 +96,7 @@ impl ReadClientHello {
         negotiation
             .settle_receipts(&mut answers.receipts, &mut answers.receipt)
             .map_err(wait_for(|answers| &mut answers.receipt))?;
-        // The take. From here on whatever is wrong with the flight is forged, and fatal.
+        // The take. From here on any fault in the flight means forgery, and is fatal.
         let session = PskInUse { psk, suite, early_data: verdict == ResumptionVerdict::Accept };
         let one_time_key = negotiation
             .take_one_time_key(session, &proved.covered, &mut answers.taken, ctx)

@@ -49,6 +49,11 @@ impl Negotiation<'_> {
         }
     }
 
+    /// Whether the client offered early data, in this hello or before a HelloRetryRequest.
+    fn early_data_was_offered(&self) -> bool {
+        self.hello.parsed.early_data || self.retry.is_some_and(|retry| retry.early_data)
+    }
+
     /// Whether early data could be accepted with this session (RFC 8446 §4.2.10).
     pub(super) fn fits_early_data(&self, PskInUse { psk, suite, .. }: PskInUse<'_>) -> bool {
         let session = psk.and_then(|found| found.psk.session());

@@ -107,11 +107,6 @@ impl<'n> Negotiation<'n> {
     pub(super) fn has_share(&self) -> bool {
         self.group.is_some_and(|group| group.has_share)
     }
-
-    /// Whether the client offered early data, in this hello or before a HelloRetryRequest.
-    pub(super) fn early_data_was_offered(&self) -> bool {
-        self.hello.parsed.early_data || self.retry.is_some_and(|retry| retry.early_data)
-    }
 }
 
 /// The first protocol of the server's that the client offers; RFC 7301 §3.2 if there is none.
