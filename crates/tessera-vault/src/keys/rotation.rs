@@ -7,7 +7,7 @@ use tessera::crypto::{Provider, Secret};
 use zeroize::Zeroizing;
 
 use super::key::{RingError, TicketKey};
-use super::sealed::{Parsed, Sealing};
+use super::sealed::{SealedMessage, Sealing};
 
 /// A set of keys for one purpose.
 pub(crate) struct Keys {
@@ -90,7 +90,7 @@ impl Keys {
         unix: Duration,
     ) -> Option<Zeroizing<Vec<u8>>> {
         let sealing = self.sealing.as_ref()?;
-        let message = Parsed::read(message)?;
+        let message = SealedMessage::read(message)?;
         let key = self.find(|key| key.id == *message.id)?;
         let opens = key.known_from <= unix && unix < key.opens_until;
         opens.then(|| sealing.open(&key.prk, context, &message)).flatten()

@@ -87,7 +87,7 @@ impl Sealing {
         &self,
         prk: &Secret,
         context: &[u8],
-        message: &Parsed<'_>,
+        message: &SealedMessage<'_>,
     ) -> Option<Zeroizing<Vec<u8>>> {
         let mut in_out = Zeroizing::new(message.sealed.to_vec());
         let key = self.message_key(prk, message.salt);
@@ -116,14 +116,14 @@ fn bound_to(header: &[u8], context: &[u8]) -> Vec<u8> {
 const ZERO: Nonce = Nonce([0; NONCE_LEN]);
 
 /// A message of this version, not yet opened.
-pub(crate) struct Parsed<'a> {
+pub(crate) struct SealedMessage<'a> {
     header: &'a [u8],
     pub(crate) id: &'a [u8; ID_LEN],
     salt: &'a [u8; SALT_LEN],
     sealed: &'a [u8],
 }
 
-impl<'a> Parsed<'a> {
+impl<'a> SealedMessage<'a> {
     /// Takes a message apart; `None` if it is none of this version.
     pub(crate) fn read(message: &'a [u8]) -> Option<Self> {
         let (header, sealed) = message.split_at_checked(HEADER_LEN)?;

@@ -27,7 +27,7 @@ use tessera::resume::{
 use crate::memory::clients::ClientCounts;
 #[cfg(unix)]
 use crate::memory::home::Home;
-use crate::memory::shard::{Fate, Incoming, Shard, Stored};
+use crate::memory::shard::{EncodedSecret, Fate, Incoming, Shard};
 use crate::millis::seconds;
 use crate::sharded::Sharded;
 
@@ -149,7 +149,7 @@ impl Vault for MemoryVault {
     /// Refuses a handle that is or was here, so that no secret is ever given out twice.
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         // Copied, because making a vector smaller leaves the old memory behind; the vector is wiped.
-        let stored = Stored::new(Box::from(put.secret.encode().as_slice()));
+        let stored = EncodedSecret::new(Box::from(put.secret.encode().as_slice()));
         let account = self.clients.account(put.client);
         let now = self.note(Some(put.unix));
         let (mut shard, hash) = self.shards.lock(&put.handle);

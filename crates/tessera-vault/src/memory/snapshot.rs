@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use crate::keys::OVERHEAD;
 use crate::keys::WrappingKeys;
 use crate::memory::home::SnapshotName;
-use crate::memory::shard::{Fate, Record, Stored};
+use crate::memory::shard::{EncodedSecret, Fate, Record};
 
 const MAGIC: &[u8; 8] = b"tsrvlt\x00\x01";
 
@@ -139,7 +139,7 @@ fn read_records(mut chunk: &[u8], records: &mut Vec<(FlightHandle, Record)>) -> 
                 let (len, rest) = rest.split_first_chunk()?;
                 let (stored, rest) = rest.split_at_checked(u16::from_be_bytes(*len).into())?;
                 let expires_at = u32::from_be_bytes(*expires_at);
-                (Record::Live { stored: Stored::new(Box::from(stored)), expires_at }, rest)
+                (Record::Live { stored: EncodedSecret::new(Box::from(stored)), expires_at }, rest)
             }
             1 => (Record::Gone(Fate::Used), rest),
             2 => (Record::Gone(Fate::Burned), rest),

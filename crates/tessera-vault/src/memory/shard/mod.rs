@@ -15,7 +15,7 @@ use crate::memory::list::{Linked, Links, List};
 use crate::memory::living::Living;
 
 /// A one-time secret, encoded; wiped when dropped.
-pub(crate) type Stored = Zeroizing<Box<[u8]>>;
+pub(crate) type EncodedSecret = Zeroizing<Box<[u8]>>;
 
 pub(crate) struct Shard {
     /// From the hash of a handle to its slot.
@@ -44,7 +44,7 @@ struct Slot {
 
 enum Content {
     /// Only here, and only while it is in the list of the living.
-    Secret(Stored),
+    Secret(EncodedSecret),
     /// A tombstone; in free slots it means nothing.
     Gone(Fate),
 }
@@ -62,7 +62,7 @@ pub(crate) enum Fate {
 
 /// What a snapshot holds of a flight.
 pub(crate) enum Record {
-    Live { stored: Stored, expires_at: u32 },
+    Live { stored: EncodedSecret, expires_at: u32 },
     Gone(Fate),
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum Record {
 pub(crate) struct Incoming<'a> {
     pub(crate) handle: &'a FlightHandle,
     pub(crate) hash: u64,
-    pub(crate) stored: Stored,
+    pub(crate) stored: EncodedSecret,
     /// In seconds since the Unix epoch.
     pub(crate) expires_at: u32,
     pub(crate) account: Account,
@@ -147,7 +147,7 @@ impl Shard {
         purpose: TakePurpose,
         now: u32,
         hashing: &RandomState,
-    ) -> Result<Stored, Fate> {
+    ) -> Result<EncodedSecret, Fate> {
         if self.closed {
             return Err(Fate::Moved);
         }
@@ -262,7 +262,7 @@ impl Shard {
     }
 
     /// Makes a secret a tombstone, and gives it out: it moves, so there is no second copy.
-    fn bury(&mut self, slot: u32, fate: Fate, hashing: &RandomState) -> Option<Stored> {
+    fn bury(&mut self, slot: u32, fate: Fate, hashing: &RandomState) -> Option<EncodedSecret> {
         let account = self.slots[slot as usize].account;
         self.live.of(account).remove(&mut self.slots, slot);
         self.tombstones.push(&mut self.slots, slot);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tessera::resume::{FlightHandle, TakePurpose};
 use zeroize::ZeroizeOnDrop;
 
-use super::{Content, Fate, Incoming, Shard, Slot, Stored};
+use super::{Content, EncodedSecret, Fate, Incoming, Shard, Slot};
 use crate::memory::clients::ClientCounts;
 
 const MAX_LIVE: usize = 20;
@@ -93,8 +93,8 @@ fn handle(number: u8) -> FlightHandle {
     FlightHandle([number; 32])
 }
 
-fn stored(number: u8) -> Stored {
-    Stored::new(Box::new([number; 40]))
+fn stored(number: u8) -> EncodedSecret {
+    EncodedSecret::new(Box::new([number; 40]))
 }
 
 #[test]
@@ -216,6 +216,6 @@ fn traffic_sweeps_behind_secrets_that_live_longer() {
 #[test]
 fn secrets_are_wiped_by_their_type() {
     fn wipes<T: ZeroizeOnDrop>() {}
-    wipes::<Stored>();
+    wipes::<EncodedSecret>();
     assert_eq!(size_of::<Slot>(), 64);
 }
