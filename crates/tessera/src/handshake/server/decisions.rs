@@ -154,7 +154,7 @@ where
                 *place(&mut decision.state.answers) = Some(answer);
                 decision.again(ctx)
             });
-            Waiting::new(question, then)
+            Waiting::new(*question, then)
         })),
     }
 }

@@ -1,5 +1,7 @@
 //! A step that may wait for the owner's answer to its question.
 
+use alloc::boxed::Box;
+
 use crate::error::Error;
 use crate::question::{Question, Reply};
 
@@ -8,7 +10,7 @@ pub(super) enum Pause<Q> {
     /// The handshake failed.
     Failed(Error),
     /// The owner answers this question later.
-    Later(Q),
+    Later(Box<Q>),
 }
 
 impl<Q> From<Error> for Pause<Q> {
@@ -26,7 +28,7 @@ pub(super) fn answer<Q: Question>(
         Some(answer) => answer,
         None => match ask() {
             (_, Reply::Now(answer)) => answer,
-            (question, Reply::Later) => return Err(Pause::Later(question)),
+            (question, Reply::Later) => return Err(Pause::Later(Box::new(question))),
         },
     };
     Ok(known.insert(answer))
