@@ -48,4 +48,6 @@ pub use keys::{
 pub use memory::Restored;
 pub use memory::{Limits, MemoryVault};
 pub use register::MemoryRegister;
-pub use sites::{Acknowledgement, AnswerFromHome, BurnAtHome, NoIdentity, SiteChannel, SiteVault};
+pub use sites::{
+    Acknowledgement, AnswerFromHome, BurnAtHome, NoIncarnation, SiteChannel, SiteVault,
+};

@@ -88,23 +88,25 @@ pub enum Acknowledgement {
 
 /// The home vault has no [`Incarnation`], so that no ticket could tell whose it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoIdentity;
+pub struct NoIncarnation;
 
-impl fmt::Display for NoIdentity {
+impl fmt::Display for NoIncarnation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the vault has no identity, and several sites need to tell theirs apart")
+        f.write_str(
+            "the vault has no incarnation, and several sites need to tell their vaults apart",
+        )
     }
 }
 
-impl std::error::Error for NoIdentity {}
+impl std::error::Error for NoIncarnation {}
 
 impl SiteVault {
-    /// The vault of a site, by the identity that it has itself.
+    /// The vault of a site, by the incarnation that it has itself.
     ///
     /// # Errors
-    /// [`NoIdentity`], if it has none: see [`named`](Self::named).
-    pub fn new(home: Arc<dyn Vault>, sites: Arc<dyn SiteChannel>) -> Result<Self, NoIdentity> {
-        let incarnation = home.incarnation().ok_or(NoIdentity)?;
+    /// [`NoIncarnation`], if it has none: see [`named`](Self::named).
+    pub fn new(home: Arc<dyn Vault>, sites: Arc<dyn SiteChannel>) -> Result<Self, NoIncarnation> {
+        let incarnation = home.incarnation().ok_or(NoIncarnation)?;
         Ok(Self { home, incarnation, sites })
     }
 

@@ -9,8 +9,8 @@ use tessera::handshake::Reply;
 use tessera::resume::{Absent, Incarnation, TakePurpose, TakeSecret, Taken, Vault};
 use tessera_vault::contract::{LIFETIME, NOW, accept, handle, put, question, race};
 use tessera_vault::{
-    Acknowledgement, AnswerFromHome, BurnAtHome, MemoryVault, NoIdentity, SiteChannel, SiteVault,
-    WrappingKeys, WrappingPurpose, contract,
+    Acknowledgement, AnswerFromHome, BurnAtHome, MemoryVault, NoIncarnation, SiteChannel,
+    SiteVault, WrappingKeys, WrappingPurpose, contract,
 };
 
 /// What becomes of requests between the sites.
@@ -89,7 +89,7 @@ fn a_site_alone_keeps_the_contract() {
 fn a_vault_without_a_name_is_no_site() {
     let (_, wire) = site(1, Weather::Cut);
     let vault = SiteVault::new(Arc::new(MemoryVault::new(1)), wire);
-    assert_eq!(vault.err(), Some(NoIdentity));
+    assert_eq!(vault.err(), Some(NoIncarnation));
 }
 
 #[test]

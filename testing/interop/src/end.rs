@@ -12,7 +12,7 @@ use tessera::{
 };
 use tessera_test_peers::{PATIENCE, wait_until};
 
-use crate::told::Told;
+use crate::received::Received;
 
 /// A connection with its socket. The socket never blocks: an end that writes much goes on reading,
 /// so that two ends can't wait for each other.
@@ -20,7 +20,7 @@ pub struct End<H: Handshake> {
     /// The connection.
     pub connection: Connection<H>,
     /// What it was told.
-    pub told: Told,
+    pub told: Received,
     /// Whether change_cipher_spec records are left out of what is sent.
     pub drops_change_cipher_spec: bool,
     stream: TcpStream,
@@ -83,7 +83,7 @@ where
         stream.set_nodelay(true).expect("Nagle's algorithm can be switched off");
         Self {
             connection,
-            told: Told::default(),
+            told: Received::default(),
             drops_change_cipher_spec: false,
             stream,
             input: Vec::new(),
@@ -98,7 +98,7 @@ where
 
     /// Carries bytes until `done`; an error of the connection fails the test.
     #[track_caller]
-    pub fn until(&mut self, what: &str, done: impl Fn(&Told) -> bool) -> &mut Self {
+    pub fn until(&mut self, what: &str, done: impl Fn(&Received) -> bool) -> &mut Self {
         self.run(what, |told| done(told) || told.error.is_some());
         if let (false, Some(error)) = (done(&self.told), &self.told.error) {
             panic!("{what}: {error}");
@@ -189,7 +189,7 @@ where
     }
 
     #[track_caller]
-    fn run(&mut self, what: &str, done: impl Fn(&Told) -> bool) {
+    fn run(&mut self, what: &str, done: impl Fn(&Received) -> bool) {
         wait_until(what, || {
             while !done(&self.told) {
                 if !self.step() {

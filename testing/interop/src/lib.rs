@@ -14,7 +14,7 @@ mod counting;
 mod end;
 mod key_lines;
 mod pki;
-mod told;
+mod received;
 
 pub use asking::{Asking, Came};
 pub use configs::{client, server, to};
@@ -22,4 +22,4 @@ pub use counting::Counting;
 pub use end::{Client, End, Listener, Server};
 pub use key_lines::{KeyLines, hex};
 pub use pki::{CLIENT_NAME, Identity, KeyKind, Pki, SERVER_NAME};
-pub use told::Told;
+pub use received::Received;

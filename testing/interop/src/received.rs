@@ -1,11 +1,11 @@
-//! What one end of a connection was told.
+//! What one end of a connection received.
 
 use tessera::resume::{ClientSession, Verdict};
 use tessera::{Error, Event, ReadEvent};
 
-/// What an end was told so far.
+/// What an end received so far.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Received {
     /// Application data.
     pub data: Vec<u8>,
     /// Early data (a server).
@@ -28,13 +28,13 @@ pub struct Told {
     pub error: Option<Error>,
 }
 
-impl Told {
+impl Received {
     /// Whether the data has this text in it.
     pub fn heard(&self, text: &str) -> bool {
         String::from_utf8_lossy(&self.data).contains(text)
     }
 
-    /// Notes an event of reading `input`; says whether more can be read at once.
+    /// Notes an event of reading `input`; returns whether more can be read at once.
     pub(crate) fn read<Q: core::fmt::Debug>(&mut self, event: ReadEvent<Q>, input: &[u8]) -> bool {
         match event {
             ReadEvent::Data(data) => self.data.extend_from_slice(&input[data]),

@@ -10,14 +10,14 @@ use serde_json::Value;
 use crate::program::{Started, connect, facts, serve, signal};
 
 /// A server whose facts are read when the test likes.
-struct Told {
+struct ReportingServer {
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
     address: String,
     fingerprint: String,
 }
 
-impl Told {
+impl ReportingServer {
     fn start() -> Self {
         let Started { child, stdout, address, fingerprint } = serve(&[]);
         Self { child, stdout: Some(stdout), address, fingerprint }
@@ -52,7 +52,7 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for ReportingServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -64,7 +64,7 @@ const MANY: usize = 500;
 
 #[test]
 fn a_pipe_of_facts_that_nobody_reads_stops_no_connection() {
-    let mut server = Told::start();
+    let mut server = ReportingServer::start();
     (0..MANY).for_each(|_| server.bother());
     server.serves();
 
@@ -81,7 +81,7 @@ fn a_pipe_of_facts_that_nobody_reads_stops_no_connection() {
 
 #[test]
 fn a_pipe_of_facts_that_is_closed_stops_no_connection() {
-    let mut server = Told::start();
+    let mut server = ReportingServer::start();
     server.stdout = None;
     (0..3).for_each(|_| server.bother());
     server.serves();
