@@ -24,12 +24,11 @@ pub(super) fn answer<Q: Question>(
     known: &mut Option<Q::Answer>,
     ask: impl FnOnce() -> (Q, Reply<Q::Answer>),
 ) -> Result<&mut Q::Answer, Pause<Q>> {
-    let answer = match known.take() {
-        Some(answer) => answer,
+    match known {
+        Some(answer) => Ok(answer),
         None => match ask() {
-            (_, Reply::Now(answer)) => answer,
-            (question, Reply::Later) => return Err(Pause::Later(Box::new(question))),
+            (_, Reply::Now(answer)) => Ok(known.insert(answer)),
+            (question, Reply::Later) => Err(Pause::Later(Box::new(question))),
         },
-    };
-    Ok(known.insert(answer))
+    }
 }
