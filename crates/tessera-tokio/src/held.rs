@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_order_and_without_memory_at_the_end() {
+    fn held_bytes_come_out_in_order_and_leave_no_memory() {
         let mut held = Held::default();
         held.add(b"one");
         held.add(b" two");

@@ -130,7 +130,7 @@ fn verifiers() -> [(Arc<Names>, &'static str); 2] {
 }
 
 #[test]
-fn a_client_s_configuration_is_refused_with_the_field_and_the_fix() {
+fn a_bad_client_configuration_is_refused_with_the_field_and_the_fix() {
     let check = |change: &dyn Fn(&mut ClientConfig), text: &str| {
         let mut config = scene().client;
         change(&mut config);
@@ -144,7 +144,7 @@ fn a_client_s_configuration_is_refused_with_the_field_and_the_fix() {
 }
 
 #[test]
-fn a_server_s_configuration_is_refused_with_the_field_and_the_fix() {
+fn a_bad_server_configuration_is_refused_with_the_field_and_the_fix() {
     let check = |change: &dyn Fn(&mut ServerConfig), text: &str| {
         let mut config = scene().server;
         change(&mut config);
@@ -190,7 +190,7 @@ fn a_server_s_configuration_is_refused_with_the_field_and_the_fix() {
 }
 
 #[test]
-fn a_server_needs_one_way_to_be_who_it_is() {
+fn a_server_configuration_needs_at_least_one_way_to_prove_itself() {
     struct Nobody;
     impl ConfigChooser for Nobody {
         fn choose(
@@ -215,7 +215,7 @@ fn a_server_needs_one_way_to_be_who_it_is() {
 }
 
 #[test]
-fn a_destination_is_refused_with_the_field_and_the_fix() {
+fn a_bad_destination_is_refused_with_the_field_and_the_fix() {
     let other = ExternalPsk::new(b"psk".to_vec(), vec![1; 32].into(), CipherSuite(0));
     let psks = |external_psks| Destination { external_psks, ..to(None) };
     let sizes = "external_psks: an identity has 1 to 8,192 bytes, and a secret is not empty";
@@ -245,7 +245,7 @@ fn a_destination_is_refused_with_the_field_and_the_fix() {
 }
 
 #[test]
-fn an_importable_psk_is_refused_with_the_field_and_the_fix() {
+fn a_bad_importable_psk_is_refused_with_the_field_and_the_fix() {
     let good = ImportablePsk {
         external_identity: b"device 7".to_vec(),
         secret: vec![1; 32].into(),

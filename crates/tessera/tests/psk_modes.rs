@@ -184,7 +184,7 @@ fn a_forward_secret_psk_goes_on_in_an_offered_mode() {
 }
 
 #[test]
-fn every_pair_of_continuations() {
+fn every_pair_of_continuations_agrees_on_a_mode() {
     let continuations = [Continuation::PskDheKe, Continuation::PskKe];
     for (client, server) in continuations.iter().flat_map(|a| continuations.map(|b| (*a, b))) {
         let mut scene = scene(Mode::FsDhe);
@@ -214,7 +214,7 @@ fn connect(scene: &Scene, external_psks: Vec<ExternalPsk>) -> Pair {
 }
 
 #[test]
-fn external_psks_in_both_modes() {
+fn external_psks_connect_in_the_mode_that_both_sides_allow() {
     let sha256 = CipherSuite::TLS_AES_128_GCM_SHA256;
     for (client, server) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut scene = scene(Mode::Full);
@@ -239,7 +239,7 @@ fn external_psks_in_both_modes() {
 }
 
 #[test]
-fn external_psks_that_do_not_fit() {
+fn external_psks_of_another_secret_or_hash_are_refused_or_passed_over() {
     let (sha256, sha384) =
         (CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_AES_256_GCM_SHA384);
     // A wrong secret is forged.
@@ -277,7 +277,7 @@ fn external_psks_that_do_not_fit() {
 }
 
 #[test]
-fn external_psks_beside_a_session() {
+fn external_psks_are_offered_beside_a_session() {
     let sha256 = CipherSuite::TLS_AES_128_GCM_SHA256;
     let mut scene = scene(Mode::FsDhe);
     scene.server.external_psks = vec![external("known", sha256)];
@@ -301,7 +301,7 @@ fn external_psks_beside_a_session() {
 }
 
 #[test]
-fn psks_that_no_client_may_offer() {
+fn psks_that_no_client_may_offer_are_refused_before_a_hello() {
     let sha256 = CipherSuite::TLS_AES_128_GCM_SHA256;
     let mut scene = scene(Mode::Full);
     scene.client.suites = vec![sha256];

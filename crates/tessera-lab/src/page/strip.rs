@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_outliers_do_not_stretch_the_axis() {
+    fn a_few_outliers_do_not_stretch_the_axis_of_a_strip() {
         let mut samples: Vec<_> = (0..30).map(|n| 100.0 + f64::from(n)).collect();
         let drawn = Drawn::of(samples.clone());
         assert_eq!(drawn.extent(), 129.0);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_experiment_is_thinned() {
+    fn a_strip_of_many_samples_is_thinned() {
         let drawn = Drawn::of((0..10_000).map(f64::from));
         assert!(drawn.is_thinned());
         let svg = svg("many", &[drawn], &Axis::up_to(10_000.0));

@@ -331,7 +331,7 @@ mod tests {
 
     /// Who knows a handle can have its key burned.
     #[test]
-    fn logs_show_no_handle() {
+    fn debug_output_shows_no_flight_handle() {
         let (handle, unix) = (FlightHandle([0xab; 32]), Duration::ZERO);
         let take = TakeSecret::new(handle, TakePurpose::Burn, Some(unix));
         let fs_secret = Secret::filled_by(32, |out| out.fill(0xab));
