@@ -24,7 +24,7 @@ fn sources(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_lowest_floors_of_the_engine_import_nothing_from_above() {
+fn the_lowest_floors_import_nothing_from_above() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for (floor, allowed) in FLOORS {
         let own = floor.trim_end_matches(".rs");

@@ -71,9 +71,20 @@ pub enum AgreementError {
     /// The peer's share or reply has a wrong length or encoding, is not on the curve, fails the
     /// check of FIPS 203 §7.2, or gives the all-zero secret (RFC 8446 §7.4.2).
     InvalidShare,
-    /// The provider failed, for example for want of randomness.
+    /// The provider failed, for example because it had no randomness.
     Provider,
 }
+
+impl core::fmt::Display for AgreementError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::InvalidShare => "the peer's key share is not valid",
+            Self::Provider => "this side's cryptography could not agree on a key",
+        })
+    }
+}
+
+impl core::error::Error for AgreementError {}
 
 impl From<AgreementError> for Error {
     fn from(error: AgreementError) -> Self {
