@@ -64,7 +64,7 @@
 //! loop {
 //!     let progress = connection.read(now, &mut input, &mut output)?;
 //!     match progress.event {
-//!         ReadEvent::Data(data) => deliver(data),
+//!         ReadEvent::Data(data) => deliver(&input[data]),
 //!         // For `Destination::session` of the next connection.
 //!         ReadEvent::Handshake(Event::NewSession(session)) => drop(session),
 //!         ReadEvent::PeerClosed | ReadEvent::NeedInput | ReadEvent::OutputFull => break,

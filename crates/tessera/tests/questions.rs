@@ -410,7 +410,7 @@ fn an_answer_to_another_connections_question_is_refused_and_harmless() {
     let (mut pair, scene, chosen) = waiting();
     let now = pair.now;
     let refused = pair.server.answer(asked.token, Err(SigningError), now, &mut pair.server_output);
-    assert!(matches!(refused, Err(Error::Misuse(_))));
+    assert!(matches!(refused, Err(Error::WrongAnswer)));
     assert!(pair.server_output.is_empty());
     let (_, error) = owner.run(&mut pair, &scene, &chosen);
     assert_eq!(error, None);
@@ -426,7 +426,7 @@ fn an_answer_to_no_question_is_refused_and_harmless() {
     let mut unasked = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
     let (now, out) = (unasked.now, &mut unasked.server_output);
     let refused = unasked.server.answer(asked.token, Ok(chosen), now, out);
-    assert!(matches!(refused, Err(Error::Misuse(_))));
+    assert!(matches!(refused, Err(Error::WrongAnswer)));
     unasked.run();
     assert!(unasked.to_server.complete);
 }
