@@ -12,7 +12,7 @@ use tessera::resume::{ExternalPsk, FlightHandle, ImportablePsk, OneTimeKeyGuard}
 use tessera::wire::{
     CertificateCompressionAlgorithm, CertificateType, CipherSuite, NamedGroup, SignatureScheme,
 };
-use tessera::{ClientConfig, Destination, Error, ServerConfig};
+use tessera::{ClientConfig, ClientConnection, Destination, Error, Output, ServerConfig};
 use tessera_harness::{Mode, OneVault, Pair, Scene, at, credential, to};
 use tessera_null_provider::NullVerifier;
 
@@ -266,4 +266,26 @@ fn a_bad_importable_psk_is_refused_with_the_field_and_the_fix() {
         let error = psk.import(&tessera_null_provider::provider()).err();
         assert!(matches!(error, Some(Error::Configuration(said)) if said == text), "{error:?}");
     }
+}
+
+#[test]
+fn a_server_name_that_no_hello_has_room_for_is_refused() {
+    let scene = scene();
+    let destination = Destination { server_name: "a".repeat(70_000), ..to(None) };
+    let started = ClientConnection::start(
+        scene.client.checked().expect("works"),
+        destination,
+        at(0),
+        &mut Output::new(),
+    );
+    assert!(matches!(started.err(), Some(Error::Configuration(_))));
+}
+
+#[test]
+fn a_client_with_an_endless_handshake_timeout_starts() {
+    let mut scene = scene();
+    scene.client.handshake_timeout = Duration::MAX;
+    let client = scene.client.checked().expect("works");
+    let connection = ClientConnection::start(client, to(None), at(1), &mut Output::new());
+    assert_eq!(connection.expect("starts").deadline(), Some(Duration::MAX));
 }

@@ -160,3 +160,8 @@ fn a_server_pads_as_the_chosen_configuration_says() {
     assert!(pair.to_client.complete);
     assert!(lengths(&pair.server_sent).iter().all(|length| length % 512 == 0));
 }
+
+#[test]
+fn a_default_output_is_not_full() {
+    assert!(!Output::default().is_full());
+}

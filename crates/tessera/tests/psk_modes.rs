@@ -1,5 +1,6 @@
 //! The key exchange modes belong to the kind of PSK, and both ends enforce them; external PSKs.
 
+use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{Continuation, ExternalPsk, PskKind, SessionState, Vault, Verdict};
 use tessera::wire::{AlertDescription, CipherSuite, ContentType, ExtensionType, HandshakeType};
 use tessera::{Destination, Error};
@@ -177,7 +178,7 @@ fn a_forward_secret_psk_goes_on_in_an_offered_mode() {
         assert_eq!((facts.psk, facts.group), (Some(PskKind::Resumption), None));
         assert_eq!(
             facts.early_data,
-            tessera::handshake::EarlyDataStatus::Rejected(Verdict::Burned)
+            EarlyDataStatus::Rejected(Verdict::Burned)
         );
         assert_eq!(scene.vault.len(), keys - 1, "{id:?}");
     }
@@ -318,4 +319,23 @@ fn psks_that_no_client_may_offer_are_refused_before_a_hello() {
         assert!(matches!(started, Err(Error::Configuration(_))));
     }
     assert!(SessionState::decode(SERVER_NAME.as_bytes()).is_none());
+}
+
+/// Policies that look compatible: what may go out under the sealed ticket alone may not under the
+/// forward-secret one, and the modes hold for both.
+#[test]
+fn psk_ke_for_the_fallback_is_not_psk_ke_for_the_flight() {
+    let mut scene = scene(Mode::FsDhe);
+    if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
+        guard.continuation = Continuation::PskKe;
+    }
+    let session = scene.session();
+    scene.client.policy.psk_only_without_forward_secrecy = true;
+    let mut pair = Pair::start(&scene.client, &scene.server, to(session), at(0)).expect("starts");
+    pair.client.write_early_data(b"early", &mut pair.client_output).expect("early data");
+    pair.run();
+    assert_eq!(pair.to_client.error, None);
+    assert_eq!(pair.to_server.early_data, b"early");
+    assert_eq!(pair.client.facts().early_data, EarlyDataStatus::Accepted);
+    assert_eq!(pair.client.facts().psk, Some(PskKind::ForwardSecret));
 }

@@ -414,3 +414,14 @@ fn configurations_with_impossible_certificate_types_are_refused() {
         assert!(refused(server(&scene)));
     }
 }
+
+/// A server for PSKs alone has no certificate; to a stranger that is no matter of certificate types.
+#[test]
+fn a_server_without_certificates_fails_with_handshake_failure() {
+    let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
+    scene.server.credentials = Vec::new();
+    let mut pair = scene.pair();
+    pair.run();
+    let expected = Error::AlertReceived(AlertDescription::HANDSHAKE_FAILURE);
+    assert_eq!(pair.to_client.error, Some(expected));
+}
