@@ -127,6 +127,16 @@ mod testing;
 mod time;
 pub mod wire;
 
+/// What faces outside of this crate are made of, such as those that protect packets themselves. It may
+/// change in any version.
+#[doc(hidden)]
+pub mod face {
+    pub use crate::carrier::Carrier;
+    pub use crate::handshake::{Below, Core, Direction, Epoch, Limit, RefusedEarlyData};
+    pub use crate::schedule::{Profile, STREAM, TrafficSecret};
+    pub use crate::wire::{HandshakeMessage, Versions};
+}
+
 pub use connection::{ClientConnection, Connection, Progress, ReadEvent, ServerConnection};
 pub use error::Error;
 pub use handshake::{

@@ -68,6 +68,7 @@ fn a_second_client_hello_repeats_the_owners_extensions() {
 
 #[test]
 fn a_second_client_hello_with_other_owners_extensions_is_refused() {
+    tessera_harness::about_records!();
     let mut scene = Scene::new(provider(), Mode::Retry);
     scene.server.extensions = vec![extension(TRANSPORT, b"server")];
     let mut pair = start(&scene, vec![extension(TRANSPORT, b"client")]);
@@ -173,6 +174,7 @@ fn after_hello(scene: &Scene, contents: &[u8]) -> Pair {
 /// What is kept of a peer is bounded.
 #[test]
 fn an_owners_extension_of_the_peer_that_is_too_long_is_refused() {
+    tessera_harness::about_records!();
     let mut scene = Scene::new(provider(), Mode::Full);
     scene.server.extensions = vec![extension(TRANSPORT, b"")];
     let pair = after_hello(&scene, &[1; 16_384]);
@@ -216,6 +218,7 @@ fn after_answer(
 
 #[test]
 fn an_answer_to_an_owners_extension_that_was_not_sent_is_refused() {
+    tessera_harness::about_records!();
     let own = || vec![extension(TRANSPORT, b"client")];
     // The answer is taken; only the server's Finished, which covers another one, is wrong now.
     let (alert, learned) = after_answer(own(), TRANSPORT, b"forged");

@@ -171,6 +171,7 @@ fn a_first_flight_shows_no_handle() {
 /// The server isn't authenticated before its Finished.
 #[test]
 fn a_receipt_is_nothing_before_the_servers_finished() {
+    tessera_harness::about_records!();
     let (scene, _) = scene(Mode::FsDhe);
     let flight = FlightHandle([7; 32]);
     let mut pair = asking(&scene, &[flight]);
@@ -200,6 +201,7 @@ fn at_most_eight_receipts_may_be_asked_for() {
 
 #[test]
 fn a_malformed_list_of_flight_handles_is_refused() {
+    tessera_harness::about_records!();
     let (scene, _) = scene(Mode::FsDhe);
     let flight = asking(&scene, &[FlightHandle([7; 32])]).intercept_client();
     let hello = Hello::read(&records(&flight)[0][5..]);
@@ -216,6 +218,7 @@ fn a_malformed_list_of_flight_handles_is_refused() {
 /// One byte for each flight, or no answer at all; and nothing that nobody asked for.
 #[test]
 fn a_malformed_or_unasked_list_of_receipts_is_refused() {
+    tessera_harness::about_records!();
     let (scene, _) = scene(Mode::FsDhe);
     for (asked, receipts, expected) in [
         // The answer is taken; only the server's Finished, which covers another one, is wrong now.

@@ -182,12 +182,12 @@ fn keys_that_a_crash_destroyed_are_burned_for_flights_begun_since() {
     // The last one that holds the vault of the first life.
     let (another, _) = crate::scene(Mode::FsDhe);
     let other = another.server.checked().expect("works");
-    waiting.server = ServerConnection::start(other, at(1));
+    waiting.server = End::Stream(ServerConnection::start(other, at(1)));
     open(&mut scene.server, &dir);
     std::thread::sleep(Duration::from_millis(20));
     let server = scene.server.clone().checked().expect("works");
     assert_eq!(executed(&server, &held, at(2)), 0);
-    waiting.server = ServerConnection::start(server.clone(), at(2));
+    waiting.server = End::Stream(ServerConnection::start(server.clone(), at(2)));
     waiting.now = at(2);
     waiting.run();
     assert_eq!(waiting.to_client.error, None);

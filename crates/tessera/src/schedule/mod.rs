@@ -11,8 +11,8 @@ mod traffic;
 mod transcript;
 
 pub(crate) use label::{KeyDerivation, MAX_EXPORTER_LABEL};
-pub use profile::Profile;
-pub(crate) use profile::STREAM;
+
+pub use profile::{Profile, STREAM};
 pub use traffic::TrafficSecret;
 pub(crate) use transcript::Transcript;
 

@@ -22,7 +22,7 @@ pub struct Profile {
 }
 
 /// TLS over a stream.
-pub(crate) static STREAM: Profile = Profile {
+pub static STREAM: Profile = Profile {
     carrier: Carrier::STREAM,
     label_prefix: b"tls13 ",
     versions: Versions::TLS_1_3,
