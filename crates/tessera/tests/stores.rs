@@ -9,7 +9,7 @@ use tessera::crypto::Provider;
 use tessera::resume::{ClientSession, PskKind, Vault, Verdict};
 use tessera::wire::NamedGroup;
 use tessera::{Output, ReadEvent, ServerConfig, ServerConnection, Time};
-use tessera_harness::{EARLY_DATA, Mode, Scene, at};
+use tessera_harness::{EARLY_DATA, End, Mode, Scene, at};
 use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
 
 const HOUR: Duration = Duration::from_secs(3600);
