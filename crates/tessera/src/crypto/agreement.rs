@@ -71,7 +71,7 @@ pub enum AgreementError {
     /// The peer's share or reply has a wrong length or encoding, is not on the curve, fails the
     /// check of FIPS 203 §7.2, or gives the all-zero secret (RFC 8446 §7.4.2).
     InvalidShare,
-    /// The provider failed, for example because it had no randomness.
+    /// The provider failed, for example because it has no randomness.
     Provider,
 }
 
