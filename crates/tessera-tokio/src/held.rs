@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn held_bytes_come_out_in_order_and_leave_no_memory() {
+    fn in_order_and_without_memory_at_the_end() {
         let mut held = Held::default();
         held.add(b"one");
         held.add(b" two");
