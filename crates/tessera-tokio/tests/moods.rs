@@ -129,7 +129,7 @@ fn exchange<S: Side>(stream: TlsStream<Moody, S>, data: Arc<Vec<u8>>) -> [JoinHa
 }
 
 #[tokio::test]
-async fn no_data_gets_lost_over_a_moody_transport() {
+async fn no_data_gets_lost_over_an_irregular_stream() {
     let ends = forward_secret();
     let connector = ends.connector().with_sessions(Arc::new(MemorySessionStore::default()));
     let (mut client, mut server) = common::connect(&connector, &ends.acceptor()).await;
