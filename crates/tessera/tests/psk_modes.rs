@@ -180,10 +180,7 @@ fn a_forward_secret_psk_goes_on_in_an_offered_mode() {
         let facts = pair.server.facts();
         assert_eq!(pair.to_server.error, None);
         assert_eq!((facts.psk, facts.group), (Some(PskKind::Resumption), None));
-        assert_eq!(
-            facts.early_data,
-            EarlyDataStatus::Rejected(Verdict::Burned)
-        );
+        assert_eq!(facts.early_data, EarlyDataStatus::Rejected(Verdict::Burned));
         assert_eq!(scene.vault.len(), keys - 1, "{id:?}");
     }
 }
