@@ -26,7 +26,7 @@ fn connected() -> Pair {
 }
 
 #[test]
-fn no_allocation_per_application_record() {
+fn application_records_allocate_nothing() {
     let mut pair = connected();
     let data = [7; 16_000];
     let mut input = Vec::with_capacity(20_000);

@@ -36,7 +36,7 @@ impl Ends {
 
 /// As long as data is there or goes away, the buffers are those of before. Sockets hold a round.
 #[tokio::test]
-async fn no_allocation_per_record() {
+async fn streams_allocate_nothing_per_record() {
     let (mut client, mut server) = Ends::new().connect().await;
     let data = vec![7; 100_000];
     let mut received = vec![0; data.len()];

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns() {
+    fn patterns_of_disabled_tests_match_as_the_runner_does() {
         for (pattern, name, expected) in [
             ("Basic", "Basic", true),
             ("Basic", "Basic-Client", false),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons() {
+    fn a_missing_feature_goes_before_a_choice_as_the_reason_of_a_test() {
         let config = serde_json::json!({
             "*": "anything",
             "Client-*": "clients",
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_takes_the_place_of_the_last_one() {
+    fn the_table_of_reasons_replaces_the_last_one() {
         let document =
             "before\n<!-- bogo: written by scripts/bogo -->\nold\n<!-- bogo: end -->\nafter";
         let reasons = BTreeMap::from([("DTLS", 3), ("by choice: mine", 1)]);

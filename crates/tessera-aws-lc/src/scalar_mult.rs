@@ -87,7 +87,7 @@ mod tests {
 
     /// Both ways give the same, whichever this machine takes: the same secret, or the same error.
     #[test]
-    fn as_aws_lc_does() {
+    fn scalar_multiplication_agrees_with_aws_lc() {
         if !processor_suffices() {
             return;
         }

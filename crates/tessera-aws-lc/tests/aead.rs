@@ -98,7 +98,7 @@ fn every_flipped_bit_of_a_sealed_record_is_noticed() {
 
 /// RFC 9001 A.2, A.3 and A.5; for AES-256 FIPS 197 C.3, since a mask is one block of AES.
 #[test]
-fn masks_of_headers() {
+fn header_masks_are_those_of_rfc_9001_and_fips_197() {
     let known = [
         (
             ALL[0],

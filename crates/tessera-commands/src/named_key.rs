@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_have_names() {
+    fn a_psk_option_is_parsed_as_name_and_key() {
         let key = NamedKey::parse("urn:client:000102030405060708090a0b0c0d0e0f").unwrap();
         assert_eq!(key.identity, b"urn:client");
         assert_eq!(key.secret.len(), 16);

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_registries_and_common_ones() {
+    fn groups_and_suites_are_parsed_by_registered_and_common_names() {
         assert_eq!(group("x25519"), Ok(NamedGroup::X25519));
         assert_eq!(group("P-256"), Ok(NamedGroup::SECP256R1));
         assert_eq!(suite("TLS_AES_256_GCM_SHA384"), Ok(CipherSuite::TLS_AES_256_GCM_SHA384));

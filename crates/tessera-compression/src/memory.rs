@@ -52,7 +52,7 @@ mod tests {
     use super::{CHAINS, Memory};
 
     #[test]
-    fn compresses_once() {
+    fn a_certificate_is_compressed_once() {
         let memory = Memory::default();
         let mut times = 0;
         for _ in 0..3 {
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_shorter() {
+    fn a_compressed_certificate_counts_only_if_it_is_shorter() {
         let memory = Memory::default();
         assert_eq!(memory.shorter(&[7; 100], |_| Some(vec![1; 92])), None);
         // Remembered too.
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn forgets_the_oldest() {
+    fn the_memory_of_compressed_certificates_forgets_the_oldest() {
         let memory = Memory::default();
         let mut made = 0;
         let mut ask = |name: usize| {

@@ -63,7 +63,7 @@ fn decode(
 }
 
 #[test]
-fn there_and_back() {
+fn compressed_certificates_are_decompressed_to_what_they_were() {
     for codec in &mut codecs() {
         for len in [100, 1000, 4000, 128 * 1024] {
             let body = body(len);
@@ -77,7 +77,7 @@ fn there_and_back() {
 }
 
 #[test]
-fn what_does_not_become_shorter_stays_whole() {
+fn a_certificate_that_does_not_become_shorter_stays_whole() {
     let noise: Vec<u8> = body(300).split_off(200);
     for codec in &mut codecs() {
         assert_eq!(encoded(codec, &noise[..40]), None);
@@ -86,7 +86,7 @@ fn what_does_not_become_shorter_stays_whole() {
 }
 
 #[test]
-fn never_more_than_there_is_room_for() {
+fn no_more_is_decompressed_than_there_is_room_for() {
     // 1 MiB of zeros in a few bytes.
     let bomb = vec![0; 1 << 20];
     for codec in &mut codecs() {
@@ -105,7 +105,7 @@ fn never_more_than_there_is_room_for() {
 }
 
 #[test]
-fn all_of_the_stream_and_nothing_after_it() {
+fn a_compressed_stream_that_is_cut_or_followed_by_more_is_refused() {
     for codec in &mut codecs() {
         let body = body(1000);
         let encoded = encode(codec, &body);
@@ -121,7 +121,7 @@ fn all_of_the_stream_and_nothing_after_it() {
 
 /// No input makes a decoder panic, or write what zlib's checksum doesn't vouch for.
 #[test]
-fn flipped_bits() {
+fn flipped_bits_make_no_decoder_panic() {
     for codec in &mut codecs() {
         let body = body(1000);
         let encoded = encode(codec, &body);
@@ -138,7 +138,7 @@ fn flipped_bits() {
 }
 
 #[test]
-fn noise() {
+fn noise_makes_no_decoder_panic() {
     let noise: Vec<u8> =
         (200..1700).step_by(300).flat_map(|at| body(at + 100).split_off(at)).collect();
     for codec in &mut codecs() {
@@ -153,7 +153,7 @@ fn noise() {
 
 /// A stream that zlib itself made (Python's module).
 #[test]
-fn a_stream_of_zlib() {
+fn a_stream_made_by_zlib_itself_is_decompressed() {
     let text = b"certificate certificate certificate";
     let zlib = &mut codec(Arc::new(Zlib::default()));
     assert_eq!(decode(zlib, ZLIB, text.len()), Ok(text.to_vec()));
@@ -170,7 +170,7 @@ const ZLIB: &[u8] = &[
 /// which is not RFC 7932's.
 #[cfg(feature = "brotli")]
 #[test]
-fn no_large_windows() {
+fn brotli_with_large_windows_is_refused() {
     let brotli = &mut codec(Arc::new(tessera_compression::Brotli::default()));
     assert_eq!(decode(brotli, &[0x06], 100), Ok(Vec::new()));
     assert_eq!(decode(brotli, &[0x11, 0xd8], 100), Err(CertificateNotDecoded));
@@ -178,7 +178,7 @@ fn no_large_windows() {
 
 /// What the peer can't read isn't made, and other connections find what one has compressed.
 #[test]
-fn only_for_peers_that_can_decode_it() {
+fn certificates_are_compressed_only_for_peers_that_can_decompress_them() {
     for factory in tessera_compression::codecs() {
         let other = [CertificateCompressionAlgorithm(0xff01)];
         let mut codecs = [codec(factory.clone()), codec(factory)];

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways() {
+    fn hex_is_decoded_to_what_was_encoded() {
         assert_eq!(encode(&[0, 0x1f, 0xff]), "001fff");
         assert_eq!(decode("001FfF").unwrap().as_slice(), [0, 0x1f, 0xff]);
         for wrong in ["0", "0g", "+1", "é0"] {

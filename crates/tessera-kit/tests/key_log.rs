@@ -9,7 +9,7 @@ use tessera_kit::SettingFile;
 use tessera_kit::key_log::KeyLogFile;
 
 #[test]
-fn secrets_are_appended_to_a_file_of_its_owner_alone() {
+fn a_key_log_is_appended_to_and_readable_by_its_owner_alone() {
     let path = std::env::temp_dir().join(format!("tessera-kit-keys-{}", std::process::id()));
     let file = SettingFile { setting: "SSLKEYLOGFILE", path: &path };
     for label in ["CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"] {

@@ -90,7 +90,7 @@ fn rsa_keys_load_as_pkcs8_and_as_pkcs1() {
 }
 
 #[test]
-fn a_key_of_another_certificate_is_refused() {
+fn a_private_key_of_another_certificate_is_refused() {
     let [one, other] = [(), ()].map(|()| KeyPair::generate().unwrap());
     let (certificate, key) =
         (TestFile::new(&certificate(&one)), TestFile::new(&other.serialize_pem()));
@@ -99,7 +99,7 @@ fn a_key_of_another_certificate_is_refused() {
 }
 
 #[test]
-fn what_is_no_key_says_what_to_do() {
+fn the_error_about_a_file_without_a_key_says_what_to_do() {
     for (content, words) in [
         ("", "tls.key takes PEM"),
         ("-----BEGIN PRIVATE KEY-----\nAAAA\n", "malformed PEM"),
@@ -124,14 +124,14 @@ fn what_is_no_key_says_what_to_do() {
 }
 
 #[test]
-fn files_that_are_too_long_are_not_read() {
+fn pem_files_that_are_too_long_are_not_read() {
     let file = TestFile::new(&"x".repeat(1024 * 1024 + 1));
     let why = refusal(pem::certificates(file.setting()));
     assert!(why.contains("too long for a PEM file"), "{why}");
 }
 
 #[test]
-fn roots_and_raw_public_keys_make_verifiers() {
+fn files_of_roots_and_of_raw_public_keys_make_verifiers() {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_words() {
+    fn a_system_error_of_the_lab_is_told_in_words() {
         let full = io::Error::from_raw_os_error(Errno::ENOSPC as i32);
         let error = LabError::system("writing the report")(full);
         assert_eq!(error.to_string(), "writing the report: No space left on device");

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians() {
+    fn the_median_is_the_middle_of_the_samples() {
         assert_eq!(Median::of([]), None);
         assert_eq!(Median::of([3.0]).unwrap().value, 3.0);
         assert_eq!(Median::of([4.0, 1.0, 2.0, 3.0]).unwrap().value, 2.5);
@@ -56,7 +56,7 @@ mod tests {
 
     /// Against the tables of order-statistic intervals for the median.
     #[test]
-    fn ranks_are_those_of_the_tables() {
+    fn the_ranks_of_median_intervals_are_those_of_the_tables() {
         for (count, expected) in
             [(5, None), (6, Some(1)), (8, Some(1)), (9, Some(2)), (20, Some(6)), (35, Some(12))]
         {
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_enclose() {
+    fn the_interval_of_a_median_encloses_it() {
         let median = Median::of((1..=35).map(f64::from)).unwrap();
         assert_eq!(median.value, 18.0);
         assert_eq!(median.interval, Some((12.0, 24.0)));

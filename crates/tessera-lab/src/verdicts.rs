@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_attempts_decide() {
+    fn the_adversarys_attempts_decide_on_the_verdicts() {
         use ForwardSecrecy::{FromDeletionByBoth, FromTakeOrExpiry, Handshake, None as Never};
         let opened = |early_data, session| Opened { early_data, session };
         let verdicts = |early_data_accepted, after, undeleted, before| {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_of_the_report() {
+    fn the_names_of_verdicts_are_those_of_the_report() {
         for fs in [
             ForwardSecrecy::Handshake,
             ForwardSecrecy::FromTakeOrExpiry,

@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_once() {
+    fn every_way_is_listed_once() {
         let ways = Way::all(&Mode::ALL);
         assert_eq!(ways.len(), 2 + 1 + 2 + 2 + 6 + 2 + 2);
         for (index, way) in ways.iter().enumerate() {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_of_the_report() {
+    fn the_names_of_modes_are_those_of_the_report() {
         for mode in Mode::ALL {
             assert_eq!(serde_json::to_value(mode).unwrap(), mode.name());
         }

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_read_back_what_they_print() {
+    fn kinds_of_links_are_parsed_from_what_they_print() {
         for kind in [LinkKind::Loopback, LinkKind::Tun, LinkKind::Auto] {
             assert_eq!(kind.to_string().parse::<LinkKind>().unwrap(), kind);
         }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_values_are_refused() {
+    fn impossible_link_parameters_are_refused() {
         let plain = LinkParameters::default();
         plain.validate().unwrap();
         for wrong in [
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_loopback_can_do_is_plain() {
+    fn only_parameters_that_loopback_can_do_are_plain() {
         let plain = LinkParameters::default();
         assert!(plain.is_plain());
         assert!(LinkParameters { seed: 7, ..plain.clone() }.is_plain());

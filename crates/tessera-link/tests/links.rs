@@ -92,7 +92,7 @@ fn network_of(path: &str) -> String {
 }
 
 #[test]
-fn loopback_carries_and_refuses_emulation() {
+fn a_loopback_link_carries_data_and_refuses_emulation() {
     let link = Link::open(LinkKind::Loopback, &LinkParameters::default()).unwrap();
     assert_eq!(link.kind(), LinkKind::Loopback);
     assert!(!link.emulates() && link.fallback_reason().is_none());
@@ -110,7 +110,7 @@ fn loopback_carries_and_refuses_emulation() {
 }
 
 #[test]
-fn auto_emulates_as_root() {
+fn an_automatic_link_emulates_where_it_can() {
     let link = Link::open(LinkKind::Auto, &LinkParameters::default()).unwrap();
     assert_ne!(link.kind(), LinkKind::Auto);
     assert_eq!(link.emulates(), link.fallback_reason().is_none());
@@ -120,7 +120,7 @@ fn auto_emulates_as_root() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn an_unavailable_link_says_what_is_missing() {
     for missing in [Missing::UserNamespaces, Missing::NetworkNamespaces, Missing::TunDevice] {
         let source = io::Error::from(ErrorKind::PermissionDenied);
         let message = LinkError::Unavailable { missing, source }.to_string();
@@ -129,7 +129,7 @@ fn what_is_missing_is_said() {
 }
 
 #[test]
-fn datagrams_take_half_the_round_trip_time() {
+fn datagrams_over_a_link_take_half_the_round_trip_time() {
     let Some(link) = emulated(&LinkParameters { rtt: 60 * MS, ..LinkParameters::default() }) else {
         return;
     };
@@ -147,7 +147,7 @@ fn datagrams_take_half_the_round_trip_time() {
 }
 
 #[test]
-fn connecting_takes_the_round_trip_time() {
+fn connecting_over_a_link_takes_the_round_trip_time() {
     let Some(link) = emulated(&LinkParameters::default()) else { return };
     let (address, server) = echo_server(&link, 3);
 
@@ -173,7 +173,7 @@ fn connecting_takes_the_round_trip_time() {
 }
 
 #[test]
-fn a_transfer_arrives_whole_and_is_counted() {
+fn a_transfer_over_a_link_arrives_whole_and_is_counted() {
     let parameters = LinkParameters { rtt: 2 * MS, ..LinkParameters::default() };
     let Some(link) = emulated(&parameters) else { return };
     let (address, server) = echo_server(&link, 1);
@@ -193,7 +193,7 @@ fn a_transfer_arrives_whole_and_is_counted() {
 }
 
 #[test]
-fn tcp_gets_through_loss() {
+fn tcp_gets_through_a_link_that_loses_packets() {
     let parameters = LinkParameters { loss: 0.05, seed: 11, ..LinkParameters::default() };
     let Some(link) = emulated(&parameters) else { return };
     let (address, server) = echo_server(&link, 1);
@@ -220,7 +220,7 @@ fn a_link_that_loses_everything_connects_nobody() {
 }
 
 #[test]
-fn no_packet_is_larger_than_the_mtu() {
+fn no_packet_on_a_link_is_larger_than_its_mtu() {
     let small = LinkParameters { mtu: 700, ..LinkParameters::default() };
     let Some(link) = emulated(&small) else { return };
     let (address, server) = echo_server(&link, 2);
@@ -240,7 +240,7 @@ fn no_packet_is_larger_than_the_mtu() {
 }
 
 #[test]
-fn the_ends_are_isolated_from_each_other_and_from_the_machine() {
+fn the_ends_of_a_link_are_isolated_from_each_other_and_the_machine() {
     let Some(link) = emulated(&LinkParameters::default()) else { return };
     let own = network_of("/proc/thread-self/ns/net");
     let client = at(&link, End::Client, || network_of("/proc/thread-self/ns/net"));
@@ -283,7 +283,7 @@ fn interfaces() -> Vec<String> {
 }
 
 #[test]
-fn processes_start_at_their_end() {
+fn processes_start_at_their_end_of_a_link() {
     let Some(link) = emulated(&LinkParameters::default()) else { return };
     for end in [End::Client, End::Server] {
         let mut command = Command::new("readlink");

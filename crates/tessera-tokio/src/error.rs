@@ -16,8 +16,8 @@ pub(crate) fn wrap(error: Error) -> IoError {
         Error::Protocol { .. } | Error::AlertReceived(_) | Error::PeerRejected(_) => {
             ErrorKind::InvalidData
         }
-        Error::Configuration(_) => ErrorKind::InvalidInput,
-        Error::Closed | Error::Misuse(_) => ErrorKind::BrokenPipe,
+        Error::Configuration(_) | Error::Misuse(_) => ErrorKind::InvalidInput,
+        Error::Closed => ErrorKind::BrokenPipe,
         Error::TooEarly(_) => ErrorKind::NotConnected,
         _ => ErrorKind::Other,
     };

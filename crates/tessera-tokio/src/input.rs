@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_idle_buffer_holds_no_memory() {
+    fn an_idle_input_buffer_holds_no_memory() {
         let mut input = Input::default();
         let room = input.room().len();
         assert_eq!(room, SMALL);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_connection_gets_a_wiped_buffer() {
+    fn the_next_connection_gets_a_wiped_input_buffer() {
         let mut input = Input::default();
         for _ in 0..2 {
             let room = input.room();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_record_makes_it_grow_to_its_bound() {
+    fn a_partial_record_makes_the_input_buffer_grow_to_its_bound() {
         let mut input = Input::default();
         let mut total = 0;
         while total < LARGE {

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_drives_is_not_woken_by_itself() {
+    fn the_half_that_drives_a_stream_does_not_wake_itself() {
         let wakers = Wakers::default();
         let (reader, writer) = (Arc::new(Count::default()), Arc::new(Count::default()));
         wakers.register(Half::Read, &reader.clone().into());

@@ -126,7 +126,7 @@ async fn early_data_goes_on_after_each_dropped_poll() {
 
 /// Whoever waits is woken: one half of a stream never takes the other's wakeup.
 #[tokio::test]
-async fn both_halves_may_drive_a_handshake() {
+async fn both_halves_of_a_stream_may_drive_its_handshake() {
     let ends = ends();
     for capacity in [1, 100, 64 * 1024] {
         let (near, far) = duplex(capacity);

@@ -96,7 +96,7 @@ async fn early_data_is_answered_before_the_handshake_is_complete() {
 }
 
 #[tokio::test]
-async fn a_watch_tells_that_the_handshake_never_was_complete() {
+async fn a_watch_tells_that_the_handshake_was_never_completed() {
     let (near, far) = duplex(64 * 1024);
     let ends = ends();
     let mut client = ends.connector().start(destination(), near).await.unwrap();
@@ -110,7 +110,7 @@ async fn a_watch_tells_that_the_handshake_never_was_complete() {
 }
 
 #[tokio::test]
-async fn the_first_flight_is_one_write() {
+async fn a_client_writes_hello_and_early_data_at_once() {
     let ends = forward_secret();
     let (connector, _) = prepared(&ends).await;
     let (near, mut far) = duplex(64 * 1024);

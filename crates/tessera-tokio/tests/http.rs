@@ -66,7 +66,7 @@ async fn streams(ends: &Ends) -> (ClientStream<TcpStream>, ServerStream<TcpStrea
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn http_1_1() {
+async fn hyper_speaks_http_1_1_over_a_stream() {
     let ends = speaking(&[b"http/1.1"], ends());
     let (client, server) = streams(&ends).await;
     let server = tokio::spawn(serve(server));
@@ -85,7 +85,7 @@ async fn http_1_1() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn h2() {
+async fn hyper_speaks_h2_over_a_stream() {
     let ends = speaking(&[b"h2", b"http/1.1"], ends());
     let (client, server) = streams(&ends).await;
     assert_eq!(client.protocol(), Some(&b"h2"[..]));
@@ -196,7 +196,7 @@ async fn a_forward_secret_request_is_never_too_early() {
 }
 
 #[test]
-fn an_intermediary_is_believed() {
+fn the_early_data_header_of_an_intermediary_is_believed() {
     let mut request = Request::post("/").body(Empty::<Bytes>::new()).unwrap();
     assert!(check(&request).is_ok());
     request.headers_mut().append(EARLY_DATA, "1".parse().unwrap());
@@ -225,7 +225,7 @@ async fn a_client_gets_its_early_request_through_hyper() {
 
 /// A request that must not be replayed may wait for the handshake, which goes on meanwhile.
 #[tokio::test]
-async fn a_handler_may_wait_for_the_handshake() {
+async fn an_http_handler_may_wait_for_the_handshake() {
     let ends = speaking(&[b"http/1.1"], replayable());
     let connector = prepared(&ends).await;
     let (near, far) = sockets().await;
@@ -261,7 +261,7 @@ async fn a_handler_may_wait_for_the_handshake() {
 
 /// HTTP/2 says nothing else about early data than HTTP/1.1: each request is marked by itself.
 #[tokio::test]
-async fn early_requests_through_h2() {
+async fn each_early_request_in_h2_is_marked_by_itself() {
     let ends = speaking(&[b"h2"], replayable());
     let connector = prepared(&ends).await;
     let (near, far) = sockets().await;

@@ -18,7 +18,7 @@ fn resident() -> usize {
 
 /// Both ends are in this process, so it has two streams, two tasks and two sockets per connection.
 #[tokio::test]
-async fn idle_connections_are_small() {
+async fn an_idle_connection_holds_little_memory() {
     const COUNT: usize = 300;
     let ends = ends();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

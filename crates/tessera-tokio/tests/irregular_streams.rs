@@ -132,7 +132,7 @@ fn exchange<S: AsyncHandshake>(
 }
 
 #[tokio::test]
-async fn nothing_gets_lost_in_any_mood() {
+async fn no_data_gets_lost_over_an_irregular_stream() {
     let ends = forward_secret();
     let connector = ends.connector().with_sessions(Arc::new(MemorySessionStore::default()));
     let (mut client, mut server) = common::connect(&connector, &ends.acceptor()).await;

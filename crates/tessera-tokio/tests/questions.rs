@@ -188,7 +188,7 @@ async fn every_question_is_answered_by_another_task() {
 }
 
 #[tokio::test]
-async fn nobody_who_answers_means_no() {
+async fn a_question_whose_answerer_is_gone_is_answered_with_no() {
     let (ends, _) = all_later();
     let (near, far) = duplex(64 * 1024);
     let (connector, acceptor) = (ends.connector(), ends.acceptor());
@@ -207,7 +207,7 @@ impl Answers for Silent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_never_comes_ends_with_the_handshake_timeout() {
+async fn a_question_without_an_answer_ends_with_the_handshake_timeout() {
     let mut ends = ends();
     ends.server.credentials[0].key =
         PrivateKey::Elsewhere(vec![SignatureScheme::ECDSA_SECP256R1_SHA256]);
@@ -235,7 +235,7 @@ impl Answers for Slow {
 
 /// An answer that came in time counts, even if its task is polled late.
 #[tokio::test(start_paused = true)]
-async fn a_late_task_takes_an_answer_that_is_there() {
+async fn a_task_that_is_polled_late_takes_an_answer_that_is_there() {
     let mut ends = ends();
     let schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
     let key =

@@ -35,7 +35,7 @@ async fn works<IO: AsyncRead + AsyncWrite + Unpin>(
 }
 
 #[tokio::test]
-async fn new_connections_use_the_new_configuration_and_running_ones_keep_theirs() {
+async fn a_replaced_configuration_counts_for_new_connections_only() {
     let ends = two_protocols();
     let acceptor = Acceptor::new(speaking(&ends, b"old"));
     let clone = acceptor.clone();
@@ -61,7 +61,7 @@ async fn new_connections_use_the_new_configuration_and_running_ones_keep_theirs(
 }
 
 #[tokio::test]
-async fn a_connector_s_configuration_is_replaced_for_all_its_clones() {
+async fn the_configuration_of_a_connector_is_replaced_for_all_its_clones() {
     let ends = ends();
     let (connector, acceptor) = (ends.connector(), ends.acceptor());
     let clone = connector.clone();
@@ -78,7 +78,7 @@ async fn a_connector_s_configuration_is_replaced_for_all_its_clones() {
 
 /// What is replaced while many connect is always one whole configuration or the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_go_on_while_the_configuration_is_replaced() {
+async fn connections_see_one_whole_configuration_while_it_is_replaced() {
     let ends = two_protocols();
     let configs = [speaking(&ends, b"old"), speaking(&ends, b"new")];
     let acceptor = Acceptor::new(configs[0].clone());

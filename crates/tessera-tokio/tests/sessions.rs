@@ -82,7 +82,7 @@ fn pop_all(path: &Path) -> Vec<Vec<u8>> {
 }
 
 #[tokio::test]
-async fn a_session_survives_the_store_and_is_resumed_once() {
+async fn a_session_from_a_file_store_is_resumed_once() {
     let directory = Directory::new("resumed");
     let ends = forward_secret();
     let store = Arc::new(FileSessionStore::open(&directory.0).unwrap());
@@ -151,7 +151,7 @@ async fn a_ticket_leaves_the_disk_before_it_is_sent() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn others_can_read_nothing() {
+async fn nobody_but_the_owner_can_read_a_file_session_store() {
     use std::os::unix::fs::PermissionsExt;
     let directory = Directory::new("modes");
     let store = FileSessionStore::open(&directory.0).unwrap();
@@ -167,7 +167,7 @@ async fn others_can_read_nothing() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_used_is_removed() {
+async fn sessions_that_can_not_be_used_are_removed_from_the_store() {
     log::set_logger(&Log).unwrap();
     log::set_max_level(log::LevelFilter::Warn);
     let directory = Directory::new("corrupt");
@@ -202,7 +202,7 @@ async fn what_can_not_be_used_is_removed() {
 }
 
 #[tokio::test]
-async fn expired_sessions_are_not_given_out() {
+async fn expired_sessions_are_not_given_out_by_a_store() {
     let directory = Directory::new("expired");
     let store = FileSessionStore::open(&directory.0).unwrap();
     let memory = MemorySessionStore::default();
@@ -224,7 +224,7 @@ fn later(state: tessera::resume::SessionState, at: u64) -> tessera::resume::Sess
 }
 
 #[tokio::test]
-async fn the_oldest_make_room() {
+async fn the_oldest_sessions_in_a_store_make_room() {
     let directory = Directory::new("bounded");
     let store = FileSessionStore::open(&directory.0).unwrap().with_limit(3);
     let mut newest = Vec::new();
@@ -238,7 +238,7 @@ async fn the_oldest_make_room() {
 }
 
 #[tokio::test]
-async fn no_server_name_leads_elsewhere() {
+async fn no_server_name_leads_out_of_a_session_stores_directory() {
     let directory = Directory::new("names");
     let store = FileSessionStore::open(&directory.0).unwrap();
     let names = ["..", ".", "", "../../x", "a/b", "::1", "ü.example", "a%2Fb", "nul.", "a\0b"];
@@ -259,7 +259,7 @@ async fn no_server_name_leads_elsewhere() {
 }
 
 #[tokio::test]
-async fn of_64_threads_each_gets_its_own() {
+async fn each_of_64_threads_gets_a_session_of_its_own() {
     let directory = Directory::new("threads");
     let store = FileSessionStore::open(&directory.0).unwrap().with_limit(100);
     let sessions = sessions(ends(), 100).await;
@@ -282,7 +282,7 @@ async fn of_64_threads_each_gets_its_own() {
 const CHILD: &str = "TESSERA_TEST_POPS_FROM";
 
 #[tokio::test]
-async fn of_64_processes_each_gets_its_own() {
+async fn each_of_64_processes_gets_a_session_of_its_own() {
     let directory = Directory::new("processes");
     let store = FileSessionStore::open(&directory.0).unwrap().with_limit(200);
     let sessions = sessions(ends(), 200).await;

@@ -158,7 +158,7 @@ async fn without_an_acknowledgement_the_client_does_not_know() {
 
 /// The channel is open and says nothing: whoever asked gives up, and the handshake goes on.
 #[tokio::test(start_paused = true)]
-async fn patience_ends_before_the_handshake_does() {
+async fn a_silent_site_channel_is_given_up_before_the_handshake_times_out() {
     let scene = scene().await;
     let before = tokio::time::Instant::now();
     let (early_data, psk, received) = scene.send(&scene.away).await;

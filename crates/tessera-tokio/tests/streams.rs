@@ -24,7 +24,7 @@ fn tls(error: &std::io::Error) -> &Error {
 }
 
 #[tokio::test]
-async fn a_handshake_and_data_over_tcp() {
+async fn streams_carry_data_over_tcp() {
     let mut ends = ends();
     ends.client.protocols = vec![b"test".to_vec()];
     ends.server.protocols = vec![b"test".to_vec()];
@@ -52,7 +52,7 @@ async fn a_handshake_and_data_over_tcp() {
 }
 
 #[tokio::test]
-async fn a_mebibyte_both_ways_at_once() {
+async fn streams_carry_a_mebibyte_both_ways_at_once() {
     let ends = ends();
     for capacity in [1000, 64 * 1024] {
         let (client, server) = connect_over(&ends.connector(), &ends.acceptor(), capacity).await;
@@ -85,7 +85,7 @@ async fn a_mebibyte_both_ways_at_once() {
 
 /// Four tasks on several threads share two sockets, and begin before the handshake.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_mebibyte_both_ways_at_once_on_several_threads() {
+async fn streams_carry_a_mebibyte_both_ways_on_several_threads() {
     let ends = ends();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let data = Arc::new(bytes(MIB));
@@ -149,7 +149,7 @@ async fn a_peer_that_does_not_read_stops_the_writer() {
 }
 
 #[tokio::test]
-async fn byte_by_byte() {
+async fn streams_work_byte_by_byte() {
     let ends = ends();
     let (mut client, mut server) = connect_over(&ends.connector(), &ends.acceptor(), 1).await;
     let data = bytes(3000);
@@ -196,7 +196,7 @@ async fn each_side_may_close_first_and_go_on_reading() {
 }
 
 #[tokio::test]
-async fn an_abrupt_end_is_an_error() {
+async fn an_abrupt_end_of_a_stream_is_an_error() {
     let ends = ends();
     let (mut client, server) = connect(&ends.connector(), &ends.acceptor()).await;
     drop(server);
@@ -213,7 +213,7 @@ async fn an_abrupt_end_is_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handshake_takes_no_longer_than_it_may() {
+async fn a_handshake_that_takes_too_long_is_an_error() {
     let ends = ends();
     let (near, _far) = duplex(64 * 1024);
     let before = tokio::time::Instant::now();
@@ -271,7 +271,7 @@ async fn a_connection_may_be_idle_for_longer_than_a_handshake() {
 }
 
 #[tokio::test]
-async fn the_alert_arrives_before_the_error() {
+async fn the_alert_arrives_at_the_peer_before_the_error_is_returned() {
     let ends = ends();
     let (near, far) = duplex(64 * 1024);
     let elsewhere = Destination { server_name: "other.example".into(), ..Default::default() };
@@ -294,7 +294,7 @@ async fn both_ends_have_the_same_channel_binding() {
 }
 
 #[tokio::test]
-async fn keys_change_on_the_way() {
+async fn streams_carry_data_while_keys_are_updated() {
     let ends = ends();
     let (mut client, mut server) = connect(&ends.connector(), &ends.acceptor()).await;
     for _ in 0..3 {
@@ -309,7 +309,7 @@ async fn keys_change_on_the_way() {
 
 /// Anybody can send close_notify before there are keys: it ends nothing well.
 #[tokio::test]
-async fn a_forged_close_notify_is_no_end() {
+async fn a_forged_close_notify_ends_no_stream_in_peace() {
     let ends = ends();
     let (near, mut far) = duplex(64 * 1024);
     let mut client = ends.connector().start(destination(), near).await.unwrap();
@@ -358,7 +358,7 @@ async fn a_late_alert_is_read_after_a_write_has_failed() {
 
 /// A socket that is closed with unread bytes resets its connection, and the alert may be lost.
 #[tokio::test]
-async fn a_peer_that_is_still_sending_gets_the_alert() {
+async fn a_peer_that_is_still_sending_gets_the_alert_of_a_failed_handshake() {
     let acceptor = ends().acceptor();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -32,18 +32,18 @@ fn root() -> String {
 }
 
 #[test]
-fn roots_are_found() {
+fn the_roots_of_the_system_are_found() {
     child("found", "some", &root());
 }
 
 #[test]
-fn a_bad_root_spoils_nothing() {
+fn a_bad_root_of_the_system_is_skipped() {
     let bad = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     child("bad", "some", &format!("{bad}{}", root()));
 }
 
 #[test]
-fn no_root_is_an_error() {
+fn a_system_without_roots_is_an_error() {
     child("none", "none", "");
 }
 

@@ -37,7 +37,7 @@ fn new_fence() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn no_plaintext_stays_behind() {
+async fn no_plaintext_of_a_stream_stays_in_memory() {
     let mark = Mark::new();
     let mut plaintext = marked(&mark, 100_000);
     assert!(mark.count() >= 100_000 / 16, "what is there is found");

@@ -165,7 +165,7 @@ fn keeps_it(flaw: Flaw) -> bool {
 }
 
 #[test]
-fn the_contract_sees_flaws() {
+fn the_contract_of_vaults_finds_every_flaw() {
     assert!(keeps_it(Flaw::None));
     for flaw in [
         Flaw::TwoSteps,

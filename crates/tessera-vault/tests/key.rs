@@ -14,7 +14,7 @@ fn key() -> TicketKey {
 }
 
 #[test]
-fn generated_keys_differ_and_are_ordered() {
+fn generated_ticket_keys_differ_and_their_times_are_in_order() {
     let (first, second) = (key(), key());
     assert_ne!(first.id, second.id);
     assert_ne!(*first.secret, *second.secret);
@@ -25,7 +25,7 @@ fn generated_keys_differ_and_are_ordered() {
 }
 
 #[test]
-fn times_at_the_ends_of_time_do_not_overflow() {
+fn the_times_of_a_ticket_key_do_not_overflow() {
     let provider = provider();
     let first = TicketKey::generate(&provider, Duration::ZERO, HOUR, Duration::MAX).unwrap();
     assert_eq!((first.known_from, first.opens_until), (Duration::ZERO, Duration::MAX));
@@ -34,7 +34,7 @@ fn times_at_the_ends_of_time_do_not_overflow() {
 }
 
 #[test]
-fn encoding_and_back() {
+fn a_ticket_key_is_decoded_to_what_was_encoded() {
     let key = key();
     let encoded = key.encode();
     let decoded = TicketKey::decode(&encoded).unwrap();
@@ -48,7 +48,7 @@ fn encoding_and_back() {
 }
 
 #[test]
-fn other_encodings_are_refused() {
+fn malformed_ticket_keys_are_not_decoded() {
     let encoded = key().encode();
     for len in 0..encoded.len() {
         assert!(TicketKey::decode(&encoded[..len]).is_none(), "{len}");
@@ -60,7 +60,7 @@ fn other_encodings_are_refused() {
 }
 
 #[test]
-fn debug_shows_the_id_and_not_the_secret() {
+fn debug_shows_a_ticket_keys_id_and_not_its_secret() {
     let mut key = key();
     key.id = [0xab; 16];
     key.secret = [0xcd; 32].into();
@@ -70,7 +70,7 @@ fn debug_shows_the_id_and_not_the_secret() {
 }
 
 #[test]
-fn the_secret_is_wiped_by_its_type() {
+fn the_type_of_a_ticket_keys_secret_wipes_it() {
     fn wipes<T: ZeroizeOnDrop>(_: &T) {}
     wipes(&key().secret);
 }

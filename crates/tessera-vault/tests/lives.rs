@@ -66,14 +66,14 @@ fn close(vault: &MemoryVault) {
 }
 
 #[test]
-fn keeps_the_contract_over_restarts() {
+fn a_memory_vault_keeps_the_contract_over_restarts() {
     let dir = Dir::new("restarts");
     contract::restart(|| dir.open().0, |vault| close(&vault));
 }
 
 #[test]
-fn keeps_the_contract_over_a_kill() {
-    const NAME: &str = "keeps_the_contract_over_a_kill";
+fn a_memory_vault_keeps_the_contract_over_a_kill() {
+    const NAME: &str = "a_memory_vault_keeps_the_contract_over_a_kill";
     const DIR: &str = "TESSERA_VAULT_TEST_DIR";
     // The child has the directory of its parent, which removes it.
     let of_parent = std::env::var(DIR).ok();
@@ -87,7 +87,7 @@ fn keeps_the_contract_over_a_kill() {
 }
 
 #[test]
-fn a_clean_shutdown_keeps_secrets_and_fates() {
+fn a_clean_shutdown_keeps_a_vaults_secrets_and_tombstones() {
     let dir = Dir::new("clean");
     let (vault, restored) = dir.open();
     assert_eq!(restored, Restored::Nothing);
@@ -119,7 +119,7 @@ fn a_clean_shutdown_keeps_secrets_and_fates() {
 }
 
 #[test]
-fn expired_secrets_are_not_restored() {
+fn expired_secrets_are_not_restored_from_a_snapshot() {
     let dir = Dir::new("expired");
     let vault = dir.open().0;
     assert!(put(&vault, 1));
@@ -130,7 +130,7 @@ fn expired_secrets_are_not_restored() {
 }
 
 #[test]
-fn a_crash_loses_all() {
+fn a_crash_loses_all_secrets_of_a_memory_vault() {
     let dir = Dir::new("crash");
     let vault = dir.open().0;
     assert!(put(&vault, 1));
@@ -141,7 +141,7 @@ fn a_crash_loses_all() {
 }
 
 #[test]
-fn two_owners_never_overlap() {
+fn a_vaults_directory_has_one_owner_at_a_time() {
     let dir = Dir::new("owners");
     let first = dir.open().0;
     let second = || MemoryVault::open(&dir.0, Limits::new(10), &provider(), &keys(7), NOW);
@@ -159,7 +159,7 @@ fn copy(from: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_snapshot_is_loaded_once_and_only_the_last() {
+fn a_vaults_snapshot_is_loaded_once_and_only_the_last() {
     let dir = Dir::new("once");
     let vault = dir.open().0;
     assert!(put(&vault, 1));
@@ -182,7 +182,7 @@ fn a_snapshot_is_loaded_once_and_only_the_last() {
 
 /// A life that was handed on twice has two snapshots, and only the second is its own.
 #[test]
-fn an_earlier_snapshot_of_the_same_life_is_not_loaded() {
+fn an_earlier_snapshot_of_a_vaults_life_is_not_loaded() {
     let dir = Dir::new("earlier");
     let vault = dir.open().0;
     let life = vault.incarnation();
@@ -223,7 +223,7 @@ fn rearrange(bytes: &mut Vec<u8>, how: fn(&mut Vec<Vec<u8>>)) {
 }
 
 #[test]
-fn damaged_snapshots_are_discarded() {
+fn damaged_snapshots_of_a_vault_are_discarded() {
     let dir = Dir::new("damaged");
     let damage: [fn(&mut Vec<u8>); 8] = [
         |bytes| rearrange(bytes, |chunks| chunks.swap(0, 1)),
@@ -262,7 +262,7 @@ fn damaged_snapshots_are_discarded() {
 }
 
 #[test]
-fn files_hold_no_secret_in_the_clear() {
+fn the_files_of_a_vault_hold_no_secret_in_the_clear() {
     let dir = Dir::new("clear");
     let vault = dir.open().0;
     assert!(put(&vault, 1));
@@ -275,7 +275,7 @@ fn files_hold_no_secret_in_the_clear() {
 }
 
 #[test]
-fn earlier_incarnations_are_lost() {
+fn secrets_of_a_vaults_earlier_lives_are_lost() {
     let dir = Dir::new("incarnations");
     let asked = |vault: &MemoryVault, incarnation: Option<Incarnation>, number| {
         let mut question = TakeSecret::new(handle(number), TakePurpose::Accept, Some(NOW));

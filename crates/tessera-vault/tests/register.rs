@@ -19,7 +19,7 @@ fn claim(register: &MemoryRegister, number: u32, now: Duration) -> Result<(), Al
 }
 
 #[test]
-fn once() {
+fn a_register_accepts_a_ticket_once() {
     let register = MemoryRegister::new(10, START);
     assert!(register.is_empty());
     assert_eq!(claim(&register, 1, after(2)), Ok(()));
@@ -30,7 +30,7 @@ fn once() {
 }
 
 #[test]
-fn one_of_many_claims_wins() {
+fn one_of_many_claims_at_once_wins_in_a_register() {
     let register = MemoryRegister::new(100, START);
     for number in 0..20 {
         let results = race(64, |_| claim(&register, number, after(2)));
@@ -39,7 +39,7 @@ fn one_of_many_claims_wins() {
 }
 
 #[test]
-fn what_an_earlier_life_may_have_seen_is_refused() {
+fn a_register_refuses_tickets_that_an_earlier_life_may_have_seen() {
     let register = MemoryRegister::new(10, START);
     for issued_at in [Duration::ZERO, START - Duration::from_millis(1), START] {
         let claimed = register.claim(&handle(1).0, issued_at, after(100), after(2));
@@ -50,7 +50,7 @@ fn what_an_earlier_life_may_have_seen_is_refused() {
 }
 
 #[test]
-fn tickets_from_the_future_are_refused() {
+fn a_register_refuses_tickets_from_the_future() {
     let register = MemoryRegister::new(10, START);
     assert_eq!(register.claim(&handle(1).0, after(3), after(100), after(2)), Err(AlreadyUsed));
     assert_eq!(register.claim(&handle(1).0, after(3), after(100), after(3)), Ok(()));
@@ -73,7 +73,7 @@ fn a_full_register_refuses_until_something_expires() {
 }
 
 #[test]
-fn expired_tickets_are_refused() {
+fn a_register_refuses_expired_tickets() {
     let register = MemoryRegister::new(10, START);
     assert_eq!(claim(&register, 1, after(100)), Err(AlreadyUsed));
     assert_eq!(claim(&register, 1, after(1000)), Err(AlreadyUsed));
@@ -81,7 +81,7 @@ fn expired_tickets_are_refused() {
 }
 
 #[test]
-fn what_was_forgotten_stays_refused_when_the_clock_goes_back() {
+fn a_register_refuses_forgotten_tickets_when_the_clock_goes_back() {
     let register = MemoryRegister::new(10, START);
     assert_eq!(claim(&register, 1, after(2)), Ok(()));
     let _ = claim(&register, 2, after(5000));
@@ -94,7 +94,7 @@ fn what_was_forgotten_stays_refused_when_the_clock_goes_back() {
 }
 
 #[test]
-fn many_tickets() {
+fn a_register_accepts_none_of_many_tickets_twice() {
     let register = MemoryRegister::new(100_000, START);
     let claimed = (0..90_000).filter(|number| claim(&register, *number, after(2)).is_ok()).count();
     assert_eq!(claimed, register.len());

@@ -92,7 +92,7 @@ fn rings_with_the_same_keys_open_each_others_tickets() {
 }
 
 #[test]
-fn no_ticket_is_like_another() {
+fn a_ring_seals_no_two_tickets_alike() {
     let ring = ring(&[&key(NOW)]);
     let (first, second) = (seal(&ring), seal(&ring));
     // Version and key id are the same; salt, ciphertext and tag are not.
@@ -102,7 +102,7 @@ fn no_ticket_is_like_another() {
 }
 
 #[test]
-fn the_newest_issuer_seals() {
+fn the_newest_issuing_key_of_a_ring_seals() {
     let (old, new, next) = (key(NOW - HOUR / 2), key(NOW), key(NOW + HOUR / 4));
     let ring = ring(&[&old, &next, &new]);
     let at = |unix| ring.seal(&session(), unix).map(|ticket| key_id(&ticket));
@@ -116,7 +116,7 @@ fn the_newest_issuer_seals() {
 }
 
 #[test]
-fn equal_times_choose_the_same_key_everywhere() {
+fn keys_of_equal_times_are_chosen_alike_in_every_ring() {
     let (first, second) = (key(NOW), key(NOW));
     let (one, other) = (ring(&[&first, &second]), ring(&[&second, &first]));
     assert_eq!(key_id(&seal(&one)), key_id(&seal(&other)));
@@ -146,7 +146,7 @@ fn tickets_open_between_known_from_and_opens_until() {
 }
 
 #[test]
-fn a_changed_ticket_is_unknown() {
+fn a_ring_opens_no_changed_ticket() {
     let ring = ring(&[&key(NOW)]);
     let ticket = seal(&ring);
     for at in 0..ticket.len() {
@@ -164,7 +164,7 @@ fn a_changed_ticket_is_unknown() {
 }
 
 #[test]
-fn another_version_is_unknown() {
+fn a_ring_opens_no_ticket_of_another_version() {
     let ring = ring(&[&key(NOW)]);
     for version in (0..=255).filter(|version| *version != 1) {
         let mut ticket = seal(&ring);
@@ -174,7 +174,7 @@ fn another_version_is_unknown() {
 }
 
 #[test]
-fn another_ring_is_unknown() {
+fn a_ring_opens_no_ticket_of_another_ring() {
     let shared = key(NOW);
     let ticket = seal(&ring(&[&shared]));
     assert!(open(&ring(&[&key(NOW)]), &ticket, NOW).is_none());
@@ -186,7 +186,7 @@ fn another_ring_is_unknown() {
 }
 
 #[test]
-fn unusable_keys_are_refused_and_the_old_ones_stay() {
+fn a_ring_refuses_unusable_keys_and_keeps_its_old_ones() {
     let old = key(NOW);
     let ring = ring(&[&old]);
     let refused = |keys: Vec<TicketKey>, error: RingError| {
@@ -224,7 +224,7 @@ fn unusable_keys_are_refused_and_the_old_ones_stay() {
 }
 
 #[test]
-fn errors_name_the_key_and_not_its_secret() {
+fn errors_of_a_ring_name_the_key_and_not_its_secret() {
     let error = RingError::TimesOutOfOrder {
         id: [0xab; 16],
         first: KeyTime::KnownFrom,
@@ -236,7 +236,7 @@ fn errors_name_the_key_and_not_its_secret() {
 }
 
 #[test]
-fn keys_come_and_go() {
+fn a_ring_installs_and_drops_keys() {
     let (old, new) = (key(NOW - HOUR / 2), key(NOW));
     let ring = TicketKeyRing::new(&provider());
     assert!(ring.is_empty());
@@ -263,7 +263,7 @@ fn keys_come_and_go() {
 }
 
 #[test]
-fn rotation_while_threads_seal_and_open() {
+fn a_ring_rotates_while_threads_seal_and_open() {
     const ROTATIONS: usize = 500;
     const OPENED: usize = 1000;
     let mut last = key(NOW);
@@ -304,7 +304,7 @@ fn rotation_while_threads_seal_and_open() {
 }
 
 #[test]
-fn a_session_that_fits_no_ticket_gets_none() {
+fn a_ring_seals_no_session_that_fits_no_ticket() {
     let ring = ring(&[&key(NOW)]);
     let large = |len| SessionState { scope: vec![0; len], ..session() };
     assert!(ring.seal(&large(65_000), NOW).is_some());
@@ -312,7 +312,7 @@ fn a_session_that_fits_no_ticket_gets_none() {
 }
 
 #[test]
-fn without_randomness_there_is_no_ticket() {
+fn a_ring_without_randomness_seals_no_ticket() {
     struct Broken;
     impl Random for Broken {
         fn fill(&self, _: &mut [u8]) -> Result<(), RandomFailed> {
@@ -327,7 +327,7 @@ fn without_randomness_there_is_no_ticket() {
 }
 
 #[test]
-fn other_suites_serve_where_they_must() {
+fn a_ring_opens_only_tickets_of_suites_that_its_provider_has() {
     let shared = key(NOW);
     let rings: Vec<_> = [&[0_usize, 1, 2] as &[_], &[0, 2], &[0], &[]]
         .into_iter()

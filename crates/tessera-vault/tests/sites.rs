@@ -78,7 +78,7 @@ fn take_away(away: &SiteVault, question: &TakeSecret) -> Taken {
 }
 
 #[test]
-fn a_site_alone_keeps_the_contract() {
+fn a_site_vault_alone_keeps_the_contract_of_vaults() {
     contract::vault(|| {
         let home = Arc::new(MemoryVault::new(100_000));
         SiteVault::named(home, [1; 16], site(2, Weather::Cut).1)
@@ -86,7 +86,7 @@ fn a_site_alone_keeps_the_contract() {
 }
 
 #[test]
-fn a_vault_without_a_name_is_no_site() {
+fn a_vault_without_an_identity_makes_no_site_vault() {
     let (_, wire) = site(1, Weather::Cut);
     let vault = SiteVault::new(Arc::new(MemoryVault::new(1)), wire);
     assert_eq!(vault.err(), Some(NoIncarnation));
@@ -119,7 +119,7 @@ fn a_foreign_flight_is_never_accepted() {
 }
 
 #[test]
-fn after_the_acknowledgement_home_refuses() {
+fn home_refuses_a_secret_whose_burn_it_acknowledged() {
     let (home, away, _) = sites(Weather::Fair);
     assert!(put(&*home, 1));
     for _ in 0..2 {
@@ -131,7 +131,7 @@ fn after_the_acknowledgement_home_refuses() {
 }
 
 #[test]
-fn without_an_acknowledgement_nobody_knows() {
+fn a_burn_without_an_acknowledgement_leaves_the_fate_open() {
     let (home, away, _) = sites(Weather::Cut);
     assert!(put(&*home, 1));
     assert!(matches!(take_away(&away, &of(&home, 1)), Taken::Unavailable));
@@ -172,7 +172,7 @@ fn a_replay_at_home_races_with_a_burn_from_afar() {
 /// are not gone.
 #[cfg(unix)]
 #[test]
-fn what_home_can_not_reach_is_not_burned() {
+fn a_secret_that_home_can_not_reach_is_not_burned() {
     let memory = Arc::new(MemoryVault::new(1000));
     let (_, dead_end) = site(3, Weather::Cut);
     let home = Arc::new(SiteVault::named(memory.clone(), [1; 16], dead_end));
@@ -188,7 +188,7 @@ fn what_home_can_not_reach_is_not_burned() {
 }
 
 #[test]
-fn what_home_does_not_know_is_unknown() {
+fn a_secret_that_home_does_not_know_is_unknown_away() {
     let (home, away, _) = sites(Weather::Fair);
     let taken = take_away(&away, &of(&home, 1));
     assert!(matches!(taken, Taken::Absent(Absent::Unknown)), "{taken:?}");
@@ -196,7 +196,7 @@ fn what_home_does_not_know_is_unknown() {
 
 /// Requests for other vaults burn nothing, even if a secret has that name.
 #[test]
-fn a_request_that_went_astray_burns_nothing() {
+fn a_burn_request_for_another_vault_burns_nothing() {
     let (home, _, _) = sites(Weather::Fair);
     assert!(put(&*home, 1));
     let elsewhere = Incarnation { vault: [9; 16], number: 0 };
@@ -206,7 +206,7 @@ fn a_request_that_went_astray_burns_nothing() {
 }
 
 #[test]
-fn what_expired_at_home_is_unknown_away() {
+fn a_secret_that_expired_at_home_is_unknown_away() {
     let (home, away, wire) = sites(Weather::Cut);
     assert!(put(&*home, 1));
     assert!(matches!(take_away(&away, &of(&home, 1)), Taken::Unavailable));
@@ -218,7 +218,7 @@ fn what_expired_at_home_is_unknown_away() {
 /// A home vault that began a new life says so through another site, too.
 #[cfg(unix)]
 #[test]
-fn a_life_that_ended_at_home_is_known_away() {
+fn a_life_of_the_vault_that_ended_at_home_is_known_away() {
     let dir = std::env::temp_dir().join(format!("tessera-sites-{}", std::process::id()));
     let open = || {
         let provider = tessera_aws_lc::provider();

@@ -9,13 +9,13 @@ use tessera_vault::contract::{
 use tessera_vault::{Limits, MemoryVault, contract};
 
 #[test]
-fn keeps_the_contract() {
+fn a_memory_vault_keeps_the_contract_of_vaults() {
     contract::vault(|| MemoryVault::new(100));
     contract::vault(|| MemoryVault::new(100_000));
 }
 
 #[test]
-fn a_full_vault_evicts_the_oldest() {
+fn a_full_vault_evicts_the_oldest_secret() {
     let vault = MemoryVault::new(3);
     for number in 0..5 {
         assert!(put(&vault, number));
@@ -29,7 +29,7 @@ fn a_full_vault_evicts_the_oldest() {
 }
 
 #[test]
-fn a_full_vault_evicts_the_expired_first() {
+fn a_full_vault_evicts_expired_secrets_first() {
     let vault = MemoryVault::new(3);
     assert!(put(&vault, 0));
     assert!(put_until(&vault, 1, secret(1), NOW, None));
@@ -40,7 +40,7 @@ fn a_full_vault_evicts_the_expired_first() {
 }
 
 #[test]
-fn capacity_is_a_bound_over_all_shards() {
+fn the_capacity_of_a_vault_is_a_bound_over_all_its_shards() {
     let vault = MemoryVault::new(20_001);
     for number in 0..40_000 {
         assert!(put(&vault, number));
@@ -53,7 +53,7 @@ fn capacity_is_a_bound_over_all_shards() {
 }
 
 #[test]
-fn a_vault_without_room_refuses() {
+fn a_vault_without_room_refuses_secrets() {
     let vault = MemoryVault::new(0);
     assert!(!put(&vault, 1));
     assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
@@ -66,7 +66,7 @@ fn remembering(tombstones: usize) -> MemoryVault {
 }
 
 #[test]
-fn limits() {
+fn a_memory_vault_keeps_its_limits() {
     contract::capacity_is_a_bound(&MemoryVault::new(100), 100);
     let limits = Limits { per_client: 7, ..Limits::new(1000) };
     contract::clients_have_a_limit_each(&MemoryVault::with_limits(limits), 7);
@@ -74,7 +74,7 @@ fn limits() {
 }
 
 #[test]
-fn whatever_ends_a_secret_makes_room_for_its_client() {
+fn a_secret_that_ends_makes_room_for_its_client() {
     let vault = MemoryVault::with_limits(Limits { per_client: 2, ..Limits::new(4) });
     let alice: Option<&[u8]> = Some(b"alice");
     assert!(put_for(&vault, 0, alice) && put_for(&vault, 1, alice));
@@ -93,7 +93,7 @@ fn whatever_ends_a_secret_makes_room_for_its_client() {
 
 /// Those with a name don't push all others out either, and each side has what the other leaves.
 #[test]
-fn the_named_leave_room() {
+fn clients_with_a_name_leave_room_for_those_without() {
     let vault = MemoryVault::new(100);
     let name = |number: u32| number.to_be_bytes();
     for number in 0..200 {
@@ -112,7 +112,7 @@ fn the_named_leave_room() {
 }
 
 #[test]
-fn tombstones_are_bounded() {
+fn the_tombstones_of_a_vault_are_bounded() {
     let vault = remembering(4);
     for number in 0..10 {
         assert!(put(&vault, number));
@@ -133,7 +133,7 @@ fn tombstones_are_bounded() {
 }
 
 #[test]
-fn purge_destroys_what_has_expired() {
+fn a_purge_destroys_expired_secrets() {
     let vault = MemoryVault::new(100_000);
     for number in 0..1000 {
         let lifetime = if number % 2 == 0 { LIFETIME } else { LIFETIME * 2 };
@@ -147,7 +147,7 @@ fn purge_destroys_what_has_expired() {
 }
 
 #[test]
-fn without_a_clock_the_last_reading_counts() {
+fn a_vault_without_a_clock_uses_its_last_reading() {
     let vault = MemoryVault::new(10);
     assert!(put(&vault, 1));
     assert!(put(&vault, 2));
@@ -164,7 +164,7 @@ fn without_a_clock_the_last_reading_counts() {
 }
 
 #[test]
-fn puts_takes_and_purges_from_many_threads() {
+fn a_vault_gives_each_secret_once_to_many_threads() {
     let vault = MemoryVault::new(1000);
     let taken: usize = race(16, |thread| {
         let thread = thread as u32;

@@ -27,7 +27,7 @@ fn fill(vault: &impl Vault, mark: &Mark, numbers: std::ops::Range<u32>) {
 }
 
 #[test]
-fn what_is_gone_is_gone_from_memory() {
+fn secrets_that_a_vault_gave_up_are_gone_from_memory() {
     let mark = Mark::new();
     let vault = MemoryVault::new(300);
     fill(&vault, &mark, 0..300);

@@ -47,7 +47,7 @@ mod tests {
     use super::sequence;
 
     #[test]
-    fn lengths_are_as_short_as_can_be() {
+    fn lengths_of_names_are_encoded_as_short_as_can_be() {
         for (len, header) in [
             (0, &[0x30, 0][..]),
             (0x7f, &[0x30, 0x7f]),

@@ -66,9 +66,7 @@ impl fmt::Display for Error {
         match self {
             Self::Protocol { alert, reason } => write!(f, "{reason} (alert {alert:?})"),
             Self::AlertReceived(alert) => write!(f, "the peer ended the connection: {alert:?}"),
-            Self::PeerRejected(rejected) => {
-                write!(f, "the peer is not accepted: {} ({:?})", rejected.reason, rejected.alert)
-            }
+            Self::PeerRejected(rejected) => rejected.fmt(f),
             Self::TimedOut => f.write_str("the handshake took too long"),
             Self::Truncated => f.write_str("the stream ended without close_notify"),
             Self::Provider(what) => write!(f, "cryptography failed: {what}"),
@@ -92,6 +90,14 @@ pub struct PeerRejected {
     /// The reason in words, for the local log.
     pub reason: String,
 }
+
+impl fmt::Display for PeerRejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the peer is not accepted: {} ({:?})", self.reason, self.alert)
+    }
+}
+
+impl core::error::Error for PeerRejected {}
 
 /// A peer's mistake, answered by `alert`.
 pub(crate) const fn protocol(alert: AlertDescription, reason: &'static str) -> Error {

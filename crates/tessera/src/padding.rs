@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn padded_content_fits_where_it_should() {
+    fn padding_rounds_content_up_and_stays_within_the_record() {
         let padding = Padding::MultipleOf(NonZeroU16::new(100).expect("not zero"));
         for (len, most, padded) in [
             (0, 500, 0),

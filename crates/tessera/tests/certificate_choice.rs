@@ -84,7 +84,7 @@ fn chosen(credentials: &[Credential], choosy: Choosy) -> [u8; 2] {
 }
 
 #[test]
-fn the_first_if_nothing_is_said() {
+fn the_first_credential_is_chosen_if_the_peer_asks_for_none_in_particular() {
     let credentials = [named(1, &[b"one"], &[OLD]), named(2, &[b"two"], &[NEW])];
     let both = Choosy { chain_schemes: vec![OLD, NEW], ..Choosy::default() };
     assert_eq!(chosen(&credentials, both), [1, 1]);
@@ -92,7 +92,7 @@ fn the_first_if_nothing_is_said() {
 }
 
 #[test]
-fn of_an_authority_that_the_peer_names() {
+fn a_credential_of_an_authority_that_the_peer_names_is_chosen() {
     let credentials =
         [named(1, &[], &[]), named(2, &[b"two"], &[]), named(3, &[b"intermediate", b"three"], &[])];
     let naming = |names: &[&[u8]]| Choosy {
@@ -112,7 +112,7 @@ fn of_an_authority_that_the_peer_names() {
 
 /// A server sends what it has, a client nothing that the server can't check (§4.4.2.2, §4.4.2.3).
 #[test]
-fn signed_with_what_the_peer_can_check() {
+fn a_credential_whose_chain_the_peer_can_check_is_chosen() {
     let checking = |schemes: &[SignatureScheme]| Choosy {
         chain_schemes: schemes.to_vec(),
         ..Choosy::default()
@@ -127,14 +127,14 @@ fn signed_with_what_the_peer_can_check() {
 
 /// Without signature_algorithms_cert signature_algorithms speaks for the chain.
 #[test]
-fn the_schemes_of_handshakes_for_chains() {
+fn signature_algorithms_speaks_for_chains_without_signature_algorithms_cert() {
     let credentials = [named(1, &[], &[OLD]), named(2, &[], NullVerifier.schemes())];
     assert_eq!(chosen(&credentials, Choosy::default()), [2, 2]);
 }
 
 /// What can be checked comes before who issued it.
 #[test]
-fn schemes_before_authorities() {
+fn a_chain_that_can_be_checked_is_chosen_before_one_of_a_named_authority() {
     let credentials =
         [named(1, &[], &[OLD]), named(2, &[b"right"], &[OLD]), named(3, &[b"wrong"], &[NEW])];
     let choosy = Choosy { chain_schemes: vec![NEW], authorities: vec![b"right".to_vec()] };
@@ -149,7 +149,7 @@ fn hello(choosy: Choosy) -> Hello {
 }
 
 #[test]
-fn what_the_client_says() {
+fn a_client_sends_chain_schemes_and_authorities_only_where_they_say_more() {
     tessera_harness::about_records!();
     let silent = hello(Choosy::default());
     assert_eq!(silent.extension(ExtensionType::SIGNATURE_ALGORITHMS_CERT), None);
@@ -182,7 +182,7 @@ const MALFORMED: [(ExtensionType, &[u8]); 6] = [
 ];
 
 #[test]
-fn malformed_in_a_client_hello() {
+fn malformed_certificate_criteria_in_a_client_hello_are_refused() {
     tessera_harness::about_records!();
     for (typ, body) in MALFORMED {
         let mut pair = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
@@ -221,7 +221,7 @@ fn asked_with(typ: ExtensionType, body: &[u8]) -> Pair {
 }
 
 #[test]
-fn malformed_in_a_certificate_request() {
+fn malformed_certificate_criteria_in_a_certificate_request_are_refused() {
     tessera_harness::about_records!();
     for (typ, body) in MALFORMED {
         let pair = asked_with(typ, body);
@@ -234,7 +234,7 @@ fn malformed_in_a_certificate_request() {
 }
 
 #[test]
-fn names_are_bounded() {
+fn a_configuration_with_too_many_or_empty_authorities_is_refused() {
     let start = |authorities: Vec<Vec<u8>>| {
         let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
         let verifier = Arc::new(Choosy { authorities, ..Choosy::default() });
@@ -252,7 +252,7 @@ fn names_are_bounded() {
 
 /// RFC 8446 §4.1.1: a server that has nothing for a client says so in place of a ServerHello.
 #[test]
-fn no_server_hello_without_a_certificate_for_it() {
+fn a_server_without_a_fitting_certificate_sends_an_alert_and_no_server_hello() {
     tessera_harness::about_records!();
     let scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
     let mut pair = scene.pair();

@@ -105,7 +105,7 @@ fn used(scene: &Scene) -> [Option<u16>; 2] {
 }
 
 #[test]
-fn both_ways() {
+fn certificates_of_both_sides_are_compressed_where_the_peer_offers_it() {
     assert_eq!(used(&scene(&[ONE], &[ONE])), [Some(ONE); 2]);
     assert_eq!(used(&scene(&[ONE], &[])), [None; 2]);
     assert_eq!(used(&scene(&[], &[ONE])), [None; 2]);
@@ -116,7 +116,7 @@ fn both_ways() {
 }
 
 #[test]
-fn a_codec_may_leave_it_whole() {
+fn a_codec_may_leave_a_certificate_whole() {
     let (reluctant, willing) = (RunLengths::with(ONE, false), RunLengths::new(ONE));
     let mut scene = scene(&[], &[]);
     scene.client.certificate_codecs = vec![willing.clone()];
@@ -128,7 +128,7 @@ fn a_codec_may_leave_it_whole() {
 }
 
 #[test]
-fn after_a_hello_retry_request_and_in_a_resumption() {
+fn retries_and_resumptions_complete_with_certificate_compression() {
     for mode in [Mode::Retry, Mode::PskDhe] {
         let mut scene = Scene::new(tessera_null_provider::provider(), mode);
         scene.client.certificate_codecs = codecs(&[ONE]);
@@ -192,14 +192,14 @@ fn body() -> Vec<u8> {
 }
 
 #[test]
-fn the_forger_forges_well() {
+fn a_rightly_compressed_certificate_of_a_forger_is_read_up_to_finished() {
     // Read as it should be: only Finished tells that it is not what the peer sent.
     let right = compressed(ONE, body().len(), &runs(&body()));
     assert_eq!(instead(&right), [Some(AlertDescription::DECRYPT_ERROR); 2]);
 }
 
 #[test]
-fn another_length_than_announced() {
+fn a_certificate_of_another_length_than_announced_is_refused() {
     let body = body();
     for len in [0, 1, body.len() - 1, body.len() + 1, 1000] {
         assert_eq!(instead(&compressed(ONE, len, &runs(&body))), BAD, "{len}");
@@ -207,7 +207,7 @@ fn another_length_than_announced() {
 }
 
 #[test]
-fn what_is_too_long_is_not_decompressed() {
+fn a_certificate_that_announces_too_much_is_not_decompressed() {
     const LONGEST: usize = 128 * 1024 - 4;
     // Once each, and once the server's own before the client's comes.
     for (len, tried) in [(LONGEST, 3), (LONGEST + 1, 1), (0xff_ffff, 1)] {
@@ -222,14 +222,14 @@ fn what_is_too_long_is_not_decompressed() {
 }
 
 #[test]
-fn what_does_not_decompress() {
+fn a_certificate_that_does_not_decompress_is_refused() {
     for garbage in [&[1][..], &[255, 0, 255], &[0; 99]] {
         assert_eq!(instead(&compressed(ONE, body().len(), garbage)), BAD);
     }
 }
 
 #[test]
-fn an_algorithm_that_was_not_offered() {
+fn a_certificate_compressed_with_an_algorithm_not_offered_is_refused() {
     for algorithm in [OTHER, 0, 1, 2, 3] {
         let other = compressed(algorithm, body().len(), &runs(&body()));
         assert_eq!(instead(&other), ILLEGAL);
@@ -241,7 +241,7 @@ fn an_algorithm_that_was_not_offered() {
 }
 
 #[test]
-fn malformed_messages() {
+fn malformed_compressed_certificates_are_refused() {
     assert_eq!(instead(&compressed(ONE, body().len(), &[])), DECODE);
     assert_eq!(instead(&message(HandshakeType::COMPRESSED_CERTIFICATE, &[])), DECODE);
     let right = compressed(ONE, body().len(), &runs(&body()));
@@ -255,7 +255,7 @@ fn malformed_messages() {
 }
 
 #[test]
-fn what_it_stands_for_is_read_like_any_other() {
+fn a_decompressed_certificate_is_read_like_any_other() {
     let of = |body: &[u8]| instead(&compressed(ONE, body.len(), &runs(body)));
     let decode = Some(AlertDescription::DECODE_ERROR);
     // Nothing at all; a context; bytes too many; no certificate.
@@ -271,7 +271,7 @@ fn what_it_stands_for_is_read_like_any_other() {
 }
 
 #[test]
-fn any_flipped_bit() {
+fn any_flipped_bit_in_a_compressed_certificate_is_noticed() {
     let scene = scene(&[ONE], &[ONE]);
     // 0x30 three hundred times: a frame, four fields and a few runs.
     for bit in 32..8 * 24 {
@@ -317,7 +317,7 @@ fn after_request(extension: &[u8]) -> Option<AlertDescription> {
 }
 
 #[test]
-fn the_list_of_algorithms() {
+fn malformed_lists_of_compression_algorithms_are_refused() {
     let decode = Some(AlertDescription::DECODE_ERROR);
     let illegal = Some(AlertDescription::ILLEGAL_PARAMETER);
     let cases = [
@@ -339,7 +339,7 @@ fn the_list_of_algorithms() {
 }
 
 #[test]
-fn not_in_encrypted_extensions() {
+fn compress_certificate_in_encrypted_extensions_is_refused() {
     for (client, expected) in [
         (&[ONE][..], AlertDescription::ILLEGAL_PARAMETER),
         (&[], AlertDescription::UNSUPPORTED_EXTENSION),
@@ -360,7 +360,7 @@ fn not_in_encrypted_extensions() {
 }
 
 #[test]
-fn a_configuration_names_each_algorithm_once() {
+fn a_configuration_that_names_a_compression_algorithm_twice_is_refused() {
     let twice = scene(&[ONE, OTHER, ONE], &[ONE, ONE]);
     let many: Vec<u16> = (0..128).collect();
     let many = scene(&many, &many);

@@ -12,7 +12,7 @@ use tessera::resume::{Carrier, ExternalPsk, FlightHandle, ImportablePsk, OneTime
 use tessera::wire::{
     CertificateCompressionAlgorithm, CertificateType, CipherSuite, NamedGroup, SignatureScheme,
 };
-use tessera::{ClientConfig, Destination, Error, ServerConfig};
+use tessera::{ClientConfig, ClientConnection, Destination, Error, Output, ServerConfig};
 use tessera_harness::{Mode, OneVault, Pair, Scene, at, credential, to};
 use tessera_null_provider::NullVerifier;
 
@@ -130,7 +130,7 @@ fn verifiers() -> [(Arc<Names>, &'static str); 2] {
 }
 
 #[test]
-fn a_client_s_configuration_is_refused_with_the_field_and_the_fix() {
+fn a_bad_client_configuration_is_refused_with_the_field_and_the_fix() {
     let check = |change: &dyn Fn(&mut ClientConfig), text: &str| {
         let mut config = scene().client;
         change(&mut config);
@@ -144,7 +144,7 @@ fn a_client_s_configuration_is_refused_with_the_field_and_the_fix() {
 }
 
 #[test]
-fn a_server_s_configuration_is_refused_with_the_field_and_the_fix() {
+fn a_bad_server_configuration_is_refused_with_the_field_and_the_fix() {
     let check = |change: &dyn Fn(&mut ServerConfig), text: &str| {
         let mut config = scene().server;
         change(&mut config);
@@ -190,7 +190,7 @@ fn a_server_s_configuration_is_refused_with_the_field_and_the_fix() {
 }
 
 #[test]
-fn a_server_needs_one_way_to_be_who_it_is() {
+fn a_server_configuration_needs_at_least_one_way_to_prove_itself() {
     struct Nobody;
     impl ConfigChooser for Nobody {
         fn choose(
@@ -215,7 +215,7 @@ fn a_server_needs_one_way_to_be_who_it_is() {
 }
 
 #[test]
-fn a_destination_is_refused_with_the_field_and_the_fix() {
+fn a_bad_destination_is_refused_with_the_field_and_the_fix() {
     let other = ExternalPsk::new(b"psk".to_vec(), vec![1; 32].into(), CipherSuite(0));
     let psks = |external_psks| Destination { external_psks, ..to(None) };
     let sizes = "external_psks: an identity has 1 to 8,192 bytes, and a secret is not empty";
@@ -245,7 +245,7 @@ fn a_destination_is_refused_with_the_field_and_the_fix() {
 }
 
 #[test]
-fn an_importable_psk_is_refused_with_the_field_and_the_fix() {
+fn a_bad_importable_psk_is_refused_with_the_field_and_the_fix() {
     let good = ImportablePsk {
         external_identity: b"device 7".to_vec(),
         secret: vec![1; 32].into(),
@@ -266,4 +266,26 @@ fn an_importable_psk_is_refused_with_the_field_and_the_fix() {
         let error = psk.import(&tessera_null_provider::provider(), Carrier::STREAM).err();
         assert!(matches!(error, Some(Error::Configuration(said)) if said == text), "{error:?}");
     }
+}
+
+#[test]
+fn a_server_name_that_no_hello_has_room_for_is_refused() {
+    let scene = scene();
+    let destination = Destination { server_name: "a".repeat(70_000), ..to(None) };
+    let started = ClientConnection::start(
+        scene.client.checked().expect("works"),
+        destination,
+        at(0),
+        &mut Output::new(),
+    );
+    assert!(matches!(started.err(), Some(Error::Configuration(_))));
+}
+
+#[test]
+fn a_client_with_an_endless_handshake_timeout_starts() {
+    let mut scene = scene();
+    scene.client.handshake_timeout = Duration::MAX;
+    let client = scene.client.checked().expect("works");
+    let connection = ClientConnection::start(client, to(None), at(1), &mut Output::new());
+    assert_eq!(connection.expect("starts").deadline(), Some(Duration::MAX));
 }

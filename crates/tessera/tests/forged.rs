@@ -38,7 +38,7 @@ fn hello_of(flight: &[u8]) -> Hello {
 }
 
 #[test]
-fn finished_of_the_server() {
+fn a_forged_finished_of_the_server_is_refused() {
     for mode in [Mode::Full, Mode::PskDhe, Mode::FsDhe] {
         for index in 0..32 {
             let scene = scene(mode);
@@ -62,7 +62,7 @@ fn finished_of_the_server() {
 }
 
 #[test]
-fn finished_of_the_client() {
+fn a_forged_finished_of_the_client_is_refused() {
     for mode in [Mode::Full, Mode::Mutual, Mode::PskDhe, Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         for index in 0..32 {
             let scene = scene(mode);
@@ -87,7 +87,7 @@ fn finished_of_the_client() {
 }
 
 #[test]
-fn finished_of_another_length() {
+fn a_finished_of_another_length_is_refused() {
     for len in [0u8, 31, 33] {
         let resize = |message: &mut Vec<u8>| {
             if message[0] == HandshakeType::FINISHED.0 {
@@ -112,7 +112,7 @@ fn finished_of_another_length() {
 }
 
 #[test]
-fn certificate_verify() {
+fn a_forged_certificate_verify_is_refused() {
     // The signature; then schemes that weren't offered, one of them PKCS #1.
     let cases: [(&[u8], AlertDescription); 3] = [
         (&[8, 7, 0, 64, 0x54], AlertDescription::DECRYPT_ERROR),
@@ -142,7 +142,7 @@ fn certificate_verify() {
 }
 
 #[test]
-fn certificates_left_out() {
+fn a_server_that_leaves_out_its_certificate_or_signature_is_refused() {
     // A server that proves nothing: its Finished comes instead of Certificate or CertificateVerify.
     for left_out in [HandshakeType::CERTIFICATE, HandshakeType::CERTIFICATE_VERIFY] {
         let edit = |message: &mut Vec<u8>| {
@@ -167,7 +167,7 @@ fn certificates_left_out() {
 }
 
 #[test]
-fn an_empty_certificate() {
+fn an_empty_certificate_of_the_server_is_refused() {
     let edit = |message: &mut Vec<u8>| {
         if message[0] == HandshakeType::CERTIFICATE.0 {
             *message = vec![11, 0, 0, 4, 0, 0, 0, 0];
@@ -189,7 +189,7 @@ fn an_empty_certificate() {
 }
 
 #[test]
-fn binders_of_sealed_tickets() {
+fn a_forged_binder_of_a_sealed_ticket_is_refused() {
     for mode in
         [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk]
     {
@@ -209,7 +209,7 @@ fn binders_of_sealed_tickets() {
 }
 
 #[test]
-fn binders_of_forward_secret_tickets() {
+fn a_forged_binder_of_a_forward_secret_ticket_is_refused() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         for index in 0..32 {
             let scene = scene(mode);
@@ -260,7 +260,7 @@ fn verdict(server: &End<ServerHandshake>) -> Option<Verdict> {
 }
 
 #[test]
-fn swapped_pairs() {
+fn a_forward_secret_ticket_beside_another_sealed_ticket_takes_nothing() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let scene = scene(mode);
         let mut sessions = scene.sessions();
@@ -288,7 +288,7 @@ fn swapped_pairs() {
 }
 
 #[test]
-fn a_forward_secret_identity_alone_or_second() {
+fn a_forward_secret_identity_counts_only_first_and_beside_its_ticket() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let scene = scene(mode);
         let suite = scene.suite();
@@ -347,7 +347,7 @@ fn a_forward_secret_identity_alone_or_second() {
 }
 
 #[test]
-fn bit_flips_of_forward_secret_identities() {
+fn any_flipped_bit_in_a_forward_secret_identity_is_noticed() {
     let scene = scene(Mode::FsDhe);
     let flight = scene.pair().intercept_client();
     let keys = scene.vault.len();
@@ -402,7 +402,7 @@ fn bit_flips_of_forward_secret_identities() {
 }
 
 #[test]
-fn a_flight_for_another_server() {
+fn a_flight_for_another_server_takes_nothing_and_resumes() {
     // The same ring, another vault: nothing to take, nothing executed, the connection resumes.
     let scene = scene(Mode::FsDhe);
     let session = scene.session();

@@ -101,7 +101,7 @@ fn hellos(stream: &[u8]) -> Vec<Hello> {
 }
 
 #[test]
-fn every_mode() {
+fn handshakes_of_every_mode_complete_with_grease() {
     for mode in Mode::ALL {
         let scene = scene(mode);
         let mut pair = scene.pair();
@@ -121,7 +121,7 @@ fn every_mode() {
 }
 
 #[test]
-fn none_at_first() {
+fn a_client_sends_no_grease_by_default() {
     let mut pair = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
     let hello = &hellos(&pair.intercept_client())[0];
     assert_eq!(Values::of(hello).counts(), [0; 7]);
@@ -130,7 +130,7 @@ fn none_at_first() {
 
 /// One share beside those that mean something, and of the group in the list.
 #[test]
-fn a_share() {
+fn a_client_adds_one_grease_share_of_a_grease_group() {
     let mut pair = scene(Mode::Full).pair();
     let hello = &hellos(&pair.intercept_client())[0];
     let values = Values::of(hello);
@@ -146,7 +146,7 @@ fn a_share() {
 /// RFC 8701 §3.1, RFC 8446 §4.1.2: the second ClientHello says the same; but it has only the share
 /// that was asked for.
 #[test]
-fn the_same_after_hello_retry_request() {
+fn grease_stays_the_same_after_a_hello_retry_request() {
     let mut pair = scene(Mode::Retry).pair();
     pair.run();
     let hellos = hellos(&pair.client_sent);
@@ -157,7 +157,7 @@ fn the_same_after_hello_retry_request() {
 }
 
 #[test]
-fn values_differ_between_connections() {
+fn grease_values_differ_between_connections() {
     let scene = scene(Mode::Full);
     let first = |_| Values::of(&hellos(&scene.pair().intercept_client())[0]);
     let seen: Vec<Values> = (0..20).map(first).collect();
@@ -187,7 +187,7 @@ fn set_extensions(piece: &mut Vec<u8>, start: usize, extensions: &[(u16, Vec<u8>
 }
 
 #[test]
-fn what_the_server_says() {
+fn a_server_sends_grease_only_where_it_is_configured() {
     for (grease, count) in [(true, 1), (false, 0)] {
         let mut scene = scene(Mode::Mutual);
         scene.server.grease = grease;
@@ -263,7 +263,7 @@ fn add(extension: &(u16, Vec<u8>), start: usize, piece: &mut Vec<u8>) {
 
 /// RFC 8701 §3.1: a client fails when a server selects one of its values.
 #[test]
-fn chosen_by_the_server() {
+fn a_client_refuses_grease_that_the_server_selects() {
     let in_hello: [(&str, Edit<'_>); 5] = [
         ("suite", &|values, piece| {
             piece[SUITE..SUITE + 2].copy_from_slice(&values.suites[0].to_be_bytes());
@@ -300,7 +300,7 @@ fn chosen_by_the_server() {
 
 /// RFC 8701 §4.1: the same the other way round.
 #[test]
-fn chosen_by_the_client() {
+fn a_server_refuses_grease_that_the_client_selects() {
     let scene = scene(Mode::Mutual);
     let mut pair = scene.pair();
     pair.client_to_server();

@@ -94,7 +94,7 @@ fn share(answer: &mut Answer) {
 }
 
 #[test]
-fn server_hello() {
+fn a_server_hello_is_accepted_or_refused_as_its_fields_demand() {
     type Edit = fn(&mut Answer);
     let cases: [(Edit, Option<AlertDescription>); 16] = [
         (|_| (), None),
@@ -125,7 +125,7 @@ fn server_hello() {
 }
 
 #[test]
-fn hello_retry_request() {
+fn a_hello_retry_request_is_accepted_or_refused_as_its_fields_demand() {
     let group = |group: u16| {
         move |answer: &mut Answer| {
             answer.extensions.push((51, group.to_be_bytes().to_vec()));
@@ -182,7 +182,7 @@ fn hello_retry_request() {
 }
 
 #[test]
-fn a_server_hello_cut_anywhere() {
+fn a_server_hello_cut_anywhere_is_refused() {
     let (_, mut answer) = waiting(Mode::Full, [5; 32]);
     share(&mut answer);
     let whole = answer.write();
@@ -197,7 +197,7 @@ fn a_server_hello_cut_anywhere() {
 }
 
 #[test]
-fn encrypted_extensions() {
+fn encrypted_extensions_are_accepted_or_refused_as_their_contents_demand() {
     let cases: [(Mode, &[u8], Option<AlertDescription>); 16] = [
         (Mode::Full, &[], None),
         (Mode::Full, &[0, 16, 0, 5, 0, 3, 2, b'h', b'2'], None),
@@ -277,7 +277,7 @@ fn server_says(mode: Mode, edit: impl FnOnce(&mut Hello)) -> Option<AlertDescrip
 }
 
 #[test]
-fn client_hello() {
+fn a_client_hello_is_accepted_or_refused_as_its_fields_demand() {
     use ExtensionType as E;
     type Edit = fn(&mut Hello);
     let cases: [(Edit, Option<AlertDescription>); 17] = [
@@ -325,7 +325,7 @@ fn client_hello() {
 }
 
 #[test]
-fn a_client_hello_cut_anywhere() {
+fn a_client_hello_cut_anywhere_is_refused() {
     for mode in [Mode::Full, Mode::FsDhe] {
         let scene = scene(mode);
         let flight = scene.pair().intercept_client();
@@ -340,7 +340,7 @@ fn a_client_hello_cut_anywhere() {
 }
 
 #[test]
-fn the_second_client_hello() {
+fn a_second_client_hello_that_differs_from_the_first_is_refused() {
     use ExtensionType as E;
     type Edit = fn(&mut Hello);
     let cases: [(Edit, Option<AlertDescription>); 11] = [
@@ -371,7 +371,7 @@ fn the_second_client_hello() {
 
 /// §4.1.2: a PSK may go only if it doesn't fit the suite of the HelloRetryRequest.
 #[test]
-fn the_second_client_hello_keeps_its_psk() {
+fn a_second_client_hello_that_drops_a_fitting_psk_is_refused() {
     use ExtensionType as E;
     type Edit = fn(&mut Hello);
     let cases: [(Edit, Option<AlertDescription>); 4] = [

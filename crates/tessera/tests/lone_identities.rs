@@ -111,7 +111,7 @@ fn falls_back(pair: &Pair) {
 }
 
 #[test]
-fn accepted_once() {
+fn a_lone_identity_is_accepted_once() {
     for mode in [Mode::FsDhe, Mode::FsPsk] {
         let scene = scene_of(mode);
         let mut flight = Flight::new(&scene);
@@ -132,7 +132,7 @@ fn accepted_once() {
 }
 
 #[test]
-fn only_where_the_server_allows_it() {
+fn a_lone_identity_is_accepted_only_where_the_server_allows_it() {
     let mut scene = scene();
     allow(&mut scene, false);
     let bytes = Flight::new(&scene).bytes(&scene);
@@ -144,7 +144,7 @@ fn only_where_the_server_allows_it() {
 }
 
 #[test]
-fn whatever_is_changed_in_the_identity_is_noticed_before_the_take() {
+fn any_change_of_a_lone_identity_is_noticed_before_the_take() {
     let scene = scene();
     let mut flight = Flight::new(&scene);
     flight.bytes(&scene);
@@ -169,7 +169,7 @@ fn whatever_is_changed_in_the_identity_is_noticed_before_the_take() {
 
 /// All of it is needed: a proof cut short, or longer, is none.
 #[test]
-fn lengths() {
+fn a_lone_identity_of_another_length_is_unknown() {
     let scene = scene();
     let mut flight = Flight::new(&scene);
     flight.bytes(&scene);
@@ -189,7 +189,7 @@ fn lengths() {
 /// What the option costs: a copied identity burns its key. Nothing of the copier's is accepted, and
 /// the client is left with a full handshake.
 #[test]
-fn a_copied_identity_burns_its_key_and_no_more() {
+fn a_copied_lone_identity_burns_its_key_and_no_more() {
     let scene = scene();
     let mut flight = Flight::new(&scene);
     let original = flight.bytes(&scene);
@@ -204,7 +204,7 @@ fn a_copied_identity_burns_its_key_and_no_more() {
 
 /// The ticket has to name the key: with another ticket of its own, a client can't burn another's key.
 #[test]
-fn a_ticket_vouches_for_its_own_key_alone() {
+fn a_ticket_in_a_lone_identity_vouches_for_its_own_key_alone() {
     let scene = scene();
     let mut sessions = scene.sessions();
     let (mut thief, owner) = (sessions.remove(0), sessions.remove(0));
@@ -217,7 +217,7 @@ fn a_ticket_vouches_for_its_own_key_alone() {
 
 /// Nor with the ticket of another, seen on the wire: the proof takes its PSK.
 #[test]
-fn a_ticket_without_its_psk_vouches_for_nothing() {
+fn a_ticket_in_a_lone_identity_vouches_for_nothing_without_its_psk() {
     let scene = scene();
     let mut sessions = scene.sessions();
     let (mut thief, owner) = (sessions.remove(0), sessions.remove(0));
@@ -230,7 +230,7 @@ fn a_ticket_without_its_psk_vouches_for_nothing() {
 }
 
 #[test]
-fn only_as_the_first_identity() {
+fn a_lone_identity_counts_only_as_the_first_one() {
     let scene = scene();
     let mut flight = Flight::new(&scene);
     let psk = flight.psk.clone();
@@ -244,7 +244,7 @@ fn only_as_the_first_identity() {
 
 /// A flight that can't be accepted leaves no key behind, and gets a full handshake.
 #[test]
-fn what_does_not_fit_is_burned() {
+fn the_key_of_a_lone_identity_that_does_not_fit_is_burned() {
     // Early data is never for the second hello (RFC 8446 §4.2.10).
     let mut scene = scene();
     let mut flight = Flight::new(&scene);
@@ -268,7 +268,7 @@ fn what_does_not_fit_is_burned() {
 
 /// Nor does one that the owner wants no early data of. A client that lists kinds of keys is told.
 #[test]
-fn what_is_refused_is_burned() {
+fn the_key_of_a_lone_identity_that_the_owner_refuses_is_burned() {
     for asks in [false, true] {
         let mut scene = scene();
         let mut flight = Flight::new(&scene);
@@ -347,7 +347,7 @@ fn now<A>(reply: Reply<A>) -> A {
 
 /// The question about the ticket has the ticket alone in it; the proof is checked after the answer.
 #[test]
-fn with_answers_that_come_later() {
+fn a_lone_identity_is_checked_after_an_answer_that_comes_later() {
     for proved in [true, false] {
         let mut scene = scene();
         let later = Arc::new(Later(scene.vault.clone()));
@@ -393,7 +393,7 @@ fn with_answers_that_come_later() {
 
 /// Without a share there is no full handshake: the client is asked for one.
 #[test]
-fn a_replay_without_a_share_is_asked_for_one() {
+fn a_replayed_lone_identity_without_a_share_is_asked_for_one() {
     let scene = scene_of(Mode::FsKe);
     let mut flight = Flight::new(&scene);
     flight.hello.set(ExtensionType::PSK_KEY_EXCHANGE_MODES, &[1, 0]);

@@ -69,7 +69,7 @@ fn verdict(pair: &Pair) -> Option<Verdict> {
 }
 
 #[test]
-fn the_connection_began_after_the_end_or_before_it() {
+fn a_lost_key_is_burned_only_for_connections_begun_after_the_end_of_its_life() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         for (took, expected) in [(2_000, Verdict::Burned), (2_700, Verdict::Unknown)] {
             let (scene, session, vault) = scene(mode, Duration::from_secs(3));
@@ -90,7 +90,7 @@ fn the_connection_began_after_the_end_or_before_it() {
 /// The rest of the flight may be written much later: its beginning, which the earlier life may have
 /// accepted, counts.
 #[test]
-fn early_data_that_is_written_late() {
+fn the_beginning_of_a_flight_counts_though_its_early_data_is_written_late() {
     let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
     let mut pair = scene.start(Some(session), at(10));
     pair.now = after(at(10), 5_000);
@@ -102,7 +102,7 @@ fn early_data_that_is_written_late() {
 
 /// Nor does a HelloRetryRequest begin anything anew.
 #[test]
-fn with_a_retry() {
+fn a_hello_retry_request_does_not_change_when_a_flight_began() {
     for (took, expected) in [(2_000, Verdict::Burned), (2_700, Verdict::Unknown)] {
         let (mut scene, session, vault) = scene(Mode::FsDhe, Duration::from_secs(3));
         scene.server.groups = vec![NamedGroup::X25519];
@@ -119,7 +119,7 @@ fn with_a_retry() {
 
 /// A machine that slept: one of its clocks stood still.
 #[test]
-fn the_clock_that_went_on_counts() {
+fn a_lost_key_is_judged_by_the_clock_that_went_on() {
     let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
     let mut pair = scene.start(Some(session), at(10));
     pair.now = Time { monotonic: at(10).monotonic, unix: after(at(10), 5_000).unix };
@@ -129,7 +129,7 @@ fn the_clock_that_went_on_counts() {
 
 /// Who is not the server can't say it.
 #[test]
-fn nothing_is_believed_before_the_servers_finished() {
+fn a_lost_verdict_is_not_believed_before_the_servers_finished() {
     tessera_harness::about_records!();
     let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
     let mut pair = scene.start(Some(session), at(10));

@@ -9,7 +9,7 @@ fn scene() -> Scene {
 }
 
 #[test]
-fn early_data_and_no_key_exchange() {
+fn a_one_time_psk_carries_early_data_without_a_key_exchange() {
     let scene = scene();
     let mut pair = scene.pair();
     pair.run();
@@ -28,7 +28,7 @@ fn early_data_and_no_key_exchange() {
 }
 
 #[test]
-fn a_client_that_did_not_opt_in_gets_ordinary_tickets() {
+fn a_client_that_did_not_opt_in_gets_no_one_time_psk() {
     let mut scene = scene();
     scene.client.policy.early_data.one_time_psks_forward_secret_only_if_deleted = false;
     let session = scene.session().expect("a session");
@@ -37,7 +37,7 @@ fn a_client_that_did_not_opt_in_gets_ordinary_tickets() {
 }
 
 #[test]
-fn a_client_without_forward_secret_early_data_has_none_of_this_kind() {
+fn a_client_without_forward_secret_early_data_gets_no_one_time_psk() {
     let mut scene = scene();
     scene.client.policy.early_data.forward_secret = None;
     let session = scene.session().expect("a session");
@@ -45,7 +45,7 @@ fn a_client_without_forward_secret_early_data_has_none_of_this_kind() {
 }
 
 #[test]
-fn a_server_does_not_issue_them_by_default() {
+fn a_server_issues_no_one_time_psks_by_default() {
     let mut scene = scene();
     let guard = scene.server.policy.early_data.forward_secret.as_mut().expect("a guard");
     let default = tessera::resume::OneTimeKeyGuard::new(guard.vault.clone());
@@ -57,7 +57,7 @@ fn a_server_does_not_issue_them_by_default() {
 }
 
 #[test]
-fn a_ticket_with_a_public_key_is_none_of_this_kind() {
+fn a_ticket_with_a_public_key_is_no_one_time_psk() {
     let scene = scene();
     let mut session = scene.session().expect("a session");
     session.forward_secret.as_mut().expect("a ticket").public = vec![1];

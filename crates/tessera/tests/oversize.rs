@@ -47,7 +47,7 @@ fn after_hello(edit: impl FnOnce(&mut Hello)) -> Option<AlertDescription> {
 }
 
 #[test]
-fn lists_of_a_hello() {
+fn lists_in_a_client_hello_are_bounded() {
     let grease = |count: u16| (0..count).map(|typ| (0x4000 + typ, Vec::new()));
     // RFC 8446 §4.1.2: unknown extensions are passed over, however many.
     assert_eq!(after_hello(|hello| hello.extensions.extend(grease(16_000))), None);
@@ -90,7 +90,7 @@ fn lists_of_a_hello() {
 }
 
 #[test]
-fn no_more_than_some_identities_are_opened() {
+fn a_server_opens_only_the_first_few_identities() {
     let scene = scene(Mode::PskDhe);
     let session = scene.session().expect("a session");
     let psk = session.state.psk.expose().to_vec();
@@ -112,7 +112,7 @@ fn no_more_than_some_identities_are_opened() {
 }
 
 #[test]
-fn long_messages() {
+fn messages_longer_than_a_server_reads_are_refused_by_their_length() {
     // Told by the length alone, before anything of it is kept.
     for (announced, expected) in [
         (80 * 1024 - 4, None),
@@ -144,7 +144,7 @@ fn long_messages() {
 
 /// RFC 8446 §6.2: a wrong length is decode_error, however wrong it is.
 #[test]
-fn finished_of_any_wrong_length() {
+fn a_finished_of_any_wrong_length_is_a_decode_error() {
     for len in [0, 31, 33, 128 * 1024, 0xff_ffff] {
         let scene = scene(Mode::Full);
         let mut pair = scene.pair();
@@ -160,7 +160,7 @@ fn finished_of_any_wrong_length() {
 }
 
 #[test]
-fn messages_of_a_server() {
+fn the_chain_and_the_extensions_of_a_server_are_bounded() {
     let certificates = |count: usize| {
         let list = [0, 0, 4, 0x30, 1, 1, 1, 0, 0].repeat(count);
         let len = (list.len() as u32).to_be_bytes();
@@ -204,7 +204,7 @@ fn messages_of_a_server() {
 }
 
 #[test]
-fn long_records() {
+fn records_that_are_too_long_are_refused_with_record_overflow() {
     let overflow = Some(AlertDescription::RECORD_OVERFLOW);
     // In plaintext: 2^14 bytes, told by the header.
     for typ in [ContentType::HANDSHAKE, ContentType::ALERT] {
@@ -237,7 +237,7 @@ fn long_records() {
 }
 
 #[test]
-fn records_above_the_limit_that_was_told() {
+fn records_above_the_negotiated_limit_are_refused() {
     let mut scene = scene(Mode::Full);
     scene.server.record_size_limit = Some(64);
     scene.client.record_size_limit = Some(100);
@@ -266,7 +266,7 @@ fn records_above_the_limit_that_was_told() {
 }
 
 #[test]
-fn floods() {
+fn floods_of_key_updates_empty_records_and_tickets_are_refused() {
     let update = message(HandshakeType::KEY_UPDATE, &[0]);
     let unexpected = Some(AlertDescription::UNEXPECTED_MESSAGE);
     // Key updates: 32 may come without data between them.
@@ -322,7 +322,7 @@ fn floods() {
 }
 
 #[test]
-fn empty_early_data() {
+fn a_flood_of_empty_early_data_is_refused() {
     let scene = scene(Mode::FsDhe);
     let mut pair = scene.pair();
     pair.client_to_server();
@@ -336,7 +336,7 @@ fn empty_early_data() {
 }
 
 #[test]
-fn more_early_data_than_allowed() {
+fn more_early_data_than_allowed_is_refused() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk, Mode::Replayable] {
         let scene = scene(mode);
         let mut pair = scene.pair();
@@ -367,7 +367,7 @@ fn more_early_data_than_allowed() {
 }
 
 #[test]
-fn key_updates_are_answered_once() {
+fn many_requested_key_updates_are_answered_once() {
     // However often the peer asks, the answer goes out with the next data (RFC 8446 §4.6.3).
     let (mut pair, mut client, mut server) = connected(Mode::Full);
     let update = message(HandshakeType::KEY_UPDATE, &[1]);
@@ -391,7 +391,7 @@ fn key_updates_are_answered_once() {
 
 /// Lists of a client's own that fit each for itself, and not together in a ClientHello.
 #[test]
-fn a_clients_own_hello() {
+fn a_client_whose_lists_do_not_fit_one_hello_does_not_start() {
     let scene = scene(Mode::Full);
     let suite = scene.client.suites[0];
     let psks = |count: u32, len: usize| {

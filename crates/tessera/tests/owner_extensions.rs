@@ -42,7 +42,7 @@ fn hellos(pair: &Pair) -> Vec<Hello> {
 
 /// In every way to connect, a HelloRetryRequest and all resumptions included; empty ones as well.
 #[test]
-fn both_ends_exchange_them() {
+fn both_ends_exchange_their_owners_extensions() {
     for mode in Mode::ALL {
         let mut scene = Scene::new(provider(), mode);
         scene.server.extensions = vec![extension(PRIVATE, b""), extension(TRANSPORT, b"server")];
@@ -54,7 +54,7 @@ fn both_ends_exchange_them() {
 }
 
 #[test]
-fn a_second_client_hello_repeats_them() {
+fn a_second_client_hello_repeats_the_owners_extensions() {
     let mut scene = Scene::new(provider(), Mode::Retry);
     scene.server.extensions = vec![extension(TRANSPORT, b"server")];
     let pair = connect(&scene, vec![extension(TRANSPORT, b"client")]);
@@ -67,7 +67,7 @@ fn a_second_client_hello_repeats_them() {
 }
 
 #[test]
-fn a_second_client_hello_may_not_change_them() {
+fn a_second_client_hello_with_other_owners_extensions_is_refused() {
     tessera_harness::about_records!();
     let mut scene = Scene::new(provider(), Mode::Retry);
     scene.server.extensions = vec![extension(TRANSPORT, b"server")];
@@ -85,7 +85,7 @@ fn a_second_client_hello_may_not_change_them() {
 
 /// Of what only one end knows neither end learns anything.
 #[test]
-fn those_of_one_end_alone_are_ignored() {
+fn owners_extensions_of_one_end_alone_are_ignored() {
     let mut scene = Scene::new(provider(), Mode::Full);
     let pair = connect(&scene, vec![extension(TRANSPORT, b"client")]);
     assert!(pair.client.facts().peer_extensions.is_empty());
@@ -109,7 +109,7 @@ impl ConfigChooser for Chosen {
 }
 
 #[test]
-fn the_chosen_configuration_says_which() {
+fn a_server_answers_with_the_extensions_of_the_chosen_configuration() {
     let mut scene = Scene::new(provider(), Mode::Full);
     let mut chosen = scene.server.clone();
     chosen.extensions = vec![extension(TRANSPORT, b"chosen")];
@@ -122,7 +122,7 @@ fn the_chosen_configuration_says_which() {
 
 /// What is wrong is found before anything is sent, and the error names the field.
 #[test]
-fn configurations_that_are_refused() {
+fn owners_extensions_that_can_not_be_sent_are_refused_with_the_field() {
     let wrong = [
         ("knows itself", vec![extension(ExtensionType::SERVER_NAME, b"")]),
         ("knows itself", vec![extension(ExtensionType::FORWARD_SECRET_RECEIPTS, b"")]),
@@ -150,7 +150,7 @@ fn configurations_that_are_refused() {
 }
 
 #[test]
-fn as_many_and_as_long_as_allowed() {
+fn owners_extensions_work_as_many_and_as_long_as_allowed() {
     let mut scene = Scene::new(provider(), Mode::Full);
     let own: Vec<_> = (0..16).map(|at| extension(ExtensionType(0xff00 + at), &[7; 1024])).collect();
     scene.server.extensions = own.clone();
@@ -173,7 +173,7 @@ fn after_hello(scene: &Scene, contents: &[u8]) -> Pair {
 
 /// What is kept of a peer is bounded.
 #[test]
-fn a_peers_may_not_be_longer() {
+fn an_owners_extension_of_the_peer_that_is_too_long_is_refused() {
     tessera_harness::about_records!();
     let mut scene = Scene::new(provider(), Mode::Full);
     scene.server.extensions = vec![extension(TRANSPORT, b"")];
@@ -217,7 +217,7 @@ fn after_answer(
 }
 
 #[test]
-fn answers_that_nobody_asked_for() {
+fn an_answer_to_an_owners_extension_that_was_not_sent_is_refused() {
     tessera_harness::about_records!();
     let own = || vec![extension(TRANSPORT, b"client")];
     // The answer is taken; only the server's Finished, which covers another one, is wrong now.

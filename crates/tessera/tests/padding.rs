@@ -26,7 +26,7 @@ fn lengths(stream: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn every_record_in_every_mode() {
+fn every_record_in_every_mode_is_padded() {
     for mode in Mode::ALL {
         let scene = scene(mode, multiple_of(256));
         let mut pair = scene.pair();
@@ -48,7 +48,7 @@ fn every_record_in_every_mode() {
 }
 
 #[test]
-fn none_at_first() {
+fn records_are_not_padded_by_default() {
     let mut pair = scene(Mode::Full, Padding::default()).pair();
     pair.run().client_write(b"c");
     pair.run();
@@ -57,7 +57,7 @@ fn none_at_first() {
 
 /// A peer's record_size_limit counts padding (RFC 8449 §4).
 #[test]
-fn no_longer_than_the_peer_takes() {
+fn padded_records_stay_within_the_peers_record_size_limit() {
     for (multiple, longest) in [(100, 299), (u16::MAX, 299), (99, 297)] {
         let mut scene = scene(Mode::Full, multiple_of(multiple));
         scene.client.record_size_limit = Some(300);
@@ -76,7 +76,7 @@ fn no_longer_than_the_peer_takes() {
 
 /// The protocol's own limit.
 #[test]
-fn as_long_as_can_be() {
+fn records_can_be_padded_to_the_protocols_own_limit() {
     let mut pair = scene(Mode::Full, multiple_of(u16::MAX)).pair();
     pair.run().client_write(b"c");
     pair.run();
@@ -86,7 +86,7 @@ fn as_long_as_can_be() {
 
 /// An output that is nearly full takes padded records as long as they fit.
 #[test]
-fn bounded_output() {
+fn an_output_with_a_limit_takes_padded_records_as_long_as_they_fit() {
     let mut pair = scene(Mode::Full, multiple_of(1_000)).pair();
     pair.run();
     let mut output = Output::with_limit(20_000);
@@ -103,7 +103,7 @@ fn bounded_output() {
 /// A server that refuses early data passes over as much as it might have taken, and can't tell data
 /// from padding.
 #[test]
-fn early_data_with_its_padding_stays_within_its_limit() {
+fn early_data_and_its_padding_stay_within_the_tickets_limit() {
     for refused in [false, true] {
         let mut scene = scene(Mode::FsDhe, multiple_of(300));
         if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
@@ -139,7 +139,7 @@ fn early_data_with_its_padding_stays_within_its_limit() {
 
 /// The configuration that was chosen for a client counts.
 #[test]
-fn of_the_chosen_configuration() {
+fn a_server_pads_as_the_chosen_configuration_says() {
     use tessera::ServerConfig;
     use tessera::handshake::{Checked, ChooseConfig, ConfigChooser, NoConfig, Reply};
 
@@ -159,4 +159,9 @@ fn of_the_chosen_configuration() {
     pair.run();
     assert!(pair.to_client.complete);
     assert!(lengths(&pair.server_sent).iter().all(|length| length % 512 == 0));
+}
+
+#[test]
+fn a_default_output_is_not_full() {
+    assert!(!Output::default().is_full());
 }

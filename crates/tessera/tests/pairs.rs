@@ -8,7 +8,7 @@ use tessera_harness::{Hello, Mode, Pair, Scene, at, plain, records};
 
 /// Early data belongs to the suite of its session: another one of the same hash is not enough.
 #[test]
-fn another_suite_of_the_same_hash_burns_the_key() {
+fn a_session_of_another_suite_with_the_same_hash_burns_its_one_time_key() {
     let (of_session, other) =
         (CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_CHACHA20_POLY1305_SHA256);
     let mut scene = Scene::new(tessera_aws_lc::provider(), Mode::FsDhe);
@@ -34,7 +34,7 @@ type Edit = fn(&mut Hello, &mut Vec<u8>);
 /// What is no forward-secret identity, or comes without the list of kinds, is one that nobody knows:
 /// no error, nothing is taken, and the sealed ticket resumes.
 #[test]
-fn a_first_identity_that_does_not_count() {
+fn a_first_identity_that_is_not_forward_secret_takes_nothing_and_the_ticket_resumes() {
     tessera_harness::about_records!();
     let edits: [(&str, Edit); 5] = [
         ("no list of kinds", |hello, _| hello.remove(ExtensionType::FORWARD_SECRET_EARLY_DATA)),

@@ -1,5 +1,6 @@
 //! The key exchange modes belong to the kind of PSK, and both ends enforce them; external PSKs.
 
+use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{Continuation, ExternalPsk, PskKind, SessionState, Vault, Verdict};
 use tessera::wire::{AlertDescription, CipherSuite, ContentType, ExtensionType, HandshakeType};
 use tessera::{Destination, Error};
@@ -179,16 +180,13 @@ fn a_forward_secret_psk_goes_on_in_an_offered_mode() {
         let facts = pair.server.facts();
         assert_eq!(pair.to_server.error, None);
         assert_eq!((facts.psk, facts.group), (Some(PskKind::Resumption), None));
-        assert_eq!(
-            facts.early_data,
-            tessera::handshake::EarlyDataStatus::Rejected(Verdict::Burned)
-        );
+        assert_eq!(facts.early_data, EarlyDataStatus::Rejected(Verdict::Burned));
         assert_eq!(scene.vault.len(), keys - 1, "{id:?}");
     }
 }
 
 #[test]
-fn every_pair_of_continuations() {
+fn every_pair_of_continuations_agrees_on_a_mode() {
     let continuations = [Continuation::PskDheKe, Continuation::PskKe];
     for (client, server) in continuations.iter().flat_map(|a| continuations.map(|b| (*a, b))) {
         let mut scene = scene(Mode::FsDhe);
@@ -218,7 +216,7 @@ fn connect(scene: &Scene, external_psks: Vec<ExternalPsk>) -> Pair {
 }
 
 #[test]
-fn external_psks_in_both_modes() {
+fn external_psks_connect_in_the_mode_that_both_sides_allow() {
     let sha256 = CipherSuite::TLS_AES_128_GCM_SHA256;
     for (client, server) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut scene = scene(Mode::Full);
@@ -243,7 +241,7 @@ fn external_psks_in_both_modes() {
 }
 
 #[test]
-fn external_psks_that_do_not_fit() {
+fn external_psks_of_another_secret_or_hash_are_refused_or_passed_over() {
     let (sha256, sha384) =
         (CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_AES_256_GCM_SHA384);
     // A wrong secret is forged.
@@ -281,7 +279,7 @@ fn external_psks_that_do_not_fit() {
 }
 
 #[test]
-fn external_psks_beside_a_session() {
+fn external_psks_are_offered_beside_a_session() {
     let sha256 = CipherSuite::TLS_AES_128_GCM_SHA256;
     let mut scene = scene(Mode::FsDhe);
     scene.server.external_psks = vec![external("known", sha256)];
@@ -305,7 +303,7 @@ fn external_psks_beside_a_session() {
 }
 
 #[test]
-fn psks_that_no_client_may_offer() {
+fn psks_that_no_client_may_offer_are_refused_before_a_hello() {
     let sha256 = CipherSuite::TLS_AES_128_GCM_SHA256;
     let mut scene = scene(Mode::Full);
     scene.client.suites = vec![sha256];
@@ -322,4 +320,23 @@ fn psks_that_no_client_may_offer() {
         assert!(matches!(started, Err(Error::Configuration(_))));
     }
     assert!(SessionState::decode(SERVER_NAME.as_bytes()).is_none());
+}
+
+/// Policies that look compatible: what may go out under the sealed ticket alone may not under the
+/// forward-secret one, and the modes hold for both.
+#[test]
+fn psk_ke_for_the_fallback_is_not_psk_ke_for_the_flight() {
+    let mut scene = scene(Mode::FsDhe);
+    if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
+        guard.continuation = Continuation::PskKe;
+    }
+    let session = scene.session();
+    scene.client.policy.psk_only_without_forward_secrecy = true;
+    let mut pair = Pair::start(&scene.client, &scene.server, to(session), at(0)).expect("starts");
+    pair.client.write_early_data(b"early", &mut pair.client_output).expect("early data");
+    pair.run();
+    assert_eq!(pair.to_client.error, None);
+    assert_eq!(pair.to_server.early_data, b"early");
+    assert_eq!(pair.client.facts().early_data, EarlyDataStatus::Accepted);
+    assert_eq!(pair.client.facts().psk, Some(PskKind::ForwardSecret));
 }

@@ -274,7 +274,7 @@ impl Owner {
 }
 
 #[test]
-fn everything_later() {
+fn handshakes_of_every_mode_complete_when_every_answer_comes_later() {
     for mode in Mode::ALL {
         let (asked, error, pair, _) = Owner::default().connect(mode);
         assert_eq!(error, None, "{mode:?}");
@@ -294,7 +294,7 @@ fn everything_later() {
 }
 
 #[test]
-fn receipts_later() {
+fn receipts_may_be_answered_later() {
     let (scene, chosen) = asking(Mode::FsDhe);
     let flights = [1, 2, 3].map(|number| FlightHandle([number; 32]));
     let destination = Destination { ask_receipts: flights.to_vec(), ..to(None) };
@@ -307,7 +307,7 @@ fn receipts_later() {
 }
 
 #[test]
-fn refusals_cost_a_round_trip() {
+fn refused_tickets_cost_a_round_trip_and_not_the_connection() {
     let owners = [
         Owner { no_ticket: true, ..Owner::default() },
         Owner { judges: Some(ResumptionVerdict::Refuse), ..Owner::default() },
@@ -339,7 +339,7 @@ fn refusals_cost_a_round_trip() {
 }
 
 #[test]
-fn refusals_end_the_handshake() {
+fn a_refused_peer_or_name_ends_the_handshake_with_its_alert() {
     let unknown_ca = Error::PeerRejected(rejected());
     let cases = [
         (Owner { no_config: true, ..Owner::default() }, AlertDescription::UNRECOGNIZED_NAME),
@@ -395,7 +395,7 @@ fn nothing_is_read_while_a_question_is_open() {
 }
 
 #[test]
-fn an_answer_to_another_question_is_only_refused() {
+fn an_answer_to_another_connections_question_is_refused_and_harmless() {
     // A token of another connection's question.
     let (signing, chosen) = asking(Mode::Full);
     let mut other = signing.start(None, at(0));
@@ -419,7 +419,7 @@ fn an_answer_to_another_question_is_only_refused() {
 }
 
 #[test]
-fn an_answer_to_no_question_is_only_refused() {
+fn an_answer_to_no_question_is_refused_and_harmless() {
     let (mut pair, _, chosen) = waiting();
     let Some(ServerQuestion::ChooseConfig(asked)) = pair.server_questions.pop() else {
         panic!("the configuration")
@@ -433,7 +433,7 @@ fn an_answer_to_no_question_is_only_refused() {
 }
 
 #[test]
-fn the_handshake_times_out() {
+fn a_handshake_times_out_while_a_question_is_open_or_the_peer_is_silent() {
     tessera_harness::about_records!();
     let late =
         |pair: &Pair| Time { monotonic: pair.now.monotonic + Duration::from_secs(10), ..pair.now };
@@ -463,7 +463,7 @@ fn the_handshake_times_out() {
 
 /// Who reads late has a slow machine, not a slow peer: what completes the handshake still does.
 #[test]
-fn what_is_there_counts_however_late_it_is_read() {
+fn messages_that_complete_the_handshake_count_however_late_they_are_read() {
     tessera_harness::about_records!();
     let pair = || Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
     let late =
@@ -483,7 +483,7 @@ fn what_is_there_counts_however_late_it_is_read() {
 }
 
 #[test]
-fn an_identity_that_fits_no_ticket() {
+fn a_peer_identity_that_fits_no_ticket_is_refused() {
     let (scene, chosen) = asking(Mode::Full);
     let mut pair = scene.start(None, at(0));
     let owner = Owner::default();

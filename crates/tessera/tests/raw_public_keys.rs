@@ -133,7 +133,7 @@ fn as_listed(types: &[CertificateType]) -> Vec<u8> {
 
 /// The server prefers its first credential, the client the order of its list is not asked.
 #[test]
-fn of_the_server() {
+fn the_type_of_the_servers_key_is_negotiated() {
     let both = [X509, RAW];
     let turned = [RAW, X509];
     for (own, taken, chosen) in [
@@ -164,7 +164,7 @@ fn of_the_server() {
 
 /// The server prefers the first type that its verifier names.
 #[test]
-fn of_the_client() {
+fn the_type_of_the_clients_key_is_negotiated() {
     let both = [X509, RAW];
     let turned = [RAW, X509];
     for (own, taken, chosen) in [
@@ -192,7 +192,7 @@ fn of_the_client() {
 
 /// A server that asks for no certificate says nothing of its type (RFC 7250 §4.2).
 #[test]
-fn a_client_that_is_not_asked() {
+fn a_server_that_asks_for_no_certificate_names_no_client_certificate_type() {
     let (mut scene, _) = client_authenticates(&[RAW], &[RAW]);
     scene.server.client_authentication = ClientAuthentication::None;
     let mut pair = scene.pair();
@@ -203,7 +203,7 @@ fn a_client_that_is_not_asked() {
 }
 
 #[test]
-fn nothing_in_common() {
+fn sides_without_a_certificate_type_in_common_do_not_connect() {
     for (own, taken) in [([RAW], [X509]), ([X509], [RAW])] {
         let (scene, _) = server_authenticates(&own, &taken);
         let mut pair = scene.pair();
@@ -225,7 +225,7 @@ fn nothing_in_common() {
 /// Where clients may stay nobody, one that lists no types is not asked for what it can't name: it may have
 /// no certificate at all.
 #[test]
-fn a_client_without_certificates_is_welcome_where_they_are_optional() {
+fn a_client_that_lists_no_types_is_welcome_where_certificates_are_optional() {
     for own in [&[][..], &[X509]] {
         let (mut scene, verifier) = client_authenticates(own, &[RAW]);
         scene.server.client_authentication = ClientAuthentication::Optional(verifier.clone());
@@ -239,7 +239,7 @@ fn a_client_without_certificates_is_welcome_where_they_are_optional() {
 
 /// The peer's identity is in the ticket; no certificates are needed.
 #[test]
-fn resumption() {
+fn a_connection_with_raw_public_keys_is_resumed_without_them() {
     let (mut scene, verifier) = server_authenticates(&[RAW], &[RAW]);
     let clients = taking(&[RAW]);
     scene.server.client_authentication = ClientAuthentication::Required(clients.clone());
@@ -271,7 +271,7 @@ fn listed(typ: ExtensionType, body: &[u8]) -> Received {
 }
 
 #[test]
-fn lists() {
+fn malformed_lists_of_certificate_types_are_refused() {
     for typ in [CLIENT_TYPE, SERVER_TYPE] {
         for (body, expected) in [
             (&[1, RAW.0][..], None),
@@ -325,7 +325,7 @@ fn say(extensions: &[(ExtensionType, CertificateType)]) -> impl Fn(&mut Vec<u8>)
 const TAKEN: Option<AlertDescription> = Some(AlertDescription::DECRYPT_ERROR);
 
 #[test]
-fn answers() {
+fn a_certificate_type_that_the_client_did_not_offer_is_refused() {
     let raw = [(CLIENT_TYPE, RAW), (SERVER_TYPE, RAW)];
     assert_eq!(answered(&[RAW], &[RAW], None, say(&raw)), TAKEN);
     for (own, taken, said, expected) in [
@@ -347,7 +347,7 @@ fn answers() {
 
 /// A server that resumes need not say anything; but not nonsense either.
 #[test]
-fn answers_to_a_resumption() {
+fn a_resumption_with_another_certificate_type_is_refused() {
     let (scene, _) = server_authenticates(&[RAW], &[RAW]);
     for (said, expected) in [
         (&[][..], TAKEN),
@@ -361,7 +361,7 @@ fn answers_to_a_resumption() {
 
 /// A client whose only credential is of the other type has none (§4.4.2.3).
 #[test]
-fn no_credential_of_the_type() {
+fn a_client_without_a_credential_of_the_chosen_type_sends_none() {
     let (mut scene, verifier) = client_authenticates(&[RAW, X509], &[RAW]);
     scene.server.client_authentication = ClientAuthentication::Optional(verifier.clone());
     // Its raw key can't sign what the server can check.
@@ -374,7 +374,7 @@ fn no_credential_of_the_type() {
 }
 
 #[test]
-fn a_raw_key_is_alone_and_not_empty() {
+fn a_raw_public_key_that_is_empty_or_not_alone_is_refused() {
     let certificate = |entries: &'static [u8]| {
         move |piece: &mut Vec<u8>| {
             if piece[0] == HandshakeType::CERTIFICATE.0 {
@@ -395,7 +395,7 @@ fn a_raw_key_is_alone_and_not_empty() {
 }
 
 #[test]
-fn configurations() {
+fn configurations_with_impossible_certificate_types_are_refused() {
     let client = |scene: &Scene| scene.client.clone().checked().err();
     let server = |scene: &Scene| scene.server.clone().checked().err();
     let refused = |error: Option<Error>| matches!(error, Some(Error::Configuration(_)));
@@ -413,4 +413,15 @@ fn configurations() {
         assert!(refused(client(&scene)));
         assert!(refused(server(&scene)));
     }
+}
+
+/// A server for PSKs alone has no certificate; to a stranger that is no matter of certificate types.
+#[test]
+fn a_server_without_certificates_fails_with_handshake_failure() {
+    let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
+    scene.server.credentials = Vec::new();
+    let mut pair = scene.pair();
+    pair.run();
+    let expected = Error::AlertReceived(AlertDescription::HANDSHAKE_FAILURE);
+    assert_eq!(pair.to_client.error, Some(expected));
 }

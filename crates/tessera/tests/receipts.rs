@@ -39,7 +39,7 @@ fn asking(scene: &Scene, flights: &[FlightHandle]) -> Pair {
 const FORWARD_SECRET: [Mode; 3] = [Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
 
 #[test]
-fn a_flight_whose_answer_was_lost() {
+fn a_receipt_tells_whether_a_flight_whose_answer_was_lost_was_done() {
     for mode in FORWARD_SECRET {
         let (scene, journal) = scene(mode);
         let mut pair = scene.pair();
@@ -82,7 +82,7 @@ fn a_flight_that_never_arrived_is_burned_by_asking() {
 }
 
 #[test]
-fn what_nobody_knows_of() {
+fn the_receipt_of_a_flight_that_nobody_knows_is_unknown() {
     let (scene, journal) = scene(Mode::FsDhe);
     let flight = FlightHandle([7; 32]);
     assert_eq!(ask(&scene, flight), Receipt::Unknown);
@@ -91,7 +91,7 @@ fn what_nobody_knows_of() {
 }
 
 #[test]
-fn a_server_without_receipts_knows_nothing() {
+fn a_server_without_receipts_answers_no_request_for_them() {
     let (mut scene, _) = scene(Mode::FsDhe);
     if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
         guard.receipts = None;
@@ -105,7 +105,7 @@ fn a_server_without_receipts_knows_nothing() {
 }
 
 #[test]
-fn asked_while_coming_back_with_the_next_flight() {
+fn receipts_are_answered_beside_the_next_flight() {
     for mode in FORWARD_SECRET {
         let (scene, _) = scene(mode);
         let mut sessions = scene.sessions();
@@ -125,7 +125,7 @@ fn asked_while_coming_back_with_the_next_flight() {
 
 /// A client that asks about the flight that it sends at the same time has it burned.
 #[test]
-fn asked_about_itself() {
+fn a_flight_that_asks_for_its_own_receipt_is_burned() {
     let (scene, _) = scene(Mode::FsDhe);
     let session = scene.session().expect("a session");
     let flight = session.forward_secret.as_ref().expect("a ticket").handle;
@@ -138,7 +138,7 @@ fn asked_about_itself() {
 }
 
 #[test]
-fn asked_with_a_retry() {
+fn receipts_are_answered_after_a_hello_retry_request() {
     let (mut scene, _) = scene(Mode::FsDhe);
     let mut lost = scene.pair();
     let flight = lost.client.facts().flight.expect("a flight");
@@ -186,7 +186,7 @@ fn a_receipt_is_nothing_before_the_servers_finished() {
 }
 
 #[test]
-fn too_many() {
+fn at_most_eight_receipts_may_be_asked_for() {
     let (scene, _) = scene(Mode::FsDhe);
     let flights: Vec<_> = (0..8).map(|number| FlightHandle([number; 32])).collect();
     let mut pair = asking(&scene, &flights);
@@ -200,7 +200,7 @@ fn too_many() {
 }
 
 #[test]
-fn what_is_no_list_of_handles() {
+fn a_malformed_list_of_flight_handles_is_refused() {
     tessera_harness::about_records!();
     let (scene, _) = scene(Mode::FsDhe);
     let flight = asking(&scene, &[FlightHandle([7; 32])]).intercept_client();
@@ -217,7 +217,7 @@ fn what_is_no_list_of_handles() {
 
 /// One byte for each flight, or no answer at all; and nothing that nobody asked for.
 #[test]
-fn what_is_no_list_of_receipts() {
+fn a_malformed_or_unasked_list_of_receipts_is_refused() {
     tessera_harness::about_records!();
     let (scene, _) = scene(Mode::FsDhe);
     for (asked, receipts, expected) in [

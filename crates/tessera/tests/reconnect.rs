@@ -55,7 +55,7 @@ fn providers() -> [Provider; 2] {
 }
 
 #[test]
-fn full_handshake_then_resumption() {
+fn a_full_handshake_is_followed_by_a_resumption() {
     for provider in providers() {
         let (client, server) = (client(provider), server(provider));
         let mut first = connect(&client, &server, None);
@@ -71,7 +71,7 @@ fn full_handshake_then_resumption() {
 }
 
 #[test]
-fn mutual_authentication() {
+fn client_and_server_authenticate_each_other() {
     for provider in providers() {
         let (mut client, mut server) = (client(provider), server(provider));
         client.credentials = vec![credential()];
@@ -82,7 +82,7 @@ fn mutual_authentication() {
 }
 
 #[test]
-fn hello_retry_request() {
+fn a_client_without_a_fitting_share_connects_after_a_hello_retry_request() {
     for provider in providers() {
         let (mut client, mut server) = (client(provider), server(provider));
         client.groups = vec![NamedGroup::X25519, NamedGroup::X25519MLKEM768];
@@ -96,7 +96,7 @@ fn hello_retry_request() {
 }
 
 #[test]
-fn forward_secret_early_data() {
+fn forward_secret_early_data_is_accepted_with_every_kind_of_key() {
     for provider in providers() {
         for continuation in [Continuation::PskDheKe, Continuation::PskKe] {
             for kind in [NamedGroup::X25519, NamedGroup::X25519MLKEM768] {
@@ -141,7 +141,7 @@ fn forward_secret_early_data_after_retry_is_burned() {
 }
 
 #[test]
-fn imported_psk() {
+fn an_imported_psk_connects() {
     for provider in providers() {
         let (mut client, mut server) = (client(provider), server(provider));
         let importable = |secret| ImportablePsk {

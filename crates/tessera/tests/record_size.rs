@@ -45,20 +45,20 @@ fn connect_twice(client: ClientConfig, server: ServerConfig) {
 
 /// The client never heard of the server's limit.
 #[test]
-fn of_the_server_alone() {
+fn data_arrives_whole_with_a_record_size_limit_of_the_server_alone() {
     let (client, server) = configs(None, Some(64));
     connect_twice(client, server);
 }
 
 #[test]
-fn of_the_client_alone() {
+fn data_arrives_whole_with_a_record_size_limit_of_the_client_alone() {
     let (client, server) = configs(Some(64), None);
     connect_twice(client, server);
 }
 
 /// Early data is sent before the server's limit is known.
 #[test]
-fn of_both() {
+fn data_arrives_whole_with_record_size_limits_of_both_sides() {
     let (client, server) = configs(Some(100), Some(64));
     connect_twice(client, server);
 }

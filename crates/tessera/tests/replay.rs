@@ -45,7 +45,7 @@ fn with_new_vault(config: &ServerConfig) -> ServerConfig {
 }
 
 #[test]
-fn a_thousand_replays_one_after_the_other() {
+fn of_a_thousand_replays_in_a_row_at_most_one_is_executed() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk, Mode::Replayable] {
         let scene = Scene::new(null(), mode);
         let flight = scene.pair().intercept_client();
@@ -55,7 +55,7 @@ fn a_thousand_replays_one_after_the_other() {
 }
 
 #[test]
-fn a_thousand_replays_at_once() {
+fn of_a_thousand_replays_at_once_at_most_one_is_executed() {
     for (mode, provider) in [
         (Mode::FsDhe, null()),
         (Mode::FsKe, null()),
@@ -81,7 +81,7 @@ fn a_thousand_replays_at_once() {
 }
 
 #[test]
-fn nothing_more_after_a_restart() {
+fn a_replay_after_a_restart_is_not_executed() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let scene = Scene::new(null(), mode);
         let flight = scene.pair().intercept_client();
@@ -173,7 +173,7 @@ fn resending_by_the_verdict_executes_once_at_most() {
 }
 
 #[test]
-fn verdicts_say_what_happened() {
+fn verdicts_tell_what_became_of_a_replayed_flight() {
     let verdict_at = |index: usize, replay_at: Option<usize>| {
         let mut scene = Scene::new(null(), Mode::FsDhe);
         let session = scene.session();
@@ -200,7 +200,7 @@ fn verdicts_say_what_happened() {
 }
 
 #[test]
-fn replayable_early_data_is_fresh() {
+fn replayable_early_data_that_comes_late_is_refused() {
     for (delay, accepted) in [(0, true), (9, true), (11, false), (3600, false)] {
         let scene = Scene::new(null(), Mode::Replayable);
         let flight = scene.pair().intercept_client();

@@ -180,7 +180,7 @@ fn trace(name: &str) -> Trace {
 }
 
 #[test]
-fn full_handshakes() {
+fn full_handshakes_are_the_bytes_of_rfc_8448() {
     for name in ["simple_1rtt", "client_authentication", "compatibility_mode"] {
         let trace = trace(name);
         let secrets = Arc::new(Secrets::default());
@@ -203,7 +203,7 @@ fn full_handshakes() {
 }
 
 #[test]
-fn resumption_with_early_data() {
+fn a_resumption_with_early_data_is_the_bytes_of_rfc_8448() {
     let (first, trace) = (trace("simple_1rtt"), trace("resumed_0rtt"));
     let secrets = Arc::new(Secrets::default());
     let mut config = config(&trace, &secrets);

@@ -15,7 +15,7 @@ const PSK_KE_ALONE: &[u8] = &[0, 45, 0, 2, 1, 0];
 /// A client that wants the PSK alone, and a server that does not: the modes stay as they were, so
 /// the handshake is a full one. Servers compare the hellos, and end the connection over a change.
 #[test]
-fn psk_modes_stay() {
+fn a_second_client_hello_keeps_the_psk_modes() {
     let mut client = ClientConfig::new(provider(), Arc::new(NullVerifier));
     let key = PrivateKey::Signs(Arc::new(NullSigner));
     let credential = Credential::new(vec![vec![0x30; 300]], key);
@@ -45,7 +45,7 @@ fn psk_modes_stay() {
 /// A second ClientHello has the suites in the order of the first (RFC 8446 §4.1.2), though the early data
 /// whose suite stood first ends with that.
 #[test]
-fn suites_stay_when_early_data_ends() {
+fn a_second_client_hello_keeps_the_suites_when_early_data_ends() {
     for mode in [Mode::Replayable, Mode::FsDhe] {
         let mut scene = Scene::new(provider(), mode);
         let suites = scene.client.suites.clone();
@@ -67,7 +67,7 @@ fn suites_stay_when_early_data_ends() {
 
 /// Nor do the modes go with the PSKs that don't fit the suite of the HelloRetryRequest.
 #[test]
-fn modes_stay_when_psks_go() {
+fn a_second_client_hello_keeps_the_psk_modes_when_its_psks_go() {
     let mut scene = Scene::new(provider(), Mode::Retry);
     scene.client.policy.resumption = false;
     // The server doesn't know the PSK, and chooses a suite of another hash.

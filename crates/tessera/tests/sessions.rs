@@ -52,7 +52,7 @@ fn sealed(fields: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_stream_goes_without_saying() {
+fn a_session_of_a_stream_is_encoded_without_a_carrier() {
     let (session, fields) = stream_session();
     assert_eq!(*session.encode(), sealed(&fields));
     let decoded = SessionState::decode(&sealed(&fields)).expect("decodes");
@@ -75,7 +75,7 @@ fn a_stream_goes_without_saying() {
 
 /// Also those that this version doesn't know.
 #[test]
-fn other_carriers_are_named() {
+fn a_session_of_another_carrier_is_encoded_with_it() {
     for number in 1..=u8::MAX {
         let (session, fields) = stream_session();
         let session = SessionState { carrier: Carrier(number), ..session };

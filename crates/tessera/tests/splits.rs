@@ -58,7 +58,7 @@ fn deliver(pair: &mut Pair, mut pieces: impl FnMut(usize, &[u8]) -> Vec<Vec<u8>>
 }
 
 #[test]
-fn byte_by_byte() {
+fn connections_work_byte_by_byte() {
     for provider in [tessera_null_provider::provider(), tessera_aws_lc::provider()] {
         for mode in Mode::ALL {
             let mut pair = Scene::new(provider, mode).pair();
@@ -69,7 +69,7 @@ fn byte_by_byte() {
 }
 
 #[test]
-fn cut_at_every_byte() {
+fn connections_work_with_flights_cut_at_every_byte() {
     for mode in Mode::ALL {
         let scene = scene(mode);
         let lengths = deliver(&mut scene.pair(), |_, flight| vec![flight.to_vec()]);
@@ -87,7 +87,7 @@ fn cut_at_every_byte() {
 }
 
 #[test]
-fn all_at_once() {
+fn connections_work_with_data_in_the_same_read_as_the_handshake() {
     for mode in Mode::ALL {
         let mut pair = scene(mode).pair();
         check(&mut pair, mode);
@@ -132,7 +132,7 @@ fn reframe(flight: &[u8], sealers: impl Fn() -> Vec<Sealer>, last: usize, size: 
 }
 
 #[test]
-fn messages_in_records_of_every_size() {
+fn handshake_messages_are_read_from_records_of_every_size() {
     for mode in Mode::ALL {
         for size in (1..70).chain([100, 255, 256, 400, 1_000]) {
             let scene = scene(mode);
@@ -162,7 +162,7 @@ fn messages_in_records_of_every_size() {
 }
 
 #[test]
-fn small_records_by_agreement() {
+fn connections_work_with_the_smallest_negotiated_records() {
     for provider in [tessera_null_provider::provider(), tessera_aws_lc::provider()] {
         for mode in Mode::ALL {
             let mut scene = Scene::new(provider, mode);
@@ -188,7 +188,7 @@ fn small_records_by_agreement() {
 }
 
 #[test]
-fn limits_hold_for_those_who_were_told() {
+fn a_record_size_limit_binds_only_clients_that_were_told() {
     // A client that doesn't know the extension (RFC 8449) may send whole records.
     let mut scene = Scene::new(tessera_null_provider::provider(), Mode::FsDhe);
     scene.server.record_size_limit = Some(64);
@@ -225,7 +225,7 @@ impl Seeded {
 }
 
 #[test]
-fn random_pieces_both_ways() {
+fn connections_work_in_random_pieces_both_ways() {
     for mode in Mode::ALL {
         for seed in 1..=200 {
             let mut random = Seeded(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));

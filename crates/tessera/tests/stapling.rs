@@ -96,7 +96,7 @@ fn seen(credential: Credential, status_request: bool, sct: bool) -> [Stapled; 2]
 }
 
 #[test]
-fn who_asks_gets_it() {
+fn a_client_gets_the_staples_that_it_asks_for() {
     let (ocsp, scts) = (Some(OCSP.to_vec()), Some(SCTS.to_vec()));
     for (status_request, sct, expected) in [
         (true, true, (ocsp.clone(), scts.clone())),
@@ -111,7 +111,7 @@ fn who_asks_gets_it() {
 }
 
 #[test]
-fn the_longest() {
+fn the_longest_staples_are_sent() {
     let most = 65_523;
     for (ocsp, sct) in [(Some(most), None), (None, Some(most)), (Some(most - 500), Some(500))] {
         let long = Credential {
@@ -126,7 +126,7 @@ fn the_longest() {
 }
 
 #[test]
-fn nobody_is_asked_by_default() {
+fn a_client_asks_for_no_staples_by_default() {
     let scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
     let flight = scene.pair().intercept_client();
     let hello = Hello::read(&records(&flight)[0][5..]);
@@ -207,7 +207,7 @@ fn passed(world: &World, entries: &[&[u8]], ocsp: Option<&[u8]>, scts: Option<&[
 }
 
 #[test]
-fn what_was_not_asked_for() {
+fn staples_that_were_not_asked_for_are_refused() {
     let (some, list) = (ocsp(&[1, 0, 0, 1, 7]), scts(&[0, 3, 0, 1, 7]));
     let unsupported = AlertDescription::UNSUPPORTED_EXTENSION;
     let nothing = world(stapled(), false, false);
@@ -227,7 +227,7 @@ fn what_was_not_asked_for() {
 }
 
 #[test]
-fn twice() {
+fn a_staple_that_comes_twice_is_refused() {
     let world = world(stapled(), true, true);
     let (some, list) = (ocsp(&[1, 0, 0, 1, 7]), scts(&[0, 3, 0, 1, 7]));
     for twice in [[&some[..], &some].concat(), [&list[..], &some, &list].concat()] {
@@ -237,7 +237,7 @@ fn twice() {
 }
 
 #[test]
-fn malformed() {
+fn malformed_staples_are_refused() {
     let world = world(stapled(), true, true);
     let statuses: [&[u8]; 9] = [
         &[],
@@ -276,7 +276,7 @@ fn malformed() {
 }
 
 #[test]
-fn only_the_end_entity_s_is_passed_on() {
+fn only_the_end_entitys_staples_are_passed_on() {
     let world = world(stapled(), true, true);
     let (some, list) = (ocsp(&[1, 0, 0, 1, 7]), scts(&[0, 3, 0, 1, 7]));
     let both = [&list[..], &some].concat();
@@ -304,7 +304,7 @@ fn after_hello(typ: ExtensionType, body: &[u8]) -> (Option<AlertDescription>, bo
 }
 
 #[test]
-fn requests_of_a_client() {
+fn malformed_requests_of_a_client_for_staples_are_refused() {
     let decode = (Some(AlertDescription::DECODE_ERROR), false);
     let cases: [(&[u8], _); 10] = [
         (&[1, 0, 0, 0, 0], (None, true)),
@@ -329,7 +329,7 @@ fn requests_of_a_client() {
 }
 
 #[test]
-fn requests_of_a_server_are_empty() {
+fn requests_of_a_server_for_staples_that_are_not_empty_are_refused() {
     for typ in [ExtensionType::STATUS_REQUEST, ExtensionType::SIGNED_CERTIFICATE_TIMESTAMP] {
         for (body, expected) in [
             // Finished tells that it was forged.
@@ -356,7 +356,7 @@ fn requests_of_a_server_are_empty() {
 }
 
 #[test]
-fn not_in_encrypted_extensions() {
+fn staples_in_encrypted_extensions_are_refused() {
     for (asks, expected) in [
         (true, AlertDescription::ILLEGAL_PARAMETER),
         (false, AlertDescription::UNSUPPORTED_EXTENSION),
@@ -379,7 +379,7 @@ fn not_in_encrypted_extensions() {
 }
 
 #[test]
-fn configurations_that_can_t_be_sent() {
+fn credentials_with_staples_that_can_not_be_sent_are_refused() {
     let ocsp = |len| Credential { ocsp_response: Some(vec![1; len]), ..credential() };
     let scts = |list: &[u8]| Credential { sct_list: Some(list.to_vec()), ..credential() };
     let both = Credential { ocsp_response: Some(vec![1; 65_515]), ..stapled() };

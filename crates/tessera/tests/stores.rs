@@ -69,7 +69,7 @@ fn executed(config: &ServerConfig, flight: &[u8], now: Time) -> usize {
 }
 
 #[test]
-fn every_way_to_come_back() {
+fn clients_come_back_in_every_mode_with_a_memory_vault() {
     for mode in Mode::ALL {
         let (scene, _) = scene(mode);
         let mut session = scene.session();
@@ -87,7 +87,7 @@ fn every_way_to_come_back() {
 }
 
 #[test]
-fn replays_and_restarts() {
+fn replays_are_not_executed_by_a_memory_vault_before_or_after_a_restart() {
     for mode in EARLY {
         let (mut scene, _) = scene(mode);
         let flight = scene.pair().intercept_client();
@@ -112,7 +112,7 @@ fn replays_and_restarts() {
 }
 
 #[test]
-fn a_flight_that_no_life_has_seen() {
+fn a_flight_that_no_life_of_the_vault_has_seen_is_rejected_after_a_restart() {
     // Forgotten keys cost a round trip, and a register refuses what is older than itself.
     for mode in EARLY {
         let (mut scene, _) = scene(mode);
@@ -128,7 +128,7 @@ fn a_flight_that_no_life_has_seen() {
 }
 
 #[test]
-fn verdicts_of_the_vault() {
+fn clients_learn_the_verdicts_of_a_memory_vault() {
     let (mut scene, _) = scene(Mode::FsDhe);
     let vault = renew(&mut scene.server, unix(at(0)));
     let server = scene.server.clone().checked().expect("works");
@@ -169,7 +169,7 @@ fn open(config: &mut ServerConfig, dir: &std::path::Path) {
 /// data again; one whose flight may have met the life before may not.
 #[cfg(unix)]
 #[test]
-fn what_a_crash_burned() {
+fn keys_that_a_crash_destroyed_are_burned_for_flights_begun_since() {
     let dir = std::env::temp_dir().join(format!("tessera-stores-{}", std::process::id()));
     let (mut scene, _) = scene(Mode::FsDhe);
     open(&mut scene.server, &dir);
@@ -216,7 +216,7 @@ fn a_full_vault_gives_ordinary_tickets() {
 }
 
 #[test]
-fn keys_that_are_gone() {
+fn a_session_whose_ticket_key_is_gone_gets_a_full_handshake() {
     let (scene, ring) = scene(Mode::PskDhe);
     let full = |session: ClientSession, now: Time| {
         let mut pair = scene.start(Some(session), now);
@@ -235,7 +235,7 @@ fn keys_that_are_gone() {
 }
 
 #[test]
-fn damaged_tickets() {
+fn damaged_tickets_get_a_full_handshake() {
     let (mut scene, _) = scene(Mode::FsDhe);
     // Many handshakes: with the cheapest group.
     scene.client.groups = vec![NamedGroup::X25519];
@@ -266,7 +266,7 @@ fn damaged_tickets() {
 }
 
 #[test]
-fn clients_resume_while_keys_rotate() {
+fn clients_resume_while_the_ticket_keys_of_a_ring_rotate() {
     let (scene, ring) = scene(Mode::FsDhe);
     let running = AtomicUsize::new(4);
     let early = AtomicUsize::new(0);

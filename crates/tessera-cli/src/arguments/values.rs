@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations() {
+    fn durations_are_parsed_with_their_units() {
         assert_eq!(duration("0"), Ok(Duration::ZERO));
         assert_eq!(duration("33ms"), Ok(Duration::from_millis(33)));
         assert_eq!(duration("0.5ms"), Ok(Duration::from_micros(500)));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses() {
+    fn addresses_are_parsed_and_need_a_port() {
         assert_eq!(address("127.0.0.1:0"), Ok(SocketAddr::from(([127, 0, 0, 1], 0))));
         assert!(address("[::1]:443").is_ok());
         assert!(address("127.0.0.1").unwrap_err().contains("did you mean 127.0.0.1:4433?"));
@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn protocols() {
+    fn protocols_are_parsed_within_their_length() {
         assert_eq!(protocol("h2"), Ok("h2".to_owned()));
         assert!(protocol("").is_err());
         assert!(protocol(&"x".repeat(256)).is_err());
     }
 
     #[test]
-    fn shares() {
+    fn shares_are_parsed_as_percent_and_as_fraction() {
         assert_eq!(share("1%"), Ok(0.01));
         assert_eq!(share("0.01"), Ok(0.01));
         assert_eq!(share("100%"), Ok(1.0));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn rates() {
+    fn rates_are_parsed_with_their_units() {
         assert_eq!(rate("10mbit"), Ok(10_000_000));
         assert_eq!(rate("1.5kbit"), Ok(1_500));
         assert_eq!(rate("1gbit"), Ok(1_000_000_000));

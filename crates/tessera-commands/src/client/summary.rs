@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_measured_values() {
+    fn the_percentiles_of_a_summary_are_measured_values() {
         let sorted: Vec<u64> = (1..=200).collect();
         assert_eq!(percentile(&sorted, 50), Some(100));
         assert_eq!(percentile(&sorted, 99), Some(198));

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn acknowledgements() {
+    fn an_acknowledgement_names_the_keys_that_it_counts_for() {
         let word = acknowledgement(&[[1; 16], [2; 16]]);
         assert!(acknowledges(&word, &[1; 16]) && acknowledges(&word, &[2; 16]));
         assert!(!acknowledges(&word, &[3; 16]));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn entries() {
+    fn ring_entries_are_read_back_as_they_were_written() {
         let provider = tessera_aws_lc::provider();
         let now = Duration::from_secs(1_800_000_000);
         let wrapping = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);

@@ -129,7 +129,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(20);
 
     #[test]
-    fn lines_arrive_in_order_and_the_end_waits_for_them() {
+    fn queued_lines_arrive_in_order_and_the_end_waits_for_them() {
         let (queue, reader) = queue();
         let lines: Vec<_> = (0..100_u8).map(|line| vec![line]).collect();
         lines.iter().cloned().for_each(|line| queue.push(line));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_reads_is_left_out_and_counted() {
+    fn queued_lines_that_nobody_reads_are_left_out_and_counted() {
         let (queue, reader) = queue();
         let line = vec![7; 1000];
         // Nobody waits, and memory is bounded. The writer may have taken one line.
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_is_gone_costs_nothing() {
+    fn a_queue_whose_reader_is_gone_drops_its_lines() {
         let (queue, reader) = queue();
         drop(reader);
         (0..5000).for_each(|_| queue.push(vec![7; 1000]));

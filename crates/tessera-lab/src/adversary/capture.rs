@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_cut_off_is_not_read() {
+    fn the_adversary_skips_a_record_that_is_cut_off() {
         let stream = [22, 3, 3, 0, 2, 1, 2, 23, 3, 3, 0, 1, 9, 23, 3, 3, 0, 9];
         assert_eq!(records(&stream).count(), 2);
         assert_eq!(protected(&stream).collect::<Vec<_>>(), [[23, 3, 3, 0, 1, 9]]);

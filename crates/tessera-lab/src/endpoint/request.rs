@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_execution_counts() {
+    fn the_labs_application_counts_every_execution() {
         let mut application = Application::default();
         let (id, request) = fresh().unwrap();
         assert_eq!(application.execute(&request[..LEN - 1]), None);

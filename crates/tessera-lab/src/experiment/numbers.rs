@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_that_say_something() {
+    fn measured_values_are_printed_with_significant_digits_only() {
         let median = |value, around| Median { value, interval: Some((value - around, value)) };
         assert_eq!(spread(&median(0.4129, 0.0111)), "0.413±0.011");
         assert_eq!(spread(&median(82.614, 0.07)), "82.61±0.07");

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checking_leaves_nothing_behind() {
+    fn checking_a_reports_destination_leaves_no_file_behind() {
         let directory = std::env::temp_dir();
         let path = directory.join(format!("tessera-report-{}.json", std::process::id()));
         Destination::named(&path).check().unwrap();

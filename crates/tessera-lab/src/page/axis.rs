@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_round() {
+    fn the_ticks_of_an_axis_are_round_numbers() {
         for (largest, expected) in [
             (101.7, vec![0.0, 20.0, 40.0, 60.0, 80.0, 100.0, 120.0]),
             (3.4, vec![0.0, 1.0, 2.0, 3.0, 4.0]),
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn places() {
+    fn an_axis_places_values_between_its_ends() {
         let axis = Axis::up_to(100.0);
         assert_eq!(axis.place(0.0), 0.0);
         assert_eq!(axis.place(50.0), 0.5);

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_do_not_overlap() {
+    fn the_names_of_lines_in_a_chart_do_not_overlap() {
         let line =
             |name, value| Line { name, points: vec![(1.0, Median { value, interval: None })] };
         let lines = vec![line("high", 100.0), line("low", 10.0), line("near", 11.0)];

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_outliers_do_not_stretch_the_axis() {
+    fn a_few_outliers_do_not_stretch_the_axis_of_a_strip() {
         let mut samples: Vec<_> = (0..30).map(|n| 100.0 + f64::from(n)).collect();
         let drawn = LaneData::of(samples.clone());
         assert_eq!(drawn.extent(), 129.0);

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers() {
+    fn numbers_on_a_page_have_no_superfluous_digits() {
         assert_eq!(plain(20.0), "20");
         assert_eq!(plain(0.5), "0.5");
         assert_eq!(plain(0.0), "0");
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn text_stays_text() {
+    fn text_on_a_page_is_escaped() {
         assert_eq!(escaped("<a href=\"&\">"), "&lt;a href=&quot;&amp;&quot;&gt;");
     }
 }

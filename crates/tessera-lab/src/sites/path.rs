@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_the_report() {
+    fn the_names_of_paths_are_those_of_the_report() {
         for path in Path::SOUND.into_iter().chain([Path::AwayGuess]) {
             assert_eq!(serde_json::to_value(path).unwrap(), path.name());
         }

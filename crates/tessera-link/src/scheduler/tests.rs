@@ -79,14 +79,14 @@ fn setting_the_link_again_repeats_the_same_losses() {
 }
 
 #[test]
-fn losses_do_not_depend_on_other_parameters() {
+fn losses_of_a_seed_do_not_depend_on_other_parameters() {
     let plain = LinkParameters { loss: 0.1, seed: 5, ..LinkParameters::default() };
     let busy = LinkParameters { rtt: 33 * MS, jitter: 5 * MS, ..plain.clone() };
     assert_eq!(losses(&fates(&plain, End::Client, 1000)), losses(&fates(&busy, End::Client, 1000)));
 }
 
 #[test]
-fn loss_is_about_as_frequent_as_asked() {
+fn loss_is_about_as_frequent_as_configured() {
     let count = |loss| {
         let parameters = LinkParameters { loss, seed: 3, ..LinkParameters::default() };
         losses(&fates(&parameters, End::Server, 10_000)).iter().filter(|l| **l).count()
@@ -98,7 +98,7 @@ fn loss_is_about_as_frequent_as_asked() {
 }
 
 #[test]
-fn jitter_adds_up_to_itself_and_keeps_the_order() {
+fn jitter_adds_at_most_itself_and_keeps_the_order() {
     let parameters = LinkParameters { rtt: 20 * MS, jitter: 4 * MS, ..LinkParameters::default() };
     let mut scheduler = Scheduler::new(&parameters, End::Server);
     let mut latest = Duration::ZERO;
@@ -174,7 +174,7 @@ fn a_queue_smaller_than_a_packet_still_carries_one_at_a_time() {
 }
 
 #[test]
-fn memory_is_bounded_without_a_rate_too() {
+fn the_packets_that_a_link_holds_are_bounded_without_a_rate_too() {
     let parameters = LinkParameters { rtt: 33 * MS, ..LinkParameters::default() };
     let mut scheduler = Scheduler::new(&parameters, End::Server);
     for _ in 0..MOST_HELD {
@@ -184,7 +184,7 @@ fn memory_is_bounded_without_a_rate_too() {
 }
 
 #[test]
-fn statistics_count_only_the_present_setting() {
+fn link_statistics_count_only_the_present_setting() {
     let slow = LinkParameters { rtt: 20 * MS, ..LinkParameters::default() };
     let mut scheduler = Scheduler::new(&slow, End::Server);
     scheduler.offer(Duration::ZERO, 100, 'a');

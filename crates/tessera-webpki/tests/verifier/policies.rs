@@ -19,14 +19,14 @@ fn assert_all_differ(policies: &[VerifierPolicy]) {
 }
 
 #[test]
-fn the_same_anchors_give_the_same_policy_in_any_order() {
+fn the_policy_of_a_verifier_does_not_depend_on_the_order_of_anchors() {
     let (one, two) = (root("one"), root("two"));
     assert_eq!(of(&[&one]), of(&[&one]));
     assert_eq!(of(&[&one, &two]), of(&[&two, &one, &two]));
 }
 
 #[test]
-fn other_anchors_give_another_policy() {
+fn verifiers_with_other_anchors_have_another_policy() {
     let (one, two) = (root("one"), root("two"));
     // The same name with another key, and the same name and kind of key with another algorithm.
     let (namesake, other_kind) = (root("one"), root_with("one", &rcgen::PKCS_ED25519));
@@ -40,7 +40,7 @@ fn other_anchors_give_another_policy() {
 }
 
 #[test]
-fn constraints_of_an_anchor_belong_to_the_policy() {
+fn name_constraints_of_an_anchor_belong_to_a_verifiers_policy() {
     let key = || rcgen::KeyPair::generate().unwrap();
     let shared = key();
     let anchor = |constraints| {
@@ -61,7 +61,7 @@ fn constraints_of_an_anchor_belong_to_the_policy() {
 }
 
 #[test]
-fn the_treatment_of_revocation_belongs_to_the_policy_and_the_lists_do_not() {
+fn revocation_settings_belong_to_a_verifiers_policy_and_lists_do_not() {
     let root = root("root");
     let with = |serials: &[u64], unknown| {
         let verifier = WebPkiVerifier::new(&[root.der()]).unwrap();
@@ -76,14 +76,14 @@ fn the_treatment_of_revocation_belongs_to_the_policy_and_the_lists_do_not() {
 }
 
 #[test]
-fn what_peers_are_told_is_no_policy() {
+fn what_a_verifier_tells_peers_is_no_part_of_its_policy() {
     let root = root("root");
     let naming = WebPkiVerifier::new(&[root.der()]).unwrap().naming_authorities();
     assert_eq!(naming.policy(), of(&[&root]));
 }
 
 #[test]
-fn the_algorithms_belong_to_the_policy() {
+fn the_algorithms_belong_to_a_verifiers_policy() {
     const FEWER_SCHEMES: Algorithms = Algorithms {
         handshake: &[(
             SignatureScheme::ECDSA_SECP256R1_SHA256,
@@ -107,7 +107,7 @@ fn the_algorithms_belong_to_the_policy() {
 }
 
 #[test]
-fn pinned_keys_and_their_names_belong_to_the_policy() {
+fn pinned_keys_and_their_names_belong_to_a_verifiers_policy() {
     let root = root("root");
     let [one, two] =
         ["a.example", "b.example"].map(|name| Peer::new(&client_params(&[name]), &root));

@@ -103,6 +103,14 @@ impl EncodedCertificate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CertificateNotDecoded;
 
+impl core::fmt::Display for CertificateNotDecoded {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the peer's encoded certificate can't be decoded")
+    }
+}
+
+impl core::error::Error for CertificateNotDecoded {}
+
 /// The most algorithms that compress_certificate has room for (RFC 8879 §3).
 pub(super) const MAX_ALGORITHMS: usize = 127;
 

@@ -96,7 +96,7 @@ mod tests {
 
     /// Fields keep their borders, sets keep theirs, and neither passes for the other.
     #[test]
-    fn different_fields_give_different_policies() {
+    fn verifier_policies_of_different_fields_differ() {
         let new = || VerifierPolicy::new("a");
         let policies = [
             new(),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_have_no_order_and_no_repetitions() {
+    fn a_set_in_a_verifier_policy_has_no_order_and_no_repetitions() {
         let of = |fields: &[&str]| VerifierPolicy::new("a").with_set(fields);
         assert_eq!(of(&["b", "c"]), of(&["c", "b", "c"]));
     }

@@ -61,3 +61,11 @@ impl Nonce {
 /// The ciphertext or its additional data is not what the key's owner sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenFailed;
+
+impl core::fmt::Display for OpenFailed {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the ciphertext or its additional data was changed")
+    }
+}
+
+impl core::error::Error for OpenFailed {}

@@ -75,6 +75,17 @@ pub enum AgreementError {
     Provider,
 }
 
+impl core::fmt::Display for AgreementError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::InvalidShare => "the peer's key share is not valid",
+            Self::Provider => "this side's cryptography could not agree on a key",
+        })
+    }
+}
+
+impl core::error::Error for AgreementError {}
+
 impl From<AgreementError> for Error {
     fn from(error: AgreementError) -> Self {
         match error {

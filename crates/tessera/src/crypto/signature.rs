@@ -17,3 +17,11 @@ pub trait Signer: Send + Sync {
 /// The key could not sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SigningError;
+
+impl core::fmt::Display for SigningError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the private key could not sign")
+    }
+}
+
+impl core::error::Error for SigningError {}

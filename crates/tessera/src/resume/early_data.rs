@@ -26,3 +26,11 @@ pub trait SingleUseRegister: Send + Sync {
 /// Not to be used: seen before, or maybe seen before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlreadyUsed;
+
+impl core::fmt::Display for AlreadyUsed {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the ticket was used before, or may have been")
+    }
+}
+
+impl core::error::Error for AlreadyUsed {}

@@ -158,6 +158,14 @@ impl fmt::Debug for PutSecret<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PutRefused;
 
+impl fmt::Display for PutRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the vault did not take the secret")
+    }
+}
+
+impl core::error::Error for PutRefused {}
+
 /// The question for a one-time secret. It is asked only after the client proved that it holds the
 /// sealed ticket of the same pair, so nobody can burn another's key. (With
 /// [`lone_identities`](super::OneTimeKeyGuard::lone_identities) the proof is in the identity, and an
@@ -331,7 +339,7 @@ mod tests {
 
     /// A party that knows a handle can have its key burned.
     #[test]
-    fn logs_show_no_handle() {
+    fn debug_output_shows_no_flight_handle() {
         let (handle, unix) = (FlightHandle([0xab; 32]), Duration::ZERO);
         let take = TakeSecret::new(handle, TakePurpose::Burn, Some(unix));
         let fs_secret = Secret::filled_by(32, |out| out.fill(0xab));

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn receipts_on_the_wire() {
+    fn receipts_are_read_from_the_wire_as_they_were_written() {
         for receipt in [Receipt::Unknown, Receipt::Burned, Receipt::TakenNotDone, Receipt::Done] {
             assert_eq!(Receipt::from_wire(receipt.to_wire()), receipt);
         }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn receipts_of_what_a_vault_says() {
+    fn an_answer_of_the_vault_becomes_the_receipt_that_it_means() {
         let receipts = [
             (Taken::Absent(Absent::Burned), Receipt::Burned),
             (Taken::Absent(Absent::Used), Receipt::TakenNotDone),

@@ -87,7 +87,7 @@ fn check_records(trace: &Trace, sender: &str, secrets: &[&TrafficSecret]) -> usi
 }
 
 #[test]
-fn every_secret_of_the_traces() {
+fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
     for name in TRACES {
         let trace = trace(name);
         let hashes = transcripts(&trace);

@@ -95,7 +95,7 @@ mod tests {
 
     /// The sixteen code points and the eight modes of RFC 8701 §2.
     #[test]
-    fn every_value_is_reserved_for_it() {
+    fn every_grease_value_is_reserved_for_grease() {
         const MODES: [u8; 8] = [0x0b, 0x2a, 0x49, 0x68, 0x87, 0xa6, 0xc5, 0xe4];
         for drawn in 0..=255 {
             let grease = Grease([drawn; 8]);
@@ -116,12 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn sixteen_code_points_are_reserved() {
+    fn exactly_sixteen_code_points_are_grease() {
         assert_eq!((0..=u16::MAX).filter(|value| is_grease(*value)).count(), 16);
     }
 
     #[test]
-    fn the_extensions_are_two() {
+    fn the_two_grease_extensions_always_differ() {
         for first in 0..=255 {
             for second in 0..=255 {
                 let grease = Grease([0, 0, 0, 0, 0, 0, first, second]);

@@ -80,7 +80,7 @@ mod tests {
 
     /// In one extension or in several: what is kept is bounded.
     #[test]
-    fn a_peers_are_bounded() {
+    fn what_is_kept_of_a_peers_opaque_extensions_is_bounded() {
         let types = [ExtensionType(57), ExtensionType(0xff77), ExtensionType(0xff78)];
         let own = types.map(|typ| OpaqueExtension { typ, contents: Vec::new() });
         for (lens, taken) in [

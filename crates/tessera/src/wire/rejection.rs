@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rejections_on_the_wire() {
+    fn rejections_are_read_from_the_wire_as_they_were_written() {
         let lost = Rejection::Lost { ended_before: 70_000 };
         for rejection in [Rejection::Burned, Rejection::Used, Rejection::Unknown, lost] {
             let mut out = Vec::new();

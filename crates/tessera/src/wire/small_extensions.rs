@@ -97,7 +97,7 @@ mod tests {
 
     /// What is written in a message is what is read there, and nothing that belongs to others.
     #[test]
-    fn each_message_has_its_own() {
+    fn each_message_writes_and_reads_its_own_small_extensions() {
         let of_servers = SmallExtensions {
             expected_tickets: Some(ExpectedTickets(3)),
             max_early_data_size: Some(MaxEarlyDataSize(0x0102_0304)),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_left_to_the_message() {
+    fn small_extensions_leave_other_extensions_to_the_message() {
         for message in [HELLO, ANSWER, TICKET] {
             assert_eq!(read(message, ExtensionType::COOKIE, &[]), Ok(None));
         }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals() {
+    fn malformed_small_extensions_are_refused() {
         let limit = ExtensionType::RECORD_SIZE_LIMIT;
         for message in [HELLO, ANSWER] {
             let illegal = Err(Some(AlertDescription::ILLEGAL_PARAMETER));

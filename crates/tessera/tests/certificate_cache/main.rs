@@ -61,7 +61,7 @@ fn in_hello(pair: &Pair, typ: ExtensionType) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn a_chain_that_is_known_travels_as_its_hash() {
+fn a_certificate_chain_that_is_known_travels_as_its_hash() {
     let ends = Ends::new(Mode::Mutual);
     let (client, server) = ends.connect();
     let learned = vec![vec![vec![0x30; 300]]];
@@ -81,7 +81,7 @@ fn a_chain_that_is_known_travels_as_its_hash() {
 }
 
 #[test]
-fn one_codec_is_made_for_a_connection_and_sees_where_it_goes() {
+fn a_certificate_codec_is_made_once_for_a_connection_and_sees_where_it_goes() {
     let ends = Ends::new(Mode::Mutual);
     ends.connect();
     for cache in [&ends.client, &ends.server] {
@@ -90,7 +90,7 @@ fn one_codec_is_made_for_a_connection_and_sees_where_it_goes() {
 }
 
 #[test]
-fn a_server_makes_no_codec_for_a_resumption() {
+fn a_server_makes_no_certificate_codec_for_a_resumption() {
     let ends = Ends::new(Mode::PskDhe);
     let mut pair = ends.scene.pair();
     pair.run();
@@ -100,7 +100,7 @@ fn a_server_makes_no_codec_for_a_resumption() {
 }
 
 #[test]
-fn an_extension_of_the_codec_goes_both_ways() {
+fn the_extension_of_a_certificate_codec_goes_both_ways() {
     let ends = Ends::new(Mode::Mutual);
     assert_eq!(in_hello(&ends.scene.pair(), HINT), Some(CLIENT.into()));
     ends.connect();
@@ -110,7 +110,7 @@ fn an_extension_of_the_codec_goes_both_ways() {
 }
 
 #[test]
-fn only_the_server_whose_chain_was_learned_is_offered_it() {
+fn a_cached_chain_is_offered_only_to_the_server_that_it_is_of() {
     let ends = Ends::new(Mode::Full);
     let offered = |name: &str| {
         let destination = Destination { server_name: name.into(), ..Destination::default() };
@@ -124,7 +124,7 @@ fn only_the_server_whose_chain_was_learned_is_offered_it() {
 }
 
 #[test]
-fn a_new_chain_comes_whole_and_replaces_the_old_one() {
+fn a_new_certificate_chain_comes_whole_and_replaces_the_cached_one() {
     let mut ends = Ends::new(Mode::Full);
     ends.connect();
     ends.scene.server.credentials[0].chain = vec![vec![0x31; 200], vec![0x32; 100]];
@@ -137,7 +137,7 @@ fn a_new_chain_comes_whole_and_replaces_the_old_one() {
 }
 
 #[test]
-fn both_hellos_offer_the_same() {
+fn both_client_hellos_offer_the_same_cached_chains() {
     let ends = Ends::new(Mode::Retry);
     ends.connect();
     ends.connect();
@@ -145,7 +145,7 @@ fn both_hellos_offer_the_same() {
 }
 
 #[test]
-fn a_resumption_teaches_nothing() {
+fn a_resumption_teaches_a_certificate_codec_nothing() {
     let ends = Ends::new(Mode::PskDhe);
     // The scene's session comes from a full handshake.
     let mut pair = ends.scene.pair();
@@ -157,7 +157,7 @@ fn a_resumption_teaches_nothing() {
 }
 
 #[test]
-fn a_verifier_that_answers_later_teaches_as_well() {
+fn a_codec_learns_a_chain_whose_verifier_answers_later() {
     let mut ends = Ends::new(Mode::Full);
     ends.scene.client.verifier = Arc::new(Answering(None));
     let mut pair = ends.scene.pair();
@@ -191,7 +191,7 @@ impl PeerVerifier for Answering {
 }
 
 #[test]
-fn nothing_is_learned_of_a_peer_that_is_rejected() {
+fn a_codec_learns_nothing_of_a_peer_that_is_rejected() {
     let mut ends = Ends::new(Mode::Full);
     let (alert, reason) = (AlertDescription::UNKNOWN_CA, String::new());
     ends.scene.client.verifier = Arc::new(Answering(Some(PeerRejected { alert, reason })));
@@ -210,7 +210,7 @@ fn flip_finished(message: &mut [u8]) {
 }
 
 #[test]
-fn nothing_is_learned_of_a_server_whose_finished_is_wrong() {
+fn a_codec_learns_nothing_of_a_server_whose_finished_is_wrong() {
     let ends = Ends::new(Mode::Full);
     let mut pair = ends.scene.pair();
     pair.client_to_server();
@@ -226,7 +226,7 @@ fn nothing_is_learned_of_a_server_whose_finished_is_wrong() {
 }
 
 #[test]
-fn nothing_is_learned_of_a_client_whose_finished_is_wrong() {
+fn a_codec_learns_nothing_of_a_client_whose_finished_is_wrong() {
     let ends = Ends::new(Mode::Mutual);
     let mut pair = ends.scene.pair();
     pair.client_to_server();
@@ -245,7 +245,7 @@ fn nothing_is_learned_of_a_client_whose_finished_is_wrong() {
 }
 
 #[test]
-fn nothing_is_learned_while_the_own_signature_is_missing() {
+fn a_codec_learns_nothing_while_its_own_sides_signature_is_missing() {
     let mut ends = Ends::new(Mode::Mutual);
     let schemes = NullVerifier.schemes().to_vec();
     ends.scene.client.credentials[0].key = PrivateKey::Elsewhere(schemes);
@@ -256,7 +256,7 @@ fn nothing_is_learned_while_the_own_signature_is_missing() {
 }
 
 #[test]
-fn a_hash_of_something_else_ends_the_handshake() {
+fn a_hash_of_another_chain_ends_the_handshake() {
     let ends = Ends::new(Mode::Full);
     ends.connect();
     let mut pair = ends.scene.pair();
@@ -295,7 +295,7 @@ impl CertificateCompression for Longer {
 }
 
 #[test]
-fn the_next_codec_encodes_what_the_first_leaves() {
+fn the_next_certificate_codec_encodes_what_the_first_leaves_whole() {
     let mut ends = Ends::new(Mode::Full);
     let (_, whole) = ends.connect();
     let mut ends_of_two = Ends::new(Mode::Full);
@@ -314,7 +314,7 @@ fn the_next_codec_encodes_what_the_first_leaves() {
 }
 
 #[test]
-fn without_codecs_nothing_is_offered() {
+fn a_client_without_certificate_codecs_offers_no_compression() {
     let scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
     let pair = scene.start_to(to(None), at(0));
     assert_eq!(in_hello(&pair, ExtensionType::COMPRESS_CERTIFICATE), None);

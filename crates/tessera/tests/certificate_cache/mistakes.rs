@@ -103,13 +103,13 @@ fn refused(codecs: &[Says]) {
 }
 
 #[test]
-fn offers_that_are_the_factorys_own_and_different_are_fine() {
+fn certificate_codecs_may_offer_different_algorithms_of_their_own() {
     let other = Says { from: 1, to: 1, ..says(&[1], Some(0xff78)) };
     assert_eq!(outcomes(&[says(&[0xff01, 0xff03], Some(0xff77)), other]), [None, None]);
 }
 
 #[test]
-fn algorithms_of_two_factories_overlap() {
+fn codec_factories_whose_algorithms_overlap_are_refused() {
     for (from, to) in [(0xff03, 0xff04), (0xff00, 0xff01), (0xff02, 0xff02), (0, 0xffff)] {
         refused(&[says(&[], None), Says { from, to, ..Says::default() }]);
     }
@@ -118,14 +118,14 @@ fn algorithms_of_two_factories_overlap() {
 }
 
 #[test]
-fn a_codec_offers_what_is_not_its_own_or_twice() {
+fn a_codec_that_offers_what_is_not_its_own_or_offers_it_twice_is_refused() {
     for offers in [&[0xff04][..], &[0xff01, 1], &[0xff01, 0xff02, 0xff01]] {
         refused(&[says(offers, None)]);
     }
 }
 
 #[test]
-fn an_extension_that_is_the_engines_or_grease_or_anothers() {
+fn a_codec_whose_extension_is_taken_or_grease_is_refused() {
     for typ in [ExtensionType::SERVER_NAME, ExtensionType::PRE_SHARED_KEY, ExtensionType::COOKIE] {
         refused(&[says(&[], Some(typ.0))]);
     }
@@ -140,7 +140,7 @@ fn an_extension_that_is_the_engines_or_grease_or_anothers() {
 
 /// RFC 8879 §3.
 #[test]
-fn no_more_than_127_algorithms_are_named() {
+fn a_client_names_at_most_127_certificate_compression_algorithms() {
     let mut scene = full();
     let all = (0x8000..0x8100).map(CertificateCompressionAlgorithm).collect();
     let many = Says { from: 0x8000, to: 0xffff, offers: all, ..Says::default() };
@@ -154,7 +154,7 @@ fn no_more_than_127_algorithms_are_named() {
 
 /// A Certificate that the peer couldn't read is sent whole.
 #[test]
-fn encoding_with_what_the_peer_did_not_offer() {
+fn a_certificate_encoded_in_a_way_that_the_peer_did_not_offer_is_sent_whole() {
     for (encodes, works) in [(0xff01, true), (0xff02, false), (0xff04, false)] {
         let mut scene = full();
         scene.client.certificate_codecs = vec![Arc::new(says(&[0xff01], None))];

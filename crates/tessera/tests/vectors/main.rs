@@ -80,7 +80,7 @@ impl Case {
 }
 
 #[test]
-fn vectors() {
+fn the_vectors_of_forward_secret_0rtt_are_reproduced() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/0rtt-fs-vectors.txt");
     if std::env::var_os("TESSERA_WRITE_VECTORS").is_some() {
         std::fs::write(&path, make::text()).expect("the file can be written");

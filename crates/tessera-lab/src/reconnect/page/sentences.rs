@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn say_what_the_verdicts_say() {
+    fn the_sentences_of_the_reconnect_page_say_what_the_verdicts_say() {
         let verdicts = Verdicts {
             first_byte_fs: ForwardSecrecy::None,
             session_fs: ForwardSecrecy::Handshake,

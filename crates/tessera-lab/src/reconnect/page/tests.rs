@@ -55,7 +55,7 @@ fn row(way: Way, rtt_ms: f64) -> Row {
 }
 
 #[test]
-fn every_row_is_there() {
+fn the_reconnect_page_has_every_row_of_the_report() {
     let report = report("CPU");
     let page = render(&report).unwrap();
     for row in &report.rows {
@@ -71,7 +71,7 @@ fn every_row_is_there() {
 }
 
 #[test]
-fn nothing_in_the_report_becomes_markup() {
+fn nothing_in_a_reconnect_report_becomes_markup() {
     let page = render(&report("</script><script>alert(1)</script>")).unwrap();
     assert!(!page.contains("<script>alert"));
     let json = page.split("id=\"report\">").nth(1).unwrap().split("</script>").next().unwrap();
@@ -80,7 +80,7 @@ fn nothing_in_the_report_becomes_markup() {
 }
 
 #[test]
-fn nothing_is_loaded() {
+fn the_reconnect_page_loads_nothing() {
     let page = render(&report("CPU")).unwrap();
     for reference in ["http:", "https:", "src=", "url(", "@import", "<link", "<iframe"] {
         assert!(!page.contains(reference), "{reference}");
@@ -88,7 +88,7 @@ fn nothing_is_loaded() {
 }
 
 #[test]
-fn an_experiment_without_rows_is_a_page_too() {
+fn a_reconnect_report_without_rows_is_a_page_too() {
     let page = render(&Report { rows: Vec::new(), ..report("CPU") }).unwrap();
     assert!(!page.contains("NaN"));
 }

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn dearer_at_every_distance() {
+    fn early_data_that_costs_more_at_every_distance_is_said_to() {
         let answer = answer(&[
             distance(5.0, 50.0, 88.0, 83.0),
             distance(20.0, 50.0, 103.0, 83.0),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn cheaper_up_to_a_distance() {
+    fn early_data_that_pays_up_to_a_distance_is_said_to() {
         let (near, far) = (distance(10.0, 50.0, 80.0, 90.0), distance(40.0, 50.0, 110.0, 90.0));
         let both = answer(&[near, far]);
         assert!(both.starts_with("<strong>Up to about 20.0 ms between"), "{both}");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_samples_cannot_tell_is_no_answer() {
+    fn a_difference_that_samples_cannot_tell_is_no_answer() {
         let near = answer(&[distance(0.0, 50.0, 82.9, 83.0)]);
         assert!(near.starts_with("<strong>At none"), "{near}");
         assert!(near.contains("neither sooner nor later, as far as these samples tell"), "{near}");

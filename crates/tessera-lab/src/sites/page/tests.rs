@@ -53,7 +53,7 @@ fn row(path: Path, rtt_ms: f64, site_rtt_ms: f64) -> Row {
 }
 
 #[test]
-fn every_row_is_there() {
+fn the_sites_page_has_every_row_of_the_report() {
     let report = report(&[5.0, 80.0]);
     let page = render(&report).unwrap();
     for row in &report.rows {
@@ -74,7 +74,7 @@ fn every_row_is_there() {
 }
 
 #[test]
-fn what_never_happened_has_no_number() {
+fn what_never_happened_has_no_number_on_the_sites_page() {
     let page = render(&report(&[5.0])).unwrap();
     let silent = page.split("data-row=\"away-home-silent@33/5\"").nth(1).unwrap();
     let silent = silent.split("</tr>").next().unwrap();
@@ -85,14 +85,14 @@ fn what_never_happened_has_no_number() {
 }
 
 #[test]
-fn the_answer_is_that_of_the_medians() {
+fn the_answer_of_the_sites_page_is_that_of_the_medians() {
     let page = render(&report(&[80.0, 5.0])).unwrap();
     let answer = page.split("data-answer=\"33\">").nth(1).unwrap().split("</p>").next().unwrap();
     assert!(answer.contains("5.0 ms later, with 5 ms between the sites; and 80.0 ms"), "{answer}");
 }
 
 #[test]
-fn one_distance_makes_no_chart() {
+fn the_sites_page_has_no_chart_of_one_distance() {
     let report = report(&[5.0]);
     let page = render(&report).unwrap();
     assert_eq!(page.matches("<svg").count(), report.rows.len());
@@ -100,7 +100,7 @@ fn one_distance_makes_no_chart() {
 }
 
 #[test]
-fn an_experiment_without_rows_is_a_page_too() {
+fn a_sites_report_without_rows_is_a_page_too() {
     let page = render(&Report { rows: Vec::new(), ..report(&[]) }).unwrap();
     assert!(!page.contains("NaN") && page.contains("id=\"report\""));
 }

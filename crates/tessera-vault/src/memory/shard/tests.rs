@@ -98,7 +98,7 @@ fn stored(number: u8) -> EncodedSecret {
 }
 
 #[test]
-fn a_shard_does_what_the_model_does() {
+fn a_shard_of_a_memory_vault_does_what_its_model_does() {
     let hashing = RandomState::new();
     let mut shard = shard(MAX_LIVE, MAX_TOMBSTONES);
     let mut model = Model::default();
@@ -194,7 +194,7 @@ fn living_long() -> (Shard, RandomState) {
 }
 
 #[test]
-fn purge_sees_behind_secrets_that_live_longer() {
+fn a_purge_finds_expired_secrets_behind_those_that_live_longer() {
     let (mut shard, hashing) = living_long();
     assert_eq!(shard.purge(900, &hashing), 100);
     assert_eq!(shard.purge(900, &hashing), 0);
@@ -203,7 +203,7 @@ fn purge_sees_behind_secrets_that_live_longer() {
 }
 
 #[test]
-fn traffic_sweeps_behind_secrets_that_live_longer() {
+fn sweeping_finds_expired_secrets_behind_those_that_live_longer() {
     let (mut shard, hashing) = living_long();
     for _ in 0..200 / super::SWEPT {
         shard.sweep(900, &hashing);
@@ -214,7 +214,7 @@ fn traffic_sweeps_behind_secrets_that_live_longer() {
 /// Freed memory can't be read in safe code; but what holds a secret says in its type that it wipes
 /// it, and slots, which move, hold none themselves.
 #[test]
-fn secrets_are_wiped_by_their_type() {
+fn the_type_of_a_stored_secret_wipes_it() {
     fn wipes<T: ZeroizeOnDrop>() {}
     wipes::<EncodedSecret>();
     assert_eq!(size_of::<Slot>(), 64);

@@ -113,7 +113,7 @@ fn after_server_hello(trace: &Trace, mut offer: Offer) -> ClientState {
 }
 
 #[test]
-fn what_the_client_sends_and_derives() {
+fn the_client_states_send_and_derive_what_the_rfc_8448_traces_do() {
     for name in TRACES {
         let trace = trace(name);
         let mut recorder = Recorder::default();
@@ -180,7 +180,7 @@ fn what_the_client_sends_and_derives() {
 }
 
 #[test]
-fn a_finished_of_another_trace() {
+fn the_client_refuses_a_finished_of_another_trace() {
     let trace = trace("simple_1rtt");
     let other = crate::testing::trace("compatibility_mode");
     let mut recorder = Recorder::default();

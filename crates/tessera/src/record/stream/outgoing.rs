@@ -214,7 +214,7 @@ mod tests {
 
     /// Each time a buffer grows, its old memory keeps what was in it.
     #[test]
-    fn the_output_does_not_grow_once_plaintext_is_in_it() {
+    fn an_output_does_not_grow_once_plaintext_is_in_it() {
         let suite = &AES_128_GCM_SHA256;
         let kdf = KeyDerivation { hash: suite.hash, profile: &STREAM };
         let secret = EarlySecret::without_psk(kdf).client_early_traffic(&suite.hash.hash(b""));

@@ -29,7 +29,7 @@ fn types(hello: &ClientHello<'_>) -> Vec<ExtensionType> {
 }
 
 #[test]
-fn an_inner_and_an_outer_one() {
+fn an_offer_is_written_as_an_inner_and_an_outer_client_hello() {
     let offer = offer(&trace("resumed_0rtt"));
     assert!(offer.early_data.is_some() && offer.psks.len() == 1);
     let (inner_random, inner_mark) = ([0x11; 32], [1]);
@@ -85,7 +85,7 @@ fn an_inner_and_an_outer_one() {
 
 /// What is sent today is the one form, with and without a transcript before it.
 #[test]
-fn the_only_one() {
+fn a_client_hello_is_the_one_form_of_its_offer() {
     let offer = offer(&trace("resumed_0rtt"));
     let mut sent = Vec::new();
     offer.write(&mut sent, None);
@@ -104,7 +104,7 @@ fn the_only_one() {
 
 /// RFC 6066 §3: a server_name is a host name, without the dot of an absolute one.
 #[test]
-fn names_that_are_sent() {
+fn a_client_sends_host_names_and_no_addresses_as_server_name() {
     for (name, sent) in
         [("host.example.", Some("host.example")), ("192.0.2.1", None), ("::1", None), ("", None)]
     {

@@ -80,7 +80,7 @@ fn flight(trace: &Trace) -> Flight {
 }
 
 #[test]
-fn what_the_server_sends_and_derives() {
+fn the_server_states_send_and_derive_what_the_rfc_8448_traces_do() {
     for name in TRACES {
         let trace = trace(name);
         let mut recorder = Recorder::default();
@@ -139,7 +139,7 @@ fn what_the_server_sends_and_derives() {
 }
 
 #[test]
-fn a_finished_of_another_trace() {
+fn the_server_refuses_a_finished_of_another_trace() {
     let trace = trace("simple_1rtt");
     let other = crate::testing::trace("compatibility_mode");
     let mut recorder = Recorder::default();

@@ -1,0 +1,69 @@
+//! The end of a connection: what counts as one, and what may still be sent.
+
+use tessera::Error;
+use tessera::resume::ClientSession;
+use tessera::wire::AlertDescription;
+use tessera_harness::{Mode, Pair, Scene, at, to};
+use tessera_null_provider::provider;
+
+fn scene() -> Scene {
+    Scene::new(provider(), Mode::FsDhe)
+}
+
+/// Starts both ends; no early data is written yet.
+fn start(scene: &Scene, session: Option<ClientSession>) -> Pair {
+    Pair::start(&scene.client, &scene.server, to(session), at(0)).expect("starts")
+}
+
+/// Anyone can write a plaintext close_notify: it ends nothing without an error.
+#[test]
+fn a_close_notify_in_plaintext_ends_nothing_in_peace() {
+    let scene = scene();
+    let session = scene.session();
+    let mut pair = start(&scene, session);
+    pair.client_to_server();
+    pair.deliver_to_server(&[21, 3, 3, 0, 2, 1, 0]);
+    assert!(!pair.to_server.closed);
+    let alert = pair.to_server.error.and_then(|error| error.alert());
+    assert_eq!(alert, Some(AlertDescription::UNEXPECTED_MESSAGE));
+    assert!(pair.server.end_of_stream().is_err());
+}
+
+/// An orderly end in the middle of a handshake is none.
+#[test]
+fn a_close_notify_during_the_handshake_is_an_error() {
+    let scene = scene();
+    let mut pair = start(&scene, None);
+    // Before the ClientHello: nothing is protected yet.
+    pair.deliver_to_server(&[21, 3, 3, 0, 2, 1, 0]);
+    let closed = Some(Error::AlertReceived(AlertDescription::CLOSE_NOTIFY));
+    assert_eq!(pair.to_server.error, closed);
+    assert!(!pair.to_server.closed);
+}
+
+/// A stream that ends without close_notify ends the connection like any other error: there is no room
+/// for early data any more, and nothing is sent.
+#[test]
+fn nothing_is_sent_after_the_end_of_the_stream() {
+    let scene = scene();
+    let session = scene.session();
+    let mut pair = start(&scene, session);
+    assert!(pair.client.early_data_room() > 0);
+    assert_eq!(pair.client.end_of_stream(), Err(Error::Truncated));
+    assert_eq!(pair.client.early_data_room(), 0);
+    let written = pair.client.write_early_data(b"early", &mut pair.client_output);
+    assert_eq!(written, Err(Error::Truncated));
+    pair.intercept_client();
+    pair.client.close(&mut pair.client_output);
+    assert!(pair.client_output.is_empty());
+}
+
+/// RFC 8446 §6.1: nothing follows close_notify, not even a change_cipher_spec.
+#[test]
+fn a_server_that_closes_before_the_hello_sends_nothing_more() {
+    let scene = scene();
+    let mut pair = start(&scene, None);
+    pair.server.close(&mut pair.server_output);
+    pair.client_to_server();
+    assert_eq!(pair.intercept_server(), [21, 3, 3, 0, 2, 1, 0]);
+}
