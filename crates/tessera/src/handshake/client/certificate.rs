@@ -16,7 +16,7 @@ use crate::wire::{
 
 /// EncryptedExtensions was read, and no PSK is used.
 pub struct ReadCertificate {
-    pub(super) then: ReadFinished,
+    pub(super) then: Box<ReadFinished>,
     pub(super) types: AgreedTypes,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Requested {
 
 /// The server's Certificate was read.
 pub struct ReadCertificateVerify {
-    then: ReadFinished,
+    then: Box<ReadFinished>,
     certificate: Certificate,
 }
 
@@ -96,7 +96,7 @@ impl ReadCertificateVerify {
         ctx.facts.signature_scheme = Some(question.proof.scheme());
         ctx.ask(question, reply, move |answer, ctx| {
             accept_peer(answer, &mut then.offer.codecs, &mut then.lineage, ctx)?;
-            Ok(ClientState::ReadFinished(Box::new(then)))
+            Ok(ClientState::ReadFinished(then))
         })
     }
 }
