@@ -64,14 +64,13 @@ pub(super) fn answer<Q: Question>(
 where
     ServerQuestion: From<Asked<Q>>,
 {
-    let answer = match known.take() {
-        Some(answer) => answer,
+    match known {
+        Some(answer) => Ok(answer),
         None => match ask() {
-            (_, Reply::Now(answer)) => answer,
-            (question, Reply::Later) => return Err(later(question, place)),
+            (_, Reply::Now(answer)) => Ok(known.insert(answer)),
+            (question, Reply::Later) => Err(later(question, place)),
         },
-    };
-    Ok(known.insert(answer))
+    }
 }
 
 fn later<Q: Question>(question: Q, place: fn(&mut Answers) -> &mut Option<Q::Answer>) -> Pause
