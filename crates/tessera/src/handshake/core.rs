@@ -18,7 +18,7 @@ use super::state::State;
 use crate::error::Error;
 use crate::question::{Asked, Question, Token};
 use crate::role::Role;
-use crate::schedule::Profile;
+use crate::schedule::{MAX_LABEL, Profile};
 use crate::time::Time;
 use crate::wire::HandshakeMessage;
 
@@ -202,7 +202,8 @@ impl<H: Handshake> Core<H> {
         let application = self.state.application();
         let application = application.ok_or(Error::TooEarly("no exporter yet"))?;
         let longest = 255 * application.suite.hash.len();
-        if label.len() > crate::schedule::MAX_EXPORTER_LABEL || out.len() > longest {
+        let label_len = self.profile.label_prefix.len() + label.len();
+        if label_len > MAX_LABEL || out.len() > longest {
             return Err(Error::Misuse("an exporter's label or output is too long"));
         }
         application.exporter.export(label, context, out);
