@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 
 use super::secret::Secret;
 
-/// The longest hash output that any suite uses, in bytes.
-pub const MAX_HASH_LEN: usize = 64;
+/// The longest hash output that any suite of TLS 1.3 uses, in bytes: that of SHA-384.
+pub const MAX_HASH_LEN: usize = 48;
 
 /// A hash function with its HMAC (RFC 2104) and HKDF (RFC 5869).
 #[expect(clippy::len_without_is_empty, reason = "the length of the output, never zero")]

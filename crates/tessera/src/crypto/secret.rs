@@ -7,7 +7,7 @@ use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop};
 
 use super::hash::{Digest, MAX_HASH_LEN};
 
-/// A secret of at most one hash output (64 bytes): a step of the key schedule, or a PSK.
+/// A secret of at most one hash output (48 bytes): a step of the key schedule, or a PSK.
 ///
 /// It lives inline, so that a key schedule allocates nothing.
 #[derive(Zeroize, ZeroizeOnDrop)]
