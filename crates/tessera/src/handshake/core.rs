@@ -129,9 +129,10 @@ impl<H: Handshake> Core<H> {
     /// What happened next.
     pub fn event(&mut self) -> Option<Event> {
         let event = self.events.pop_front()?;
-        if matches!(event, Event::HandshakeComplete) {
+        if self.events.is_empty() && self.is_complete() {
+            // An idle connection needs neither.
             self.scratch = Vec::new();
-            self.events.shrink_to_fit();
+            self.events = VecDeque::new();
         }
         Some(event)
     }
