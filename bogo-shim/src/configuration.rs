@@ -9,7 +9,8 @@ use tessera::handshake::{
     Checked, ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, Reply,
 };
 use tessera::resume::{
-    AlreadyUsed, ExternalPsk, OpenTicket, ReplayGuard, SessionState, SingleUseRegister, TicketKeys,
+    AlreadyUsed, Carrier, ExternalPsk, OpenTicket, ReplayGuard, SessionState, SingleUseRegister,
+    TicketKeys,
 };
 use tessera::wire::{CipherSuite, NamedGroup};
 use tessera::{ClientConfig, ServerConfig};
@@ -110,7 +111,7 @@ pub fn server(
 /// The PSKs of both hashes for each of the importable ones.
 pub fn external_psks(credentials: &Credentials) -> Result<Vec<ExternalPsk>, String> {
     let provider = provider();
-    let imported = credentials.psks.iter().map(|(_, psk)| psk.import(&provider));
+    let imported = credentials.psks.iter().map(|(_, psk)| psk.import(&provider, Carrier::STREAM));
     let imported = imported.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
     Ok(imported.into_iter().flatten().collect())
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tessera::resume::{ExternalPsk, ImportablePsk};
+use tessera::resume::{Carrier, ExternalPsk, ImportablePsk};
 use tessera::wire::CipherSuite;
 use tessera_kit::{ProgramError, SettingFile};
 use zeroize::Zeroizing;
@@ -34,7 +34,7 @@ pub(crate) fn load(options: &PskOptions) -> Result<Vec<ExternalPsk>, ProgramErro
             context: context.as_bytes().to_vec(),
             suite,
         };
-        imported.extend(importable.import(&provider)?);
+        imported.extend(importable.import(&provider, Carrier::STREAM)?);
     }
     Ok(imported)
 }

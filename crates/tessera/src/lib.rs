@@ -64,7 +64,7 @@
 //! loop {
 //!     let progress = connection.read(now, &mut input, &mut output)?;
 //!     match progress.event {
-//!         ReadEvent::Data(data) => deliver(data),
+//!         ReadEvent::Data(data) => deliver(&input[data]),
 //!         // For `Destination::session` of the next connection.
 //!         ReadEvent::Handshake(Event::NewSession(session)) => drop(session),
 //!         ReadEvent::PeerClosed | ReadEvent::NeedInput | ReadEvent::OutputFull => break,
@@ -126,6 +126,16 @@ mod schedule;
 mod testing;
 mod time;
 pub mod wire;
+
+/// What faces outside of this crate are made of, such as those that protect packets themselves. It may
+/// change in any version.
+#[doc(hidden)]
+pub mod face {
+    pub use crate::carrier::Carrier;
+    pub use crate::handshake::{Below, Core, Direction, Epoch, Limit, RefusedEarlyData};
+    pub use crate::schedule::{Profile, STREAM, TrafficSecret};
+    pub use crate::wire::{HandshakeMessage, Versions};
+}
 
 pub use connection::{ClientConnection, Connection, Progress, ReadEvent, ServerConnection};
 pub use error::Error;

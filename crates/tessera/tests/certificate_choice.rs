@@ -150,6 +150,7 @@ fn hello(choosy: Choosy) -> Hello {
 
 #[test]
 fn what_the_client_says() {
+    tessera_harness::about_records!();
     let silent = hello(Choosy::default());
     assert_eq!(silent.extension(ExtensionType::SIGNATURE_ALGORITHMS_CERT), None);
     assert_eq!(silent.extension(ExtensionType::CERTIFICATE_AUTHORITIES), None);
@@ -182,6 +183,7 @@ const MALFORMED: [(ExtensionType, &[u8]); 6] = [
 
 #[test]
 fn malformed_in_a_client_hello() {
+    tessera_harness::about_records!();
     for (typ, body) in MALFORMED {
         let mut pair = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
         let mut hello = Hello::read(&records(&pair.intercept_client())[0][5..]);
@@ -220,6 +222,7 @@ fn asked_with(typ: ExtensionType, body: &[u8]) -> Pair {
 
 #[test]
 fn malformed_in_a_certificate_request() {
+    tessera_harness::about_records!();
     for (typ, body) in MALFORMED {
         let pair = asked_with(typ, body);
         assert_eq!(
@@ -250,6 +253,7 @@ fn names_are_bounded() {
 /// RFC 8446 §4.1.1: a server that has nothing for a client says so in place of a ServerHello.
 #[test]
 fn no_server_hello_without_a_certificate_for_it() {
+    tessera_harness::about_records!();
     let scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
     let mut pair = scene.pair();
     let mut hello = Hello::read(&records(&pair.intercept_client())[0][5..]);

@@ -8,7 +8,7 @@ use tessera::auth::{
     PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
 };
 use tessera::handshake::{ClientAuthentication, ConfigChooser, Reply};
-use tessera::resume::{ExternalPsk, FlightHandle, ImportablePsk, OneTimeKeyGuard};
+use tessera::resume::{Carrier, ExternalPsk, FlightHandle, ImportablePsk, OneTimeKeyGuard};
 use tessera::wire::{
     CertificateCompressionAlgorithm, CertificateType, CipherSuite, NamedGroup, SignatureScheme,
 };
@@ -263,7 +263,7 @@ fn an_importable_psk_is_refused_with_the_field_and_the_fix() {
             "an importable PSK: its suite is not among the provider's",
         ),
     ] {
-        let error = psk.import(&tessera_null_provider::provider()).err();
+        let error = psk.import(&tessera_null_provider::provider(), Carrier::STREAM).err();
         assert!(matches!(error, Some(Error::Configuration(said)) if said == text), "{error:?}");
     }
 }

@@ -1,13 +1,13 @@
 //! What is forged is fatal: Finished, CertificateVerify, binders, and identities of forward-secret
 //! tickets. Whatever an attacker changes, no key but that of the flight itself leaves the vault.
 
+use tessera::Error;
 use tessera::crypto::{SharedSecret, Suite};
-use tessera::handshake::EarlyDataStatus;
+use tessera::handshake::{EarlyDataStatus, ServerHandshake};
 use tessera::resume::{ClientSession, FsClientTicket, PskKind, Vault, Verdict};
 use tessera::wire::{AlertDescription, ContentType, HandshakeType};
-use tessera::{Error, ServerConnection};
 use tessera_harness::{
-    EARLY_DATA, Hello, Mode, Pair, Received, Scene, at, expand_label_to_hash, plain, records,
+    EARLY_DATA, End, Hello, Mode, Pair, Received, Scene, at, expand_label_to_hash, plain, records,
     rewrite, vec16,
 };
 
@@ -252,7 +252,7 @@ fn psk_for_flight(
     expand_label_to_hash(suite.hash, extracted.expose(), "0rttfs", context.as_ref())
 }
 
-fn verdict(server: &ServerConnection) -> Option<Verdict> {
+fn verdict(server: &End<ServerHandshake>) -> Option<Verdict> {
     match server.facts().early_data {
         EarlyDataStatus::Rejected(verdict) => Some(verdict),
         _ => None,

@@ -130,6 +130,7 @@ fn the_clock_that_went_on_counts() {
 /// Who is not the server can't say it.
 #[test]
 fn nothing_is_believed_before_the_servers_finished() {
+    tessera_harness::about_records!();
     let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
     let mut pair = scene.start(Some(session), at(10));
     pair.client_to_server();

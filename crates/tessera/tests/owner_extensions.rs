@@ -68,6 +68,7 @@ fn a_second_client_hello_repeats_them() {
 
 #[test]
 fn a_second_client_hello_may_not_change_them() {
+    tessera_harness::about_records!();
     let mut scene = Scene::new(provider(), Mode::Retry);
     scene.server.extensions = vec![extension(TRANSPORT, b"server")];
     let mut pair = start(&scene, vec![extension(TRANSPORT, b"client")]);
@@ -173,6 +174,7 @@ fn after_hello(scene: &Scene, contents: &[u8]) -> Pair {
 /// What is kept of a peer is bounded.
 #[test]
 fn a_peers_may_not_be_longer() {
+    tessera_harness::about_records!();
     let mut scene = Scene::new(provider(), Mode::Full);
     scene.server.extensions = vec![extension(TRANSPORT, b"")];
     let pair = after_hello(&scene, &[1; 16_384]);
@@ -216,6 +218,7 @@ fn after_answer(
 
 #[test]
 fn answers_that_nobody_asked_for() {
+    tessera_harness::about_records!();
     let own = || vec![extension(TRANSPORT, b"client")];
     // The answer is taken; only the server's Finished, which covers another one, is wrong now.
     let (alert, learned) = after_answer(own(), TRANSPORT, b"forged");

@@ -35,6 +35,7 @@ type Edit = fn(&mut Hello, &mut Vec<u8>);
 /// no error, nothing is taken, and the sealed ticket resumes.
 #[test]
 fn a_first_identity_that_does_not_count() {
+    tessera_harness::about_records!();
     let edits: [(&str, Edit); 5] = [
         ("no list of kinds", |hello, _| hello.remove(ExtensionType::FORWARD_SECRET_EARLY_DATA)),
         ("another form", |_, identity| identity[4] = 3),

@@ -54,6 +54,7 @@ fn client_says(
 
 #[test]
 fn a_client_uses_no_psk_in_a_mode_of_another_kind() {
+    tessera_harness::about_records!();
     let aes128 = CipherSuite::TLS_AES_128_GCM_SHA256;
     let illegal = Some(AlertDescription::ILLEGAL_PARAMETER);
     let share = Some((X25519_MLKEM768, 1120));
@@ -95,6 +96,7 @@ fn a_client_uses_no_psk_in_a_mode_of_another_kind() {
 
 #[test]
 fn a_client_uses_no_psk_with_another_hash() {
+    tessera_harness::about_records!();
     let share = Some((X25519_MLKEM768, 1120));
     for (suite, expected) in [
         (CipherSuite::TLS_AES_256_GCM_SHA384, Some(AlertDescription::ILLEGAL_PARAMETER)),
@@ -125,6 +127,7 @@ fn with_modes(scene: &Scene, modes: &[u8], keep_share: bool) -> Pair {
 
 #[test]
 fn a_server_uses_no_psk_in_a_mode_that_was_not_offered() {
+    tessera_harness::about_records!();
     // psk_ke alone, to a server that doesn't allow it: a full handshake.
     for mode in [Mode::PskDhe, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let scene = scene(mode);
@@ -152,6 +155,7 @@ fn a_server_uses_no_psk_in_a_mode_that_was_not_offered() {
 
 #[test]
 fn a_forward_secret_psk_goes_on_in_an_offered_mode() {
+    tessera_harness::about_records!();
     // The server takes sealed tickets alone, but wants a share with forward-secret ones, and the
     // client offers psk_ke alone: the forward-secret ticket can't be used, and is burned.
     for keep_share in [true, false] {

@@ -379,6 +379,7 @@ fn waiting() -> (Pair, Scene, Checked<ServerConfig>) {
 
 #[test]
 fn nothing_is_read_while_a_question_is_open() {
+    tessera_harness::about_records!();
     let (mut pair, scene, chosen) = waiting();
     let mut output = Output::new();
     for _ in 0..3 {
@@ -410,7 +411,7 @@ fn an_answer_to_another_question_is_only_refused() {
     let (mut pair, scene, chosen) = waiting();
     let now = pair.now;
     let refused = pair.server.answer(asked.token, Err(SigningError), now, &mut pair.server_output);
-    assert!(matches!(refused, Err(Error::Misuse(_))));
+    assert_eq!(refused, Err(Error::WrongAnswer));
     assert!(pair.server_output.is_empty());
     let (_, error) = owner.run(&mut pair, &scene, &chosen);
     assert_eq!(error, None);
@@ -426,13 +427,14 @@ fn an_answer_to_no_question_is_only_refused() {
     let mut unasked = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
     let (now, out) = (unasked.now, &mut unasked.server_output);
     let refused = unasked.server.answer(asked.token, Ok(chosen), now, out);
-    assert!(matches!(refused, Err(Error::Misuse(_))));
+    assert_eq!(refused, Err(Error::WrongAnswer));
     unasked.run();
     assert!(unasked.to_server.complete);
 }
 
 #[test]
 fn the_handshake_times_out() {
+    tessera_harness::about_records!();
     let late =
         |pair: &Pair| Time { monotonic: pair.now.monotonic + Duration::from_secs(10), ..pair.now };
     // While a question is open, and while the peer says nothing.
@@ -462,6 +464,7 @@ fn the_handshake_times_out() {
 /// Who reads late has a slow machine, not a slow peer: what completes the handshake still does.
 #[test]
 fn what_is_there_counts_however_late_it_is_read() {
+    tessera_harness::about_records!();
     let pair = || Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
     let late =
         |pair: &Pair| Time { monotonic: pair.now.monotonic + Duration::from_secs(10), ..pair.now };

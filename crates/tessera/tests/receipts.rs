@@ -171,6 +171,7 @@ fn a_first_flight_shows_no_handle() {
 /// The server isn't authenticated before its Finished.
 #[test]
 fn a_receipt_is_nothing_before_the_servers_finished() {
+    tessera_harness::about_records!();
     let (scene, _) = scene(Mode::FsDhe);
     let flight = FlightHandle([7; 32]);
     let mut pair = asking(&scene, &[flight]);
@@ -200,6 +201,7 @@ fn too_many() {
 
 #[test]
 fn what_is_no_list_of_handles() {
+    tessera_harness::about_records!();
     let (scene, _) = scene(Mode::FsDhe);
     let flight = asking(&scene, &[FlightHandle([7; 32])]).intercept_client();
     let hello = Hello::read(&records(&flight)[0][5..]);
@@ -216,6 +218,7 @@ fn what_is_no_list_of_handles() {
 /// One byte for each flight, or no answer at all; and nothing that nobody asked for.
 #[test]
 fn what_is_no_list_of_receipts() {
+    tessera_harness::about_records!();
     let (scene, _) = scene(Mode::FsDhe);
     for (asked, receipts, expected) in [
         // The answer is taken; only the server's Finished, which covers another one, is wrong now.

@@ -6,7 +6,7 @@ use tessera::auth::{Credential, PrivateKey};
 use tessera::crypto::Provider;
 use tessera::handshake::{ClientAuthentication, EarlyDataStatus};
 use tessera::resume::{
-    ClientSession, Continuation, ImportablePsk, OneTimeKeyGuard, PskKind, Verdict,
+    Carrier, ClientSession, Continuation, ImportablePsk, OneTimeKeyGuard, PskKind, Verdict,
 };
 use tessera::wire::{AlertDescription, CipherSuite, NamedGroup};
 use tessera::{ClientConfig, Destination, ServerConfig};
@@ -150,7 +150,7 @@ fn imported_psk() {
             context: b"client device 7, server hub".to_vec(),
             suite: CipherSuite::TLS_AES_128_GCM_SHA256,
         };
-        let imported = importable(1).import(&provider).expect("imports");
+        let imported = importable(1).import(&provider, Carrier::STREAM).expect("imports");
         assert_eq!(imported.len(), 2, "one for each hash");
         server.external_psks = imported.clone();
         for suite in [CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_AES_256_GCM_SHA384] {
@@ -164,7 +164,7 @@ fn imported_psk() {
             assert_eq!(pair.server.facts().psk, Some(PskKind::Imported));
             assert_eq!(pair.server.facts().external_psk, pair.client.facts().external_psk);
         }
-        let other = importable(2).import(&provider).expect("imports");
+        let other = importable(2).import(&provider, Carrier::STREAM).expect("imports");
         let destination = Destination { external_psks: other, ..to(None) };
         let mut pair = Pair::start(&client, &server, destination, at(0)).expect("starts");
         pair.run();

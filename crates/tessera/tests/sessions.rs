@@ -123,6 +123,7 @@ fn a_client_offers_no_session_of_another_carrier() {
 /// The client says that it is a stream's, and the ticket knows better.
 #[test]
 fn a_server_resumes_no_session_of_another_carrier() {
+    tessera_harness::about_records!();
     for mode in MODES {
         let scene = Scene::new(provider(), mode);
         for (carrier, resumes) in [(Carrier::STREAM, true), (Carrier(1), false)] {

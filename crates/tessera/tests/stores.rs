@@ -9,7 +9,7 @@ use tessera::crypto::Provider;
 use tessera::resume::{ClientSession, PskKind, Vault, Verdict};
 use tessera::wire::NamedGroup;
 use tessera::{Output, ReadEvent, ServerConfig, ServerConnection, Time};
-use tessera_harness::{EARLY_DATA, Mode, Scene, at};
+use tessera_harness::{EARLY_DATA, End, Mode, Scene, at};
 use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -182,12 +182,12 @@ fn what_a_crash_burned() {
     // The last one that holds the vault of the first life.
     let (another, _) = crate::scene(Mode::FsDhe);
     let other = another.server.checked().expect("works");
-    waiting.server = ServerConnection::start(other, at(1));
+    waiting.server = End::Stream(ServerConnection::start(other, at(1)));
     open(&mut scene.server, &dir);
     std::thread::sleep(Duration::from_millis(20));
     let server = scene.server.clone().checked().expect("works");
     assert_eq!(executed(&server, &held, at(2)), 0);
-    waiting.server = ServerConnection::start(server.clone(), at(2));
+    waiting.server = End::Stream(ServerConnection::start(server.clone(), at(2)));
     waiting.now = at(2);
     waiting.run();
     assert_eq!(waiting.to_client.error, None);

@@ -1,14 +1,17 @@
 //! Two ends of a connection in one process, and a look into its memory, for tests and benchmarks.
 
+mod face;
 mod forge;
 mod hello;
 #[cfg(target_os = "linux")]
 mod mark;
+mod messages;
 mod pair;
 mod scene;
 mod stores;
 mod trace;
 
+pub use face::{ANOTHER, End, Face};
 pub use forge::{
     Sealer, Secrets, expand_label, expand_label_to_hash, message, messages, open_all, plain,
     records, rewrite,
@@ -16,6 +19,7 @@ pub use forge::{
 pub use hello::{Hello, Identity, binder, vec16};
 #[cfg(target_os = "linux")]
 pub use mark::Mark;
+pub use messages::MessageConnection;
 pub use pair::{At, Pair, Received, at};
 pub use scene::{EARLY_DATA, Mode, SERVER_NAME, Scene, credential, to};
 pub use stores::{Journal, OneRegister, OneVault, Ring, UnsealedTickets};

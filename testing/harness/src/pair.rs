@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
-use tessera::handshake::{ClientQuestion, ServerQuestion};
+use tessera::face::Epoch;
+use tessera::handshake::{
+    ClientHandshake, ClientQuestion, Handshake, ServerHandshake, ServerQuestion,
+};
 use tessera::resume::{ClientSession, Verdict};
 use tessera::{
-    ClientConfig, ClientConnection, Destination, Error, Event, Output, Progress, ReadEvent,
-    ServerConfig, ServerConnection, Time,
+    ClientConfig, Destination, Error, Event, Output, Progress, ReadEvent, ServerConfig, Time,
 };
+
+use crate::face::{End, Face};
+use crate::messages::{MESSAGE, first_item};
 
 /// A moment: this many seconds after a fixed one, on both clocks.
 pub type At = u64;
@@ -40,7 +45,7 @@ pub struct Received {
 }
 
 impl Received {
-    fn event(&mut self, event: Event) {
+    pub(crate) fn event(&mut self, event: Event) {
         match event {
             Event::HandshakeComplete => self.complete = true,
             Event::EarlyDataAccepted => self.early_data_accepted = Some(true),
@@ -57,9 +62,9 @@ impl Received {
 /// Both ends, and what is between them.
 pub struct Pair {
     /// The client.
-    pub client: ClientConnection,
+    pub client: End<ClientHandshake>,
     /// The server.
-    pub server: ServerConnection,
+    pub server: End<ServerHandshake>,
     /// What the client was told.
     pub to_client: Received,
     /// What the server was told.
@@ -90,12 +95,23 @@ impl Pair {
         destination: Destination,
         now: Time,
     ) -> Result<Self, Error> {
+        Self::start_over(Face::of_this_program(), client, server, destination, now)
+    }
+
+    /// Starts both ends with this face.
+    pub fn start_over(
+        face: Face,
+        client: &ClientConfig,
+        server: &ServerConfig,
+        destination: Destination,
+        now: Time,
+    ) -> Result<Self, Error> {
         let mut client_output = Output::new();
         let (client, server) = (client.clone().checked()?, server.clone().checked()?);
-        let client = ClientConnection::start(client, destination, now, &mut client_output)?;
+        let client = End::client(face, client, destination, now, &mut client_output)?;
         Ok(Self {
             client,
-            server: ServerConnection::start(server, now),
+            server: End::server(face, server, now),
             to_client: Received::default(),
             to_server: Received::default(),
             client_output,
@@ -118,54 +134,58 @@ impl Pair {
 
     /// Carries what the client has to send; says whether there was anything.
     pub fn client_to_server(&mut self) -> bool {
-        let bytes = self.client_output.as_slice().to_vec();
-        self.client_output.consume(bytes.len());
-        self.client_sent.extend_from_slice(&bytes);
+        let bytes = self.intercept_client();
+        note_sent(&self.client, &mut self.client_sent, &bytes);
         self.deliver_to_server(&bytes);
         !bytes.is_empty()
     }
 
     /// Carries what the server has to send; says whether there was anything.
     pub fn server_to_client(&mut self) -> bool {
-        let bytes = self.server_output.as_slice().to_vec();
-        self.server_output.consume(bytes.len());
-        self.server_sent.extend_from_slice(&bytes);
+        let bytes = self.intercept_server();
+        note_sent(&self.server, &mut self.server_sent, &bytes);
         self.deliver_to_client(&bytes);
         !bytes.is_empty()
     }
 
     /// Takes what the client has to send; it never arrives.
     pub fn intercept_client(&mut self) -> Vec<u8> {
-        let bytes = self.client_output.as_slice().to_vec();
-        self.client_output.consume(bytes.len());
-        bytes
+        take_output(&mut self.client, &mut self.client_output)
     }
 
     /// Takes what the server has to send; it never arrives.
     pub fn intercept_server(&mut self) -> Vec<u8> {
-        let bytes = self.server_output.as_slice().to_vec();
-        self.server_output.consume(bytes.len());
-        bytes
+        take_output(&mut self.server, &mut self.server_output)
     }
 
     /// Gives the server bytes from anywhere.
     pub fn deliver_to_server(&mut self, bytes: &[u8]) {
-        self.server_input.extend_from_slice(bytes);
-        let (server, output, now) = (&mut self.server, &mut self.server_output, self.now);
-        let received = &mut self.to_server;
-        deliver(&mut self.server_input, received, &mut self.server_questions, |input| {
-            server.read(now, input, output)
-        });
+        let (output, now, received) = (&mut self.server_output, self.now, &mut self.to_server);
+        let questions = &mut self.server_questions;
+        match &mut self.server {
+            End::Stream(server) => {
+                self.server_input.extend_from_slice(bytes);
+                deliver(&mut self.server_input, received, questions, |input| {
+                    server.read(now, input, output)
+                });
+            }
+            End::Messages(server) => server.deliver(bytes, now, received, questions),
+        }
     }
 
     /// Gives the client bytes from anywhere.
     pub fn deliver_to_client(&mut self, bytes: &[u8]) {
-        self.client_input.extend_from_slice(bytes);
-        let (client, output, now) = (&mut self.client, &mut self.client_output, self.now);
-        let received = &mut self.to_client;
-        deliver(&mut self.client_input, received, &mut self.client_questions, |input| {
-            client.read(now, input, output)
-        });
+        let (output, now, received) = (&mut self.client_output, self.now, &mut self.to_client);
+        let questions = &mut self.client_questions;
+        match &mut self.client {
+            End::Stream(client) => {
+                self.client_input.extend_from_slice(bytes);
+                deliver(&mut self.client_input, received, questions, |input| {
+                    client.read(now, input, output)
+                });
+            }
+            End::Messages(client) => client.deliver(bytes, now, received, questions),
+        }
     }
 
     /// Writes application data at the client's end.
@@ -178,6 +198,34 @@ impl Pair {
     pub fn server_write(&mut self, data: &[u8]) {
         let written = self.server.write(self.now, data, &mut self.server_output);
         assert_eq!(written, Ok(data.len()), "the server writes it all");
+    }
+}
+
+/// What an end has to send.
+fn take_output<H: Handshake>(end: &mut End<H>, output: &mut Output) -> Vec<u8> {
+    match end {
+        End::Stream(_) => {
+            let bytes = output.as_slice().to_vec();
+            output.consume(bytes.len());
+            bytes
+        }
+        End::Messages(connection) => connection.take_output(),
+    }
+}
+
+/// Notes what an end sent, as records: of messages by epoch those that are in plaintext.
+fn note_sent<H: Handshake>(end: &End<H>, sent: &mut Vec<u8>, mut bytes: &[u8]) {
+    if matches!(end, End::Stream(_)) {
+        sent.extend_from_slice(bytes);
+        return;
+    }
+    while let Some((kind, epoch, body, len)) = first_item(bytes) {
+        if (kind, epoch) == (MESSAGE, Epoch::Initial) {
+            sent.extend_from_slice(&[22, 3, 3]);
+            sent.extend_from_slice(&(body.len() as u16).to_be_bytes());
+            sent.extend_from_slice(body);
+        }
+        bytes = &bytes[len..];
     }
 }
 

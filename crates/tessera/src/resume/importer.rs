@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 use zeroize::Zeroizing;
 
 use super::psk::ExternalPsk;
+use crate::carrier::Carrier;
 use crate::crypto::{Hash, Provider, Suite};
 use crate::error::Error;
-use crate::schedule::{KeyDerivation, STREAM};
-use crate::wire::{CipherSuite, ProtocolVersion, Writer};
+use crate::schedule::{KeyDerivation, Profile};
+use crate::wire::{CipherSuite, Writer};
 
 /// An external PSK that may be used in several protocols and with several hashes.
 ///
@@ -28,8 +29,12 @@ pub struct ImportablePsk {
 }
 
 impl ImportablePsk {
-    /// The PSKs for TLS 1.3: one for each hash that the provider's suites have (RFC 9258 §5.1).
-    pub fn import(&self, provider: &Provider) -> Result<Vec<ExternalPsk>, Error> {
+    /// The PSKs for connections over `carrier`: one for each hash that the provider's suites have (RFC
+    /// 9258 §5.1). They name its protocol, and are good for no other.
+    pub fn import(&self, provider: &Provider, carrier: Carrier) -> Result<Vec<ExternalPsk>, Error> {
+        let profile = Profile::over(carrier).ok_or(Error::Configuration(
+            "an importable PSK: name a carrier that Tessera has, such as Carrier::STREAM",
+        ))?;
         let sizes = 1..=4096;
         let sane = sizes.contains(&self.external_identity.len()) && self.context.len() <= 4096;
         if !sane || self.secret.is_empty() {
@@ -45,18 +50,26 @@ impl ImportablePsk {
             let suite = provider.suites.iter().find(|suite| target_kdf(suite) == Some(target))?;
             Some((target, *suite))
         });
-        Ok(targets.map(|(target, suite)| self.import_for(target, suite, own.hash)).collect())
+        Ok(targets
+            .map(|(target, suite)| self.import_for(profile, target, suite, own.hash))
+            .collect())
     }
 
-    fn import_for(&self, target: u16, suite: &Suite, own: &'static dyn Hash) -> ExternalPsk {
+    fn import_for(
+        &self,
+        profile: &'static Profile,
+        target: u16,
+        suite: &Suite,
+        own: &'static dyn Hash,
+    ) -> ExternalPsk {
         let mut identity = Vec::new();
         identity.vec16(|out| out.bytes(&self.external_identity));
         identity.vec16(|out| out.bytes(&self.context));
-        identity.u16(ProtocolVersion::TLS1_3.0);
+        identity.u16(profile.versions.selected.0);
         identity.u16(target);
 
         // §4.1: the key's own hash extracts and expands; the target's says how long the PSK is.
-        let kdf = KeyDerivation { hash: own, profile: &STREAM };
+        let kdf = KeyDerivation { hash: own, profile };
         let extracted = own.extract(&[], &self.secret);
         let mut secret = Zeroizing::new(alloc::vec![0; suite.hash.len()]);
         let hash = own.hash(&identity);

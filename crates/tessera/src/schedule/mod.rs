@@ -11,8 +11,7 @@ mod traffic;
 mod transcript;
 
 pub(crate) use label::{KeyDerivation, MAX_LABEL};
-pub use profile::Profile;
-pub(crate) use profile::STREAM;
+pub use profile::{Profile, STREAM};
 pub use traffic::TrafficSecret;
 pub(crate) use transcript::Transcript;
 

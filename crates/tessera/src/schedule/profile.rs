@@ -21,8 +21,15 @@ pub struct Profile {
     pub legacy_session_id: bool,
 }
 
+impl Profile {
+    /// The profile of what runs over this carrier, if this version of Tessera knows it.
+    pub(crate) fn over(carrier: Carrier) -> Option<&'static Self> {
+        [&STREAM].into_iter().find(|profile| profile.carrier == carrier)
+    }
+}
+
 /// TLS over a stream.
-pub(crate) static STREAM: Profile = Profile {
+pub static STREAM: Profile = Profile {
     carrier: Carrier::STREAM,
     label_prefix: b"tls13 ",
     versions: Versions::TLS_1_3,

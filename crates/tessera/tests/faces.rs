@@ -1,0 +1,100 @@
+//! One handshake, several faces: over records, over messages by epoch, and in a protocol with other rules.
+
+use tessera::face::{Direction, Epoch, STREAM};
+use tessera_harness::{ANOTHER, End, Face, Mode, Pair, Scene, at, to};
+use tessera_null_provider::provider;
+
+const FACES: [Face; 3] = [Face::Stream, Face::Messages(&STREAM), Face::Messages(&ANOTHER)];
+
+/// A pair whose handshake is complete, in a mode.
+fn connect(face: Face, mode: Mode) -> Pair {
+    let scene = Scene::new(provider(), mode);
+    let mut session = None;
+    for resumes in [false, true] {
+        if resumes && !mode.resumes() {
+            break;
+        }
+        let (client, server) = (&scene.client, &scene.server);
+        let mut pair = Pair::start_over(face, client, server, to(session), at(0)).expect("starts");
+        if pair.client.early_data_room() > 0 {
+            let written = pair.client.write_early_data(b"early", &mut pair.client_output);
+            assert_eq!(written, Ok(5));
+        }
+        pair.run();
+        assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None), "{mode:?}");
+        assert!(pair.to_client.complete && pair.to_server.complete, "{mode:?}");
+        if resumes == mode.resumes() {
+            return pair;
+        }
+        session = pair.to_client.sessions.pop();
+    }
+    unreachable!("every mode connects once or twice")
+}
+
+fn exported<H: tessera::handshake::Handshake>(end: &mut End<H>) -> [u8; 32] {
+    let mut out = [0; 32];
+    end.export_keying_material(b"EXPORTER-test", b"context", &mut out).expect("is complete");
+    out
+}
+
+#[test]
+fn every_mode_connects_over_every_face_and_both_ends_agree() {
+    for face in FACES {
+        for mode in Mode::ALL {
+            let mut pair = connect(face, mode);
+            assert_eq!(exported(&mut pair.client), exported(&mut pair.server), "{face:?} {mode:?}");
+            let (client, server) = (pair.client.facts(), pair.server.facts());
+            assert_eq!(client.psk, server.psk, "{face:?} {mode:?}");
+            assert_eq!(client.psk.is_some(), mode.resumes(), "{face:?} {mode:?}");
+            assert_eq!(client.early_data, server.early_data, "{face:?} {mode:?}");
+            let carries_early = !pair.to_server.early_data.is_empty();
+            assert_eq!(carries_early, pair.to_client.early_data_accepted.is_some(), "{mode:?}");
+            pair.client_write(b"ping");
+            pair.server_write(b"pong");
+            pair.run();
+            assert_eq!(
+                (&*pair.to_server.data, &*pair.to_client.data),
+                (&b"ping"[..], &b"pong"[..])
+            );
+        }
+    }
+}
+
+#[test]
+fn what_one_end_writes_under_the_other_reads_under() {
+    for profile in [&STREAM, &ANOTHER] {
+        for mode in Mode::ALL {
+            let pair = connect(Face::Messages(profile), mode);
+            let (End::Messages(client), End::Messages(server)) = (&pair.client, &pair.server)
+            else {
+                unreachable!("the face is messages");
+            };
+            for (from, to) in
+                [(client.secrets(), server.secrets()), (server.secrets(), client.secrets())]
+            {
+                let written: Vec<_> =
+                    from.iter().filter(|secret| secret.0 == Direction::Write).collect();
+                let read: Vec<_> = to.iter().filter(|secret| secret.0 == Direction::Read).collect();
+                assert_eq!(written.len(), read.len(), "{mode:?}");
+                for (written, read) in written.into_iter().zip(read) {
+                    assert_eq!((written.1, &written.2), (read.1, &read.2), "{mode:?}");
+                }
+            }
+            let early = client.secrets().iter().any(|secret| secret.1 == Epoch::EarlyData);
+            assert_eq!(early, pair.to_client.early_data_accepted.is_some(), "{mode:?}");
+        }
+    }
+}
+
+#[test]
+fn protocols_with_other_versions_do_not_meet() {
+    let scene = Scene::new(provider(), Mode::Full);
+    let start = |face| {
+        Pair::start_over(face, &scene.client, &scene.server, to(None), at(0)).expect("starts")
+    };
+    let (mut tls, mut other) = (start(Face::Messages(&STREAM)), start(Face::Messages(&ANOTHER)));
+    let hello = tls.intercept_client();
+    other.deliver_to_server(&hello);
+    let alert = other.to_server.error.and_then(|error| error.alert());
+    assert_eq!(alert, Some(tessera::wire::AlertDescription::PROTOCOL_VERSION));
+}
