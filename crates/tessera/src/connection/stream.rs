@@ -166,12 +166,14 @@ impl<H: Handshake> Connection<H> {
         if let Some(error) = self.core.failure() {
             return Err(error.clone());
         }
-        let progress = self.read_on(now, input, output).map_err(|it| self.fail(it, output))?;
-        // What is here already counts, however late it is read; only who would wait has no time.
-        if progress.event.waits() && self.deadline().is_some_and(|it| it <= now.monotonic) {
-            return Err(self.fail(Error::TimedOut, output));
+        match self.read_on(now, input, output) {
+            // What is here already counts, however late it is read; only who would wait has no time.
+            Ok(progress) if progress.event.waits() && self.is_late(now) => {
+                Err(self.fail(Error::TimedOut, output))
+            }
+            Err(error) => Err(self.fail(error, output)),
+            progress => progress,
         }
-        Ok(progress)
     }
 
     fn read_on(
@@ -392,6 +394,10 @@ impl<H: Handshake> Connection<H> {
         self.write_closed = true;
         self.read_closed = true;
         self.core.fail(error)
+    }
+
+    fn is_late(&self, now: Time) -> bool {
+        self.deadline().is_some_and(|deadline| deadline <= now.monotonic)
     }
 
     fn check_writable(&self) -> Result<(), Error> {

@@ -1,7 +1,7 @@
 //! The output of a hash.
 
-/// The longest hash output that any suite uses, in bytes.
-pub const MAX_HASH_LEN: usize = 64;
+/// The longest hash output that any suite of TLS 1.3 uses, in bytes: that of SHA-384.
+pub const MAX_HASH_LEN: usize = 48;
 
 /// A hash output.
 #[derive(Clone, Copy)]

@@ -3,18 +3,30 @@
 use alloc::vec::Vec;
 
 use subtle::ConstantTimeEq;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop};
 
 use super::digest::{Digest, MAX_HASH_LEN};
 
-/// A secret of at most one hash output (64 bytes): a step of the key schedule, or a PSK.
+/// A secret of at most one hash output (48 bytes): a step of the key schedule, or a PSK.
 ///
 /// It lives inline, so that a key schedule allocates nothing.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Secret {
-    bytes: [u8; MAX_HASH_LEN],
+    bytes: Block,
     len: u8,
 }
+
+/// The room of a secret. It is wiped in one piece: an array is wiped byte by byte.
+#[derive(Clone, Copy)]
+struct Block([u8; MAX_HASH_LEN]);
+
+impl Default for Block {
+    fn default() -> Self {
+        Self([0; MAX_HASH_LEN])
+    }
+}
+
+impl DefaultIsZeroes for Block {}
 
 impl Secret {
     /// A secret of `len` zero bytes, to be filled by `fill`.
@@ -23,8 +35,8 @@ impl Secret {
     /// If `len` is larger than [`MAX_HASH_LEN`]; lengths come from the suite, never from the network.
     pub fn filled_by(len: usize, fill: impl FnOnce(&mut [u8])) -> Self {
         assert!(len <= MAX_HASH_LEN, "a secret is at most one hash output long");
-        let mut secret = Self { bytes: [0; MAX_HASH_LEN], len: len as u8 };
-        fill(&mut secret.bytes[..len]);
+        let mut secret = Self { bytes: Block::default(), len: len as u8 };
+        fill(&mut secret.bytes.0[..len]);
         secret
     }
 
@@ -36,7 +48,7 @@ impl Secret {
 
     /// The bytes themselves, for a provider or for sealed storage.
     pub fn expose(&self) -> &[u8] {
-        &self.bytes[..self.len as usize]
+        &self.bytes.0[..self.len as usize]
     }
 
     /// A second copy. Named so that every copy of a secret can be found.

@@ -18,7 +18,7 @@ use super::state::State;
 use crate::error::Error;
 use crate::question::{Asked, Question, Token};
 use crate::role::Role;
-use crate::schedule::Profile;
+use crate::schedule::{MAX_LABEL, Profile};
 use crate::time::Time;
 use crate::wire::HandshakeMessage;
 
@@ -129,9 +129,10 @@ impl<H: Handshake> Core<H> {
     /// What happened next.
     pub fn event(&mut self) -> Option<Event> {
         let event = self.events.pop_front()?;
-        if matches!(event, Event::HandshakeComplete) {
+        if self.events.is_empty() && self.is_complete() {
+            // An idle connection needs neither.
             self.scratch = Vec::new();
-            self.events.shrink_to_fit();
+            self.events = VecDeque::new();
         }
         Some(event)
     }
@@ -202,7 +203,8 @@ impl<H: Handshake> Core<H> {
         let application = self.state.application();
         let application = application.ok_or(Error::TooEarly("no exporter yet"))?;
         let longest = 255 * application.suite.hash.len();
-        if label.len() > crate::schedule::MAX_EXPORTER_LABEL || out.len() > longest {
+        let label_len = self.profile.label_prefix.len() + label.len();
+        if label_len > MAX_LABEL || out.len() > longest {
             return Err(Error::Misuse("an exporter's label or output is too long"));
         }
         application.exporter.export(label, context, out);

@@ -21,7 +21,7 @@ impl KeyDerivation {
     ) {
         let prefix = self.profile.label_prefix;
         // struct { uint16 length; opaque label<7..255>; opaque context<0..255>; } HkdfLabel;
-        let mut info = [0; 2 + 256 + 256];
+        let mut info = [0; MAX_INFO];
         let mut len = 0;
         let mut put = |bytes: &[u8]| {
             info[len..len + bytes.len()].copy_from_slice(bytes);
@@ -62,5 +62,9 @@ impl KeyDerivation {
     }
 }
 
-/// The longest exporter label: 255 bytes with the prefix "tls13 ".
-pub(crate) const MAX_EXPORTER_LABEL: usize = 249;
+/// The longest label, its prefix included.
+pub(crate) const MAX_LABEL: usize = 255;
+
+/// The longest HkdfLabel: where the label may be that long, the context is a hash; where that is a nonce
+/// of up to 255 bytes, the label is short.
+const MAX_INFO: usize = 2 + (1 + MAX_LABEL) + (1 + MAX_HASH_LEN);

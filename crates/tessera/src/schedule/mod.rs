@@ -10,8 +10,7 @@ mod tests;
 mod traffic;
 mod transcript;
 
-pub(crate) use label::{KeyDerivation, MAX_EXPORTER_LABEL};
-
+pub(crate) use label::{KeyDerivation, MAX_LABEL};
 pub use profile::{Profile, STREAM};
 pub use traffic::TrafficSecret;
 pub(crate) use transcript::Transcript;

@@ -13,7 +13,7 @@ use crate::wire::{Certificate, CertificateRequest, HandshakeMessage, HandshakeTy
 
 /// EncryptedExtensions was read, and no PSK is used.
 pub struct ReadCertificate {
-    pub(super) then: ReadFinished,
+    pub(super) then: Box<ReadFinished>,
     pub(super) types: AgreedTypes,
 }
 
@@ -59,7 +59,7 @@ impl ReadCertificate {
 
 /// The server's Certificate was read.
 pub struct ReadCertificateVerify {
-    then: ReadFinished,
+    then: Box<ReadFinished>,
     certificate: Certificate,
 }
 
@@ -85,7 +85,7 @@ impl ReadCertificateVerify {
         ctx.facts.signature_scheme = Some(question.proof.scheme());
         ctx.ask(question, reply, move |answer, ctx| {
             accept_peer(answer, &mut then.offer.codecs, &mut then.lineage, ctx)?;
-            Ok(ClientState::ReadFinished(Box::new(then)))
+            Ok(ClientState::ReadFinished(then))
         })
     }
 }

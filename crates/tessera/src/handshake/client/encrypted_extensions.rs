@@ -24,7 +24,7 @@ use crate::wire::{
 
 /// ServerHello was read.
 pub struct ReadEncryptedExtensions {
-    pub(super) offer: Offer,
+    pub(super) offer: Box<Offer>,
     pub(super) suite: &'static Suite,
     pub(super) psk: Option<PskKind>,
     pub(super) group: Option<NamedGroup>,
@@ -73,7 +73,7 @@ impl ReadEncryptedExtensions {
         ctx.facts.note_lineage(&self.lineage);
 
         let Self { offer, suite, psk, group, transcript, secrets, lineage, .. } = *self;
-        let read_finished = ReadFinished {
+        let then = Box::new(ReadFinished {
             offer,
             suite,
             group,
@@ -83,13 +83,10 @@ impl ReadEncryptedExtensions {
             early_data,
             receipts,
             certificate_request: None,
-        };
+        });
         Ok(match psk {
-            Some(_) => ClientState::ReadFinished(Box::new(read_finished)),
-            None => ClientState::ReadCertificate(Box::new(ReadCertificate {
-                then: read_finished,
-                types,
-            })),
+            Some(_) => ClientState::ReadFinished(then),
+            None => ClientState::ReadCertificate(Box::new(ReadCertificate { then, types })),
         })
     }
 

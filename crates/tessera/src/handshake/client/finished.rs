@@ -26,7 +26,7 @@ use crate::wire::{
 
 /// The server is authenticated but for its Finished.
 pub struct ReadFinished {
-    pub(super) offer: Offer,
+    pub(super) offer: Box<Offer>,
     pub(super) suite: &'static Suite,
     pub(super) group: Option<NamedGroup>,
     pub(super) transcript: Transcript,
@@ -96,7 +96,7 @@ impl ReadFinished {
 
 /// What the client's last flight is made of.
 struct LastFlight {
-    offer: Offer,
+    offer: Box<Offer>,
     suite: &'static Suite,
     group: Option<NamedGroup>,
     transcript: Transcript,

@@ -76,13 +76,13 @@ pub(crate) struct OfferedPsk {
 }
 
 impl Offer {
-    /// Decides what is offered to a destination.
+    /// Decides what is offered to a destination. The offer stays in its box from state to state.
     pub(crate) fn new(
         config: Arc<ClientConfig>,
         destination: Destination,
         profile: &'static Profile,
         now: Time,
-    ) -> Result<Self, Error> {
+    ) -> Result<Box<Self>, Error> {
         let mut random = [0; 32];
         let mut session_id = [0; 32];
         config.provider.random.fill(&mut random)?;
@@ -103,7 +103,7 @@ impl Offer {
         let mut to = ToServer::new(&server_name, now);
         to.protocols = &config.protocols;
         let codecs = ConnectionCodecs::of_client(&config.certificate_codecs, &to)?;
-        let mut offer = Self {
+        let mut offer = Box::new(Self {
             profile,
             codecs,
             ask_receipts,
@@ -128,7 +128,7 @@ impl Offer {
             cookie: None,
             one_time_kind: None,
             began: now,
-        };
+        });
         offer.add_session_psks(now)?;
         offer.add_external_psks(external_psks)?;
         offer.offers_psks = !offer.psks.is_empty();

@@ -22,7 +22,7 @@ use crate::wire::{
 
 /// The ClientHello is sent.
 pub struct ReadServerHello {
-    offer: Offer,
+    offer: Box<Offer>,
     progress: Progress,
 }
 
@@ -35,7 +35,7 @@ enum Progress {
 }
 
 impl ReadServerHello {
-    pub(super) fn start(offer: Offer, ctx: &mut Context<'_>) -> Result<ClientState, Error> {
+    pub(super) fn start(offer: Box<Offer>, ctx: &mut Context<'_>) -> Result<ClientState, Error> {
         ctx.below.limit(Limit::Padding(offer.config.padding));
         let mut hello = Vec::with_capacity(512);
         offer.write(&mut hello, None);
@@ -56,7 +56,7 @@ impl ReadServerHello {
 
     /// As if this ClientHello had been sent for the offer.
     #[cfg(test)]
-    pub(super) fn sent(offer: Offer, first_hello: Vec<u8>) -> Box<Self> {
+    pub(super) fn sent(offer: Box<Offer>, first_hello: Vec<u8>) -> Box<Self> {
         Box::new(Self { offer, progress: Progress::First(first_hello) })
     }
 

@@ -31,7 +31,7 @@ use crate::time::Time;
 use crate::wire::{NamedGroup, SignatureScheme};
 
 /// What the client of a trace had offered.
-pub(super) fn offer(trace: &Trace) -> Offer {
+pub(super) fn offer(trace: &Trace) -> Box<Offer> {
     let schemes =
         vec![SignatureScheme::ECDSA_SECP256R1_SHA256, SignatureScheme::RSA_PSS_RSAE_SHA256];
     let mut config = ClientConfig::new(provider(trace), Arc::new(Trusting(schemes)));
@@ -79,7 +79,7 @@ pub(super) fn offer(trace: &Trace) -> Offer {
 }
 
 /// The state after ServerHello, put together from the schedule.
-fn after_server_hello(trace: &Trace, mut offer: Offer) -> ClientState {
+fn after_server_hello(trace: &Trace, mut offer: Box<Offer>) -> ClientState {
     let mut transcript = match trace.find("messages", "hello_retry_request") {
         None => Transcript::start(KDF.hash, trace.message("client_hello")),
         Some(retry) => {

@@ -27,11 +27,10 @@ impl Negotiation<'_> {
         known: &'p mut Option<ProvedHello>,
         ctx: &Context<'_>,
     ) -> Result<&'p mut ProvedHello, Error> {
-        let proved = match known.take() {
-            Some(proved) => proved,
-            None => self.hash_and_check(suite, psk, ctx)?,
-        };
-        Ok(known.insert(proved))
+        match known {
+            Some(proved) => Ok(proved),
+            None => Ok(known.insert(self.hash_and_check(suite, psk, ctx)?)),
+        }
     }
 
     fn hash_and_check(

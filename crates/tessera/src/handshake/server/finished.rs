@@ -31,23 +31,22 @@ pub struct ReadFinished {
 
 impl ReadFinished {
     pub(crate) fn receive(
-        self: Box<Self>,
+        mut self: Box<Self>,
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let Self { config, suite, is_full, mut transcript, secrets, tickets, .. } = *self;
-        let (codecs, mut lineage) = (self.codecs, self.lineage);
-        let finished = Finished::In(message);
+        let (finished, transcript) = (Finished::In(message), &mut self.transcript);
         let (application, resumption) =
-            secrets.after_second(finished, suite, &mut transcript, ctx)?;
-        codecs.learn(ctx.now);
+            self.secrets.after_second(finished, self.suite, transcript, ctx)?;
+        self.codecs.learn(ctx.now);
         // A full handshake begins a chain, whether the client has a certificate or not.
-        if is_full {
-            lineage.authenticated_at = ctx.now.unix_secs();
-            ctx.facts.authenticated_at = lineage.authenticated_at;
+        if self.is_full {
+            self.lineage.authenticated_at = ctx.now.unix_secs();
+            ctx.facts.authenticated_at = self.lineage.authenticated_at;
         }
-        let issue = TicketIssue { config: &config, application: &application, lineage: &lineage };
-        issue.send_tickets(&resumption, &tickets, ctx)?;
+        let (config, lineage) = (&self.config, &self.lineage);
+        let issue = TicketIssue { config, application: &application, lineage };
+        issue.send_tickets(&resumption, &self.tickets, ctx)?;
         Ok(ServerState::Connected(Box::new(Connected { application })))
     }
 }

@@ -50,14 +50,14 @@ impl Reassembly {
         longest: usize,
     ) -> Result<Option<HandshakeMessage<'b>>, Error> {
         let rest = batch.bytes().get(batch.used..).unwrap_or_default();
-        if HandshakeMessage::len_of(rest).is_some_and(|len| len > longest) {
+        let Some(len) = HandshakeMessage::len_of(rest) else { return Ok(None) };
+        if len > longest {
             // RFC 8446 §6.2: its length is incorrect.
             return Err(decode_error("a handshake message is longer than any sane one"));
         }
-        let Some(len) = HandshakeMessage::split_from(rest).map(|message| message.bytes.len())
-        else {
+        if len > rest.len() {
             return Ok(None);
-        };
+        }
         let begin = batch.used;
         batch.used += len;
         let bytes = batch.bytes();
