@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_order_and_without_memory_at_the_end() {
+    fn early_data_comes_out_of_its_buffer_in_order_and_leaves_no_memory() {
         let mut buffer = EarlyDataBuffer::default();
         buffer.add(b"one");
         buffer.add(b" two");

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_experiment_is_thinned() {
+    fn a_strip_of_many_samples_is_thinned() {
         let drawn = LaneData::of((0..10_000).map(f64::from));
         assert!(drawn.is_thinned());
         let svg = svg("many", &[drawn], &Axis::up_to(10_000.0));
