@@ -39,7 +39,7 @@ setup:
 	scripts/setup-tests
 	$(CARGO) run --quiet --locked --package tessera-test-peers
 
-## check              format, lints, documentation, recorded models, test vectors
+## check              format, lints, documentation, recorded models, test vectors, packages
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings

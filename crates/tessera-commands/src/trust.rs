@@ -95,7 +95,7 @@ impl PeerVerifier for Pinned {
     }
 
     fn policy(&self) -> VerifierPolicy {
-        VerifierPolicy::new("tessera-peer: one certificate, 1").with(self.wanted.as_bytes())
+        VerifierPolicy::new("tessera-commands: one certificate, 1").with(self.wanted.as_bytes())
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
@@ -120,7 +120,7 @@ impl PeerVerifier for AnyCertificate {
     }
 
     fn policy(&self) -> VerifierPolicy {
-        VerifierPolicy::new("tessera-peer: any certificate, 1")
+        VerifierPolicy::new("tessera-commands: any certificate, 1")
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
@@ -138,7 +138,7 @@ impl PeerVerifier for NoCertificate {
     }
 
     fn policy(&self) -> VerifierPolicy {
-        VerifierPolicy::new("tessera-peer: no certificate, 1")
+        VerifierPolicy::new("tessera-commands: no certificate, 1")
     }
 
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

@@ -50,6 +50,9 @@ impl Acceptor {
 
     /// Replaces the configuration, for all clones: connections that start from now on use the new one,
     /// and those that run keep theirs.
+    ///
+    /// A resumption doesn't ask the verifier again. With one that accepts less, change
+    /// [`ServerConfig::scope`] as well: tickets of another scope are not resumed.
     pub fn replace(&self, config: Checked<ServerConfig>) {
         self.config.replace(config);
     }

@@ -56,6 +56,9 @@ impl Connector {
 
     /// Replaces the configuration, for all clones: connections that start from now on use the new one,
     /// and those that run keep theirs.
+    ///
+    /// A resumption doesn't ask the verifier again. With one that accepts less, connect with a store of its
+    /// own: sessions of the old one were accepted by the old verifier.
     pub fn replace(&self, config: Checked<ClientConfig>) {
         self.config.replace(config);
     }

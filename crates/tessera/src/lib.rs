@@ -63,15 +63,19 @@
 //! let mut input: Vec<u8> = Vec::new();
 //! loop {
 //!     let progress = connection.read(now, &mut input, &mut output)?;
+//!     let mut goes_on = true;
 //!     match progress.event {
 //!         ReadEvent::Data(data) => deliver(&input[data]),
 //!         // For `Destination::session` of the next connection.
 //!         ReadEvent::Handshake(Event::NewSession(session)) => drop(session),
-//!         ReadEvent::PeerClosed | ReadEvent::NeedInput | ReadEvent::OutputFull => break,
+//!         ReadEvent::PeerClosed | ReadEvent::NeedInput | ReadEvent::OutputFull => goes_on = false,
 //!         _ => {}
 //!     }
-//!     let consumed = progress.consumed;
-//!     input.drain(..consumed);
+//!     // In any case: also where nothing goes on, records may have been consumed.
+//!     input.drain(..progress.consumed);
+//!     if !goes_on {
+//!         break;
+//!     }
 //! }
 //! send(output.as_slice());
 //! output.consume(output.as_slice().len());

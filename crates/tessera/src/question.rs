@@ -4,6 +4,12 @@
 //! on the spot ([`Reply::Now`]). One that it leaves for later becomes visible to the driver of the
 //! connection, with a token that takes only an answer of the right type. While a question is open
 //! the connection reads nothing.
+//!
+//! A new question is four edits: its type with the answer's; a line in its side's list
+//! (`handshake/{client,server}/questions.rs`); and in tokio a method of `Answers` with its line in
+//! `asks!`. The step that asks has two ways. A state whose work is done hands over what goes on
+//! (`Context::ask`). A decision about a ClientHello is made again from the top with the answer in its
+//! place (`handshake/server/pause.rs`, `decisions.rs`).
 
 use alloc::boxed::Box;
 use core::any::Any;

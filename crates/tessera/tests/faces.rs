@@ -98,3 +98,42 @@ fn protocols_with_other_versions_do_not_meet() {
     let alert = other.to_server.error.and_then(|error| error.alert());
     assert_eq!(alert, Some(tessera::wire::AlertDescription::PROTOCOL_VERSION));
 }
+
+/// RFC 9147 §5: a legacy_session_id is echoed in TLS alone.
+#[test]
+fn a_session_id_is_echoed_only_where_the_protocol_has_one() {
+    for (profile, echoed) in [(&STREAM, true), (&ANOTHER, false)] {
+        let scene = Scene::new(provider(), Mode::Full);
+        let face = Face::Messages(profile);
+        let mut pair =
+            Pair::start_over(face, &scene.client, &scene.server, to(None), at(0)).expect("starts");
+        // An item's header has 6 bytes, a message's 4; then come the version and the random.
+        let mut hello = pair.intercept_client();
+        let at = 6 + 4 + 2 + 32;
+        if hello[at] == 0 {
+            hello.splice(at..=at, [3, 7, 7, 7]);
+            for len in [3, 7] {
+                let old = u32::from_be_bytes([0, hello[len], hello[len + 1], hello[len + 2]]);
+                hello[len..len + 3].copy_from_slice(&(old + 3).to_be_bytes()[1..]);
+            }
+        }
+        pair.deliver_to_server(&hello);
+        let answer = pair.intercept_server();
+        assert_eq!(pair.to_server.error, None);
+        assert_eq!(answer[at] != 0, echoed, "{profile:?}");
+    }
+}
+
+#[test]
+fn a_connection_that_fails_after_its_handshake_has_no_deadline_and_keeps_its_error() {
+    let mut pair = connect(Face::Messages(&STREAM), Mode::Full);
+    // A ServerHello under the application keys.
+    let mut item = vec![0, Epoch::Application as u8, 0, 0, 0, 4];
+    item.extend_from_slice(&[2, 0, 0, 0]);
+    pair.deliver_to_client(&item);
+    let error = pair.to_client.error.clone().expect("an error");
+    assert_eq!(error.alert(), Some(tessera::wire::AlertDescription::UNEXPECTED_MESSAGE));
+    assert_eq!(pair.client.deadline(), None);
+    let exported = pair.client.export_keying_material(b"label", b"", &mut [0; 16]);
+    assert_eq!(exported, Err(error));
+}

@@ -343,7 +343,7 @@ fn a_client_hello_cut_anywhere_is_refused() {
 fn a_second_client_hello_that_differs_from_the_first_is_refused() {
     use ExtensionType as E;
     type Edit = fn(&mut Hello);
-    let cases: [(Edit, Option<AlertDescription>); 11] = [
+    let cases: [(Edit, Option<AlertDescription>); 12] = [
         (|_| (), None),
         (|hello| hello.head[2] ^= 1, ILLEGAL),
         (|hello| hello.head[40] ^= 1, ILLEGAL),
@@ -355,6 +355,7 @@ fn a_second_client_hello_that_differs_from_the_first_is_refused() {
         (|hello| hello.set(E::COOKIE, &vec16(b"crumbs")), ILLEGAL),
         (|hello| hello.set(E::KEY_SHARE, &[0, 0]), ILLEGAL),
         (|hello| hello.set(E::SIGNATURE_ALGORITHMS, &[0, 2, 8, 4]), ILLEGAL),
+        (|hello| hello.extensions.swap(0, 1), ILLEGAL),
     ];
     for (index, (edit, expected)) in cases.into_iter().enumerate() {
         let mut pair = scene(Mode::Retry).pair();

@@ -41,7 +41,7 @@ pub trait CertificateCodec: Send + Sync {
 
     /// One more extension for this side's ClientHello or CertificateRequest, with its body. The type
     /// is none that the engine knows, no GREASE, and no other codec's; it stays the same for the whole
-    /// connection. The engine takes no answer to it in EncryptedExtensions. Default: none.
+    /// connection. An answer to it in EncryptedExtensions is ignored. Default: none.
     fn extension(&self) -> Option<(ExtensionType, &[u8])> {
         None
     }

@@ -81,11 +81,16 @@ impl ConnectionCodecs {
     }
 
     /// Whether this side sends this extension for its codecs.
-    pub(super) fn have(&self, typ: ExtensionType) -> bool {
+    pub(crate) fn have(&self, typ: ExtensionType) -> bool {
         match typ {
             ExtensionType::COMPRESS_CERTIFICATE => self.offer_any(),
             _ => self.extensions().any(|(listed, _)| listed == typ),
         }
+    }
+
+    /// How long the codecs' own extensions are together, in bytes.
+    pub(crate) fn extensions_len(&self) -> usize {
+        self.extensions().map(|(_, body)| 4 + body.len()).sum()
     }
 
     /// Whether a peer may send a CompressedCertificate.
@@ -182,6 +187,7 @@ impl ConnectionCodecs {
 /// Checks what codecs offer: mistakes of their authors, before a peer stumbles over them.
 fn check(codecs: &[Codec]) -> Result<(), Error> {
     let mut extensions: Vec<ExtensionType> = Vec::new();
+    let mut len = 0;
     for Codec { algorithms, codec } in codecs {
         let offers = codec.offers();
         let twice = |at: usize| offers[..at].contains(&offers[at]);
@@ -196,9 +202,10 @@ fn check(codecs: &[Codec]) -> Result<(), Error> {
                     "certificate_codecs: the type of a codec's extension is its own",
                 ));
             }
-            if body.len() > MAX_EXTENSION {
+            len += body.len();
+            if len > MAX_EXTENSIONS {
                 return Err(Error::Configuration(
-                    "certificate_codecs: a codec's extension has at most 4 KiB",
+                    "certificate_codecs: the codecs' extensions have at most 4 KiB together",
                 ));
             }
             extensions.push(typ);
@@ -207,8 +214,9 @@ fn check(codecs: &[Codec]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The longest extension of a codec, in bytes: a ClientHello with it stays below what servers read.
-const MAX_EXTENSION: usize = 4096;
+/// How long the codecs' extensions may be together, in bytes: a ClientHello or a CertificateRequest with
+/// them stays below what peers read.
+const MAX_EXTENSIONS: usize = 4096;
 
 const fn bad_certificate(reason: &'static str) -> Error {
     protocol(AlertDescription::BAD_CERTIFICATE, reason)

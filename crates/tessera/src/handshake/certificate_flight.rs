@@ -124,8 +124,11 @@ pub(crate) fn accept_peer(
     lineage: &mut Lineage,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
-    // After a signature there is nothing left to do with a public key.
-    let PeerAcceptance { identity, .. } = answer.map_err(Error::PeerRejected)?;
+    let PeerAcceptance { identity, public_key } = answer.map_err(Error::PeerRejected)?;
+    if public_key.is_some() {
+        // With a signature the verifier checks the proof itself. One that leaves it open is not believed.
+        return Err(Error::Configuration("the verifier wants a proof that a signature is not"));
+    }
     if identity.blob.len() > PeerIdentity::MAX_LEN {
         return Err(Error::Configuration("the verifier made an identity of more than 1,024 bytes"));
     }

@@ -61,7 +61,8 @@ impl Context<'_> {
         self.below.send(Epoch::Application, self.scratch);
     }
 
-    /// Goes on with the answer: now, if the owner has it, or when it comes.
+    /// Goes on with the answer: now, if the owner has it, or when it comes. A step of the decision about a
+    /// ClientHello uses `server::pause::answer` instead.
     pub(crate) fn ask<Q, S, V>(
         &mut self,
         question: Q,

@@ -12,7 +12,6 @@ use super::config::Checked;
 use super::context::{Context, Then};
 use super::event::Event;
 use super::facts::Facts;
-
 use super::server::{ServerConfig, ServerQuestion, ServerState};
 use super::state::State;
 use crate::error::Error;
@@ -201,7 +200,8 @@ impl<H: Handshake> Core<H> {
         out: &mut [u8],
     ) -> Result<(), Error> {
         let application = self.state.application();
-        let application = application.ok_or(Error::TooEarly("no exporter yet"))?;
+        let none = || self.failure.clone().unwrap_or(Error::TooEarly("no exporter yet"));
+        let application = application.ok_or_else(none)?;
         let longest = 255 * application.suite.hash.len();
         let label_len = self.profile.label_prefix.len() + label.len();
         if label_len > MAX_LABEL || out.len() > longest {
@@ -216,9 +216,9 @@ impl<H: Handshake> Core<H> {
         self.state.application().is_some()
     }
 
-    /// When the handshake has to be complete, on the monotonic clock; `None` once it is.
+    /// When the handshake has to be complete, on the monotonic clock; `None` once it is, or has failed.
     pub fn deadline(&self) -> Option<Duration> {
-        (!self.is_complete()).then_some(self.deadline)
+        (!self.is_complete() && self.failure.is_none()).then_some(self.deadline)
     }
 
     /// What is known of the connection.

@@ -32,7 +32,8 @@ pub enum Event {
     /// To the client: the server did not take the early data. The verdict says whether resending is
     /// safe; nothing is resent by itself.
     EarlyDataRejected(Verdict),
-    /// To the server: the client's early data is complete.
+    /// To the server: the client's early data is complete. Protocols without EndOfEarlyData (DTLS, QUIC)
+    /// don't say so.
     EarlyDataEnd,
     /// To the client: a session to come back with.
     NewSession(Box<ClientSession>),

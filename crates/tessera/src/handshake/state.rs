@@ -38,3 +38,34 @@ pub trait State: From<Waiting<Self::Question>> + Send + Sync + Unpin + 'static {
 
 /// Nothing is read while an answer is waited for.
 pub(crate) const OUT_OF_TURN: Error = unexpected_message("a message while a question is open");
+
+/// What is the same in both sides' states: a `Waiting` and a `Connected` among them.
+macro_rules! accessors {
+    ($question:ty) => {
+        fn failed() -> Self {
+            Self::Failed
+        }
+
+        fn waiting(&self) -> Option<&Waiting<$question>> {
+            if let Self::Waiting(waiting) = self { Some(waiting) } else { None }
+        }
+
+        fn waiting_mut(&mut self) -> Option<&mut Waiting<$question>> {
+            if let Self::Waiting(waiting) = self { Some(waiting) } else { None }
+        }
+
+        fn into_waiting(self) -> Option<Waiting<$question>> {
+            if let Self::Waiting(waiting) = self { Some(*waiting) } else { None }
+        }
+
+        fn application(&self) -> Option<&Application> {
+            if let Self::Connected(state) = self { Some(&state.application) } else { None }
+        }
+
+        fn application_mut(&mut self) -> Option<&mut Application> {
+            if let Self::Connected(state) = self { Some(&mut state.application) } else { None }
+        }
+    };
+}
+
+pub(super) use accessors;

@@ -29,9 +29,9 @@ pub use policy::{
 };
 pub(crate) use psk::KnownPsk;
 pub use psk::{ExternalPsk, PskKind};
-pub use receipts::{Receipt, Receipts, SettleReceipt, SettledFlights};
+pub use receipts::*;
 pub use session::{Ancestry, Companion, SessionState};
-pub use tickets::{AcceptResumption, OpenTicket, ResumptionJudge, ResumptionVerdict, TicketKeys};
+pub use tickets::*;
 pub use verdict::Verdict;
 
 pub use crate::carrier::Carrier;

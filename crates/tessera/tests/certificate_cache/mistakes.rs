@@ -3,12 +3,13 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use tessera::Error;
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
     FromClient, ToServer,
 };
+use tessera::wire::OpaqueExtension;
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
+use tessera::{Destination, Error};
 use tessera_harness::{Mode, Pair, Scene, at, to};
 
 use crate::in_hello;
@@ -171,4 +172,14 @@ fn a_certificate_encoded_in_a_way_that_the_peer_did_not_offer_is_sent_whole() {
         let more = pair.server_sent.len() - whole.server_sent.len();
         assert_eq!(more, if works { 8 } else { 0 });
     }
+}
+
+#[test]
+fn an_owners_extension_of_a_codecs_type_is_refused() {
+    let mut scene = full();
+    scene.client.certificate_codecs = vec![Arc::new(says(&[0xff01], Some(0xff77)))];
+    let extension = OpaqueExtension { typ: ExtensionType(0xff77), contents: Vec::new() };
+    let destination = Destination { extensions: vec![extension], ..to(None) };
+    let refused = Pair::start(&scene.client, &scene.server, destination, at(0)).err();
+    assert!(matches!(refused, Some(Error::Configuration(_))), "{refused:?}");
 }

@@ -20,7 +20,7 @@ use alloc::boxed::Box;
 use super::application::Application;
 use super::config::Checked;
 use super::context::Context;
-use super::state::{OUT_OF_TURN, State};
+use super::state::{OUT_OF_TURN, State, accessors};
 use crate::error::Error;
 use crate::limits::{MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
 use crate::question::Waiting;
@@ -61,9 +61,7 @@ impl From<Waiting<ClientQuestion>> for ClientState {
 impl State for ClientState {
     type Question = ClientQuestion;
 
-    fn failed() -> Self {
-        Self::Failed
-    }
+    accessors!(ClientQuestion);
 
     fn receive(self, message: HandshakeMessage<'_>, ctx: &mut Context<'_>) -> Result<Self, Error> {
         match self {
@@ -81,41 +79,6 @@ impl State for ClientState {
         match self {
             Self::ReadFinished(_) | Self::ReadCertificateVerify(_) => MAX_SMALL_MESSAGE,
             _ => MAX_HANDSHAKE_MESSAGE,
-        }
-    }
-
-    fn waiting(&self) -> Option<&Waiting<ClientQuestion>> {
-        match self {
-            Self::Waiting(waiting) => Some(waiting),
-            _ => None,
-        }
-    }
-
-    fn waiting_mut(&mut self) -> Option<&mut Waiting<ClientQuestion>> {
-        match self {
-            Self::Waiting(waiting) => Some(waiting),
-            _ => None,
-        }
-    }
-
-    fn into_waiting(self) -> Option<Waiting<ClientQuestion>> {
-        match self {
-            Self::Waiting(waiting) => Some(*waiting),
-            _ => None,
-        }
-    }
-
-    fn application(&self) -> Option<&Application> {
-        match self {
-            Self::Connected(state) => Some(&state.application),
-            _ => None,
-        }
-    }
-
-    fn application_mut(&mut self) -> Option<&mut Application> {
-        match self {
-            Self::Connected(state) => Some(&mut state.application),
-            _ => None,
         }
     }
 }

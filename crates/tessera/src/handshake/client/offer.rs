@@ -103,6 +103,11 @@ impl Offer {
         let mut to = ToServer::new(&server_name, now);
         to.protocols = &config.protocols;
         let codecs = ConnectionCodecs::of_client(&config.certificate_codecs, &to)?;
+        if extensions.iter().any(|own| codecs.have(own.typ)) {
+            return Err(Error::Configuration(
+                "extensions: a certificate codec sends one of these types",
+            ));
+        }
         let mut offer = Box::new(Self {
             profile,
             codecs,
@@ -148,7 +153,8 @@ impl Offer {
         let authorities = self.config.verifier.authorities().iter().map(|name| 2 + name.len());
         let protocols = self.config.protocols.iter().map(|protocol| 1 + protocol.len());
         let lists = psks.chain(authorities).chain(protocols).sum::<usize>();
-        if lists + OpaqueExtension::len_of(&self.extensions) > MAX_LISTS_OF_HELLO {
+        let extensions = OpaqueExtension::len_of(&self.extensions) + self.codecs.extensions_len();
+        if lists + extensions > MAX_LISTS_OF_HELLO {
             return Err(Error::Configuration(
                 "external_psks, extensions, authorities, protocols: together more than a ClientHello \
                  has room for",

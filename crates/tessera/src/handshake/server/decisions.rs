@@ -25,7 +25,7 @@ use crate::wire::{HandshakeMessage, HandshakeType};
 
 /// Nothing was received, or a HelloRetryRequest was sent, or a question about a ClientHello is open.
 pub struct ReadClientHello {
-    /// Before the first ClientHello is read, that of the listener; afterwards the client's.
+    /// After a HelloRetryRequest the one that was chosen for the client; until then the listener's.
     config: Arc<ServerConfig>,
     /// The encoded [`RetryState`]: no more than a cookie could hold.
     retry: Option<Vec<u8>>,

@@ -35,7 +35,7 @@ use alloc::boxed::Box;
 use super::application::Application;
 use super::config::Checked;
 use super::context::Context;
-use super::state::{OUT_OF_TURN, State};
+use super::state::{OUT_OF_TURN, State, accessors};
 use crate::error::Error;
 use crate::limits::{MAX_CLIENT_HELLO, MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
 use crate::question::Waiting;
@@ -71,9 +71,7 @@ impl From<Waiting<ServerQuestion>> for ServerState {
 impl State for ServerState {
     type Question = ServerQuestion;
 
-    fn failed() -> Self {
-        Self::Failed
-    }
+    accessors!(ServerQuestion);
 
     fn receive(self, message: HandshakeMessage<'_>, ctx: &mut Context<'_>) -> Result<Self, Error> {
         match self {
@@ -92,41 +90,6 @@ impl State for ServerState {
             Self::ReadClientHello(_) => MAX_CLIENT_HELLO,
             Self::ReadCertificate(_) => MAX_HANDSHAKE_MESSAGE,
             _ => MAX_SMALL_MESSAGE,
-        }
-    }
-
-    fn waiting(&self) -> Option<&Waiting<ServerQuestion>> {
-        match self {
-            Self::Waiting(waiting) => Some(waiting),
-            _ => None,
-        }
-    }
-
-    fn waiting_mut(&mut self) -> Option<&mut Waiting<ServerQuestion>> {
-        match self {
-            Self::Waiting(waiting) => Some(waiting),
-            _ => None,
-        }
-    }
-
-    fn into_waiting(self) -> Option<Waiting<ServerQuestion>> {
-        match self {
-            Self::Waiting(waiting) => Some(*waiting),
-            _ => None,
-        }
-    }
-
-    fn application(&self) -> Option<&Application> {
-        match self {
-            Self::Connected(state) => Some(&state.application),
-            _ => None,
-        }
-    }
-
-    fn application_mut(&mut self) -> Option<&mut Application> {
-        match self {
-            Self::Connected(state) => Some(&mut state.application),
-            _ => None,
         }
     }
 }

@@ -98,6 +98,11 @@ impl<'n> Negotiation<'n> {
         })
     }
 
+    /// The client's legacy_session_id, where the protocol echoes it (RFC 8446 §4.1.3).
+    pub(super) fn session_id_to_echo(&self) -> &'n [u8] {
+        if self.profile.legacy_session_id { self.hello.parsed.session_id } else { &[] }
+    }
+
     /// Whether the handshake can't go on without another ClientHello.
     pub(super) fn lacks_share(&self, psk: Option<&PskCandidate>) -> bool {
         self.needs_share(psk) && !self.has_share()

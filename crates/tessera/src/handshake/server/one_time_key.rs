@@ -64,12 +64,15 @@ impl Negotiation<'_> {
         };
         let taken = answer(known, ask)?;
         let rejection = Rejection::after(taken, purpose);
-        match core::mem::replace(taken, Taken::Unavailable) {
+        let key = match taken {
             Taken::Taken(secret) if acceptable => {
-                Ok(OneTimeKey::Opened(self.open_flight(&secret, companion, session, covered, ctx)?))
+                OneTimeKey::Opened(self.open_flight(secret, companion, session, covered, ctx)?)
             }
-            _ => Ok(OneTimeKey::Rejected(rejection)),
-        }
+            _ => OneTimeKey::Rejected(rejection),
+        };
+        // The secret is wiped where it lies.
+        *taken = Taken::Unavailable;
+        Ok(key)
     }
 
     /// The one-time key that the sealed ticket vouches for.

@@ -29,11 +29,11 @@ impl Negotiation<'_> {
         search: &'s mut PskSearch,
         ctx: &Context<'_>,
     ) -> Result<Option<&'s PskCandidate>, Pause<OpenTicket>> {
+        if search.is_over {
+            return Ok(search.found.as_ref());
+        }
         let identities = self.hello.parsed.psks.into_iter().flat_map(|psks| psks.identities());
         for (index, identity) in identities.enumerate().take(MAX_IDENTITIES).skip(search.next) {
-            if search.is_over {
-                break;
-            }
             search.next = index;
             // A forward-secret identity is opened after the sealed ticket that vouches for it.
             if index == 0 && self.is_forward_secret(identity.identity) {

@@ -25,7 +25,7 @@ impl Negotiation<'_> {
         let identity = identity.map(|psk| psk.identity);
         let state = RetryState::new(suite, group, self.hello, identity);
         ctx.scratch.clear();
-        state.write_request(hello.session_id, &ctx.profile.versions, ctx.scratch);
+        state.write_request(self.session_id_to_echo(), &ctx.profile.versions, ctx.scratch);
         ctx.below.send(Epoch::Initial, ctx.scratch);
         ctx.facts.hello_retry = true;
         if hello.early_data {

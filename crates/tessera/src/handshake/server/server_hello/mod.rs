@@ -130,7 +130,7 @@ pub(super) fn send_server_hello(
     ctx.send(Epoch::Initial, &mut transcript, |out| {
         let hello = ServerHello {
             random: &random,
-            session_id: hello.session_id,
+            session_id: negotiation.session_id_to_echo(),
             cipher_suite: suite.id,
             key_share: exchange.as_ref().map(Exchange::entry),
             selected_identity,
