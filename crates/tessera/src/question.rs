@@ -12,7 +12,7 @@
 //! place (`handshake/server/pause.rs`, `decisions.rs`).
 
 use alloc::boxed::Box;
-use core::any::Any;
+use core::any::{Any, TypeId};
 use core::marker::PhantomData;
 
 /// What an owner replies to a question: the answer at once, or that it comes later.
@@ -39,8 +39,8 @@ pub struct Asked<Q> {
     pub token: Token<Q>,
 }
 
-/// Stands for one open question of one connection. It can be used once, and only with an answer to
-/// that question.
+/// Stands for an open question. It can be used once, and only with an answer to that question. Give it back to the
+/// connection that asked: one that asks the same would take it too.
 /// Another answer does not compile:
 ///
 /// ```compile_fail,E0308
@@ -74,6 +74,8 @@ pub struct Token<Q>(PhantomData<fn(Q)>);
 /// `V` is the enum of one side's questions, and `T` what takes an answer: a step of that side.
 pub struct Waiting<V> {
     question: Option<V>,
+    /// Which question it is: two may have answers of one type.
+    kind: TypeId,
     /// A `T` of [`new`](Self::new): its type determines which answer is expected.
     then: Box<dyn Any + Send + Sync>,
 }
@@ -84,7 +86,7 @@ impl<V> Waiting<V> {
         V: From<Asked<Q>>,
     {
         let asked = Asked { question, token: Token(PhantomData) };
-        Self { question: Some(asked.into()), then: Box::new(then) }
+        Self { question: Some(asked.into()), kind: TypeId::of::<Q>(), then: Box::new(then) }
     }
 
     /// The question, the first time it is asked for.
@@ -92,9 +94,9 @@ impl<V> Waiting<V> {
         self.question.take()
     }
 
-    /// Whether `T` is what goes on here.
-    pub(crate) fn expects<T: Any>(&self) -> bool {
-        self.then.is::<T>()
+    /// Whether the question is a `Q`, and `T` what goes on.
+    pub(crate) fn expects<Q: Question, T: Any>(&self) -> bool {
+        self.kind == TypeId::of::<Q>() && self.then.is::<T>()
     }
 
     /// What goes on, if it is a `T`.

@@ -247,6 +247,7 @@ impl Recorder {
             now,
             profile: &STREAM,
             below: self,
+            read_epoch: &mut Epoch::Initial,
             facts: &mut facts,
             events: &mut events,
             scratch: &mut scratch,

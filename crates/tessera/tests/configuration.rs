@@ -75,6 +75,11 @@ macro_rules! of_both_sides {
         let groups = "groups: name at least one that the provider has";
         $check(&|config| config.groups.clear(), groups);
         $check(&|config| config.groups = vec![NamedGroup(0)], groups);
+        let suites = "suites: at most 64, each once";
+        $check(&|config| config.suites.push(config.suites[0]), suites);
+        let groups = "groups: at most 64, each once";
+        $check(&|config| config.groups.push(config.groups[0]), groups);
+        $check(&|config| config.groups.extend((0x1000..0x1040).map(NamedGroup)), groups);
         let protocols = "protocols: 1 to 255 bytes each, 4,096 in all";
         $check(&|config| config.protocols = vec![vec![]], protocols);
         $check(&|config| config.protocols = vec![vec![1; 256]], protocols);

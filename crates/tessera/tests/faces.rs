@@ -137,3 +137,16 @@ fn a_connection_that_fails_after_its_handshake_has_no_deadline_and_keeps_its_err
     let exported = pair.client.export_keying_material(b"label", b"", &mut [0; 16]);
     assert_eq!(exported, Err(error));
 }
+
+/// A face that protects packets itself may be wrong about keys, or a peer may try: the core knows better.
+#[test]
+fn a_message_under_other_keys_than_the_newest_is_refused() {
+    let mut pair = connect(Face::Messages(&STREAM), Mode::Full);
+    for (epoch, refused) in [(Epoch::Application, false), (Epoch::Initial, true)] {
+        // A KeyUpdate that asks for nothing.
+        let mut item = vec![0, epoch as u8, 0, 0, 0, 5];
+        item.extend_from_slice(&[24, 0, 0, 1, 0]);
+        pair.deliver_to_server(&item);
+        assert_eq!(pair.to_server.error.is_some(), refused, "{epoch:?}");
+    }
+}

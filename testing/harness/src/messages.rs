@@ -126,9 +126,8 @@ impl<H: Handshake> MessageConnection<H> {
                 DATA => received.early_data.extend_from_slice(body),
                 ALERT => received.error = Some(Error::AlertReceived(AlertDescription(body[0]))),
                 _ => {
-                    assert!(readable, "a message under keys that this end doesn't have: {epoch:?}");
                     let message = HandshakeMessage::split_from(body).expect("a whole message");
-                    let result = self.core.message(message, now, &mut self.below);
+                    let result = self.core.message(epoch, message, now, &mut self.below);
                     received.error = result.err().map(|error| self.fail(error));
                 }
             }

@@ -240,10 +240,11 @@ impl<H: Handshake> Connection<H> {
     fn messages(&mut self, record: &[u8], now: Time, output: &mut Output) -> Result<bool, Error> {
         let mut batch = self.stream.reassembly.begin(record);
         while !self.core.is_waiting() {
+            let epoch = self.stream.incoming.epoch;
             let longest = self.core.max_message();
             let Some(message) = self.stream.reassembly.next(&mut batch, longest)? else { break };
             let mut below = StreamBelow { stream: &mut self.stream, output };
-            let result = self.core.message(message, now, &mut below);
+            let result = self.core.message(epoch, message, now, &mut below);
             self.stream.outgoing.flush(output);
             result?;
         }

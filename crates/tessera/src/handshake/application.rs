@@ -48,7 +48,7 @@ impl Application {
             _ => return Err(illegal_parameter("a KeyUpdate asks for something unknown")),
         };
         self.read = self.read.next();
-        ctx.below.install(Direction::Read, Epoch::Application, self.suite, &self.read)?;
+        ctx.install(Direction::Read, Epoch::Application, self.suite, &self.read)?;
         self.update_requested |= requested;
         Ok(())
     }

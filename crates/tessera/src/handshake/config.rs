@@ -76,6 +76,12 @@ impl Common<'_> {
         if !groups.iter().any(|group| provider.group(*group).is_some()) {
             return Err(Error::Configuration("groups: name at least one that the provider has"));
         }
+        if !are_few_and_different(suites) {
+            return Err(Error::Configuration("suites: at most 64, each once"));
+        }
+        if !are_few_and_different(groups) {
+            return Err(Error::Configuration("groups: at most 64, each once"));
+        }
         let bytes: usize = protocols.iter().map(|protocol| 1 + protocol.len()).sum();
         let fits = |protocol: &Vec<u8>| (1..=255).contains(&protocol.len());
         if bytes > 4096 || !protocols.iter().all(fits) {
@@ -91,3 +97,11 @@ impl Common<'_> {
         Ok(())
     }
 }
+
+fn are_few_and_different<T: PartialEq>(listed: &[T]) -> bool {
+    let is_new = |(at, one): (usize, &T)| !listed[..at].contains(one);
+    listed.len() <= MAX_LISTED && listed.iter().enumerate().all(is_new)
+}
+
+/// How many suites or groups a configuration may name: more than there are.
+const MAX_LISTED: usize = 64;

@@ -4,14 +4,14 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::below::{Below, Epoch};
+use super::below::{Below, Direction, Epoch};
 use super::event::Event;
 use super::facts::Facts;
 use crate::crypto::Suite;
 use crate::error::Error;
 use crate::key_log::KeyLog;
 use crate::question::{Asked, Question, Reply, Waiting};
-use crate::schedule::{KeyDerivation, Profile, Transcript};
+use crate::schedule::{KeyDerivation, Profile, TrafficSecret, Transcript};
 use crate::time::Time;
 
 /// The world outside the state machine, for the time of one call.
@@ -19,6 +19,8 @@ pub struct Context<'c> {
     pub(crate) now: Time,
     pub(crate) profile: &'static Profile,
     pub(crate) below: &'c mut dyn Below,
+    /// Under which keys the peer's next message has to come.
+    pub(crate) read_epoch: &'c mut Epoch,
     /// What the user learns. Written for the user: no decision reads it.
     pub(crate) facts: &'c mut Facts,
     pub(crate) events: &'c mut VecDeque<Event>,
@@ -39,6 +41,21 @@ impl Context<'_> {
     /// Tells the user.
     pub(crate) fn event(&mut self, event: Event) {
         self.events.push_back(event);
+    }
+
+    /// From now on everything in this direction is protected under this secret.
+    pub(crate) fn install(
+        &mut self,
+        direction: Direction,
+        epoch: Epoch,
+        suite: &'static Suite,
+        secret: &TrafficSecret,
+    ) -> Result<(), Error> {
+        self.below.install(direction, epoch, suite, secret)?;
+        if direction == Direction::Read {
+            *self.read_epoch = epoch;
+        }
+        Ok(())
     }
 
     /// Builds a message, adds it to the transcript and sends it.

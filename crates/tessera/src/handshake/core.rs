@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::application::Application;
-use super::below::Below;
+use super::below::{Below, Epoch};
 use super::client::{ClientConfig, ClientQuestion, ClientState, Destination};
 use super::config::Checked;
 use super::context::{Context, Then};
@@ -14,7 +14,7 @@ use super::event::Event;
 use super::facts::Facts;
 use super::server::{ServerConfig, ServerQuestion, ServerState};
 use super::state::State;
-use crate::error::Error;
+use crate::error::{Error, unexpected_message};
 use crate::question::{Asked, Question, Token};
 use crate::role::Role;
 use crate::schedule::{MAX_LABEL, Profile};
@@ -65,6 +65,8 @@ mod sealed {
 pub struct Core<H: Handshake> {
     state: H::State,
     profile: &'static Profile,
+    /// Under which keys the peer's next message has to come.
+    read_epoch: Epoch,
     facts: Facts,
     events: VecDeque<Event>,
     deadline: Duration,
@@ -102,6 +104,7 @@ impl<H: Handshake> Core<H> {
         Self {
             state,
             profile,
+            read_epoch: Epoch::Initial,
             facts: Facts::default(),
             events: VecDeque::new(),
             deadline,
@@ -110,13 +113,18 @@ impl<H: Handshake> Core<H> {
         }
     }
 
-    /// Takes the peer's next message.
+    /// Takes the peer's next message, which came under the keys of `epoch`: the newest to read with, or it is
+    /// refused (RFC 8446 §5.1).
     pub fn message(
         &mut self,
+        epoch: Epoch,
         message: HandshakeMessage<'_>,
         now: Time,
         below: &mut dyn Below,
     ) -> Result<(), Error> {
+        if epoch != self.read_epoch {
+            return Err(unexpected_message("a message under other keys than it belongs to"));
+        }
         self.step(now, below, |state, ctx| state.receive(message, ctx))
     }
 
@@ -160,7 +168,7 @@ impl<H: Handshake> Core<H> {
         if let Some(error) = &self.failure {
             return Err(error.clone());
         }
-        if !self.state.waiting().is_some_and(|waiting| waiting.expects::<Then<Q, H::State>>()) {
+        if !self.state.waiting().is_some_and(|waiting| waiting.expects::<Q, Then<Q, H::State>>()) {
             return Err(Error::WrongAnswer);
         }
         self.step(now, below, |state, ctx| {
@@ -243,8 +251,8 @@ impl<H: Handshake> Core<H> {
         below: &mut dyn Below,
         step: impl FnOnce(H::State, &mut Context<'_>) -> Result<H::State, Error>,
     ) -> Result<(), Error> {
-        let Self { state, profile, facts, events, scratch, .. } = self;
-        let mut ctx = Context { now, profile, below, facts, events, scratch };
+        let Self { state, profile, read_epoch, facts, events, scratch, .. } = self;
+        let mut ctx = Context { now, profile, below, read_epoch, facts, events, scratch };
         *state = step(core::mem::replace(state, H::State::failed()), &mut ctx)?;
         Ok(())
     }

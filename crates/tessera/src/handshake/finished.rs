@@ -52,7 +52,7 @@ impl ApplicationSecrets {
         log.secret("CLIENT_TRAFFIC_SECRET_0", client.expose());
         log.secret("SERVER_TRAFFIC_SECRET_0", server.expose());
         log.secret("EXPORTER_SECRET", exporter.expose());
-        ctx.below.install(finished.direction(), Epoch::Application, suite, &server)?;
+        ctx.install(finished.direction(), Epoch::Application, suite, &server)?;
         Ok(Self { client_handshake: handshake.client, client, server, exporter, master })
     }
 
@@ -66,7 +66,7 @@ impl ApplicationSecrets {
     ) -> Result<(Application, ResumptionSecret), Error> {
         finished.send_or_check(&self.client_handshake, transcript, ctx)?;
         let Self { client, server, exporter, master, .. } = self;
-        ctx.below.install(finished.direction(), Epoch::Application, suite, &client)?;
+        ctx.install(finished.direction(), Epoch::Application, suite, &client)?;
         ctx.facts.handshake_complete = true;
         ctx.event(Event::HandshakeComplete);
         let resumption = master.into_resumption(&transcript.hash());

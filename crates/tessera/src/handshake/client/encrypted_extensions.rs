@@ -133,7 +133,7 @@ impl ReadEncryptedExtensions {
         if self.offer.offered_early_data() {
             if self.offer.early_data.is_some() {
                 let secret = &self.secrets.client;
-                ctx.below.install(Direction::Write, Epoch::Handshake, self.suite, secret)?;
+                ctx.install(Direction::Write, Epoch::Handshake, self.suite, secret)?;
             }
             ctx.facts.early_data = EarlyDataStatus::Rejected(Verdict::Unknown);
             let judged = rejection.map(|it| it.judged_by_client(self.offer.began, ctx.now));

@@ -76,7 +76,7 @@ impl ReadFinished {
                 });
             }
             let secret = &secrets.client_handshake;
-            ctx.below.install(Direction::Write, Epoch::Handshake, suite, secret)?;
+            ctx.install(Direction::Write, Epoch::Handshake, suite, secret)?;
         }
 
         let mut last = LastFlight { offer, suite, group, transcript, secrets, lineage };

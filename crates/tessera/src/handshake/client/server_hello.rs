@@ -48,7 +48,7 @@ impl ReadServerHello {
             ctx.facts.flight = offer.flight;
             let secret = psk.early.client_early_traffic(&psk.suite.hash.hash(&hello));
             offer.secret_log().secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
-            ctx.below.install(Direction::Write, Epoch::EarlyData, psk.suite, &secret)?;
+            ctx.install(Direction::Write, Epoch::EarlyData, psk.suite, &secret)?;
             ctx.below.limit(Limit::EarlyData(limit));
         }
         Ok(ClientState::ReadServerHello(Box::new(Self { offer, progress: Progress::First(hello) })))
@@ -148,10 +148,10 @@ impl ReadServerHello {
         let early = psk.map_or_else(|| EarlySecret::without_psk(ctx.kdf(suite)), |psk| psk.early);
         let shared_secret = shared.as_ref().map(|(_, secret)| secret);
         let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, offer.secret_log());
-        ctx.below.install(Direction::Read, Epoch::Handshake, suite, &secrets.server)?;
+        ctx.install(Direction::Read, Epoch::Handshake, suite, &secrets.server)?;
         if offer.early_data.is_none() {
             // With early data under way, the keys change after EncryptedExtensions, which answer it.
-            ctx.below.install(Direction::Write, Epoch::Handshake, suite, &secrets.client)?;
+            ctx.install(Direction::Write, Epoch::Handshake, suite, &secrets.client)?;
         }
 
         let group = shared.as_ref().map(|(group, _)| *group);

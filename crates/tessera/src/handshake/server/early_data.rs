@@ -121,7 +121,7 @@ impl ReadEndOfEarlyData {
         let mut then = self.then;
         then.transcript.add(message.bytes);
         let secret = &then.secrets.client_handshake;
-        ctx.below.install(Direction::Read, Epoch::Handshake, then.suite, secret)?;
+        ctx.install(Direction::Read, Epoch::Handshake, then.suite, secret)?;
         ctx.event(Event::EarlyDataEnd);
         Ok(ServerState::ReadFinished(then))
     }

@@ -140,7 +140,7 @@ pub(super) fn send_server_hello(
 
     let shared_secret = exchange.as_ref().map(|exchange| &exchange.secret);
     let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, log);
-    ctx.below.install(Direction::Write, Epoch::Handshake, suite, &secrets.server)?;
+    ctx.install(Direction::Write, Epoch::Handshake, suite, &secrets.server)?;
 
     let group = exchange.map(|exchange| exchange.group);
     let lineage =
@@ -169,7 +169,7 @@ pub(super) fn send_server_hello(
 
     let receiving = match (early_data, early_traffic) {
         (EarlyDataAnswer::Accepted { limit }, Some(secret)) => {
-            ctx.below.install(Direction::Read, Epoch::EarlyData, suite, &secret)?;
+            ctx.install(Direction::Read, Epoch::EarlyData, suite, &secret)?;
             ctx.below.limit(Limit::EarlyData(limit));
             match ctx.profile.end_of_early_data {
                 true => Receiving::EarlyData,
@@ -179,7 +179,7 @@ pub(super) fn send_server_hello(
         _ => Receiving::Handshake,
     };
     if receiving == Receiving::Handshake {
-        ctx.below.install(Direction::Read, Epoch::Handshake, suite, &secrets.client)?;
+        ctx.install(Direction::Read, Epoch::Handshake, suite, &secrets.client)?;
     }
     if matches!(early_data, EarlyDataAnswer::Rejected { .. }) && negotiation.retry.is_none() {
         let limit = negotiation.refused_early_data_limit(found);
