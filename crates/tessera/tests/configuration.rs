@@ -45,6 +45,21 @@ impl PeerVerifier for Names {
     }
 }
 
+/// A verifier that can check nothing.
+struct NoSchemes;
+
+impl PeerVerifier for NoSchemes {
+    fn schemes(&self) -> &[SignatureScheme] {
+        &[]
+    }
+    fn policy(&self) -> VerifierPolicy {
+        NullVerifier.policy()
+    }
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        Reply::Later
+    }
+}
+
 /// A codec that nobody uses.
 struct Unused;
 
@@ -109,6 +124,11 @@ macro_rules! of_both_sides {
             },
             "credentials: a chain with a raw public key has nothing else",
         );
+        let chain =
+            "credentials: a chain has at least one certificate, none is empty, and 8 MiB in all";
+        with(&|wrong| wrong.chain.clear(), chain);
+        with(&|wrong| wrong.chain.push(Vec::new()), chain);
+        with(&|wrong| wrong.chain.push(vec![1; 1 << 23]), chain);
         with(
             &|wrong| wrong.ocsp_response = Some(Vec::new()),
             "credentials: ocsp_response is None where there is none, never empty",
@@ -125,12 +145,13 @@ macro_rules! of_both_sides {
 }
 
 /// The verifiers that neither side can use.
-fn verifiers() -> [(Arc<Names>, &'static str); 2] {
+fn verifiers() -> [(Arc<dyn PeerVerifier>, &'static str); 3] {
     let names = "verifier: names of authorities are not empty, and at most 16 KiB in all";
     let types = "certificate_types: X509, RAW_PUBLIC_KEY or both";
     [
         (Arc::new(Names(&[CertificateType::X509], vec![vec![]])), names),
         (Arc::new(Names(&[], vec![])), types),
+        (Arc::new(NoSchemes), "verifier: schemes has at least one that it can check"),
     ]
 }
 
@@ -228,6 +249,14 @@ fn a_bad_destination_is_refused_with_the_field_and_the_fix() {
         (
             Destination { server_name: "a".repeat(256), ..to(None) },
             "server_name: at most 255 bytes",
+        ),
+        (
+            Destination { server_name: "server.example:443".into(), ..to(None) },
+            "server_name: a DNS name in ASCII or an IP address, without a port",
+        ),
+        (
+            Destination { server_name: "not a name".into(), ..to(None) },
+            "server_name: a DNS name in ASCII or an IP address, without a port",
         ),
         (
             Destination { ask_receipts: vec![FlightHandle([7; 32]); 9], ..to(None) },

@@ -129,7 +129,7 @@ fn config(trace: &Trace, secrets: &Arc<Secrets>) -> ServerConfig {
     let chain = trace.find("messages", "server_certificate").map(|message| message[11..].to_vec());
     let signer = ScriptedSigner { scheme: [scheme], signature: verify[8..].to_vec() };
     let credential =
-        Credential::new(vec![chain.unwrap_or_default()], PrivateKey::Signs(Arc::new(signer)));
+        Credential::new(vec![chain.unwrap_or(vec![0x30])], PrivateKey::Signs(Arc::new(signer)));
     let mut config = ServerConfig::new(provider(trace), vec![credential]);
     config.key_log = Some(secrets.clone());
     config

@@ -80,6 +80,7 @@ fn files_that_are_not_what_they_should_be_are_named_in_an_error() {
     serve(&["--psk-file", &psks], &["psks:1", "hexadecimal"]);
     serve(&["--psk", "client1:00"], &["16 bytes"]);
     serve(&["--require-client-certificate"], &["--ca"]);
+    serve(&["--ca", &certificate], &["--ask-client-certificate"]);
     serve(&["--groups", "secp224r1"], &["X25519MLKEM768"]);
     for option in ["--json", "--key-log", "--write-certificate"] {
         serve(&[option, &directory.path("no/where")], &["no/where", "directory", option]);

@@ -78,6 +78,12 @@ pub(super) fn configure(
 
 fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication, ProgramError> {
     let option = match options.client_certificates {
+        ClientCertificates::No if options.common.ca.is_some() => {
+            return Err(ProgramError::settings(
+                "--ca names who may certify clients: add --ask-client-certificate or \
+                 --require-client-certificate",
+            ));
+        }
         ClientCertificates::No => return Ok(ClientAuthentication::None),
         ClientCertificates::Ask => "--ask-client-certificate",
         ClientCertificates::Require => "--require-client-certificate",

@@ -80,6 +80,11 @@ pub(crate) fn check_certificates(
     codecs: &[Arc<dyn CertificateCodecFactory>],
 ) -> Result<(), Error> {
     if let Some(verifier) = verifier {
+        if verifier.schemes().is_empty() {
+            return Err(Error::Configuration(
+                "verifier: schemes has at least one that it can check",
+            ));
+        }
         check_criteria(verifier)?;
         check_types(verifier.certificate_types())?;
     }

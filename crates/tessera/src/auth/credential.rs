@@ -65,6 +65,20 @@ impl Question for Sign {
     type Answer = Result<Vec<u8>, SigningError>;
 }
 
+impl PrivateKey {
+    /// The schemes that the key can sign with, in order of preference.
+    fn schemes(&self) -> &[SignatureScheme] {
+        match self {
+            Self::Signs(signer) => signer.schemes(),
+            Self::Elsewhere(schemes) => schemes,
+        }
+    }
+}
+
+/// The longest chain of this side's, in bytes: a Certificate with it, and all that may come beside, has a
+/// length of three bytes.
+const MAX_CHAIN: usize = 1 << 23;
+
 impl Credential {
     /// A chain of X.509 certificates with its key, and nothing else.
     pub fn new(chain: Vec<Vec<u8>>, key: PrivateKey) -> Self {
@@ -92,6 +106,12 @@ impl Credential {
         if self.certificate_type == CertificateType::RAW_PUBLIC_KEY && self.chain.len() != 1 {
             return Err(Error::Configuration(
                 "credentials: a chain with a raw public key has nothing else",
+            ));
+        }
+        let len = self.chain.iter().map(|entry| 5 + entry.len()).sum::<usize>();
+        if self.chain.is_empty() || self.chain.iter().any(Vec::is_empty) || len > MAX_CHAIN {
+            return Err(Error::Configuration(
+                "credentials: a chain has at least one certificate, none is empty, and 8 MiB in all",
             ));
         }
         let (response, list) = (self.ocsp_response.as_ref(), self.sct_list.as_ref());
@@ -123,10 +143,7 @@ impl Credential {
 
     /// The scheme to sign with for a peer, if there is one.
     fn scheme_for(&self, peer: &CertificateCriteria<'_>) -> Option<SignatureScheme> {
-        let schemes = match &self.key {
-            PrivateKey::Signs(signer) => signer.schemes(),
-            PrivateKey::Elsewhere(schemes) => schemes,
-        };
+        let schemes = self.key.schemes();
         let fits = |scheme: &&SignatureScheme| {
             scheme.signs_handshakes() && peer.accepts_signature(**scheme)
         };

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::net::IpAddr;
 
 use super::config::{ClientConfig, Destination};
 use crate::auth::{ConnectionCodecs, ToServer};
@@ -92,6 +93,12 @@ impl Offer {
             destination;
         if server_name.len() > 255 {
             return Err(Error::Configuration("server_name: at most 255 bytes"));
+        }
+        let is_name = server_name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':');
+        if !is_name && server_name.parse::<IpAddr>().is_err() {
+            return Err(Error::Configuration(
+                "server_name: a DNS name in ASCII or an IP address, without a port",
+            ));
         }
         if external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>() > MAX_PLAINTEXT {
             return Err(Error::Configuration("external_psks: identities of at most 16 KiB in all"));
