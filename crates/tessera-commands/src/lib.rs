@@ -1,6 +1,6 @@
 //! The commands `tessera serve` and `tessera connect`: a TLS 1.3 server and a client to talk to.
 //!
-//! [`serve`] listens, echoes or answers HTTP, and tells the facts of every connection; [`connect`]
+//! [`serve`] listens, echoes or answers HTTP, and reports the facts of every connection; [`connect`]
 //! carries standard input and output to a server.
 #![forbid(unsafe_code)]
 

@@ -14,8 +14,19 @@
 //!
 //! # From PEM files to the first byte
 //!
-//! `examples/first_byte.rs` is the whole of what follows as one program:
-//! `cargo run -p tessera-tokio --example first_byte`.
+//! `examples/first_byte.rs` is the whole of what follows as one program. In the repository:
+//! `cargo run -p tessera-tokio --example first_byte`. The code needs these crates:
+//!
+//! ```text
+//! cargo add tessera-tls tessera-aws-lc tessera-tokio tessera-vault tessera-webpki
+//! cargo add rustls-pki-types --rename pki-types --features std
+//! cargo add tokio --features io-util,macros,net,rt-multi-thread
+//! ```
+//!
+//! The library of the package `tessera-tls` is called `tessera`. Private keys are read in PKCS#8 here;
+//! `tessera_kit::credential::load` (crate `tessera-kit`) replaces the five lines under "The certificate".
+//! It also reads SEC 1 and PKCS#1, checks that key and certificate belong together, and its errors name the
+//! file.
 //!
 //! **A server** needs a certificate with its private key, a ring of ticket keys if its clients may resume,
 //! and a vault of one-time keys if it takes forward-secret early data:
@@ -60,7 +71,8 @@
 //!
 //! Share the configuration among all connections of the server. A ticket key lives as long as it was made
 //! for: a server that runs for longer adds the next one in time
-//! (`TicketKeyRing::add`), and servers of one name share their keys (`tessera-etcd` does both). To ask clients for certificates, set
+//! (`TicketKeyRing::add`), and servers of one name share their keys (`tessera-etcd` does both). To ask
+//! clients for certificates, set
 //! [`client_authentication`](tessera::ServerConfig::client_authentication).
 //!
 //! **A client** needs a verifier, a store for its sessions if it wants to resume, and the policy that it
@@ -94,7 +106,7 @@
 //!
 //! **The first byte.** The first connection is a full handshake; its stream takes the server's tickets while
 //! it is read. From the second connection on [`Connector::connect_with_early_data`] sends the request together
-//! with the ClientHello, and the verdict on rejected early data says whether it is safe to send it again:
+//! with the ClientHello, and the verdict on rejected early data shows whether it is safe to send it again:
 //! there is an example at the method. At the server, [`Acceptor::accept_early`] gives the stream as soon as
 //! the request can be answered.
 //!

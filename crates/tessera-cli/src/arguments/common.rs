@@ -1,4 +1,4 @@
-//! What both sides can be told.
+//! The options of both sides.
 
 use std::path::PathBuf;
 
@@ -31,11 +31,11 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "FILE", help_heading = PSKS)]
     psk_file: Vec<PathBuf>,
 
-    /// The hash of the PSKs; both sides must say the same.
+    /// The hash of the PSKs; the same at both sides.
     #[arg(long, value_name = "HASH", default_value = "sha256", help_heading = PSKS)]
     psk_hash: HashArgument,
 
-    /// Imports the PSKs (RFC 9258); both sides must say the same.
+    /// Imports the PSKs (RFC 9258); both sides must do so, or neither.
     #[arg(long, help_heading = PSKS)]
     import_psks: bool,
 
@@ -43,7 +43,7 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "TEXT", default_value = "", requires = "import_psks", help_heading = PSKS)]
     psk_context: String,
 
-    /// Uses PSKs, tickets included, without a key exchange (psk_ke): who learns the PSK later reads
+    /// Uses PSKs, tickets included, without a key exchange (psk_ke). A PSK that is stolen later opens
     /// everything.
     #[arg(long, help_heading = PSKS)]
     psk_only_without_forward_secrecy: bool,
@@ -68,13 +68,13 @@ pub(crate) struct CommonArguments {
     #[arg(long, help_heading = EARLY_DATA)]
     forward_secret_early_data: bool,
 
-    /// Early data as in RFC 8446: who learns the ticket's key later reads it, and it may be replayed
-    /// at servers that don't know of each other.
+    /// Early data as in RFC 8446. A ticket key that is stolen later opens it, and it may be replayed at
+    /// servers that don't know of each other.
     #[arg(long, help_heading = EARLY_DATA)]
     replayable_early_data_without_forward_secrecy: bool,
 
-    /// Appends the secrets of connections to this file (SSLKEYLOGFILE format): who has it reads the
-    /// connections. For Wireshark.
+    /// Appends the secrets of connections to this file (SSLKEYLOGFILE format), for Wireshark. The file is
+    /// enough to read the connections.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     key_log: Option<PathBuf>,
 

@@ -34,7 +34,7 @@ pub(crate) struct ConnectArguments {
           help_heading = "Certificates")]
     fingerprint: Option<[u8; 32]>,
 
-    /// Accepts whatever certificate the server shows: whoever stands between can be anybody.
+    /// Accepts any certificate: an attacker on the path can pretend to be the server.
     #[arg(long, conflicts_with_all = ["ca", "fingerprint"], help_heading = "Certificates")]
     insecure_accept_any_certificate: bool,
 

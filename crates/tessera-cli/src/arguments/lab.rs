@@ -19,13 +19,13 @@ pub(crate) enum Lab {
     /// medians with 95 % confidence intervals; the report, as JSON or as a page with plots, has every
     /// sample.
     ///
-    /// The emulated link needs root, or a system that lets users have namespaces. Without, the
-    /// lab says so and runs on loopback.
+    /// The emulated link needs root, or a system that lets users have namespaces. Without
+    /// them the lab reports so, and runs on loopback.
     #[command(after_help = "\
 Examples:
-  tessera lab reconnect                                   all ways, at 0 and 33 ms; about a minute
-  tessera lab reconnect --modes psk-dhe,0rtt-fs           two ways only
-  tessera lab reconnect --modes 0rtt-unguarded            what replays do where nobody looks
+  tessera lab reconnect                                   all modes, at 0 and 33 ms; about a minute
+  tessera lab reconnect --modes psk-dhe,0rtt-fs           two modes only
+  tessera lab reconnect --modes 0rtt-unguarded            what a replay does at unguarded servers
   tessera lab reconnect --rtt 5ms,80ms --loss 0.5%        two links, both losing packets
   tessera lab reconnect --rate 2mbit --mtu 1280           a slow link
   tessera lab reconnect --repetitions 101 --json out.json every sample, for other programs
@@ -42,7 +42,7 @@ Examples:
     ///
     /// The link between client and sites is emulated as in `lab reconnect`. The time between the sites
     /// is simulated: the channel between them sleeps. The table shows medians; the report, as JSON or
-    /// as a page with plots, has every sample, and says up to which distance of the sites early data
+    /// as a page with plots, has every sample, and shows up to which distance of the sites early data
     /// at the wrong one pays.
     #[command(after_help = "\
 Examples:
@@ -65,8 +65,8 @@ pub(crate) struct ReconnectArguments {
     #[command(flatten)]
     common: CommonArguments,
 
-    /// The modes to measure, separated by commas; 0rtt-unguarded, which is not among the usual, shows
-    /// what a replay does where no server remembers.
+    /// The modes (ways to connect) to measure, separated by commas. 0rtt-unguarded is not in the
+    /// default: it shows what a replay does where no server remembers.
     #[arg(
         long,
         value_name = "MODES",

@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 /// What the program does.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Listens for TLS 1.3 clients: echoes, or answers HTTP, and tells the facts of each connection.
+    /// Listens for TLS 1.3 clients: echoes, or answers HTTP, and reports the facts of each connection.
     #[command(after_help = serve::EXAMPLES)]
     Serve(Box<ServeArguments>),
 
