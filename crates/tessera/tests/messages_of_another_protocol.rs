@@ -1,27 +1,4 @@
 //! The handshake suites once more, over messages by epoch, in a protocol with other labels, versions and rules
 //! than TLS's: no legacy_session_id, no EndOfEarlyData, no records.
 
-#[path = "certificate_choice.rs"]
-mod certificate_choice;
-#[path = "lost.rs"]
-mod lost;
-#[path = "one_time_psks.rs"]
-mod one_time_psks;
-#[path = "owner_extensions.rs"]
-mod owner_extensions;
-#[path = "pairs.rs"]
-mod pairs;
-#[path = "psk_modes.rs"]
-mod psk_modes;
-#[path = "questions.rs"]
-mod questions;
-#[path = "receipts.rs"]
-mod receipts;
-#[path = "reconnect.rs"]
-mod reconnect;
-#[path = "second_hello.rs"]
-mod second_hello;
-#[path = "sessions.rs"]
-mod sessions;
-#[path = "tickets.rs"]
-mod tickets;
+mod suites;

@@ -2,27 +2,4 @@
 //! program's name chooses it ([`tessera_harness::Face`]). Some tests of these files are about records, or about
 //! deadlines and closing, which belong to a stream: they begin with `about_records!()`, and prove nothing here.
 
-#[path = "certificate_choice.rs"]
-mod certificate_choice;
-#[path = "lost.rs"]
-mod lost;
-#[path = "one_time_psks.rs"]
-mod one_time_psks;
-#[path = "owner_extensions.rs"]
-mod owner_extensions;
-#[path = "pairs.rs"]
-mod pairs;
-#[path = "psk_modes.rs"]
-mod psk_modes;
-#[path = "questions.rs"]
-mod questions;
-#[path = "receipts.rs"]
-mod receipts;
-#[path = "reconnect.rs"]
-mod reconnect;
-#[path = "second_hello.rs"]
-mod second_hello;
-#[path = "sessions.rs"]
-mod sessions;
-#[path = "tickets.rs"]
-mod tickets;
+mod suites;
