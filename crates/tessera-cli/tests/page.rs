@@ -83,7 +83,9 @@ fn a_browser_shows_every_path_of_the_sites_report() {
     let answer = report.dom.split("data-answer=\"0\">").nth(1).expect("an answer");
     let answer = answer.split("</p>").next().expect("an answer");
     assert!(answer.contains("At none of the distances measured"), "{answer}");
-    assert!(answer.contains("ms later, with 5 ms between the sites; and"), "{answer}");
+    // 5 ms may be less than the noise of a busy machine; 30 ms are not.
+    assert!(answer.contains(", with 5 ms between the sites; and"), "{answer}");
+    assert!(answer.contains("ms later, with 30 ms between the sites"), "{answer}");
     // The lines of the chart, and their names at their ends.
     report.has("class=\"line\"", 3);
     report.has("class=\"names\"", 1);
