@@ -1,0 +1,32 @@
+//! What `tessera serve` does without options, from a program of one's own: a server that echoes, with a
+//! certificate made for the run. It listens until it is asked to end.
+//!
+//! ```text
+//! cargo run -p tessera-commands --example echo
+//! ```
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tessera_commands::{Answer, ClientCertificates, Common, ServeOptions, Tickets, serve};
+
+fn main() -> ExitCode {
+    let options = ServeOptions {
+        listen: ([127, 0, 0, 1], 4433).into(),
+        answer: Answer::Echo,
+        names: vec!["localhost".into()],
+        write_certificate: None,
+        client_certificates: ClientCertificates::No,
+        tickets: Tickets { count: 2, lifetime: Duration::from_secs(24 * 3600) },
+        max_connections: 100,
+        handshake_timeout: Duration::from_secs(10),
+        common: Common::default(),
+    };
+    match serve(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
