@@ -32,6 +32,7 @@ mod dh;
 mod hash;
 mod kem;
 mod one_time;
+mod pss_key;
 mod random;
 #[cfg(all(feature = "graviola", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod scalar_mult;
