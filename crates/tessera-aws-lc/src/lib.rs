@@ -31,6 +31,7 @@ mod aead;
 mod dh;
 mod hash;
 mod kem;
+mod key_rejected;
 mod one_time;
 mod pss_key;
 mod random;
@@ -41,7 +42,8 @@ mod sign;
 use tessera::crypto::{Hybrid, HybridOneTimeKeys, KeyAgreement, Provider, Suite};
 use tessera::wire::{CipherSuite, NamedGroup};
 
-pub use sign::{KeyRejected, SigningKey};
+pub use key_rejected::KeyRejected;
+pub use sign::SigningKey;
 
 /// The provider: all suites and one-time key kinds of this crate and the groups that peers commonly
 /// have, the preferred ones first.

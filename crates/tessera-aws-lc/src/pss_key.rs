@@ -8,7 +8,7 @@ use der::{Decode, Encode, SliceReader, Tag, Tagged};
 use tessera::crypto::SigningError;
 use tessera::wire::SignatureScheme;
 
-use crate::sign::KeyRejected;
+use crate::key_rejected::KeyRejected;
 
 /// A private key that signs with RSASSA-PSS alone.
 pub(crate) struct PssKey {

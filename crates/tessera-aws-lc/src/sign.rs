@@ -12,6 +12,7 @@ use aws_lc_rs::signature::{
 use tessera::crypto::{Signer, SigningError};
 use tessera::wire::SignatureScheme;
 
+use crate::key_rejected::KeyRejected;
 use crate::pss_key::PssKey;
 
 /// A private key: ECDSA on P-256, P-384 or P-521, Ed25519, RSA (rsaEncryption or id-RSASSA-PSS, which both
@@ -28,28 +29,6 @@ enum Pair {
     RsaPss(PssKey),
     MlDsa(PqdsaKeyPair),
 }
-
-/// A private key could not be loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyRejected {
-    /// The bytes are not DER of any kind of key that AWS-LC can read, or the parts of the key do not
-    /// belong together.
-    Malformed,
-    /// The key is of a kind, on a curve or of a size that TLS 1.3 or this provider does not sign
-    /// with.
-    Unsupported,
-}
-
-impl core::fmt::Display for KeyRejected {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::Malformed => "the private key is malformed",
-            Self::Unsupported => "private keys of this kind or size are not supported",
-        })
-    }
-}
-
-impl core::error::Error for KeyRejected {}
 
 impl SigningKey {
     /// Reads an unencrypted PKCS#8 key (RFC 5958) as DER and finds out of which kind it is.
