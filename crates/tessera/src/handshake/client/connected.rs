@@ -44,8 +44,9 @@ impl Connected {
         ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
         self.application.count_post_handshake()?;
-        let message =
-            NewSessionTicket::read(message.reader_for(HandshakeType::NEW_SESSION_TICKET)?)?;
+        let reader = message.reader_for(HandshakeType::NEW_SESSION_TICKET)?;
+        let is_forward_secret = self.config.policy.early_data.forward_secret.is_some();
+        let message = NewSessionTicket::read(reader, is_forward_secret)?;
         // §4.6.1: a lifetime of zero means that the ticket is to be discarded. Without a clock its
         // age can't be computed.
         let Some(unix) = ctx.now.unix.filter(|_| message.lifetime > 0) else { return Ok(()) };
