@@ -10,6 +10,7 @@ use tessera::crypto::{Provider, Random, RandomFailed, Secret};
 use tessera::handshake::Reply;
 use tessera::resume::{
     Ancestry, Carrier, Companion, FlightHandle, OpenTicket, SessionState, TicketKeys,
+    VerifierDigest,
 };
 use tessera::wire::CipherSuite;
 use tessera_aws_lc::provider;
@@ -39,8 +40,10 @@ fn session() -> SessionState {
         protocol: Some(b"h2".to_vec()),
         server_name: Some("example.org".into()),
         peer: Some(PeerIdentity { blob: vec![3; 20], expires_at: Some(2_000_000_000) }),
+        accepted_by: Some(VerifierDigest([5; 32])),
         external_psk: None,
         authenticated_at: NOW.as_secs(),
+        policy_epoch: 4,
         scope: vec![1, 2, 3],
         ancestry: Ancestry::PostQuantum,
         issued_at: NOW.as_millis() as u64,

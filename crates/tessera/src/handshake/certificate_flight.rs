@@ -12,6 +12,7 @@ use crate::auth::{
 };
 use crate::crypto::{Digest, SigningError};
 use crate::error::{Error, illegal_parameter};
+use crate::resume::VerifierDigest;
 use crate::role::Role;
 use crate::schedule::Transcript;
 use crate::wire::{
@@ -120,6 +121,7 @@ pub(crate) fn read_certificate_verify(
 /// From now on the peer has the identity that the verifier found.
 pub(crate) fn accept_peer(
     answer: Result<PeerAcceptance, PeerRejected>,
+    by: Option<VerifierDigest>,
     codecs: &mut ConnectionCodecs,
     lineage: &mut Lineage,
     ctx: &mut Context<'_>,
@@ -132,8 +134,9 @@ pub(crate) fn accept_peer(
     if identity.blob.len() > PeerIdentity::MAX_LEN {
         return Err(Error::Configuration("the verifier made an identity of more than 1,024 bytes"));
     }
+    let by = by.ok_or(Error::Internal("a verifier that no configuration has"))?;
     codecs.accept(&identity);
-    lineage.verified(identity, ctx.now);
+    lineage.verified(identity, by, ctx.now);
     ctx.facts.note_lineage(lineage);
     Ok(())
 }
