@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use tessera::auth::PeerIdentity;
+use tessera::auth::{PeerIdentity, VerifierDigest};
 use tessera::crypto::{Provider, Random, RandomFailed, Secret};
 use tessera::handshake::Reply;
 use tessera::resume::{
     Ancestry, Carrier, Companion, FlightHandle, OpenTicket, SessionState, TicketKeys,
-    VerifierDigest,
 };
 use tessera::wire::CipherSuite;
 use tessera_aws_lc::provider;

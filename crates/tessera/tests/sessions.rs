@@ -1,9 +1,9 @@
 //! Sessions as bytes, and what carries the connections that they are good for.
 
-use tessera::auth::PeerIdentity;
+use tessera::auth::{PeerIdentity, VerifierDigest};
 use tessera::crypto::Secret;
 use tessera::resume::{
-    Ancestry, Carrier, ClientSession, PskKind, SessionImportError, SessionState, VerifierDigest,
+    Ancestry, Carrier, ClientSession, PskKind, SessionImportError, SessionState,
 };
 use tessera::wire::{CipherSuite, ExtensionType, NamedGroup};
 use tessera_harness::{Hello, Mode, Pair, SERVER_NAME, Scene, at, records};

@@ -8,11 +8,10 @@ use super::context::Context;
 use super::lineage::Lineage;
 use crate::auth::{
     ConnectionCodecs, Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, Proof,
-    Sign, VerifyPeer,
+    Sign, VerifierDigest, VerifyPeer,
 };
 use crate::crypto::{Digest, SigningError};
 use crate::error::{Error, illegal_parameter};
-use crate::resume::VerifierDigest;
 use crate::role::Role;
 use crate::schedule::Transcript;
 use crate::wire::{

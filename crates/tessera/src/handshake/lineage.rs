@@ -3,10 +3,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::auth::PeerIdentity;
+use crate::auth::{PeerIdentity, VerifierDigest};
 use crate::carrier::Carrier;
 use crate::crypto::{Secret, Suite};
-use crate::resume::{Ancestry, Companion, SessionState, VerifierDigest};
+use crate::resume::{Ancestry, Companion, SessionState};
 use crate::time::Time;
 use crate::wire::NamedGroup;
 

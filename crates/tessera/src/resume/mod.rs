@@ -31,7 +31,6 @@ pub use policy::{
 pub(crate) use psk::KnownPsk;
 pub use psk::{ExternalPsk, PskKind};
 pub use receipts::*;
-pub use scope::VerifierDigest;
 pub(crate) use scope::{Authenticated, AuthenticationScope};
 pub use session::{Ancestry, Companion, SessionState};
 pub use tickets::*;

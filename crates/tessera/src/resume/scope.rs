@@ -4,31 +4,8 @@
 use alloc::vec::Vec;
 
 use super::session::SessionState;
-use crate::auth::{PeerVerifier, VerifierPolicy};
+use crate::auth::{PeerVerifier, VerifierDigest, VerifierPolicy};
 use crate::crypto::Provider;
-
-/// A verifier, by what it accepts: the hash of its [policy](VerifierPolicy).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VerifierDigest(pub [u8; Self::LEN]);
-
-impl VerifierDigest {
-    /// How long it is, in bytes.
-    pub const LEN: usize = 32;
-
-    /// The digest of a policy: SHA-256, where the provider has it. Those of providers without it are
-    /// other ones, and cost a full handshake.
-    pub fn of(policy: &VerifierPolicy, provider: &Provider) -> Self {
-        let hashes = || provider.suites.iter().map(|suite| suite.hash);
-        let hash = hashes().find(|hash| hash.len() == Self::LEN).or_else(|| hashes().next());
-        let mut digest = Self([0; Self::LEN]);
-        // A configuration without suites is refused.
-        if let Some(hash) = hash {
-            let hashed = policy.digest(hash);
-            digest.0.iter_mut().zip(hashed.as_ref()).for_each(|(to, from)| *to = *from);
-        }
-        digest
-    }
-}
 
 /// Whose authentications count for a configuration. Made once, when the configuration is checked.
 #[derive(Clone, Default)]

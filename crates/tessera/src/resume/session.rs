@@ -7,9 +7,8 @@ use core::time::Duration;
 use zeroize::Zeroizing;
 
 use super::forward_secret::Incarnation;
-use super::scope::VerifierDigest;
 use super::tlv;
-use crate::auth::PeerIdentity;
+use crate::auth::{PeerIdentity, VerifierDigest};
 use crate::carrier::Carrier;
 use crate::crypto::Secret;
 use crate::wire::{CipherSuite, FlightHandle, NamedGroup, Reader, TICKET_ID_LEN, Writer};
