@@ -60,9 +60,9 @@ impl Connected {
                 let keys = one_time_keys(&self.config.provider, ticket.kind);
                 keys.is_some_and(|keys| keys.public_len() == ticket.public.len())
             })
-            .map(|ticket| {
-                let (secret, handle) = fs_secret(&self.application.exporter, &ticket);
-                FsClientTicket {
+            .map(|ticket| -> Result<_, Error> {
+                let (secret, handle) = fs_secret(self.application.exporter()?, &ticket);
+                Ok(FsClientTicket {
                     kind: ticket.kind,
                     id: *ticket.id,
                     public: ticket.public.to_vec(),
@@ -70,8 +70,9 @@ impl Connected {
                     max_early_data_size: ticket.max_early_data_size,
                     secret,
                     handle,
-                }
-            });
+                })
+            })
+            .transpose()?;
         let terms = TicketTerms {
             lifetime: message.lifetime,
             age_add: message.age_add,

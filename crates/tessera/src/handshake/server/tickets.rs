@@ -168,7 +168,7 @@ impl TicketIssue<'_> {
             lifetime: lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX)),
             max_early_data_size: guard.max_early_data_size,
         };
-        let (fs_secret, handle) = fs_secret(&application.exporter, &key.ticket());
+        let (fs_secret, handle) = fs_secret(application.exporter()?, &key.ticket());
         let secret = OneTimeSecret { kind, seed, fs_secret };
         let peer = lineage.peer.as_ref().map(|peer| peer.blob.as_slice());
         let put = guard.vault.put(PutSecret {
