@@ -1,13 +1,13 @@
 //! After the handshake: tickets and key updates in (RFC 8446 §4.6).
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::ClientState;
 use super::config::ClientConfig;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
+use crate::handshake::config::Checked;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::lineage::{Lineage, TicketTerms};
@@ -19,7 +19,7 @@ use crate::wire::{HandshakeMessage, HandshakeType, NamedGroup, NewSessionTicket}
 pub struct Connected {
     pub(super) application: Application,
     pub(super) resumption: ResumptionSecret,
-    pub(super) config: Arc<ClientConfig>,
+    pub(super) config: Checked<ClientConfig>,
     pub(super) lineage: Lineage,
     pub(super) group: Option<NamedGroup>,
 }
@@ -84,10 +84,11 @@ impl Connected {
                 max_early_data_size: ticket.max_early_data_size,
                 incarnation: None,
             }),
+            policy_epoch: self.config.policy_epoch,
+            scope: Vec::new(),
         };
         let psk = self.resumption.psk(message.nonce);
-        let scope = Vec::new();
-        let state = self.lineage.session(self.application.suite, psk, scope, terms, unix);
+        let state = self.lineage.session(self.application.suite, psk, terms, unix);
         let ticket = message.ticket.to_vec();
         let session = ClientSession { state, ticket, group: self.group, forward_secret };
         ctx.event(Event::NewSession(Box::new(session)));

@@ -1,6 +1,5 @@
 //! What server and client have in common: protocol, group, suite, and the modes of PSKs.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::ServerConfig;
@@ -9,6 +8,7 @@ use super::psk_candidate::PskCandidate;
 use super::retry_state::RetryState;
 use crate::crypto::{KeyAgreement, Suite};
 use crate::error::{self, Error, handshake_failure, illegal_parameter};
+use crate::handshake::config::Checked;
 use crate::handshake::context::{Context, same_hash};
 use crate::resume::PskKind;
 use crate::schedule::Profile;
@@ -17,7 +17,7 @@ use crate::wire::{AlertDescription, ClientHello, ForwardSecretOffer, OpaqueExten
 
 /// What every step of the decision reads: configuration and ClientHello, and what follows from them alone.
 pub(super) struct Negotiation<'n> {
-    pub(super) config: &'n Arc<ServerConfig>,
+    pub(super) config: &'n Checked<ServerConfig>,
     pub(super) retry: Option<&'n RetryState>,
     pub(super) hello: &'n Hello<'n>,
     pub(super) profile: &'static Profile,
@@ -38,7 +38,7 @@ pub(super) struct Group {
 
 impl<'n> Negotiation<'n> {
     pub(super) fn new(
-        config: &'n Arc<ServerConfig>,
+        config: &'n Checked<ServerConfig>,
         retry: Option<&'n RetryState>,
         hello: &'n Hello<'n>,
         ctx: &mut Context<'_>,

@@ -10,7 +10,9 @@ use crate::crypto::equal;
 use crate::error::{Error, decrypt_error};
 use crate::handshake::context::{Context, same_hash};
 use crate::limits::MAX_IDENTITIES;
-use crate::resume::{FsIdentity, KnownPsk, LoneIdentity, OpenTicket, SessionState, TicketKeys};
+use crate::resume::{
+    Authenticated, FsIdentity, KnownPsk, LoneIdentity, OpenTicket, SessionState, TicketKeys,
+};
 
 /// How far the search for a PSK has come.
 #[derive(Default)]
@@ -129,12 +131,20 @@ impl Negotiation<'_> {
         let known = session.external_psk.as_ref().is_none_or(|identity| {
             config.external_psks.iter().any(|psk| psk.identity == *identity)
         });
+        // A resumption asks no verifier, so the verifier of the configuration that was chosen for this
+        // client is that of the session. The mode in which it asks doesn't matter to a peer that it has
+        // accepted, and nobody passes where somebody must be there.
+        let authenticated = match config.authentication().weigh(session) {
+            Authenticated::Here => true,
+            Authenticated::Nobody => !config.client_authentication.is_required(),
+            Authenticated::Elsewhere => false,
+        };
         config.policy.resumption
             && fresh
             && known
+            && authenticated
             && session.carrier == self.profile.carrier
             && session.scope == config.scope
             && session.server_name.as_deref() == self.hello.parsed.server_name
-            && (session.peer.is_some() || !config.client_authentication.is_required())
     }
 }

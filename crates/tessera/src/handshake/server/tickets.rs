@@ -87,8 +87,7 @@ impl TicketIssue<'_> {
             };
             let terms = self.terms(lifetime, issued.as_ref().map(|issued| issued.companion))?;
             let psk = resumption.psk(&[nonce]);
-            let scope = config.scope.clone();
-            let session = lineage.session(application.suite, psk, scope, terms, unix);
+            let session = lineage.session(application.suite, psk, terms, unix);
             // RFC 8446 §4.6.1: a ticket has 1 to 65,535 bytes; anything else that the owner's keys made
             // is none.
             let ticket = keys.seal(&session, unix);
@@ -142,6 +141,8 @@ impl TicketIssue<'_> {
             age_add: u32::from_be_bytes(age_add),
             max_early_data_size: replayable.map_or(0, |guard| guard.max_early_data_size),
             companion,
+            policy_epoch: self.config.policy_epoch,
+            scope: self.config.scope.clone(),
         })
     }
 
