@@ -32,6 +32,7 @@ pub use psk::{ExternalPsk, PskKind};
 pub use receipts::*;
 pub use session::{Ancestry, Companion, SessionState};
 pub use tickets::*;
+pub(crate) use verdict::Beginning;
 pub use verdict::Verdict;
 
 pub use crate::carrier::Carrier;
