@@ -1,5 +1,5 @@
 //! Tessera on tokio: TLS 1.3 streams that come back fast, with early data that is forward-secret and
-//! executed at most once.
+//! accepted at most once.
 //!
 //! - [`Connector`] and [`Acceptor`] make [`TlsStream`]s over whatever is [`AsyncRead`] and
 //!   [`AsyncWrite`]: sockets, pipes, other streams.

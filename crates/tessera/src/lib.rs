@@ -15,7 +15,7 @@
 //! | PSK with a key exchange | no | yes | default, where the server has [`tickets`](ServerConfig::tickets) |
 //! | PSK alone | no | no | [`psk_only_without_forward_secrecy`](resume::ReconnectPolicy::psk_only_without_forward_secrecy) |
 //! | 0-RTT (RFC 8446) | replayable | no | a [`ReplayGuard`](resume::ReplayGuard) |
-//! | 0-RTT FS | executed at most once | yes, from its take | a [`OneTimeKeyGuard`](resume::OneTimeKeyGuard) |
+//! | 0-RTT FS | accepted at most once | yes, from its take | a [`OneTimeKeyGuard`](resume::OneTimeKeyGuard) |
 //!
 //! What a side offers and accepts is one value, its [`ReconnectPolicy`](resume::ReconnectPolicy).
 //!

@@ -226,3 +226,24 @@ async fn write<O: AsyncWrite + Unpin>(output: &mut O, data: &[u8]) -> io::Result
     output.write_all(data).await?;
     output.flush().await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_tries_again_knows_what_may_have_been_executed() {
+        let mut outcome = EarlyDataOutcome::default();
+        assert_eq!(maybe_executed(outcome), None, "nothing was sent");
+        (outcome.sent, outcome.verdict) = (7, Some(Verdict::Burned));
+        assert_eq!(maybe_executed(outcome), None);
+        for (verdict, told) in [
+            (Some(Verdict::Unknown), "7 bytes of early data may have been executed"),
+            (Some(Verdict::Used), "7 bytes of early data were taken elsewhere"),
+            (None, "the server took 7 bytes of early data"),
+        ] {
+            (outcome.verdict, outcome.accepted) = (verdict, if verdict.is_none() { 7 } else { 0 });
+            assert!(maybe_executed(outcome).is_some_and(|text| text.starts_with(told)));
+        }
+    }
+}

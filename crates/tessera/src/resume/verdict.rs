@@ -7,7 +7,7 @@ use crate::time::{Clock, Time};
 use crate::wire::Rejection;
 
 /// What a client learns about early data that was not accepted. Treat what you do not know as
-/// [`Verdict::Unknown`].
+/// [`Verdict::Unknown`], and no answer as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {

@@ -74,7 +74,7 @@ pub struct Flight {
     pub application: Application,
     /// The slip.
     pub slip: Slip,
-    /// How far time goes: at most [`MOST_TICKS`].
+    /// How far time goes. One tick is enough for every slip about it.
     pub ticks: u8,
 }
 
@@ -128,8 +128,9 @@ pub struct State {
     resend_on_its_way: bool,
     /// Answers of sites on their way, by [`Word`] up to `Unknown`.
     answers: [bool; 4],
-    /// The same for [`Said::Lost`], by its ticks.
-    lost_answers: [bool; MOST_TICKS as usize + 1],
+    /// The longest [`Said::Lost`] on its way: with a shorter one the client is told no more, and it can
+    /// hear `unknown` at any time.
+    lost_answer: Option<u8>,
     /// The time, in ticks: what happens within one has an order that no clock knows.
     now: u8,
     // The home site.
@@ -194,8 +195,6 @@ pub enum Action {
     Hear(Word),
     /// The client hears that the key was lost, and judges.
     HearLost {
-        /// How many ticks before the answer the earlier life had ended.
-        ended_before: u8,
         /// The time that the client's event loop passes on: read at some moment since it began.
         passed: u8,
     },
@@ -214,9 +213,6 @@ pub enum Action {
     /// That data is lost.
     LoseResent,
 }
-
-/// How far time can go. One tick is enough for every slip about it.
-pub const MOST_TICKS: u8 = 2;
 
 /// What is executed, is executed at most once.
 pub const AT_MOST_ONCE: &str = "executed at most once";
@@ -240,7 +236,7 @@ impl Model for Flight {
             began: 0,
             stood: 0,
             answers: [false; 4],
-            lost_answers: [false; MOST_TICKS as usize + 1],
+            lost_answer: None,
             now: 0,
             key: true,
             tombstone: None,

@@ -1,6 +1,6 @@
 //! What may happen next, and what it does.
 
-use super::{Action, Application, Client, Flight, MOST_TICKS, Said, Slip, State, Tombstone, Word};
+use super::{Action, Application, Client, Flight, Said, Slip, State, Tombstone, Word};
 
 /// Enough for every slip; the state space stays small.
 const MAX_CRASHES: u8 = 2;
@@ -34,11 +34,9 @@ impl Flight {
         for word in [Word::Accepted, Word::Burned, Word::Used, Word::Unknown] {
             may(state.knows.is_none() && state.answers[word as usize], Action::Hear(word));
         }
-        for ended_before in 0..=MOST_TICKS {
-            for passed in state.began..=state.now {
-                let hears = state.knows.is_none() && state.lost_answers[usize::from(ended_before)];
-                may(hears, Action::HearLost { ended_before, passed });
-            }
+        for passed in state.began..=state.now {
+            let hears = state.knows.is_none() && state.lost_answer.is_some();
+            may(hears, Action::HearLost { passed });
         }
         let asks = state.knows.is_none_or(|word| word != Word::Done && word != Word::Burned);
         may(asks, Action::Receipt { heard: true });
@@ -128,7 +126,8 @@ impl Flight {
                 }
             }
             Action::Hear(word) => state.learn(word),
-            Action::HearLost { ended_before, passed } => {
+            Action::HearLost { passed } => {
+                let ended_before = state.lost_answer.unwrap_or_default();
                 state.learn(self.judge(state, ended_before, passed));
             }
             Action::Receipt { heard } => {
@@ -229,7 +228,7 @@ impl State {
         match said {
             Said::Word(word) => self.answer(word),
             Said::Lost(_) if self.knows.is_some() => (),
-            Said::Lost(ended_before) => self.lost_answers[usize::from(ended_before)] = true,
+            Said::Lost(ended_before) => self.lost_answer = self.lost_answer.max(Some(ended_before)),
         }
     }
 
@@ -244,6 +243,6 @@ impl State {
         self.burned_was_told |= word == Word::Burned;
         self.knows = Some(word);
         // Nobody listens to another.
-        self.lost_answers = [false; MOST_TICKS as usize + 1];
+        self.lost_answer = None;
     }
 }
