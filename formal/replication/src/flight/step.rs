@@ -146,7 +146,7 @@ impl Flight {
                 self.execute(state, &mut effects);
                 state.resent_effects = effects;
                 if heard {
-                    state.knows = Some(Word::Done);
+                    state.learn(Word::Done);
                 }
             }
             Action::LoseResent => state.resend_on_its_way = false,
@@ -242,7 +242,11 @@ impl State {
     fn learn(&mut self, word: Word) {
         self.burned_was_told |= word == Word::Burned;
         self.knows = Some(word);
-        // Nobody listens to another.
+        // Nobody looks at a clock any more, nor listens to another answer: fewer states.
         self.lost_answer = None;
+        (self.now, self.began, self.life_began, self.stood) = (0, 0, 0, 0);
+        if let Some(Said::Lost(ended_before)) = &mut self.burn_answer {
+            *ended_before = 0;
+        }
     }
 }
