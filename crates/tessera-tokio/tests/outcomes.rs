@@ -8,13 +8,15 @@ use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use common::{Ends, Told, connect, destination, finish, forward_secret, settled};
-use tessera::Destination;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    FlightHandle, Receipt, Receipts, SettleReceipt, TakePurpose, TakeSecret, Vault, Verdict,
+    Absent, FlightHandle, Incarnation, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
+    TakePurpose, TakeSecret, Taken, Vault, Verdict,
 };
+use tessera::{Clock, Destination, Time};
 use tessera_tokio::{Acceptor, Connector, EarlyData, EarlyDataOutcome, MemorySessionStore};
 use tokio::io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
@@ -261,6 +263,67 @@ async fn what_the_server_answered_is_known_though_the_connection_fails() {
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     assert_eq!((outcome.accepted, outcome.verdict), (REQUEST.len(), None));
     assert!(outcome.flight.is_some() && !outcome.may_be_sent_again());
+}
+
+/// A vault that began anew an hour ago.
+struct BegunAnew(Arc<dyn Vault>);
+
+impl Vault for BegunAnew {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.0.put(put)
+    }
+
+    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+        let ended_before = Duration::from_secs(3600);
+        Reply::Now(Taken::Absent(Absent::Lost { ended_before }))
+    }
+
+    fn burn(&self, handle: &FlightHandle) {
+        self.0.burn(handle);
+    }
+
+    fn incarnation(&self) -> Option<Incarnation> {
+        self.0.incarnation()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// A clock that tells nothing.
+#[derive(Debug)]
+struct NoClock;
+
+impl Clock for NoClock {
+    fn now(&self) -> Time {
+        Time { monotonic: Duration::ZERO, unix: None }
+    }
+}
+
+/// A connector brings the machine's clock, unless its user has another.
+#[tokio::test]
+async fn a_lost_flight_is_judged_by_the_clock_of_the_destination_or_the_machines() {
+    let clocks: [(Option<Arc<dyn Clock>>, _); 2] =
+        [(None, Verdict::Burned), (Some(Arc::new(NoClock)), Verdict::Unknown)];
+    for (clock, verdict) in clocks {
+        let (mut ends, connector) = prepared().await;
+        let guard = ends.server.policy.early_data.forward_secret.as_mut().unwrap();
+        guard.vault = Arc::new(BegunAnew(guard.vault.clone()));
+        let (near, far) = duplex(64 * 1024);
+        let acceptor = ends.acceptor();
+        let (outcome, _server) = tokio::join!(
+            connector.connect_with_early_data(
+                Destination { clock, ..destination() },
+                near,
+                REQUEST
+            ),
+            acceptor.accept(far)
+        );
+        let (stream, told) = settled(outcome);
+        assert_eq!(told, Told::Rejected(verdict));
+        assert_eq!(stream.early_data().may_be_sent_again(), verdict == Verdict::Burned);
+    }
 }
 
 #[tokio::test]
