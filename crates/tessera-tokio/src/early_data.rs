@@ -147,6 +147,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
         let result = self.try_handshake_with_early_data(data).await;
         let count = self.facts().early_data_written - before;
         let outcome = self.early_data();
+        if result.is_err() && outcome.sent == 0 {
+            // What waits must not leave later: the caller may send it elsewhere.
+            let output = &mut self.driver.machine.output;
+            output.consume(output.as_slice().len());
+        }
         match (result, outcome) {
             (result, EarlyDataOutcome { sent: 0, .. }) => EarlyData::NotSent(result),
             (Err(error), outcome) => EarlyData::Failed { error, outcome },

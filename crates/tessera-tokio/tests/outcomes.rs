@@ -194,10 +194,20 @@ async fn a_timeout_is_no_answer() {
 #[tokio::test(start_paused = true)]
 async fn early_data_that_never_left_may_be_sent_elsewhere() {
     let (_ends, connector) = prepared().await;
-    let (near, _far) = duplex(10);
-    let outcome = connector.connect_with_early_data(destination(), near, REQUEST).await;
+    let (near, mut far) = duplex(10);
+    let mut stream = connector.start(destination(), near).await.unwrap();
+    let outcome = stream.handshake_with_early_data(REQUEST).await;
     let EarlyData::NotSent(Err(error)) = outcome else { panic!("{outcome:?}") };
     assert_eq!(error.kind(), ErrorKind::TimedOut);
+    // Nor does it leave later, when there is room.
+    let mut received = [0; 10];
+    far.read_exact(&mut received).await.unwrap();
+    let _failed = stream.flush().await;
+    let _failed = stream.shutdown().await;
+    drop(stream);
+    let mut later = Vec::new();
+    far.read_to_end(&mut later).await.unwrap();
+    assert!(later.is_empty(), "{} bytes left later", later.len());
 }
 
 #[tokio::test]

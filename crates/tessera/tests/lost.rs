@@ -177,6 +177,7 @@ fn a_clock_that_went_back_judges_nothing() {
 
 #[test]
 fn without_a_clock_a_lost_key_is_unknown() {
+    tessera_harness::about_records!();
     let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
     let (client, server) = (scene.client.clone().checked(), scene.server.clone().checked());
     let mut to_server = Output::new();
