@@ -169,7 +169,8 @@ fn the_client_states_send_and_derive_what_the_rfc_8448_traces_do() {
         }
         assert_eq!(recorder.read_secrets, read, "{name}");
         let ClientState::Connected(connected) = client else { panic!("connected, {name}") };
-        assert_eq!(connected.application.write.expose(), trace.secret("c_ap_traffic"));
+        let write = connected.application.write.as_ref().expect("it can write");
+        assert_eq!(write.expose(), trace.secret("c_ap_traffic"));
         let resumed = recorder.facts.psk.is_some() || name == "resumed_0rtt";
         assert_eq!(recorder.facts.early_data == EarlyDataStatus::Accepted, resumed, "{name}");
         if let Some(psk) = trace.find("secrets", "resumption_psk") {

@@ -31,6 +31,11 @@ pub struct ServerConfig {
     pub suites: Vec<CipherSuite>,
     /// The groups to accept, in order of preference. Default: all of the provider.
     pub groups: Vec<NamedGroup>,
+    /// Agrees a key in a classical group, if the client sent a share for one, although both support a
+    /// post-quantum group. Default: off; the client is asked for a share for the post-quantum group
+    /// (HelloRetryRequest). That costs a round trip, and early data that came with the first ClientHello
+    /// is refused.
+    pub classical_key_exchange_to_save_a_round_trip: bool,
     /// The application protocols to accept, in order of preference.
     pub protocols: Vec<Vec<u8>>,
     /// The server's certificates; one that fits the client is sent, the first of those that
@@ -132,6 +137,7 @@ impl ServerConfig {
             suites: provider.suites.iter().map(|suite| suite.id).collect(),
             groups: provider.groups.iter().map(|group| group.group()).collect(),
             provider,
+            classical_key_exchange_to_save_a_round_trip: false,
             policy: ReconnectPolicy::default(),
             protocols: Vec::new(),
             credentials,

@@ -58,9 +58,7 @@ impl Negotiation<'_> {
 
     /// The forward-secret identity that a client may put first, where this server issues such tickets.
     pub(super) fn is_forward_secret(&self, identity: &[u8]) -> bool {
-        self.config.policy.early_data.forward_secret.is_some()
-            && self.hello.parsed.one_time_kinds.is_some()
-            && FsIdentity::read(identity).is_some()
+        self.forward_secret.kinds.is_some() && FsIdentity::read(identity).is_some()
     }
 
     /// The identity at `index`, if it is a forward-secret one that comes alone, and such are taken.

@@ -194,7 +194,7 @@ pub(super) fn send_server_hello(
         receiving,
         client_type: None,
         codecs: authentication.as_mut().map(|it| take(&mut it.codecs)).unwrap_or_default(),
-        tickets: TicketPlan::new(hello, psk_kind.is_some(), config),
+        tickets: TicketPlan::new(negotiation, psk_kind.is_some()),
         config: config.clone(),
         lineage,
     };
