@@ -133,14 +133,20 @@ impl ClientConnection {
     /// Writes early data; returns how many bytes were taken. Where records are padded, less than
     /// [`early_data_room`](Self::early_data_room) may fit: padding counts.
     ///
-    /// Under a forward-secret ticket it is executed at most once. Otherwise it may be replayed: write
+    /// Under a forward-secret ticket it is accepted at most once. Otherwise it may be replayed: write
     /// only what may be executed twice. If the server rejects it, the verdict of
     /// [`Event::EarlyDataRejected`](crate::Event::EarlyDataRejected) says whether it may be sent
-    /// again.
+    /// again; if the connection ends without an answer, it may have been executed
+    /// ([`Facts::early_data`], [`Facts::flight`]).
+    ///
+    /// A prefix of it may be executed, where the rest was held back on the way: it has to be
+    /// self-delimiting.
     pub fn write_early_data(&mut self, data: &[u8], output: &mut Output) -> Result<usize, Error> {
         self.check_writable()?;
         let data = &data[..data.len().min(self.early_data_room())];
-        Ok(self.stream.outgoing.application_data(data, output))
+        let written = self.stream.outgoing.application_data(data, output);
+        self.core.wrote_early_data(written);
+        Ok(written)
     }
 }
 

@@ -214,6 +214,11 @@ impl<H: Handshake> Core<H> {
         application.update_write_key(request, scratch, below)
     }
 
+    /// Early data was written: so many bytes more.
+    pub fn wrote_early_data(&mut self, count: usize) {
+        self.facts.early_data_written += count;
+    }
+
     /// Application data came from the peer: messages after the handshake are no flood.
     pub fn saw_data(&mut self) {
         if let Some(application) = self.state.application_mut() {

@@ -34,6 +34,7 @@ pub use receipts::*;
 pub(crate) use scope::{Authenticated, AuthenticationScope};
 pub use session::{Ancestry, Companion, SessionState};
 pub use tickets::*;
+pub(crate) use verdict::Beginning;
 pub use verdict::Verdict;
 
 pub use crate::carrier::Carrier;

@@ -18,6 +18,7 @@ use crate::resume::{
     AuthenticationScope, ClientSession, ExternalPsk, FlightHandle, OfferEarlyData, PskKind,
     ReconnectPolicy,
 };
+use crate::time::Clock;
 use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, PskModes};
 
 /// What a client offers and accepts. Build it once, have it [`checked`](Self::checked), and share it.
@@ -165,4 +166,8 @@ pub struct Destination {
     /// at most 16, with 16 KiB in all.
     /// [`Facts::peer_extensions`](crate::handshake::Facts::peer_extensions) has the server's answers.
     pub extensions: Vec<OpaqueExtension>,
+    /// Tells how long a flight was under way whose key was lost with an earlier life of the server:
+    /// [`Verdict::Burned`](crate::resume::Verdict::Burned) if it was short enough. Without a clock such
+    /// flights are `Unknown`.
+    pub clock: Option<Arc<dyn Clock>>,
 }

@@ -15,7 +15,7 @@ use crate::handshake::context::{SecretLog, same_hash};
 use crate::handshake::grease::draw_grease;
 use crate::limits::{MAX_LISTS_OF_HELLO, MAX_PLAINTEXT, MAX_RECEIPTS};
 use crate::resume::{
-    Authenticated, ClientSession, ExternalPsk, FsIdentity, PskKind, SessionState,
+    Authenticated, Beginning, ClientSession, ExternalPsk, FsIdentity, PskKind, SessionState,
     answer_one_time_key, psk_for_flight,
 };
 use crate::schedule::{EarlySecret, KeyDerivation, Profile};
@@ -65,7 +65,7 @@ pub(crate) struct Offer {
     /// The owner's extensions.
     pub(crate) extensions: Vec<OpaqueExtension>,
     /// When the connection began: nothing was sent before.
-    pub(crate) began: Time,
+    pub(crate) began: Beginning,
 }
 
 /// A PSK in the order of the identities.
@@ -90,7 +90,7 @@ impl Offer {
         config.provider.random.fill(&mut random)?;
         config.provider.random.fill(&mut session_id)?;
         let grease = draw_grease(config.grease, config.provider.random)?;
-        let Destination { server_name, session, external_psks, ask_receipts, extensions } =
+        let Destination { server_name, session, external_psks, ask_receipts, extensions, clock } =
             destination;
         if server_name.len() > 255 {
             return Err(Error::Configuration("server_name: at most 255 bytes"));
@@ -143,7 +143,7 @@ impl Offer {
             early_data: None,
             cookie: None,
             one_time_kind: None,
-            began: now,
+            began: Beginning::new(clock),
         });
         offer.add_session_psks(now)?;
         offer.add_external_psks(external_psks)?;
