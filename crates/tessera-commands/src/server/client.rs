@@ -1,4 +1,4 @@
-//! A client's stream, with what was learned on the way.
+//! One client: its stream, with what was learned on the way.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,27 +6,56 @@ use std::time::{Duration, Instant};
 
 use tessera::EarlyDataStatus;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
-use tessera_tokio::ServerStream;
-use tokio::net::TcpStream;
+use tessera_kit::report::Report;
+use tessera_tokio::{AcceptedClient, ClientSocket, Ending, ServerStream, TimedOut};
+use tokio::io::AsyncWriteExt;
 
-use crate::counted::Counted;
+use super::{echo, http};
+use crate::options::Answer;
 
 /// A client's stream, with what was learned on the way.
 pub(super) struct Client {
-    pub(super) stream: ServerStream<Counted<TcpStream>>,
-    pub(super) address: SocketAddr,
+    pub(super) stream: ServerStream<ClientSocket>,
+    pub(super) ending: Ending,
+    address: SocketAddr,
     started: Instant,
     handshake: Option<Duration>,
 }
 
 impl Client {
-    pub(super) fn new(stream: ServerStream<Counted<TcpStream>>, address: SocketAddr) -> Self {
-        Self { stream, address, started: Instant::now(), handshake: None }
+    pub(super) fn new(accepted: AcceptedClient) -> Self {
+        let AcceptedClient { stream, address, ending, .. } = accepted;
+        Self { stream, ending, address, started: Instant::now(), handshake: None }
+    }
+
+    /// Serves it to its end, and tells about it.
+    pub(super) async fn serve(mut self, answer: Answer, report: &Report) {
+        let result = self.answer(answer).await;
+        let timed_out = self.stream.get_ref().timed_out();
+        if timed_out == Some(TimedOut::Idle) {
+            // Nothing is missing: the client may know.
+            let _ = self.stream.shutdown().await;
+        }
+        let why = |error: io::Error| timed_out.map_or_else(|| error.to_string(), |it| it.to_string());
+        report.tell(&self.facts(result.err().map(why)));
+    }
+
+    async fn answer(&mut self, answer: Answer) -> io::Result<()> {
+        let mut ending = self.ending.clone();
+        tokio::select! {
+            handshake = self.handshake() => handshake?,
+            // Whoever is not through yet will come again.
+            () = ending.begun() => return Ok(()),
+        }
+        match answer {
+            Answer::Echo => echo::answer(self).await,
+            Answer::Http => http::answer(self).await,
+        }
     }
 
     /// Shakes hands. Early data is answered before the handshake is complete: both answers do no more
     /// when they are given twice.
-    pub(super) async fn handshake(&mut self) -> io::Result<()> {
+    async fn handshake(&mut self) -> io::Result<()> {
         self.stream.writable().await?;
         if self.stream.facts().early_data != EarlyDataStatus::Accepted {
             self.stream.handshake().await?;
@@ -43,15 +72,15 @@ impl Client {
     }
 
     /// What is known until now.
-    pub(super) fn facts(&self, error: Option<io::Error>) -> ConnectionFacts {
+    pub(super) fn facts(&self, error: Option<String>) -> ConnectionFacts {
         let counted = self.stream.get_ref();
         let socket = SocketFacts {
             address: Some(self.address),
-            received: counted.received,
-            sent: counted.sent,
+            received: counted.received(),
+            sent: counted.sent(),
             handshake: self.handshake,
             total: self.started.elapsed(),
-            error: error.map(|error| error.to_string()),
+            error,
         };
         ConnectionFacts::new(self.stream.facts(), socket)
     }

@@ -2,12 +2,12 @@
 
 mod client;
 mod config;
-mod connection;
 mod echo;
-mod ending;
+mod heads;
 mod http;
 mod listener;
 mod page;
+mod refusals;
 mod stores;
 
 use tessera_kit::{ProgramError, runtime};
