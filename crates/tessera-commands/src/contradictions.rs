@@ -11,7 +11,9 @@ impl ServeOptions {
     pub(crate) fn check(&self) -> Result<(), ProgramError> {
         self.common.check()?;
         if self.tickets.count == 0 && self.common.early_data.any() {
-            return wrong("early data comes with tickets: leave out --tickets 0, or the early data");
+            return wrong(
+                "early data comes with tickets: leave out --tickets 0, or the early data",
+            );
         }
         if self.max_connections_per_address.is_some_and(|count| count > self.max_connections) {
             return wrong(
@@ -20,7 +22,9 @@ impl ServeOptions {
         }
         let speaks_http = |name: &String| name == "http/1.1" || name == "http/1.0";
         if self.answer == Answer::Http && !self.common.protocols.iter().all(speaks_http) {
-            return wrong("--http answers HTTP/1.x alone: name no other protocol than --alpn http/1.1");
+            return wrong(
+                "--http answers HTTP/1.x alone: name no other protocol than --alpn http/1.1",
+            );
         }
         if self.write_certificate.is_some() && self.uses_psks_alone() {
             return wrong(
@@ -92,7 +96,9 @@ impl ConnectOptions {
             );
         }
         if self.tickets == 0 && load.mode != LoadMode::Full {
-            return wrong("this mode resumes, and --tickets 0 asks for no tickets: measure --mode full");
+            return wrong(
+                "this mode resumes, and --tickets 0 asks for no tickets: measure --mode full",
+            );
         }
         Ok(())
     }
@@ -107,7 +113,9 @@ impl Common {
             return wrong("--import-psks has none to import: add --psk-file FILE or --psk");
         }
         if self.psks.hash != PskHash::default() {
-            return wrong("--psk-hash says how PSKs are used, and there is none: add --psk-file FILE");
+            return wrong(
+                "--psk-hash says how PSKs are used, and there is none: add --psk-file FILE",
+            );
         }
         Ok(())
     }

@@ -141,7 +141,9 @@ pub use acceptor::Acceptor;
 pub use answers::{Answer, Answers};
 pub use async_handshake::AsyncHandshake;
 pub use connector::Connector;
-pub use server::{AcceptedClient, ClientSocket, Counts, Ending, Limits, Server, ServerCounts, TimedOut};
+pub use server::{
+    AcceptedClient, ClientSocket, Counts, Ending, Limits, Server, ServerCounts, TimedOut,
+};
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use stream::{ClientStream, EarlyData, ServerStream, TlsStream};
 #[cfg(feature = "system-trust")]

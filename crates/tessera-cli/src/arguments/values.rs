@@ -25,7 +25,8 @@ pub(crate) fn time(text: &str, [least, most]: [&str; 2]) -> Result<Duration, Str
         }
         Some((duration, _)) => Ok(duration),
         None => {
-            Err("a time is a number of seconds, or with a unit: 500ms, 10s, 5m, 24h or 7d".to_owned())
+            Err("a time is a number of seconds, or with a unit: 500ms, 10s, 5m, 24h or 7d"
+                .to_owned())
         }
     }
 }
@@ -164,7 +165,8 @@ mod tests {
         assert!(address("127.0.0.1").unwrap_err().contains("did you mean 127.0.0.1:4433?"));
         assert!(address("::1").unwrap_err().contains("did you mean [::1]:4433?"));
         assert!(address(":4433").unwrap_err().contains("did you mean 0.0.0.0:4433"));
-        for wrong in ["", "localhost", "localhost:", "65536", "127.0.0.1:65536", "localhost:https"] {
+        for wrong in ["", "localhost", "localhost:", "65536", "127.0.0.1:65536", "localhost:https"]
+        {
             assert!(address(wrong).unwrap_err().contains("[::]:443"), "{wrong}");
         }
     }

@@ -36,7 +36,8 @@ impl Client {
             // Nothing is missing: the client may know.
             let _ = self.stream.shutdown().await;
         }
-        let why = |error: io::Error| timed_out.map_or_else(|| error.to_string(), |it| it.to_string());
+        let why =
+            |error: io::Error| timed_out.map_or_else(|| error.to_string(), |it| it.to_string());
         report.tell(&self.facts(result.err().map(why)));
     }
 

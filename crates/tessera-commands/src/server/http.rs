@@ -25,6 +25,10 @@ pub(super) async fn answer(client: &mut Client) -> io::Result<()> {
             );
             respond(client, &response, keep).await?;
             if !keep {
+                // The answer to early data has left. Its ticket follows the end of the handshake, and nothing
+                // follows the goodbye.
+                client.stream.handshake().await?;
+                client.note_handshake();
                 return client.stream.shutdown().await;
             }
         }

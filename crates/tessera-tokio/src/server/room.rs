@@ -49,7 +49,8 @@ pub(super) struct HandshakePlace {
 
 impl Room {
     pub(super) fn new(limits: Limits) -> Self {
-        let places = |count: usize| Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
+        let places =
+            |count: usize| Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
         Self {
             limits,
             connections: places(limits.connections),

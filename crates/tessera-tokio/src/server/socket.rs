@@ -42,7 +42,12 @@ impl std::fmt::Display for TimedOut {
 impl std::error::Error for TimedOut {}
 
 impl ClientSocket {
-    pub(super) fn new(io: TcpStream, idle: Duration, write: Duration, place: ConnectionPlace) -> Self {
+    pub(super) fn new(
+        io: TcpStream,
+        idle: Duration,
+        write: Duration,
+        place: ConnectionPlace,
+    ) -> Self {
         Self { timed: Timed::new(io, idle, write), place }
     }
 
