@@ -149,6 +149,14 @@ pub(crate) fn by_option(error: tessera::Error) -> ProgramError {
     })
 }
 
+/// The same where a stream can't begin.
+pub(crate) fn start_by_option(error: &std::io::Error) -> ProgramError {
+    match error.get_ref().and_then(|error| error.downcast_ref::<tessera::Error>()) {
+        Some(error) => by_option(error.clone()),
+        None => ProgramError::settings(error.to_string()),
+    }
+}
+
 /// The fields of the engine's configuration that options set.
 const OPTIONS: &[(&str, &str)] = &[
     ("groups", "--groups"),

@@ -45,6 +45,15 @@ fn connect_refuses_a_certificate_for_another_name() {
 }
 
 #[test]
+fn a_name_that_can_not_be_one_is_refused_by_its_option() {
+    let server = Server::start(&[]);
+    for name in ["a".repeat(300), "server.example:443".to_owned()] {
+        let wrong = ["connect", &server.address, "--server-name", &name, "--fingerprint"];
+        refused(&[&wrong[..], &[&server.fingerprint]].concat(), 2, &["--server-name"]);
+    }
+}
+
+#[test]
 fn connect_and_serve_with_psks_that_differ_report_it() {
     let server = Server::start(&["--psk", KEY]);
     let address = server.address.clone();

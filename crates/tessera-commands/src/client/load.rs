@@ -21,6 +21,7 @@ use super::config::configure;
 use super::dial;
 use super::pool::Pool;
 use super::summary::{Outcome, Summary};
+use crate::contradictions::start_by_option;
 use crate::options::{ConnectOptions, Load, LoadMode};
 use crate::receive::receive;
 
@@ -123,7 +124,7 @@ impl Run {
         } else {
             self.connector.start_afresh(destination, socket)
         };
-        started.map_err(|error| ProgramError::settings(error.to_string()))
+        started.map_err(|error| start_by_option(&error))
     }
 
     /// Connects until there were enough.

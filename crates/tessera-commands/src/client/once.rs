@@ -17,6 +17,7 @@ use super::advice;
 use super::carry::Carrier;
 use super::config::{Configured, configure};
 use super::dial;
+use crate::contradictions::start_by_option;
 use crate::counted::Counted;
 use crate::options::ConnectOptions;
 
@@ -43,7 +44,7 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     let mut stream = connector
         .start(configured.destination(), Counted::new(socket))
         .await
-        .map_err(|error| ProgramError::settings(error.to_string()))?;
+        .map_err(|error| start_by_option(&error))?;
     let mut handshake = None;
     let work = async {
         let left = shake_hands(&mut stream, &early_data, &report).await?;
