@@ -75,7 +75,7 @@ fn a_certificate_that_is_not_trusted_but_has_a_trusted_ones_name_is_unknown() {
 #[test]
 fn a_trusted_certificate_has_to_be_valid_and_for_this_name_and_use() {
     for is_ca in [IsCa::ExplicitNoCa, ca_params("it").is_ca] {
-        let (peer, certificate) = own(as_ca(is_ca.clone(), snakeoil()));
+        let (peer, certificate) = own(as_ca(is_ca, snakeoil()));
         let verifier = trusting(&certificate);
         let question = peer.as_server();
         for unix in [BEFORE, NOT_AFTER + 1] {
@@ -85,7 +85,7 @@ fn a_trusted_certificate_has_to_be_valid_and_for_this_name_and_use() {
         let other_name = with(question, |it| it.server_name = Some("other.example".into()));
         refused(&verifier, &other_name, AlertDescription::BAD_CERTIFICATE);
 
-        let params = as_ca(is_ca.clone(), client_params(&["c.example"]));
+        let params = as_ca(is_ca, client_params(&["c.example"]));
         let (client, certificate) = own(params);
         let verifier = trusting(&certificate);
         judge(&verifier, &client.as_client()).unwrap();
