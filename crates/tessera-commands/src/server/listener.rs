@@ -13,10 +13,9 @@ use tessera_kit::{ProgramError, open_files, signals};
 use tessera_tokio::{Acceptor, Limits, Server};
 use tokio::net::TcpListener;
 
-use super::client::Client;
 use super::config::{Configured, configure};
-use super::refusals;
 use super::stores::Stores;
+use super::{connection, refusals};
 use crate::options::ServeOptions;
 
 pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
@@ -51,7 +50,7 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
     server
         .run(asked, move |accepted| {
             let report = shared.clone();
-            async move { Client::new(accepted).serve(answer, &report).await }
+            async move { connection::serve(accepted, answer, &report).await }
         })
         .await;
     keeping.abort();

@@ -2,6 +2,7 @@
 
 mod client;
 mod config;
+mod connection;
 mod echo;
 mod heads;
 mod http;
