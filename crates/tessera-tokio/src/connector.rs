@@ -57,8 +57,9 @@ impl Connector {
     /// Replaces the configuration, for all clones: connections that start from now on use the new one,
     /// and those that run keep theirs.
     ///
-    /// A resumption doesn't ask the verifier again. With one that accepts less, connect with a store of its
-    /// own: sessions of the old one were accepted by the old verifier.
+    /// A resumption doesn't ask the verifier again. With a verifier of another policy the sessions of
+    /// servers that the old one accepted are not offered any more, whatever the store still has; for
+    /// what no policy says, such as a new revocation list, raise [`ClientConfig::policy_epoch`].
     pub fn replace(&self, config: Checked<ClientConfig>) {
         self.config.replace(config);
     }

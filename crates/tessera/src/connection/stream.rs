@@ -17,8 +17,8 @@ use core::time::Duration;
 use crate::crypto::wipe_stack_below;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::{
-    Checked, ClientConfig, ClientHandshake, Core, Destination, Epoch, Event, Facts, Handshake,
-    ServerConfig, ServerHandshake,
+    Checked, ClientConfig, ClientHandshake, Core, Destination, Direction, Epoch, Event, Facts,
+    Handshake, ServerConfig, ServerHandshake,
 };
 use crate::limits::MAX_WARNINGS;
 use crate::question::{Asked, Question, Token};
@@ -193,6 +193,9 @@ impl<H: Handshake> Connection<H> {
             if let Some(event) = self.core.event() {
                 if matches!(event, Event::HandshakeComplete) {
                     self.stream.release();
+                    if self.write_closed {
+                        self.core.end(Direction::Write);
+                    }
                 }
                 return Ok(Progress { consumed, event: ReadEvent::Handshake(event) });
             }
@@ -264,6 +267,8 @@ impl<H: Handshake> Connection<H> {
             }
             AlertDescription::CLOSE_NOTIFY => {
                 self.read_closed = true;
+                self.stream.incoming.close();
+                self.core.end(Direction::Read);
                 Ok(())
             }
             AlertDescription::USER_CANCELED => {
@@ -352,6 +357,7 @@ impl<H: Handshake> Connection<H> {
         if !self.write_closed {
             self.write_closed = true;
             self.stream.send_alert(AlertDescription::CLOSE_NOTIFY, output);
+            self.core.end(Direction::Write);
         }
     }
 
@@ -365,8 +371,7 @@ impl<H: Handshake> Connection<H> {
             return Ok(());
         }
         // Nothing is sent after an error, close_notify included.
-        self.write_closed = true;
-        Err(self.core.fail(Error::Truncated))
+        Err(self.end(Error::Truncated))
     }
 
     /// Exports keying material (RFC 8446 §7.5), of up to 255 hash outputs. The label has at most 249
@@ -403,8 +408,15 @@ impl<H: Handshake> Connection<H> {
         {
             self.stream.send_alert(alert, output);
         }
+        self.end(error)
+    }
+
+    /// Nothing is sent or read any more, and all secrets go; the error stays.
+    fn end(&mut self, error: Error) -> Error {
         self.write_closed = true;
         self.read_closed = true;
+        self.stream.outgoing.close();
+        self.stream.incoming.close();
         self.core.fail(error)
     }
 
