@@ -36,6 +36,8 @@ enum Flaw {
     Boundless,
     /// Has no room for anybody when those without a name have filled it.
     FirstComeFirstServed,
+    /// Evicts whatever is oldest for whoever comes.
+    EvictsTheOldest,
 }
 
 #[derive(Clone)]
@@ -49,6 +51,7 @@ struct Entry {
     expires_at: Duration,
     client: Option<Vec<u8>>,
     fate: Option<Absent>,
+    put: u32,
 }
 
 const CAPACITY: usize = 100;
@@ -91,14 +94,21 @@ impl Vault for Flawed {
                 .filter(|entry| put.client.is_some() && entry.client.as_deref() == put.client);
             let nameless = put.client.is_none() && self.flaw != Flaw::FirstComeFirstServed;
             let room = if nameless { CAPACITY - CAPACITY / 4 } else { CAPACITY };
-            let full = count >= room || of_client.count() >= PER_CLIENT;
+            let of_client = of_client.count();
+            let full = count >= room || of_client >= PER_CLIENT;
             let known = entries.contains_key(&put.handle) && self.flaw != Flaw::TakesAgain;
-            if known || (full && self.flaw != Flaw::Boundless) {
+            if full && self.flaw == Flaw::EvictsTheOldest && !known && of_client < PER_CLIENT {
+                let live = entries.iter().filter(|(_, entry)| entry.fate.is_none());
+                let oldest = live.min_by_key(|(_, entry)| entry.put).map(|(handle, _)| *handle);
+                oldest.map(|handle| entries.remove(&handle));
+            } else if known || (full && self.flaw != Flaw::Boundless) {
                 return Err(PutRefused);
             }
             let encoded = put.secret.encode().to_vec();
             let client = put.client.map(<[u8]>::to_vec);
-            let entry = Entry { encoded, expires_at: put.expires_at, client, fate: None };
+            let number = entries.values().map(|entry| entry.put + 1).max().unwrap_or(0);
+            let entry =
+                Entry { encoded, expires_at: put.expires_at, client, fate: None, put: number };
             entries.insert(put.handle, entry);
             Ok(())
         })
@@ -160,6 +170,7 @@ fn keeps_it(flaw: Flaw) -> bool {
         contract::capacity_is_a_bound(&Flawed::new(flaw), CAPACITY);
         contract::clients_have_a_limit_each(&Flawed::new(flaw), PER_CLIENT);
         contract::the_nameless_leave_room(&Flawed::new(flaw), CAPACITY);
+        contract::who_holds_less_keeps_it(&Flawed::new(flaw), CAPACITY);
     };
     catch_unwind(AssertUnwindSafe(check)).is_ok()
 }
@@ -177,6 +188,7 @@ fn the_contract_of_vaults_finds_every_flaw() {
         Flaw::CountsTombstones,
         Flaw::Boundless,
         Flaw::FirstComeFirstServed,
+        Flaw::EvictsTheOldest,
     ] {
         assert!(!keeps_it(flaw), "the contract doesn't see {flaw:?}");
     }

@@ -1,20 +1,22 @@
 //! A memory vault that has a directory: how its secrets go from one process to the next, and how it
 //! knows that those of a process that crashed are gone.
 
+use std::hash::BuildHasher;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tessera::crypto::Provider;
 use tessera::resume::FlightHandle;
 
-use super::{Limits, MemoryVault};
+use super::{Content, Limits, MemoryVault};
 use crate::keys::WrappingKeys;
-use crate::memory::clients::Account;
+use crate::memory::accounts::ClientHash;
 use crate::memory::home::Home;
-use crate::memory::shard::{Incoming, Record};
 use crate::memory::snapshot::{SnapshotWriter, read_snapshot};
+use crate::memory::store::{Incoming, Record};
+use crate::millis::seconds;
 
 /// What a vault found in its directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +41,8 @@ impl MemoryVault {
     /// Forward secrecy of what was in a snapshot ends at the keys in `keys`: disks keep the blocks of
     /// unlinked files. A directory that is restored from a backup, or with a virtual machine, brings
     /// taken secrets back: keep it out of backups, on a local file system, and empty it in a copy of a
-    /// machine. Of limits per client, a snapshot doesn't know whose its secrets are.
+    /// machine. A snapshot knows which of its secrets belong to one client, and not to whom: the next life
+    /// counts them as those of another client.
     ///
     /// It waits for the disk.
     ///
@@ -79,12 +82,11 @@ impl MemoryVault {
         if self.closed.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        let hashing = self.shards.hashing();
-        let records: Vec<_> = self.shards.each().map(|mut shard| shard.close(hashing)).collect();
+        let records = self.content().store.close(&self.hashing);
         let Some(home) = &self.home else { return Ok(()) };
         home.save(provider.random, |out, incarnation, name| {
             let mut snapshot = SnapshotWriter::new(out, keys, now, incarnation, name)?;
-            for (handle, record) in records.iter().flatten() {
+            for (handle, record) in &records {
                 snapshot.write(handle, record)?;
             }
             snapshot.finish()
@@ -92,20 +94,25 @@ impl MemoryVault {
     }
 
     fn restore(&self, records: Vec<(FlightHandle, Record)>, now: Duration) -> usize {
-        let now = self.note(Some(now));
-        let hashing = self.shards.hashing();
+        let Content { store, clock } = &mut *self.content();
+        let now = clock.note(seconds(now), Instant::now);
+        let hashing = &self.hashing;
         for (handle, record) in records {
-            let (mut shard, hash) = self.shards.lock(&handle);
+            let hash = hashing.hash_one(handle);
             match record {
                 Record::Live { expires_at, .. } if expires_at <= now => (),
-                Record::Live { stored, expires_at } => {
-                    let account = Account::NOBODY;
-                    let new = Incoming { handle: &handle, hash, stored, expires_at, account };
-                    shard.put(new, now, hashing);
+                Record::Live { stored, expires_at, owner } => {
+                    // Whose it is nobody knows any more; that it is one client's is enough to be fair.
+                    let client = owner.map(|owner| ClientHash(hashing.hash_one((OWNER, owner))));
+                    let new = Incoming { handle: &handle, hash, stored, expires_at, client };
+                    store.put(new, now, hashing);
                 }
-                Record::Gone(fate) => shard.remember((&handle, hash), fate, hashing),
+                Record::Gone(fate) => store.remember((&handle, hash), fate, hashing),
             }
         }
-        self.shards.sum(|shard| shard.len())
+        store.len()
     }
 }
+
+/// No name is hashed like this.
+const OWNER: &str = "who had these before";
