@@ -38,6 +38,8 @@ enum Flaw {
     FirstComeFirstServed,
     /// Evicts whatever is oldest for whoever comes.
     EvictsTheOldest,
+    /// Goes on with what a backup brings back.
+    BelievesItsBackup,
 }
 
 #[derive(Clone)]
@@ -46,6 +48,7 @@ struct Flawed {
     entries: Arc<Mutex<HashMap<FlightHandle, Entry>>>,
 }
 
+#[derive(Clone)]
 struct Entry {
     encoded: Vec<u8>,
     expires_at: Duration,
@@ -72,6 +75,18 @@ impl Flawed {
             self.with(|entries| entries.values_mut().for_each(|entry| entry.fate = None));
         }
         self.clone()
+    }
+
+    fn save(&self, backup: &Mutex<HashMap<FlightHandle, Entry>>) {
+        let copy = self.with(|entries| entries.clone());
+        *backup.lock().unwrap_or_else(PoisonError::into_inner) = copy;
+    }
+
+    /// A vault without the flaw sees that it is not what it left.
+    fn roll_back(&self, backup: &Mutex<HashMap<FlightHandle, Entry>>) {
+        let copy = backup.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let believes = self.flaw == Flaw::BelievesItsBackup;
+        self.with(|entries| *entries = if believes { copy } else { HashMap::new() });
     }
 
     fn delete(&self, handle: &FlightHandle, fate: Absent) {
@@ -167,6 +182,14 @@ fn keeps_it(flaw: Flaw) -> bool {
         contract::vault(|| Flawed::new(flaw));
         let store = Flawed::new(flaw);
         contract::restart(|| store.again(), drop);
+        let store = Flawed::new(flaw);
+        let backup = Mutex::default();
+        contract::rolled_back(
+            || store.again(),
+            drop,
+            || store.save(&backup),
+            || store.roll_back(&backup),
+        );
         contract::capacity_is_a_bound(&Flawed::new(flaw), CAPACITY);
         contract::clients_have_a_limit_each(&Flawed::new(flaw), PER_CLIENT);
         contract::the_nameless_leave_room(&Flawed::new(flaw), CAPACITY);
@@ -189,6 +212,7 @@ fn the_contract_of_vaults_finds_every_flaw() {
         Flaw::Boundless,
         Flaw::FirstComeFirstServed,
         Flaw::EvictsTheOldest,
+        Flaw::BelievesItsBackup,
     ] {
         assert!(!keeps_it(flaw), "the contract doesn't see {flaw:?}");
     }

@@ -17,7 +17,7 @@ use tessera::resume::{
 use tessera::wire::NamedGroup;
 use zeroize::Zeroizing;
 
-pub use lives::{a_kill_between_take_and_answer, restart};
+pub use lives::{a_kill_between_take_and_answer, restart, rolled_back};
 
 /// The time at which the contract is tested, since the Unix epoch.
 pub const NOW: Duration = Duration::from_secs(1_800_000_000);

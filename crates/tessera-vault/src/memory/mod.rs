@@ -8,11 +8,17 @@ mod list;
 #[cfg(unix)]
 mod lives;
 #[cfg(unix)]
+mod seal;
+#[cfg(unix)]
 mod snapshot;
 mod store;
+#[cfg(unix)]
+mod witness;
 
 #[cfg(unix)]
 pub use lives::Restored;
+#[cfg(unix)]
+pub use witness::{FileWitness, Mark, Witness, Witnessed};
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicBool;
