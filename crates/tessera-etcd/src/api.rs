@@ -191,6 +191,8 @@ pub(crate) struct RangeAnswer {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct DeleteAnswer {
+    /// How many; left out where it is none.
+    pub(crate) deleted: Option<String>,
     pub(crate) prev_kvs: Vec<KeyValue>,
 }
 

@@ -48,6 +48,8 @@ fn an_etcd_vault_bounds_its_secrets_and_those_of_each_client() {
     let options = |prefix: &str| VaultOptions { secrets: 50, ..VaultOptions::new(prefix) };
     contract::capacity_is_a_bound(&fleet.vault(&options("/all/")), 50);
     contract::the_nameless_leave_room(&fleet.vault(&options("/nameless/")), 50);
+    let small = VaultOptions { secrets: 64, ..VaultOptions::new("/small/") };
+    contract::who_holds_less_keeps_it(&fleet.vault(&small), 64);
     let options = VaultOptions { per_client: 5, ..VaultOptions::new("/each/") };
     contract::clients_have_a_limit_each(&fleet.vault(&options), 5);
 }
@@ -235,6 +237,19 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// A client that puts more and more gives up its own, and no room of others.
+#[test]
+fn a_client_that_replaces_its_secrets_fills_no_vault_in_etcd() {
+    let fleet = Fleet::start();
+    let options = VaultOptions { secrets: 40, per_client: 5, ..fleet.options.clone() };
+    let vault = fleet.vault(&options);
+    for number in 0..100 {
+        assert!(put_for(&vault, number, Some(b"greedy")), "{number}");
+    }
+    assert!(put(&vault, 1000) && put_for(&vault, 1001, Some(b"alice")));
+    assert_eq!(vault.len(), 7);
+}
+
 /// Takes of what nobody has leave nothing behind, and take no room from what was used.
 #[test]
 fn takes_that_find_nothing_count_no_tombstones() {
@@ -244,6 +259,7 @@ fn takes_that_find_nothing_count_no_tombstones() {
     for round in 0..12 {
         assert!(put(&vault, round));
         assert_eq!(accept(&vault, round), Ok(()));
+        assert_eq!(vault.len(), 0);
         for number in 1000..1004 {
             assert_eq!(accept(&vault, number), Err(Absent::Unknown));
             vault.burn(&handle(number));

@@ -65,7 +65,7 @@ pub struct VaultOptions {
     /// nobody without one can fill the vault for them. Of ten times as many that are gone it remembers what
     /// became of them.
     pub secrets: usize,
-    /// How many of one client whose name is known, up to 1000.
+    /// How many of one client whose name is known, up to 1000 and a quarter of `secrets`.
     pub per_client: u16,
     /// The longest that a secret lives; those that are to live longer are refused. Tombstones live at
     /// least as long.
