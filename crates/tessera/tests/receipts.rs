@@ -116,30 +116,38 @@ fn a_server_without_receipts_answers_no_request_for_them() {
 
 /// Whoever comes without a PSK has shown nothing, and learns and burns nothing.
 #[test]
-fn nobody_is_given_a_receipt_without_a_psk_that_was_proved() {
+fn nobody_is_given_a_receipt_in_a_full_handshake() {
     let (scene, journal) = scene(Mode::FsDhe);
     let other = scene.session().expect("a session");
     let flight = other.forward_secret.as_ref().expect("a ticket").handle;
     journal.mark_done(FlightHandle([7; 32]));
     let mut pair = asking_with(&scene, None, &[flight, FlightHandle([7; 32])]);
-    let question = pair.intercept_client();
-    pair.deliver_to_server(&question);
     pair.run();
     assert!(pair.to_client.complete && pair.to_server.complete);
     let receipts = pair.client.facts().receipts.iter().map(|(_, receipt)| *receipt);
     assert!(receipts.eq([Receipt::Unknown; 2]));
+    is_accepted(&scene, other);
+}
 
-    // A binder that is wrong.
-    let mut refused = scene.start(None, at(0));
+#[test]
+fn a_question_with_a_wrong_binder_burns_nothing() {
+    tessera_harness::about_records!();
+    let (scene, _) = scene(Mode::FsDhe);
+    let other = scene.session().expect("a session");
+    let flight = other.forward_secret.as_ref().expect("a ticket").handle;
     let mut asked = asking(&scene, &[flight]);
     let mut hello = Hello::read(&records(&asked.intercept_client())[0][5..]);
     hello.binders()[0][0] ^= 1;
+    let mut refused = scene.start(None, at(0));
     refused.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
     let alert = refused.to_server.error.as_ref().and_then(Error::alert);
     assert_eq!(alert, Some(AlertDescription::DECRYPT_ERROR));
+    is_accepted(&scene, other);
+}
 
-    // The key is still there.
-    let mut sent = scene.start(Some(other), at(0));
+/// The key of this session's flight is still there.
+fn is_accepted(scene: &Scene, session: ClientSession) {
+    let mut sent = scene.start(Some(session), at(0));
     sent.run();
     assert_eq!(sent.to_client.early_data_accepted, Some(true));
 }
