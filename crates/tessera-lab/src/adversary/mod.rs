@@ -4,8 +4,8 @@
 //! Everything here is made of the record format, the key schedule and the wire format of tickets;
 //! no code of the engine decides whether the attempt succeeds.
 
-mod capture;
-mod opening;
+pub(crate) mod capture;
+pub(crate) mod opening;
 mod psks;
 
 use serde::{Deserialize, Serialize};
@@ -14,13 +14,13 @@ use capture::Hellos;
 
 /// What an adversary on the path records of a connection.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Capture {
+pub struct Capture {
     /// What the client sent.
-    pub(crate) sent: Vec<u8>,
+    pub sent: Vec<u8>,
     /// How much of it before the server said anything.
-    pub(crate) first_flight: usize,
+    pub first_flight: usize,
     /// What the server sent.
-    pub(crate) received: Vec<u8>,
+    pub received: Vec<u8>,
 }
 
 /// What the adversary has stolen.

@@ -10,7 +10,7 @@ const APPLICATION_DATA: u8 = 23;
 const FINISHED: u8 = 20;
 
 /// Whether the PSK opens early data of what the client sent.
-pub(super) fn early_data(suite: &Suite, psk: &Secret, hellos: &Hellos, sent: &[u8]) -> bool {
+pub(crate) fn early_data(suite: &Suite, psk: &Secret, hellos: &Hellos, sent: &[u8]) -> bool {
     let early = suite.hash.extract(&[], psk.expose());
     let secret = derive_secret(suite.hash, &early, "c e traffic", &hellos.client);
     let mut opener = Opener::new(suite, &secret);
@@ -74,19 +74,26 @@ fn expand_label(hash: &dyn Hash, secret: &Secret, label: &str, context: &[u8], o
 }
 
 /// Opens the records under one traffic secret, one after the other.
-struct Opener {
+pub(crate) struct Opener {
     aead: Box<dyn Aead>,
     iv: [u8; NONCE_LEN],
     number: u64,
 }
 
 impl Opener {
-    fn new(suite: &Suite, secret: &Secret) -> Self {
+    pub(crate) fn new(suite: &Suite, secret: &Secret) -> Self {
         let mut key = vec![0; suite.aead.key_len()];
         expand_label(suite.hash, secret, "key", &[], &mut key);
         let mut iv = [0; NONCE_LEN];
         expand_label(suite.hash, secret, "iv", &[], &mut iv);
         Self { aead: suite.aead.key(&key), iv, number: 0 }
+    }
+
+    /// Whether the key opens this record as its first.
+    pub(crate) fn opens_first(&self, record: &[u8]) -> bool {
+        let Some((header, body)) = record.split_at_checked(5) else { return false };
+        let mut body = body.to_vec();
+        self.aead.open(&Nonce::for_record(&self.iv, 0), header, &mut body).is_ok()
     }
 
     /// The content of the next record and its type; `None` if the key does not open it.

@@ -1,0 +1,78 @@
+//! What an adversary on the path records of a connection.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use tessera_lab::Capture;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// A recording while it is made.
+#[derive(Clone, Default)]
+pub struct Tape(Arc<Mutex<Capture>>);
+
+impl Tape {
+    /// What was recorded.
+    pub fn take(&self) -> Capture {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn record(&self, into: impl Fn(&mut Capture) -> &mut Vec<u8>, bytes: &[u8]) {
+        let mut capture = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tape = into(&mut capture);
+        let room = LENGTH.saturating_sub(tape.len());
+        tape.extend(bytes.iter().take(room));
+    }
+}
+
+/// A socket whose bytes are recorded, by either end.
+pub struct Recorded {
+    pub socket: TcpStream,
+    pub tape: Tape,
+    /// Whether this end is the client.
+    pub is_client: bool,
+}
+
+impl AsyncRead for Recorded {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.socket).poll_read(cx, buffer))?;
+        let by_server = self.is_client;
+        self.tape.record(|it| direction(it, by_server), &buffer.filled()[before..]);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Recorded {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.socket).poll_write(cx, bytes))?;
+        let by_server = !self.is_client;
+        self.tape.record(|it| direction(it, by_server), &bytes[..written]);
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(cx)
+    }
+}
+
+fn direction(capture: &mut Capture, by_server: bool) -> &mut Vec<u8> {
+    if by_server { &mut capture.received } else { &mut capture.sent }
+}
+
+/// How much is recorded of each direction, in bytes: the flights of a handshake and what follows.
+const LENGTH: usize = 16 * 1024;
