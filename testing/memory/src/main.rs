@@ -86,7 +86,10 @@ async fn run(arguments: &Arguments) -> Result<bool, Error> {
             let snapshot = process.read()?;
             let result = attack(&snapshot, recorder, &client.marks, &captures);
             clean &= result.findings.is_empty();
-            tell(arguments, &Row { attacked: "server", way: way.to_string(), connections: *count, result })?;
+            tell(
+                arguments,
+                &Row { attacked: "server", way: way.to_string(), connections: *count, result },
+            )?;
         }
     }
     Ok(clean)

@@ -123,6 +123,7 @@ impl Client {
         // The first request keeps the connection, the second ends it.
         let connection = if name == "early plaintext" { "keep-alive" } else { "close" };
         let mark = String::from_utf8_lossy(&mark);
-        format!("GET /{mark} HTTP/1.1\r\nConnection: {connection}\r\nCookie: {mark}\r\n\r\n").into_bytes()
+        format!("GET /{mark} HTTP/1.1\r\nConnection: {connection}\r\nCookie: {mark}\r\n\r\n")
+            .into_bytes()
     }
 }

@@ -49,7 +49,8 @@ mod tests {
     #[test]
     fn text_and_pointers_are_no_secrets() {
         assert!(!looks_random(b"the quick brown fox jumps over t"));
-        let pointers: Vec<u8> = (0..4u64).flat_map(|it| (0x7f12_3456_7000 + it).to_le_bytes()).collect();
+        let pointers: Vec<u8> =
+            (0..4u64).flat_map(|it| (0x7f12_3456_7000 + it).to_le_bytes()).collect();
         assert!(!looks_random(&pointers));
         assert!(looks_random(&std::array::from_fn::<u8, 32, _>(|at| (at * 37) as u8)));
     }
