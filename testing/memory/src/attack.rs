@@ -46,7 +46,8 @@ pub struct Attacked {
     pub findings: Vec<Finding>,
 }
 
-/// Looks for all that was recorded, then tries everything that is there.
+/// Looks for all that was recorded of connections, then tries everything that is there on the captures
+/// of the last ones.
 pub fn attack(
     snapshot: &Snapshot,
     recorder: &Recorder,
@@ -73,9 +74,7 @@ pub fn attack(
     for address in private_keys(&windows, &public_keys) {
         found.add(snapshot, "private key of X25519 or its seed", address, address);
     }
-    // What the workers did last lies there.
-    let last = &captures[captures.len().saturating_sub(LAST)..];
-    let tried = open_blindly(snapshot, last);
+    let tried = open_blindly(snapshot, captures);
     for it in tried.opened {
         found.add(snapshot, &format!("opened: {}", it.used), it.recording as u64, it.address);
     }
@@ -153,9 +152,6 @@ impl Findings {
         told.collect()
     }
 }
-
-/// How many of the last connections are tried.
-const LAST: usize = 32;
 
 /// How many places of a finding are told.
 const PLACES: usize = 4;

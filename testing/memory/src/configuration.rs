@@ -58,6 +58,7 @@ pub fn server(
     ring.install(vec![key.map_err(|error| error.to_string())?], now)
         .map_err(|error| error.to_string())?;
     config.tickets = Some(Arc::new(ring));
+    config.policy.tickets = TicketRequest { new_session_count: u8::MAX, resumption_count: 1 };
     if way.has_early_data() {
         let mut guard = OneTimeKeyGuard::new(vault);
         guard.kinds = way.groups().to_vec();

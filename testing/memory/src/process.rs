@@ -12,6 +12,7 @@ use serde_json::Value;
 use tessera_lab::process_memory::{ProcessMemory, Snapshot};
 
 use crate::Error;
+use crate::pki::SERVER_NAME;
 use crate::way::Way;
 
 /// A process; gone when this value is.
@@ -37,6 +38,21 @@ impl Process {
         // A pipe that is full would be the server's load.
         thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
         Ok((process, address))
+    }
+
+    /// Starts a client with four workers.
+    pub fn client(mut command: Command) -> Result<Self, Error> {
+        command.env("TOKIO_WORKER_THREADS", WORKERS);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        Ok(Self { child: command.spawn()? })
+    }
+
+    /// Waits until it says that its connections have ended.
+    pub fn ended(&mut self) -> Result<(), Error> {
+        let stdout = self.child.stdout.as_mut().ok_or("no standard output")?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        if line == "ended\n" { Ok(()) } else { Err(format!("the client says {line:?}").into()) }
     }
 
     /// Reads its memory, while it stands still.
@@ -65,7 +81,7 @@ impl Drop for Process {
 pub fn serve(program: &Path, way: Way, directory: &Path) -> Command {
     let mut command = Command::new(program);
     let path = |name: &str| directory.join(name);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--json", "-"]);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--json", "-", "--groups", &groups(way)]);
     command.arg("--certificate").arg(path("server.pem")).arg("--key").arg(path("server.key"));
     if way == Way::Mutual {
         command.arg("--require-client-certificate").arg("--ca").arg(path("root.pem"));
@@ -76,9 +92,37 @@ pub fn serve(program: &Path, way: Way, directory: &Path) -> Command {
     if way == Way::FsHttp {
         command.arg("--http");
     }
-    let groups: Vec<_> = way.groups().iter().map(|group| format!("{group:?}")).collect();
-    command.arg("--groups").arg(groups.join(","));
     command
+}
+
+/// `tessera connect` in this way, this often.
+pub fn connect(
+    program: &Path,
+    way: Way,
+    mode: &str,
+    server: SocketAddr,
+    directory: &Path,
+    [count, parallel]: [usize; 2],
+) -> Command {
+    let mut command = Command::new(program);
+    let (count, parallel) = (count.to_string(), parallel.to_string());
+    command.args(["connect", &server.to_string(), "--server-name", SERVER_NAME, "--quiet"]);
+    command.args(["--count", &count, "--parallel", &parallel, "--tickets", &parallel]);
+    command.args(["--mode", mode, "--groups", &groups(way)]);
+    command.arg("--ca").arg(directory.join("root.pem"));
+    command
+}
+
+/// An end of this test's own.
+pub fn own(end: &str, way: Way, directory: &Path) -> Result<Command, Error> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([end, &way.to_string()]).arg(directory);
+    Ok(command)
+}
+
+fn groups(way: Way) -> String {
+    let groups: Vec<_> = way.groups().iter().map(|group| format!("{group:?}")).collect();
+    groups.join(",")
 }
 
 /// As many threads as serve connections.

@@ -19,7 +19,7 @@ pub struct Recorder(Mutex<Recorded>);
 pub struct Recorded {
     /// Every output of the key schedule and every agreed key, with a name.
     pub secrets: HashMap<Vec<u8>, String>,
-    /// What went into HKDF-Extract: the PSKs and FS secrets that were used.
+    /// What went into HKDF-Extract: the PSKs that were used.
     pub used: HashSet<Vec<u8>>,
     /// The peer's public keys of X25519, of hybrids too.
     pub public_keys: HashSet<Vec<u8>>,
@@ -55,12 +55,15 @@ impl Recorder {
 }
 
 impl Recorded {
-    /// Those that must not be left: not the PSKs and FS secrets of tickets that nobody used, nor what
-    /// everybody can compute.
+    /// Those that must not be left. The exceptions, here and nowhere else:
+    ///
+    /// - PSKs and FS secrets of tickets that nobody used yet. (Other live secrets don't come here: a
+    ///   vault's seeds, the ring's keys and private keys of certificates are nobody's but the process's.)
+    /// - What everybody can compute.
     pub fn forbidden(&self) -> impl Iterator<Item = (&Vec<u8>, &String)> {
         self.secrets.iter().filter(|(secret, name)| {
-            let is_of_ticket = name.starts_with(PSK) || name.starts_with(FS_SECRET);
-            !self.constants.contains(*secret) && (!is_of_ticket || self.used.contains(*secret))
+            let is_unused = *name == PSK && !self.used.contains(*secret);
+            !is_unused && !self.constants.contains(*secret)
         })
     }
 
@@ -71,13 +74,16 @@ impl Recorded {
             _ if is_zero(salt) => "early secret",
             "derived of early secret" => "handshake secret",
             "derived of handshake secret" => "master secret",
-            parent if parent.starts_with(FS_SECRET) => "extract of FS secret",
-            _ => "extracted secret",
+            // An FS secret is what the exporter gave beside a handle.
+            _ => {
+                self.secrets.insert(salt.to_vec(), FS_SECRET.to_owned());
+                "extract of FS secret"
+            }
         };
         if is_zero(salt) && is_zero(input) {
             self.constants.insert(output.to_vec());
         }
-        self.used.extend([salt, input].map(<[u8]>::to_vec));
+        self.used.insert(input.to_vec());
         self.secrets.insert(output.to_vec(), name.to_owned());
     }
 
@@ -89,7 +95,6 @@ impl Recorded {
         let parent = self.secrets.get(prk).map_or("unknown", String::as_str);
         let name = match label {
             "resumption" => PSK.to_owned(),
-            "exporter" if parent.starts_with("EXPORTER-tessera-0rttfs") => FS_SECRET.to_owned(),
             "0rttfs" => "psk'".to_owned(),
             "key" | "iv" | "finished" | "derived" | "traffic upd" | "exporter" => {
                 format!("{label} of {parent}")

@@ -4,6 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use tessera_lab::Capture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -14,9 +15,10 @@ use tokio::net::TcpStream;
 pub struct Tape(Arc<Mutex<Capture>>);
 
 impl Tape {
-    /// What was recorded.
-    pub fn take(&self) -> Capture {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    /// What was recorded of a connection that has ended.
+    pub fn end(&self) -> Recording {
+        let capture = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        Recording { ended: Instant::now(), capture }
     }
 
     fn record(&self, into: impl Fn(&mut Capture) -> &mut Vec<u8>, bytes: &[u8]) {
@@ -26,6 +28,22 @@ impl Tape {
         tape.extend(bytes.iter().take(room));
     }
 }
+
+/// The recording of a connection.
+pub struct Recording {
+    ended: Instant,
+    capture: Capture,
+}
+
+/// The recordings of the connections that ended last: what threads did last lies on their stacks.
+pub fn last(mut recordings: Vec<Recording>) -> Vec<Capture> {
+    recordings.sort_unstable_by_key(|recording| recording.ended);
+    let first = recordings.len().saturating_sub(LAST);
+    recordings.drain(first..).map(|recording| recording.capture).collect()
+}
+
+/// How many recordings are tried.
+const LAST: usize = 40;
 
 /// A socket whose bytes are recorded, by either end.
 pub struct Recorded {

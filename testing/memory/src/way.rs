@@ -54,14 +54,19 @@ impl Way {
         }
     }
 
-    /// Whether `tessera serve` and `tessera connect` can do it; programs of this test do the others.
+    /// Whether `tessera serve` can do it; a program of this test does the others.
     pub fn is_served(self) -> bool {
         self.continuation() == Continuation::PskDheKe
     }
 
-    /// Whether `tessera connect --count` can do it.
-    pub fn is_load(self) -> bool {
-        matches!(self, Self::Full | Self::PskDhe | Self::Fs | Self::FsX25519)
+    /// The mode of `tessera connect --count`, where it has one; a program of this test does the others.
+    pub fn load_mode(self) -> Option<&'static str> {
+        match self {
+            Self::Full => Some("full"),
+            Self::PskDhe => Some("psk-dhe"),
+            Self::Fs | Self::FsX25519 => Some("0rtt-fs"),
+            _ => None,
+        }
     }
 
     /// The groups of both ends.
