@@ -3,68 +3,11 @@
 
 use std::env;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
 
-use nix::time::{ClockId, clock_gettime};
-use tessera::handshake::Checked;
-use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard};
-use tessera::wire::NamedGroup;
-use tessera::{
-    ClientConfig, ClientConnection, Destination, Event, Output, ReadEvent, ServerConfig,
-    ServerConnection,
-};
-use tessera_harness::{at, credential};
-use tessera_null_provider::NullVerifier;
-use tessera_vault::{MemoryVault, TicketKey, TicketKeyRing};
-
-/// A way of coming back: its name, the group of its key exchange, and what its early data needs.
-struct Way {
-    name: &'static str,
-    group: NamedGroup,
-    forward_secret: Option<(NamedGroup, Continuation)>,
-}
-
-const X25519: NamedGroup = NamedGroup::X25519;
-const HYBRID: NamedGroup = NamedGroup::X25519MLKEM768;
-
-const REQUEST: &[u8] = b"hello";
+use tessera_bench::{REQUEST, Scene, WAYS};
 
 /// What the others are compared with.
 const BASELINE: usize = 0;
-
-const WAYS: [Way; 7] = [
-    Way { name: "psk-dhe, hybrid", group: HYBRID, forward_secret: None },
-    Way { name: "psk-dhe, x25519", group: X25519, forward_secret: None },
-    Way {
-        name: "0rtt-fs x25519, then psk_dhe_ke x25519",
-        group: X25519,
-        forward_secret: Some((X25519, Continuation::PskDheKe)),
-    },
-    Way {
-        name: "0rtt-fs x25519, then psk_ke",
-        group: X25519,
-        forward_secret: Some((X25519, Continuation::PskKe)),
-    },
-    Way {
-        name: "0rtt-fs hybrid, then psk_dhe_ke hybrid",
-        group: HYBRID,
-        forward_secret: Some((HYBRID, Continuation::PskDheKe)),
-    },
-    Way {
-        name: "0rtt-fs hybrid, then psk_ke",
-        group: HYBRID,
-        forward_secret: Some((HYBRID, Continuation::PskKe)),
-    },
-    Way {
-        name: "0rtt-fs one-time psk (if both ends delete it), then psk_ke",
-        group: X25519,
-        forward_secret: Some((
-            NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED,
-            Continuation::PskKe,
-        )),
-    },
-];
 
 fn main() -> ExitCode {
     let numbers: Option<Vec<usize>> =
@@ -77,12 +20,12 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let scenes: Vec<_> = WAYS.iter().map(Scene::new).collect();
+    let scenes: Vec<_> = WAYS.iter().map(|way| Scene::new(way, None)).collect();
     let mut samples = vec![Vec::with_capacity(rounds); WAYS.len()];
     for _ in 0..rounds {
         // In turn, so that what else the machine does meets all of them.
         for (scene, samples) in scenes.iter().zip(&mut samples) {
-            samples.push(scene.round(handshakes));
+            samples.push(scene.round(handshakes).server);
         }
     }
     let medians: Vec<_> = samples
@@ -104,136 +47,4 @@ fn main() -> ExitCode {
         REQUEST.len()
     );
     ExitCode::SUCCESS
-}
-
-/// A client and a server of one way.
-struct Scene {
-    way: &'static Way,
-    client: Checked<ClientConfig>,
-    server: Checked<ServerConfig>,
-}
-
-impl Scene {
-    fn new(way: &'static Way) -> Self {
-        let provider = tessera_aws_lc::provider();
-        let mut client = ClientConfig::new(provider, Arc::new(NullVerifier));
-        let mut server = ServerConfig::new(provider, vec![credential()]);
-        client.groups = vec![way.group];
-        server.groups = vec![way.group];
-        client.policy.tickets.new_session_count = 1;
-        let unix = at(0).unix.unwrap_or_default();
-        let day = Duration::from_secs(24 * 3600);
-        let ring = TicketKeyRing::new(&provider);
-        let key = TicketKey::generate(&provider, unix, day, day).expect("random bytes");
-        ring.add(key, unix).expect("a good key");
-        server.tickets = Some(Arc::new(ring));
-        if let Some((kind, continuation)) = way.forward_secret {
-            let early_data = &mut client.policy.early_data;
-            early_data.forward_secret = Some(continuation);
-            early_data.one_time_psks_forward_secret_only_if_deleted =
-                kind == NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED;
-            let mut guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::new(100_000)));
-            guard.kinds = vec![kind];
-            guard.continuation = continuation;
-            server.policy.early_data.forward_secret = Some(guard);
-        }
-        let (client, server) = (client.checked(), server.checked());
-        Self { way, client: client.expect("works"), server: server.expect("works") }
-    }
-
-    /// The server's time for one connection, on average; each resumes the one before.
-    fn round(&self, handshakes: usize) -> Duration {
-        let (_, mut session) = self.connect(None);
-        let mut total = Duration::ZERO;
-        for _ in 0..handshakes {
-            assert!(session.is_some(), "there is a ticket");
-            let (time, next) = self.connect(session);
-            total += time;
-            session = next;
-        }
-        total / u32::try_from(handshakes).unwrap_or(u32::MAX)
-    }
-
-    fn connect(&self, session: Option<ClientSession>) -> (Duration, Option<ClientSession>) {
-        let resumes = session.is_some();
-        let destination =
-            Destination { server_name: "server.example".into(), session, ..Destination::default() };
-        let (mut to_server, mut to_client) = (Output::new(), Output::new());
-        let client =
-            ClientConnection::start(self.client.clone(), destination, at(0), &mut to_server);
-        let mut client = client.expect("starts");
-        // Every connection brings one request: early where it can, else after the handshake.
-        let mut request = Some(REQUEST);
-        if client.early_data_room() > 0 {
-            let written = client.write_early_data(REQUEST, &mut to_server);
-            assert_eq!(written.expect("takes early data"), REQUEST.len());
-            request = None;
-        }
-        let mut received = 0;
-        let began = thread_time();
-        let mut server = ServerConnection::start(self.server.clone(), at(0));
-        let mut time = thread_time() - began;
-        let mut session = None;
-        while !to_server.is_empty() || !to_client.is_empty() {
-            let mut input = to_server.as_slice().to_vec();
-            to_server.consume(input.len());
-            let began = thread_time();
-            received += server_reads(&mut server, &mut input, &mut to_client);
-            time += thread_time() - began;
-            let mut input = to_client.as_slice().to_vec();
-            to_client.consume(input.len());
-            session = client_reads(&mut client, &mut input, &mut to_server).or(session);
-            if let Some(request) = request.take_if(|_| client.facts().handshake_complete) {
-                client.write(at(0), request, &mut to_server).expect("takes data");
-            }
-        }
-        assert_eq!(received, REQUEST.len(), "the request is there");
-        let facts = server.facts();
-        assert!(client.facts().handshake_complete && facts.handshake_complete);
-        assert_eq!(facts.psk.is_some(), resumes, "the handshake is of its way");
-        let kind = self.way.forward_secret.map(|(kind, _)| kind).filter(|_| resumes);
-        assert_eq!(facts.one_time_key, kind, "the handshake is of its way");
-        let began = thread_time();
-        drop(server);
-        (time + (thread_time() - began), session)
-    }
-}
-
-/// How many bytes of the request came.
-#[inline(never)]
-fn server_reads(server: &mut ServerConnection, input: &mut [u8], output: &mut Output) -> usize {
-    let (mut consumed, mut received) = (0, 0);
-    loop {
-        let progress = server.read(at(0), &mut input[consumed..], output).expect("reads");
-        consumed += progress.consumed;
-        match progress.event {
-            ReadEvent::NeedInput => return received,
-            ReadEvent::EarlyData(data) | ReadEvent::Data(data) => received += data.len(),
-            _ => (),
-        }
-    }
-}
-
-fn client_reads(
-    client: &mut ClientConnection,
-    input: &mut [u8],
-    output: &mut Output,
-) -> Option<ClientSession> {
-    let mut consumed = 0;
-    let mut session = None;
-    loop {
-        let progress = client.read(at(0), &mut input[consumed..], output).expect("reads");
-        consumed += progress.consumed;
-        match progress.event {
-            ReadEvent::NeedInput => return session,
-            ReadEvent::Handshake(Event::NewSession(new)) => session = Some(*new),
-            _ => (),
-        }
-    }
-}
-
-/// The processor time of this thread.
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of the thread");
-    Duration::from(time)
 }

@@ -16,7 +16,7 @@ use crate::auth::{
 use crate::crypto::{
     Aead, AeadAlgorithm, AgreementError, Digest, Ephemeral, Hash, HeaderKey, KeyAgreement,
     MASK_LEN, Nonce, OpenFailed, Provider, Random, RandomFailed, RunningHash, SAMPLE_LEN, Secret,
-    SharedSecret, Signer, SigningError, Suite, TAG_LEN,
+    SharedSecret, Signer, SigningError, StackDepth, Suite, TAG_LEN,
 };
 use crate::error::Error;
 use crate::handshake::context::Context;
@@ -182,6 +182,7 @@ pub(crate) fn provider(trace: &Trace) -> Provider {
         groups: Box::leak(Box::new([x25519 as &dyn KeyAgreement])),
         one_time_keys: &[],
         random: &Zeros,
+        stack_depth: StackDepth::NOTHING_IS_WIPED,
     }
 }
 

@@ -120,6 +120,7 @@ fn provider(trace: &Trace) -> Provider {
         groups: Box::leak(Box::new([x25519 as &dyn KeyAgreement])),
         one_time_keys: &[],
         random: Box::leak(Box::new(Scripted(random))),
+        stack_depth: real.stack_depth,
     }
 }
 

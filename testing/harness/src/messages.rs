@@ -36,7 +36,8 @@ impl MessageConnection<ClientHandshake> {
         now: Time,
     ) -> Result<Self, Error> {
         let mut below = Messages::default();
-        let core = Core::client(config, destination, profile, now, &mut below)?;
+        let mut core = Core::client(config, destination, profile, now, &mut below)?;
+        core.wipe_stack();
         Ok(Self { core, below, input: Vec::new() })
     }
 }
@@ -76,7 +77,9 @@ impl<H: Handshake> MessageConnection<H> {
     }
 
     pub(crate) fn update_keys(&mut self, request: bool) -> Result<(), Error> {
-        self.core.update_keys(request, &mut self.below)
+        let result = self.core.update_keys(request, &mut self.below);
+        self.core.wipe_stack();
+        result
     }
 
     pub(crate) fn answer<Q: Question>(
@@ -89,6 +92,7 @@ impl<H: Handshake> MessageConnection<H> {
         H::Question: From<Asked<Q>>,
     {
         let result = self.core.answer(token, answer, now, &mut self.below);
+        self.core.wipe_stack();
         result.map_err(|error| if error.is_final() { self.fail(error) } else { error })
     }
 
@@ -128,6 +132,7 @@ impl<H: Handshake> MessageConnection<H> {
                 _ => {
                     let message = HandshakeMessage::split_from(body).expect("a whole message");
                     let result = self.core.message(epoch, message, now, &mut self.below);
+                    self.core.wipe_stack();
                     received.error = result.err().map(|error| self.fail(error));
                 }
             }

@@ -20,7 +20,7 @@ mod random;
 mod sign;
 mod verify;
 
-use tessera::crypto::{AeadAlgorithm, Hash, Provider, Suite};
+use tessera::crypto::{AeadAlgorithm, Hash, Provider, StackDepth, Suite};
 use tessera::wire::CipherSuite;
 
 pub use sign::NullSigner;
@@ -37,6 +37,7 @@ static PROVIDER: Provider = Provider {
     groups: &[&agreement::X25519_ML_KEM_768, &agreement::X25519],
     one_time_keys: &[&one_time::X25519_ML_KEM_768, &one_time::X25519],
     random: &random::Counter,
+    stack_depth: StackDepth::NOTHING_IS_WIPED,
 };
 
 static AES_128_GCM_SHA256: Suite =

@@ -14,6 +14,7 @@ use core::convert::Infallible;
 use core::ops::Range;
 use core::time::Duration;
 
+use crate::crypto::wipe_stack_below;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::{
     Checked, ClientConfig, ClientHandshake, Core, Destination, Epoch, Event, Facts, Handshake,
@@ -113,9 +114,11 @@ impl ClientConnection {
     ) -> Result<Self, Error> {
         let mut stream = Stream::new(Role::Client);
         let mut below = StreamBelow { stream: &mut stream, output };
-        let core = Core::client(config, destination, &STREAM, now, &mut below)?;
+        let depth = config.provider.stack_depth.agreement;
+        let core = Core::client(config, destination, &STREAM, now, &mut below);
+        wipe_stack_below(depth);
         stream.outgoing.flush(output);
-        Ok(Self::new(core, stream))
+        Ok(Self::new(core?, stream))
     }
 
     /// How many bytes of early data may be written now: 0 if there was no ticket for it, or the
@@ -166,7 +169,9 @@ impl<H: Handshake> Connection<H> {
         if let Some(error) = self.core.failure() {
             return Err(error.clone());
         }
-        match self.read_on(now, input, output) {
+        let result = self.read_on(now, input, output);
+        self.core.wipe_stack();
+        match result {
             // What is here already counts, however late it is read; only who would wait has no time.
             Ok(progress) if progress.event.waits() && self.is_late(now) => {
                 Err(self.fail(Error::TimedOut, output))
@@ -176,6 +181,7 @@ impl<H: Handshake> Connection<H> {
         }
     }
 
+    #[inline(never)]
     fn read_on(
         &mut self,
         now: Time,
@@ -288,6 +294,7 @@ impl<H: Handshake> Connection<H> {
         }
         let mut below = StreamBelow { stream: &mut self.stream, output };
         let result = self.core.answer(token, answer, now, &mut below);
+        self.core.wipe_stack();
         self.stream.outgoing.flush(output);
         result.map_err(|error| if error.is_final() { self.fail(error, output) } else { error })
     }
@@ -301,7 +308,7 @@ impl<H: Handshake> Connection<H> {
 
     /// Writes application data; returns how many bytes the output took. See
     /// [`can_write`](Self::can_write).
-    pub fn write(&mut self, _now: Time, data: &[u8], output: &mut Output) -> Result<usize, Error> {
+    pub fn write(&mut self, now: Time, data: &[u8], output: &mut Output) -> Result<usize, Error> {
         self.check_writable()?;
         if !self.can_write() {
             return Err(Error::TooEarly("no application data yet"));
@@ -315,8 +322,7 @@ impl<H: Handshake> Connection<H> {
                 break;
             }
             if used_up || self.core.owes_update() {
-                self.core
-                    .update_keys(used_up, &mut StreamBelow { stream: &mut self.stream, output })?;
+                self.update_keys(now, used_up, output)?;
             }
             let some = self.stream.outgoing.application_data(&data[written..], output);
             written += some;
@@ -335,7 +341,10 @@ impl<H: Handshake> Connection<H> {
         output: &mut Output,
     ) -> Result<(), Error> {
         self.check_writable()?;
-        self.core.update_keys(request, &mut StreamBelow { stream: &mut self.stream, output })
+        let mut below = StreamBelow { stream: &mut self.stream, output };
+        let result = self.core.update_keys(request, &mut below);
+        self.core.wipe_stack();
+        result
     }
 
     /// Sends close_notify: this side sends nothing more, and may go on reading.
@@ -368,7 +377,9 @@ impl<H: Handshake> Connection<H> {
         context: &[u8],
         out: &mut [u8],
     ) -> Result<(), Error> {
-        self.core.export_keying_material(label, context, out)
+        let result = self.core.export_keying_material(label, context, out);
+        self.core.wipe_stack();
+        result
     }
 
     /// When [`read`](Self::read) has to be called even if nothing came, on the monotonic clock. If the

@@ -10,6 +10,7 @@ mod hash;
 mod hybrid;
 mod secret;
 mod signature;
+mod stack;
 mod suite;
 
 pub use aead::{
@@ -19,8 +20,11 @@ pub use agreement::{AgreementError, Ephemeral, KeyAgreement, OneTimeKey, OneTime
 pub use digest::{Digest, MAX_HASH_LEN};
 pub use hash::{Hash, RunningHash};
 pub use hybrid::{Hybrid, HybridOneTimeKeys};
+pub(crate) use secret::for_one_call;
 pub use secret::{Secret, SharedSecret};
 pub use signature::{Signer, SigningError};
+pub use stack::StackDepth;
+pub(crate) use stack::wipe_stack_below;
 pub use suite::Suite;
 
 use crate::error::Error;
@@ -37,6 +41,8 @@ pub struct Provider {
     pub one_time_keys: &'static [&'static dyn OneTimeKeys],
     /// The random number generator.
     pub random: &'static dyn Random,
+    /// How deep the stack is wiped after steps that handled secrets.
+    pub stack_depth: StackDepth,
 }
 
 impl Provider {

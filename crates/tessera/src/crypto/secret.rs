@@ -1,5 +1,6 @@
 //! Secret byte strings: wiped when dropped, never printed, compared in constant time.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use subtle::ConstantTimeEq;
@@ -9,10 +10,10 @@ use super::digest::{Digest, MAX_HASH_LEN};
 
 /// A secret of at most one hash output (48 bytes): a step of the key schedule, or a PSK.
 ///
-/// It lives inline, so that a key schedule allocates nothing.
-#[derive(Zeroize, ZeroizeOnDrop)]
+/// It lies in a box, where it is wiped when it is dropped. What moves is the pointer: a secret that lay
+/// inline would leave a copy at each place that it was moved from.
 pub struct Secret {
-    bytes: Block,
+    bytes: Box<Block>,
     len: u8,
 }
 
@@ -29,13 +30,13 @@ impl Default for Block {
 impl DefaultIsZeroes for Block {}
 
 impl Secret {
-    /// A secret of `len` zero bytes, to be filled by `fill`.
+    /// A secret of `len` zero bytes, to be filled by `fill` where they lie.
     ///
     /// # Panics
     /// If `len` is larger than [`MAX_HASH_LEN`]; lengths come from the suite, never from the network.
     pub fn filled_by(len: usize, fill: impl FnOnce(&mut [u8])) -> Self {
         assert!(len <= MAX_HASH_LEN, "a secret is at most one hash output long");
-        let mut secret = Self { bytes: Block::default(), len: len as u8 };
+        let mut secret = Self { bytes: Box::default(), len: len as u8 };
         fill(&mut secret.bytes.0[..len]);
         secret
     }
@@ -53,8 +54,33 @@ impl Secret {
 
     /// A second copy. Named so that every copy of a secret can be found.
     pub fn duplicate(&self) -> Self {
-        Self { bytes: self.bytes, len: self.len }
+        Self::filled_by(self.len as usize, |out| out.copy_from_slice(self.expose()))
     }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.bytes.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Secret {}
+
+/// Gives a secret of `len` bytes that lives for one call to `fill` and then to `each`; it is wiped
+/// after it. For keys that nobody holds: it needs no box, since it is never moved.
+///
+/// # Panics
+/// If `len` is larger than [`MAX_HASH_LEN`].
+pub(crate) fn for_one_call<R>(
+    len: usize,
+    fill: impl FnOnce(&mut [u8]),
+    each: impl FnOnce(&[u8]) -> R,
+) -> R {
+    let mut block = Block::default();
+    fill(&mut block.0[..len]);
+    let result = each(&block.0[..len]);
+    block.zeroize();
+    result
 }
 
 impl From<&Digest> for Secret {

@@ -14,12 +14,13 @@ use super::event::Event;
 use super::facts::Facts;
 use super::server::{ServerConfig, ServerQuestion, ServerState};
 use super::state::State;
+use crate::crypto::{StackDepth, wipe_stack_below};
 use crate::error::{Error, unexpected_message};
 use crate::question::{Asked, Question, Token};
 use crate::role::Role;
 use crate::schedule::{MAX_LABEL, Profile};
 use crate::time::Time;
-use crate::wire::HandshakeMessage;
+use crate::wire::{HandshakeMessage, HandshakeType};
 
 /// A side of a connection: [`ClientHandshake`] or [`ServerHandshake`]. There are no others.
 pub trait Handshake: sealed::Sealed {
@@ -72,6 +73,9 @@ pub struct Core<H: Handshake> {
     deadline: Duration,
     failure: Option<Error>,
     scratch: Vec<u8>,
+    stack_depth: StackDepth,
+    /// How much of the stack below is to be wiped.
+    traces: usize,
 }
 
 impl Core<ClientHandshake> {
@@ -84,8 +88,11 @@ impl Core<ClientHandshake> {
         below: &mut dyn Below,
     ) -> Result<Self, Error> {
         let deadline = now.monotonic.saturating_add(config.handshake_timeout);
-        let mut core = Self::new(ClientState::Failed, profile, deadline);
-        core.step(now, below, |_, ctx| ClientState::start(config, destination, ctx))?;
+        let stack_depth = config.provider.stack_depth;
+        let mut core = Self::new(ClientState::Failed, profile, deadline, stack_depth);
+        core.step(stack_depth.agreement, now, below, |_, ctx| {
+            ClientState::start(config, destination, ctx)
+        })?;
         Ok(core)
     }
 }
@@ -95,12 +102,18 @@ impl Core<ServerHandshake> {
     #[must_use]
     pub fn server(config: Checked<ServerConfig>, profile: &'static Profile, now: Time) -> Self {
         let deadline = now.monotonic.saturating_add(config.handshake_timeout);
-        Self::new(ServerState::start(config), profile, deadline)
+        let stack_depth = config.provider.stack_depth;
+        Self::new(ServerState::start(config), profile, deadline, stack_depth)
     }
 }
 
 impl<H: Handshake> Core<H> {
-    fn new(state: H::State, profile: &'static Profile, deadline: Duration) -> Self {
+    fn new(
+        state: H::State,
+        profile: &'static Profile,
+        deadline: Duration,
+        stack_depth: StackDepth,
+    ) -> Self {
         Self {
             state,
             profile,
@@ -110,6 +123,8 @@ impl<H: Handshake> Core<H> {
             deadline,
             failure: None,
             scratch: Vec::new(),
+            stack_depth,
+            traces: 0,
         }
     }
 
@@ -125,7 +140,13 @@ impl<H: Handshake> Core<H> {
         if epoch != self.read_epoch {
             return Err(unexpected_message("a message under other keys than it belongs to"));
         }
-        self.step(now, below, |state, ctx| state.receive(message, ctx))
+        let depth = match message.typ {
+            HandshakeType::CLIENT_HELLO | HandshakeType::SERVER_HELLO | HandshakeType::FINISHED => {
+                self.stack_depth.agreement
+            }
+            _ => self.stack_depth.derivation,
+        };
+        self.step(depth, now, below, |state, ctx| state.receive(message, ctx))
     }
 
     /// The largest message that may come now, in bytes.
@@ -171,7 +192,7 @@ impl<H: Handshake> Core<H> {
         if !self.state.waiting().is_some_and(|waiting| waiting.expects::<Q, Then<Q, H::State>>()) {
             return Err(Error::WrongAnswer);
         }
-        self.step(now, below, |state, ctx| {
+        self.step(self.stack_depth.agreement, now, below, |state, ctx| {
             match state.into_waiting().and_then(|waiting| waiting.then::<Then<Q, H::State>>()) {
                 Some(then) => then(answer, ctx),
                 None => Ok(H::State::failed()),
@@ -189,6 +210,7 @@ impl<H: Handshake> Core<H> {
         let Self { state, scratch, .. } = self;
         let application = state.application_mut();
         let application = application.ok_or(Error::TooEarly("no keys to update yet"))?;
+        self.traces = self.traces.max(self.stack_depth.derivation);
         application.update_write_key(request, scratch, below);
         Ok(())
     }
@@ -202,7 +224,7 @@ impl<H: Handshake> Core<H> {
 
     /// Exports keying material (RFC 8446 §7.5).
     pub fn export_keying_material(
-        &self,
+        &mut self,
         label: &[u8],
         context: &[u8],
         out: &mut [u8],
@@ -216,6 +238,7 @@ impl<H: Handshake> Core<H> {
             return Err(Error::Misuse("an exporter's label or output is too long"));
         }
         application.exporter.export(label, context, out);
+        self.traces = self.traces.max(self.stack_depth.derivation);
         Ok(())
     }
 
@@ -245,12 +268,22 @@ impl<H: Handshake> Core<H> {
         error
     }
 
+    /// Overwrites what the steps since the last time left on the stack below the caller. A face calls it
+    /// before it returns, from the frame that called [`message`](Self::message) and the others.
+    #[inline]
+    pub fn wipe_stack(&mut self) {
+        wipe_stack_below(core::mem::take(&mut self.traces));
+    }
+
+    #[inline(never)]
     fn step(
         &mut self,
+        depth: usize,
         now: Time,
         below: &mut dyn Below,
         step: impl FnOnce(H::State, &mut Context<'_>) -> Result<H::State, Error>,
     ) -> Result<(), Error> {
+        self.traces = self.traces.max(depth);
         let Self { state, profile, read_epoch, facts, events, scratch, .. } = self;
         let mut ctx = Context { now, profile, below, read_epoch, facts, events, scratch };
         *state = step(core::mem::replace(state, H::State::failed()), &mut ctx)?;

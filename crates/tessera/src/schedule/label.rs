@@ -1,7 +1,7 @@
 //! HKDF-Expand-Label and Derive-Secret (RFC 8446 §7.1).
 
 use super::profile::Profile;
-use crate::crypto::{Digest, Hash, MAX_HASH_LEN, Secret};
+use crate::crypto::{Digest, Hash, MAX_HASH_LEN, Secret, for_one_call};
 
 /// The hash of the handshake and the prefix of its labels: all that a derivation needs.
 #[derive(Clone, Copy)]
@@ -54,6 +54,13 @@ impl KeyDerivation {
         transcript: &Digest,
     ) -> Secret {
         self.expand_label_to_secret(secret, label, transcript.as_ref())
+    }
+
+    /// The next Extract, with Derive-Secret(Secret, "derived", "") as its salt.
+    pub(crate) fn extract_next(&self, secret: &Secret, input: &[u8]) -> Secret {
+        let empty = self.hash.hash(&[]);
+        let fill = |out: &mut [u8]| self.expand_label(secret, b"derived", empty.as_ref(), out);
+        for_one_call(self.hash.len(), fill, |salt| self.hash.extract(salt, input))
     }
 
     /// One hash output of zeros, which stands for an absent input.

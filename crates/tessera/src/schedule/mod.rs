@@ -59,10 +59,8 @@ impl EarlySecret {
 
     /// Goes on with the secret of a key exchange, or with none in psk_ke.
     pub(crate) fn into_handshake(self, shared: Option<&SharedSecret>) -> HandshakeSecret {
-        let salt = self.kdf.derive_secret(&self.secret, b"derived", &self.kdf.hash.hash(&[]));
         let input = shared.map_or(self.kdf.zeros(), SharedSecret::expose);
-        let secret = self.kdf.hash.extract(salt.expose(), input);
-        HandshakeSecret { kdf: self.kdf, secret }
+        HandshakeSecret { kdf: self.kdf, secret: self.kdf.extract_next(&self.secret, input) }
     }
 
     fn traffic(&self, label: &[u8], transcript: &Digest) -> TrafficSecret {
@@ -89,8 +87,7 @@ impl HandshakeSecret {
 
     /// Goes on to the Master Secret.
     pub(crate) fn into_master(self) -> MasterSecret {
-        let salt = self.kdf.derive_secret(&self.secret, b"derived", &self.kdf.hash.hash(&[]));
-        let secret = self.kdf.hash.extract(salt.expose(), self.kdf.zeros());
+        let secret = self.kdf.extract_next(&self.secret, self.kdf.zeros());
         MasterSecret { kdf: self.kdf, secret }
     }
 

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::label::KeyDerivation;
-use crate::crypto::{Aead, Digest, MAX_HASH_LEN, NONCE_LEN, Secret, Suite};
+use crate::crypto::{Aead, Digest, MAX_HASH_LEN, NONCE_LEN, Secret, Suite, for_one_call};
 
 /// A traffic secret of one direction and epoch; also the binder key, which works the same way.
 pub struct TrafficSecret {
@@ -18,18 +18,19 @@ impl TrafficSecret {
 
     /// The verify_data of a Finished, or a PSK binder.
     pub(crate) fn finished(&self, transcript: &Digest) -> Digest {
-        let key = self.kdf.expand_label_to_secret(&self.secret, b"finished", &[]);
-        self.kdf.hash.hmac(key.expose(), transcript.as_ref())
+        let fill = |out: &mut [u8]| self.kdf.expand_label(&self.secret, b"finished", &[], out);
+        let hash = self.kdf.hash;
+        for_one_call(hash.len(), fill, |key| hash.hmac(key, transcript.as_ref()))
     }
 
     /// The record key and write IV.
     pub(crate) fn record_keys(&self, suite: &Suite) -> (Box<dyn Aead>, [u8; NONCE_LEN]) {
-        let key = Secret::filled_by(suite.aead.key_len().min(MAX_HASH_LEN), |out| {
-            self.kdf.expand_label(&self.secret, b"key", &[], out);
-        });
+        let len = suite.aead.key_len().min(MAX_HASH_LEN);
+        let fill = |out: &mut [u8]| self.kdf.expand_label(&self.secret, b"key", &[], out);
+        let key = for_one_call(len, fill, |key| suite.aead.key(key));
         let mut iv = [0; NONCE_LEN];
         self.kdf.expand_label(&self.secret, b"iv", &[], &mut iv);
-        (suite.aead.key(key.expose()), iv)
+        (key, iv)
     }
 
     /// The secret after a KeyUpdate.

@@ -1,0 +1,104 @@
+//! Wiping the stack below a call, where primitives leave copies of what they worked on.
+//!
+//! Secrets in boxes are wiped where they lie. A primitive's own locals, the registers that it spilled and
+//! the arguments that it moved lie in frames that nobody owns any more; they are overwritten before the
+//! engine returns.
+
+use core::hint::black_box;
+
+/// How deep a call of the engine reaches into the stack below its caller, in bytes, the provider's
+/// operations included: so much is overwritten with zeros before the engine returns, where secrets were
+/// handled.
+///
+/// Each is rounded up to half a power of two, and is at most 256 KiB. A thread that drives connections needs that
+/// much of its stack free. More than is reached costs time; less leaves copies of secrets behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StackDepth {
+    /// Where keys are derived, sealed with and opened with, and no more.
+    pub derivation: usize,
+    /// Where keys are agreed, too, or something is signed.
+    pub agreement: usize,
+}
+
+impl StackDepth {
+    /// Nothing is wiped: for providers that protect nothing.
+    pub const NOTHING_IS_WIPED: Self = Self { derivation: 0, agreement: 0 };
+}
+
+/// Overwrites `depth` bytes of the stack below the caller's frame with zeros; rounded up to half
+/// a power of two, at most 256 KiB.
+///
+/// It is called from the frame that called what left something there, so that both begin at the same
+/// place; but for its own call, a few words.
+#[inline(always)]
+pub(crate) fn wipe_stack_below(depth: usize) {
+    match depth.div_ceil(KIB) {
+        0 => (),
+        1 => zero::<KIB>(),
+        2 => zero::<{ 2 * KIB }>(),
+        3..=4 => zero::<{ 4 * KIB }>(),
+        5..=8 => zero::<{ 8 * KIB }>(),
+        9..=12 => zero::<{ 12 * KIB }>(),
+        13..=16 => zero::<{ 16 * KIB }>(),
+        17..=24 => zero::<{ 24 * KIB }>(),
+        25..=32 => zero::<{ 32 * KIB }>(),
+        33..=48 => zero::<{ 48 * KIB }>(),
+        49..=64 => zero::<{ 64 * KIB }>(),
+        65..=128 => zero::<{ 128 * KIB }>(),
+        _ => zero::<{ 256 * KIB }>(),
+    }
+}
+
+const KIB: usize = 1024;
+
+/// One frame of zeros: between two frames there would be gaps.
+#[inline(never)]
+fn zero<const LEN: usize>() {
+    black_box(&mut [0_u8; LEN]);
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+    use std::vec;
+
+    use super::*;
+
+    #[test]
+    fn a_wiped_stack_shows_nothing_of_what_a_call_left_there() {
+        for depth in [16 * KIB, 24 * KIB, 40 * KIB, 256 * KIB] {
+            leave(depth / 2);
+            assert!(marks_below(depth) > depth / 8, "what is looked for can be found");
+            leave(depth / 2);
+            wipe_stack_below(depth);
+            assert_eq!(marks_below(depth), 0, "{depth}");
+        }
+    }
+
+    /// Leaves marks in frames that are gone when it returns.
+    #[inline(never)]
+    fn leave(depth: usize) {
+        let mut frame = [MARK; KIB / 2];
+        black_box(&mut frame);
+        if depth > KIB {
+            leave(depth - KIB / 2);
+        }
+        black_box(&mut frame);
+    }
+
+    /// How many marks stand in so much of the stack below the caller, but for the first words.
+    #[inline(never)]
+    fn marks_below(depth: usize) -> usize {
+        let here = 0_u8;
+        let here = black_box(&raw const here as usize);
+        let mut stack = vec![0; depth];
+        let memory = File::open("/proc/self/mem").expect("a process may read its own memory");
+        memory.read_exact_at(&mut stack, (here - depth - 256) as u64).expect("the stack is there");
+        stack.windows(8).filter(|window| window.iter().all(|byte| *byte == MARK)).count()
+    }
+
+    const MARK: u8 = 0xa7;
+}
