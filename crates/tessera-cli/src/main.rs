@@ -50,8 +50,7 @@ fn lab(experiment: Lab) -> ExitCode {
         Lab::Reconnect(options) => reconnect::run(&options.into()),
         Lab::Sites(options) => sites::run(&options.into()),
         Lab::Endpoint { end } => {
-            guard_memory();
-            return match endpoint::run(end.into()) {
+            return match endpoint::run(end.into(), guard_memory) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => failed(&error, FAILED),
             };

@@ -7,14 +7,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tessera::auth::Credential;
 use tessera::crypto::Provider;
 use tessera::handshake::{Checked, ClientAuthentication};
-use tessera::resume::{OneTimeKeyGuard, Vault};
+use tessera::resume::OneTimeKeyGuard;
 use tessera::wire::TicketRequest;
-use tessera::{ClientConfig, KeyLog, ServerConfig};
+use tessera::{ClientConfig, ServerConfig};
 use tessera_kit::{SettingFile, credential, trust};
-use tessera_vault::{TicketKey, TicketKeyRing};
+use tessera_vault::{MemoryVault, TicketKey, TicketKeyRing};
 use tessera_webpki::WebPkiVerifier;
 
 use crate::Error;
+use crate::ends::slips::{self, Slip};
 use crate::way::Way;
 
 /// The client's.
@@ -37,18 +38,17 @@ pub fn client(
     Ok(config.checked()?)
 }
 
-/// The server's.
+/// The server's, with this flaw if there is one.
 pub fn server(
     way: Way,
     provider: Provider,
     directory: &Path,
-    vault: Arc<dyn Vault>,
-    key_log: Option<Arc<dyn KeyLog>>,
+    slip: Option<Slip>,
 ) -> Result<Checked<ServerConfig>, Error> {
     let mut config = ServerConfig::new(provider, vec![credential(directory, "server")?]);
     config.groups = way.groups().to_vec();
     config.suites = vec![way.suite()];
-    config.key_log = key_log;
+    config.key_log = slips::key_log(slip);
     if way == Way::Mutual {
         config.client_authentication = ClientAuthentication::Required(verifier(directory)?);
     }
@@ -57,10 +57,10 @@ pub fn server(
     let key = TicketKey::generate(&provider, now, DAY, DAY);
     ring.install(vec![key.map_err(|error| error.to_string())?], now)
         .map_err(|error| error.to_string())?;
-    config.tickets = Some(Arc::new(ring));
+    config.tickets = Some(slips::tickets(slip, ring));
     config.policy.tickets = TicketRequest { new_session_count: u8::MAX, resumption_count: 1 };
     if way.has_early_data() {
-        let mut guard = OneTimeKeyGuard::new(vault);
+        let mut guard = OneTimeKeyGuard::new(slips::vault(slip, MemoryVault::new(CAPACITY)));
         guard.kinds = way.groups().to_vec();
         guard.continuation = way.continuation();
         config.policy.early_data.forward_secret = Some(guard);
@@ -80,5 +80,8 @@ fn credential(directory: &Path, name: &str) -> Result<Credential, Error> {
         SettingFile { setting: "its key", path: &key },
     )?)
 }
+
+/// More one-time keys than a test has.
+const CAPACITY: usize = 100_000;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);

@@ -6,7 +6,7 @@ use tessera::crypto::{Aead, Hash, NONCE_LEN, Nonce, Secret, Suite};
 use super::capture::{Hellos, protected, whole_messages};
 
 const HANDSHAKE: u8 = 22;
-const APPLICATION_DATA: u8 = 23;
+pub(crate) const APPLICATION_DATA: u8 = 23;
 const FINISHED: u8 = 20;
 
 /// Whether the PSK opens early data of what the client sent.
@@ -89,20 +89,23 @@ impl Opener {
         Self { aead: suite.aead.key(&key), iv, number: 0 }
     }
 
-    /// Whether the key opens this record as its first.
-    pub(crate) fn opens_first(&self, record: &[u8]) -> bool {
-        let Some((header, body)) = record.split_at_checked(5) else { return false };
-        let mut body = body.to_vec();
-        self.aead.open(&Nonce::for_record(&self.iv, 0), header, &mut body).is_ok()
+    /// The type of this record, if the key opens it as its first.
+    pub(crate) fn first_type(&self, record: &[u8]) -> Option<u8> {
+        self.open_as(0, record).map(|(typ, _)| typ)
     }
 
     /// The content of the next record and its type; `None` if the key does not open it.
     fn open(&mut self, record: &[u8]) -> Option<(u8, Vec<u8>)> {
+        let opened = self.open_as(self.number, record)?;
+        self.number += 1;
+        Some(opened)
+    }
+
+    fn open_as(&self, number: u64, record: &[u8]) -> Option<(u8, Vec<u8>)> {
         let (header, body) = record.split_at_checked(5)?;
         let mut body = body.to_vec();
-        let nonce = Nonce::for_record(&self.iv, self.number);
+        let nonce = Nonce::for_record(&self.iv, number);
         let len = self.aead.open(&nonce, header, &mut body).ok()?;
-        self.number += 1;
         body.truncate(len);
         // Padding is zeros after the type.
         let last = body.iter().rposition(|byte| *byte != 0)?;

@@ -12,7 +12,7 @@ use tessera::wire::CipherSuite;
 use super::{Snapshot, Window, windows};
 use crate::adversary::Capture;
 use crate::adversary::capture::{Hellos, protected};
-use crate::adversary::opening::{self, Opener};
+use crate::adversary::opening::{self, APPLICATION_DATA, Opener};
 
 /// A recording that was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct OpenedBy {
     pub address: u64,
     /// As what it was used.
     pub used: Used,
+    /// Whether application data was opened with it, and not only a handshake.
+    pub application_data: bool,
 }
 
 /// As what a string of a memory was used.
@@ -110,15 +112,17 @@ fn try_window(suite: &Suite, window: &Window<'_>, targets: &[Target<'_>]) -> Vec
     for target in targets {
         let sent = target.sent.iter().enumerate().map(|(at, it)| (Used::Sent(at), it));
         let received = target.received.iter().enumerate().map(|(at, it)| (Used::Received(at), it));
-        let traffic = sent.chain(received).filter(|(_, record)| opener.opens_first(record));
-        let traffic = traffic.map(|(used, _)| used);
+        let traffic = sent.chain(received).filter_map(|(used, record)| {
+            Some((used, opener.first_type(record)? == APPLICATION_DATA))
+        });
         let as_psk = target.offers_psk
             && opening::early_data(suite, &secret, &target.hellos, &target.recording.sent);
-        let used = traffic.chain(as_psk.then_some(Used::Psk));
-        opened.extend(used.map(|used| OpenedBy {
+        let used = traffic.chain(as_psk.then_some((Used::Psk, true)));
+        opened.extend(used.map(|(used, application_data)| OpenedBy {
             recording: target.number,
             address: window.address,
             used,
+            application_data,
         }));
     }
     opened

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use tessera_lab::Capture;
 use tessera_tokio::Acceptor;
-use tessera_vault::MemoryVault;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -35,8 +34,7 @@ impl Server {
         recorder: &'static Recorder,
         directory: &Path,
     ) -> Result<Self, Error> {
-        let vault = Arc::new(MemoryVault::new(CAPACITY));
-        let config = configuration::server(way, recorder.provider(), directory, vault, None)?;
+        let config = configuration::server(way, recorder.provider(), directory, None)?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         Ok(Self { listener, acceptor: Acceptor::new(config), marks: Arc::default() })
     }
@@ -90,9 +88,7 @@ impl Server {
 pub async fn run(way: Way, directory: &Path, slip: Option<Slip>) -> Result<(), Error> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{{\"address\":\"{}\"}}", listener.local_addr()?);
-    let provider = slips::provider(slip);
-    let (vault, key_log) = (slips::vault(slip, MemoryVault::new(CAPACITY)), slips::key_log(slip));
-    let config = configuration::server(way, provider, directory, vault, key_log)?;
+    let config = configuration::server(way, slips::provider(slip), directory, slip)?;
     let acceptor = Acceptor::new(config);
     loop {
         let (socket, _) = listener.accept().await?;
@@ -122,5 +118,3 @@ async fn answer<IO: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(
         stream.write_all(&reply(&buffer[..count])).await?;
     }
 }
-
-const CAPACITY: usize = 100_000;

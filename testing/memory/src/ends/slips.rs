@@ -3,13 +3,17 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use tessera::KeyLog;
 use tessera::crypto::{Aead, AeadAlgorithm, HeaderKey, Provider, Suite};
 use tessera::handshake::Reply;
-use tessera::resume::{FlightHandle, PutRefused, PutSecret, TakeSecret, Taken, Vault};
-use tessera_vault::MemoryVault;
+use tessera::resume::{
+    FlightHandle, OpenTicket, PutRefused, PutSecret, SessionState, TakeSecret, Taken, TicketKeys,
+    Vault,
+};
+use tessera_vault::{MemoryVault, TicketKeyRing};
 
 /// A flaw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -20,6 +24,8 @@ pub enum Slip {
     TrafficSecretOnStack,
     /// Each record key stays.
     RecordKeys,
+    /// The ring keeps the PSKs of tickets that it opened.
+    Psks,
     /// The vault keeps FS secrets that were taken.
     FsSecrets,
     /// The vault keeps seeds that were taken.
@@ -38,6 +44,7 @@ impl Slip {
             ],
             Self::TrafficSecretOnStack => &[("c ap traffic", "stack")],
             Self::RecordKeys => &[("key of c e traffic", "heap"), ("key of s ap traffic", "heap")],
+            Self::Psks => &[("resumption PSK", "heap")],
             Self::FsSecrets => &[("FS secret", "heap")],
             Self::Seeds => &[("private key of X25519", "heap")],
             Self::Plaintext => &[("early plaintext", "heap"), ("application plaintext", "heap")],
@@ -118,6 +125,30 @@ fn handle(secret: &[u8]) {
     let mut deep = [0; 8192];
     deep[..secret.len()].copy_from_slice(secret);
     std::hint::black_box(&deep);
+}
+
+/// The ticket keys.
+pub fn tickets(slip: Option<Slip>, ring: TicketKeyRing) -> Arc<dyn TicketKeys> {
+    match slip {
+        Some(Slip::Psks) => Arc::new(KeepingRing(ring)),
+        _ => Arc::new(ring),
+    }
+}
+
+struct KeepingRing(TicketKeyRing);
+
+impl TicketKeys for KeepingRing {
+    fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>> {
+        self.0.seal(session, unix)
+    }
+
+    fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>> {
+        let opened = self.0.open(question);
+        if let Reply::Now(Some(session)) = &opened {
+            keep(session.psk.expose());
+        }
+        opened
+    }
 }
 
 /// The vault.
