@@ -41,7 +41,6 @@ const FEATURES: &[(&str, &[&str])] = &[
             "-expect-secure-renegotiation",
             "-expect-certificate-types",
             "-cipher",
-            "-server-preference",
             "-srtp-profiles",
             "-jdk11-workaround",
         ],

@@ -269,6 +269,8 @@ impl Options {
 /// Flags that ask for what happens anyway, or for other ways to use BoringSSL's own interface.
 const NOTHING_TO_DO: &[&str] = &[
     "-expect-verify-result",
+    // A server's order counts.
+    "-server-preference",
     "-use-old-client-cert-callback",
     "-install-ddos-callback",
     "-set-ocsp-in-callback",

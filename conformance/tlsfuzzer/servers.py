@@ -10,6 +10,7 @@ from pathlib import Path
 # What `openssl req` is told to make a key of each kind.
 KEYS = {
     "rsa": ["rsa:2048"],
+    "rsa-pss": ["rsa-pss", "-pkeyopt", "rsa_keygen_bits:2048"],
     "p256": ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"],
     "p384": ["ec", "-pkeyopt", "ec_paramgen_curve:P-384"],
     "ed25519": ["ed25519"],

@@ -31,7 +31,9 @@ mod aead;
 mod dh;
 mod hash;
 mod kem;
+mod key_rejected;
 mod one_time;
+mod pss_key;
 mod random;
 #[cfg(all(feature = "graviola", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod scalar_mult;
@@ -40,7 +42,8 @@ mod sign;
 use tessera::crypto::{Hybrid, HybridOneTimeKeys, KeyAgreement, Provider, StackDepth, Suite};
 use tessera::wire::{CipherSuite, NamedGroup};
 
-pub use sign::{KeyRejected, SigningKey};
+pub use key_rejected::KeyRejected;
+pub use sign::SigningKey;
 
 /// The provider: all suites and one-time key kinds of this crate and the groups that peers commonly
 /// have, the preferred ones first.

@@ -12,8 +12,11 @@ use aws_lc_rs::signature::{
 use tessera::crypto::{Signer, SigningError};
 use tessera::wire::SignatureScheme;
 
-/// A private key: ECDSA on P-256, P-384 or P-521, Ed25519, RSA (which signs RSASSA-PSS), ML-DSA-44,
-/// ML-DSA-65 or ML-DSA-87.
+use crate::key_rejected::KeyRejected;
+use crate::pss_key::PssKey;
+
+/// A private key: ECDSA on P-256, P-384 or P-521, Ed25519, RSA (rsaEncryption or id-RSASSA-PSS, which both
+/// sign RSASSA-PSS), ML-DSA-44, ML-DSA-65 or ML-DSA-87.
 pub struct SigningKey {
     pair: Pair,
     schemes: &'static [SignatureScheme],
@@ -23,34 +26,16 @@ enum Pair {
     Ecdsa(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
     Rsa(rsa::KeyPair),
+    RsaPss(PssKey),
     MlDsa(PqdsaKeyPair),
 }
-
-/// A private key could not be loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyRejected {
-    /// The bytes are not DER of any kind of key that AWS-LC can read, or the parts of the key do not
-    /// belong together.
-    Malformed,
-    /// The key is of a kind, on a curve or of a size that TLS 1.3 or this provider does not sign
-    /// with.
-    Unsupported,
-}
-
-impl core::fmt::Display for KeyRejected {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::Malformed => "the private key is malformed",
-            Self::Unsupported => "private keys of this kind or size are not supported",
-        })
-    }
-}
-
-impl core::error::Error for KeyRejected {}
 
 impl SigningKey {
     /// Reads an unencrypted PKCS#8 key (RFC 5958) as DER and finds out of which kind it is.
     pub fn from_pkcs8(der: &[u8]) -> Result<Self, KeyRejected> {
+        if let Some(key) = PssKey::from_pkcs8(der)? {
+            return Ok(Self { schemes: key.schemes(), pair: Pair::RsaPss(key) });
+        }
         let mut reason = KeyRejected::Malformed;
         for kind in KINDS {
             match (kind.read)(der) {
@@ -90,6 +75,7 @@ impl SigningKey {
             Pair::Ecdsa(pair) => pair.public_key().as_ref(),
             Pair::Ed25519(pair) => pair.public_key().as_ref(),
             Pair::Rsa(pair) => pair.public_key().as_ref(),
+            Pair::RsaPss(key) => key.pair.public_key().as_ref(),
             Pair::MlDsa(pair) => pair.public_key().as_ref(),
         }
     }
@@ -100,6 +86,7 @@ impl SigningKey {
             Pair::Ecdsa(pair) => pair.public_key().as_der(),
             Pair::Ed25519(pair) => pair.public_key().as_der(),
             Pair::Rsa(pair) => pair.public_key().as_der(),
+            Pair::RsaPss(key) => return key.public_key_info(),
             Pair::MlDsa(pair) => pair.public_key().as_der(),
         };
         der.map(|der| der.as_ref().to_vec()).map_err(|_| SigningError)
@@ -177,6 +164,7 @@ impl Signer for SigningKey {
                 .map(|signature| signature.as_ref().to_vec())
                 .map_err(|_| SigningError),
             Pair::Rsa(pair) => sign_rsa(pair, scheme, message),
+            Pair::RsaPss(key) => sign_rsa(&key.pair, scheme, message),
             Pair::MlDsa(pair) => sign_ml_dsa(pair, message),
         }
     }
@@ -189,9 +177,15 @@ fn sign_rsa(
     message: &[u8],
 ) -> Result<Vec<u8>, SigningError> {
     let encoding: &'static dyn RsaEncoding = match scheme {
-        SignatureScheme::RSA_PSS_RSAE_SHA256 => &RSA_PSS_SHA256,
-        SignatureScheme::RSA_PSS_RSAE_SHA384 => &RSA_PSS_SHA384,
-        SignatureScheme::RSA_PSS_RSAE_SHA512 => &RSA_PSS_SHA512,
+        SignatureScheme::RSA_PSS_RSAE_SHA256 | SignatureScheme::RSA_PSS_PSS_SHA256 => {
+            &RSA_PSS_SHA256
+        }
+        SignatureScheme::RSA_PSS_RSAE_SHA384 | SignatureScheme::RSA_PSS_PSS_SHA384 => {
+            &RSA_PSS_SHA384
+        }
+        SignatureScheme::RSA_PSS_RSAE_SHA512 | SignatureScheme::RSA_PSS_PSS_SHA512 => {
+            &RSA_PSS_SHA512
+        }
         _ => return Err(SigningError),
     };
     let mut signature = vec![0; pair.public_modulus_len()];

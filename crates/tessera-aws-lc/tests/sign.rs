@@ -4,7 +4,7 @@
 use aws_lc_rs::encoding::{AsDer, EcPrivateKeyRfc5915Der, Pkcs8V1Der};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa;
-use aws_lc_rs::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
+use aws_lc_rs::signature::{self, KeyPair, UnparsedPublicKey, VerificationAlgorithm};
 use tessera::crypto::{Signer, SigningError};
 use tessera::wire::SignatureScheme;
 use tessera_aws_lc::{KeyRejected, SigningKey};
@@ -18,9 +18,15 @@ fn algorithm(scheme: SignatureScheme) -> &'static dyn VerificationAlgorithm {
         SignatureScheme::ECDSA_SECP384R1_SHA384 => &signature::ECDSA_P384_SHA384_ASN1,
         SignatureScheme::ECDSA_SECP521R1_SHA512 => &signature::ECDSA_P521_SHA512_ASN1,
         SignatureScheme::ED25519 => &signature::ED25519,
-        SignatureScheme::RSA_PSS_RSAE_SHA256 => &signature::RSA_PSS_2048_8192_SHA256,
-        SignatureScheme::RSA_PSS_RSAE_SHA384 => &signature::RSA_PSS_2048_8192_SHA384,
-        SignatureScheme::RSA_PSS_RSAE_SHA512 => &signature::RSA_PSS_2048_8192_SHA512,
+        SignatureScheme::RSA_PSS_RSAE_SHA256 | SignatureScheme::RSA_PSS_PSS_SHA256 => {
+            &signature::RSA_PSS_2048_8192_SHA256
+        }
+        SignatureScheme::RSA_PSS_RSAE_SHA384 | SignatureScheme::RSA_PSS_PSS_SHA384 => {
+            &signature::RSA_PSS_2048_8192_SHA384
+        }
+        SignatureScheme::RSA_PSS_RSAE_SHA512 | SignatureScheme::RSA_PSS_PSS_SHA512 => {
+            &signature::RSA_PSS_2048_8192_SHA512
+        }
         SignatureScheme::MLDSA44 => &signature::ML_DSA_44,
         SignatureScheme::MLDSA65 => &signature::ML_DSA_65,
         SignatureScheme::MLDSA87 => &signature::ML_DSA_87,
@@ -93,6 +99,76 @@ fn rsa_keys_sign_with_pss_and_every_hash() {
     // RFC 5958 §2: version, algorithm (15 bytes), OCTET STRING (4 bytes of header) with PKCS#1 in it.
     let pkcs1 = &der.as_ref()[4 + 3 + 15 + 4..];
     assert_key_signs(&SigningKey::from_pkcs1(pkcs1).unwrap(), &schemes);
+}
+
+/// A definite DER value.
+fn der(tag: u8, contents: &[u8]) -> Vec<u8> {
+    let len = contents.len();
+    let head = match len {
+        0..128 => vec![tag, len as u8],
+        128..256 => vec![tag, 0x81, len as u8],
+        _ => vec![tag, 0x82, (len >> 8) as u8, len as u8],
+    };
+    [head, contents.to_vec()].concat()
+}
+
+/// The contents of an AlgorithmIdentifier: id-RSASSA-PSS, with these parameters.
+fn rsassa_pss(parameters: &[u8]) -> Vec<u8> {
+    [&der(6, b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0a")[..], parameters].concat()
+}
+
+/// RSASSA-PSS-params, as `openssl genpkey` writes them.
+fn pss_params(hash: u8, mask_hash: u8, salt_len: u8) -> Vec<u8> {
+    let sha2 = |hash: u8| {
+        let oid = der(6, &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, hash]);
+        der(0x30, &[&oid[..], &[5, 0]].concat())
+    };
+    let mgf1 = der(6, b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x08");
+    let mask = der(0x30, &[mgf1, sha2(mask_hash)].concat());
+    let salt = der(0xa2, &der(2, &[salt_len]));
+    der(0x30, &[der(0xa0, &sha2(hash)), der(0xa1, &mask), salt].concat())
+}
+
+#[test]
+fn keys_for_rsassa_pss_alone_sign_with_the_hashes_that_they_allow() {
+    let pair = rsa::KeyPair::generate(rsa::KeySize::Rsa2048).unwrap();
+    let rsae: Pkcs8V1Der<'_> = pair.as_der().unwrap();
+    let pkcs1 = &rsae.as_ref()[4 + 3 + 15 + 4..];
+    let pkcs8 = |algorithm: &[u8]| {
+        der(0x30, &[&[2, 1, 0][..], &der(0x30, algorithm), &der(4, pkcs1)].concat())
+    };
+    let [sha256, sha384, sha512] = [
+        SignatureScheme::RSA_PSS_PSS_SHA256,
+        SignatureScheme::RSA_PSS_PSS_SHA384,
+        SignatureScheme::RSA_PSS_PSS_SHA512,
+    ];
+    for (parameters, schemes) in [
+        (vec![], &[sha256, sha384, sha512][..]),
+        (pss_params(1, 1, 32), &[sha256]),
+        (pss_params(2, 2, 48), &[sha384]),
+        (pss_params(3, 3, 64), &[sha512]),
+    ] {
+        let algorithm = rsassa_pss(&parameters);
+        let whole = pkcs8(&algorithm);
+        assert_signs(&whole, schemes);
+        // What the certificate says of the key.
+        let info = SigningKey::from_pkcs8(&whole).unwrap().public_key_info().unwrap();
+        let public = der(3, &[&[0], pair.public_key().as_ref()].concat());
+        assert_eq!(info, der(0x30, &[der(0x30, &algorithm), public].concat()));
+        // An rsaEncryption scheme is for another kind of key.
+        let key = SigningKey::from_pkcs8(&whole).unwrap();
+        assert_eq!(key.sign(SignatureScheme::RSA_PSS_RSAE_SHA256, MESSAGE), Err(SigningError));
+        for len in 0..whole.len() {
+            assert_eq!(rejection(&whole[..len]), KeyRejected::Malformed, "{len}");
+        }
+    }
+    // No scheme of TLS 1.3 has two hashes, or a salt of another length.
+    for parameters in [pss_params(1, 2, 32), pss_params(1, 1, 20), vec![5, 0]] {
+        assert_eq!(rejection(&pkcs8(&rsassa_pss(&parameters))), KeyRejected::Unsupported);
+    }
+    let garbage =
+        der(0x30, &[&[2, 1, 0][..], &der(0x30, &rsassa_pss(&[])), &der(4, &[7; 9])].concat());
+    assert_eq!(rejection(&garbage), KeyRejected::Malformed);
 }
 
 #[test]

@@ -80,7 +80,7 @@ pub enum PskHash {
 /// Which early data is allowed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EarlyData {
-    /// Forward-secret, executed at most once.
+    /// Forward-secret, accepted at most once.
     pub forward_secret: bool,
     /// Replayable (RFC 8446 §8).
     pub replayable_without_forward_secrecy: bool,

@@ -1,6 +1,6 @@
 //! Two servers of a fleet on tokio, with etcd behind TLS: a ticket of the one opens at the other, with its
 //! early data, once.
-#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
 mod common;
 
@@ -26,7 +26,7 @@ use tessera_etcd::{
 use tessera_test_peers::Directory;
 use tessera_test_peers::etcd::{ClientTls, Cluster};
 use tessera_tokio::{
-    Acceptor, ClientStream, Connector, EarlyData, MemorySessionStore, SessionStore,
+    Acceptor, Connector, EarlyData, EarlyDataOutcome, MemorySessionStore, SessionStore,
 };
 use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 use tessera_webpki::WebPkiVerifier;
@@ -143,14 +143,19 @@ async fn ask(
     connector: &Connector,
     session: Option<ClientSession>,
     ask_receipts: Vec<FlightHandle>,
-) -> (EarlyData, Facts) {
+) -> (EarlyDataOutcome, Facts) {
     let (near, far) = duplex(64 * 1024);
     let server_name = SERVER.into();
     let destination = Destination { server_name, session, ask_receipts, ..Destination::default() };
     let asking = async {
         let connecting = connector.connect_with_early_data(destination, near, b"hello");
-        let (mut stream, early): (ClientStream<_>, _) = connecting.await.unwrap();
-        if !matches!(early, EarlyData::Accepted(_)) {
+        let mut stream = match connecting.await {
+            EarlyData::NotSent(stream) => stream.unwrap(),
+            EarlyData::Accepted { stream, .. } | EarlyData::Rejected { stream, .. } => stream,
+            other => panic!("{other:?}"),
+        };
+        let early = stream.early_data();
+        if early.accepted == 0 {
             stream.write_all(b"hello").await.unwrap();
         }
         let mut answer = Vec::new();
@@ -191,19 +196,19 @@ fn a_ticket_of_one_server_opens_at_another_once() {
         let sessions = Arc::new(MemorySessionStore::default());
         let connector = Connector::new(config.checked().unwrap()).with_sessions(sessions.clone());
         let (early, _) = ask(&first, &connector, None, Vec::new()).await;
-        assert_eq!(early, EarlyData::NotOffered);
+        assert_eq!(early.sent, 0);
         // Puts go on in the background.
         until("the secrets are there", async || first.vault.count().await == Ok(2)).await;
 
         let exported = sessions.pop(SERVER).unwrap().export();
         let session = || Some(ClientSession::import(&exported).unwrap());
         let (early, facts) = ask(&second, &connector, session(), Vec::new()).await;
-        assert_eq!(early, EarlyData::Accepted(5));
+        assert_eq!(early.accepted, 5);
         let flight = facts.flight.unwrap();
         // A second client with the same ticket, as a restored backup makes one.
         for server in [&first, &second] {
             let (early, _) = ask(server, &connector, session(), Vec::new()).await;
-            assert_eq!(early, EarlyData::Rejected(Verdict::Used));
+            assert_eq!(early.verdict, Some(Verdict::Used));
         }
         // Either server knows what became of a flight, and burns what nobody has sent yet.
         let other = sessions.pop(SERVER).unwrap();
@@ -212,7 +217,7 @@ fn a_ticket_of_one_server_opens_at_another_once() {
         let receipts = vec![(flight, Receipt::TakenNotDone), (unsent, Receipt::Burned)];
         assert_eq!(facts.receipts, receipts);
         let (early, _) = ask(&second, &connector, Some(other), Vec::new()).await;
-        assert_eq!(early, EarlyData::Rejected(Verdict::Burned));
+        assert_eq!(early.verdict, Some(Verdict::Burned));
 
         // Who has no certificate gets nothing from etcd.
         let secrets = Arc::new(WrappingKeys::new(&provider(), WrappingPurpose::Secrets));

@@ -21,7 +21,7 @@ pub enum Mode {
     /// The same with early data as in RFC 8446, behind a register of used tickets.
     #[serde(rename = "0rtt")]
     ZeroRtt,
-    /// Early data under a one-time key: forward-secret, executed at most once.
+    /// Early data under a one-time key: forward-secret, accepted at most once.
     #[serde(rename = "0rtt-fs")]
     ZeroRttFs,
     /// Early data under a one-time PSK, without public-key work: forward-secret only as far as both

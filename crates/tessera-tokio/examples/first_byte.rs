@@ -112,20 +112,22 @@ async fn ask(connector: &Connector, address: SocketAddr, question: &str) -> io::
     let socket = TcpStream::connect(address).await?;
     socket.set_nodelay(true)?;
     let destination = Destination { server_name: SERVER_NAME.into(), ..Default::default() };
-    let connecting = connector.connect_with_early_data(destination, socket, question.as_bytes());
-    let (mut stream, early_data) = connecting.await?;
-    match early_data {
-        EarlyData::Accepted(count) => stream.write_all(&question.as_bytes()[count..]).await?,
-        EarlyData::NotOffered | EarlyData::Rejected(Verdict::Burned) => {
-            stream.write_all(question.as_bytes()).await?;
-        }
-        // Somebody may have executed it: whether it is asked again is for the application to decide.
-        _ => return Err(io::ErrorKind::Interrupted.into()),
-    }
+    let question_bytes = question.as_bytes();
+    let connecting = connector.connect_with_early_data(destination, socket, question_bytes);
+    let (mut stream, rest) = match connecting.await {
+        EarlyData::Accepted { stream, count, .. } => (stream, &question_bytes[count..]),
+        EarlyData::NotSent(stream) => (stream?, question_bytes),
+        EarlyData::Rejected { stream, verdict: Verdict::Burned, .. } => (stream, question_bytes),
+        // Somebody may have executed it: whether it is asked again is for the application to decide. The
+        // flight's handle is in the outcome, to ask for the receipt.
+        unknown => return Err(io::Error::other(format!("maybe executed: {unknown:?}"))),
+    };
+    stream.write_all(rest).await?;
+    let early_data = stream.early_data();
     // Reading also takes the tickets that come, and puts their sessions into the store.
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
-    println!("{question} {answer} ({early_data:?}, PSK: {:?})", stream.facts().psk);
+    println!("{question} {answer} (early: {}, PSK: {:?})", early_data.accepted, stream.facts().psk);
     stream.shutdown().await
 }
 

@@ -51,8 +51,9 @@ impl Acceptor {
     /// Replaces the configuration, for all clones: connections that start from now on use the new one,
     /// and those that run keep theirs.
     ///
-    /// A resumption doesn't ask the verifier again. With one that accepts less, change
-    /// [`ServerConfig::scope`] as well: tickets of another scope are not resumed.
+    /// A resumption doesn't ask the verifier again. With a verifier of another policy the tickets of
+    /// clients that the old one accepted are not resumed any more; for what no policy says, such as a
+    /// new revocation list, raise [`ServerConfig::policy_epoch`].
     pub fn replace(&self, config: Checked<ServerConfig>) {
         self.config.replace(config);
     }

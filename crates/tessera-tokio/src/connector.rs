@@ -4,16 +4,18 @@ use std::io;
 use std::sync::Arc;
 
 use tessera::handshake::Checked;
-use tessera::{ClientConfig, ClientConnection, Destination};
+use tessera::{ClientConfig, ClientConnection, Clock, Destination};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::spawn_blocking;
 
 use crate::answers::{Answers, NoAnswers};
+use crate::clock::MachineClock;
 use crate::current::Current;
+use crate::early_data::EarlyData;
 use crate::error::wrap;
 use crate::machine::Machine;
 use crate::sessions::{SessionStore, SessionWriter};
-use crate::stream::{ClientStream, EarlyData};
+use crate::stream::ClientStream;
 
 /// Connects to servers. It is cheap to clone.
 ///
@@ -46,19 +48,26 @@ pub struct Connector {
     config: Current<ClientConfig>,
     answers: Arc<dyn Answers>,
     sessions: Option<Arc<dyn SessionStore>>,
+    clock: Arc<dyn Clock>,
 }
 
 impl Connector {
     /// Connects with this configuration.
     pub fn new(config: Checked<ClientConfig>) -> Self {
-        Self { config: Current::new(config), answers: Arc::new(NoAnswers), sessions: None }
+        Self {
+            config: Current::new(config),
+            answers: Arc::new(NoAnswers),
+            sessions: None,
+            clock: Arc::new(MachineClock::new()),
+        }
     }
 
     /// Replaces the configuration, for all clones: connections that start from now on use the new one,
     /// and those that run keep theirs.
     ///
-    /// A resumption doesn't ask the verifier again. With one that accepts less, connect with a store of its
-    /// own: sessions of the old one were accepted by the old verifier.
+    /// A resumption doesn't ask the verifier again. With a verifier of another policy the sessions of
+    /// servers that the old one accepted are not offered any more, whatever the store still has; for
+    /// what no policy says, such as a new revocation list, raise [`ClientConfig::policy_epoch`].
     pub fn replace(&self, config: Checked<ClientConfig>) {
         self.config.replace(config);
     }
@@ -87,36 +96,53 @@ impl Connector {
     }
 
     /// Connects with early data: it leaves together with the ClientHello, if there is a ticket for
-    /// it. Ready when the handshake is complete, and with it what became of the early data.
+    /// it. Ready when the handshake is complete or has failed, with what became of the early data.
     ///
-    /// Under a forward-secret ticket early data is executed at most once. Under others, which the
-    /// policy must allow by name, it may be replayed: send only what may be executed twice.
+    /// Under a forward-secret ticket early data is *accepted* at most once, whatever the network replays, to
+    /// whichever server. It is *executed* at most once by a client that obeys the verdict; no answer is the
+    /// verdict `unknown`. Under other tickets, which the policy must allow by name, it may be replayed: send only
+    /// what may be executed twice.
+    ///
+    /// Early data has to be self-delimiting: whoever is on the path can hold a part of it back and end the
+    /// connection, and the server may execute the prefix that came.
+    ///
+    /// Who drops this future, as a timeout does, knows no more of the flight than that it may have been
+    /// executed: [`start`](Self::start) the stream instead, call
+    /// [`handshake_with_early_data`](ClientStream::handshake_with_early_data), and ask the stream.
     ///
     /// ```
     /// use std::io;
     /// use tessera::Destination;
-    /// use tessera::resume::Verdict;
+    /// use tessera::resume::{FlightHandle, Verdict};
     /// use tessera_tokio::{ClientStream, Connector, EarlyData};
-    /// use tokio::io::AsyncWriteExt;
     /// use tokio::net::TcpStream;
     ///
-    /// async fn ask(
+    /// enum Failed {
+    ///     /// It may be tried again.
+    ///     NotExecuted(io::Error),
+    ///     /// Only who asked can decide. The name is for the receipt: `Destination::ask_receipts`.
+    ///     MayBeExecuted(Option<FlightHandle>),
+    /// }
+    ///
+    /// /// The stream, and what of the question is still to be written.
+    /// async fn ask<'q>(
     ///     connector: &Connector,
     ///     destination: Destination,
     ///     socket: TcpStream,
-    ///     question: &[u8],
-    /// ) -> io::Result<ClientStream<TcpStream>> {
-    ///     let connecting = connector.connect_with_early_data(destination, socket, question);
-    ///     let (mut stream, early_data) = connecting.await?;
-    ///     match early_data {
-    ///         EarlyData::Accepted(count) => stream.write_all(&question[count..]).await?,
-    ///         EarlyData::NotOffered | EarlyData::Rejected(Verdict::Burned) => {
-    ///             stream.write_all(question).await?;
+    ///     question: &'q [u8],
+    /// ) -> Result<(ClientStream<TcpStream>, &'q [u8]), Failed> {
+    ///     match connector.connect_with_early_data(destination, socket, question).await {
+    ///         EarlyData::Accepted { stream, count, .. } => Ok((stream, &question[count..])),
+    ///         EarlyData::Rejected { stream, verdict: Verdict::Burned, .. } => Ok((stream, question)),
+    ///         EarlyData::NotSent(Ok(stream)) => Ok((stream, question)),
+    ///         EarlyData::NotSent(Err(error)) => Err(Failed::NotExecuted(error)),
+    ///         EarlyData::Rejected { flight, .. } => Err(Failed::MayBeExecuted(flight)),
+    ///         EarlyData::Failed { error, outcome, .. } if outcome.may_be_sent_again() => {
+    ///             Err(Failed::NotExecuted(error))
     ///         }
-    ///         // It may have been executed: only who asked can decide.
-    ///         _ => return Err(io::ErrorKind::Interrupted.into()),
+    ///         EarlyData::Failed { outcome, .. } => Err(Failed::MayBeExecuted(outcome.flight)),
+    ///         _ => Err(Failed::MayBeExecuted(None)),
     ///     }
-    ///     Ok(stream)
     /// }
     /// ```
     pub async fn connect_with_early_data<IO: AsyncRead + AsyncWrite + Unpin>(
@@ -124,10 +150,11 @@ impl Connector {
         destination: Destination,
         io: IO,
         data: &[u8],
-    ) -> io::Result<(ClientStream<IO>, EarlyData)> {
-        let mut stream = self.start(destination, io).await?;
-        let early_data = stream.handshake_with_early_data(data).await?;
-        Ok((stream, early_data))
+    ) -> EarlyData<ClientStream<IO>> {
+        match self.start(destination, io).await {
+            Ok(mut stream) => stream.handshake_with_early_data(data).await.with(stream),
+            Err(error) => EarlyData::NotSent(Err(error)),
+        }
     }
 
     /// Starts a connection, and gives its stream before anything is sent: for
@@ -159,9 +186,10 @@ impl Connector {
     /// store.
     pub fn start_afresh<IO: AsyncRead + AsyncWrite + Unpin>(
         &self,
-        destination: Destination,
+        mut destination: Destination,
         io: IO,
     ) -> io::Result<ClientStream<IO>> {
+        destination.clock.get_or_insert_with(|| self.clock.clone());
         let session_writer = SessionWriter::new(self.sessions.clone(), &destination.server_name);
         let config = self.config.get();
         let machine = Machine::new(

@@ -1,5 +1,5 @@
 //! Tessera on tokio: TLS 1.3 streams that come back fast, with early data that is forward-secret and
-//! executed at most once.
+//! accepted at most once.
 //!
 //! - [`Connector`] and [`Acceptor`] make [`TlsStream`]s over whatever is [`AsyncRead`] and
 //!   [`AsyncWrite`]: sockets, pipes, other streams.
@@ -106,8 +106,8 @@
 //!
 //! **The first byte.** The first connection is a full handshake; its stream takes the server's tickets while
 //! it is read. From the second connection on [`Connector::connect_with_early_data`] sends the request together
-//! with the ClientHello, and the verdict on rejected early data shows whether it is safe to send it again:
-//! there is an example at the method. At the server, [`Acceptor::accept_early`] gives the stream as soon as
+//! with the ClientHello, and the outcome shows whether it is safe to send it again, also where the connection
+//! failed: there is an example at the method. At the server, [`Acceptor::accept_early`] gives the stream as soon as
 //! the request can be answered.
 //!
 //! [`AsyncRead`]: tokio::io::AsyncRead
@@ -117,9 +117,11 @@
 mod acceptor;
 mod answers;
 mod async_handshake;
+mod clock;
 mod connector;
 mod current;
 mod driver;
+mod early_data;
 mod early_data_buffer;
 mod error;
 #[cfg(feature = "http")]
@@ -138,8 +140,9 @@ pub use acceptor::Acceptor;
 pub use answers::{Answer, Answers};
 pub use async_handshake::AsyncHandshake;
 pub use connector::Connector;
+pub use early_data::{EarlyData, EarlyDataOutcome};
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
-pub use stream::{ClientStream, EarlyData, ServerStream, TlsStream};
+pub use stream::{ClientStream, ServerStream, TlsStream};
 #[cfg(feature = "system-trust")]
 pub use trust::system_verifier;
 pub use watch::HandshakeWatch;

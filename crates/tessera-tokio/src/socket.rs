@@ -14,6 +14,8 @@ use crate::wakers::{Half, Wakers};
 /// The stream underneath, with what is known of its two directions.
 pub(crate) struct Socket<IO> {
     pub(crate) io: IO,
+    /// How many bytes the stream has taken to be sent, or may have taken before it failed.
+    pub(crate) handed_over: u64,
     wakers: Arc<Wakers>,
     /// Wakes both halves.
     waker: Waker,
@@ -27,7 +29,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Socket<IO> {
     pub(crate) fn new(io: IO) -> Self {
         let wakers = Arc::new(Wakers::default());
         let waker = Waker::from(wakers.clone());
-        Self { io, wakers, waker, write_error: None, unflushed: false }
+        Self { io, handed_over: 0, wakers, waker, write_error: None, unflushed: false }
     }
 
     /// Registers who waits, before the stream is polled on behalf of both halves.
@@ -64,9 +66,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Socket<IO> {
                 Ok(0) => self.write_error = Some(io::ErrorKind::WriteZero),
                 Ok(count) => {
                     output.consume(count);
+                    self.handed_over += count as u64;
                     self.unflushed = true;
                 }
-                Err(error) => self.write_error = Some(error.kind()),
+                Err(error) => {
+                    // Not every stream knows how much of it left.
+                    self.handed_over += output.as_slice().len() as u64;
+                    self.write_error = Some(error.kind());
+                }
             }
         }
         if self.write_error.is_some() {

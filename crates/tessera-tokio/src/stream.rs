@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tessera::handshake::{ClientHandshake, EarlyDataStatus, ServerHandshake};
-use tessera::resume::{PskKind, Verdict};
+use tessera::resume::PskKind;
 use tessera::{Error, Facts, Role};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf};
 use tokio::time::timeout_at;
@@ -14,7 +14,7 @@ use tokio::time::timeout_at;
 use crate::async_handshake::AsyncHandshake;
 use crate::driver::{Driver, Goal};
 use crate::error::wrap;
-use crate::machine::{CHUNK, Machine, Step};
+use crate::machine::{Machine, Step};
 use crate::wakers::Half;
 use crate::watch::HandshakeWatch;
 
@@ -23,19 +23,6 @@ pub type ClientStream<IO> = TlsStream<IO, ClientHandshake>;
 
 /// A server's stream.
 pub type ServerStream<IO> = TlsStream<IO, ServerHandshake>;
-
-/// What became of the early data of a connection. Nothing is sent again by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EarlyData {
-    /// The server took this many bytes of it, from the beginning. It was executed at most once if
-    /// the ticket was forward-secret; what didn't fit is for an ordinary write.
-    Accepted(usize),
-    /// The server did not take it. The verdict says whether it may be sent again.
-    Rejected(Verdict),
-    /// There was no ticket for it: nothing was sent.
-    NotOffered,
-}
 
 /// A TLS connection over a stream: [`AsyncRead`] and [`AsyncWrite`].
 ///
@@ -70,7 +57,9 @@ pub enum EarlyData {
 /// }
 /// ```
 pub struct TlsStream<IO, S: AsyncHandshake> {
-    driver: Driver<IO, S>,
+    pub(crate) driver: Driver<IO, S>,
+    /// To a client: after how many bytes that are sent the early data begins.
+    pub(crate) early_data_from: Option<u64>,
     /// The last read gave early data.
     is_early: bool,
     /// close_notify was sent.
@@ -79,7 +68,12 @@ pub struct TlsStream<IO, S: AsyncHandshake> {
 
 impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
     pub(crate) fn new(io: IO, machine: Machine<S>) -> Self {
-        Self { driver: Driver::new(io, machine), is_early: false, is_shut_down: false }
+        Self {
+            driver: Driver::new(io, machine),
+            early_data_from: None,
+            is_early: false,
+            is_shut_down: false,
+        }
     }
 
     /// Waits until the handshake is complete. Early data that comes meanwhile is kept to be read.
@@ -119,7 +113,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
     /// Whether the last read gave early data. No read mixes early data with what comes after it.
     ///
     /// Replayable early data was maybe not sent by this connection's client until the handshake is
-    /// complete; forward-secret early data is executed at most once in any case.
+    /// complete; forward-secret early data is accepted at most once in any case. It may be a prefix of what
+    /// the client sent, where whoever is on the path held the rest back: it has to be self-delimiting.
     pub fn is_early(&self) -> bool {
         self.is_early
     }
@@ -198,7 +193,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
     }
 
     /// Whether something can be written; the failure of a connection is known to both halves.
-    fn check_writable(&self) -> io::Result<()> {
+    pub(crate) fn check_writable(&self) -> io::Result<()> {
         if let Some(error) = &self.driver.machine.failed {
             return Err(wrap(error.clone()));
         }
@@ -206,67 +201,6 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
             return Err(wrap(Error::Closed));
         }
         self.driver.socket.check_writable()
-    }
-}
-
-impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
-    /// Writes early data before the handshake is complete; returns how many bytes were taken. It is
-    /// 0 if there was no ticket for early data, if its limit is reached or if the server has
-    /// answered.
-    ///
-    /// What was taken is sent once. What became of it [`facts`](TlsStream::facts) tell when the
-    /// handshake is complete; nothing is sent again by itself.
-    pub async fn write_early(&mut self, data: &[u8]) -> io::Result<usize> {
-        poll_fn(|cx| self.poll_write_early(data, cx)).await
-    }
-
-    /// Shakes hands with early data in the first flight, as
-    /// [`connect_with_early_data`](crate::Connector::connect_with_early_data) does.
-    pub async fn handshake_with_early_data(&mut self, data: &[u8]) -> io::Result<EarlyData> {
-        let mut written = 0;
-        while written < data.len() {
-            match self.write_early(&data[written..]).await? {
-                0 => break,
-                count => written += count,
-            }
-        }
-        self.handshake().await?;
-        Ok(match self.facts().early_data {
-            EarlyDataStatus::Accepted => EarlyData::Accepted(written),
-            // Nothing of it left.
-            _ if written == 0 => EarlyData::NotOffered,
-            EarlyDataStatus::NotOffered => EarlyData::NotOffered,
-            EarlyDataStatus::Rejected(verdict) => EarlyData::Rejected(verdict),
-            // Whatever else a later engine may say: nobody knows.
-            _ => EarlyData::Rejected(Verdict::Unknown),
-        })
-    }
-
-    fn poll_write_early(&mut self, data: &[u8], cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        loop {
-            self.check_writable()?;
-            let machine = &mut *self.driver.machine;
-            let mut written = 0;
-            while written < data.len() && machine.has_room() {
-                let chunk = &data[written..data.len().min(written + CHUNK)];
-                let output = &mut machine.output;
-                let count = machine.connection.write_early_data(chunk, output).map_err(wrap)?;
-                written += count;
-                if count == 0 {
-                    break;
-                }
-            }
-            let is_over = data.is_empty() || machine.connection.early_data_room() == 0;
-            if written > 0 || is_over {
-                // The ClientHello and the early data leave together.
-                let _ = self.driver.poll_send(Half::Write, cx);
-                return Poll::Ready(Ok(written));
-            }
-            let driven = self.driver.poll_handshake(Half::Write, Goal::Complete, cx)?;
-            if driven.is_pending() && !self.driver.machine.has_room() {
-                return Poll::Pending;
-            }
-        }
     }
 }
 

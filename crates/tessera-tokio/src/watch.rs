@@ -35,7 +35,7 @@ impl HandshakeWatch {
     }
 
     /// Whether the connection's early data could have been replayed: `false` if there is none, and
-    /// for forward-secret early data, which is executed at most once.
+    /// for forward-secret early data, which is accepted at most once.
     pub fn is_replayable(&self) -> bool {
         self.replayable
     }

@@ -6,11 +6,13 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Ends, bytes, connect, destination, ends, finish, forward_secret, replayable};
+use common::{
+    Ends, Told, bytes, connect, destination, ends, finish, forward_secret, replayable, settled,
+};
 use tessera::resume::{ClientSession, PskKind, Verdict};
 use tessera::wire::NamedGroup;
 use tessera::{Destination, Facts};
-use tessera_tokio::{Connector, EarlyData, MemorySessionStore, SessionStore};
+use tessera_tokio::{Connector, MemorySessionStore, SessionStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
 /// A connector with sessions of one connection in its store.
@@ -51,8 +53,8 @@ async fn early_data_is_accepted_and_read_first() {
             connector.connect_with_early_data(destination(), near, b"early"),
             acceptor.accept(far)
         );
-        let ((mut client, early_data), mut server) = (client.unwrap(), server.unwrap());
-        assert_eq!(early_data, EarlyData::Accepted(5));
+        let ((mut client, early_data), mut server) = (settled(client), server.unwrap());
+        assert_eq!(early_data, Told::Accepted(5));
         assert_eq!(psk(client.facts()), Some(kind));
         client.write_all(b"late").await.unwrap();
         let mut buffer = [0; 20];
@@ -140,8 +142,8 @@ async fn burned_early_data_may_be_sent_again() {
         connector.connect_with_early_data(destination(), near, b"early"),
         acceptor.accept(far)
     );
-    let ((mut client, early_data), mut server) = (client.unwrap(), server.unwrap());
-    assert_eq!(early_data, EarlyData::Rejected(Verdict::Burned));
+    let ((mut client, early_data), mut server) = (settled(client), server.unwrap());
+    assert_eq!(early_data, Told::Rejected(Verdict::Burned));
     client.write_all(b"again").await.unwrap();
     let mut buffer = [0; 5];
     server.read_exact(&mut buffer).await.unwrap();
@@ -163,9 +165,9 @@ async fn used_early_data_is_never_sent_again() {
             acceptor.accept(far)
         );
         server.unwrap();
-        verdicts.push(client.unwrap().1);
+        verdicts.push(settled(client).1);
     }
-    assert_eq!(verdicts, [EarlyData::Accepted(5), EarlyData::Rejected(Verdict::Used)]);
+    assert_eq!(verdicts, [Told::Accepted(5), Told::Rejected(Verdict::Used)]);
 }
 
 #[tokio::test]
@@ -180,8 +182,8 @@ async fn early_data_beyond_the_limit_is_left_for_later() {
         connector.connect_with_early_data(destination(), near, &data),
         acceptor.accept(far)
     );
-    let ((mut client, early_data), mut server) = (client.unwrap(), server.unwrap());
-    let EarlyData::Accepted(taken) = early_data else { panic!("{early_data:?}") };
+    let ((mut client, early_data), mut server) = (settled(client), server.unwrap());
+    let Told::Accepted(taken) = early_data else { panic!("{early_data:?}") };
     assert_eq!(taken, 16 * 1024);
     let mut received = vec![0; data.len()];
     let (written, read) = tokio::join!(
@@ -205,5 +207,5 @@ async fn without_a_ticket_there_is_no_early_data() {
         connector.connect_with_early_data(destination(), near, b"early"),
         acceptor.accept(far)
     );
-    assert_eq!(client.unwrap().1, EarlyData::NotOffered);
+    assert_eq!(settled(client).1, Told::NotSent);
 }

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::sync::Arc;
 
-use common::{Ends, destination, ends, forward_secret, replayable};
+use common::{Ends, Told, destination, ends, forward_secret, replayable, settled};
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
@@ -16,7 +16,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tessera::handshake::EarlyDataStatus;
 use tessera_tokio::http::{EARLY_DATA, EarlyRequest, check, mark};
-use tessera_tokio::{Acceptor, ClientStream, Connector, EarlyData, HandshakeWatch};
+use tessera_tokio::{Acceptor, ClientStream, Connector, HandshakeWatch};
 use tessera_tokio::{MemorySessionStore, ServerStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -215,8 +215,8 @@ async fn a_client_gets_its_early_request_through_hyper() {
     let server = tokio::spawn(serve_early(ends.acceptor(), far, Arc::default()));
     let request = b"GET / HTTP/1.1\r\nHost: server.example\r\nConnection: close\r\n\r\n";
     let connecting = connector.connect_with_early_data(destination(), near, request);
-    let (mut stream, early_data) = connecting.await.unwrap();
-    assert_eq!(early_data, EarlyData::Accepted(request.len()));
+    let (mut stream, early_data) = settled(connecting.await);
+    assert_eq!(early_data, Told::Accepted(request.len()));
     let mut response = String::new();
     stream.read_to_string(&mut response).await.unwrap();
     assert!(response.starts_with("HTTP/1.1 200"), "{response}");

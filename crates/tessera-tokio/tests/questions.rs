@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{connect, destination, ends, finish, forward_secret};
+use common::{Told, connect, destination, ends, finish, forward_secret, settled};
 use tessera::auth::{
     PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,
 };
@@ -22,7 +22,7 @@ use tessera::resume::{
 };
 use tessera::wire::SignatureScheme;
 use tessera::{Destination, ServerConfig};
-use tessera_tokio::{Answer, Answers, EarlyData, MemorySessionStore};
+use tessera_tokio::{Answer, Answers, MemorySessionStore};
 use tokio::io::duplex;
 
 /// Leaves for later what another one would answer now.
@@ -173,8 +173,8 @@ async fn every_question_is_answered_by_another_task() {
         connector.connect_with_early_data(destination(), near, b"early"),
         acceptor.accept(far)
     );
-    let (client, early_data) = client.unwrap();
-    assert_eq!(early_data, EarlyData::Accepted(5));
+    let (client, early_data) = settled(client);
+    assert_eq!(early_data, Told::Accepted(5));
     assert_eq!(client.facts().psk, Some(PskKind::ForwardSecret));
     server.unwrap();
 

@@ -7,13 +7,11 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{connect, destination, finish, forward_secret};
+use common::{Told, connect, destination, finish, forward_secret, settled};
 use tessera::Destination;
 use tessera::handshake::Reply;
 use tessera::resume::{ClientSession, PskKind, TakeSecret, Taken, Verdict};
-use tessera_tokio::{
-    Acceptor, Answer, Answers, Connector, EarlyData, MemorySessionStore, SessionStore,
-};
+use tessera_tokio::{Acceptor, Answer, Answers, Connector, MemorySessionStore, SessionStore};
 use tessera_vault::{AnswerFromHome, BurnAtHome, MemoryVault, SiteChannel, SiteVault};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::sync::Mutex;
@@ -94,7 +92,7 @@ impl Scene {
 
     /// Sends the flight to a site, and data that only a rejected flight needs, as soon as its verdict
     /// allows; what the client heard, and what the server's application got.
-    async fn send(&self, site: &Acceptor) -> (EarlyData, Option<PskKind>, Vec<u8>) {
+    async fn send(&self, site: &Acceptor) -> (Told, Option<PskKind>, Vec<u8>) {
         let session = Some(ClientSession::import(&self.session).unwrap());
         let destination = Destination { session, ..destination() };
         let (near, far) = duplex(64 * 1024);
@@ -102,8 +100,8 @@ impl Scene {
             self.connector.connect_with_early_data(destination, near, b"request"),
             site.accept(far)
         );
-        let ((mut client, early_data), mut server) = (client.unwrap(), server.unwrap());
-        if early_data == EarlyData::Rejected(Verdict::Burned) {
+        let ((mut client, early_data), mut server) = (settled(client), server.unwrap());
+        if early_data == Told::Rejected(Verdict::Burned) {
             client.write_all(b"request").await.unwrap();
         }
         client.shutdown().await.unwrap();
@@ -118,12 +116,12 @@ async fn a_flight_to_another_site_is_burned_at_home_and_sent_again() {
     let scene = scene().await;
     scene.let_through();
     let (early_data, psk, received) = scene.send(&scene.away).await;
-    assert_eq!(early_data, EarlyData::Rejected(Verdict::Burned));
+    assert_eq!(early_data, Told::Rejected(Verdict::Burned));
     assert_eq!(psk, Some(PskKind::Resumption));
     assert_eq!(received, b"request");
     // The copy at home; its own client would send it again, an adversary can't.
     let (early_data, ..) = scene.send(&scene.home).await;
-    assert_eq!(early_data, EarlyData::Rejected(Verdict::Burned));
+    assert_eq!(early_data, Told::Rejected(Verdict::Burned));
 }
 
 /// The copy is at home while the other site still waits for the acknowledgement.
@@ -136,9 +134,9 @@ async fn a_copy_that_outruns_the_burn_is_executed_once() {
         replayed
     };
     let ((early_data, _, received), replayed) = tokio::join!(scene.send(&scene.away), replayed);
-    assert_eq!(replayed.0, EarlyData::Accepted(7));
+    assert_eq!(replayed.0, Told::Accepted(7));
     assert_eq!(replayed.2, b"request");
-    assert_eq!(early_data, EarlyData::Rejected(Verdict::Used));
+    assert_eq!(early_data, Told::Rejected(Verdict::Used));
     assert!(received.is_empty());
 }
 
@@ -147,13 +145,13 @@ async fn without_an_acknowledgement_the_client_does_not_know() {
     let mut scene = scene().await;
     drop(scene.let_through.take());
     let (early_data, _, received) = scene.send(&scene.away).await;
-    assert_eq!(early_data, EarlyData::Rejected(Verdict::Unknown));
+    assert_eq!(early_data, Told::Rejected(Verdict::Unknown));
     assert!(received.is_empty());
     let mut executed = Vec::new();
     for _ in 0..2 {
         executed.push(scene.send(&scene.home).await.0);
     }
-    assert_eq!(executed, [EarlyData::Accepted(7), EarlyData::Rejected(Verdict::Used)]);
+    assert_eq!(executed, [Told::Accepted(7), Told::Rejected(Verdict::Used)]);
 }
 
 /// The channel is open and says nothing: whoever asked gives up, and the handshake goes on.
@@ -162,11 +160,11 @@ async fn a_silent_site_channel_is_given_up_before_the_handshake_times_out() {
     let scene = scene().await;
     let before = tokio::time::Instant::now();
     let (early_data, psk, received) = scene.send(&scene.away).await;
-    assert_eq!(early_data, EarlyData::Rejected(Verdict::Unknown));
+    assert_eq!(early_data, Told::Rejected(Verdict::Unknown));
     assert_eq!(psk, Some(PskKind::Resumption));
     assert!(received.is_empty());
     assert!(before.elapsed() >= PATIENCE);
     // Nobody waits any more for what the channel brings late.
     scene.let_through();
-    assert_eq!(scene.send(&scene.home).await.0, EarlyData::Accepted(7));
+    assert_eq!(scene.send(&scene.home).await.0, Told::Accepted(7));
 }

@@ -7,9 +7,9 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{connect, destination, ends, forward_secret};
+use common::{Told, connect, destination, ends, forward_secret, settled};
 use tessera_harness::Mark;
-use tessera_tokio::{EarlyData, MemorySessionStore};
+use tessera_tokio::MemorySessionStore;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, duplex};
 use zeroize::Zeroize;
 
@@ -83,8 +83,8 @@ async fn no_plaintext_of_a_stream_stays_in_memory() {
         connector.connect_with_early_data(destination(), near, &plaintext),
         acceptor.accept(far)
     );
-    let ((_client, early_data), mut server) = (client.unwrap(), server.unwrap());
-    assert_eq!(early_data, EarlyData::Accepted(plaintext.len()));
+    let ((_client, early_data), mut server) = (settled(client), server.unwrap());
+    assert_eq!(early_data, Told::Accepted(plaintext.len()));
     let fence = new_fence();
     let mut received = vec![0; plaintext.len()];
     server.read_exact(&mut received).await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use tessera::auth::PeerIdentity;
+use tessera::auth::{PeerIdentity, VerifierDigest};
 use tessera::crypto::{Provider, Random, RandomFailed, Secret};
 use tessera::handshake::Reply;
 use tessera::resume::{
@@ -39,8 +39,10 @@ fn session() -> SessionState {
         protocol: Some(b"h2".to_vec()),
         server_name: Some("example.org".into()),
         peer: Some(PeerIdentity { blob: vec![3; 20], expires_at: Some(2_000_000_000) }),
+        accepted_by: Some(VerifierDigest([5; 32])),
         external_psk: None,
         authenticated_at: NOW.as_secs(),
+        policy_epoch: 4,
         scope: vec![1, 2, 3],
         ancestry: Ancestry::PostQuantum,
         issued_at: NOW.as_millis() as u64,

@@ -12,13 +12,15 @@ use webpki::{EndEntityCert, RawPublicKeyEntity};
 use crate::alerts::{self, reject};
 use crate::error::ConfigError;
 use crate::key_usage;
+#[cfg(feature = "aws-lc")]
+use crate::pss_key;
 
 /// The signature algorithms of a verifier.
 #[derive(Debug, Clone, Copy)]
 pub struct Algorithms {
-    /// For CertificateVerify: each scheme with the one algorithm that it stands for, in order of
-    /// preference. In TLS 1.3 an ECDSA scheme names its curve (RFC 8446 §4.2.3), so each scheme
-    /// has exactly one.
+    /// For CertificateVerify: each scheme with the algorithm that it stands for, in order of
+    /// preference. In TLS 1.3 an ECDSA scheme names its curve (RFC 8446 §4.2.3), so it has exactly one. A
+    /// scheme with keys of several forms stands here once with each.
     pub handshake: &'static [(SignatureScheme, &'static dyn SignatureVerificationAlgorithm)],
     /// For the signatures in certificates and revocation lists.
     pub chain: &'static [&'static dyn SignatureVerificationAlgorithm],
@@ -30,8 +32,11 @@ pub struct Algorithms {
 
 #[cfg(feature = "aws-lc")]
 impl Algorithms {
-    /// AWS-LC's algorithms: ECDSA on P-256 and P-384, Ed25519, RSA from 2048 bits, ML-DSA-44 and
-    /// ML-DSA-65.
+    /// AWS-LC's algorithms: ECDSA on P-256, P-384 and P-521, Ed25519, RSA from 2048 bits with keys for
+    /// everything or for RSASSA-PSS alone, ML-DSA-44 and ML-DSA-65.
+    ///
+    /// A key for RSASSA-PSS alone (RFC 4055) either has no parameters, or the same as the signatures that
+    /// TLS 1.3 makes: one hash, MGF1 with the same, and a salt as long as it.
     ///
     /// ML-DSA stands last: a signature of today's handshake cannot be forged later, so a peer with
     /// both kinds of certificate spares the handshake some ten kilobytes.
@@ -43,6 +48,14 @@ impl Algorithms {
             (SignatureScheme::RSA_PSS_RSAE_SHA256, aws_lc::RSA_PSS_2048_8192_SHA256_LEGACY_KEY),
             (SignatureScheme::RSA_PSS_RSAE_SHA384, aws_lc::RSA_PSS_2048_8192_SHA384_LEGACY_KEY),
             (SignatureScheme::RSA_PSS_RSAE_SHA512, aws_lc::RSA_PSS_2048_8192_SHA512_LEGACY_KEY),
+            // Slow, and seldom: after what most peers have.
+            (SignatureScheme::ECDSA_SECP521R1_SHA512, aws_lc::ECDSA_P521_SHA512),
+            (SignatureScheme::RSA_PSS_PSS_SHA256, pss_key::SHA256),
+            (SignatureScheme::RSA_PSS_PSS_SHA256, pss_key::SHA256_ALONE),
+            (SignatureScheme::RSA_PSS_PSS_SHA384, pss_key::SHA384),
+            (SignatureScheme::RSA_PSS_PSS_SHA384, pss_key::SHA384_ALONE),
+            (SignatureScheme::RSA_PSS_PSS_SHA512, pss_key::SHA512),
+            (SignatureScheme::RSA_PSS_PSS_SHA512, pss_key::SHA512_ALONE),
             (SignatureScheme::MLDSA44, aws_lc::ML_DSA_44),
             (SignatureScheme::MLDSA65, aws_lc::ML_DSA_65),
         ],
@@ -52,10 +65,19 @@ impl Algorithms {
             aws_lc::ECDSA_P256_SHA384,
             aws_lc::ECDSA_P384_SHA256,
             aws_lc::ECDSA_P384_SHA384,
+            aws_lc::ECDSA_P521_SHA256,
+            aws_lc::ECDSA_P521_SHA384,
+            aws_lc::ECDSA_P521_SHA512,
             aws_lc::ED25519,
             aws_lc::RSA_PSS_2048_8192_SHA256_LEGACY_KEY,
             aws_lc::RSA_PSS_2048_8192_SHA384_LEGACY_KEY,
             aws_lc::RSA_PSS_2048_8192_SHA512_LEGACY_KEY,
+            pss_key::SHA256,
+            pss_key::SHA384,
+            pss_key::SHA512,
+            pss_key::SHA256_ALONE,
+            pss_key::SHA384_ALONE,
+            pss_key::SHA512_ALONE,
             aws_lc::RSA_PKCS1_2048_8192_SHA256,
             aws_lc::RSA_PKCS1_2048_8192_SHA384,
             aws_lc::RSA_PKCS1_2048_8192_SHA512,
@@ -73,7 +95,13 @@ impl Algorithms {
 impl Algorithms {
     /// The schemes for handshakes.
     pub(crate) fn handshake_schemes(&self) -> Result<Vec<SignatureScheme>, ConfigError> {
-        let schemes: Vec<_> = self.handshake.iter().map(|(scheme, _)| *scheme).collect();
+        let mut schemes = Vec::new();
+        for (scheme, _) in self.handshake {
+            push_new(&mut schemes, *scheme);
+        }
+        if schemes.is_empty() {
+            return Err(ConfigError::NoHandshakeSchemes);
+        }
         if !schemes.iter().all(|scheme| scheme.signs_handshakes()) {
             return Err(ConfigError::HandshakeScheme);
         }
@@ -82,17 +110,22 @@ impl Algorithms {
 
     /// The schemes for signature_algorithms_cert: none where the schemes for handshakes, followed by
     /// those for chains only, say as much (RFC 8446 §4.2.3).
-    pub(crate) fn chain_schemes(&self) -> impl Iterator<Item = SignatureScheme> + '_ {
+    pub(crate) fn chain_schemes(&self) -> Vec<SignatureScheme> {
         let signs_chains = |algorithm: &dyn SignatureVerificationAlgorithm| {
             self.chain.iter().any(|other| {
                 other.signature_alg_id() == algorithm.signature_alg_id()
                     && other.public_key_alg_id() == algorithm.public_key_alg_id()
             })
         };
-        let narrower = !self.handshake.iter().all(|(_, algorithm)| signs_chains(*algorithm));
-        let shared = self.handshake.iter().filter(move |(_, algorithm)| signs_chains(*algorithm));
-        let shared = shared.map(|(scheme, _)| *scheme);
-        shared.chain(self.chain_schemes.iter().copied()).filter(move |_| narrower)
+        let mut schemes = Vec::new();
+        if self.handshake.iter().all(|(_, algorithm)| signs_chains(*algorithm)) {
+            return schemes;
+        }
+        let shared = self.handshake.iter().filter(|(_, algorithm)| signs_chains(*algorithm));
+        for scheme in shared.map(|(scheme, _)| scheme).chain(self.chain_schemes) {
+            push_new(&mut schemes, *scheme);
+        }
+        schemes
     }
 
     /// Adds the algorithms for handshakes, and those for chains, to a policy, by their identifiers.
@@ -119,43 +152,41 @@ impl Algorithms {
         let signature = Signature::of(question, self)?;
         let der = question.chain.first();
         let der = der.ok_or_else(|| reject(AlertDescription::DECODE_ERROR, "no certificate"))?;
-        let verified = if question.certificate_type == CertificateType::RAW_PUBLIC_KEY {
+        if question.certificate_type == CertificateType::RAW_PUBLIC_KEY {
             let der = SubjectPublicKeyInfoDer::from(der.as_slice());
             let key = RawPublicKeyEntity::try_from(&der).map_err(|_| {
                 reject(AlertDescription::DECODE_ERROR, "what came is no SubjectPublicKeyInfo")
             })?;
-            key.verify_signature(signature.algorithm, signature.signed, signature.bytes)
+            signature
+                .verify(|algorithm, signed, bytes| key.verify_signature(algorithm, signed, bytes))
         } else {
             let der = CertificateDer::from(der.as_slice());
             let end_entity = EndEntityCert::try_from(&der).map_err(|e| alerts::certificate(&e))?;
             key_usage::check(&der)?;
-            end_entity.verify_signature(signature.algorithm, signature.signed, signature.bytes)
-        };
-        verified.map_err(|e| alerts::certificate_verify(&e))
-    }
-
-    /// The algorithm that a scheme stands for in CertificateVerify; it must be one of those that were
-    /// offered for handshakes (RFC 8446 §4.4.3).
-    fn for_handshake(
-        &self,
-        scheme: SignatureScheme,
-    ) -> Result<&'static dyn SignatureVerificationAlgorithm, PeerRejected> {
-        let found = self.handshake.iter().find(|(known, _)| *known == scheme);
-        found.map(|(_, algorithm)| *algorithm).ok_or_else(|| {
-            reject(AlertDescription::ILLEGAL_PARAMETER, "CertificateVerify: scheme not offered")
-        })
+            signature.verify(|algorithm, signed, bytes| {
+                end_entity.verify_signature(algorithm, signed, bytes)
+            })
+        }
     }
 }
 
-/// A signature that is to be checked, with the algorithm for it.
+/// Adds a scheme that is not there yet.
+fn push_new(schemes: &mut Vec<SignatureScheme>, scheme: SignatureScheme) {
+    if !schemes.contains(&scheme) {
+        schemes.push(scheme);
+    }
+}
+
+/// A signature that is to be checked, with the algorithms that its scheme stands for.
 pub(crate) struct Signature<'a> {
-    pub(crate) algorithm: &'static dyn SignatureVerificationAlgorithm,
-    pub(crate) signed: &'a [u8],
-    pub(crate) bytes: &'a [u8],
+    algorithms: Vec<&'static dyn SignatureVerificationAlgorithm>,
+    signed: &'a [u8],
+    bytes: &'a [u8],
 }
 
 impl<'a> Signature<'a> {
-    /// The signature of a question. A peer with another proof is rejected.
+    /// The signature of a question. A peer with another proof is rejected, and so is a scheme that was
+    /// not offered for handshakes (RFC 8446 §4.4.3).
     pub(crate) fn of(
         question: &'a VerifyPeer,
         algorithms: &Algorithms,
@@ -164,6 +195,36 @@ impl<'a> Signature<'a> {
             let reason = "the peer's proof is no signature";
             return Err(reject(AlertDescription::UNSUPPORTED_CERTIFICATE, reason));
         };
-        Ok(Self { algorithm: algorithms.for_handshake(*scheme)?, signed, bytes: signature })
+        let known = algorithms.handshake.iter().filter(|(known, _)| known == scheme);
+        let algorithms: Vec<_> = known.map(|(_, algorithm)| *algorithm).collect();
+        if algorithms.is_empty() {
+            let reason = "CertificateVerify: scheme not offered";
+            return Err(reject(AlertDescription::ILLEGAL_PARAMETER, reason));
+        }
+        Ok(Self { algorithms, signed, bytes: signature })
+    }
+
+    /// Checks the signature with the one algorithm that fits the peer's key. `check` is webpki's
+    /// `verify_signature` of the key, which tells a key of another kind from a wrong signature.
+    pub(crate) fn verify(
+        &self,
+        check: impl Fn(
+            &'static dyn SignatureVerificationAlgorithm,
+            &[u8],
+            &[u8],
+        ) -> Result<(), webpki::Error>,
+    ) -> Result<(), PeerRejected> {
+        let mut result = Ok(());
+        for algorithm in &self.algorithms {
+            result = check(*algorithm, self.signed, self.bytes);
+            let is_of_another_kind = matches!(
+                result,
+                Err(webpki::Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_))
+            );
+            if !is_of_another_kind {
+                break;
+            }
+        }
+        result.map_err(|error| alerts::certificate_verify(&error))
     }
 }

@@ -10,6 +10,8 @@ pub enum ConfigError {
     NoRoots,
     /// A root certificate is malformed, in the words of webpki.
     Root(String),
+    /// Without a scheme for handshakes no peer can prove who it is.
+    NoHandshakeSchemes,
     /// A scheme for handshakes is one that may only sign certificates (RFC 8446 §4.2.3).
     HandshakeScheme,
     /// Without a key nobody can be accepted.
@@ -45,6 +47,7 @@ impl core::fmt::Display for ConfigError {
             Self::Key(error) => write!(f, "public key: {error}"),
             Self::Certificate(error) => write!(f, "certificate: {error}"),
             Self::Root(error) => write!(f, "root certificate: {error}"),
+            Self::NoHandshakeSchemes => f.write_str("no signature scheme for handshakes"),
             Self::HandshakeScheme => f.write_str("a handshake scheme may only sign certificates"),
             Self::NoCrls => f.write_str("no revocation list, and unknown statuses are refused"),
             Self::Crl(error) => write!(f, "revocation list: {error}"),

@@ -40,6 +40,8 @@ mod identity;
 mod key_usage;
 mod names;
 mod pinned_keys;
+#[cfg(feature = "aws-lc")]
+mod pss_key;
 mod revocation;
 mod verifier;
 

@@ -27,8 +27,7 @@ pub struct PinnedKey {
 
 /// Verifies peers by raw public keys (RFC 7250): no certificates, no authorities, no expiry, no clock.
 /// The private key proves who the peer is, so a key that is not trusted any more has to leave the
-/// list, and sessions that began with it have to be refused
-/// ([`ServerConfig::scope`](tessera::ServerConfig), or the judge of resumptions).
+/// list. Sessions that began under another list are not resumed.
 ///
 /// A name may have several keys. A server's [`PeerIdentity::blob`] is its name, as asked; a client's
 /// is `key:NAME`. Neither expires.

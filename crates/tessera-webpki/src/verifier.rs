@@ -74,7 +74,7 @@ impl WebPkiVerifier {
         }
         let mut schemes = algorithms.handshake_schemes()?;
         schemes.extend_from_slice(algorithms.chain_schemes);
-        let chain_schemes = algorithms.chain_schemes().collect();
+        let chain_schemes = algorithms.chain_schemes();
         let authorities = Vec::new();
         Ok(Self { anchors, algorithms, schemes, chain_schemes, authorities, revocation: None })
     }
@@ -151,9 +151,9 @@ impl WebPkiVerifier {
                 .map_err(|e| alerts::certificate(&e))?;
         }
 
-        end_entity
-            .verify_signature(signature.algorithm, signature.signed, signature.bytes)
-            .map_err(|e| alerts::certificate_verify(&e))?;
+        signature.verify(|algorithm, signed, bytes| {
+            end_entity.verify_signature(algorithm, signed, bytes)
+        })?;
 
         let expires_at = expiry::earliest(&path)
             .ok_or_else(|| ours("the certificates do not tell when they expire"))?;

@@ -19,7 +19,7 @@ use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
 use tessera::auth::{Credential, PrivateKey};
 use tessera::handshake::{Checked, Handshake};
 use tessera::{
-    ClientConfig, ClientConnection, Connection, Destination, Event, Output, ReadEvent,
+    ClientConfig, ClientConnection, Clock, Connection, Destination, Event, Output, ReadEvent,
     ServerConfig, ServerConnection, Time,
 };
 use tessera_aws_lc::SigningKey;
@@ -55,7 +55,7 @@ const SERVER_NAME: &str = "server.example";
 
 /// Answers one request in capitals.
 fn serve(config: Checked<ServerConfig>, socket: TcpStream) -> Result<(), Box<dyn Error>> {
-    let clock = Clock::start();
+    let clock = MachineClock::start();
     let connection = ServerConnection::start(config, clock.now());
     let mut driver = Driver { connection, clock, socket, input: Vec::new(), output: Output::new() };
     let request = driver.receive()?;
@@ -65,9 +65,11 @@ fn serve(config: Checked<ServerConfig>, socket: TcpStream) -> Result<(), Box<dyn
 
 /// Sends one request, and prints the answer.
 fn ask(config: Checked<ClientConfig>, socket: TcpStream) -> Result<(), Box<dyn Error>> {
-    let clock = Clock::start();
+    let clock = MachineClock::start();
     let mut output = Output::new();
-    let destination = Destination { server_name: SERVER_NAME.into(), ..Default::default() };
+    let server_name = SERVER_NAME.into();
+    let destination =
+        Destination { server_name, clock: Some(Arc::new(clock)), ..Default::default() };
     let connection = ClientConnection::start(config, destination, clock.now(), &mut output)?;
     let mut driver = Driver { connection, clock, socket, input: Vec::new(), output };
     while !driver.connection.facts().handshake_complete {
@@ -82,7 +84,7 @@ fn ask(config: Checked<ClientConfig>, socket: TcpStream) -> Result<(), Box<dyn E
 /// A connection, and all that the engine leaves to its owner: a socket, two buffers, a clock.
 struct Driver<H: Handshake> {
     connection: Connection<H>,
-    clock: Clock,
+    clock: MachineClock,
     socket: TcpStream,
     /// What was received and not yet consumed.
     input: Vec<u8>,
@@ -194,14 +196,17 @@ impl<H: Handshake> Driver<H> {
     }
 }
 
-/// The time: the engine is told, and never looks.
-struct Clock(Instant);
+/// The time: the engine is told. A client's engine asks as well, when it judges a flight that was lost.
+#[derive(Debug, Clone, Copy)]
+struct MachineClock(Instant);
 
-impl Clock {
+impl MachineClock {
     fn start() -> Self {
         Self(Instant::now())
     }
+}
 
+impl Clock for MachineClock {
     fn now(&self) -> Time {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).ok();
         Time { monotonic: self.0.elapsed(), unix }

@@ -1,7 +1,7 @@
 //! TLS 1.3 for connections that are made again and again.
 //!
 //! This crate is the engine of Tessera: a state machine for TLS 1.3 (RFC 8446, RFC 9846), client and
-//! server, without sockets, clocks, threads or cryptography of its own. It is `no_std` with `alloc`, and has
+//! server, without sockets, threads or cryptography of its own. It is `no_std` with `alloc`, and has
 //! no unsafe code.
 //!
 //! Programs on tokio use `tessera-tokio`, whose first page leads from PEM files to the first byte. This page is
@@ -15,7 +15,7 @@
 //! | PSK with a key exchange | no | yes | default, where the server has [`tickets`](ServerConfig::tickets) |
 //! | PSK alone | no | no | [`psk_only_without_forward_secrecy`](resume::ReconnectPolicy::psk_only_without_forward_secrecy) |
 //! | 0-RTT (RFC 8446) | replayable | no | a [`ReplayGuard`](resume::ReplayGuard) |
-//! | 0-RTT FS | executed at most once | yes, from its take | a [`OneTimeKeyGuard`](resume::OneTimeKeyGuard) |
+//! | 0-RTT FS | accepted at most once | yes, from its take | a [`OneTimeKeyGuard`](resume::OneTimeKeyGuard) |
 //!
 //! What a side offers and accepts is one value, its [`ReconnectPolicy`](resume::ReconnectPolicy).
 //!
@@ -53,6 +53,7 @@
 //! let config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(Verifier)).checked()?;
 //! // Two clocks: one that only goes forward, and the date if it is known.
 //! let now = Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_800_000_000)) };
+//! // A client that sends early data gives a `clock` too.
 //! let destination = Destination { server_name: "server.example".into(), ..Default::default() };
 //!
 //! // The ClientHello is in the output.
@@ -88,7 +89,7 @@
 //! Four rules complete it:
 //!
 //! - **Errors end the connection.** The alert is in the output, and should still be sent.
-//! - **Time is an argument.** [`Connection::deadline`] is when a handshake ends if nothing comes; call `read` again
+//! - **Time is an argument**, but for the [`Clock`] of [`Destination::clock`]. [`Connection::deadline`] is when a handshake ends if nothing comes; call `read` again
 //!   then.
 //! - **The end of the stream is reported** with [`Connection::end_of_stream`]: without close_notify before it,
 //!   something may be missing, and it is an error.
@@ -103,6 +104,12 @@
 //! with the first flight. The server's application reads it as [`ReadEvent::EarlyData`]. If it is rejected,
 //! [`Event::EarlyDataRejected`] has a [`Verdict`](resume::Verdict) on whether sending it again is safe; the
 //! engine never sends anything again by itself.
+//!
+//! Under a forward-secret ticket early data is *accepted* at most once. It is *executed* at most once by a client
+//! that obeys the verdict, and no answer is the verdict `unknown`: after an error, an end of the stream or a
+//! connection that was given up, [`Facts`] still has how much was written, the flight's name (for
+//! [`Destination::ask_receipts`]) and [`EarlyDataStatus::verdict`]. Whoever is on the path can hold records back and
+//! end the connection, so that a prefix of early data is executed: it has to be self-delimiting.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -151,5 +158,5 @@ pub use key_log::KeyLog;
 pub use padding::Padding;
 pub use record::Output;
 pub use role::Role;
-pub use time::Time;
+pub use time::{Clock, Time};
 pub use zeroize::Zeroizing;

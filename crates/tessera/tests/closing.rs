@@ -67,3 +67,33 @@ fn a_server_that_closes_before_the_hello_sends_nothing_more() {
     pair.client_to_server();
     assert_eq!(pair.intercept_server(), [21, 3, 3, 0, 2, 1, 0]);
 }
+
+/// Each direction's secrets go with its end, and the exporter's with the last: while one is open, both
+/// ends can still bind something to the connection.
+#[test]
+fn a_connection_that_has_ended_in_both_directions_exports_nothing() {
+    let scene = scene();
+    let mut pair = start(&scene, None);
+    pair.run();
+    let mut first = [0; 32];
+    let mut second = [0; 32];
+    pair.client.close(&mut pair.client_output);
+    pair.run();
+    assert!(pair.to_server.closed);
+    pair.client.export_keying_material(b"label", b"", &mut first).expect("one direction is open");
+    pair.server.export_keying_material(b"label", b"", &mut second).expect("one direction is open");
+    assert_eq!(first, second);
+    pair.server_write(b"still here");
+    pair.run();
+    assert_eq!(pair.to_client.data, b"still here");
+    pair.server.close(&mut pair.server_output);
+    pair.run();
+    assert!(pair.to_client.closed);
+    for result in [
+        pair.client.export_keying_material(b"label", b"", &mut first),
+        pair.server.export_keying_material(b"label", b"", &mut second),
+    ] {
+        assert_eq!(result, Err(Error::Closed));
+    }
+    assert!(pair.client.facts().handshake_complete && pair.server.facts().handshake_complete);
+}

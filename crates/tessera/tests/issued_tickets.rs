@@ -46,21 +46,26 @@ fn tickets_of_a_withdrawn_psk_are_not_resumed() {
     let suite = CipherSuite::TLS_AES_128_GCM_SHA256;
     let alice = ExternalPsk::new(b"alice".to_vec(), vec![7; 32].into(), suite);
     scene.server.external_psks = vec![alice.clone()];
-    let destination = || Destination { external_psks: vec![alice.clone()], ..to(None) };
+    let destination = |session| Destination { external_psks: vec![alice.clone()], ..to(session) };
     let connect = |server: &ServerConfig, destination| {
         let mut pair = Pair::start(&scene.client, server, destination, at(0)).expect("starts");
         pair.run();
         assert!(pair.to_server.complete);
         pair
     };
-    let mut first = connect(&scene.server, destination());
-    let sessions = &mut first.to_client.sessions;
-    let known = connect(&scene.server, to(sessions.pop()));
-    assert_eq!(known.server.facts().psk, Some(PskKind::ForwardSecret));
-    assert_eq!(known.server.facts().external_psk.as_deref(), Some(b"alice".as_slice()));
+    let mut first = connect(&scene.server, destination(None));
+    let session = first.to_client.sessions.pop().expect("a session").export();
+    let session = || Some(ClientSession::import(&session).expect("as exported"));
+    let with_psk = scene.server.clone();
     scene.server.external_psks.clear();
-    let withdrawn = connect(&scene.server, to(sessions.pop()));
+    let withdrawn = connect(&scene.server, destination(session()));
     assert_eq!(withdrawn.server.facts().psk, None);
+    // The client knows as well, once it names the PSK no more.
+    let forgotten = connect(&with_psk, to(session()));
+    assert_eq!(forgotten.server.facts().psk, None);
+    let known = connect(&with_psk, destination(session()));
+    assert_eq!(known.server.facts().psk, Some(PskKind::ForwardSecret), "nobody took its key");
+    assert_eq!(known.server.facts().external_psk.as_deref(), Some(b"alice".as_slice()));
 }
 
 /// More tickets in a row than a client takes for sane are not asked for.

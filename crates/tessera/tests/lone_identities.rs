@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::Error;
-use tessera::handshake::{EarlyDataStatus, Reply, ServerQuestion};
+use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer};
+use tessera::handshake::{ClientAuthentication, EarlyDataStatus, Reply, ServerQuestion};
 use tessera::resume::{
     AcceptResumption, Ancestry, ClientSession, FlightHandle, OpenTicket, PskKind, PutRefused,
     PutSecret, ResumptionJudge, ResumptionVerdict, SessionState, TakeSecret, Taken, TicketKeys,
     Vault, Verdict,
 };
-use tessera::wire::{AlertDescription, ContentType, ExtensionType, NamedGroup};
+use tessera::wire::{AlertDescription, ContentType, ExtensionType, NamedGroup, SignatureScheme};
 use tessera_harness::{
     EARLY_DATA, Hello, Mode, OneVault, Pair, Scene, Sealer, UnsealedTickets, at, binder,
     expand_label_to_hash, plain, records, vec16,
 };
+use tessera_null_provider::NullVerifier;
 
 fn scene() -> Scene {
     scene_of(Mode::FsDhe)
@@ -141,6 +143,41 @@ fn a_lone_identity_is_accepted_only_where_the_server_allows_it() {
     assert_eq!(scene.vault.len(), keys, "nothing was taken");
     allow(&mut scene, true);
     assert_eq!(deliver(&scene, &bytes).to_server.early_data, EARLY_DATA);
+}
+
+#[test]
+fn a_lone_identity_is_nothing_under_another_verifier() {
+    let mut scene = scene();
+    let mutual = Scene::new(tessera_aws_lc::provider(), Mode::Mutual);
+    scene.client.credentials = mutual.client.credentials;
+    scene.server.client_authentication = mutual.server.client_authentication.clone();
+    let bytes = Flight::new(&scene).bytes(&scene);
+    let keys = scene.vault.len();
+    for other in [ClientAuthentication::None, ClientAuthentication::Required(Arc::new(Nobody))] {
+        scene.server.client_authentication = other;
+        falls_back(&deliver(&scene, &bytes));
+        assert_eq!(scene.vault.len(), keys, "nothing was taken");
+    }
+    scene.server.client_authentication = mutual.server.client_authentication;
+    assert_eq!(deliver(&scene, &bytes).to_server.early_data, EARLY_DATA);
+}
+
+/// A verifier that accepts nobody.
+struct Nobody;
+
+impl PeerVerifier for Nobody {
+    fn schemes(&self) -> &[SignatureScheme] {
+        NullVerifier.schemes()
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: nobody")
+    }
+
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        let alert = AlertDescription::UNKNOWN_CA;
+        Reply::Now(Err(PeerRejected { alert, reason: "nobody".into() }))
+    }
 }
 
 #[test]

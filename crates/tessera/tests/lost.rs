@@ -10,8 +10,10 @@ use tessera::resume::{
     TakeSecret, Taken, Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, HandshakeType, NamedGroup};
-use tessera::{Error, Time};
-use tessera_harness::{EARLY_DATA, Mode, OneVault, Pair, Scene, at, rewrite};
+use tessera::{
+    ClientConnection, Destination, Error, Event, Output, ReadEvent, ServerConnection, Time,
+};
+use tessera_harness::{EARLY_DATA, Mode, OneVault, Pair, Scene, TestClock, at, rewrite, to};
 
 /// A vault whose process has been started again since it gave out tickets.
 struct Restarted {
@@ -125,6 +127,82 @@ fn a_lost_key_is_judged_by_the_clock_that_went_on() {
     pair.now = Time { monotonic: at(10).monotonic, unix: after(at(10), 5_000).unix };
     pair.run();
     assert_eq!(verdict(&pair), Some(Verdict::Unknown));
+}
+
+/// An event loop reads the time, waits for input, and passes what it read. The flight was sent before
+/// the earlier life ended, which may have executed it: the time of the caller, which is as old as the
+/// flight, must not make `burned` of that.
+#[test]
+fn a_time_that_was_read_before_the_input_came_judges_nothing() {
+    for (clock_at, expected) in [(3_000, Verdict::Unknown), (2_000, Verdict::Burned)] {
+        let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
+        let clock = TestClock::new(at(10));
+        let destination = Destination { clock: Some(clock.clone()), ..to(Some(session)) };
+        let mut pair = scene.start_to(destination, at(10));
+        pair.client_to_server();
+        clock.set(after(at(10), clock_at));
+        // `pair.now` stands still.
+        pair.run();
+        assert_eq!(verdict(&pair), Some(expected));
+    }
+}
+
+/// Nor does a caller's time that is ahead make anything of it.
+#[test]
+fn the_time_that_a_caller_passes_has_no_part_in_the_judgement() {
+    let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
+    let clock = TestClock::new(at(10));
+    let mut pair = scene.start_to(Destination { clock: Some(clock), ..to(Some(session)) }, at(20));
+    pair.now = after(at(20), 5_000);
+    pair.run();
+    assert_eq!(verdict(&pair), Some(Verdict::Burned));
+}
+
+#[test]
+fn a_clock_that_went_back_judges_nothing() {
+    for went_back in [
+        Time { monotonic: at(9).monotonic, ..at(10) },
+        Time { unix: at(9).unix, ..at(10) },
+        Time { unix: None, ..at(10) },
+    ] {
+        let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
+        let clock = TestClock::new(at(10));
+        let destination = Destination { clock: Some(clock.clone()), ..to(Some(session)) };
+        let mut pair = scene.start_to(destination, at(10));
+        clock.set(went_back);
+        pair.run();
+        assert_eq!(verdict(&pair), Some(Verdict::Unknown), "{went_back:?}");
+    }
+}
+
+#[test]
+fn without_a_clock_a_lost_key_is_unknown() {
+    tessera_harness::about_records!();
+    let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
+    let (client, server) = (scene.client.clone().checked(), scene.server.clone().checked());
+    let mut to_server = Output::new();
+    let mut client =
+        ClientConnection::start(client.unwrap(), to(Some(session)), at(10), &mut to_server)
+            .unwrap();
+    client.write_early_data(EARLY_DATA, &mut to_server).unwrap();
+    let mut server = ServerConnection::start(server.unwrap(), at(10));
+    let (mut input, mut to_client) = (to_server.as_slice().to_vec(), Output::new());
+    while !input.is_empty() {
+        let progress = server.read(at(10), &mut input, &mut to_client).unwrap();
+        input.drain(..progress.consumed);
+    }
+    let mut input = to_client.as_slice().to_vec();
+    loop {
+        let progress = client.read(at(10), &mut input, &mut to_server).unwrap();
+        match progress.event {
+            ReadEvent::Handshake(Event::EarlyDataRejected(verdict)) => {
+                assert_eq!(verdict, Verdict::Unknown);
+                break;
+            }
+            ReadEvent::NeedInput => panic!("no verdict came"),
+            _ => input.drain(..progress.consumed),
+        };
+    }
 }
 
 /// Who is not the server can't say it.

@@ -56,6 +56,26 @@ fn a_receipt_tells_whether_a_flight_whose_answer_was_lost_was_done() {
     }
 }
 
+/// No answer is `unknown`, and what is needed to ask for the receipt outlives the error.
+#[test]
+fn a_client_whose_connection_failed_still_knows_its_flight() {
+    for mode in FORWARD_SECRET {
+        let (scene, _) = scene(mode);
+        let mut pair = scene.pair();
+        pair.client_to_server();
+        // The server accepts; what comes of its answer isn't proven.
+        let mut answer = pair.intercept_server();
+        *answer.last_mut().expect("an answer") ^= 1;
+        pair.deliver_to_client(&answer);
+        assert!(pair.to_client.error.is_some(), "{mode:?}");
+        let facts = pair.client.facts().clone();
+        assert_eq!(facts.early_data, EarlyDataStatus::Offered);
+        assert_eq!(facts.early_data.verdict(), Some(Verdict::Unknown));
+        assert_eq!(facts.early_data_written, EARLY_DATA.len());
+        assert_eq!(ask(&scene, facts.flight.expect("a flight")), Receipt::TakenNotDone);
+    }
+}
+
 #[test]
 fn a_flight_that_never_arrived_is_burned_by_asking() {
     for mode in FORWARD_SECRET {

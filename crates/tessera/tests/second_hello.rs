@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tessera::auth::{Credential, PrivateKey};
 use tessera::resume::ExternalPsk;
-use tessera::wire::CipherSuite;
-use tessera::{ClientConfig, Destination, ServerConfig, Zeroizing};
-use tessera_harness::{Mode, Pair, Scene, UnsealedTickets, at, to};
+use tessera::wire::{AlertDescription, CipherSuite, ContentType, ExtensionType};
+use tessera::{ClientConfig, Destination, Error, ServerConfig, Zeroizing};
+use tessera_harness::{Hello, Mode, Pair, Scene, UnsealedTickets, at, plain, records, to};
 use tessera_null_provider::{NullSigner, NullVerifier, provider};
 
 /// psk_key_exchange_modes with psk_ke alone.
@@ -79,4 +79,62 @@ fn a_second_client_hello_keeps_the_psk_modes_when_its_psks_go() {
     pair.run();
     assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
     assert!(pair.server.facts().hello_retry && pair.to_server.complete);
+}
+
+/// The second ClientHello of a scene's client, which the server asked for, and the server that waits for it.
+fn second_hello() -> (Pair, Hello) {
+    let mut pair = Scene::new(provider(), Mode::Retry).pair();
+    pair.client_to_server();
+    pair.server_to_client();
+    assert!(pair.server.facts().hello_retry);
+    let sent = records(&pair.intercept_client());
+    let hello = sent.iter().find(|record| record[0] == ContentType::HANDSHAKE.0);
+    let hello = Hello::read(&hello.expect("a second ClientHello")[5..]);
+    (pair, hello)
+}
+
+/// RFC 8446 §4.2: extensions come in any order. wolfSSL 5.5 shuffles them between its two ClientHellos.
+#[test]
+fn a_second_client_hello_may_have_its_extensions_in_another_order() {
+    tessera_harness::about_records!();
+    let last = second_hello().1.extensions.len();
+    for turned in 0..last {
+        let (mut pair, mut hello) = second_hello();
+        hello.extensions.reverse();
+        hello.extensions.rotate_left(turned);
+        pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
+        assert_eq!(pair.to_server.error, None, "{turned}");
+        // ServerHello and the rest of the flight are there.
+        assert!(pair.server.facts().group.is_some(), "{turned}");
+    }
+}
+
+/// In any order, each extension is what it was: none changes, goes or comes.
+#[test]
+fn a_second_client_hello_has_the_extensions_of_the_first() {
+    tessera_harness::about_records!();
+    // Of these a second ClientHello may have others (RFC 8446 §4.1.2).
+    let may_change = [ExtensionType::KEY_SHARE, ExtensionType::PADDING].map(|typ| typ.0);
+    let types: Vec<_> = second_hello().1.extensions.iter().map(|(typ, _)| *typ).collect();
+    for typ in types.into_iter().filter(|typ| !may_change.contains(typ)) {
+        for is_removed in [true, false] {
+            let (mut pair, mut hello) = second_hello();
+            hello.extensions.reverse();
+            if is_removed {
+                hello.remove(ExtensionType(typ));
+            } else {
+                let place = hello.extensions.iter_mut().find(|(listed, _)| *listed == typ);
+                let body = &mut place.expect("it is there").1;
+                // Still well formed, but for lengths.
+                *body.last_mut().expect("it has contents") ^= 1;
+            }
+            pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
+            assert!(pair.to_server.error.is_some(), "{typ} removed: {is_removed}");
+        }
+    }
+    let (mut pair, mut hello) = second_hello();
+    hello.extensions.insert(0, (0x1234, vec![]));
+    pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
+    let alert = pair.to_server.error.as_ref().and_then(Error::alert);
+    assert_eq!(alert, Some(AlertDescription::ILLEGAL_PARAMETER));
 }

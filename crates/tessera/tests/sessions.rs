@@ -1,21 +1,26 @@
 //! Sessions as bytes, and what carries the connections that they are good for.
 
+use tessera::auth::{PeerIdentity, VerifierDigest};
 use tessera::crypto::Secret;
-use tessera::resume::{Ancestry, Carrier, ClientSession, PskKind, SessionState};
+use tessera::resume::{
+    Ancestry, Carrier, ClientSession, PskKind, SessionImportError, SessionState,
+};
 use tessera::wire::{CipherSuite, ExtensionType, NamedGroup};
 use tessera_harness::{Hello, Mode, Pair, SERVER_NAME, Scene, at, records};
 use tessera_null_provider::provider;
 
-/// A session of a stream, and all that any version of its encoding ever wrote.
+/// A session of a stream, and its fields.
 fn stream_session() -> (SessionState, Vec<u8>) {
     let session = SessionState {
         suite: CipherSuite::TLS_AES_128_GCM_SHA256,
         psk: Secret::from_slice(&[7; 32]).expect("short"),
         protocol: Some(b"h2".to_vec()),
         server_name: Some(SERVER_NAME.into()),
-        peer: None,
+        peer: Some(PeerIdentity { blob: b"p".to_vec(), expires_at: None }),
+        accepted_by: Some(VerifierDigest([6; 32])),
         external_psk: None,
         authenticated_at: 0x0102_0304,
+        policy_epoch: 0,
         scope: vec![9, 8],
         ancestry: Ancestry::PostQuantum,
         issued_at: 0x0a0b_0c0d,
@@ -25,11 +30,12 @@ fn stream_session() -> (SessionState, Vec<u8>) {
         companion: None,
         carrier: Carrier::STREAM,
     };
-    let fields: [(u8, &[u8]); 10] = [
+    let fields: [(u8, &[u8]); 11] = [
         (1, &[0x13, 0x01]),
         (2, &[7; 32]),
         (3, b"h2"),
         (4, SERVER_NAME.as_bytes()),
+        (5, b"p"),
         (8, &[0, 0, 0, 0, 1, 2, 3, 4]),
         (9, &[9, 8]),
         (10, &[2]),
@@ -43,12 +49,19 @@ fn stream_session() -> (SessionState, Vec<u8>) {
         bytes.extend_from_slice(value);
     }
     bytes.extend_from_slice(&[14, 0, 4, 0, 0, 4, 0]);
-    (session, bytes)
+    (session, [bytes, VERIFIER.to_vec()].concat())
 }
 
-/// Version 1, as in tickets.
+/// The last field of that session.
+const VERIFIER: [u8; 35] = {
+    let mut field = [6; 35];
+    [field[0], field[1], field[2]] = [17, 0, 32];
+    field
+};
+
+/// Version 2, as in tickets.
 fn sealed(fields: &[u8]) -> Vec<u8> {
-    [&[1], fields].concat()
+    [&[2], fields].concat()
 }
 
 #[test]
@@ -65,12 +78,17 @@ fn a_session_of_a_stream_is_encoded_without_a_carrier() {
         group: Some(NamedGroup::X25519),
         forward_secret: None,
     };
-    let file = [b"tessera session 1\n", &fields[..], &[64, 0, 6], b"ticket", &[65, 0, 2, 0, 0x1d]]
+    let file = [b"tessera session 2\n", &fields[..], &[64, 0, 6], b"ticket", &[65, 0, 2, 0, 0x1d]]
         .concat();
     assert_eq!(*session.export(), file);
     let imported = ClientSession::import(&file).expect("imports");
     assert_eq!(imported.state.carrier, Carrier::STREAM);
     assert_eq!(*imported.export(), file);
+}
+
+/// All but the last field.
+fn before(fields: &[u8]) -> &[u8] {
+    fields.strip_suffix(&VERIFIER).expect("it is the last")
 }
 
 /// Also those that this version doesn't know.
@@ -79,15 +97,59 @@ fn a_session_of_another_carrier_is_encoded_with_it() {
     for number in 1..=u8::MAX {
         let (session, fields) = stream_session();
         let session = SessionState { carrier: Carrier(number), ..session };
-        let named = sealed(&[&fields[..], &[16, 0, 1, number]].concat());
+        let named = sealed(&[before(&fields), &[16, 0, 1, number], &VERIFIER].concat());
         assert_eq!(*session.encode(), named);
         let decoded = SessionState::decode(&named).expect("decodes");
         assert_eq!(decoded.carrier, Carrier(number));
     }
     let (_, fields) = stream_session();
     for wrong in [&[16, 0, 1, 0][..], &[16, 0, 0], &[16, 0, 2, 1, 1]] {
-        assert!(SessionState::decode(&sealed(&[&fields[..], wrong].concat())).is_none());
+        let fields = [before(&fields), wrong, &VERIFIER].concat();
+        assert!(SessionState::decode(&sealed(&fields)).is_none());
     }
+}
+
+#[test]
+fn a_session_of_another_policy_epoch_is_encoded_with_it() {
+    let (session, fields) = stream_session();
+    let named = sealed(&[&fields[..], &[18, 0, 8, 0, 0, 0, 0, 0, 0, 1, 2]].concat());
+    assert_eq!(*SessionState { policy_epoch: 258, ..session }.encode(), named);
+    let decoded = SessionState::decode(&named).expect("decodes");
+    assert_eq!(decoded.policy_epoch, 258);
+    // Epoch 0 has one encoding.
+    let zero = [&fields[..], &[18, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0]].concat();
+    assert!(SessionState::decode(&sealed(&zero)).is_none());
+}
+
+/// Nobody can say where such a session is good.
+#[test]
+fn a_session_with_a_peer_and_without_its_verifier_is_no_session() {
+    let (session, _) = stream_session();
+    let nobody = SessionState { peer: None, ..session };
+    assert!(SessionState::decode(&nobody.encode()).is_none(), "a verifier without a peer");
+    let (session, _) = stream_session();
+    let unverified = SessionState { accepted_by: None, ..session };
+    assert!(SessionState::decode(&unverified.encode()).is_none(), "a peer without a verifier");
+    let (session, _) = stream_session();
+    let neither = SessionState { peer: None, accepted_by: None, ..session };
+    assert!(SessionState::decode(&neither.encode()).is_some());
+}
+
+/// Version 1 had no verifier: it is not read as a session that has none.
+#[test]
+fn sessions_of_version_1_are_refused() {
+    let (session, _) = stream_session();
+    let session = SessionState { peer: None, accepted_by: None, ..session };
+    let mut ticket = session.encode();
+    assert!(SessionState::decode(&ticket).is_some());
+    ticket[0] = 1;
+    assert!(SessionState::decode(&ticket).is_none());
+    let fields = &ticket[1..];
+    let file = |magic: &[u8]| [magic, fields, &[64, 0, 1, 7]].concat();
+    let import = |magic| ClientSession::import(&file(magic)).map(drop);
+    assert_eq!(import(b"tessera session 2\n"), Ok(()));
+    assert_eq!(import(b"tessera session 1\n"), Err(SessionImportError::EarlierVersion));
+    assert_eq!(import(b"tessera session 3\n"), Err(SessionImportError::OtherVersion));
 }
 
 const MODES: [Mode; 6] =

@@ -11,6 +11,7 @@ use tessera::{ClientConfig, ClientConnection, Destination, Event, Output, ReadEv
 use tessera_harness::SERVER_NAME;
 use tessera_null_provider::NullVerifier;
 
+use crate::clock::WorldClock;
 use crate::network::{ConnectionId, below};
 use crate::pending::Pending;
 use crate::slip::{Slip, heard_receipt, heard_verdict};
@@ -22,6 +23,7 @@ pub struct Client {
     wanted: u32,
     disk: Disk,
     open: Option<Open>,
+    clock: Arc<WorldClock>,
     slip: Option<Slip>,
     tally: Arc<Tally>,
 }
@@ -52,6 +54,7 @@ impl Client {
     pub fn new(
         wanted: u32,
         continuation: Continuation,
+        clock: Arc<WorldClock>,
         slip: Option<Slip>,
         tally: Arc<Tally>,
     ) -> Self {
@@ -61,7 +64,7 @@ impl Client {
         config.policy.early_data.forward_secret = Some(continuation);
         let config = config.checked().expect("a configuration that can work");
         let disk = Disk::default();
-        Self { config, wanted, disk, open: None, slip, tally }
+        Self { config, wanted, disk, open: None, clock, slip, tally }
     }
 
     /// Whether every increment was acknowledged.
@@ -118,6 +121,7 @@ impl Client {
             server_name: SERVER_NAME.into(),
             session,
             ask_receipts: asked.into_iter().collect(),
+            clock: Some(self.clock.clone()),
             ..Destination::default()
         };
         let mut output = Output::new();

@@ -11,6 +11,7 @@
 //! tests make to see that the count shows them.
 
 pub mod client;
+pub mod clock;
 pub mod journal;
 pub mod network;
 pub mod pending;

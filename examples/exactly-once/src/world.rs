@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use tessera::Time;
 use tessera::resume::Continuation;
 use tessera::wire::NamedGroup;
+use tessera::{Clock, Time};
 use tessera_vault::{TicketKey, TicketKeyRing};
 
 use crate::client::Client;
+use crate::clock::WorldClock;
 use crate::journal::Journal;
 use crate::network::{ConnectionId, Network, Towards, below};
 use crate::server::{Begin, Crashed, Server};
@@ -78,7 +79,7 @@ pub fn run(seed: u64, store: &Path, slip: Option<Slip>, tally: &Arc<Tally>) -> R
 
 struct World<'s> {
     rng: Xoshiro256PlusPlus,
-    now: Time,
+    clock: Arc<WorldClock>,
     store: &'s Path,
     slip: Option<Slip>,
     continuation: Continuation,
@@ -99,6 +100,7 @@ impl<'s> World<'s> {
     fn new(seed: u64, store: &'s Path, slip: Option<Slip>, tally: Arc<Tally>) -> Result<Self> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let now = Time { monotonic: Duration::ZERO, unix: Some(BEGINNING) };
+        let clock = Arc::new(WorldClock::new(now));
         let continuation = match below(&mut rng, 2) {
             0 => Continuation::PskDheKe,
             _ => Continuation::PskKe,
@@ -114,10 +116,9 @@ impl<'s> World<'s> {
             group: some_group(&mut rng),
         };
         let server = Server::start(begin, CRASHES, slip, tally.clone());
-        let client = |_| Client::new(INCREMENTS, continuation, slip, tally.clone());
+        let client = |_| Client::new(INCREMENTS, continuation, clock.clone(), slip, tally.clone());
         Ok(Self {
             rng,
-            now,
             store,
             slip,
             continuation,
@@ -126,6 +127,7 @@ impl<'s> World<'s> {
             server,
             lives: 1,
             clients: (0..CLIENTS).map(client).collect(),
+            clock,
             network: Network::new(FAULTS, tally.clone()),
             connections: 0,
             replays: 0,
@@ -146,9 +148,7 @@ impl<'s> World<'s> {
     }
 
     fn step(&mut self) -> Result<()> {
-        let tick = Duration::from_millis(5);
-        self.now.monotonic += tick;
-        self.now.unix = self.now.unix.map(|unix| unix + tick);
+        self.clock.advance(Duration::from_millis(5));
         for number in 0..self.clients.len() {
             self.step_client(number)?;
         }
@@ -184,7 +184,7 @@ impl<'s> World<'s> {
         if let Some(connection) = lost {
             self.server.forget(connection);
         }
-        let first = self.clients[number].connect(self.connections, self.now, &mut self.rng);
+        let first = self.clients[number].connect(self.connections, self.clock.now(), &mut self.rng);
         if let Some(flight) = first {
             self.network.send_first(self.connections, &flight, &mut self.rng);
             self.connections += 1;
@@ -199,7 +199,7 @@ impl<'s> World<'s> {
         match piece.towards {
             Towards::Server => {
                 let work = self.server.work_left();
-                let answer = self.server.receive(id, bytes, self.now);
+                let answer = self.server.receive(id, bytes, self.clock.now());
                 let is_gone = !self.clients.iter().any(|client| client.is_on(id));
                 if is_gone && self.server.work_left() > work {
                     self.tally.count(Happening::ArrivedTooLate);
@@ -211,7 +211,7 @@ impl<'s> World<'s> {
     }
 
     fn give_client(&mut self, number: usize, id: ConnectionId, bytes: &[u8]) {
-        let answer = self.clients[number].receive(id, bytes, self.now, &mut self.rng);
+        let answer = self.clients[number].receive(id, bytes, self.clock.now(), &mut self.rng);
         if !answer.is_empty() {
             self.network.send(id, Towards::Server, &answer, &mut self.rng);
         }
@@ -227,7 +227,7 @@ impl<'s> World<'s> {
 
     /// The server counts something.
     fn work(&mut self) -> Result<()> {
-        match self.server.work(self.now, &mut self.rng) {
+        match self.server.work(self.clock.now(), &mut self.rng) {
             Ok(Some((id, answer))) => self.send_answer(id, &answer),
             Ok(None) => (),
             Err(Crashed) => self.restart_server()?,
@@ -240,7 +240,7 @@ impl<'s> World<'s> {
         self.tally.count(happening);
         self.replays += 1;
         let id = ConnectionId::MAX - self.replays;
-        self.server.receive(id, flight, self.now);
+        self.server.receive(id, flight, self.clock.now());
         self.server.forget(id);
     }
 
@@ -260,7 +260,7 @@ impl<'s> World<'s> {
         if self.server.work_left() > 0 {
             self.tally.count(Happening::RestartedBeforeCommit);
         }
-        let now = self.now.unix.unwrap_or(BEGINNING);
+        let now = self.clock.now().unix.unwrap_or(BEGINNING);
         if below(&mut self.rng, 4) == 0 {
             self.ring = new_ring(now)?;
         }

@@ -1,12 +1,12 @@
 //! One end of a connection that Tessera speaks.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tessera::handshake::{ClientHandshake, Handshake, ServerHandshake};
 use tessera::resume::{ClientSession, Verdict};
 use tessera::{
-    ClientConfig, ClientConnection, Connection, Destination, Error, Event, Facts, Output,
+    ClientConfig, ClientConnection, Clock, Connection, Destination, Error, Event, Facts, Output,
     ReadEvent, ServerConfig, ServerConnection, Time,
 };
 
@@ -53,8 +53,12 @@ impl TesseraClient {
         session: Option<ClientSession>,
         early_data: &[u8],
     ) -> Result<Self, Error> {
-        let destination =
-            Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() };
+        let destination = Destination {
+            server_name: SERVER_NAME.into(),
+            session,
+            clock: Some(Arc::new(MachineClock)),
+            ..Destination::default()
+        };
         let mut output = Output::new();
         let config = config.clone().checked()?;
         let mut connection = ClientConnection::start(config, destination, now(), &mut output)?;
@@ -139,6 +143,16 @@ pub fn carry<H: Handshake>(openssl: &mut OpensslEnd, tessera: &mut TesseraEnd<H>
         if to_tessera.is_empty() && to_openssl.is_empty() {
             break;
         }
+    }
+}
+
+/// The clock that the engine asks.
+#[derive(Debug)]
+struct MachineClock;
+
+impl Clock for MachineClock {
+    fn now(&self) -> Time {
+        now()
     }
 }
 

@@ -97,6 +97,7 @@ impl End<ClientHandshake> {
             Self::Stream(connection) => connection.write_early_data(data, output),
             Self::Messages(connection) => {
                 connection.write(data);
+                connection.core.wrote_early_data(data.len());
                 Ok(data.len())
             }
         }

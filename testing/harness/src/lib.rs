@@ -21,7 +21,7 @@ pub use hello::{Hello, Identity, binder, vec16};
 #[cfg(target_os = "linux")]
 pub use mark::Mark;
 pub use messages::MessageConnection;
-pub use pair::{At, Pair, at};
+pub use pair::{At, Pair, TestClock, at};
 pub use received::Received;
 pub use scene::{EARLY_DATA, Mode, SERVER_NAME, Scene, credential, to};
 pub use stores::{Journal, OneRegister, OneVault, Ring, UnsealedTickets};

@@ -1,12 +1,15 @@
 //! A client and a server that talk through memory.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tessera::face::Epoch;
 use tessera::handshake::{
     ClientHandshake, ClientQuestion, Handshake, ServerHandshake, ServerQuestion,
 };
-use tessera::{ClientConfig, Destination, Error, Output, Progress, ReadEvent, ServerConfig, Time};
+use tessera::{
+    ClientConfig, Clock, Destination, Error, Output, Progress, ReadEvent, ServerConfig, Time,
+};
 
 use crate::face::{End, Face};
 use crate::messages::{MESSAGE, first_item};
@@ -19,6 +22,28 @@ pub type At = u64;
 pub fn at(seconds: At) -> Time {
     let since = Duration::from_secs(seconds);
     Time { monotonic: since, unix: Some(Duration::from_secs(1_800_000_000) + since) }
+}
+
+/// The client's clock: it tells what the test set last.
+#[derive(Debug)]
+pub struct TestClock(Mutex<Time>);
+
+impl TestClock {
+    /// A clock that tells this time.
+    pub fn new(now: Time) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(now)))
+    }
+
+    /// From now on it tells this time.
+    pub fn set(&self, now: Time) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Time {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Both ends, and what is between them.
@@ -35,8 +60,10 @@ pub struct Pair {
     pub client_output: Output,
     /// What the server has to send.
     pub server_output: Output,
-    /// The time that both ends are told.
+    /// The time that both ends are told; the client's clock, if the destination has no other, tells the
+    /// same.
     pub now: Time,
+    clock: Arc<TestClock>,
     /// Everything that the client sent.
     pub client_sent: Vec<u8>,
     /// Everything that the server sent.
@@ -65,9 +92,11 @@ impl Pair {
         face: Face,
         client: &ClientConfig,
         server: &ServerConfig,
-        destination: Destination,
+        mut destination: Destination,
         now: Time,
     ) -> Result<Self, Error> {
+        let clock = TestClock::new(now);
+        destination.clock.get_or_insert(clock.clone());
         let mut client_output = Output::new();
         let (client, server) = (client.clone().checked()?, server.clone().checked()?);
         let client = End::client(face, client, destination, now, &mut client_output)?;
@@ -79,6 +108,7 @@ impl Pair {
             client_output,
             server_output: Output::new(),
             now,
+            clock,
             client_sent: Vec::new(),
             server_sent: Vec::new(),
             server_questions: Vec::new(),
@@ -137,6 +167,7 @@ impl Pair {
 
     /// Gives the client bytes from anywhere.
     pub fn deliver_to_client(&mut self, bytes: &[u8]) {
+        self.clock.set(self.now);
         let (output, now, received) = (&mut self.client_output, self.now, &mut self.to_client);
         let questions = &mut self.client_questions;
         match &mut self.client {

@@ -2,13 +2,13 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tessera::handshake::{ClientHandshake, Handshake, ServerHandshake};
 use tessera::{
-    ClientConfig, ClientConnection, Connection, Destination, Error, Facts, Output, ServerConfig,
-    ServerConnection, Time,
+    ClientConfig, ClientConnection, Clock, Connection, Destination, Error, Facts, Output,
+    ServerConfig, ServerConnection, Time,
 };
 use tessera_test_peers::{PATIENCE, wait_until};
 
@@ -46,10 +46,11 @@ impl Client {
     /// Connects, and sends the first flight with this early data.
     pub fn start_early(
         config: &ClientConfig,
-        destination: Destination,
+        mut destination: Destination,
         address: SocketAddr,
         early_data: &[u8],
     ) -> Self {
+        destination.clock = Some(Arc::new(MachineClock));
         let mut output = Output::new();
         let config = config.clone().checked().expect("the client's configuration works");
         let mut connection = ClientConnection::start(config, destination, now(), &mut output)
@@ -304,6 +305,16 @@ impl Listener {
 impl Default for Listener {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// The clock that the engine asks.
+#[derive(Debug)]
+struct MachineClock;
+
+impl Clock for MachineClock {
+    fn now(&self) -> Time {
+        now()
     }
 }
 

@@ -9,7 +9,7 @@ use rcgen::{
 };
 use tessera::auth::{Credential, PrivateKey};
 use tessera_aws_lc::SigningKey;
-use tessera_test_peers::Directory;
+use tessera_test_peers::{Directory, openssl};
 use tessera_webpki::{PinnedKey, PinnedKeyVerifier, WebPkiVerifier};
 
 /// The name of every server.
@@ -29,18 +29,43 @@ pub enum KeyKind {
     Ed25519,
     /// RSA with 2,048 bits, rsaEncryption.
     Rsa,
+    /// ECDSA on P-521.
+    P521,
+    /// RSA with 2,048 bits, for RSASSA-PSS alone with any hash.
+    RsaPss,
+    /// The same with SHA-384 alone.
+    RsaPssSha384,
 }
 
 impl KeyKind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::P256, Self::P384, Self::Ed25519, Self::Rsa];
+    pub const ALL: [Self; 7] = [
+        Self::P256,
+        Self::P384,
+        Self::Ed25519,
+        Self::Rsa,
+        Self::P521,
+        Self::RsaPss,
+        Self::RsaPssSha384,
+    ];
 
-    fn algorithm(self) -> &'static SignatureAlgorithm {
+    /// How a key of this kind is made: by rcgen, or by the openssl program with these options.
+    fn made(self) -> Result<&'static SignatureAlgorithm, &'static [&'static str]> {
         match self {
-            Self::P256 => &rcgen::PKCS_ECDSA_P256_SHA256,
-            Self::P384 => &rcgen::PKCS_ECDSA_P384_SHA384,
-            Self::Ed25519 => &rcgen::PKCS_ED25519,
-            Self::Rsa => &rcgen::PKCS_RSA_SHA256,
+            Self::P256 => Ok(&rcgen::PKCS_ECDSA_P256_SHA256),
+            Self::P384 => Ok(&rcgen::PKCS_ECDSA_P384_SHA384),
+            Self::P521 => Ok(&rcgen::PKCS_ECDSA_P521_SHA512),
+            Self::Ed25519 => Ok(&rcgen::PKCS_ED25519),
+            Self::Rsa => Ok(&rcgen::PKCS_RSA_SHA256),
+            Self::RsaPss => Err(&[]),
+            Self::RsaPssSha384 => Err(&[
+                "-pkeyopt",
+                "rsa_pss_keygen_md:sha384",
+                "-pkeyopt",
+                "rsa_pss_keygen_mgf1_md:sha384",
+                "-pkeyopt",
+                "rsa_pss_keygen_saltlen:48",
+            ]),
         }
     }
 }
@@ -78,7 +103,7 @@ impl Pki {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("Tessera interop CA {number}");
         let params = authority(&name);
-        let key = KeyPair::generate_for(KeyKind::P256.algorithm()).unwrap();
+        let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap();
         let ca = CertifiedIssuer::self_signed(params, key).unwrap();
         let directory = Directory::new();
         Self { ca_file: directory.write("ca.pem", ca.pem()), directory, name, ca }
@@ -91,7 +116,7 @@ impl Pki {
 
     /// A server's certificate from an intermediate authority.
     pub fn server_of_intermediate(&self) -> Identity {
-        let key = KeyPair::generate_for(KeyKind::P384.algorithm()).unwrap();
+        let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384).unwrap();
         let params = authority("Tessera interop intermediate CA");
         let intermediate = CertifiedIssuer::signed_by(params, key, &self.ca).unwrap();
         let usage = ExtendedKeyUsagePurpose::ServerAuth;
@@ -114,11 +139,15 @@ impl Pki {
         kind: KeyKind,
         issuer: &CertifiedIssuer<'static, KeyPair>,
     ) -> Identity {
+        let algorithm = match kind.made() {
+            Ok(algorithm) => algorithm,
+            Err(options) => return self.issue_by_openssl(file, name, &usage, options),
+        };
         let mut params = CertificateParams::new([name.to_owned()]).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages = vec![usage];
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        let key = KeyPair::generate_for(kind.algorithm()).unwrap();
+        let key = KeyPair::generate_for(algorithm).unwrap();
         let certificate = params.signed_by(&key, issuer).unwrap();
         let file = format!("{file}-{kind:?}");
         let der = private_key(&key, kind);
@@ -128,6 +157,44 @@ impl Pki {
             intermediate_file: String::new(),
             chain: vec![certificate.der().to_vec()],
             key: der,
+        }
+    }
+
+    /// A certificate of this authority for a key that rcgen can't make: RSASSA-PSS.
+    fn issue_by_openssl(
+        &self,
+        file: &str,
+        name: &str,
+        usage: &ExtendedKeyUsagePurpose,
+        options: &[&str],
+    ) -> Identity {
+        let usage = match usage {
+            ExtendedKeyUsagePurpose::ServerAuth => "serverAuth",
+            _ => "clientAuth",
+        };
+        let extensions = format!(
+            "subjectAltName=DNS:{name}\nextendedKeyUsage={usage}\nkeyUsage=digitalSignature\n"
+        );
+        let extensions = self.directory.write(&format!("{file}.ext"), extensions);
+        let ca_key = self.directory.write("ca-key.pem", self.ca.key().serialize_pem());
+        let at = |ending: &str| self.directory.path(&format!("{file}-pss{ending}"));
+        let (key, request, certificate) = (at("-key.pem"), at(".csr"), at(".pem"));
+        let (key_der, der) = (at("-key.der"), at(".der"));
+        let bits = ["-pkeyopt", "rsa_keygen_bits:2048", "-out", &key];
+        openssl::run(&[&["genpkey", "-algorithm", "RSA-PSS"][..], &bits, options].concat());
+        let subject = format!("/CN={name}");
+        openssl::run(&["req", "-new", "-key", &key, "-subj", &subject, "-out", &request]);
+        let by = ["-CA", &self.ca_file, "-CAkey", &ca_key, "-set_serial", "7", "-days", "2"];
+        let of = ["x509", "-req", "-in", &request, "-extfile", &extensions, "-out", &certificate];
+        openssl::run(&[&of[..], &by].concat());
+        openssl::run(&["x509", "-in", &certificate, "-outform", "DER", "-out", &der]);
+        openssl::run(&["pkey", "-in", &key, "-outform", "DER", "-out", &key_der]);
+        Identity {
+            certificate_file: certificate,
+            intermediate_file: String::new(),
+            chain: vec![std::fs::read(der).unwrap()],
+            key: std::fs::read(&key_der).unwrap(),
+            key_file: key_der,
         }
     }
 

@@ -115,7 +115,13 @@ fn private_keys(windows: &[Window<'_>], public_keys: &HashSet<Vec<u8>>) -> Vec<u
 
 /// Findings by what and where.
 #[derive(Default)]
-struct Findings(BTreeMap<(String, &'static str), (HashSet<u64>, Vec<u64>)>);
+struct Findings(BTreeMap<(String, &'static str), Copies>);
+
+#[derive(Default)]
+struct Copies {
+    different: HashSet<u64>,
+    addresses: Vec<u64>,
+}
 
 impl Findings {
     fn add(&mut self, snapshot: &Snapshot, secret: &str, which: u64, address: u64) {
@@ -124,13 +130,14 @@ impl Findings {
             Place::Heap => "heap",
             Place::Data(_) => "data",
         };
-        let (different, addresses) = self.0.entry((secret.to_owned(), kind)).or_default();
-        different.insert(which);
-        addresses.push(address);
+        let copies = self.0.entry((secret.to_owned(), kind)).or_default();
+        copies.different.insert(which);
+        copies.addresses.push(address);
     }
 
     fn told(self, snapshot: &Snapshot) -> Vec<Finding> {
-        let told = self.0.into_iter().map(|((secret, kind), (different, addresses))| {
+        let told = self.0.into_iter().map(|((secret, kind), copies)| {
+            let Copies { different, addresses } = copies;
             let places = addresses.iter().take(PLACES).map(|address| {
                 let mut place = format!("{address:#x}: {}", snapshot.place(*address));
                 if kind == "stack" {

@@ -6,7 +6,8 @@
 //!
 //! A range of versions contains its beginning and not its end. Chromium's has no end: Debian brings
 //! a new one each month. etcd 3.5.0 to 3.5.5 lose data when they crash. rustls is a peer too, but a
-//! crate: `Cargo.lock` pins it. So is the library of OpenSSL, which `examples/openssl-peer` links.
+//! crate: `Cargo.lock` pins it. So is the library of OpenSSL, which `examples/openssl-peer` links. The library of
+//! wolfSSL is one too: `testing/interop` compiles a client with it ([`wolfssl::client`]).
 //!
 //! Whatever starts here
 //! - is installed, in an accepted version, or the test fails and names the fix: no test is skipped;
@@ -32,6 +33,7 @@ pub mod etcd;
 pub mod openssl;
 mod peer;
 mod process;
+pub mod wolfssl;
 
 pub use confinement::Network;
 pub use directory::Directory;

@@ -37,8 +37,29 @@ impl Process {
         arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
     ) -> Self {
         let program = Peer::checked(program).program;
+        Self::launch(program, program, network, arguments)
+    }
+
+    /// Starts a program that the test compiled, with a library that is a peer. `name` is what errors call it.
+    #[track_caller]
+    pub fn start_compiled(
+        name: &'static str,
+        path: &str,
+        network: Network,
+        arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Self {
+        Self::launch(name, path, network, arguments)
+    }
+
+    #[track_caller]
+    fn launch(
+        program: &'static str,
+        path: &str,
+        network: Network,
+        arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Self {
         let directory = Directory::new();
-        let mut command = confined(program, network);
+        let mut command = confined(path, network);
         command
             .args(arguments)
             .env_clear()

@@ -64,7 +64,7 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u16).range(64..=16385))]
     record_size_limit: Option<u16>,
 
-    /// Forward-secret early data, executed at most once.
+    /// Forward-secret early data, accepted at most once.
     #[arg(long, help_heading = EARLY_DATA)]
     forward_secret_early_data: bool,
 

@@ -47,7 +47,7 @@ pub(crate) struct ConnectArguments {
     tickets: Option<u8>,
 
     /// Sends what is in this file as early data, if there is a ticket for it, and otherwise after the
-    /// handshake.
+    /// handshake. If the connection fails, the error says whether it, or a prefix of it, may have been executed.
     #[arg(long, value_name = "FILE", help_heading = "Early data")]
     early_data: Option<PathBuf>,
 

@@ -17,7 +17,7 @@ Examples:
   tessera serve --certificate chain.pem --key key.pem   with a certificate of its own
   tessera serve --ca clients.pem --require-client-certificate
   tessera serve --psk-file psks.txt --psk-hash sha384   PSKs, and no certificate
-  tessera serve --forward-secret-early-data             0-RTT that is executed at most once
+  tessera serve --forward-secret-early-data             0-RTT that is accepted at most once
   tessera serve --listen 127.0.0.1:0 --json -           a free port; facts for programs
 Ctrl-C ends it: connections are closed properly.";
 

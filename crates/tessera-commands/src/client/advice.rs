@@ -8,12 +8,17 @@ use tessera_kit::ProgramError;
 
 use crate::options::ConnectOptions;
 
-/// Why there is no connection, and what may help.
-pub(super) fn failed(options: &ConnectOptions, error: &io::Error) -> ProgramError {
+/// Why there is no connection, what may help, and what else is to be known.
+pub(super) fn failed(
+    options: &ConnectOptions,
+    error: &io::Error,
+    also: Option<String>,
+) -> ProgramError {
     let of_engine = error.get_ref().and_then(|error| error.downcast_ref());
     let advice =
         of_engine.and_then(advice).map_or_else(String::new, |advice| format!("; {advice}"));
-    ProgramError::Failed(format!("{}:{}: {error}{advice}", options.host, options.port))
+    let also = also.map_or_else(String::new, |also| format!("; {also}"));
+    ProgramError::Failed(format!("{}:{}: {error}{advice}{also}", options.host, options.port))
 }
 
 fn advice(error: &Error) -> Option<&'static str> {

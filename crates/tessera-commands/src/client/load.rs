@@ -12,7 +12,7 @@ use tessera::{Destination, EarlyDataStatus};
 use tessera_kit::facts::micros;
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, SettingFile, open_files, signals};
-use tessera_tokio::{Connector, SessionStore};
+use tessera_tokio::{Connector, EarlyData, SessionStore};
 use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
@@ -99,7 +99,7 @@ impl Run {
                 while !receive(&mut stream).await?.is_empty() {}
                 io::Result::Ok(())
             };
-            done.await.map_err(|error| advice::failed(&self.options, &error))?;
+            done.await.map_err(|error| advice::failed(&self.options, &error, None))?;
             if pool.len() <= before {
                 return Err(ProgramError::Failed(
                     "the server gives no tickets, and without them nothing can be resumed; turn them \
@@ -147,7 +147,12 @@ impl Run {
         let mut stream = self.stream(true).await?;
         let failed = |error: io::Error| ProgramError::Failed(error.to_string());
         if matches!(self.load.mode, LoadMode::ZeroRtt | LoadMode::ZeroRttFs) {
-            stream.handshake_with_early_data(&self.early_data).await.map_err(failed)?;
+            match stream.handshake_with_early_data(&self.early_data).await {
+                EarlyData::NotSent(result) => result.map_err(failed)?,
+                EarlyData::Failed { error, .. } => return Err(failed(error)),
+                // What became of it is counted below; a measurement sends nothing again.
+                _ => (),
+            }
         } else {
             stream.handshake().await.map_err(failed)?;
         }

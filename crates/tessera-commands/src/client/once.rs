@@ -9,7 +9,7 @@ use tessera::resume::Verdict;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, SettingFile, signals};
-use tessera_tokio::{ClientStream, Connector, EarlyData, FileSessionStore};
+use tessera_tokio::{ClientStream, Connector, EarlyData, EarlyDataOutcome, FileSessionStore};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -72,7 +72,13 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
         error: result.as_ref().err().map(ToString::to_string),
     };
     report.object(&ConnectionFacts::new(stream.facts(), socket));
-    result.map_err(|error| advice::failed(options, &error))
+    let executed = maybe_executed(stream.early_data());
+    match (result, executed) {
+        (Ok(()), Some(executed)) if !stream.is_handshake_complete() => report.line(&executed),
+        (Ok(()), _) => (),
+        (Err(error), executed) => return Err(advice::failed(options, &error, executed)),
+    }
+    Ok(())
 }
 
 fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connector, ProgramError> {
@@ -95,25 +101,49 @@ async fn shake_hands(
     early_data: &[u8],
     report: &Report,
 ) -> io::Result<Vec<u8>> {
-    let became = stream.handshake_with_early_data(early_data).await?;
-    if early_data.is_empty() {
-        return Ok(Vec::new());
-    }
-    match became {
-        EarlyData::Accepted(count) => Ok(early_data.get(count..).unwrap_or_default().to_vec()),
-        EarlyData::NotOffered => {
-            report.line(&"no ticket for early data yet: it is sent after the handshake");
+    match stream.handshake_with_early_data(early_data).await {
+        EarlyData::NotSent(result) => {
+            result?;
+            if !early_data.is_empty() {
+                report.line(&"no ticket for early data yet: it is sent after the handshake");
+            }
             Ok(early_data.to_vec())
         }
-        EarlyData::Rejected(Verdict::Burned) => {
+        EarlyData::Accepted { count, .. } => {
+            Ok(early_data.get(count..).unwrap_or_default().to_vec())
+        }
+        EarlyData::Rejected { verdict: Verdict::Burned, .. } => {
             report.line(&"the server threw the early data away: it is sent after the handshake");
             Ok(early_data.to_vec())
         }
-        _ => Err(io::Error::other(
-            "the server did not take the early data here, and it may have been executed elsewhere; \
-             connect again if it may be executed twice",
-        )),
+        EarlyData::Rejected { .. } => {
+            Err(io::Error::other("the server did not take the early data here"))
+        }
+        EarlyData::Failed { error, .. } => Err(error),
+        _ => Err(io::Error::other("the early data has an unknown outcome")),
     }
+}
+
+/// What whoever tries again should know of early data.
+fn maybe_executed(outcome: EarlyDataOutcome) -> Option<String> {
+    if outcome.may_be_sent_again() {
+        return None;
+    }
+    let EarlyDataOutcome { sent, accepted, verdict, .. } = outcome;
+    Some(match verdict {
+        None => {
+            format!("the server took {accepted} bytes of early data, and may have executed them")
+        }
+        Some(Verdict::Used) => {
+            format!(
+                "{sent} bytes of early data were taken elsewhere, and may have been executed there"
+            )
+        }
+        Some(_) => format!(
+            "{sent} bytes of early data may have been executed: connect again only if they may be \
+             executed twice"
+        ),
+    })
 }
 
 /// Carries standard input to the server, and what the server sends to standard output.
@@ -195,4 +225,25 @@ async fn try_both(stream: &mut Stream, data: &[u8]) -> io::Result<Moved> {
 async fn write<O: AsyncWrite + Unpin>(output: &mut O, data: &[u8]) -> io::Result<()> {
     output.write_all(data).await?;
     output.flush().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_tries_again_knows_what_may_have_been_executed() {
+        let mut outcome = EarlyDataOutcome::default();
+        assert_eq!(maybe_executed(outcome), None, "nothing was sent");
+        (outcome.sent, outcome.verdict) = (7, Some(Verdict::Burned));
+        assert_eq!(maybe_executed(outcome), None);
+        for (verdict, told) in [
+            (Some(Verdict::Unknown), "7 bytes of early data may have been executed"),
+            (Some(Verdict::Used), "7 bytes of early data were taken elsewhere"),
+            (None, "the server took 7 bytes of early data"),
+        ] {
+            (outcome.verdict, outcome.accepted) = (verdict, if verdict.is_none() { 7 } else { 0 });
+            assert!(maybe_executed(outcome).is_some_and(|text| text.starts_with(told)));
+        }
+    }
 }

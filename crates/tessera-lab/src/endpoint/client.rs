@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::handshake::{Checked, EarlyDataStatus};
@@ -14,7 +15,7 @@ use super::pipes::{Result, answer, orders};
 use super::request;
 use super::wire::Wire;
 use crate::adversary::Capture;
-use crate::clock;
+use crate::clock::{self, MachineClock};
 use crate::control::{
     ClientAnswer, ClientOrder, Connected, EarlyDataOutcome, Preparation, StolenFromClient,
 };
@@ -111,8 +112,12 @@ impl Client {
     ) -> Result<Connected> {
         let Preparation { way, attacked: recorded, sites, .. } = self.row()?.preparation;
         let used = session.as_ref().filter(|_| recorded).map(|used| used.export().to_vec());
-        let destination =
-            Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() };
+        let destination = Destination {
+            server_name: SERVER_NAME.into(),
+            session,
+            clock: Some(Arc::new(MachineClock)),
+            ..Destination::default()
+        };
         let (id, request) = request::fresh()?;
         let process_cpu = clock::process_cpu()?;
 

@@ -28,10 +28,7 @@ pub struct Found {
     pub needle: usize,
 }
 
-/// Looks for all needles at every offset.
-///
-/// # Panics
-/// If a needle is shorter than eight bytes.
+/// Looks for all needles at every offset. Those of less than eight bytes are not looked for.
 #[must_use]
 pub fn search(snapshot: &Snapshot, needles: &[Needle]) -> Vec<Found> {
     let index = Index::new(needles);
@@ -74,7 +71,7 @@ impl<'a> Index<'a> {
         let mut by_prefix: HashMap<_, Vec<_>> = HashMap::new();
         let mut may_be = vec![0; 1 << (FILTER_BITS - 6)];
         for (number, needle) in needles.iter().enumerate() {
-            let prefix = needle.bytes.first_chunk().expect("a needle of eight bytes");
+            let Some(prefix) = needle.bytes.first_chunk() else { continue };
             let prefix = u64::from_ne_bytes(*prefix);
             by_prefix.entry(prefix).or_default().push(number);
             let bit = spread(prefix);

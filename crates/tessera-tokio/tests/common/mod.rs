@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tessera::auth::{Credential, PrivateKey};
-use tessera::resume::{Continuation, OneTimeKeyGuard, ReplayGuard};
+use tessera::resume::{Continuation, OneTimeKeyGuard, ReplayGuard, Verdict};
 use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, Destination, ServerConfig};
 use tessera_aws_lc::SigningKey;
-use tessera_tokio::{Acceptor, ClientStream, Connector, ServerStream};
+use tessera_tokio::{Acceptor, ClientStream, Connector, EarlyData, ServerStream};
 use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
 use tessera_webpki::WebPkiVerifier;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
@@ -105,6 +105,24 @@ pub async fn connect_over(
 
 pub async fn connect(connector: &Connector, acceptor: &Acceptor) -> (Client, Server) {
     connect_over(connector, acceptor, 64 * 1024).await
+}
+
+/// What a client was told of its early data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    NotSent,
+    Accepted(usize),
+    Rejected(Verdict),
+}
+
+/// The stream of a handshake that went well, and what became of its early data.
+pub fn settled<S>(early_data: EarlyData<S>) -> (S, Told) {
+    match early_data {
+        EarlyData::NotSent(stream) => (stream.unwrap(), Told::NotSent),
+        EarlyData::Accepted { stream, count, .. } => (stream, Told::Accepted(count)),
+        EarlyData::Rejected { stream, verdict, .. } => (stream, Told::Rejected(verdict)),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Ends a connection in both directions, so that every ticket arrives and is stored.

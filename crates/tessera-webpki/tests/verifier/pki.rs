@@ -143,9 +143,15 @@ pub fn signature_of(question: &mut VerifyPeer) -> &mut Vec<u8> {
 /// RSA keys sign with RSASSA-PSS here, whatever rcgen would make of them.
 fn sign(key: &KeyPair, scheme: SignatureScheme, message: &[u8]) -> Vec<u8> {
     let padding: &'static dyn signature::RsaEncoding = match scheme {
-        SignatureScheme::RSA_PSS_RSAE_SHA256 => &signature::RSA_PSS_SHA256,
-        SignatureScheme::RSA_PSS_RSAE_SHA384 => &signature::RSA_PSS_SHA384,
-        SignatureScheme::RSA_PSS_RSAE_SHA512 => &signature::RSA_PSS_SHA512,
+        SignatureScheme::RSA_PSS_RSAE_SHA256 | SignatureScheme::RSA_PSS_PSS_SHA256 => {
+            &signature::RSA_PSS_SHA256
+        }
+        SignatureScheme::RSA_PSS_RSAE_SHA384 | SignatureScheme::RSA_PSS_PSS_SHA384 => {
+            &signature::RSA_PSS_SHA384
+        }
+        SignatureScheme::RSA_PSS_RSAE_SHA512 | SignatureScheme::RSA_PSS_PSS_SHA512 => {
+            &signature::RSA_PSS_SHA512
+        }
         _ => return key.sign(message).unwrap(),
     };
     let key = RsaKeyPair::from_pkcs8(key.serialized_der()).unwrap();

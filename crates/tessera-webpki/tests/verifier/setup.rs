@@ -29,7 +29,7 @@ fn a_verifiers_schemes_end_with_those_for_chains_alone() {
     assert_eq!(schemes[0], SignatureScheme::ECDSA_SECP256R1_SHA256);
     let handshakes = schemes.iter().filter(|scheme| scheme.signs_handshakes()).count();
     assert!(schemes[..handshakes].iter().all(|scheme| scheme.signs_handshakes()));
-    assert_eq!((handshakes, schemes.len()), (8, 11));
+    assert_eq!((handshakes, schemes.len()), (12, 15));
 }
 
 #[test]
@@ -49,6 +49,13 @@ fn a_verifier_with_own_algorithms_accepts_these_alone() {
     assert!(judge(&verifier, &Peer::new(&server_params(), &ecdsa).as_server()).is_ok());
     let question = Peer::new(&server_params(), &ed25519).as_server();
     refused(&verifier, &question, AlertDescription::UNSUPPORTED_CERTIFICATE);
+}
+
+#[test]
+fn own_algorithms_have_one_for_handshakes() {
+    const OWN: Algorithms = Algorithms { handshake: &[], ..Algorithms::AWS_LC };
+    let error = WebPkiVerifier::with_algorithms(&[root("root").der()], OWN).unwrap_err();
+    assert_eq!(error, ConfigError::NoHandshakeSchemes);
 }
 
 #[test]

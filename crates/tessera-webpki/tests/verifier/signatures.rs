@@ -1,17 +1,20 @@
 //! CertificateVerify: schemes, keys and signatures.
 
+use pki_types::alg_id;
 use rcgen::SignatureAlgorithm;
 use tessera::auth::PeerVerifier;
 use tessera::wire::{AlertDescription, SignatureScheme};
+use tessera_webpki::{PinnedKey, PinnedKeyVerifier};
 
 use crate::pki::{
     Peer, judge, refused, root, root_with, scheme_of, server_params, signature_of, signed_of,
     trusting, with,
 };
 
-const KINDS: [(&SignatureAlgorithm, &[SignatureScheme]); 6] = [
+const KINDS: [(&SignatureAlgorithm, &[SignatureScheme]); 7] = [
     (&rcgen::PKCS_ECDSA_P256_SHA256, &[SignatureScheme::ECDSA_SECP256R1_SHA256]),
     (&rcgen::PKCS_ECDSA_P384_SHA384, &[SignatureScheme::ECDSA_SECP384R1_SHA384]),
+    (&rcgen::PKCS_ECDSA_P521_SHA512, &[SignatureScheme::ECDSA_SECP521R1_SHA512]),
     (&rcgen::PKCS_ED25519, &[SignatureScheme::ED25519]),
     (
         &rcgen::PKCS_RSA_SHA256,
@@ -35,7 +38,7 @@ fn every_kind_of_key_verifies_with_its_own_schemes_alone() {
         for &scheme in fitting {
             judge(&verifier, &peer.as_server_with(scheme)).unwrap();
         }
-        for &scheme in KINDS.iter().flat_map(|(_, schemes)| *schemes) {
+        for &scheme in KINDS.iter().flat_map(|(_, schemes)| *schemes).chain(&PSS_KEYS) {
             if !fitting.contains(&scheme) {
                 let question = with(peer.as_server_with(fitting[0]), |it| *scheme_of(it) = scheme);
                 refused(&verifier, &question, AlertDescription::ILLEGAL_PARAMETER);
@@ -91,12 +94,73 @@ fn a_signature_of_an_unknown_scheme_is_refused() {
     refused(&trusting(&root), &question, AlertDescription::ILLEGAL_PARAMETER);
 }
 
-/// P-521 and ML-DSA-87 are not among the algorithms.
+/// The schemes of keys for RSASSA-PSS alone.
+const PSS_KEYS: [SignatureScheme; 3] = [
+    SignatureScheme::RSA_PSS_PSS_SHA256,
+    SignatureScheme::RSA_PSS_PSS_SHA384,
+    SignatureScheme::RSA_PSS_PSS_SHA512,
+];
+
+/// The SubjectPublicKeyInfo of an RSA key with another AlgorithmIdentifier, by its contents.
+fn with_algorithm(info: &[u8], contents: &[u8]) -> Vec<u8> {
+    // SEQUENCE, and in it 15 bytes of rsaEncryption with NULL.
+    let algorithm = [&[0x30, contents.len() as u8], contents].concat();
+    let body = [&algorithm[..], &info[4 + 15..]].concat();
+    let len = (body.len() as u16).to_be_bytes();
+    [&[0x30, 0x82], &len[..], &body].concat()
+}
+
+/// A key without parameters signs with any hash, one with parameters with the one that they name (RFC 4055
+/// §3.1), and neither under the schemes of rsaEncryption keys.
+#[test]
+fn a_key_for_rsassa_pss_alone_verifies_with_the_schemes_that_it_allows() {
+    let id_rsassa_pss = &alg_id::RSA_PSS_SHA256.as_ref()[..11];
+    let forms: [(&[u8], &[SignatureScheme]); 4] = [
+        (id_rsassa_pss, &PSS_KEYS),
+        (&alg_id::RSA_PSS_SHA256, &PSS_KEYS[..1]),
+        (&alg_id::RSA_PSS_SHA384, &PSS_KEYS[1..2]),
+        (&alg_id::RSA_PSS_SHA512, &PSS_KEYS[2..]),
+    ];
+    let peer = Peer::with(&server_params(), &rcgen::PKCS_RSA_SHA256, &root("root"));
+    for (contents, fitting) in forms {
+        let public_key = with_algorithm(&peer.public_key(), contents);
+        let key = PinnedKey { public_key: public_key.clone(), name: "server.example".into() };
+        let verifier = PinnedKeyVerifier::new(vec![key]).unwrap();
+        let question = |scheme| {
+            with(peer.raw(peer.as_server_with(scheme)), |it| it.chain = vec![public_key.clone()])
+        };
+        for scheme in PSS_KEYS {
+            if fitting.contains(&scheme) {
+                judge(&verifier, &question(scheme)).unwrap();
+                let forged = with(question(scheme), |it| signature_of(it)[9] ^= 1);
+                refused(&verifier, &forged, AlertDescription::DECRYPT_ERROR);
+            } else {
+                refused(&verifier, &question(scheme), AlertDescription::ILLEGAL_PARAMETER);
+            }
+        }
+        let rsae = question(SignatureScheme::RSA_PSS_RSAE_SHA256);
+        refused(&verifier, &rsae, AlertDescription::ILLEGAL_PARAMETER);
+    }
+}
+
+/// Peers are told of each scheme once, whatever number of algorithms stands behind it.
+#[test]
+fn every_scheme_is_offered_once() {
+    let root = root("root");
+    let key =
+        PinnedKey { public_key: Peer::new(&server_params(), &root).public_key(), name: "a".into() };
+    let pinned = PinnedKeyVerifier::new(vec![key]).unwrap();
+    for schemes in [trusting(&root).schemes(), pinned.schemes()] {
+        for scheme in PSS_KEYS.iter().chain(&[SignatureScheme::ECDSA_SECP521R1_SHA512]) {
+            assert_eq!(schemes.iter().filter(|listed| *listed == scheme).count(), 1, "{scheme:?}");
+        }
+    }
+}
+
+/// ML-DSA-87 is not among the algorithms.
 #[test]
 fn a_chain_signed_with_an_algorithm_that_is_not_accepted_is_refused() {
-    for algorithm in [&rcgen::PKCS_ECDSA_P521_SHA512, &rcgen::PKCS_ML_DSA_87] {
-        let root = root_with("root", algorithm);
-        let question = Peer::new(&server_params(), &root).as_server();
-        refused(&trusting(&root), &question, AlertDescription::UNSUPPORTED_CERTIFICATE);
-    }
+    let root = root_with("root", &rcgen::PKCS_ML_DSA_87);
+    let question = Peer::new(&server_params(), &root).as_server();
+    refused(&trusting(&root), &question, AlertDescription::UNSUPPORTED_CERTIFICATE);
 }

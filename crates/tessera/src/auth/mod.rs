@@ -23,6 +23,6 @@ pub use codec_peer::{FromClient, PeerCertificate, PeerOffer, ToServer};
 pub(crate) use connection_codecs::ConnectionCodecs;
 pub use credential::{Credential, PrivateKey, Sign};
 pub(crate) use credential::{choose_credential, types_of};
-pub use policy::VerifierPolicy;
+pub use policy::{VerifierDigest, VerifierPolicy};
 pub use proof::{PeerPublicKey, Proof};
 pub use verifier::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};

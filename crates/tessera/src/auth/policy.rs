@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::crypto::{Digest, Hash};
+use crate::crypto::{Digest, Hash, Provider};
 
 /// The policy of a verifier: whatever decides which peers it accepts, and under which identities, as
 /// bytes that can be compared and hashed.
@@ -71,6 +71,29 @@ impl VerifierPolicy {
     fn push_head(&mut self, tag: u8, len: usize) {
         self.0.push(tag);
         self.0.extend_from_slice(&(len as u64).to_be_bytes());
+    }
+}
+
+/// A verifier, by what it accepts: the hash of its [policy](VerifierPolicy).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VerifierDigest(pub [u8; Self::LEN]);
+
+impl VerifierDigest {
+    /// How long it is, in bytes.
+    pub const LEN: usize = 32;
+
+    /// The digest of a policy: SHA-256, where the provider has it. Those of providers without it are
+    /// other ones, and cost a full handshake.
+    pub fn of(policy: &VerifierPolicy, provider: &Provider) -> Self {
+        let hashes = || provider.suites.iter().map(|suite| suite.hash);
+        let hash = hashes().find(|hash| hash.len() == Self::LEN).or_else(|| hashes().next());
+        let mut digest = Self([0; Self::LEN]);
+        // A configuration without suites is refused.
+        if let Some(hash) = hash {
+            let hashed = policy.digest(hash);
+            digest.0.iter_mut().zip(hashed.as_ref()).for_each(|(to, from)| *to = *from);
+        }
+        digest
     }
 }
 

@@ -47,10 +47,14 @@ pub trait PeerVerifier: Send + Sync {
     ///
     /// The value changes whenever the verifier accepts more or fewer peers than before, or gives
     /// them other identities; it needn't change with data that is looked up under the same policy,
-    /// such as the entries of a revocation list. It only keeps apart what was accepted under
-    /// different policies: no check is left out because two policies are equal. There is no default,
-    /// since two verifiers that both forget it would seem to be the same. A verifier around another
-    /// one puts the other's policy into its own ([`VerifierPolicy::with_policy`]).
+    /// such as the entries of a revocation list: for those there is
+    /// [`ServerConfig::policy_epoch`](crate::ServerConfig::policy_epoch).
+    ///
+    /// A session is resumed under an equal policy alone, and then without a question to the verifier.
+    /// The policy is asked for once, when a configuration is checked: a verifier that begins to accept
+    /// others while it is in use needs a new configuration. There is no default, since two verifiers
+    /// that both forget it would seem to be the same. A verifier around another one puts the other's
+    /// policy into its own ([`VerifierPolicy::with_policy`]).
     fn policy(&self) -> VerifierPolicy;
 
     /// Judges a peer, now or later.

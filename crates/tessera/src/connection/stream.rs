@@ -17,8 +17,8 @@ use core::time::Duration;
 use crate::crypto::wipe_stack_below;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::{
-    Checked, ClientConfig, ClientHandshake, Core, Destination, Epoch, Event, Facts, Handshake,
-    ServerConfig, ServerHandshake,
+    Checked, ClientConfig, ClientHandshake, Core, Destination, Direction, Epoch, Event, Facts,
+    Handshake, ServerConfig, ServerHandshake,
 };
 use crate::limits::MAX_WARNINGS;
 use crate::question::{Asked, Question, Token};
@@ -133,14 +133,20 @@ impl ClientConnection {
     /// Writes early data; returns how many bytes were taken. Where records are padded, less than
     /// [`early_data_room`](Self::early_data_room) may fit: padding counts.
     ///
-    /// Under a forward-secret ticket it is executed at most once. Otherwise it may be replayed: write
+    /// Under a forward-secret ticket it is accepted at most once. Otherwise it may be replayed: write
     /// only what may be executed twice. If the server rejects it, the verdict of
     /// [`Event::EarlyDataRejected`](crate::Event::EarlyDataRejected) says whether it may be sent
-    /// again.
+    /// again; if the connection ends without an answer, it may have been executed
+    /// ([`Facts::early_data`], [`Facts::flight`]).
+    ///
+    /// A prefix of it may be executed, where the rest was held back on the way: it has to be
+    /// self-delimiting.
     pub fn write_early_data(&mut self, data: &[u8], output: &mut Output) -> Result<usize, Error> {
         self.check_writable()?;
         let data = &data[..data.len().min(self.early_data_room())];
-        Ok(self.stream.outgoing.application_data(data, output))
+        let written = self.stream.outgoing.application_data(data, output);
+        self.core.wrote_early_data(written);
+        Ok(written)
     }
 }
 
@@ -193,6 +199,9 @@ impl<H: Handshake> Connection<H> {
             if let Some(event) = self.core.event() {
                 if matches!(event, Event::HandshakeComplete) {
                     self.stream.release();
+                    if self.write_closed {
+                        self.core.end(Direction::Write);
+                    }
                 }
                 return Ok(Progress { consumed, event: ReadEvent::Handshake(event) });
             }
@@ -264,6 +273,8 @@ impl<H: Handshake> Connection<H> {
             }
             AlertDescription::CLOSE_NOTIFY => {
                 self.read_closed = true;
+                self.stream.incoming.close();
+                self.core.end(Direction::Read);
                 Ok(())
             }
             AlertDescription::USER_CANCELED => {
@@ -352,6 +363,7 @@ impl<H: Handshake> Connection<H> {
         if !self.write_closed {
             self.write_closed = true;
             self.stream.send_alert(AlertDescription::CLOSE_NOTIFY, output);
+            self.core.end(Direction::Write);
         }
     }
 
@@ -365,8 +377,7 @@ impl<H: Handshake> Connection<H> {
             return Ok(());
         }
         // Nothing is sent after an error, close_notify included.
-        self.write_closed = true;
-        Err(self.core.fail(Error::Truncated))
+        Err(self.end(Error::Truncated))
     }
 
     /// Exports keying material (RFC 8446 §7.5), of up to 255 hash outputs. The label has at most 249
@@ -403,8 +414,15 @@ impl<H: Handshake> Connection<H> {
         {
             self.stream.send_alert(alert, output);
         }
+        self.end(error)
+    }
+
+    /// Nothing is sent or read any more, and all secrets go; the error stays.
+    fn end(&mut self, error: Error) -> Error {
         self.write_closed = true;
         self.read_closed = true;
+        self.stream.outgoing.close();
+        self.stream.incoming.close();
         self.core.fail(error)
     }
 

@@ -13,9 +13,12 @@ use crate::wire::{HandshakeMessage, HandshakeType, Writer, write_message};
 /// The secrets of a connection whose handshake is complete.
 pub struct Application {
     pub(crate) suite: &'static Suite,
-    pub(crate) write: TrafficSecret,
-    pub(crate) read: TrafficSecret,
-    pub(crate) exporter: ExporterSecret,
+    /// `None` once nothing more is sent.
+    pub(crate) write: Option<TrafficSecret>,
+    /// `None` once nothing more comes.
+    read: Option<TrafficSecret>,
+    /// `None` once both have ended.
+    exporter: Option<ExporterSecret>,
     post_handshake_in_a_row: u8,
     /// The peer asked for new keys of this side; they come with the next data, however often it asked
     /// (RFC 8446 §4.6.3).
@@ -29,7 +32,24 @@ impl Application {
         read: TrafficSecret,
         exporter: ExporterSecret,
     ) -> Self {
+        let (write, read, exporter) = (Some(write), Some(read), Some(exporter));
         Self { suite, write, read, exporter, post_handshake_in_a_row: 0, update_requested: false }
+    }
+
+    /// exporter_master_secret; an error once the connection has ended.
+    pub(crate) fn exporter(&self) -> Result<&ExporterSecret, Error> {
+        self.exporter.as_ref().ok_or(Error::Closed)
+    }
+
+    /// Nothing more goes in this direction.
+    pub(crate) fn end(&mut self, direction: Direction) {
+        match direction {
+            Direction::Write => self.write = None,
+            Direction::Read => self.read = None,
+        }
+        if self.write.is_none() && self.read.is_none() {
+            self.exporter = None;
+        }
     }
 
     /// The peer changed its keys (RFC 8446 §4.6.3).
@@ -47,8 +67,9 @@ impl Application {
             UPDATE_REQUESTED => true,
             _ => return Err(illegal_parameter("a KeyUpdate asks for something unknown")),
         };
-        self.read = self.read.next();
-        ctx.install(Direction::Read, Epoch::Application, self.suite, &self.read)?;
+        let next = self.read.as_ref().ok_or(Error::Closed)?.next();
+        ctx.install(Direction::Read, Epoch::Application, self.suite, &next)?;
+        self.read = Some(next);
         self.update_requested |= requested;
         Ok(())
     }
@@ -65,14 +86,16 @@ impl Application {
         request: bool,
         scratch: &mut Vec<u8>,
         below: &mut dyn Below,
-    ) {
+    ) -> Result<(), Error> {
+        let next = self.write.as_ref().ok_or(Error::Closed)?.next();
         scratch.clear();
         write_message(scratch, HandshakeType::KEY_UPDATE, |out| {
             out.u8(if request { UPDATE_REQUESTED } else { UPDATE_NOT_REQUESTED });
         });
         self.update_requested = false;
-        self.write = self.write.next();
-        below.update(scratch, self.suite, &self.write);
+        below.update(scratch, self.suite, &next);
+        self.write = Some(next);
+        Ok(())
     }
 
     /// Floods of messages that carry nothing end the connection.

@@ -8,7 +8,7 @@ use super::context::Context;
 use super::lineage::Lineage;
 use crate::auth::{
     ConnectionCodecs, Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, Proof,
-    Sign, VerifyPeer,
+    Sign, VerifierDigest, VerifyPeer,
 };
 use crate::crypto::{Digest, SigningError};
 use crate::error::{Error, illegal_parameter};
@@ -120,6 +120,7 @@ pub(crate) fn read_certificate_verify(
 /// From now on the peer has the identity that the verifier found.
 pub(crate) fn accept_peer(
     answer: Result<PeerAcceptance, PeerRejected>,
+    by: Option<VerifierDigest>,
     codecs: &mut ConnectionCodecs,
     lineage: &mut Lineage,
     ctx: &mut Context<'_>,
@@ -132,8 +133,9 @@ pub(crate) fn accept_peer(
     if identity.blob.len() > PeerIdentity::MAX_LEN {
         return Err(Error::Configuration("the verifier made an identity of more than 1,024 bytes"));
     }
+    let by = by.ok_or(Error::Internal("a verifier that no configuration has"))?;
     codecs.accept(&identity);
-    lineage.verified(identity, ctx.now);
+    lineage.verified(identity, by, ctx.now);
     ctx.facts.note_lineage(lineage);
     Ok(())
 }

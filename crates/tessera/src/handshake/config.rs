@@ -8,6 +8,7 @@ use core::time::Duration;
 use crate::crypto::Provider;
 use crate::error::Error;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
+use crate::resume::AuthenticationScope;
 use crate::wire::{CipherSuite, NamedGroup};
 
 /// A configuration that can work, shared by its connections. It is cheap to clone.
@@ -28,16 +29,21 @@ use crate::wire::{CipherSuite, NamedGroup};
 ///
 /// [`ClientConfig::checked`]: super::ClientConfig::checked
 /// [`ServerConfig::checked`]: super::ServerConfig::checked
-pub struct Checked<C>(Arc<C>);
+pub struct Checked<C>(Arc<Shared<C>>);
+
+struct Shared<C> {
+    config: C,
+    authentication: AuthenticationScope,
+}
 
 impl<C> Checked<C> {
-    pub(super) fn new(config: C) -> Self {
-        Self(Arc::new(config))
+    pub(super) fn new(config: C, authentication: AuthenticationScope) -> Self {
+        Self(Arc::new(Shared { config, authentication }))
     }
 
-    /// The configuration as the states of a handshake share it.
-    pub(crate) fn shared(self) -> Arc<C> {
-        self.0
+    /// Where sessions are good, as far as the configuration's verifier decides.
+    pub(super) fn authentication(&self) -> &AuthenticationScope {
+        &self.0.authentication
     }
 }
 
@@ -51,7 +57,7 @@ impl<C> Deref for Checked<C> {
     type Target = C;
 
     fn deref(&self) -> &C {
-        &self.0
+        &self.0.config
     }
 }
 

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::application::Application;
-use super::below::{Below, Epoch};
+use super::below::{Below, Direction, Epoch};
 use super::client::{ClientConfig, ClientQuestion, ClientState, Destination};
 use super::config::Checked;
 use super::context::{Context, Then};
@@ -211,8 +211,12 @@ impl<H: Handshake> Core<H> {
         let application = state.application_mut();
         let application = application.ok_or(Error::TooEarly("no keys to update yet"))?;
         self.traces = self.traces.max(self.stack_depth.derivation);
-        application.update_write_key(request, scratch, below);
-        Ok(())
+        application.update_write_key(request, scratch, below)
+    }
+
+    /// Early data was written: so many bytes more.
+    pub fn wrote_early_data(&mut self, count: usize) {
+        self.facts.early_data_written += count;
     }
 
     /// Application data came from the peer: messages after the handshake are no flood.
@@ -237,7 +241,7 @@ impl<H: Handshake> Core<H> {
         if label_len > MAX_LABEL || out.len() > longest {
             return Err(Error::Misuse("an exporter's label or output is too long"));
         }
-        application.exporter.export(label, context, out);
+        application.exporter()?.export(label, context, out);
         self.traces = self.traces.max(self.stack_depth.derivation);
         Ok(())
     }
@@ -262,10 +266,18 @@ impl<H: Handshake> Core<H> {
         self.failure.as_ref()
     }
 
-    /// Ends the connection: the error stays.
+    /// Ends the connection: the error stays, and all secrets go.
     pub fn fail(&mut self, error: Error) -> Error {
+        self.state = H::State::failed();
         self.failure = Some(error.clone());
         error
+    }
+
+    /// Nothing more goes in this direction: its secret goes, and with both the exporter's.
+    pub fn end(&mut self, direction: Direction) {
+        if let Some(application) = self.state.application_mut() {
+            application.end(direction);
+        }
     }
 
     /// Overwrites what the steps since the last time left on the stack below the caller. A face calls it

@@ -41,8 +41,11 @@ pub struct Facts {
     pub ancestry: Option<Ancestry>,
     /// What became of the early data.
     pub early_data: EarlyDataStatus,
-    /// The name of this connection's forward-secret flight: to the client of the one that it sent, to
-    /// the server of the one that it accepted.
+    /// To the client: how many bytes of early data it has written. More was not sent; this much may have
+    /// been, also where the connection has failed since.
+    pub early_data_written: usize,
+    /// The name of this connection's forward-secret flight: to the client, from its beginning and after
+    /// any error, of the one that it sent; to the server of the one that it accepted.
     pub flight: Option<FlightHandle>,
     /// To the client: what became of the flights that it asked about.
     pub receipts: SettledFlights,
@@ -60,12 +63,26 @@ pub enum EarlyDataStatus {
     /// None was offered.
     #[default]
     NotOffered,
-    /// The client sends it; the server has not answered.
+    /// The client sends it; the server has not answered. It may have been accepted: if the connection
+    /// ends now, nobody knows.
     Offered,
     /// The server took it.
     Accepted,
     /// The server did not take it.
     Rejected(Verdict),
+}
+
+impl EarlyDataStatus {
+    /// What the client may conclude of early data that it can't call accepted: no answer is
+    /// [`Verdict::Unknown`]. `None` if it was accepted, or none was offered.
+    #[must_use]
+    pub fn verdict(self) -> Option<Verdict> {
+        match self {
+            Self::NotOffered | Self::Accepted => None,
+            Self::Offered => Some(Verdict::Unknown),
+            Self::Rejected(verdict) => Some(verdict),
+        }
+    }
 }
 
 impl Facts {

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::auth::PeerIdentity;
+use crate::auth::{PeerIdentity, VerifierDigest};
 use crate::carrier::Carrier;
 use crate::crypto::{Secret, Suite};
 use crate::resume::{Ancestry, Companion, SessionState};
@@ -16,6 +16,8 @@ pub(crate) struct Lineage {
     pub(crate) protocol: Option<Vec<u8>>,
     pub(crate) server_name: Option<String>,
     pub(crate) peer: Option<PeerIdentity>,
+    /// The verifier that accepted the peer.
+    pub(crate) accepted_by: Option<VerifierDigest>,
     pub(crate) external_psk: Option<Vec<u8>>,
     /// When the last full handshake of the chain was, in seconds since the Unix epoch.
     pub(crate) authenticated_at: Option<u64>,
@@ -31,6 +33,9 @@ pub(crate) struct TicketTerms {
     pub(crate) age_add: u32,
     pub(crate) max_early_data_size: u32,
     pub(crate) companion: Option<Companion>,
+    pub(crate) policy_epoch: u64,
+    /// What the owner adds.
+    pub(crate) scope: Vec<u8>,
 }
 
 impl Lineage {
@@ -40,6 +45,7 @@ impl Lineage {
             protocol: None,
             server_name: None,
             peer: None,
+            accepted_by: None,
             external_psk: None,
             authenticated_at: None,
             ancestry: None,
@@ -58,6 +64,7 @@ impl Lineage {
             None => Ancestry::of_exchange(group),
             Some(session) => {
                 self.peer = session.peer.clone();
+                self.accepted_by = session.accepted_by;
                 self.external_psk = session.external_psk.clone();
                 self.authenticated_at = Some(session.authenticated_at);
                 session.ancestry.resumed(group, one_time_key)
@@ -70,7 +77,6 @@ impl Lineage {
         &self,
         suite: &Suite,
         psk: Secret,
-        scope: Vec<u8>,
         ticket: TicketTerms,
         unix: core::time::Duration,
     ) -> SessionState {
@@ -80,9 +86,11 @@ impl Lineage {
             protocol: self.protocol.clone(),
             server_name: self.server_name.clone(),
             peer: self.peer.clone(),
+            accepted_by: self.accepted_by,
             external_psk: self.external_psk.clone(),
             authenticated_at: self.authenticated_at.unwrap_or(unix.as_secs()),
-            scope,
+            policy_epoch: ticket.policy_epoch,
+            scope: ticket.scope,
             ancestry: self.ancestry.unwrap_or(Ancestry::PskOnly),
             issued_at: unix.as_millis() as u64,
             lifetime: ticket.lifetime,
@@ -94,8 +102,9 @@ impl Lineage {
     }
 
     /// The peer was verified in this very handshake.
-    pub(crate) fn verified(&mut self, peer: PeerIdentity, now: Time) {
+    pub(crate) fn verified(&mut self, peer: PeerIdentity, by: VerifierDigest, now: Time) {
         self.peer = Some(peer);
+        self.accepted_by = Some(by);
         self.authenticated_at = now.unix_secs();
     }
 }

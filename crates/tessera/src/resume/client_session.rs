@@ -62,7 +62,11 @@ impl ClientSession {
 
     /// Reads what [`export`](Self::export) wrote.
     pub fn import(bytes: &[u8]) -> Result<Self, SessionImportError> {
-        let fields = bytes.strip_prefix(MAGIC).ok_or(SessionImportError::OtherVersion)?;
+        let fields =
+            bytes.strip_prefix(MAGIC).ok_or(match bytes.starts_with(MAGIC_OF_VERSION_1) {
+                true => SessionImportError::EarlierVersion,
+                false => SessionImportError::OtherVersion,
+            })?;
         let mut ticket = None;
         let mut group = None;
         let mut forward_secret = None;
@@ -96,7 +100,10 @@ fn read_forward_secret(value: &[u8]) -> Option<FsClientTicket> {
 }
 
 /// The file's kind and version.
-const MAGIC: &[u8] = b"tessera session 1\n";
+const MAGIC: &[u8] = b"tessera session 2\n";
+
+/// Sessions that don't name the verifier of their server: nobody can say where they are good.
+const MAGIC_OF_VERSION_1: &[u8] = b"tessera session 1\n";
 
 mod tag {
     pub(super) const TICKET: u8 = 64;
@@ -107,8 +114,11 @@ mod tag {
 /// Stored bytes are not a session of this version. Drop them and make a full handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionImportError {
-    /// The bytes are not a session, or one of another version of Tessera.
+    /// The bytes are not a session, or one of a later version of Tessera.
     OtherVersion,
+    /// The session was made by an earlier version, which doesn't say by which verifier its server was
+    /// accepted.
+    EarlierVersion,
     /// The bytes begin like a session and are damaged.
     Malformed,
 }
@@ -117,6 +127,10 @@ impl fmt::Display for SessionImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OtherVersion => "not a session of this version; drop it",
+            Self::EarlierVersion => {
+                "a session made by an earlier version, which doesn't say who accepted its server; \
+                 drop it"
+            }
             Self::Malformed => "a damaged session; drop it",
         })
     }

@@ -9,6 +9,7 @@ mod one_time_psk;
 mod policy;
 mod psk;
 mod receipts;
+mod scope;
 mod session;
 mod tickets;
 mod tlv;
@@ -30,8 +31,10 @@ pub use policy::{
 pub(crate) use psk::KnownPsk;
 pub use psk::{ExternalPsk, PskKind};
 pub use receipts::*;
+pub(crate) use scope::{Authenticated, AuthenticationScope};
 pub use session::{Ancestry, Companion, SessionState};
 pub use tickets::*;
+pub(crate) use verdict::Beginning;
 pub use verdict::Verdict;
 
 pub use crate::carrier::Carrier;

@@ -44,7 +44,7 @@ impl<E: Default> Default for ReconnectPolicy<E> {
 /// The early data that a client offers, where it has a ticket for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OfferEarlyData {
-    /// Forward-secret 0-RTT, executed at most once; the application opts in, and says how the
+    /// Forward-secret 0-RTT, accepted at most once; the application opts in, and says how the
     /// handshake may go on.
     pub forward_secret: Option<Continuation>,
     /// Forward-secret 0-RTT also with one-time PSKs

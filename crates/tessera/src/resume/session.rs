@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::forward_secret::Incarnation;
 use super::tlv;
-use crate::auth::PeerIdentity;
+use crate::auth::{PeerIdentity, VerifierDigest};
 use crate::carrier::Carrier;
 use crate::crypto::Secret;
 use crate::wire::{CipherSuite, FlightHandle, NamedGroup, Reader, TICKET_ID_LEN, Writer};
@@ -29,12 +29,17 @@ pub struct SessionState {
     pub server_name: Option<String>,
     /// The peer as it was verified in the full handshake; `None` if it wasn't.
     pub peer: Option<PeerIdentity>,
+    /// The verifier that accepted the peer: there if and only if the peer is. No resumption asks a
+    /// verifier, so the session is good under this one alone.
+    pub accepted_by: Option<VerifierDigest>,
     /// The identity of the external PSK that began the chain, where one did: who the peer is, as long
     /// as the server still knows that PSK.
     pub external_psk: Option<Vec<u8>>,
     /// When the last full handshake was, in seconds since the Unix epoch.
     pub authenticated_at: u64,
-    /// Opaque to the engine and compared whole: listener, virtual host, trust anchors, policy epoch.
+    /// The epoch of the owner's policy in which the session began. It is good in this one alone.
+    pub policy_epoch: u64,
+    /// What the owner adds: opaque to the engine and compared whole.
     pub scope: Vec<u8>,
     /// The weakest key exchange of the whole chain of resumptions.
     pub ancestry: Ancestry,
@@ -174,10 +179,17 @@ impl SessionState {
         if self.carrier != Carrier::STREAM {
             tlv::put(out, tag::CARRIER, &[self.carrier.0]);
         }
+        if let Some(VerifierDigest(digest)) = &self.accepted_by {
+            tlv::put(out, tag::ACCEPTED_BY, digest);
+        }
+        if self.policy_epoch != 0 {
+            tlv::put(out, tag::POLICY_EPOCH, &self.policy_epoch.to_be_bytes());
+        }
     }
 
     /// Decodes a session; `None` for anything that [`encode`](Self::encode) of this version does not
-    /// write. A ticket of a newer version is an unknown ticket, and costs a round trip.
+    /// write. A ticket of another version is an unknown ticket, and costs a round trip: an earlier one
+    /// doesn't say by which verifier its peer was accepted.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (&version, fields) = bytes.split_first()?;
         if version != VERSION {
@@ -196,8 +208,10 @@ impl SessionState {
         let mut protocol = None;
         let mut server_name = None;
         let mut peer: Option<PeerIdentity> = None;
+        let mut accepted_by = None;
         let mut external_psk = None;
         let mut authenticated_at = None;
+        let mut policy_epoch = 0;
         let mut scope = None;
         let mut ancestry = None;
         let mut issued_at = None;
@@ -218,9 +232,15 @@ impl SessionState {
                 tag::PEER_EXPIRES_AT => {
                     peer.as_mut()?.expires_at = Some(u64::from_be_bytes(tlv::array(value)?));
                 }
+                tag::ACCEPTED_BY => accepted_by = Some(VerifierDigest(tlv::array(value)?)),
                 tag::EXTERNAL_PSK => external_psk = Some(value.to_vec()),
                 tag::AUTHENTICATED_AT => {
                     authenticated_at = Some(u64::from_be_bytes(tlv::array(value)?));
+                }
+                tag::POLICY_EPOCH => {
+                    let named = u64::from_be_bytes(tlv::array(value)?);
+                    // 0 goes without saying: every session has one encoding.
+                    policy_epoch = Some(named).filter(|named| *named != 0)?;
                 }
                 tag::SCOPE => scope = Some(value.to_vec()),
                 tag::ANCESTRY => ancestry = Some(Ancestry::decode(value)?),
@@ -240,14 +260,19 @@ impl SessionState {
             }
             Some(())
         })?;
+        if peer.is_some() != accepted_by.is_some() {
+            return None;
+        }
         Some(Self {
             suite: suite?,
             psk: psk?,
             protocol,
             server_name,
             peer,
+            accepted_by,
             external_psk,
             authenticated_at: authenticated_at?,
+            policy_epoch,
             scope: scope?,
             ancestry: ancestry?,
             issued_at: issued_at?,
@@ -292,7 +317,8 @@ impl Ancestry {
     }
 }
 
-const VERSION: u8 = 1;
+/// Version 1 had no verifier.
+const VERSION: u8 = 2;
 
 mod tag {
     pub(super) const SUITE: u8 = 1;
@@ -311,4 +337,6 @@ mod tag {
     pub(super) const MAX_EARLY_DATA_SIZE: u8 = 14;
     pub(super) const COMPANION: u8 = 15;
     pub(super) const CARRIER: u8 = 16;
+    pub(super) const ACCEPTED_BY: u8 = 17;
+    pub(super) const POLICY_EPOCH: u8 = 18;
 }

@@ -40,9 +40,10 @@ impl OpenTicket {
 
 /// The question whether an identity that was opened, and whose binder was right, may be used.
 ///
-/// The engine has checked already: suite, scope, server_name, the ages of ticket, authentication and
-/// certificates. This is for what only the owner knows, such as a peer that was revoked. Of a lone
-/// forward-secret identity the proof was right; its binder is checked once its key is taken.
+/// The engine has checked already: suite, the verifier of the peer, policy epoch, scope, server_name, the
+/// ages of ticket, authentication and certificates. This is for what only the owner knows, such as a peer
+/// that was revoked. Of a lone forward-secret identity the proof was right; its binder is checked once
+/// its key is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AcceptResumption {

@@ -1,13 +1,13 @@
 //! What a client learns about forward-secret early data that was not accepted.
 
-use core::time::Duration;
+use alloc::sync::Arc;
 
 use super::forward_secret::{Absent, TakePurpose, Taken};
-use crate::time::Time;
+use crate::time::{Clock, Time};
 use crate::wire::Rejection;
 
 /// What a client learns about early data that was not accepted. Treat what you do not know as
-/// [`Verdict::Unknown`].
+/// [`Verdict::Unknown`], and no answer as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -43,10 +43,13 @@ impl Rejection {
         }
     }
 
-    /// The verdict for a client that began to send its flight at `sent`.
-    pub(crate) fn judged_by_client(self, sent: Time, now: Time) -> Verdict {
+    /// The verdict for a client whose connection had this beginning. Its clock is read here, after the
+    /// server's word came, and nowhere else.
+    pub(crate) fn judged_by_client(self, began: &Beginning) -> Verdict {
         match self {
-            Self::Lost { ended_before } if waited(sent, now) < u64::from(ended_before).into() => {
+            Self::Lost { ended_before }
+                if began.waited().is_some_and(|waited| waited < ended_before.into()) =>
+            {
                 Verdict::Burned
             }
             other => other.verdict(),
@@ -54,21 +57,41 @@ impl Rejection {
     }
 }
 
-/// How long a flight that was begun at `sent` may have been under way, in milliseconds: rather too long.
+/// When a client's connection began, with the clock that tells how long ago that is.
+pub(crate) struct Beginning(Option<(Arc<dyn Clock>, Time)>);
+
+impl Beginning {
+    /// Begins now: nothing may have been sent before.
+    pub(crate) fn new(clock: Option<Arc<dyn Clock>>) -> Self {
+        Self(clock.map(|clock| {
+            let now = clock.now();
+            (clock, now)
+        }))
+    }
+
+    /// How long a flight may have been under way, in milliseconds: rather too long. `None` if that can't
+    /// be known.
+    fn waited(&self) -> Option<u128> {
+        let (clock, began) = self.0.as_ref()?;
+        waited(*began, clock.now())
+    }
+}
+
 /// A monotonic clock may stand still while the machine sleeps, so the other is asked too; and clocks
-/// may run at different rates, for which an eighth is more than enough.
-fn waited(sent: Time, now: Time) -> u128 {
-    let monotonic = now.monotonic.saturating_sub(sent.monotonic);
-    let unix = match (sent.unix, now.unix) {
-        (Some(sent), Some(now)) => now.saturating_sub(sent),
-        _ => Duration::ZERO,
-    };
+/// may run at different rates, for which an eighth is more than enough. A clock that went back was set, and
+/// tells nothing any more.
+fn waited(began: Time, now: Time) -> Option<u128> {
+    let monotonic = now.monotonic.checked_sub(began.monotonic)?;
+    let unix = now.unix?.checked_sub(began.unix?)?;
     let waited = monotonic.max(unix).as_millis() + 1;
-    waited + waited.div_ceil(8)
+    Some(waited + waited.div_ceil(8))
 }
 
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
+    use std::sync::Mutex;
+
     use super::*;
 
     fn at(monotonic: u64, unix: u64) -> Time {
@@ -76,19 +99,57 @@ mod tests {
         Time { monotonic: millis(monotonic), unix: Some(millis(unix)) }
     }
 
+    /// A clock that tells these times, one after the other.
+    #[derive(Debug)]
+    struct Tells(Mutex<std::vec::Vec<Time>>);
+
+    impl Clock for Tells {
+        fn now(&self) -> Time {
+            self.0.lock().unwrap().remove(0)
+        }
+    }
+
+    fn judged(ended_before: u32, began: Time, now: Time) -> Verdict {
+        let clock = Arc::new(Tells(Mutex::new(std::vec![began, now])));
+        let began = Beginning::new(Some(clock));
+        Rejection::Lost { ended_before }.judged_by_client(&began)
+    }
+
+    const BEGAN: (u64, u64) = (1000, 5_000_000);
+
     #[test]
     fn a_lost_key_is_burned_for_flights_sent_after_its_end() {
-        let sent = at(1000, 5_000_000);
-        let judged =
-            |ended_before, now| Rejection::Lost { ended_before }.judged_by_client(sent, now);
+        let began = at(BEGAN.0, BEGAN.1);
+        let judged = |ended_before, now| judged(ended_before, began, now);
         let now = at(1799, 5_000_799);
         assert_eq!(judged(901, now), Verdict::Burned);
         assert_eq!(judged(900, now), Verdict::Unknown, "clocks may run at different rates");
-        // The machine slept, or someone set a clock: the longer time counts.
+        // The machine slept, or someone set a clock forward: the longer time counts.
         assert_eq!(judged(901, at(1799, 5_000_900)), Verdict::Unknown);
         assert_eq!(judged(901, at(1900, 5_000_799)), Verdict::Unknown);
-        assert_eq!(judged(901, at(1799, 4_000_000)), Verdict::Burned);
-        assert_eq!(judged(0, sent), Verdict::Unknown);
+        assert_eq!(judged(0, began), Verdict::Unknown);
         assert_eq!(Rejection::Lost { ended_before: u32::MAX }.verdict(), Verdict::Unknown);
+    }
+
+    #[test]
+    fn a_clock_that_went_back_or_is_missing_judges_nothing() {
+        let began = at(BEGAN.0, BEGAN.1);
+        let judged = |began, now| judged(u32::MAX, began, now);
+        assert_eq!(judged(began, began), Verdict::Burned);
+        assert_eq!(judged(began, at(999, 5_000_000)), Verdict::Unknown);
+        assert_eq!(judged(began, at(1000, 4_999_999)), Verdict::Unknown);
+        let undated = Time { unix: None, ..began };
+        assert_eq!(judged(began, undated), Verdict::Unknown);
+        assert_eq!(judged(undated, began), Verdict::Unknown);
+        let lost = Rejection::Lost { ended_before: u32::MAX };
+        assert_eq!(lost.judged_by_client(&Beginning::new(None)), Verdict::Unknown);
+    }
+
+    #[test]
+    fn the_other_verdicts_ask_no_clock() {
+        let none = Beginning::new(None);
+        assert_eq!(Rejection::Burned.judged_by_client(&none), Verdict::Burned);
+        assert_eq!(Rejection::Used.judged_by_client(&none), Verdict::Used);
+        assert_eq!(Rejection::Unknown.judged_by_client(&none), Verdict::Unknown);
     }
 }

@@ -5,7 +5,6 @@ use super::certificate_type::CertificateTypes;
 use super::code_points::{CipherSuite, ExtensionType, HandshakeType, NamedGroup, ProtocolVersion};
 use super::entry_extensions::read_status_request;
 use super::extensions::{Extensions, read_extensions};
-use super::flight_handle::FlightHandle;
 use super::key_share::KeyShares;
 use super::pre_shared_key::{OfferedPsks, PskModes};
 use super::protocols::Protocols;
@@ -15,7 +14,6 @@ use super::small_extensions::SmallExtensions;
 use super::versions::Versions;
 use crate::alert::AlertDescription;
 use crate::error::{Error, decode_error, illegal_parameter, protocol};
-use crate::limits::MAX_RECEIPTS;
 
 /// A ClientHello of TLS 1.3.
 pub struct ClientHello<'a> {
@@ -51,10 +49,6 @@ pub struct ClientHello<'a> {
     pub early_data: bool,
     /// cookie.
     pub cookie: Option<&'a [u8]>,
-    /// forward_secret_early_data: the kinds of one-time keys that the client can use.
-    pub one_time_kinds: Option<CodePoints<'a>>,
-    /// forward_secret_receipts: the flights that the client asks about.
-    pub flight_handles: &'a [[u8; FlightHandle::LEN]],
 }
 
 impl<'a> ClientHello<'a> {
@@ -88,8 +82,6 @@ impl<'a> ClientHello<'a> {
             psks: None,
             early_data: false,
             cookie: None,
-            one_time_kinds: None,
-            flight_handles: &[],
         };
         let mut versions = None;
         if !reader.is_empty() {
@@ -152,19 +144,11 @@ impl<'a> ClientHello<'a> {
                 }
                 self.cookie = Some(cookie);
             }
-            ExtensionType::FORWARD_SECRET_EARLY_DATA => {
-                self.one_time_kinds = Some(CodePoints::new(whole(body, Reader::vec16)?)?);
-            }
             ExtensionType::STATUS_REQUEST => {
                 self.certificates.entry_extensions.status_request = read_status_request(body)?;
             }
-            ExtensionType::FORWARD_SECRET_RECEIPTS => {
-                let (handles, rest) = whole(body, Reader::vec16)?.as_chunks();
-                if handles.is_empty() || handles.len() > MAX_RECEIPTS || !rest.is_empty() {
-                    return Err(decode_error("forward_secret_receipts is no list of handles"));
-                }
-                self.flight_handles = handles;
-            }
+            // To a server without them these are anybody's: `ForwardSecretOffer` reads them.
+            ExtensionType::FORWARD_SECRET_EARLY_DATA | ExtensionType::FORWARD_SECRET_RECEIPTS => (),
             _ => {
                 if !self.small.read(HandshakeType::CLIENT_HELLO, typ, body)? {
                     self.certificates.read(typ, body)?;
@@ -214,7 +198,7 @@ impl<'a> ClientHello<'a> {
 const NOT_EMPTY: Error = decode_error("an extension that must be empty is not");
 
 /// Reads one vector that is all there is in the extension.
-fn whole<'a>(
+pub(super) fn whole<'a>(
     mut body: Reader<'a>,
     vector: impl FnOnce(&mut Reader<'a>) -> Result<&'a [u8], Error>,
 ) -> Result<&'a [u8], Error> {

@@ -68,6 +68,12 @@ code_points! {
         RSA_PSS_RSAE_SHA512 = 0x0806,
         /// Ed25519.
         ED25519 = 0x0807,
+        /// RSASSA-PSS with an id-RSASSA-PSS key and SHA-256.
+        RSA_PSS_PSS_SHA256 = 0x0809,
+        /// RSASSA-PSS with an id-RSASSA-PSS key and SHA-384.
+        RSA_PSS_PSS_SHA384 = 0x080a,
+        /// RSASSA-PSS with an id-RSASSA-PSS key and SHA-512.
+        RSA_PSS_PSS_SHA512 = 0x080b,
         /// ML-DSA-44 (draft-ietf-tls-mldsa).
         MLDSA44 = 0x0904,
         /// ML-DSA-65 (draft-ietf-tls-mldsa).

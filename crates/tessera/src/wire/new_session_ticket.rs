@@ -49,8 +49,9 @@ pub struct ForwardSecretTicket<'a> {
 }
 
 impl<'a> NewSessionTicket<'a> {
-    /// Reads the body of the message.
-    pub fn read(mut reader: Reader<'a>) -> Result<Self, Error> {
+    /// Reads the body of the message; the forward-secret companion only where this client has that on,
+    /// since its type is from the range for private use, where anybody's extension may stand.
+    pub fn read(mut reader: Reader<'a>, reads_companion: bool) -> Result<Self, Error> {
         let mut message = Self {
             lifetime: reader.u32()?,
             age_add: reader.u32()?,
@@ -67,7 +68,7 @@ impl<'a> NewSessionTicket<'a> {
             return Err(illegal_parameter("ticket_lifetime is above seven days"));
         }
         read_extensions(&mut reader, |typ, mut body| {
-            if typ == ExtensionType::FORWARD_SECRET_EARLY_DATA {
+            if typ == ExtensionType::FORWARD_SECRET_EARLY_DATA && reads_companion {
                 message.forward_secret = Some(ForwardSecretTicket::read(&mut body)?);
                 return body.finish();
             }

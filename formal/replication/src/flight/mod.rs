@@ -1,7 +1,7 @@
 //! One flight of early data, its home site, a foreign site, and the client.
 //!
 //! The flight is known to the attacker, who brings it to either site whenever he likes. Answers are late
-//! or lost. The home site's vault is in memory (its take is atomic; see [`crate::vault`]); what was taken
+//! or lost. Time goes on, and one of the client's clocks may stand still meanwhile. The home site's vault is in memory (its take is atomic; see [`crate::vault`]); what was taken
 //! waits to be executed; a crash loses both, and not what the application has stored.
 
 use stateright::{Model, Property};
@@ -43,6 +43,12 @@ pub enum Slip {
     UnavailableIsBurned,
     /// After a restart keys of before are called `burned`, whenever the flight was sent.
     RestartIsBurned,
+    /// The client judges what was lost by a reading of its clocks that may be older than the answer.
+    StaleClock,
+    /// The client judges it by a clock that may stand still.
+    StandingClock,
+    /// The client takes spans that are equal for `burned`.
+    EqualSpanIsBurned,
     /// After a restart the key is there again.
     RestartBringsBack,
     /// A receipt says `burned` without taking the key.
@@ -68,6 +74,8 @@ pub struct Flight {
     pub application: Application,
     /// The slip.
     pub slip: Slip,
+    /// How far time goes. One tick is enough for every slip about it.
+    pub ticks: u8,
 }
 
 /// What becomes of a flight, as one tells it to the client.
@@ -87,6 +95,15 @@ pub enum Word {
     Done,
 }
 
+/// What a site says of a flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Said {
+    /// This.
+    Word(Word),
+    /// The key was lost with a life of the vault that ended so many ticks before.
+    Lost(u8),
+}
+
 /// Why a key is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tombstone {
@@ -101,12 +118,21 @@ pub enum Tombstone {
 pub struct State {
     // The client: has it sent, what does it know, how often has it sent again.
     sent: bool,
+    /// When its connection began.
+    began: u8,
+    /// For how long its monotonic clock has stood still since.
+    stood: u8,
     knows: Option<Word>,
     resends: u8,
     /// Data sent again is on its way: TLS delivers it once or not at all.
     resend_on_its_way: bool,
     /// Answers of sites on their way, by [`Word`] up to `Unknown`.
     answers: [bool; 4],
+    /// The longest [`Said::Lost`] on its way: with a shorter one the client is told no more, and it can
+    /// hear `unknown` at any time.
+    lost_answer: Option<u8>,
+    /// The time, in ticks: what happens within one has an order that no clock knows.
+    now: u8,
     // The home site.
     key: bool,
     tombstone: Option<Tombstone>,
@@ -116,11 +142,11 @@ pub struct State {
     handed_over: bool,
     /// The key was put in a life of the vault before this one, and this one did not inherit it.
     of_an_earlier_life: bool,
-    /// This life began after the flight was sent.
-    younger_than_the_flight: bool,
+    /// When this life of the vault began.
+    life_began: u8,
     // Between the sites.
     burn_asked: bool,
-    burn_answer: Option<Word>,
+    burn_answer: Option<Said>,
     // The application: effects of early data, of data sent again; what it has stored.
     early_effects: u8,
     resent_effects: u8,
@@ -132,6 +158,11 @@ pub struct State {
 /// What may happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
+    /// Time goes on.
+    Tick {
+        /// The client's machine sleeps meanwhile, and its monotonic clock stands still.
+        asleep: bool,
+    },
     /// The client sends its flight.
     Send,
     /// The flight comes to the home site, which accepts it.
@@ -162,6 +193,11 @@ pub enum Action {
     HandOver,
     /// The client hears an answer.
     Hear(Word),
+    /// The client hears that the key was lost, and judges.
+    HearLost {
+        /// The time that the client's event loop passes on: read at some moment since it began.
+        passed: u8,
+    },
     /// The client asks for a receipt; the answer comes, or is lost.
     Receipt {
         /// Whether the answer comes.
@@ -197,14 +233,18 @@ impl Model for Flight {
             knows: None,
             resends: 0,
             resend_on_its_way: false,
+            began: 0,
+            stood: 0,
             answers: [false; 4],
+            lost_answer: None,
+            now: 0,
             key: true,
             tombstone: None,
             pending: false,
             crashes: 0,
             handed_over: false,
             of_an_earlier_life: false,
-            younger_than_the_flight: false,
+            life_began: 0,
             burn_asked: false,
             burn_answer: None,
             early_effects: 0,
@@ -237,10 +277,13 @@ impl Model for Flight {
             Property::sometimes("early data is executed", |_, s: &State| s.early_effects > 0),
             Property::sometimes("data sent again is executed", |_, s: &State| s.resent_effects > 0),
             Property::sometimes("a site is told that its burn was done", |_, s: &State| {
-                s.burn_answer == Some(Word::Burned)
+                s.burn_answer == Some(Said::Word(Word::Burned))
             }),
             Property::sometimes("early data is executed after a snapshot", |_, s: &State| {
                 s.handed_over && s.early_effects > 0
+            }),
+            Property::sometimes("a client judges that a lost flight is burned", |_, s: &State| {
+                s.tombstone.is_none() && s.crashes > 0 && s.knows == Some(Word::Burned)
             }),
             Property::sometimes("a flight is lost in a crash", |_, s: &State| {
                 s.tombstone.is_none() && s.crashes > 0 && s.sent && s.effects() == 0

@@ -1,6 +1,6 @@
 //! What may happen next, and what it does.
 
-use super::{Action, Application, Client, Flight, Slip, State, Tombstone, Word};
+use super::{Action, Application, Client, Flight, Said, Slip, State, Tombstone, Word};
 
 /// Enough for every slip; the state space stays small.
 const MAX_CRASHES: u8 = 2;
@@ -10,6 +10,10 @@ impl Flight {
     pub(super) fn possible(&self, state: &State, actions: &mut Vec<Action>) {
         let mut may = |possible: bool, action: Action| actions.extend(possible.then_some(action));
         may(!state.sent, Action::Send);
+        // Who knows looks at no clock any more.
+        let waits = state.now < self.ticks && state.knows.is_none();
+        may(waits, Action::Tick { asleep: false });
+        may(waits && state.sent, Action::Tick { asleep: true });
         may(state.crashes < MAX_CRASHES, Action::Crash);
         may(!state.handed_over, Action::HandOver);
         may(state.tombstone.is_some(), Action::Evict);
@@ -29,6 +33,10 @@ impl Flight {
         may((state.effects() > 0 || early) && !state.stored, Action::Store);
         for word in [Word::Accepted, Word::Burned, Word::Used, Word::Unknown] {
             may(state.knows.is_none() && state.answers[word as usize], Action::Hear(word));
+        }
+        for passed in state.began..=state.now {
+            let hears = state.knows.is_none() && state.lost_answer.is_some();
+            may(hears, Action::HearLost { passed });
         }
         let asks = state.knows.is_none_or(|word| word != Word::Done && word != Word::Burned);
         may(asks, Action::Receipt { heard: true });
@@ -61,7 +69,15 @@ impl Flight {
 
     pub(super) fn step(&self, state: &mut State, action: Action) {
         match action {
-            Action::Send => state.sent = true,
+            Action::Tick { asleep } => {
+                state.now += 1;
+                // The other clock goes on, and who asks both notices nothing.
+                state.stood += u8::from(asleep && self.slip == Slip::StandingClock);
+            }
+            Action::Send => {
+                state.sent = true;
+                state.began = state.now;
+            }
             Action::Accept => {
                 take(state, Tombstone::Used);
                 state.pending = true;
@@ -71,7 +87,7 @@ impl Flight {
                 take(state, Tombstone::Burned);
                 state.answer(Word::Burned);
             }
-            Action::Miss => state.answer(self.remembered(state)),
+            Action::Miss => state.say(self.remembered(state)),
             Action::Unavailable if self.slip == Slip::UnavailableIsBurned => {
                 state.answer(Word::Burned);
             }
@@ -83,7 +99,7 @@ impl Flight {
                 }
             }
             Action::Burn => state.burn_answer = Some(self.burn(state)),
-            Action::Burnt => state.answer(state.burn_answer.unwrap_or(Word::Unknown)),
+            Action::Burnt => state.say(state.burn_answer.unwrap_or(Said::Word(Word::Unknown))),
             Action::Execute => {
                 state.pending = false;
                 let mut effects = state.early_effects;
@@ -98,7 +114,7 @@ impl Flight {
                 state.tombstone = None;
                 state.pending = false;
                 state.of_an_earlier_life = true;
-                state.younger_than_the_flight = state.sent;
+                state.life_began = state.now;
             }
             Action::HandOver => {
                 // Keys and tombstones go on; what was taken and not executed is lost.
@@ -106,10 +122,14 @@ impl Flight {
                 state.pending = false;
                 if self.slip == Slip::SnapshotIsNewLife {
                     state.of_an_earlier_life = true;
-                    state.younger_than_the_flight = state.sent;
+                    state.life_began = state.now;
                 }
             }
-            Action::Hear(word) => state.knows = Some(word),
+            Action::Hear(word) => state.learn(word),
+            Action::HearLost { passed } => {
+                let ended_before = state.lost_answer.unwrap_or_default();
+                state.learn(self.judge(state, ended_before, passed));
+            }
             Action::Receipt { heard } => {
                 let receipt = self.receipt(state);
                 if heard {
@@ -126,7 +146,7 @@ impl Flight {
                 self.execute(state, &mut effects);
                 state.resent_effects = effects;
                 if heard {
-                    state.knows = Some(Word::Done);
+                    state.learn(Word::Done);
                 }
             }
             Action::LoseResent => state.resend_on_its_way = false,
@@ -134,24 +154,39 @@ impl Flight {
     }
 
     /// What the home site says of a key that isn't there.
-    fn remembered(&self, state: &State) -> Word {
-        match state.tombstone {
+    fn remembered(&self, state: &State) -> Said {
+        Said::Word(match state.tombstone {
             Some(Tombstone::Used) => Word::Used,
             Some(Tombstone::Burned) => Word::Burned,
             None if self.slip == Slip::ForgottenIsBurned => Word::Burned,
+            None if state.of_an_earlier_life && self.slip == Slip::RestartIsBurned => Word::Burned,
             // The vault began empty after its last crash, and this key is older. A flight that was sent
             // since then was brought to nobody who had it; one sent earlier may have been executed.
-            // (On the wire: `lost`, and the client compares the spans.)
-            None if state.of_an_earlier_life && !state.younger_than_the_flight => Word::Burned,
-            None if state.of_an_earlier_life && self.slip == Slip::RestartIsBurned => Word::Burned,
+            // Only the client can tell the two apart.
+            None if state.of_an_earlier_life => return Said::Lost(state.now - state.life_began),
             None => Word::Unknown,
-        }
+        })
     }
 
-    fn burn(&self, state: &mut State) -> Word {
+    /// What the client makes of a lost key: `burned` if its connection began after the earlier life
+    /// ended. It compares two spans, and asks its own clocks for one of them now: the longer counts.
+    fn judge(&self, state: &State, ended_before: u8, passed: u8) -> Word {
+        let waited = match self.slip {
+            Slip::StaleClock => passed - state.began,
+            Slip::StandingClock => state.now - state.began - state.stood,
+            _ => state.now - state.began,
+        };
+        let is_younger = match self.slip {
+            Slip::EqualSpanIsBurned => waited <= ended_before,
+            _ => waited < ended_before,
+        };
+        if is_younger { Word::Burned } else { Word::Unknown }
+    }
+
+    fn burn(&self, state: &mut State) -> Said {
         if state.key {
             take(state, Tombstone::Burned);
-            return Word::Burned;
+            return Said::Word(Word::Burned);
         }
         self.remembered(state)
     }
@@ -189,6 +224,14 @@ fn take(state: &mut State, why: Tombstone) {
 }
 
 impl State {
+    fn say(&mut self, said: Said) {
+        match said {
+            Said::Word(word) => self.answer(word),
+            Said::Lost(_) if self.knows.is_some() => (),
+            Said::Lost(ended_before) => self.lost_answer = self.lost_answer.max(Some(ended_before)),
+        }
+    }
+
     fn answer(&mut self, word: Word) {
         self.burned_was_told |= word == Word::Burned;
         if let Some(answer) = self.answers.get_mut(word as usize) {
@@ -199,5 +242,11 @@ impl State {
     fn learn(&mut self, word: Word) {
         self.burned_was_told |= word == Word::Burned;
         self.knows = Some(word);
+        // Nobody looks at a clock any more, nor listens to another answer: fewer states.
+        self.lost_answer = None;
+        (self.now, self.began, self.life_began, self.stood) = (0, 0, 0, 0);
+        if let Some(Said::Lost(ended_before)) = &mut self.burn_answer {
+            *ended_before = 0;
+        }
     }
 }

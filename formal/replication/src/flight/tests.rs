@@ -5,7 +5,7 @@ use stateright::{Checker, Model};
 use super::*;
 
 fn flight(client: Client, application: Application, slip: Slip) -> Flight {
-    Flight { client, application, slip }
+    Flight { client, application, slip, ticks: 1 }
 }
 
 fn broken(flight: Flight) -> Vec<&'static str> {
@@ -18,7 +18,7 @@ fn broken(flight: Flight) -> Vec<&'static str> {
 #[test]
 fn a_careful_client_is_served_at_most_once_by_any_application() {
     for application in [Application::Forgetful, Application::TwoSteps, Application::Transaction] {
-        let flight = flight(Client::Careful, application, Slip::None);
+        let flight = Flight { ticks: 2, ..flight(Client::Careful, application, Slip::None) };
         let checker = flight.checker().spawn_bfs().join();
         checker.assert_properties();
         // All states, and not only some of them: a model that stops early holds for nothing.
@@ -54,6 +54,9 @@ fn each_slip_of_the_flights_model_is_found() {
         Slip::ForgottenIsBurned,
         Slip::UnavailableIsBurned,
         Slip::RestartIsBurned,
+        Slip::StaleClock,
+        Slip::StandingClock,
+        Slip::EqualSpanIsBurned,
         Slip::RestartBringsBack,
         Slip::ReceiptDoesNotTake,
         Slip::TakenIsBurned,

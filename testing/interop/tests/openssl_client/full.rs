@@ -64,6 +64,9 @@ fn s_client_verifies_every_kind_of_server_certificate() {
         (KeyKind::P384, SignatureScheme::ECDSA_SECP384R1_SHA384, "ECDSA"),
         (KeyKind::Ed25519, SignatureScheme::ED25519, "ed25519"),
         (KeyKind::Rsa, SignatureScheme::RSA_PSS_RSAE_SHA256, "RSA-PSS"),
+        (KeyKind::P521, SignatureScheme::ECDSA_SECP521R1_SHA512, "ECDSA"),
+        (KeyKind::RsaPss, SignatureScheme::RSA_PSS_PSS_SHA256, "RSA-PSS"),
+        (KeyKind::RsaPssSha384, SignatureScheme::RSA_PSS_PSS_SHA384, "RSA-PSS"),
     ] {
         let world = World::with(kind);
         let (mut client, mut server) = world.client(&world.config(), &[]);

@@ -50,6 +50,9 @@ fn the_client_verifies_every_kind_of_certificate_of_s_server() {
         (KeyKind::P384, SignatureScheme::ECDSA_SECP384R1_SHA384),
         (KeyKind::Ed25519, SignatureScheme::ED25519),
         (KeyKind::Rsa, SignatureScheme::RSA_PSS_RSAE_SHA256),
+        (KeyKind::P521, SignatureScheme::ECDSA_SECP521R1_SHA512),
+        (KeyKind::RsaPss, SignatureScheme::RSA_PSS_PSS_SHA256),
+        (KeyKind::RsaPssSha384, SignatureScheme::RSA_PSS_PSS_SHA384),
     ] {
         let world = World::with(kind);
         let (mut server, address) = world.server(&[]);
@@ -68,6 +71,9 @@ fn s_server_verifies_every_kind_of_client_certificate() {
         (KeyKind::P384, "Peer signature type: ECDSA"),
         (KeyKind::Ed25519, "Peer signature type: ed25519"),
         (KeyKind::Rsa, "Peer signature type: RSA-PSS"),
+        (KeyKind::P521, "Peer signature type: ECDSA"),
+        (KeyKind::RsaPss, "Peer signature type: RSA-PSS"),
+        (KeyKind::RsaPssSha384, "Peer signing digest: SHA384"),
     ] {
         let strict = ["-Verify", "1", "-verify_return_error", "-CAfile", &world.pki.ca_file];
         let (mut server, address) = world.server(&strict);

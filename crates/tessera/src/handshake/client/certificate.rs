@@ -84,7 +84,8 @@ impl ReadCertificateVerify {
         let reply = verifier.verify(&question);
         ctx.facts.signature_scheme = Some(question.proof.scheme());
         ctx.ask(question, reply, move |answer, ctx| {
-            accept_peer(answer, &mut then.offer.codecs, &mut then.lineage, ctx)?;
+            let by = then.offer.config.authentication().verifier;
+            accept_peer(answer, by, &mut then.offer.codecs, &mut then.lineage, ctx)?;
             Ok(ClientState::ReadFinished(then))
         })
     }

@@ -15,8 +15,10 @@ use crate::handshake::config::{Checked, Common};
 use crate::key_log::KeyLog;
 use crate::padding::Padding;
 use crate::resume::{
-    ClientSession, ExternalPsk, FlightHandle, OfferEarlyData, PskKind, ReconnectPolicy,
+    AuthenticationScope, ClientSession, ExternalPsk, FlightHandle, OfferEarlyData, PskKind,
+    ReconnectPolicy,
 };
+use crate::time::Clock;
 use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, PskModes};
 
 /// What a client offers and accepts. Build it once, have it [`checked`](Self::checked), and share it.
@@ -28,6 +30,9 @@ pub struct ClientConfig {
     pub verifier: Arc<dyn PeerVerifier>,
     /// How to come back.
     pub policy: ReconnectPolicy<OfferEarlyData>,
+    /// The owner's count of changes that the verifier doesn't see: sessions of another epoch are not
+    /// offered, and neither are those whose server another verifier accepted. Default: 0.
+    pub policy_epoch: u64,
     /// The suites to offer, in order. Default: all of the provider.
     pub suites: Vec<CipherSuite>,
     /// The groups to offer, in order; shares are sent for the
@@ -66,6 +71,7 @@ impl ClientConfig {
             provider,
             verifier,
             policy: ReconnectPolicy::default(),
+            policy_epoch: 0,
             protocols: Vec::new(),
             credentials: Vec::new(),
             certificate_codecs: Vec::new(),
@@ -80,7 +86,15 @@ impl ClientConfig {
     /// Checks what types can't check. The error names the field, and what would be right.
     pub fn checked(self) -> Result<Checked<Self>, Error> {
         self.check()?;
-        Ok(Checked::new(self))
+        Ok(self.settled())
+    }
+
+    /// Asks the verifier what it accepts, once for all connections.
+    pub(in crate::handshake) fn settled(self) -> Checked<Self> {
+        let verifier = Some(&*self.verifier);
+        let authentication =
+            AuthenticationScope::new(verifier, &[], self.policy_epoch, &self.provider);
+        Checked::new(self, authentication)
     }
 
     /// The provider's suite, if this configuration offers it.
@@ -140,7 +154,8 @@ pub struct Destination {
     /// The name that the server's certificate must be valid for; sent as server_name unless it is an
     /// IP address.
     pub server_name: String,
-    /// A session with this server. Take it out of its store, durably, before it is used here.
+    /// A session with this server. Take it out of its store, durably, before it is used here. One whose
+    /// server was accepted by another verifier, or by a PSK that is not among these, is passed over.
     pub session: Option<ClientSession>,
     /// PSKs agreed with this server outside of TLS.
     pub external_psks: Vec<ExternalPsk>,
@@ -151,4 +166,8 @@ pub struct Destination {
     /// at most 16, with 16 KiB in all.
     /// [`Facts::peer_extensions`](crate::handshake::Facts::peer_extensions) has the server's answers.
     pub extensions: Vec<OpaqueExtension>,
+    /// Tells how long a flight was under way whose key was lost with an earlier life of the server:
+    /// [`Verdict::Burned`](crate::resume::Verdict::Burned) if it was short enough. Without a clock such
+    /// flights are `Unknown`.
+    pub clock: Option<Arc<dyn Clock>>,
 }

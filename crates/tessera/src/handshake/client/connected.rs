@@ -1,13 +1,13 @@
 //! After the handshake: tickets and key updates in (RFC 8446 §4.6).
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::ClientState;
 use super::config::ClientConfig;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
+use crate::handshake::config::Checked;
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::lineage::{Lineage, TicketTerms};
@@ -19,7 +19,7 @@ use crate::wire::{HandshakeMessage, HandshakeType, NamedGroup, NewSessionTicket}
 pub struct Connected {
     pub(super) application: Application,
     pub(super) resumption: ResumptionSecret,
-    pub(super) config: Arc<ClientConfig>,
+    pub(super) config: Checked<ClientConfig>,
     pub(super) lineage: Lineage,
     pub(super) group: Option<NamedGroup>,
 }
@@ -44,8 +44,9 @@ impl Connected {
         ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
         self.application.count_post_handshake()?;
-        let message =
-            NewSessionTicket::read(message.reader_for(HandshakeType::NEW_SESSION_TICKET)?)?;
+        let reader = message.reader_for(HandshakeType::NEW_SESSION_TICKET)?;
+        let is_forward_secret = self.config.policy.early_data.forward_secret.is_some();
+        let message = NewSessionTicket::read(reader, is_forward_secret)?;
         // §4.6.1: a lifetime of zero means that the ticket is to be discarded. Without a clock its
         // age can't be computed.
         let Some(unix) = ctx.now.unix.filter(|_| message.lifetime > 0) else { return Ok(()) };
@@ -60,9 +61,9 @@ impl Connected {
                 let keys = one_time_keys(&self.config.provider, ticket.kind);
                 keys.is_some_and(|keys| keys.public_len() == ticket.public.len())
             })
-            .map(|ticket| {
-                let (secret, handle) = fs_secret(&self.application.exporter, &ticket);
-                FsClientTicket {
+            .map(|ticket| -> Result<_, Error> {
+                let (secret, handle) = fs_secret(self.application.exporter()?, &ticket);
+                Ok(FsClientTicket {
                     kind: ticket.kind,
                     id: *ticket.id,
                     public: ticket.public.to_vec(),
@@ -70,8 +71,9 @@ impl Connected {
                     max_early_data_size: ticket.max_early_data_size,
                     secret,
                     handle,
-                }
-            });
+                })
+            })
+            .transpose()?;
         let terms = TicketTerms {
             lifetime: message.lifetime,
             age_add: message.age_add,
@@ -82,10 +84,11 @@ impl Connected {
                 max_early_data_size: ticket.max_early_data_size,
                 incarnation: None,
             }),
+            policy_epoch: self.config.policy_epoch,
+            scope: Vec::new(),
         };
         let psk = self.resumption.psk(message.nonce);
-        let scope = Vec::new();
-        let state = self.lineage.session(self.application.suite, psk, scope, terms, unix);
+        let state = self.lineage.session(self.application.suite, psk, terms, unix);
         let ticket = message.ticket.to_vec();
         let session = ClientSession { state, ticket, group: self.group, forward_secret };
         ctx.event(Event::NewSession(Box::new(session)));

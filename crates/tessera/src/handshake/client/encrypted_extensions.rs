@@ -136,7 +136,7 @@ impl ReadEncryptedExtensions {
                 ctx.install(Direction::Write, Epoch::Handshake, self.suite, secret)?;
             }
             ctx.facts.early_data = EarlyDataStatus::Rejected(Verdict::Unknown);
-            let judged = rejection.map(|it| it.judged_by_client(self.offer.began, ctx.now));
+            let judged = rejection.map(|it| it.judged_by_client(&self.offer.began));
             return Ok(EarlyDataStatus::Rejected(judged.unwrap_or(Verdict::Unknown)));
         }
         Ok(EarlyDataStatus::NotOffered)

@@ -47,7 +47,7 @@ impl ClientState {
         destination: Destination,
         ctx: &mut Context<'_>,
     ) -> Result<Self, Error> {
-        let offer = offer::Offer::new(config.shared(), destination, ctx.profile, ctx.now)?;
+        let offer = offer::Offer::new(config, destination, ctx.profile, ctx.now)?;
         server_hello::ReadServerHello::start(offer, ctx)
     }
 }

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
@@ -11,11 +10,13 @@ use crate::auth::{ConnectionCodecs, ToServer};
 use crate::carrier::Carrier;
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
+use crate::handshake::config::Checked;
 use crate::handshake::context::{SecretLog, same_hash};
 use crate::handshake::grease::draw_grease;
 use crate::limits::{MAX_LISTS_OF_HELLO, MAX_PLAINTEXT, MAX_RECEIPTS};
 use crate::resume::{
-    ClientSession, ExternalPsk, FsIdentity, PskKind, answer_one_time_key, psk_for_flight,
+    Authenticated, Beginning, ClientSession, ExternalPsk, FsIdentity, PskKind, SessionState,
+    answer_one_time_key, psk_for_flight,
 };
 use crate::schedule::{EarlySecret, KeyDerivation, Profile};
 use crate::time::Time;
@@ -26,7 +27,7 @@ use crate::wire::{
 /// The client's side of a handshake until ServerHello.
 pub(crate) struct Offer {
     pub(super) profile: &'static Profile,
-    pub(crate) config: Arc<ClientConfig>,
+    pub(crate) config: Checked<ClientConfig>,
     pub(crate) random: [u8; 32],
     pub(crate) session_id: [u8; 32],
     pub(crate) server_name: String,
@@ -64,7 +65,7 @@ pub(crate) struct Offer {
     /// The owner's extensions.
     pub(crate) extensions: Vec<OpaqueExtension>,
     /// When the connection began: nothing was sent before.
-    pub(crate) began: Time,
+    pub(crate) began: Beginning,
 }
 
 /// A PSK in the order of the identities.
@@ -79,7 +80,7 @@ pub(crate) struct OfferedPsk {
 impl Offer {
     /// Decides what is offered to a destination. The offer stays in its box from state to state.
     pub(crate) fn new(
-        config: Arc<ClientConfig>,
+        config: Checked<ClientConfig>,
         destination: Destination,
         profile: &'static Profile,
         now: Time,
@@ -89,7 +90,7 @@ impl Offer {
         config.provider.random.fill(&mut random)?;
         config.provider.random.fill(&mut session_id)?;
         let grease = draw_grease(config.grease, config.provider.random)?;
-        let Destination { server_name, session, external_psks, ask_receipts, extensions } =
+        let Destination { server_name, session, external_psks, ask_receipts, extensions, clock } =
             destination;
         if server_name.len() > 255 {
             return Err(Error::Configuration("server_name: at most 255 bytes"));
@@ -121,8 +122,11 @@ impl Offer {
             ask_receipts,
             extensions,
             flight: None,
-            session: session
-                .filter(|session| is_usable(&config, session, &server_name, profile.carrier, now)),
+            session: session.filter(|session| {
+                let state = &session.state;
+                is_usable(&config, session, &server_name, profile.carrier, now)
+                    && is_authenticated(&config, state, &external_psks)
+            }),
             small: config.small_extensions(),
             config,
             random,
@@ -139,7 +143,7 @@ impl Offer {
             early_data: None,
             cookie: None,
             one_time_kind: None,
-            began: now,
+            began: Beginning::new(clock),
         });
         offer.add_session_psks(now)?;
         offer.add_external_psks(external_psks)?;
@@ -327,4 +331,21 @@ fn is_usable(
     let sane = (1..=MAX_PLAINTEXT).contains(&session.ticket.len());
     let same_carrier = state.carrier == carrier;
     config.policy.resumption && same_server && fresh && sane && same_carrier
+}
+
+/// Whether the server behind a session was authenticated as this connection would do it: by the
+/// configuration's verifier, or by a PSK that the destination still names.
+fn is_authenticated(
+    config: &Checked<ClientConfig>,
+    session: &SessionState,
+    external_psks: &[ExternalPsk],
+) -> bool {
+    match config.authentication().weigh(session) {
+        Authenticated::Here => true,
+        Authenticated::Nobody => session
+            .external_psk
+            .as_ref()
+            .is_some_and(|identity| external_psks.iter().any(|psk| psk.identity == *identity)),
+        Authenticated::Elsewhere => false,
+    }
 }

@@ -14,7 +14,7 @@ use super::encrypted_extensions::ReadEncryptedExtensions;
 use super::offer::Offer;
 use super::server_hello::ReadServerHello;
 use super::{ClientConfig, ClientState, Destination};
-use crate::auth::{Credential, PrivateKey};
+use crate::auth::{Credential, PeerIdentity, PrivateKey};
 use crate::crypto::{Secret, SharedSecret};
 use crate::handshake::Epoch;
 use crate::handshake::context::SecretLog;
@@ -44,6 +44,7 @@ pub(super) fn offer(trace: &Trace) -> Box<Offer> {
         let key = PrivateKey::Signs(ScriptedSigner::new(verify));
         config.credentials = vec![Credential::new(chain, key)];
     }
+    let config = config.settled();
     let now = Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_500_000_000)) };
     let session = trace.find("secrets", "psk").map(|psk| ClientSession {
         state: SessionState {
@@ -51,9 +52,11 @@ pub(super) fn offer(trace: &Trace) -> Box<Offer> {
             psk: Secret::from_slice(psk).expect("32 bytes"),
             protocol: None,
             server_name: Some("server".into()),
-            peer: None,
+            peer: Some(PeerIdentity::default()),
+            accepted_by: config.authentication().verifier,
             external_psk: None,
             authenticated_at: 1_500_000_000,
+            policy_epoch: 0,
             scope: Vec::new(),
             ancestry: Ancestry::Classical,
             issued_at: 1_500_000_000_000,
@@ -69,7 +72,7 @@ pub(super) fn offer(trace: &Trace) -> Box<Offer> {
     });
     let destination =
         Destination { server_name: "server".into(), session, ..Destination::default() };
-    let mut offer = Offer::new(Arc::new(config), destination, &STREAM, now).expect("an offer");
+    let mut offer = Offer::new(config, destination, &STREAM, now).expect("an offer");
     let hello = trace.message("client_hello");
     offer.random.copy_from_slice(&hello[6..38]);
     if hello[38] == 32 {
@@ -169,7 +172,8 @@ fn the_client_states_send_and_derive_what_the_rfc_8448_traces_do() {
         }
         assert_eq!(recorder.read_secrets, read, "{name}");
         let ClientState::Connected(connected) = client else { panic!("connected, {name}") };
-        assert_eq!(connected.application.write.expose(), trace.secret("c_ap_traffic"));
+        let write = connected.application.write.as_ref().expect("it can write");
+        assert_eq!(write.expose(), trace.secret("c_ap_traffic"));
         let resumed = recorder.facts.psk.is_some() || name == "resumed_0rtt";
         assert_eq!(recorder.facts.early_data == EarlyDataStatus::Accepted, resumed, "{name}");
         if let Some(psk) = trace.find("secrets", "resumption_psk") {

@@ -77,7 +77,8 @@ impl ReadCertificateVerify {
         then.transcript.add(message.bytes);
         let reply = verifier.verify(&question);
         ctx.ask(question, reply, move |answer, ctx| {
-            accept_peer(answer, &mut then.codecs, &mut then.lineage, ctx)?;
+            let by = then.config.authentication().verifier;
+            accept_peer(answer, by, &mut then.codecs, &mut then.lineage, ctx)?;
             Ok(ServerState::ReadFinished(then))
         })
     }

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use crate::auth::{
     AcceptedCertificates, CertificateCodecFactory, ConnectionCodecs, Credential, PeerVerifier,
-    check_certificates,
+    VerifierPolicy, check_certificates,
 };
 use crate::crypto::{Provider, Suite};
 use crate::error::Error;
@@ -16,7 +16,8 @@ use crate::key_log::KeyLog;
 use crate::padding::Padding;
 use crate::question::{Question, Reply};
 use crate::resume::{
-    AcceptEarlyData, ExternalPsk, PskKind, ReconnectPolicy, ResumptionJudge, TicketKeys,
+    AcceptEarlyData, AuthenticationScope, ExternalPsk, PskKind, ReconnectPolicy, ResumptionJudge,
+    TicketKeys,
 };
 use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, PskModes, SignatureScheme};
 
@@ -31,6 +32,11 @@ pub struct ServerConfig {
     pub suites: Vec<CipherSuite>,
     /// The groups to accept, in order of preference. Default: all of the provider.
     pub groups: Vec<NamedGroup>,
+    /// Agrees a key in a classical group, if the client sent a share for one, although both support a
+    /// post-quantum group. Default: off; the client is asked for a share for the post-quantum group
+    /// (HelloRetryRequest). That costs a round trip, and early data that came with the first ClientHello
+    /// is refused.
+    pub classical_key_exchange_to_save_a_round_trip: bool,
     /// The application protocols to accept, in order of preference.
     pub protocols: Vec<Vec<u8>>,
     /// The server's certificates; one that fits the client is sent, the first of those that
@@ -51,9 +57,17 @@ pub struct ServerConfig {
     pub external_psks: Vec<ExternalPsk>,
     /// Decides on resumptions, after the engine's own checks.
     pub judge: Option<Arc<dyn ResumptionJudge>>,
-    /// Opaque; a session of another scope is not resumed. Listener, virtual host, trust anchors,
-    /// policy epoch: whatever must not be crossed. At most 256 bytes.
+    /// What else a resumption must not cross, opaque: a session of another scope is not resumed. That
+    /// a client was accepted by another verifier needs no word here: such a session is refused whatever
+    /// the scope says. At most 256 bytes.
     pub scope: Vec<u8>,
+    /// The owner's count of changes that verifiers don't see, such as the revocation of an account:
+    /// sessions of another epoch are not resumed. Default: 0.
+    pub policy_epoch: u64,
+    /// Other policies of verifiers whose clients may resume here, as if the configuration's own
+    /// verifier had accepted them, such as that before a change of trust anchors. It widens who gets
+    /// in: a certificate is not looked at again. Default: none.
+    pub also_resume_peers_accepted_by: Vec<VerifierPolicy>,
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
@@ -73,6 +87,10 @@ pub struct ServerConfig {
 }
 
 /// Whether clients are asked for a certificate.
+///
+/// A resumption shows none. A ticket whose client was accepted is good under the same verifier, in either
+/// mode, and nowhere else: not under another verifier, and not where no client would be asked. A ticket
+/// of a client that nobody accepted is good where none is required.
 #[derive(Clone, Default)]
 pub enum ClientAuthentication {
     /// No.
@@ -132,6 +150,7 @@ impl ServerConfig {
             suites: provider.suites.iter().map(|suite| suite.id).collect(),
             groups: provider.groups.iter().map(|group| group.group()).collect(),
             provider,
+            classical_key_exchange_to_save_a_round_trip: false,
             policy: ReconnectPolicy::default(),
             protocols: Vec::new(),
             credentials,
@@ -143,6 +162,8 @@ impl ServerConfig {
             external_psks: Vec::new(),
             judge: None,
             scope: Vec::new(),
+            policy_epoch: 0,
+            also_resume_peers_accepted_by: Vec::new(),
             record_size_limit: None,
             extensions: Vec::new(),
             grease: false,
@@ -155,7 +176,18 @@ impl ServerConfig {
     /// Checks what types can't check. The error names the field, and what would be right.
     pub fn checked(self) -> Result<Checked<Self>, Error> {
         self.check()?;
-        Ok(Checked::new(self))
+        Ok(self.settled())
+    }
+
+    /// Asks the verifier what it accepts, once for all connections.
+    pub(in crate::handshake) fn settled(self) -> Checked<Self> {
+        let authentication = AuthenticationScope::new(
+            self.client_authentication.verifier().map(|verifier| &**verifier),
+            &self.also_resume_peers_accepted_by,
+            self.policy_epoch,
+            &self.provider,
+        );
+        Checked::new(self, authentication)
     }
 
     /// The provider's suite, if this configuration accepts it.

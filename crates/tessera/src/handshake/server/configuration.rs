@@ -1,7 +1,6 @@
 //! Which configuration serves a client.
 
 use alloc::string::String;
-use alloc::sync::Arc;
 
 use super::config::{ChooseConfig, NoConfig, ServerConfig};
 use super::hello::Hello;
@@ -13,11 +12,11 @@ use crate::wire::{AlertDescription, SignatureScheme};
 
 /// The owner's choice, asked for once per connection, on the first ClientHello.
 pub(super) fn choose_config(
-    first: &Arc<ServerConfig>,
+    first: &Checked<ServerConfig>,
     retry: Option<&RetryState>,
     hello: &Hello<'_>,
     chosen: &mut Option<Result<Checked<ServerConfig>, NoConfig>>,
-) -> Result<Arc<ServerConfig>, Pause<ChooseConfig>> {
+) -> Result<Checked<ServerConfig>, Pause<ChooseConfig>> {
     let (Some(chooser), None) = (&first.chooser, retry) else { return Ok(first.clone()) };
     let ask = || {
         let question = question(hello);
@@ -28,7 +27,7 @@ pub(super) fn choose_config(
     let config = chosen.as_ref().map_err(|NoConfig| {
         protocol(AlertDescription::UNRECOGNIZED_NAME, "no configuration for this server_name")
     })?;
-    Ok(config.clone().shared())
+    Ok(config.clone())
 }
 
 fn question(hello: &Hello<'_>) -> ChooseConfig {

@@ -1,7 +1,6 @@
 //! What a ClientHello is answered with: every decision of the server, in order, on one page.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::ServerState;
@@ -18,6 +17,7 @@ use super::server_hello::{ServerChoice, send_server_hello};
 use crate::crypto::Suite;
 use crate::error::Error;
 use crate::handshake::below::Limit;
+use crate::handshake::config::Checked;
 use crate::handshake::context::{Context, Then};
 use crate::question::{Asked, Question, Waiting};
 use crate::resume::ResumptionVerdict;
@@ -26,14 +26,14 @@ use crate::wire::{HandshakeMessage, HandshakeType};
 /// Nothing was received, or a HelloRetryRequest was sent, or a question about a ClientHello is open.
 pub struct ReadClientHello {
     /// After a HelloRetryRequest the one that was chosen for the client; until then the listener's.
-    config: Arc<ServerConfig>,
+    config: Checked<ServerConfig>,
     /// The encoded [`RetryState`]: no more than a cookie could hold.
     retry: Option<Vec<u8>>,
     answers: Answers,
 }
 
 impl ReadClientHello {
-    pub(super) fn new(config: Arc<ServerConfig>) -> Self {
+    pub(super) fn new(config: Checked<ServerConfig>) -> Self {
         Self { config, retry: None, answers: Answers::default() }
     }
 

@@ -39,7 +39,7 @@ impl Negotiation<'_> {
             _ if !self.early_data_was_offered() => EarlyDataAnswer::NotOffered,
             OneTimeKey::Rejected(rejection) => {
                 // RFC 8446 §4.2: no extension that the client didn't ask for.
-                let asked = self.hello.parsed.one_time_kinds.is_some();
+                let asked = self.forward_secret.kinds.is_some();
                 EarlyDataAnswer::Rejected { rejection: Some(*rejection).filter(|_| asked) }
             }
             OneTimeKey::None => match self.accept_replayable(session) {

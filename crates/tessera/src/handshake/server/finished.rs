@@ -1,7 +1,6 @@
 //! The client's Finished in; after it tickets out (RFC 8446 §4.4.4, §4.6.1).
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use super::ServerState;
 use super::config::ServerConfig;
@@ -10,6 +9,7 @@ use super::tickets::{TicketIssue, TicketPlan};
 use crate::auth::ConnectionCodecs;
 use crate::crypto::Suite;
 use crate::error::Error;
+use crate::handshake::config::Checked;
 use crate::handshake::context::Context;
 use crate::handshake::finished::{ApplicationSecrets, Finished};
 use crate::handshake::lineage::Lineage;
@@ -18,7 +18,7 @@ use crate::wire::HandshakeMessage;
 
 /// Only the client's Finished is missing.
 pub struct ReadFinished {
-    pub(super) config: Arc<ServerConfig>,
+    pub(super) config: Checked<ServerConfig>,
     pub(super) suite: &'static Suite,
     /// No PSK is used.
     pub(super) is_full: bool,

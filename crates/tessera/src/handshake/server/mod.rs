@@ -58,7 +58,7 @@ pub enum ServerState {
 impl ServerState {
     /// Waits for a ClientHello.
     pub(super) fn start(config: Checked<ServerConfig>) -> Self {
-        Self::ReadClientHello(Box::new(decisions::ReadClientHello::new(config.shared())))
+        Self::ReadClientHello(Box::new(decisions::ReadClientHello::new(config)))
     }
 }
 

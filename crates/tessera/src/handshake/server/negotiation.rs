@@ -1,6 +1,5 @@
 //! What server and client have in common: protocol, group, suite, and the modes of PSKs.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::ServerConfig;
@@ -9,15 +8,16 @@ use super::psk_candidate::PskCandidate;
 use super::retry_state::RetryState;
 use crate::crypto::{KeyAgreement, Suite};
 use crate::error::{self, Error, handshake_failure, illegal_parameter};
+use crate::handshake::config::Checked;
 use crate::handshake::context::{Context, same_hash};
 use crate::resume::PskKind;
 use crate::schedule::Profile;
 use crate::time::Time;
-use crate::wire::{AlertDescription, ClientHello, OpaqueExtension};
+use crate::wire::{AlertDescription, ClientHello, ForwardSecretOffer, OpaqueExtension};
 
 /// What every step of the decision reads: configuration and ClientHello, and what follows from them alone.
 pub(super) struct Negotiation<'n> {
-    pub(super) config: &'n Arc<ServerConfig>,
+    pub(super) config: &'n Checked<ServerConfig>,
     pub(super) retry: Option<&'n RetryState>,
     pub(super) hello: &'n Hello<'n>,
     pub(super) profile: &'static Profile,
@@ -25,6 +25,8 @@ pub(super) struct Negotiation<'n> {
     pub(super) protocol: Option<&'n Vec<u8>>,
     /// The group to agree a key in, if there is one in common.
     pub(super) group: Option<Group>,
+    /// What the client says of forward-secret 0-RTT; nothing where this server doesn't have it.
+    pub(super) forward_secret: ForwardSecretOffer<'n>,
 }
 
 /// A group in common.
@@ -36,7 +38,7 @@ pub(super) struct Group {
 
 impl<'n> Negotiation<'n> {
     pub(super) fn new(
-        config: &'n Arc<ServerConfig>,
+        config: &'n Checked<ServerConfig>,
         retry: Option<&'n RetryState>,
         hello: &'n Hello<'n>,
         ctx: &mut Context<'_>,
@@ -45,7 +47,12 @@ impl<'n> Negotiation<'n> {
         ctx.facts.peer_extensions = OpaqueExtension::of_peer(&config.extensions, sent)?;
         let protocol = choose_protocol(config, &hello.parsed)?;
         let group = choose_group(config, retry, &hello.parsed)?;
-        Ok(Self { config, retry, hello, profile: ctx.profile, now: ctx.now, protocol, group })
+        let guard = config.policy.early_data.forward_secret.as_ref();
+        let forward_secret = guard.map_or(Ok(ForwardSecretOffer::default()), |guard| {
+            ForwardSecretOffer::read(&hello.parsed, guard.receipts.is_some())
+        })?;
+        let (profile, now) = (ctx.profile, ctx.now);
+        Ok(Self { config, retry, hello, profile, now, protocol, group, forward_secret })
     }
 
     /// The suite of the connection: that of the PSK, or one of the same hash.
@@ -129,14 +136,15 @@ fn choose_protocol<'c>(
     ))
 }
 
-/// The first group of the server's for which the client sent a share, or else the first that the
-/// client supports: a round trip costs more than a preference is worth.
+/// A group that both support: a post-quantum one before a classical one, then one whose share is there
+/// before one that costs a round trip, then the server's order. What is recorded under a classical exchange
+/// is open when discrete logarithms fall; a round trip is spent once, and remembered by the session. Go
+/// chooses so too.
 fn choose_group(
     config: &ServerConfig,
     retry: Option<&RetryState>,
     hello: &ClientHello<'_>,
 ) -> Result<Option<Group>, Error> {
-    let has_share = |group| hello.key_shares.is_some_and(|shares| shares.get(group).is_some());
     if let Some(retry) = retry {
         // RFC 8446 §4.1.2: exactly the share that was asked for.
         let shares = hello.key_shares.into_iter().flat_map(|shares| shares.iter());
@@ -146,8 +154,15 @@ fn choose_group(
             ));
         }
     }
-    let ours = || config.groups.iter().filter_map(|group| config.provider.group(*group));
-    let with_share = ours().find(|group| has_share(group.group()));
-    let chosen = with_share.or_else(|| ours().find(|group| hello.supports_group(group.group())));
-    Ok(chosen.map(|agreement| Group { agreement, has_share: with_share.is_some() }))
+    let ours = config.groups.iter().filter_map(|group| config.provider.group(*group));
+    let common =
+        ours.filter(|agreement| hello.supports_group(agreement.group())).map(|agreement| {
+            let group = agreement.group();
+            let has_share = hello.key_shares.is_some_and(|shares| shares.get(group).is_some());
+            Group { agreement, has_share }
+        });
+    let post_quantum_first = !config.classical_key_exchange_to_save_a_round_trip;
+    Ok(common.min_by_key(|Group { agreement, has_share }| {
+        (post_quantum_first && !agreement.group().is_post_quantum(), !has_share)
+    }))
 }

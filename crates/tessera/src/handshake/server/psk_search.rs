@@ -10,7 +10,9 @@ use crate::crypto::equal;
 use crate::error::{Error, decrypt_error};
 use crate::handshake::context::{Context, same_hash};
 use crate::limits::MAX_IDENTITIES;
-use crate::resume::{FsIdentity, KnownPsk, LoneIdentity, OpenTicket, SessionState, TicketKeys};
+use crate::resume::{
+    Authenticated, FsIdentity, KnownPsk, LoneIdentity, OpenTicket, SessionState, TicketKeys,
+};
 
 /// How far the search for a PSK has come.
 #[derive(Default)]
@@ -58,9 +60,7 @@ impl Negotiation<'_> {
 
     /// The forward-secret identity that a client may put first, where this server issues such tickets.
     pub(super) fn is_forward_secret(&self, identity: &[u8]) -> bool {
-        self.config.policy.early_data.forward_secret.is_some()
-            && self.hello.parsed.one_time_kinds.is_some()
-            && FsIdentity::read(identity).is_some()
+        self.forward_secret.kinds.is_some() && FsIdentity::read(identity).is_some()
     }
 
     /// The identity at `index`, if it is a forward-secret one that comes alone, and such are taken.
@@ -131,12 +131,20 @@ impl Negotiation<'_> {
         let known = session.external_psk.as_ref().is_none_or(|identity| {
             config.external_psks.iter().any(|psk| psk.identity == *identity)
         });
+        // A resumption asks no verifier, so the verifier of the configuration that was chosen for this
+        // client is that of the session. The mode in which it asks doesn't matter to a peer that it has
+        // accepted, and nobody passes where somebody must be there.
+        let authenticated = match config.authentication().weigh(session) {
+            Authenticated::Here => true,
+            Authenticated::Nobody => !config.client_authentication.is_required(),
+            Authenticated::Elsewhere => false,
+        };
         config.policy.resumption
             && fresh
             && known
+            && authenticated
             && session.carrier == self.profile.carrier
             && session.scope == config.scope
             && session.server_name.as_deref() == self.hello.parsed.server_name
-            && (session.peer.is_some() || !config.client_authentication.is_required())
     }
 }

@@ -18,7 +18,7 @@ impl Negotiation<'_> {
         let Some(receipts) = guard.and_then(|guard| guard.receipts.as_ref()) else {
             return Ok(());
         };
-        while let Some(handle) = self.hello.parsed.flight_handles.get(settled.len()) {
+        while let Some(handle) = self.forward_secret.flight_handles.get(settled.len()) {
             let ask = || {
                 let handle = FlightHandle(*handle);
                 let question = SettleReceipt { handle, unix: self.now.unix };

@@ -134,15 +134,19 @@ impl RetryState {
 /// This side wrote it.
 const NO_STATE: Error = Error::Internal("the state of a HelloRetryRequest");
 
-/// The hash of what a HelloRetryRequest may not change, in its order (RFC 8446 §4.1.2: "without
-/// modification").
+/// The hash of what a HelloRetryRequest may not change (RFC 8446 §4.1.2: "without modification"). The
+/// order of the extensions doesn't count: they may come in any (§4.2), and wolfSSL writes the second
+/// ClientHello in another order than the first.
 fn lasting(suite: &Suite, hello: &ClientHello<'_>) -> Digest {
     let lasts = |(typ, _): &(ExtensionType, &[u8])| !MAY_CHANGE.contains(typ);
+    let mut extensions: Vec<_> = hello.extensions.iter().filter(lasts).collect();
+    // No type comes twice.
+    extensions.sort_unstable_by_key(|(typ, _)| typ.0);
     let mut out = Vec::new();
     out.bytes(hello.random);
     out.vec8(|out| out.bytes(hello.session_id));
     out.vec16(|out| hello.cipher_suites.iter().for_each(|suite| out.u16(suite)));
-    for (typ, body) in hello.extensions.iter().filter(lasts) {
+    for (typ, body) in extensions {
         out.u16(typ.0);
         out.vec16(|out| out.bytes(body));
     }

@@ -6,6 +6,7 @@ use core::time::Duration;
 use zeroize::Zeroizing;
 
 use super::config::ServerConfig;
+use super::negotiation::Negotiation;
 use crate::error::Error;
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
@@ -15,8 +16,8 @@ use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
 use crate::resume::{Companion, OneTimeSecret, PutSecret, TicketId, fs_secret, one_time_keys};
 use crate::schedule::ResumptionSecret;
 use crate::wire::{
-    ClientHello, ForwardSecretTicket, MaxEarlyDataSize, NamedGroup, NewSessionTicket,
-    SmallExtensions, TICKET_ID_LEN,
+    ForwardSecretTicket, MaxEarlyDataSize, NamedGroup, NewSessionTicket, SmallExtensions,
+    TICKET_ID_LEN,
 };
 
 /// Which tickets a client can use.
@@ -30,7 +31,8 @@ pub(super) struct TicketPlan {
 impl TicketPlan {
     /// RFC 9149: what the client asks for, up to what the server gives. A client that can't use a
     /// ticket with psk_dhe_ke gets none, unless psk_ke is allowed.
-    pub(super) fn new(hello: &ClientHello<'_>, resumed: bool, config: &ServerConfig) -> Self {
+    pub(super) fn new(negotiation: &Negotiation<'_>, resumed: bool) -> Self {
+        let (config, hello) = (negotiation.config, &negotiation.hello.parsed);
         let modes = hello.psk_modes.unwrap_or_default();
         let usable =
             modes.psk_dhe_ke || (modes.psk_ke && config.policy.psk_only_without_forward_secrecy);
@@ -42,11 +44,14 @@ impl TicketPlan {
             (true, true) => requested.resumption_count.min(most.resumption_count),
         };
         let guard = config.policy.early_data.forward_secret.as_ref();
-        let one_time_kind = guard.zip(hello.one_time_kinds).and_then(|(guard, offered)| {
-            let known =
-                guard.kinds.iter().filter(|kind| one_time_keys(&config.provider, **kind).is_some());
-            known.copied().find(|kind| offered.contains(kind.0))
-        });
+        let one_time_kind =
+            guard.zip(negotiation.forward_secret.kinds).and_then(|(guard, offered)| {
+                let known = guard
+                    .kinds
+                    .iter()
+                    .filter(|kind| one_time_keys(&config.provider, **kind).is_some());
+                known.copied().find(|kind| offered.contains(kind.0))
+            });
         Self { count, one_time_kind }
     }
 }
@@ -82,8 +87,7 @@ impl TicketIssue<'_> {
             };
             let terms = self.terms(lifetime, issued.as_ref().map(|issued| issued.companion))?;
             let psk = resumption.psk(&[nonce]);
-            let scope = config.scope.clone();
-            let session = lineage.session(application.suite, psk, scope, terms, unix);
+            let session = lineage.session(application.suite, psk, terms, unix);
             // RFC 8446 §4.6.1: a ticket has 1 to 65,535 bytes; anything else that the owner's keys made
             // is none.
             let ticket = keys.seal(&session, unix);
@@ -137,6 +141,8 @@ impl TicketIssue<'_> {
             age_add: u32::from_be_bytes(age_add),
             max_early_data_size: replayable.map_or(0, |guard| guard.max_early_data_size),
             companion,
+            policy_epoch: self.config.policy_epoch,
+            scope: self.config.scope.clone(),
         })
     }
 
@@ -167,7 +173,7 @@ impl TicketIssue<'_> {
             lifetime: lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX)),
             max_early_data_size: guard.max_early_data_size,
         };
-        let (fs_secret, handle) = fs_secret(&application.exporter, &key.ticket());
+        let (fs_secret, handle) = fs_secret(application.exporter()?, &key.ticket());
         let secret = OneTimeSecret { kind, seed, fs_secret };
         let peer = lineage.peer.as_ref().map(|peer| peer.blob.as_slice());
         let put = guard.vault.put(PutSecret {

@@ -56,6 +56,11 @@ impl IncomingRecords {
         self.change_cipher_spec_allowed = epoch != Epoch::Application;
     }
 
+    /// Nothing is read any more, and the keys go.
+    pub(crate) fn close(&mut self) {
+        self.protection = None;
+    }
+
     /// Reads the first record of `input`; returns how long it is, and what it holds. That begins where
     /// the header ends.
     pub(crate) fn read<'i>(&mut self, input: &'i mut [u8]) -> Result<(usize, Incoming<'i>), Error> {

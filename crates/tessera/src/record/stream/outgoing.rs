@@ -76,7 +76,7 @@ impl OutgoingRecords {
 
     pub(crate) fn install(&mut self, epoch: Epoch, protection: Protection) {
         self.epoch = epoch;
-        self.protection = Some(protection);
+        self.protection = Some(protection).filter(|_| !self.closed);
     }
 
     pub(crate) fn uninstall(&mut self) {
@@ -170,9 +170,10 @@ impl OutgoingRecords {
         }
     }
 
-    /// Nothing is sent any more.
+    /// Nothing is sent any more, and the keys go.
     pub(crate) fn close(&mut self) {
         self.closed = true;
+        self.protection = None;
     }
 
     /// RFC 8449 §4: the limit counts the content type, and holds for protected records.

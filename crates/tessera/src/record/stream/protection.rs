@@ -2,13 +2,15 @@
 
 use alloc::boxed::Box;
 
+use zeroize::Zeroizing;
+
 use crate::crypto::{Aead, NONCE_LEN, Nonce, OpenFailed, Suite, TAG_LEN};
 use crate::schedule::TrafficSecret;
 
 /// Record protection (RFC 8446 §5.2, §5.3).
 pub(crate) struct Protection {
     aead: Box<dyn Aead>,
-    iv: [u8; NONCE_LEN],
+    iv: Zeroizing<[u8; NONCE_LEN]>,
     next_record: u64,
     limit: u64,
 }
@@ -16,7 +18,7 @@ pub(crate) struct Protection {
 impl Protection {
     pub(crate) fn new(suite: &'static Suite, secret: &TrafficSecret) -> Self {
         let (aead, iv) = secret.record_keys(suite);
-        Self { aead, iv, next_record: 0, limit: suite.confidentiality_limit }
+        Self { aead, iv: Zeroizing::new(iv), next_record: 0, limit: suite.confidentiality_limit }
     }
 
     pub(crate) fn seal(&mut self, header: &[u8], in_out: &mut [u8]) -> [u8; TAG_LEN] {

@@ -5,7 +5,6 @@ mod tests;
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem::take;
 
@@ -25,6 +24,7 @@ use crate::crypto::{SharedSecret, Suite};
 use crate::error::{Error, handshake_failure};
 use crate::handshake::below::{Direction, Epoch, Limit, RefusedEarlyData};
 use crate::handshake::certificate_flight::{send_certificate, send_certificate_verify};
+use crate::handshake::config::Checked;
 use crate::handshake::context::{Context, SecretLog};
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::finished::{ApplicationSecrets, Finished};
@@ -194,7 +194,7 @@ pub(super) fn send_server_hello(
         receiving,
         client_type: None,
         codecs: authentication.as_mut().map(|it| take(&mut it.codecs)).unwrap_or_default(),
-        tickets: TicketPlan::new(hello, psk_kind.is_some(), config),
+        tickets: TicketPlan::new(negotiation, psk_kind.is_some()),
         config: config.clone(),
         lineage,
     };
@@ -307,7 +307,7 @@ enum Receiving {
 
 /// The server's flight after EncryptedExtensions.
 pub(super) struct Flight {
-    config: Arc<ServerConfig>,
+    config: Checked<ServerConfig>,
     suite: &'static Suite,
     is_full: bool,
     transcript: Transcript,

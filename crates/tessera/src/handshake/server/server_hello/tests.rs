@@ -65,7 +65,7 @@ fn flight(trace: &Trace) -> Flight {
         None => Receiving::Handshake,
     };
     Flight {
-        config: Arc::new(config(trace)),
+        config: config(trace).settled(),
         suite: &AES_128_GCM_SHA256,
         transcript,
         secrets,

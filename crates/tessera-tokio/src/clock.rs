@@ -1,0 +1,24 @@
+//! The clock that a client's engine asks.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use tessera::{Clock, Time};
+
+/// The machine's two clocks. Not tokio's, which a test may stop.
+#[derive(Debug)]
+pub(crate) struct MachineClock {
+    began: Instant,
+}
+
+impl MachineClock {
+    pub(crate) fn new() -> Self {
+        Self { began: Instant::now() }
+    }
+}
+
+impl Clock for MachineClock {
+    fn now(&self) -> Time {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+        Time { monotonic: self.began.elapsed(), unix }
+    }
+}

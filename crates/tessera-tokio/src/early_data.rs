@@ -1,0 +1,263 @@
+//! A client's early data: how it is written, and what became of it.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::task::{Context, Poll};
+
+use tessera::EarlyDataStatus;
+use tessera::resume::{FlightHandle, Verdict};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::driver::Goal;
+use crate::error::wrap;
+use crate::machine::CHUNK;
+use crate::stream::ClientStream;
+use crate::wakers::Half;
+
+/// What became of a handshake with early data, with what comes of it where it goes on: the stream, or
+/// nothing where the caller has it.
+///
+/// Early data whose connection fails may have been executed, and trying again may execute it twice. So
+/// this is no `Result`, and `?` does not compile:
+///
+/// ```compile_fail,E0277
+/// # use tessera::Destination;
+/// # use tessera_tokio::{ClientStream, Connector};
+/// # use tokio::net::TcpStream;
+/// # async fn ask(
+/// #     connector: Connector,
+/// #     destination: Destination,
+/// #     socket: TcpStream,
+/// # ) -> std::io::Result<()> {
+/// connector.connect_with_early_data(destination, socket, b"question").await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Treat what you do not know as early data that may have been executed.
+#[non_exhaustive]
+#[must_use = "early data may have been executed: only the outcome says whether it may be sent again"]
+pub enum EarlyData<S = ()> {
+    /// Nothing of it left: there was no ticket for it, or the connection failed before. It may be
+    /// sent after the handshake, or elsewhere.
+    NotSent(io::Result<S>),
+    /// The server took this many bytes of it, from the beginning; what didn't fit is for an ordinary
+    /// write. Under a forward-secret ticket no other server takes it too.
+    #[non_exhaustive]
+    Accepted {
+        /// The stream.
+        stream: S,
+        /// How many bytes.
+        count: usize,
+        /// The flight's name, if its ticket was forward-secret.
+        flight: Option<FlightHandle>,
+    },
+    /// The server did not take it. The verdict says whether it may be sent again.
+    #[non_exhaustive]
+    Rejected {
+        /// The stream: for what may be sent again, or for something else.
+        stream: S,
+        /// Whether it may be sent again.
+        verdict: Verdict,
+        /// The flight's name, if its ticket was forward-secret.
+        flight: Option<FlightHandle>,
+    },
+    /// The connection failed when some of it may have left.
+    #[non_exhaustive]
+    Failed {
+        /// Why.
+        error: io::Error,
+        /// What is known: without an answer the verdict is [`Verdict::Unknown`].
+        outcome: EarlyDataOutcome,
+    },
+}
+
+/// Without the stream.
+impl<S> fmt::Debug for EarlyData<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotSent(result) => {
+                f.debug_tuple("NotSent").field(&result.as_ref().map(|_| ())).finish()
+            }
+            Self::Accepted { count, flight, .. } => {
+                let mut accepted = f.debug_struct("Accepted");
+                accepted.field("count", count).field("flight", flight).finish_non_exhaustive()
+            }
+            Self::Rejected { verdict, flight, .. } => {
+                let mut rejected = f.debug_struct("Rejected");
+                rejected.field("verdict", verdict).field("flight", flight).finish_non_exhaustive()
+            }
+            Self::Failed { error, outcome } => {
+                f.debug_struct("Failed").field("error", error).field("outcome", outcome).finish()
+            }
+        }
+    }
+}
+
+impl EarlyData {
+    /// The same, with the stream that it came of.
+    pub(crate) fn with<S>(self, stream: S) -> EarlyData<S> {
+        match self {
+            Self::NotSent(result) => EarlyData::NotSent(result.map(|()| stream)),
+            Self::Accepted { count, flight, .. } => EarlyData::Accepted { stream, count, flight },
+            Self::Rejected { verdict, flight, .. } => {
+                EarlyData::Rejected { stream, verdict, flight }
+            }
+            Self::Failed { error, outcome } => EarlyData::Failed { error, outcome },
+        }
+    }
+}
+
+/// What is known of a stream's early data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use = "early data may have been executed: only the outcome says whether it may be sent again"]
+pub struct EarlyDataOutcome {
+    /// How many bytes may have left, from the beginning: no more than these. 0 if nothing did.
+    pub sent: usize,
+    /// How many of them the server took: all or none. No answer, or one that isn't proven yet, is
+    /// none.
+    pub accepted: usize,
+    /// Whether what was sent may be sent again; [`Verdict::Unknown`] as long as there is no answer.
+    /// `None` if nothing was sent, or it was accepted.
+    pub verdict: Option<Verdict>,
+    /// The name of the flight that was sent, if its ticket was forward-secret: a later connection asks
+    /// under it for the receipt ([`Destination::ask_receipts`](tessera::Destination::ask_receipts)).
+    pub flight: Option<FlightHandle>,
+}
+
+impl EarlyDataOutcome {
+    /// Whether sending the data again can't execute it twice: nothing was sent, or it was burned.
+    pub fn may_be_sent_again(&self) -> bool {
+        self.sent == 0 || self.verdict == Some(Verdict::Burned)
+    }
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
+    /// Shakes hands with early data in the first flight, as
+    /// [`connect_with_early_data`](crate::Connector::connect_with_early_data) does. For a stream that
+    /// was just [started](crate::Connector::start).
+    ///
+    /// Dropping the future loses nothing: [`early_data`](Self::early_data) tells what is known. The
+    /// handshake then goes on with [`handshake`](Self::handshake), or with reading; calling this again
+    /// would write the data a second time.
+    pub async fn handshake_with_early_data(&mut self, data: &[u8]) -> EarlyData {
+        let before = self.facts().early_data_written;
+        let result = self.try_handshake_with_early_data(data).await;
+        let count = self.facts().early_data_written - before;
+        let outcome = self.early_data();
+        if result.is_err() && outcome.sent == 0 {
+            // What waits must not leave later: the caller may send it elsewhere.
+            let output = &mut self.driver.machine.output;
+            output.consume(output.as_slice().len());
+        }
+        match (result, outcome) {
+            (result, EarlyDataOutcome { sent: 0, .. }) => EarlyData::NotSent(result),
+            (Err(error), outcome) => EarlyData::Failed { error, outcome },
+            (Ok(()), EarlyDataOutcome { verdict: None, flight, .. }) => {
+                EarlyData::Accepted { stream: (), count, flight }
+            }
+            (Ok(()), EarlyDataOutcome { verdict: Some(verdict), flight, .. }) => {
+                EarlyData::Rejected { stream: (), verdict, flight }
+            }
+        }
+    }
+
+    async fn try_handshake_with_early_data(&mut self, data: &[u8]) -> io::Result<()> {
+        let mut written = 0;
+        while written < data.len() {
+            match self.write_early(&data[written..]).await? {
+                0 => break,
+                count => written += count,
+            }
+        }
+        self.handshake().await
+    }
+
+    /// What is known of the early data, now: in the middle of the handshake, after it, and when it
+    /// failed or its future was dropped. What was written and has not left goes with the next use of
+    /// the stream.
+    ///
+    /// ```
+    /// use std::io;
+    /// use std::time::Duration;
+    /// use tessera::Destination;
+    /// use tessera_tokio::{Connector, EarlyDataOutcome};
+    /// use tokio::net::TcpStream;
+    /// use tokio::time::timeout;
+    ///
+    /// /// Waits no longer than it likes, and knows all the same.
+    /// async fn ask(
+    ///     connector: &Connector,
+    ///     destination: Destination,
+    ///     socket: TcpStream,
+    ///     question: &[u8],
+    /// ) -> io::Result<EarlyDataOutcome> {
+    ///     // Nothing is sent yet.
+    ///     let mut stream = connector.start(destination, socket).await?;
+    ///     let limit = Duration::from_millis(300);
+    ///     let _in_time = timeout(limit, stream.handshake_with_early_data(question)).await;
+    ///     Ok(stream.early_data())
+    /// }
+    /// ```
+    pub fn early_data(&self) -> EarlyDataOutcome {
+        let facts = self.facts();
+        let is_accepted = facts.early_data == EarlyDataStatus::Accepted;
+        let handed_over = self.driver.socket.handed_over;
+        let any_left = self.early_data_from.is_some_and(|from| handed_over > from);
+        let written = facts.early_data_written;
+        if written == 0 || !(is_accepted || any_left) {
+            return EarlyDataOutcome::default();
+        }
+        EarlyDataOutcome {
+            sent: written,
+            accepted: if is_accepted { written } else { 0 },
+            // Whatever a later engine may say: nobody knows.
+            verdict: (!is_accepted).then(|| facts.early_data.verdict().unwrap_or(Verdict::Unknown)),
+            flight: facts.flight,
+        }
+    }
+
+    /// Writes early data before the handshake is complete; returns how many bytes were taken. It is
+    /// 0 if there was no ticket for early data, if its limit is reached or if the server has
+    /// answered.
+    ///
+    /// What was taken is sent once, and nothing is sent again by itself. What became of it tells
+    /// [`early_data`](Self::early_data): when the handshake is complete, and also when this, or anything
+    /// after it, fails. It has to be self-delimiting: a prefix of it may be executed, where whoever is on
+    /// the path held the rest back.
+    pub async fn write_early(&mut self, data: &[u8]) -> io::Result<usize> {
+        poll_fn(|cx| self.poll_write_early(data, cx)).await
+    }
+
+    fn poll_write_early(&mut self, data: &[u8], cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        loop {
+            self.check_writable()?;
+            let handed_over = self.driver.socket.handed_over;
+            let machine = &mut *self.driver.machine;
+            let mut written = 0;
+            while written < data.len() && machine.has_room() {
+                let chunk = &data[written..data.len().min(written + CHUNK)];
+                let output = &mut machine.output;
+                let from = handed_over + output.as_slice().len() as u64;
+                let count = machine.connection.write_early_data(chunk, output).map_err(wrap)?;
+                if count == 0 {
+                    break;
+                }
+                written += count;
+                self.early_data_from.get_or_insert(from);
+            }
+            let is_over = data.is_empty() || machine.connection.early_data_room() == 0;
+            if written > 0 || is_over {
+                // The ClientHello and the early data leave together.
+                let _ = self.driver.poll_send(Half::Write, cx);
+                return Poll::Ready(Ok(written));
+            }
+            let driven = self.driver.poll_handshake(Half::Write, Goal::Complete, cx)?;
+            if driven.is_pending() && !self.driver.machine.has_room() {
+                return Poll::Pending;
+            }
+        }
+    }
+}

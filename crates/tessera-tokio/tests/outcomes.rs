@@ -1,0 +1,354 @@
+//! What a client knows of early data that nobody answered: whether it left, and its flight's name.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::io::{self, ErrorKind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use common::{Ends, Told, connect, destination, finish, forward_secret, settled};
+use tessera::handshake::Reply;
+use tessera::resume::{
+    Absent, FlightHandle, Incarnation, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
+    TakePurpose, TakeSecret, Taken, Vault, Verdict,
+};
+use tessera::{Clock, Destination, Time};
+use tessera_tokio::{Acceptor, Connector, EarlyData, EarlyDataOutcome, MemorySessionStore};
+use tokio::io::{
+    AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
+};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// The vault answers for flights.
+struct OfVault(Arc<dyn Vault>);
+
+impl Receipts for OfVault {
+    fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
+        let take = TakeSecret::new(question.handle, TakePurpose::Burn, question.unix);
+        let Reply::Now(taken) = self.0.take(&take) else { return Reply::Later };
+        Reply::Now(Receipt::of(&taken, false))
+    }
+}
+
+/// Both ends, and a client that was there before.
+async fn prepared() -> (Ends, Connector) {
+    let mut ends = forward_secret();
+    let guard = ends.server.policy.early_data.forward_secret.as_mut().unwrap();
+    guard.receipts = Some(Arc::new(OfVault(guard.vault.clone())));
+    let connector = ends.connector().with_sessions(Arc::new(MemorySessionStore::default()));
+    let (mut client, mut server) = connect(&connector, &ends.acceptor()).await;
+    finish(&mut client, &mut server).await;
+    (ends, connector)
+}
+
+/// What became of a flight, asked with the next connection.
+async fn receipt(ends: &Ends, connector: &Connector, flight: FlightHandle) -> Receipt {
+    let (near, far) = duplex(64 * 1024);
+    let destination = Destination { ask_receipts: vec![flight], ..destination() };
+    let acceptor = ends.acceptor();
+    let (client, server) = tokio::join!(connector.connect(destination, near), acceptor.accept(far));
+    server.unwrap();
+    let receipts = client.unwrap().facts().receipts.clone();
+    assert_eq!(receipts.len(), 1);
+    assert_eq!(receipts[0].0, flight);
+    receipts[0].1
+}
+
+/// What a server on a socket executed.
+async fn server(acceptor: Acceptor) -> (std::net::SocketAddr, UnboundedReceiver<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (executed, executions) = unbounded_channel();
+    tokio::spawn(async move {
+        loop {
+            let (socket, _) = listener.accept().await.unwrap();
+            let (acceptor, executed) = (acceptor.clone(), executed.clone());
+            tokio::spawn(execute(acceptor, socket, executed));
+        }
+    });
+    (address, executions)
+}
+
+async fn execute(
+    acceptor: Acceptor,
+    socket: TcpStream,
+    executed: UnboundedSender<Vec<u8>>,
+) -> io::Result<()> {
+    let mut stream = acceptor.accept_early(socket).await?;
+    let mut request = vec![0; REQUEST.len()];
+    stream.read_exact(&mut request).await?;
+    executed.send(request).unwrap();
+    stream.write_all(b"done").await?;
+    stream.read_to_end(&mut Vec::new()).await?;
+    Ok(())
+}
+
+const REQUEST: &[u8] = b"PAY";
+
+/// What a relay does when the server has answered; the answer goes nowhere.
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    /// It ends the connection.
+    Ends,
+    /// It resets it.
+    Resets,
+    /// It says nothing.
+    Holds,
+}
+
+/// A socket to a server, through whoever is on the path.
+async fn through_relay(server: std::net::SocketAddr, then: Then) -> TcpStream {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    tokio::spawn(async move {
+        let (client, _) = listener.accept().await.unwrap();
+        let server = TcpStream::connect(server).await.unwrap();
+        if let Then::Resets = then {
+            client.set_zero_linger().unwrap();
+        }
+        let (mut from_client, to_client) = client.into_split();
+        let (mut from_server, mut to_server) = server.into_split();
+        let passing =
+            tokio::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
+        // The server's flight, and its answer to the early data.
+        let mut dropped = 0;
+        while dropped < 200 {
+            dropped += from_server.read(&mut [0; 4096]).await.unwrap();
+        }
+        if let Then::Holds = then {
+            std::future::pending::<()>().await;
+        }
+        passing.abort();
+        drop((passing.await, to_client));
+    });
+    near
+}
+
+/// Sent, and no answer: with the name of the flight.
+fn unanswered(outcome: EarlyDataOutcome) -> FlightHandle {
+    assert_eq!((outcome.sent, outcome.accepted), (REQUEST.len(), 0));
+    assert_eq!(outcome.verdict, Some(Verdict::Unknown));
+    assert!(!outcome.may_be_sent_again());
+    outcome.flight.unwrap()
+}
+
+/// What trying again would execute twice.
+#[tokio::test]
+async fn a_flight_whose_answer_was_dropped_is_unknown_and_has_a_receipt() {
+    for then in [Then::Ends, Then::Resets] {
+        let (ends, connector) = prepared().await;
+        let (address, mut executions) = server(ends.acceptor()).await;
+        let socket = through_relay(address, then).await;
+        let outcome = connector.connect_with_early_data(destination(), socket, REQUEST).await;
+        let EarlyData::Failed { error, outcome, .. } = outcome else { panic!("{outcome:?}") };
+        let kinds = [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset];
+        assert!(kinds.contains(&error.kind()), "{then:?}: {error}");
+        let flight = unanswered(outcome);
+        assert_eq!(executions.recv().await.unwrap(), REQUEST);
+        assert_eq!(receipt(&ends, &connector, flight).await, Receipt::TakenNotDone);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_knows_its_flight_when_its_future_was_dropped() {
+    let (ends, connector) = prepared().await;
+    let (address, mut executions) = server(ends.acceptor()).await;
+    let socket = through_relay(address, Then::Holds).await;
+    let mut stream = connector.start(destination(), socket).await.unwrap();
+    assert_eq!(stream.early_data(), EarlyDataOutcome::default());
+    tokio::select! {
+        outcome = stream.handshake_with_early_data(REQUEST) => panic!("{outcome:?}"),
+        executed = executions.recv() => assert_eq!(executed.unwrap(), REQUEST),
+    }
+    let flight = unanswered(stream.early_data());
+    drop(stream);
+    assert_eq!(receipt(&ends, &connector, flight).await, Receipt::TakenNotDone);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeout_is_no_answer() {
+    let (ends, connector) = prepared().await;
+    let (near, mut far) = duplex(64 * 1024);
+    let outcome = connector.connect_with_early_data(destination(), near, REQUEST).await;
+    let EarlyData::Failed { error, outcome, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    let flight = unanswered(outcome);
+    // It never came to the server: asking burns it, and whoever has it comes too late.
+    assert_eq!(receipt(&ends, &connector, flight).await, Receipt::Burned);
+    let mut recorded = Vec::new();
+    far.read_to_end(&mut recorded).await.unwrap();
+    let (mut replaying, far) = duplex(64 * 1024);
+    replaying.write_all(&recorded).await.unwrap();
+    let mut server = ends.acceptor().accept_early(far).await.unwrap();
+    drop(replaying);
+    assert!(server.read_to_end(&mut Vec::new()).await.is_err());
+    assert_eq!(server.facts().flight, None, "not accepted");
+}
+
+/// Only a part of the ClientHello fits the pipe.
+#[tokio::test(start_paused = true)]
+async fn early_data_that_never_left_may_be_sent_elsewhere() {
+    let (_ends, connector) = prepared().await;
+    let (near, mut far) = duplex(10);
+    let mut stream = connector.start(destination(), near).await.unwrap();
+    let outcome = stream.handshake_with_early_data(REQUEST).await;
+    let EarlyData::NotSent(Err(error)) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    // Nor does it leave later, when there is room.
+    let mut received = [0; 10];
+    far.read_exact(&mut received).await.unwrap();
+    let _failed = stream.flush().await;
+    let _failed = stream.shutdown().await;
+    drop(stream);
+    let mut later = Vec::new();
+    far.read_to_end(&mut later).await.unwrap();
+    assert!(later.is_empty(), "{} bytes left later", later.len());
+}
+
+#[tokio::test]
+async fn without_a_ticket_a_connection_that_fails_has_sent_nothing() {
+    let connector = forward_secret().connector();
+    let (near, far) = duplex(64 * 1024);
+    drop(far);
+    let outcome = connector.connect_with_early_data(destination(), near, REQUEST).await;
+    assert!(matches!(outcome, EarlyData::NotSent(Err(_))), "{outcome:?}");
+}
+
+/// A stream that takes one write, and no other.
+struct TakesOne {
+    io: DuplexStream,
+    has_taken: bool,
+}
+
+impl AsyncRead for TakesOne {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for TakesOne {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if self.has_taken {
+            return Poll::Pending;
+        }
+        let written = Pin::new(&mut self.io).poll_write(cx, data);
+        self.has_taken |= written.is_ready();
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
+
+/// The server's answer is proven; the client's own last flight doesn't leave.
+#[tokio::test(start_paused = true)]
+async fn what_the_server_answered_is_known_though_the_connection_fails() {
+    let (ends, connector) = prepared().await;
+    let (near, far) = duplex(64 * 1024);
+    let near = TakesOne { io: near, has_taken: false };
+    let acceptor = ends.acceptor();
+    let (outcome, _server) = tokio::join!(
+        connector.connect_with_early_data(destination(), near, REQUEST),
+        acceptor.accept_early(far)
+    );
+    let EarlyData::Failed { error, outcome, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert_eq!((outcome.accepted, outcome.verdict), (REQUEST.len(), None));
+    assert!(outcome.flight.is_some() && !outcome.may_be_sent_again());
+}
+
+/// A vault that began anew an hour ago.
+struct BegunAnew(Arc<dyn Vault>);
+
+impl Vault for BegunAnew {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.0.put(put)
+    }
+
+    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+        let ended_before = Duration::from_secs(3600);
+        Reply::Now(Taken::Absent(Absent::Lost { ended_before }))
+    }
+
+    fn burn(&self, handle: &FlightHandle) {
+        self.0.burn(handle);
+    }
+
+    fn incarnation(&self) -> Option<Incarnation> {
+        self.0.incarnation()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// A clock that tells nothing.
+#[derive(Debug)]
+struct NoClock;
+
+impl Clock for NoClock {
+    fn now(&self) -> Time {
+        Time { monotonic: Duration::ZERO, unix: None }
+    }
+}
+
+/// A connector brings the machine's clock, unless its user has another.
+#[tokio::test]
+async fn a_lost_flight_is_judged_by_the_clock_of_the_destination_or_the_machines() {
+    let clocks: [(Option<Arc<dyn Clock>>, _); 2] =
+        [(None, Verdict::Burned), (Some(Arc::new(NoClock)), Verdict::Unknown)];
+    for (clock, verdict) in clocks {
+        let (mut ends, connector) = prepared().await;
+        let guard = ends.server.policy.early_data.forward_secret.as_mut().unwrap();
+        guard.vault = Arc::new(BegunAnew(guard.vault.clone()));
+        let (near, far) = duplex(64 * 1024);
+        let acceptor = ends.acceptor();
+        let (outcome, _server) = tokio::join!(
+            connector.connect_with_early_data(
+                Destination { clock, ..destination() },
+                near,
+                REQUEST
+            ),
+            acceptor.accept(far)
+        );
+        let (stream, told) = settled(outcome);
+        assert_eq!(told, Told::Rejected(verdict));
+        assert_eq!(stream.early_data().may_be_sent_again(), verdict == Verdict::Burned);
+    }
+}
+
+#[tokio::test]
+async fn a_flight_has_its_name_in_every_outcome() {
+    let (ends, connector) = prepared().await;
+    let (near, far) = duplex(64 * 1024);
+    let acceptor = ends.acceptor();
+    let (outcome, _server) = tokio::join!(
+        connector.connect_with_early_data(destination(), near, REQUEST),
+        acceptor.accept(far)
+    );
+    let EarlyData::Accepted { flight, .. } = &outcome else { panic!("{outcome:?}") };
+    let flight = *flight;
+    let (stream, told) = settled(outcome);
+    assert_eq!(told, Told::Accepted(REQUEST.len()));
+    assert_eq!(stream.early_data().flight, flight);
+    assert_eq!(receipt(&ends, &connector, flight.unwrap()).await, Receipt::TakenNotDone);
+}

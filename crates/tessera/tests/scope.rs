@@ -1,0 +1,300 @@
+//! Where a session is good: under the verifier that accepted its peer, in its epoch of the policy, whatever
+//! listener, name, protocol or chooser leads there.
+
+use std::sync::Arc;
+
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
+use tessera::handshake::{
+    Checked, ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, Reply,
+};
+use tessera::resume::{ClientSession, PskKind, TakePurpose, TakeSecret, Taken, Vault, Verdict};
+use tessera::wire::{AlertDescription, ExtensionType, SignatureScheme};
+use tessera::{Error, ServerConfig};
+use tessera_harness::{Hello, Mode, Pair, Scene, at, credential, records};
+use tessera_null_provider::{NullVerifier, provider};
+
+/// Accepts everybody, and says so in its name; or nobody.
+#[derive(Clone, Copy)]
+struct Authority {
+    name: &'static str,
+    accepts: bool,
+}
+
+const LAX: Authority = Authority { name: "lax", accepts: true };
+/// As strict as can be: whoever is in came by a resumption.
+const STRICT: Authority = Authority { name: "strict", accepts: false };
+
+impl PeerVerifier for Authority {
+    fn schemes(&self) -> &[SignatureScheme] {
+        NullVerifier.schemes()
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: an authority").with(self.name.as_bytes())
+    }
+
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        let identity = PeerIdentity { blob: self.name.as_bytes().to_vec(), expires_at: None };
+        let refusal =
+            || PeerRejected { alert: AlertDescription::UNKNOWN_CA, reason: "not one of us".into() };
+        Reply::Now(self.accepts.then(|| identity.into()).ok_or_else(refusal))
+    }
+}
+
+fn optional(verifier: impl PeerVerifier + 'static) -> ClientAuthentication {
+    ClientAuthentication::Optional(Arc::new(verifier))
+}
+
+fn required(verifier: impl PeerVerifier + 'static) -> ClientAuthentication {
+    ClientAuthentication::Required(Arc::new(verifier))
+}
+
+/// The ways to come back.
+const MODES: [Mode; 6] =
+    [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
+
+/// A client with a certificate and a server that takes it where it likes. Changed servers share ticket
+/// keys, vault and register.
+fn scene(mode: Mode, authentication: ClientAuthentication) -> Scene {
+    let mut scene = Scene::new(provider(), mode);
+    scene.client.credentials = vec![credential()];
+    scene.server.client_authentication = authentication;
+    scene
+}
+
+fn session(scene: &Scene) -> ClientSession {
+    scene.session().expect("a session")
+}
+
+/// The same scene at another listener.
+fn at_listener(scene: &Scene, authentication: ClientAuthentication) -> Scene {
+    let mut there = scene.clone();
+    there.server.client_authentication = authentication;
+    there
+}
+
+/// Comes back; both ends agree on how.
+fn come_back(scene: &Scene, session: ClientSession) -> (Option<PskKind>, Pair) {
+    let mut pair = scene.start(Some(session), at(1));
+    pair.run();
+    assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
+    assert_eq!(pair.client.facts().psk, pair.server.facts().psk);
+    (pair.server.facts().psk, pair)
+}
+
+/// Nothing of the flight was executed, and its one-time key is where it was.
+fn assert_untouched(scene: &Scene, session: &ClientSession, pair: &Pair) {
+    assert_eq!(pair.server.facts().psk, None);
+    assert_eq!(pair.to_server.early_data, b"");
+    assert!(pair.to_client.verdict.is_none_or(|verdict| verdict == Verdict::Unknown));
+    if let Some(ticket) = &session.forward_secret {
+        let question = TakeSecret::new(ticket.handle, TakePurpose::Burn, None);
+        assert!(matches!(scene.vault.take(&question), Reply::Now(Taken::Taken(_))));
+    }
+}
+
+fn copy(session: &ClientSession) -> ClientSession {
+    ClientSession::import(&session.export()).expect("as exported")
+}
+
+#[test]
+fn a_ticket_of_a_lax_listener_is_nothing_at_a_strict_one() {
+    for mode in MODES {
+        let public = scene(mode, optional(LAX));
+        let admin = at_listener(&public, required(STRICT));
+        let session = session(&public);
+        let mut pair = admin.start(Some(copy(&session)), at(1));
+        pair.run();
+        // As without a ticket: the certificate is asked for, and refused.
+        let alert = pair.to_server.error.as_ref().and_then(Error::alert);
+        assert_eq!(alert, Some(AlertDescription::UNKNOWN_CA), "{mode:?}");
+        assert_eq!(pair.server.facts().peer, None);
+        assert_untouched(&public, &session, &pair);
+    }
+}
+
+/// A configuration for one protocol, and another for the rest.
+struct ByProtocol {
+    admin: Checked<ServerConfig>,
+    public: Checked<ServerConfig>,
+}
+
+impl ConfigChooser for ByProtocol {
+    fn choose(&self, question: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>> {
+        let is_admin = question.protocols.iter().any(|name| name == b"admin");
+        Reply::Now(Ok(if is_admin { &self.admin } else { &self.public }.clone()))
+    }
+}
+
+/// A scene whose chooser gives the verifier of a protocol.
+fn by_protocol(mode: Mode, public: Authority, admin: Authority) -> Scene {
+    let mut scene = scene(mode, ClientAuthentication::None);
+    scene.client.protocols = vec![b"public".to_vec()];
+    let of = |name: &[u8], authentication| {
+        let mut config = scene.server.clone();
+        config.protocols = vec![name.to_vec()];
+        config.client_authentication = authentication;
+        config.checked().expect("it can work")
+    };
+    let public = of(b"public", optional(public));
+    let admin = of(b"admin", required(admin));
+    scene.server.chooser = Some(Arc::new(ByProtocol { admin, public }));
+    scene
+}
+
+#[test]
+fn a_ticket_of_one_choice_of_the_chooser_is_nothing_at_another() {
+    for mode in MODES {
+        let mut scene = by_protocol(mode, LAX, STRICT);
+        let session = session(&scene);
+        scene.client.protocols = vec![b"admin".to_vec()];
+        let mut pair = scene.start(Some(copy(&session)), at(1));
+        pair.run();
+        let alert = pair.to_server.error.as_ref().and_then(Error::alert);
+        assert_eq!(alert, Some(AlertDescription::UNKNOWN_CA), "{mode:?}");
+        assert_untouched(&scene, &session, &pair);
+    }
+}
+
+/// RFC 8446 §4.2.10 binds early data to the protocol, and nothing else.
+#[test]
+fn a_choice_with_another_protocol_and_the_same_verifier_resumes_without_early_data() {
+    for mode in MODES {
+        let mut scene = by_protocol(mode, LAX, LAX);
+        let session = session(&scene);
+        scene.client.protocols = vec![b"admin".to_vec()];
+        let (psk, pair) = come_back(&scene, session);
+        assert!(psk.is_some(), "{mode:?}");
+        assert_eq!(pair.to_server.early_data, b"");
+        let blob = pair.server.facts().peer.as_ref().map(|peer| &*peer.blob);
+        assert_eq!(blob, Some(&b"lax"[..]));
+    }
+}
+
+/// The mode in which a verifier is asked doesn't matter to a client that it has accepted.
+#[test]
+fn optional_and_required_listeners_of_one_verifier_share_their_tickets() {
+    for (from, to) in [(optional(LAX), required(LAX)), (required(LAX), optional(LAX))] {
+        let scene = scene(Mode::FsDhe, from);
+        let session = session(&scene);
+        let (psk, pair) = come_back(&at_listener(&scene, to), session);
+        assert_eq!(psk, Some(PskKind::ForwardSecret));
+        assert!(!pair.to_server.early_data.is_empty());
+        assert!(pair.server.facts().peer.is_some());
+    }
+}
+
+#[test]
+fn a_ticket_of_nobody_is_good_where_nobody_is_required() {
+    let mut scene = scene(Mode::FsDhe, optional(LAX));
+    scene.client.credentials.clear();
+    for (there, resumes) in [
+        (ClientAuthentication::None, true),
+        (optional(STRICT), true),
+        (required(LAX), false),
+        (required(STRICT), false),
+    ] {
+        let there = at_listener(&scene, there);
+        let session = session(&scene);
+        let mut pair = there.start(Some(copy(&session)), at(1));
+        pair.run();
+        assert_eq!(pair.server.facts().psk.is_some(), resumes);
+        if !resumes {
+            assert_untouched(&scene, &session, &pair);
+        }
+    }
+}
+
+/// Where no certificate is asked for, no client has an identity: not by a ticket either.
+#[test]
+fn a_ticket_with_a_peer_is_nothing_where_no_client_is_asked() {
+    for mode in MODES {
+        let with_peers = scene(mode, required(LAX));
+        let session = session(&with_peers);
+        let there = at_listener(&with_peers, ClientAuthentication::None);
+        let (psk, pair) = come_back(&there, copy(&session));
+        assert_eq!(psk, None);
+        assert_eq!(pair.server.facts().peer, None);
+        assert_untouched(&with_peers, &session, &pair);
+    }
+}
+
+#[test]
+fn an_owner_can_let_clients_of_other_verifiers_resume_by_name() {
+    let old = scene(Mode::FsDhe, required(LAX));
+    let mut new = at_listener(&old, required(Authority { name: "new", accepts: true }));
+    let closed = new.clone();
+    new.server.also_resume_peers_accepted_by = vec![STRICT.policy(), LAX.policy()];
+    let (psk, mut pair) = come_back(&new, session(&old));
+    assert_eq!(psk, Some(PskKind::ForwardSecret));
+    assert!(!pair.to_server.early_data.is_empty());
+    // The tickets of that connection are still those of the old verifier's client.
+    let next = pair.to_client.sessions.pop().expect("a session");
+    assert_eq!(come_back(&closed, copy(&next)).0, None);
+    assert_eq!(come_back(&new, next).0, Some(PskKind::ForwardSecret));
+    // It widens nothing else.
+    let mut nobody = old.clone();
+    nobody.server.client_authentication = optional(LAX);
+    nobody.client.credentials.clear();
+    assert_eq!(come_back(&new, session(&nobody)).0, None);
+    new.server.policy_epoch = 1;
+    assert_eq!(come_back(&new, session(&old)).0, None);
+}
+
+#[test]
+fn a_new_epoch_of_the_servers_policy_ends_all_its_tickets() {
+    for mode in MODES {
+        for authentication in [ClientAuthentication::None, required(LAX)] {
+            let mut scene = scene(mode, authentication);
+            let old = session(&scene);
+            scene.server.policy_epoch = 7;
+            let (psk, pair) = come_back(&scene, copy(&old));
+            assert_eq!(psk, None, "{mode:?}");
+            assert_untouched(&scene, &old, &pair);
+            assert!(come_back(&scene, session(&scene)).0.is_some(), "its own are good");
+        }
+    }
+}
+
+/// Comes back, and says whether the session was in the ClientHello.
+fn is_offered(scene: &Scene, session: ClientSession) -> bool {
+    let (psk, pair) = come_back(scene, session);
+    let hello = Hello::read(&records(&pair.client_sent)[0][5..]);
+    let offered = hello.extension(ExtensionType::PRE_SHARED_KEY).is_some();
+    assert_eq!(offered, psk.is_some(), "a good session is taken");
+    assert!(offered || hello.extension(ExtensionType::EARLY_DATA).is_none());
+    offered
+}
+
+#[test]
+fn a_client_offers_a_session_only_under_the_verifier_that_accepted_its_server() {
+    for mode in MODES {
+        let mut scene = Scene::new(provider(), mode);
+        scene.client.verifier = Arc::new(LAX);
+        // As it comes from a file.
+        let kept = || copy(&session(&scene));
+        let (first, second) = (kept(), kept());
+        let mut other = scene.clone();
+        other.client.verifier = Arc::new(Authority { name: "another", accepts: true });
+        assert!(!is_offered(&other, first), "{mode:?}");
+        // Another verifier of the same policy is the same.
+        scene.client.verifier = Arc::new(LAX);
+        assert!(is_offered(&scene, second), "{mode:?}");
+    }
+}
+
+#[test]
+fn a_new_epoch_of_the_clients_policy_ends_all_its_sessions() {
+    for mode in MODES {
+        let mut scene = Scene::new(provider(), mode);
+        let old = session(&scene);
+        scene.client.policy_epoch = 1;
+        assert!(!is_offered(&scene, old), "{mode:?}");
+        let own = copy(&session(&scene));
+        assert!(is_offered(&scene, own), "{mode:?}");
+        scene.client.policy_epoch = 2;
+        assert!(!is_offered(&scene, session(&Scene::new(provider(), mode))), "{mode:?}");
+    }
+}

@@ -1,0 +1,40 @@
+//! What earlier versions left in files and stores, and what becomes of it.
+//!
+//! `old/` has what was left, one folder per version, and how it was made. The tests open all of it.
+#![allow(clippy::unwrap_used, reason = "it is for tests alone")]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::auth::Credential;
+use tessera::resume::TicketKeys;
+use tessera_aws_lc::provider;
+use tessera_harness::{Mode, Scene};
+use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
+
+/// When everything was made, since the Unix epoch: the harness's beginning of time.
+pub const NOW: Duration = Duration::from_secs(1_800_000_000);
+
+/// The folder of a version's files.
+pub fn of_version(version: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("old").join(version)
+}
+
+/// The keys that wrap what goes out of a process, which are no part of the files.
+pub fn wrapping_keys(purpose: WrappingPurpose) -> WrappingKeys {
+    let keys = WrappingKeys::new(&provider(), purpose);
+    keys.add(EpochKey::forever([1; 16], [7; 32].into()), NOW).unwrap();
+    keys
+}
+
+/// A client with a certificate and a server that asks for it, with forward-secret early data, AWS-LC's
+/// primitives and signatures of the null provider.
+pub fn scene(keys: Arc<dyn TicketKeys>) -> Scene {
+    let mut scene = Scene::new(provider(), Mode::FsDhe);
+    let mutual = Scene::new(provider(), Mode::Mutual);
+    scene.server.client_authentication = mutual.server.client_authentication;
+    scene.client.credentials = vec![Credential::clone(&mutual.client.credentials[0])];
+    scene.server.tickets = Some(keys);
+    scene
+}

@@ -1,0 +1,78 @@
+//! Entries of earlier versions in etcd.
+#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tessera::resume::{Absent, TakePurpose, Taken};
+use tessera_aws_lc::provider;
+use tessera_etcd::{EtcdClient, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions};
+use tessera_test_peers::etcd::Cluster;
+use tessera_upgrade::{NOW, of_version, wrapping_keys};
+use tessera_vault::WrappingPurpose;
+use tessera_vault::contract::{question, secret};
+use tokio::runtime::Runtime;
+
+/// A cluster with what a version wrote.
+fn cluster_of(version: &str) -> Cluster {
+    let cluster = Cluster::start(1).unwrap();
+    let text = fs::read_to_string(of_version(version).join("etcd.json")).unwrap();
+    let entries: BTreeMap<String, String> = serde_json::from_str(&text).unwrap();
+    for (key, value) in entries {
+        cluster.ask(0, "/v3/kv/put", &json!({ "key": key, "value": value })).unwrap();
+    }
+    cluster
+}
+
+fn client(cluster: &Cluster) -> EtcdClient {
+    let transport = Transport::PlaintextOnPrivateNetwork;
+    EtcdClient::new(cluster.endpoints(), transport, Duration::from_secs(5))
+}
+
+#[test]
+fn a_ring_of_version_1_in_etcd_goes_on() {
+    let cluster = cluster_of("1");
+    let runtime = Runtime::new().unwrap();
+    let _inside = runtime.enter();
+    let keys = Arc::new(wrapping_keys(WrappingPurpose::TicketKeys));
+    let options = RingOptions::new("/ring/");
+    let clock = Box::new(|| NOW);
+    let ring =
+        EtcdRing::open_with_clock(client(&cluster), &provider(), keys, options, clock).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while ring.status().looks == 0 {
+        assert!(Instant::now() < deadline, "it looks");
+        thread::sleep(Duration::from_millis(10));
+    }
+    let status = ring.status();
+    assert_eq!((status.active.len(), status.unreadable), (1, 0));
+    assert_eq!(status.active[0][..4], [3, 219, 164, 37]);
+    assert_eq!(ring.keys().len(), 1);
+}
+
+#[test]
+fn a_vault_of_version_1_in_etcd_gives_its_secrets_and_knows_what_became_of_them() {
+    let cluster = cluster_of("1");
+    let runtime = Runtime::new().unwrap();
+    let _inside = runtime.enter();
+    let keys = Arc::new(wrapping_keys(WrappingPurpose::Secrets));
+    let options = VaultOptions::new("/vault/");
+    let vault = EtcdVault::open(client(&cluster), &provider(), keys, options);
+    let take = |number| {
+        let asked = question(number, TakePurpose::Accept, Some(NOW));
+        runtime.block_on(vault.take_secret(&asked))
+    };
+    assert!(matches!(take(0), Taken::Absent(Absent::Used)));
+    assert!(matches!(take(1), Taken::Absent(Absent::Burned)));
+    for number in [2, 3] {
+        let Taken::Taken(taken) = take(number) else { unreachable!("it is there") };
+        let put = secret(number);
+        assert_eq!((taken.kind, &*taken.seed), (put.kind, &*put.seed));
+        assert_eq!(taken.fs_secret, put.fs_secret);
+        assert!(matches!(take(number), Taken::Absent(Absent::Used)));
+    }
+}

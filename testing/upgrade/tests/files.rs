@@ -1,0 +1,109 @@
+//! Files of earlier versions: they open, or are refused with a sentence.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use tessera::handshake::Reply;
+use tessera::resume::{Absent, ClientSession, OpenTicket, PskKind, SessionImportError, TicketKeys};
+use tessera_aws_lc::provider;
+use tessera_harness::{SERVER_NAME, at};
+use tessera_tokio::{FileSessionStore, SessionStore};
+use tessera_upgrade::{NOW, of_version, scene, wrapping_keys};
+use tessera_vault::contract::accept;
+use tessera_vault::{Limits, MemoryVault, Restored, TicketKey, TicketKeyRing, WrappingPurpose};
+
+/// A copy of a folder, removed at the end: opening uses things up.
+struct Copy(std::path::PathBuf);
+
+impl Copy {
+    fn of(folder: &Path, name: &str) -> Self {
+        let to = std::env::temp_dir().join(format!("tessera-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&to);
+        copy(folder, &to);
+        Self(to)
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap().flatten() {
+            copy(&entry.path(), &to.join(entry.file_name()));
+        }
+    } else {
+        fs::copy(from, to).unwrap();
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// It doesn't say by which verifier its server was accepted.
+#[test]
+fn a_session_file_of_version_1_is_refused_with_a_sentence() {
+    let old = of_version("1").join("sessions");
+    let file = files(&old).pop().expect("a session");
+    let error = ClientSession::import(&fs::read(file).unwrap()).unwrap_err();
+    assert_eq!(error, SessionImportError::EarlierVersion);
+    assert_eq!(
+        error.to_string(),
+        "a session made by an earlier version, which doesn't say who accepted its server; drop it"
+    );
+    // A store removes it.
+    let copy = Copy::of(&old, "sessions");
+    let store = FileSessionStore::open(&copy.0).unwrap();
+    assert!(store.pop(SERVER_NAME).is_none());
+    assert_eq!(files(&copy.0), [] as [&Path; 0]);
+}
+
+/// Ticket keys outlive the version; what was sealed under them is an unknown ticket.
+#[test]
+fn a_ticket_key_of_version_1_seals_and_its_tickets_cost_a_full_handshake() {
+    let old = of_version("1");
+    let key = TicketKey::decode(&fs::read(old.join("ring-key")).unwrap()).expect("a key");
+    let id = key.id;
+    let ring = Arc::new(TicketKeyRing::new(&provider()));
+    ring.add(key, NOW).unwrap();
+    let ticket = fs::read(old.join("ticket")).unwrap();
+    assert_eq!(ticket[1..17], id);
+    assert!(matches!(ring.open(&OpenTicket::new(ticket.clone(), Some(NOW))), Reply::Now(None)));
+
+    let scene = scene(ring);
+    let mut session = scene.session().expect("a session");
+    assert_eq!(session.ticket[1..17], id);
+    let mut resumed = scene.start(scene.session(), at(1));
+    resumed.run();
+    assert_eq!(resumed.server.facts().psk, Some(PskKind::ForwardSecret));
+    session.ticket = ticket;
+    let mut pair = scene.start(Some(session), at(1));
+    pair.run();
+    assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
+    assert!(pair.to_client.complete && pair.to_server.complete);
+    assert_eq!(pair.server.facts().psk, None);
+    assert_eq!(pair.to_server.early_data, b"");
+}
+
+#[test]
+fn a_vault_directory_of_version_1_opens_with_all_it_had() {
+    let copy = Copy::of(&of_version("1").join("vault"), "vault");
+    let keys = wrapping_keys(WrappingPurpose::Snapshot);
+    let (vault, restored) =
+        MemoryVault::open(&copy.0, Limits::new(100), &provider(), &keys, NOW).unwrap();
+    // Those of the contract, and of two tickets.
+    assert_eq!(restored, Restored::Secrets(2 + 2));
+    assert_eq!(accept(&vault, 0), Err(Absent::Used));
+    assert_eq!(accept(&vault, 1), Err(Absent::Burned));
+    assert_eq!(accept(&vault, 2), Ok(()));
+    assert_eq!(accept(&vault, 3), Ok(()));
+}
