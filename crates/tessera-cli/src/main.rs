@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
-use tessera_kit::ProgramError;
+use tessera_kit::{ProgramError, memory_guard};
 use tessera_lab::{LabError, endpoint, reconnect, sites};
 
 use crate::arguments::{Arguments, Command, Lab};
@@ -18,9 +18,22 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     match Arguments::parse().command {
-        Command::Serve(arguments) => ended(tessera_commands::serve(&(*arguments).into())),
-        Command::Connect(arguments) => ended(tessera_commands::connect(&(*arguments).into())),
+        Command::Serve(arguments) => {
+            guard_memory();
+            ended(tessera_commands::serve(&(*arguments).into()))
+        }
+        Command::Connect(arguments) => {
+            guard_memory();
+            ended(tessera_commands::connect(&(*arguments).into()))
+        }
         Command::Lab { experiment } => lab(experiment),
+    }
+}
+
+/// Keeps the secrets of connections in this process.
+fn guard_memory() {
+    if let Some(problem) = memory_guard::raise() {
+        eprintln!("warning: {problem}");
     }
 }
 
@@ -37,7 +50,7 @@ fn lab(experiment: Lab) -> ExitCode {
         Lab::Reconnect(options) => reconnect::run(&options.into()),
         Lab::Sites(options) => sites::run(&options.into()),
         Lab::Endpoint { end } => {
-            return match endpoint::run(end.into()) {
+            return match endpoint::run(end.into(), guard_memory) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => failed(&error, FAILED),
             };

@@ -8,6 +8,7 @@
 //! | [`key_log`] | the secrets of connections in a file, for Wireshark |
 //! | [`facts`], [`report`] | what became of a connection, as a line and as JSON; a slow reader delays nobody |
 //! | [`runtime`], [`signals`], [`open_files`] | the process: threads, its end, its limits |
+//! | [`memory_guard`] | no core dumps, no tracing by others, no swap |
 //! | [`hex`] | bytes as people write them |
 //!
 //! Whatever can't be as it was set is a [`ProgramError`] that names the setting, the file and the
@@ -39,6 +40,7 @@ mod error;
 pub mod facts;
 pub mod hex;
 pub mod key_log;
+pub mod memory_guard;
 pub mod open_files;
 pub mod pem;
 pub mod report;

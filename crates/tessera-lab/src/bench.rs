@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tessera_link::{End, Link, LinkParameters};
 
+use crate::adversary::Opened;
 use crate::control::{
     ClientAnswer, ClientOrder, Connected, Observed, Preparation, Psk, Served, Server, ServerAnswer,
     ServerOrder, Sites, StolenFromClient, StolenFromServer,
@@ -105,16 +106,17 @@ impl Bench {
 
     /// Makes a connection, lets the adversary send its first flight again and again, to every server of a
     /// fleet, and counts how often the application executed the request. Then the adversary steals what
-    /// there is, and tries to open what it recorded.
+    /// there is, and tries to open what it recorded: before that with the memory of the server's process.
     pub(crate) fn attack(&mut self) -> Result<Attack, LabError> {
         let pair = self.connect(&ClientOrder::Connect(self.address))?;
+        let memory = self.open_with_memory()?;
         for server in Server::ALL {
             self.become_server(server)?;
             self.replay()?;
         }
         let executions = self.count(&pair)?;
         let (client, server) = self.steal()?;
-        Attack::of(executions, &client, &server)
+        Attack::of(executions, &client, &server, memory)
             .ok_or_else(|| LabError::Connection("a recording was no TLS connection".to_owned()))
     }
 
@@ -151,6 +153,20 @@ impl Bench {
         self.server.tell(&ServerOrder::CountExecutions(pair.client.request))?;
         match self.server.hear()? {
             ServerAnswer::Executions(count) => Ok(count),
+            other => Err(unexpected(&self.server, &other)),
+        }
+    }
+
+    /// Lets the adversary read the memory of the server's process, before anything else happens there.
+    fn open_with_memory(&mut self) -> Result<Opened, LabError> {
+        self.client.tell(&ClientOrder::GiveRecording)?;
+        let recording = match self.client.hear()? {
+            ClientAnswer::Recorded(recording) => recording,
+            other => return Err(unexpected(&self.client, &other)),
+        };
+        self.server.tell(&ServerOrder::OpenWithMemory(recording))?;
+        match self.server.hear()? {
+            ServerAnswer::OpenedWithMemory(opened) => Ok(opened),
             other => Err(unexpected(&self.server, &other)),
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tessera::resume::Verdict;
 
-use crate::adversary::Capture;
+use crate::adversary::{Capture, Opened};
 use crate::pki::Identity;
 use crate::ways::{Agreement, Continuation, OneTimeKind, Way};
 
@@ -25,6 +25,9 @@ pub(crate) enum ServerOrder {
     Accept,
     /// Say how often a request was executed; answered by [`ServerAnswer::Executions`].
     CountExecutions(RequestId),
+    /// Let the adversary read the memory of this process, and try all of it on what it recorded of the last
+    /// connection; answered by [`ServerAnswer::OpenedWithMemory`].
+    OpenWithMemory(Capture),
     /// Give what the adversary can steal; answered by [`ServerAnswer::Stolen`]. What is left in the vault
     /// is gone then.
     GiveAll,
@@ -55,6 +58,7 @@ pub(crate) enum ServerAnswer {
     Ready,
     Served(Served),
     Executions(u32),
+    OpenedWithMemory(Opened),
     Stolen(StolenFromServer),
     /// The order could not be carried out, for this reason.
     Failed(String),
@@ -77,8 +81,9 @@ pub(crate) enum ClientOrder {
     /// Be the adversary: send the first flight of the last connection again, byte by byte the
     /// same, and read to the end; answered by [`ClientAnswer::Ready`].
     Replay(SocketAddr),
-    /// Give what the adversary recorded of the last connection, and what it can steal; answered by
-    /// [`ClientAnswer::Stolen`].
+    /// Give what the adversary recorded of the last connection; answered by [`ClientAnswer::Recorded`].
+    GiveRecording,
+    /// Give that, and what the adversary can steal; answered by [`ClientAnswer::Stolen`].
     GiveAll,
 }
 
@@ -87,6 +92,7 @@ pub(crate) enum ClientOrder {
 pub(crate) enum ClientAnswer {
     Ready,
     Connected(Connected),
+    Recorded(Capture),
     Stolen(StolenFromClient),
     /// The order could not be carried out, for this reason.
     Failed(String),

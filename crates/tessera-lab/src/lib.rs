@@ -24,6 +24,7 @@ mod heap;
 mod machine;
 mod page;
 mod pki;
+pub mod process_memory;
 mod processes;
 pub mod reconnect;
 pub mod sites;
@@ -31,6 +32,7 @@ mod statistics;
 mod verdicts;
 mod ways;
 
+pub use adversary::Capture;
 pub use error::LabError;
 pub use experiment::{Destination, Options};
 pub use ways::Mode;

@@ -13,7 +13,8 @@ pub(crate) enum ForwardSecrecy {
     /// From the end of the handshake: both sides' ephemeral keys are gone.
     Handshake,
     /// From the moment the server took the one-time key, or the key expired: until then whoever
-    /// reads the server's vault and the client's ticket opens a recorded flight.
+    /// reads the server's vault and the client's ticket opens a recorded flight. After it nobody does who
+    /// reads all of the server's process.
     FromTakeOrExpiry,
     /// From the end of the epoch under whose key the one-time keys were stored. No vault of this
     /// experiment stores them so; that of a fleet does.
@@ -59,7 +60,8 @@ pub(crate) struct Verdicts {
 pub(crate) struct Attack {
     /// How often a request was executed whose first flight was sent again and again.
     pub(crate) executions: u32,
-    /// What opened with all that both ends had after the connection.
+    /// What opened with all that both ends had after the connection, the memory of the server's process
+    /// included.
     pub(crate) after: Opened,
     /// What opened with the session that the client used and deleted, too.
     pub(crate) undeleted: Opened,
@@ -68,15 +70,17 @@ pub(crate) struct Attack {
 }
 
 impl Attack {
-    /// Tries to open the recording. `None` if there is nothing in it to try.
+    /// Tries to open the recording; `memory` is what opened with the memory of the server's process. `None` if there is nothing in it to try.
     pub(crate) fn of(
         executions: u32,
         client: &StolenFromClient,
         server: &StolenFromServer,
+        memory: Opened,
     ) -> Option<Self> {
         let open = |sessions: &[Vec<u8>], vault| {
             let ticket_key = &server.ticket_key;
-            adversary::open(&client.capture, &StolenSecrets { sessions, ticket_key, vault })
+            let stolen = StolenSecrets { sessions, ticket_key, vault };
+            adversary::open(&client.capture, &stolen).map(|opened| opened.or(memory))
         };
         let left = client.sessions.as_slice();
         let undeleted: Vec<_> = left.iter().chain(&client.used).cloned().collect();

@@ -4,23 +4,25 @@
 //! Everything here is made of the record format, the key schedule and the wire format of tickets;
 //! no code of the engine decides whether the attempt succeeds.
 
-mod capture;
-mod opening;
+pub(crate) mod capture;
+pub(crate) mod opening;
 mod psks;
 
 use serde::{Deserialize, Serialize};
 
 use capture::Hellos;
 
+use crate::process_memory::{Snapshot, Used, open_blindly};
+
 /// What an adversary on the path records of a connection.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Capture {
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Capture {
     /// What the client sent.
-    pub(crate) sent: Vec<u8>,
+    pub sent: Vec<u8>,
     /// How much of it before the server said anything.
-    pub(crate) first_flight: usize,
+    pub first_flight: usize,
     /// What the server sent.
-    pub(crate) received: Vec<u8>,
+    pub received: Vec<u8>,
 }
 
 /// What the adversary has stolen.
@@ -34,12 +36,36 @@ pub(crate) struct StolenSecrets<'a> {
 }
 
 /// What could be opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Opened {
     /// Early data of the first flight.
     pub(crate) early_data: bool,
     /// What the server's application sent.
     pub(crate) session: bool,
+}
+
+impl Opened {
+    /// What one of two opened.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            early_data: self.early_data || other.early_data,
+            session: self.session || other.session,
+        }
+    }
+}
+
+/// Tries everything that lies in the memory of a process, without knowing what it is.
+pub(crate) fn open_with_memory(capture: &Capture, memory: &Snapshot) -> Opened {
+    let tried = open_blindly(memory, std::slice::from_ref(capture));
+    let mut opened = Opened::default();
+    for by in tried.opened.iter().filter(|by| by.application_data) {
+        match by.used {
+            // The first record of a client that is no handshake is early data.
+            Used::Sent(0) | Used::Psk => opened.early_data = true,
+            Used::Sent(_) | Used::Received(_) => opened.session = true,
+        }
+    }
+    opened
 }
 
 /// Tries every key that the stolen secrets lead to. `None` if the capture is no TLS 1.3 connection, so that

@@ -6,11 +6,11 @@ use tessera::crypto::{Aead, Hash, NONCE_LEN, Nonce, Secret, Suite};
 use super::capture::{Hellos, protected, whole_messages};
 
 const HANDSHAKE: u8 = 22;
-const APPLICATION_DATA: u8 = 23;
+pub(crate) const APPLICATION_DATA: u8 = 23;
 const FINISHED: u8 = 20;
 
 /// Whether the PSK opens early data of what the client sent.
-pub(super) fn early_data(suite: &Suite, psk: &Secret, hellos: &Hellos, sent: &[u8]) -> bool {
+pub(crate) fn early_data(suite: &Suite, psk: &Secret, hellos: &Hellos, sent: &[u8]) -> bool {
     let early = suite.hash.extract(&[], psk.expose());
     let secret = derive_secret(suite.hash, &early, "c e traffic", &hellos.client);
     let mut opener = Opener::new(suite, &secret);
@@ -74,14 +74,14 @@ fn expand_label(hash: &dyn Hash, secret: &Secret, label: &str, context: &[u8], o
 }
 
 /// Opens the records under one traffic secret, one after the other.
-struct Opener {
+pub(crate) struct Opener {
     aead: Box<dyn Aead>,
     iv: [u8; NONCE_LEN],
     number: u64,
 }
 
 impl Opener {
-    fn new(suite: &Suite, secret: &Secret) -> Self {
+    pub(crate) fn new(suite: &Suite, secret: &Secret) -> Self {
         let mut key = vec![0; suite.aead.key_len()];
         expand_label(suite.hash, secret, "key", &[], &mut key);
         let mut iv = [0; NONCE_LEN];
@@ -89,13 +89,23 @@ impl Opener {
         Self { aead: suite.aead.key(&key), iv, number: 0 }
     }
 
+    /// The type of this record, if the key opens it as its first.
+    pub(crate) fn first_type(&self, record: &[u8]) -> Option<u8> {
+        self.open_as(0, record).map(|(typ, _)| typ)
+    }
+
     /// The content of the next record and its type; `None` if the key does not open it.
     fn open(&mut self, record: &[u8]) -> Option<(u8, Vec<u8>)> {
+        let opened = self.open_as(self.number, record)?;
+        self.number += 1;
+        Some(opened)
+    }
+
+    fn open_as(&self, number: u64, record: &[u8]) -> Option<(u8, Vec<u8>)> {
         let (header, body) = record.split_at_checked(5)?;
         let mut body = body.to_vec();
-        let nonce = Nonce::for_record(&self.iv, self.number);
+        let nonce = Nonce::for_record(&self.iv, number);
         let len = self.aead.open(&nonce, header, &mut body).ok()?;
-        self.number += 1;
         body.truncate(len);
         // Padding is zeros after the type.
         let last = body.iter().rposition(|byte| *byte != 0)?;

@@ -69,6 +69,7 @@ impl Client {
                 replay(stream, &sent[..*first_flight])?;
                 Ok(ClientAnswer::Ready)
             }
+            ClientOrder::GiveRecording => Ok(ClientAnswer::Recorded(self.stolen.capture.clone())),
             ClientOrder::GiveAll => {
                 let mut stolen = std::mem::take(&mut self.stolen);
                 stolen

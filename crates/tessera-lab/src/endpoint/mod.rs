@@ -19,6 +19,8 @@ use std::io;
 
 use tessera_link::End;
 
+use crate::process_memory::ProcessMemory;
+
 /// The arguments with which the lab starts its program again, to be one of the endpoints: the
 /// first, followed by the name of the end. They are not meant for people.
 pub const ARGUMENTS: [&str; 2] = ["lab", "endpoint"];
@@ -32,14 +34,23 @@ pub fn name(end: End) -> &'static str {
     }
 }
 
-/// Is one end of an experiment, until the lab closes this process's standard input.
+/// Is one end of an experiment, until the lab closes this process's standard input. `guard` closes the
+/// memory of this process to others; the server's is open to the lab's adversary by then.
 ///
 /// # Errors
 ///
-/// If orders cannot be read or answers not be written: then there is no lab any more.
-pub fn run(end: End) -> io::Result<()> {
+/// If orders cannot be read or answers not be written: then there is no lab any more. Or if a process
+/// can't read its own memory.
+pub fn run(end: End, guard: impl FnOnce()) -> io::Result<()> {
     match end {
-        End::Client => client::run(),
-        End::Server => server::run(),
+        End::Client => {
+            guard();
+            client::run()
+        }
+        End::Server => {
+            let memory = ProcessMemory::of_this_process()?;
+            guard();
+            server::run(memory)
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, TcpListener};
+use std::thread;
 use std::time::Duration;
 
 use tessera::handshake::Checked;
@@ -12,14 +13,16 @@ use super::request::{self, Application};
 use super::stores::Stores;
 use super::wire::Wire;
 use super::{configuration, sites};
+use crate::adversary;
 use crate::clock;
 use crate::control::{self, Preparation, Served, ServerAnswer, ServerOrder};
+use crate::process_memory::ProcessMemory;
 
 const UNPREPARED: &str = "not prepared for a row";
 
 /// Does as it is told, until there is no one to tell it.
-pub(super) fn run() -> io::Result<()> {
-    let mut server = Server::default();
+pub(super) fn run(memory: ProcessMemory) -> io::Result<()> {
+    let mut server = Server { memory: Some(memory), ..Server::default() };
     for order in orders() {
         answer(&server.obey(order?).unwrap_or_else(|e| ServerAnswer::Failed(e.to_string())))?;
     }
@@ -32,6 +35,8 @@ pub(super) struct Server {
     listener: Option<TcpListener>,
     row: Option<Row>,
     application: Application,
+    /// Of this process.
+    memory: Option<ProcessMemory>,
 }
 
 /// The present row.
@@ -92,6 +97,18 @@ impl Server {
             }
             ServerOrder::CountExecutions(id) => {
                 Ok(ServerAnswer::Executions(self.application.executions(id)))
+            }
+            ServerOrder::OpenWithMemory(capture) => {
+                let memory = self.memory.as_mut().ok_or("nobody may read this process")?;
+                // On a thread of its own: this one's stack is what connections left of it.
+                let opened = thread::scope(|scope| {
+                    let search = || Ok(adversary::open_with_memory(&capture, &memory.read()?));
+                    scope
+                        .spawn(search)
+                        .join()
+                        .unwrap_or_else(|_| Err(io::Error::other("the search failed")))
+                });
+                Ok(ServerAnswer::OpenedWithMemory(opened?))
             }
             ServerOrder::GiveAll => {
                 let row = self.row.as_ref().ok_or(UNPREPARED)?;

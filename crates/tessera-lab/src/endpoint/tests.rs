@@ -4,13 +4,17 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 
+use tessera::resume::ClientSession;
+
 use super::client::Client;
 use super::server::Server;
+use crate::adversary::open_with_memory;
 use crate::control::{
     self, ClientAnswer, ClientOrder, Connected, Preparation, RequestId, Served, ServerAnswer,
     ServerOrder,
 };
 use crate::pki::Pki;
+use crate::process_memory::ProcessMemory;
 use crate::ways::{Mode, Way};
 
 const REPLAYS: u32 = 3;
@@ -122,5 +126,22 @@ fn a_race_for_forward_secret_early_data_executes_it_once() {
             assert_eq!(connected.response.is_none(), given_up, "{way:?}");
             assert_eq!(count(&mut server, connected.request), executions, "{way:?}");
         }
+    }
+}
+
+/// An adversary who finds nothing in a memory that holds everything would prove nothing.
+#[test]
+fn a_psk_that_stays_in_memory_opens_what_was_recorded() {
+    for way in Way::all(&[Mode::ZeroRtt]) {
+        let (mut server, mut client, address) = prepared(way);
+        both(&mut server, &mut client, ClientOrder::Connect(address));
+        let ClientAnswer::Stolen(stolen) = client.obey(ClientOrder::GiveAll).unwrap() else {
+            panic!("nothing was stolen")
+        };
+        let used = ClientSession::import(&stolen.used.unwrap()).unwrap();
+        let kept = std::hint::black_box(used.state.psk.expose().to_vec());
+        let memory = ProcessMemory::of_this_process().unwrap().read().unwrap();
+        assert!(open_with_memory(&stolen.capture, &memory).early_data, "{way:?}");
+        drop(kept);
     }
 }

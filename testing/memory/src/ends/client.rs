@@ -1,0 +1,160 @@
+//! A client that makes connections.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use tessera::crypto::Provider;
+use tessera::resume::PskKind;
+use tessera::{Destination, EarlyDataStatus};
+use tessera_lab::Capture;
+use tessera_tokio::{Connector, EarlyData, MemorySessionStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::{JoinSet, spawn_blocking};
+use zeroize::Zeroizing;
+
+use crate::Error;
+use crate::configuration;
+use crate::marks::{Marks, mark};
+use crate::pki::SERVER_NAME;
+use crate::tape::{Recorded, Recording, Tape, last};
+use crate::way::Way;
+
+/// The client of a test.
+#[derive(Clone)]
+pub struct Client {
+    pub way: Way,
+    pub server: SocketAddr,
+    pub connector: Connector,
+    /// Where what is sent is kept, if it is.
+    pub marks: Option<Arc<Marks>>,
+}
+
+impl Client {
+    /// A client of this server.
+    pub fn new(
+        way: Way,
+        server: SocketAddr,
+        provider: Provider,
+        directory: &Path,
+        marks: Option<Arc<Marks>>,
+    ) -> Result<Self, Error> {
+        let connector = Connector::new(configuration::client(way, provider, directory)?);
+        Ok(Self { way, server, connector, marks })
+    }
+
+    /// Makes this many connections in its way, some at a time; resumptions have full handshakes before
+    /// them. Gives the recordings when the last one has ended.
+    pub async fn connect(&self, count: usize) -> Result<Vec<Capture>, Error> {
+        let mut tasks = JoinSet::new();
+        for task in 0..PARALLEL.min(count) {
+            let client = self.clone();
+            let share = count / PARALLEL + usize::from(task < count % PARALLEL);
+            tasks.spawn(async move { client.chain(share).await });
+        }
+        let mut recordings = Vec::new();
+        while let Some(task) = tasks.join_next().await {
+            recordings.extend(task??);
+        }
+        Ok(last(recordings))
+    }
+
+    /// One connection after the other.
+    async fn chain(self, count: usize) -> Result<Vec<Recording>, Error> {
+        let sessions = Arc::new(MemorySessionStore::default());
+        let connector = self.connector.clone().with_sessions(sessions);
+        let mut recordings = Vec::new();
+        if self.way.is_resumption() {
+            recordings.push(self.one(&connector, false).await?);
+        }
+        for _ in 0..count {
+            recordings.push(self.one(&connector, self.way.is_resumption()).await?);
+        }
+        Ok(recordings)
+    }
+
+    async fn one(&self, connector: &Connector, resumed: bool) -> Result<Recording, Error> {
+        let socket = TcpStream::connect(self.server).await?;
+        socket.set_nodelay(true)?;
+        let tape = Tape::default();
+        let io = Recorded { socket, tape: tape.clone(), is_client: true };
+        let destination =
+            Destination { server_name: SERVER_NAME.to_owned(), ..Destination::default() };
+        let early_data = resumed && self.way.has_early_data();
+        let mut stream = connector.start(destination, io).await?;
+        if early_data {
+            let request = self.request("early plaintext");
+            let became = stream.handshake_with_early_data(&request).await;
+            let whole =
+                matches!(became, EarlyData::Accepted { count, .. } if count == request.len());
+            if !whole {
+                return Err(format!("early data became {became:?}").into());
+            }
+        } else {
+            stream.handshake().await?;
+        }
+        let request = self.request("application plaintext");
+        stream.write_all(&request).await?;
+        if self.way != Way::FsHttp {
+            stream.shutdown().await?;
+        }
+        let mut received = Zeroizing::new(Vec::with_capacity(ROOM));
+        let ended = stream.read_to_end(&mut received).await;
+        // The page's last word is that of a server that closes.
+        ended.or_else(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof if self.way == Way::FsHttp => Ok(0),
+            _ => Err(error),
+        })?;
+        let facts = stream.facts();
+        let wanted = match (resumed, early_data) {
+            (false, _) => None,
+            (true, false) => Some(PskKind::Resumption),
+            (true, true) => Some(PskKind::ForwardSecret),
+        };
+        let accepted = facts.early_data == EarlyDataStatus::Accepted;
+        if facts.psk != wanted || accepted != early_data {
+            return Err(format!("a connection was {:?} and not {wanted:?}", facts.psk).into());
+        }
+        Ok(tape.end())
+    }
+
+    /// Something to send, with a mark in it.
+    fn request(&self, name: &str) -> Zeroizing<Vec<u8>> {
+        let mark = mark();
+        if let Some(marks) = &self.marks {
+            marks.keep(name, &mark);
+        }
+        if self.way != Way::FsHttp {
+            return mark;
+        }
+        // The first request keeps the connection, the second ends it.
+        let connection = if name == "early plaintext" { "keep-alive" } else { "close" };
+        let mark = String::from_utf8_lossy(&mark);
+        let request =
+            format!("GET /{mark} HTTP/1.1\r\nConnection: {connection}\r\nCookie: {mark}\r\n\r\n");
+        Zeroizing::new(request.into_bytes())
+    }
+}
+
+/// Makes connections in a process that is attacked, and stays when they have ended.
+pub async fn run(client: Client, count: usize) -> Result<(), Error> {
+    client.connect(count).await?;
+    drop(client);
+    println!("ended");
+    // Until nobody needs it any more.
+    spawn_blocking(|| io::stdin().read_line(&mut String::new())).await??;
+    Ok(())
+}
+
+/// How many connections the server then sees.
+pub fn served(way: Way, count: usize) -> usize {
+    if way.is_resumption() { count + count.min(PARALLEL) } else { count }
+}
+
+/// How many connections there are at a time.
+pub const PARALLEL: usize = 8;
+
+/// More than an answer has: a vector that grows leaves what it held.
+const ROOM: usize = 64 * 1024;

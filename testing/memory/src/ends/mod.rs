@@ -1,0 +1,5 @@
+//! Ends of connections: one of them is attacked, the other one keeps what it knows.
+
+pub mod client;
+pub mod server;
+pub mod slips;

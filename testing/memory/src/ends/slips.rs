@@ -1,0 +1,220 @@
+//! Flaws that must be found: each is a server that keeps one thing too long.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use tessera::KeyLog;
+use tessera::crypto::{Aead, AeadAlgorithm, HeaderKey, Provider, Suite};
+use tessera::handshake::Reply;
+use tessera::resume::{
+    FlightHandle, OpenTicket, PutRefused, PutSecret, SessionState, TakeSecret, Taken, TicketKeys,
+    Vault,
+};
+use tessera_vault::{MemoryVault, TicketKeyRing};
+
+/// A flaw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Slip {
+    /// Each early traffic secret stays on the heap.
+    EarlySecretOnHeap,
+    /// The last application traffic secret stays on a stack, below everything that is in use.
+    TrafficSecretOnStack,
+    /// Each record key stays.
+    RecordKeys,
+    /// The ring keeps the PSKs of tickets that it opened.
+    Psks,
+    /// The vault keeps FS secrets that were taken.
+    FsSecrets,
+    /// The vault keeps seeds that were taken.
+    Seeds,
+    /// The application keeps what it read.
+    Plaintext,
+}
+
+impl Slip {
+    /// What must be found because of it: how the name begins, and the kind of place.
+    pub fn expected(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::EarlySecretOnHeap => &[
+                ("c e traffic", "heap"),
+                ("opened: traffic secret of the client's first protected record", "heap"),
+            ],
+            Self::TrafficSecretOnStack => &[("c ap traffic", "stack")],
+            Self::RecordKeys => &[("key of c e traffic", "heap"), ("key of s ap traffic", "heap")],
+            Self::Psks => &[("resumption PSK", "heap")],
+            Self::FsSecrets => &[("FS secret", "heap")],
+            Self::Seeds => &[("private key of X25519", "heap")],
+            Self::Plaintext => &[("early plaintext", "heap"), ("application plaintext", "heap")],
+        }
+    }
+
+    /// Whether it keeps one value and not one of each connection.
+    pub fn keeps_one(self) -> bool {
+        self == Self::TrafficSecretOnStack
+    }
+}
+
+/// What was kept.
+static KEPT: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+
+fn keep(bytes: &[u8]) {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(bytes.to_vec());
+}
+
+/// The application's part.
+pub fn received(slip: Option<Slip>, bytes: &[u8]) {
+    if slip == Some(Slip::Plaintext) {
+        keep(bytes);
+    }
+}
+
+/// The key log, where the flaw is one of those who see traffic secrets.
+pub fn key_log(slip: Option<Slip>) -> Option<Arc<dyn KeyLog>> {
+    match slip {
+        Some(Slip::EarlySecretOnHeap) => Some(Arc::new(OnHeap)),
+        Some(Slip::TrafficSecretOnStack) => Some(Arc::new(OnStack::start())),
+        _ => None,
+    }
+}
+
+struct OnHeap;
+
+impl KeyLog for OnHeap {
+    fn log(&self, label: &str, _: &[u8; 32], secret: &[u8]) {
+        if label == "CLIENT_EARLY_TRAFFIC_SECRET" {
+            keep(secret);
+        }
+    }
+}
+
+/// A thread that handles secrets deep in its stack, and then waits higher up.
+struct OnStack(Mutex<Sender<Vec<u8>>>);
+
+impl OnStack {
+    fn start() -> Self {
+        let (sender, receiver) = channel();
+        let thread = thread::Builder::new().name("slip".to_owned());
+        // Without it nothing is found, and the test fails.
+        let _ = thread.spawn(move || wait(&receiver));
+        Self(Mutex::new(sender))
+    }
+}
+
+impl KeyLog for OnStack {
+    fn log(&self, label: &str, _: &[u8; 32], secret: &[u8]) {
+        if label == "CLIENT_TRAFFIC_SECRET_0" {
+            let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = sender.send(secret.to_vec());
+        }
+    }
+}
+
+fn wait(receiver: &Receiver<Vec<u8>>) {
+    while let Ok(mut secret) = receiver.recv() {
+        handle(&secret);
+        secret.fill(0);
+        std::hint::black_box(&secret);
+    }
+}
+
+#[inline(never)]
+fn handle(secret: &[u8]) {
+    let mut deep = [0; 8192];
+    deep[..secret.len()].copy_from_slice(secret);
+    std::hint::black_box(&deep);
+}
+
+/// The ticket keys.
+pub fn tickets(slip: Option<Slip>, ring: TicketKeyRing) -> Arc<dyn TicketKeys> {
+    match slip {
+        Some(Slip::Psks) => Arc::new(KeepingRing(ring)),
+        _ => Arc::new(ring),
+    }
+}
+
+struct KeepingRing(TicketKeyRing);
+
+impl TicketKeys for KeepingRing {
+    fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>> {
+        self.0.seal(session, unix)
+    }
+
+    fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>> {
+        let opened = self.0.open(question);
+        if let Reply::Now(Some(session)) = &opened {
+            keep(session.psk.expose());
+        }
+        opened
+    }
+}
+
+/// The vault.
+pub fn vault(slip: Option<Slip>, vault: MemoryVault) -> Arc<dyn Vault> {
+    match slip {
+        Some(slip @ (Slip::FsSecrets | Slip::Seeds)) => Arc::new(KeepingVault { vault, slip }),
+        _ => Arc::new(vault),
+    }
+}
+
+struct KeepingVault {
+    vault: MemoryVault,
+    slip: Slip,
+}
+
+impl Vault for KeepingVault {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.vault.put(put)
+    }
+
+    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+        let taken = self.vault.take(question);
+        if let Reply::Now(Taken::Taken(secret)) = &taken {
+            keep(match self.slip {
+                Slip::Seeds => &secret.seed,
+                _ => secret.fs_secret.expose(),
+            });
+        }
+        taken
+    }
+
+    fn burn(&self, handle: &FlightHandle) {
+        self.vault.burn(handle);
+    }
+
+    fn len(&self) -> usize {
+        self.vault.len()
+    }
+}
+
+/// The cryptography.
+pub fn provider(slip: Option<Slip>) -> Provider {
+    let provider = tessera_aws_lc::provider();
+    if slip != Some(Slip::RecordKeys) {
+        return provider;
+    }
+    let suites = provider.suites.iter().map(|suite| {
+        let aead = Box::leak(Box::new(KeepingAead(suite.aead)));
+        &*Box::leak(Box::new(Suite::new(suite.id, suite.hash, aead)))
+    });
+    Provider { suites: Vec::leak(suites.collect()), ..provider }
+}
+
+struct KeepingAead(&'static dyn AeadAlgorithm);
+
+impl AeadAlgorithm for KeepingAead {
+    fn key_len(&self) -> usize {
+        self.0.key_len()
+    }
+
+    fn key(&self, key: &[u8]) -> Box<dyn Aead> {
+        keep(key);
+        self.0.key(key)
+    }
+
+    fn header_key(&self, key: &[u8]) -> Box<dyn HeaderKey> {
+        self.0.header_key(key)
+    }
+}

@@ -1,0 +1,129 @@
+//! The processes that are attacked.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tessera_lab::process_memory::{ProcessMemory, Snapshot};
+
+use crate::Error;
+use crate::pki::SERVER_NAME;
+use crate::way::Way;
+
+/// A process; gone when this value is.
+pub struct Process {
+    child: Child,
+}
+
+impl Process {
+    /// Starts a server with four workers, and waits until it listens: it says where on its first line,
+    /// as JSON.
+    pub fn server(mut command: Command) -> Result<(Self, SocketAddr), Error> {
+        command.env("TOKIO_WORKER_THREADS", WORKERS);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let stdout = child.stdout.take();
+        let process = Self { child };
+        let mut stdout = BufReader::new(stdout.ok_or("no standard output")?);
+        let mut line = String::new();
+        stdout.read_line(&mut line)?;
+        let told: Value =
+            serde_json::from_str(&line).map_err(|error| format!("the server: {error}: {line}"))?;
+        let address = told["address"].as_str().ok_or("the server tells no address")?.parse()?;
+        // A pipe that is full would be the server's load.
+        thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
+        Ok((process, address))
+    }
+
+    /// Starts a client with four workers.
+    pub fn client(mut command: Command) -> Result<Self, Error> {
+        command.env("TOKIO_WORKER_THREADS", WORKERS);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        Ok(Self { child: command.spawn()? })
+    }
+
+    /// Waits until it says that its connections have ended.
+    pub fn ended(&mut self) -> Result<(), Error> {
+        let stdout = self.child.stdout.as_mut().ok_or("no standard output")?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        if line == "ended\n" { Ok(()) } else { Err(format!("the client says {line:?}").into()) }
+    }
+
+    /// Reads its memory, while it stands still.
+    pub fn read(&self) -> Result<Snapshot, Error> {
+        let number = self.child.id();
+        let forbidden = |error| {
+            format!("the memory of process {number} can't be read: {error}; run this as root")
+        };
+        let mut memory = ProcessMemory::open(number).map_err(forbidden)?;
+        let pid = Pid::from_raw(i32::try_from(number)?);
+        kill(pid, Signal::SIGSTOP)?;
+        let snapshot = memory.read();
+        kill(pid, Signal::SIGCONT)?;
+        Ok(snapshot.map_err(forbidden)?)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `tessera serve` in this way.
+pub fn serve(program: &Path, way: Way, directory: &Path) -> Command {
+    let mut command = Command::new(program);
+    let path = |name: &str| directory.join(name);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--json", "-", "--groups", &groups(way)]);
+    command.arg("--certificate").arg(path("server.pem")).arg("--key").arg(path("server.key"));
+    if way == Way::Mutual {
+        command.arg("--require-client-certificate").arg("--ca").arg(path("root.pem"));
+    }
+    if way.has_early_data() {
+        command.arg("--forward-secret-early-data");
+    }
+    if way == Way::FsHttp {
+        command.arg("--http");
+    }
+    command
+}
+
+/// `tessera connect` in this way, this often.
+pub fn connect(
+    program: &Path,
+    way: Way,
+    mode: &str,
+    server: SocketAddr,
+    directory: &Path,
+    [count, parallel]: [usize; 2],
+) -> Command {
+    let mut command = Command::new(program);
+    let (count, parallel) = (count.to_string(), parallel.to_string());
+    command.args(["connect", &server.to_string(), "--server-name", SERVER_NAME, "--quiet"]);
+    command.args(["--count", &count, "--parallel", &parallel, "--tickets", &parallel]);
+    command.args(["--mode", mode, "--groups", &groups(way)]);
+    command.arg("--ca").arg(directory.join("root.pem"));
+    command
+}
+
+/// An end of this test's own.
+pub fn own(end: &str, way: Way, directory: &Path) -> Result<Command, Error> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([end, &way.to_string()]).arg(directory);
+    Ok(command)
+}
+
+fn groups(way: Way) -> String {
+    let groups: Vec<_> = way.groups().iter().map(|group| format!("{group:?}")).collect();
+    groups.join(",")
+}
+
+/// As many threads as serve connections.
+const WORKERS: &str = "4";

@@ -1,0 +1,211 @@
+//! A provider that keeps every secret that passes through it: this end's key schedule is the other end's
+//! too.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tessera::crypto::{
+    AgreementError, Digest, Ephemeral, Hash, KeyAgreement, Provider, RunningHash, Secret,
+    SharedSecret, Suite,
+};
+use tessera::wire::NamedGroup;
+
+/// What was recorded.
+#[derive(Default)]
+pub struct Recorder(Mutex<Recorded>);
+
+/// The secrets of connections, by value.
+#[derive(Default)]
+pub struct Recorded {
+    /// Every output of the key schedule and every agreed key, with a name.
+    pub secrets: HashMap<Vec<u8>, String>,
+    /// What went into HKDF-Extract: the PSKs that were used.
+    pub used: HashSet<Vec<u8>>,
+    /// The peer's public keys of X25519, of hybrids too.
+    pub public_keys: HashSet<Vec<u8>>,
+    /// What is derived from nothing but zeros.
+    constants: HashSet<Vec<u8>>,
+}
+
+impl Recorder {
+    /// The AWS-LC provider, with everything written down. It lives as long as the process.
+    pub fn provider(&'static self) -> Provider {
+        let provider = tessera_aws_lc::provider();
+        let suites = provider.suites.iter().map(|suite| {
+            let hash = Box::leak(Box::new(RecordedHash { hash: suite.hash, recorder: self }));
+            let recorded = Suite::new(suite.id, hash, suite.aead)
+                .with_confidentiality_limit(suite.confidentiality_limit);
+            &*Box::leak(Box::new(recorded))
+        });
+        let groups = provider.groups.iter().map(|group| {
+            let group = RecordedGroup { group: *group, recorder: self };
+            &*Box::leak(Box::new(group)) as &dyn KeyAgreement
+        });
+        Provider {
+            suites: Vec::leak(suites.collect()),
+            groups: Vec::leak(groups.collect()),
+            ..provider
+        }
+    }
+
+    /// What was recorded until now.
+    pub fn recorded(&self) -> MutexGuard<'_, Recorded> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Recorded {
+    /// Those that must not be left. The exceptions, here and nowhere else:
+    ///
+    /// - PSKs and FS secrets of tickets that nobody used yet. (Other live secrets don't come here: a
+    ///   vault's seeds, the ring's keys and private keys of certificates are nobody's but the process's.)
+    /// - What everybody can compute.
+    pub fn forbidden(&self) -> impl Iterator<Item = (&Vec<u8>, &String)> {
+        self.secrets.iter().filter(|(secret, name)| {
+            let is_unused = *name == PSK && !self.used.contains(*secret);
+            !is_unused && !self.constants.contains(*secret)
+        })
+    }
+
+    fn extracted(&mut self, salt: &[u8], input: &[u8], output: &[u8]) {
+        let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+        let parent = self.secrets.get(salt).map_or("", String::as_str);
+        let name = match parent {
+            _ if is_zero(salt) => "early secret",
+            "derived of early secret" => "handshake secret",
+            "derived of handshake secret" => "master secret",
+            // An FS secret is what the exporter gave beside a handle.
+            _ => {
+                self.secrets.insert(salt.to_vec(), FS_SECRET.to_owned());
+                "extract of FS secret"
+            }
+        };
+        if is_zero(salt) && is_zero(input) {
+            self.constants.insert(output.to_vec());
+        }
+        self.used.insert(input.to_vec());
+        self.secrets.insert(output.to_vec(), name.to_owned());
+    }
+
+    fn expanded(&mut self, prk: &[u8], info: &[u8], output: &[u8]) {
+        // HkdfLabel: the length of the output, "tls13 " and the label, the context.
+        let label = info.get(2).and_then(|len| info.get(3..3 + usize::from(*len)));
+        let label = String::from_utf8_lossy(label.unwrap_or_default());
+        let label = label.strip_prefix("tls13 ").unwrap_or("unnamed");
+        let parent = self.secrets.get(prk).map_or("unknown", String::as_str);
+        let name = match label {
+            "resumption" => PSK.to_owned(),
+            "0rttfs" => "psk'".to_owned(),
+            "key" | "iv" | "finished" | "derived" | "traffic upd" | "exporter" => {
+                format!("{label} of {parent}")
+            }
+            label => label.to_owned(),
+        };
+        if self.constants.contains(prk) {
+            self.constants.insert(output.to_vec());
+        }
+        self.secrets.insert(output.to_vec(), name);
+    }
+
+    fn agreed(&mut self, public: &[u8], secret: &SharedSecret) {
+        let secret = secret.expose();
+        self.secrets.insert(secret.to_vec(), "agreed key".to_owned());
+        if let Some((one, two)) = secret.split_at_checked(HALF)
+            && two.len() == HALF
+        {
+            self.secrets.insert(one.to_vec(), "agreed key, ML-KEM's half".to_owned());
+            self.secrets.insert(two.to_vec(), "agreed key, X25519's half".to_owned());
+        }
+        self.public_keys.extend(public.last_chunk::<32>().map(|key| key.to_vec()));
+    }
+}
+
+/// The resumption PSK of a ticket.
+const PSK: &str = "resumption PSK";
+
+/// The FS secret of a ticket.
+const FS_SECRET: &str = "FS secret";
+
+/// Each half of the hybrid's agreed key, in bytes.
+const HALF: usize = 32;
+
+struct RecordedHash {
+    hash: &'static dyn Hash,
+    recorder: &'static Recorder,
+}
+
+impl Hash for RecordedHash {
+    fn len(&self) -> usize {
+        self.hash.len()
+    }
+
+    fn start(&self) -> Box<dyn RunningHash> {
+        self.hash.start()
+    }
+
+    fn hash(&self, input: &[u8]) -> Digest {
+        self.hash.hash(input)
+    }
+
+    fn hmac(&self, key: &[u8], message: &[u8]) -> Digest {
+        self.hash.hmac(key, message)
+    }
+
+    fn extract(&self, salt: &[u8], input: &[u8]) -> Secret {
+        let output = self.hash.extract(salt, input);
+        self.recorder.recorded().extracted(salt, input, output.expose());
+        output
+    }
+
+    fn expand(&self, prk: &[u8], info: &[u8], out: &mut [u8]) {
+        self.hash.expand(prk, info, out);
+        self.recorder.recorded().expanded(prk, info, out);
+    }
+}
+
+struct RecordedGroup {
+    group: &'static dyn KeyAgreement,
+    recorder: &'static Recorder,
+}
+
+impl KeyAgreement for RecordedGroup {
+    fn group(&self) -> NamedGroup {
+        self.group.group()
+    }
+
+    fn share_len(&self) -> usize {
+        self.group.share_len()
+    }
+
+    fn reply_len(&self) -> usize {
+        self.group.reply_len()
+    }
+
+    fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError> {
+        let key = self.group.generate()?;
+        Ok(Box::new(RecordedKey { key, recorder: self.recorder }))
+    }
+
+    fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
+        let (reply, secret) = self.group.encapsulate(share)?;
+        self.recorder.recorded().agreed(share, &secret);
+        Ok((reply, secret))
+    }
+}
+
+struct RecordedKey {
+    key: Box<dyn Ephemeral>,
+    recorder: &'static Recorder,
+}
+
+impl Ephemeral for RecordedKey {
+    fn share(&self) -> &[u8] {
+        self.key.share()
+    }
+
+    fn decapsulate(self: Box<Self>, reply: &[u8]) -> Result<SharedSecret, AgreementError> {
+        let secret = self.key.decapsulate(reply)?;
+        self.recorder.recorded().agreed(reply, &secret);
+        Ok(secret)
+    }
+}

@@ -1,0 +1,95 @@
+//! The ways to connect whose memory is read.
+
+use std::fmt;
+
+use clap::ValueEnum;
+use tessera::resume::Continuation;
+use tessera::wire::{CipherSuite, NamedGroup};
+
+/// A way to connect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Way {
+    /// Certificates of the server.
+    Full,
+    /// Certificates of both.
+    Mutual,
+    /// A ticket and a key exchange.
+    PskDhe,
+    /// Forward-secret early data, a hybrid one-time key, another key exchange.
+    #[value(name = "0rtt-fs")]
+    Fs,
+    /// The same with SHA-384.
+    #[value(name = "0rtt-fs-sha384")]
+    FsSha384,
+    /// The same with X25519 alone.
+    #[value(name = "0rtt-fs-x25519")]
+    FsX25519,
+    /// Forward-secret early data, a hybrid one-time key, and nothing else.
+    #[value(name = "0rtt-fs-psk-ke")]
+    FsPskKe,
+    /// The same with X25519.
+    #[value(name = "0rtt-fs-x25519-psk-ke")]
+    FsX25519PskKe,
+    /// Forward-secret early data that is a request of HTTP.
+    #[value(name = "0rtt-fs-http")]
+    FsHttp,
+}
+
+impl Way {
+    /// Whether the client comes with forward-secret early data.
+    pub fn has_early_data(self) -> bool {
+        !matches!(self, Self::Full | Self::Mutual | Self::PskDhe)
+    }
+
+    /// Whether the client comes back with a ticket.
+    pub fn is_resumption(self) -> bool {
+        !matches!(self, Self::Full | Self::Mutual)
+    }
+
+    /// How a handshake goes on after early data.
+    pub fn continuation(self) -> Continuation {
+        match self {
+            Self::FsPskKe | Self::FsX25519PskKe => Continuation::PskKe,
+            _ => Continuation::PskDheKe,
+        }
+    }
+
+    /// Whether `tessera serve` can do it; a program of this test does the others.
+    pub fn is_served(self) -> bool {
+        self.continuation() == Continuation::PskDheKe
+    }
+
+    /// The mode of `tessera connect --count`, where it has one; a program of this test does the others.
+    pub fn load_mode(self) -> Option<&'static str> {
+        match self {
+            Self::Full => Some("full"),
+            Self::PskDhe => Some("psk-dhe"),
+            Self::Fs | Self::FsX25519 => Some("0rtt-fs"),
+            _ => None,
+        }
+    }
+
+    /// The groups of both ends.
+    pub fn groups(self) -> &'static [NamedGroup] {
+        match self {
+            Self::FsX25519 | Self::FsX25519PskKe | Self::Mutual => &[NamedGroup::X25519],
+            _ => &[NamedGroup::X25519MLKEM768, NamedGroup::X25519],
+        }
+    }
+
+    /// The suite of both ends.
+    pub fn suite(self) -> CipherSuite {
+        match self {
+            Self::FsSha384 => CipherSuite::TLS_AES_256_GCM_SHA384,
+            Self::Mutual => CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
+            _ => CipherSuite::TLS_AES_128_GCM_SHA256,
+        }
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}
