@@ -1,5 +1,4 @@
-//! The vault in etcd: how long a put and a take are on their way, with three members on this machine, and how
-//! long a take is while others ask about flights that are not theirs.
+//! The vault in etcd: how long a put and a take are on their way, with three members on this machine.
 //!
 //! `cargo run --release --package tessera-bench --bin etcd-vault [COUNT] [DIRECTORY]`
 //!
@@ -8,7 +7,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use tessera::crypto::Secret;
@@ -46,56 +44,8 @@ fn main() -> Result<(), Failure> {
             }
             println!("through {name}: puts {}, takes {}", summary(puts), summary(takes));
         }
-        under_fire(&cluster, count / 10).await
+        Ok(())
     })
-}
-
-/// Takes while many ask about foreign flights, each as soon as it has its answer.
-async fn under_fire(cluster: &Cluster, count: u32) -> Result<(), Failure> {
-    let vault = Arc::new(vault(cluster.endpoints()[cluster.leader()?].clone(), "flood")?);
-    for number in 0..count {
-        put(&vault, handle(number)).await?;
-    }
-    // The lease that the first take needs is a write, too.
-    take(&vault, handle(0)).await?;
-    let (before, began) = (entries(cluster)?, Instant::now());
-    let asked = Arc::new(AtomicU32::new(0));
-    let flood = (0..ASKING).map(|_| {
-        let (vault, asked) = (vault.clone(), asked.clone());
-        tokio::spawn(async move {
-            while let Ok(unix) = now() {
-                let number = u32::MAX - asked.fetch_add(1, Ordering::Relaxed);
-                let question = TakeSecret::new(handle(number), TakePurpose::Burn, Some(unix));
-                vault.take_secret(&question).await;
-            }
-        })
-    });
-    let flood: Vec<_> = flood.collect();
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let written = entries(cluster)? - before;
-    let mut takes = Vec::new();
-    for number in 1..count {
-        let began = Instant::now();
-        take(&vault, handle(number)).await?;
-        takes.push(began.elapsed());
-    }
-    flood.iter().for_each(tokio::task::JoinHandle::abort);
-    let asked = asked.load(Ordering::Relaxed);
-    let rate = f64::from(asked) / began.elapsed().as_secs_f64();
-    println!(
-        "while {ASKING} ask for what is not there, {rate:.0} times a second: takes {}; the first second of \
-         questions wrote {written} entries into etcd's log",
-        summary(takes)
-    );
-    Ok(())
-}
-
-/// How many ask at once.
-const ASKING: u32 = 64;
-
-fn entries(cluster: &Cluster) -> Result<u64, Failure> {
-    let status = cluster.ask(0, "/v3/maintenance/status", &serde_json::json!({}))?;
-    Ok(status["raftIndex"].as_str().ok_or("a status without an index")?.parse()?)
 }
 
 fn follower(cluster: &Cluster) -> Result<usize, Failure> {
