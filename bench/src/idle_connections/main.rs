@@ -24,7 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn measure(program: &str, count: usize, flooders: usize) -> Result<(), Box<dyn Error>> {
-    let server = Served::start(program, &[])?;
+    // All clients come from one address.
+    let server = Served::start(program, &["--max-connections-per-address", "100000"])?;
     // What the process keeps for good is there before the first count.
     drop(idle::connections(&server, 200).await?);
     load(program, &server)?;

@@ -20,6 +20,14 @@
 //! # }
 //! ```
 //!
+//! # The first connection of a process
+//!
+//! AWS-LC's generator seeds itself when it is first asked. As it is usually built, it measures the jitter of
+//! the processor for that: 25 to 100 ms. [`provider`] asks it, the first time it is called, so that a
+//! configuration takes this time and no handshake does. Built with `AWS_LC_SYS_NO_JITTER_ENTROPY=1` in the
+//! environment, which a program can set in its `.cargo/config.toml`, AWS-LC takes its seeds from the operating
+//! system alone, in less than a tenth of a millisecond; the program `tessera` is built so.
+//!
 //! # Features
 //!
 //! `graviola`, on by default: X25519 with a one-time key from the vault runs on Graviola where the
@@ -46,13 +54,16 @@ pub use key_rejected::KeyRejected;
 pub use sign::SigningKey;
 
 /// The provider: all suites and one-time key kinds of this crate and the groups that peers commonly
-/// have, the preferred ones first.
+/// have, the preferred ones first. The first call of a process seeds the generator: see the page of the
+/// crate.
 pub fn provider() -> Provider {
+    random::seed();
     PROVIDER
 }
 
 /// The same with groups that only some policies ask for, after the others: P-521 and ML-KEM-1024.
 pub fn provider_with_rare_groups() -> Provider {
+    random::seed();
     Provider { groups: RARE_TOO, ..PROVIDER }
 }
 

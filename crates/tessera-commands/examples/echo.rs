@@ -19,6 +19,9 @@ fn main() -> ExitCode {
         client_certificates: ClientCertificates::No,
         tickets: Tickets { count: 2, lifetime: Duration::from_secs(24 * 3600) },
         max_connections: 100,
+        max_connections_per_address: None,
+        idle_timeout: Duration::from_secs(300),
+        write_timeout: Duration::from_secs(30),
         handshake_timeout: Duration::from_secs(10),
         common: Common::default(),
     };

@@ -6,6 +6,7 @@
 
 mod certificate;
 mod client;
+mod contradictions;
 mod counted;
 mod named_key;
 mod names;
@@ -17,7 +18,7 @@ mod trust;
 
 pub use client::connect;
 pub use named_key::NamedKey;
-pub use names::{group, suite};
+pub use names::{group, groups_in_words, suite, suites_in_words};
 pub use options::{
     Answer, CertificateFiles, ClientCertificates, Common, ConnectOptions, EarlyData, Load,
     LoadMode, PskHash, PskOptions, ServeOptions, Tickets,

@@ -5,12 +5,38 @@ use std::fmt::Debug;
 use tessera::crypto::Provider;
 use tessera::wire::{CipherSuite, NamedGroup};
 
-/// The provider for these groups, which are all common ones if nothing was said.
+/// The provider for these groups; where nothing was said, for those that are not rare.
 pub(crate) fn provider(groups: &[NamedGroup]) -> Provider {
     match groups {
         [] => tessera_aws_lc::provider(),
         _ => tessera_aws_lc::provider_with_rare_groups(),
     }
+}
+
+/// What can be said of groups, as the help of an option.
+pub fn groups_in_words() -> String {
+    let names = |provider: Provider| -> Vec<String> {
+        provider.groups.iter().map(|group| format!("{:?}", group.group())).collect()
+    };
+    let default = names(tessera_aws_lc::provider());
+    let mut rare = names(tessera_aws_lc::provider_with_rare_groups());
+    rare.retain(|name| !default.contains(name));
+    format!(
+        "The groups, in order of preference, separated by commas. By default {}; {} only where they are \
+         named",
+        default.join(", "),
+        rare.join(", ")
+    )
+}
+
+/// What can be said of suites, as the help of an option.
+pub fn suites_in_words() -> String {
+    let suites = tessera_aws_lc::provider().suites;
+    let names: Vec<_> = suites.iter().map(|suite| format!("{:?}", suite.id)).collect();
+    format!(
+        "The cipher suites, in order of preference, separated by commas. By default {}",
+        names.join(", ")
+    )
 }
 
 /// The group of this name.
@@ -44,6 +70,22 @@ fn find<T: Copy + Debug>(name: &str, known: &[T]) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_help_names_every_group_and_whether_it_is_a_default() {
+        let help = groups_in_words();
+        let (default, rare) = help.split_once(';').unwrap();
+        for group in tessera_aws_lc::provider_with_rare_groups().groups {
+            let name = format!("{:?}", group.group());
+            assert_eq!(super::group(&name), Ok(group.group()));
+            let mut common = tessera_aws_lc::provider().groups.iter();
+            let is_default = common.any(|it| it.group() == group.group());
+            let part = if is_default { default } else { rare };
+            let mut words = part.split(|c: char| !c.is_ascii_alphanumeric());
+            assert!(words.any(|word| word == name), "{name}: {help}");
+        }
+        assert!(default.contains("X25519MLKEM768") && rare.contains("SECP521R1"), "{help}");
+    }
 
     #[test]
     fn groups_and_suites_are_parsed_by_registered_and_common_names() {

@@ -20,7 +20,7 @@ pub struct Common {
     pub psks: PskOptions,
     /// Allow PSKs alone.
     pub psk_only_without_forward_secrecy: bool,
-    /// The groups, in order of preference; empty for all.
+    /// The groups, in order of preference; empty for those that are not rare.
     pub groups: Vec<NamedGroup>,
     /// The suites, in order of preference; empty for all.
     pub suites: Vec<CipherSuite>,
@@ -105,6 +105,13 @@ pub struct ServeOptions {
     pub tickets: Tickets,
     /// How many connections there may be at a time; others wait.
     pub max_connections: usize,
+    /// How many of them one address may have, and how many handshakes; further ones are refused. `None`
+    /// is an eighth of all.
+    pub max_connections_per_address: Option<usize>,
+    /// How long a connection may move nothing.
+    pub idle_timeout: Duration,
+    /// How long a client may read nothing of what is sent to it.
+    pub write_timeout: Duration,
     /// How long a handshake may take.
     pub handshake_timeout: Duration,
 }

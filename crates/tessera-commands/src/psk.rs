@@ -8,6 +8,7 @@ use tessera::wire::CipherSuite;
 use tessera_kit::{ProgramError, SettingFile};
 use zeroize::Zeroizing;
 
+use crate::contradictions::by_option;
 use crate::named_key::NamedKey;
 use crate::options::{PskHash, PskOptions};
 
@@ -34,7 +35,7 @@ pub(crate) fn load(options: &PskOptions) -> Result<Vec<ExternalPsk>, ProgramErro
             context: context.as_bytes().to_vec(),
             suite,
         };
-        imported.extend(importable.import(&provider, Carrier::STREAM)?);
+        imported.extend(importable.import(&provider, Carrier::STREAM).map_err(by_option)?);
     }
     Ok(imported)
 }

@@ -84,6 +84,11 @@ impl Compare {
         Self { range_end, mod_revision, ..Self::new(prefix, "MOD", "LESS") }
     }
 
+    /// The key is there, with this value.
+    pub(crate) fn is_equal(key: &[u8], value: &[u8]) -> Self {
+        Self { value: Some(encode(value)), ..Self::new(key, "VALUE", "EQUAL") }
+    }
+
     /// The key is there, and its value, as a string of bytes, is greater.
     pub(crate) fn is_greater(key: &[u8], than: &[u8]) -> Self {
         Self { value: Some(encode(than)), ..Self::new(key, "VALUE", "GREATER") }
@@ -186,6 +191,8 @@ pub(crate) struct RangeAnswer {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct DeleteAnswer {
+    /// How many; left out where it is none.
+    pub(crate) deleted: Option<String>,
     pub(crate) prev_kvs: Vec<KeyValue>,
 }
 

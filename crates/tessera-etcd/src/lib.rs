@@ -79,8 +79,10 @@ mod client;
 mod connection;
 mod ring;
 mod vault;
+mod witness;
 
 pub use client::{EtcdClient, EtcdError};
 pub use connection::Transport;
 pub use ring::{EtcdRing, RingOptions, RingStatus};
 pub use vault::{EtcdVault, VaultOptions};
+pub use witness::EtcdWitness;

@@ -8,64 +8,33 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use common::authority::{Authority, SERVER};
 use common::{DEADLINE, runtime};
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, Issuer,
-    KeyPair,
-};
-use tessera::auth::{Credential, PrivateKey};
 use tessera::handshake::Facts;
 use tessera::resume::{
     ClientSession, Continuation, FlightHandle, OneTimeKeyGuard, Receipt, Verdict,
 };
-use tessera::{ClientConfig, Destination, ServerConfig};
-use tessera_aws_lc::{SigningKey, provider};
+use tessera::{Destination, ServerConfig};
+use tessera_aws_lc::provider;
 use tessera_etcd::{
     EtcdClient, EtcdError, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions,
 };
-use tessera_test_peers::Directory;
 use tessera_test_peers::etcd::{ClientTls, Cluster};
 use tessera_tokio::{
     Acceptor, Connector, EarlyData, EarlyDataOutcome, MemorySessionStore, SessionStore,
 };
 use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
-use tessera_webpki::WebPkiVerifier;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
-const SERVER: &str = "server.example";
 const ETCD: &str = "etcd.example";
 
-/// An authority, and what it vouches for.
-struct Authority {
-    root: CertifiedIssuer<'static, KeyPair>,
-    directory: Directory,
+/// Which certificates are etcd's, and who may ask it.
+trait Etcd {
+    fn files(&self) -> ClientTls;
+    fn etcd(&self, cluster: &Cluster, with_certificate: bool) -> EtcdClient;
 }
 
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let root = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        Self { root, directory: Directory::new() }
-    }
-
-    fn certificate(&self, name: &str) -> (rcgen::Certificate, KeyPair) {
-        let key = KeyPair::generate().unwrap();
-        let names = vec![name.to_owned(), "127.0.0.1".to_owned()];
-        let mut params = CertificateParams::new(names).unwrap();
-        // etcd's gateway is a client of etcd, with the same certificate.
-        params.extended_key_usages =
-            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        let issuer: &Issuer<'_, KeyPair> = &self.root;
-        (params.signed_by(&key, issuer).unwrap(), key)
-    }
-
-    fn credential(&self, name: &str) -> Credential {
-        let (certificate, key) = self.certificate(name);
-        let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
-        Credential::new(vec![certificate.der().to_vec()], PrivateKey::Signs(Arc::new(signer)))
-    }
-
+impl Etcd for Authority {
     fn files(&self) -> ClientTls {
         let write = |name, content: String| PathBuf::from(self.directory.write(name, content));
         let (certificate, key) = self.certificate(ETCD);
@@ -74,11 +43,6 @@ impl Authority {
             key: write("etcd.key", key.serialize_pem()),
             client_authority: write("root.pem", self.root.pem()),
         }
-    }
-
-    fn client(&self) -> ClientConfig {
-        let verifier = WebPkiVerifier::new(&[self.root.der()]).unwrap();
-        ClientConfig::new(provider(), Arc::new(verifier))
     }
 
     fn etcd(&self, cluster: &Cluster, with_certificate: bool) -> EtcdClient {
@@ -213,7 +177,8 @@ fn a_ticket_of_one_server_opens_at_another_once() {
         // Either server knows what became of a flight, and burns what nobody has sent yet.
         let other = sessions.pop(SERVER).unwrap();
         let unsent = other.forward_secret.as_ref().unwrap().handle;
-        let (_, facts) = ask(&first, &connector, None, vec![flight, unsent]).await;
+        let ordinary = ClientSession { forward_secret: None, ..session().unwrap() };
+        let (_, facts) = ask(&first, &connector, Some(ordinary), vec![flight, unsent]).await;
         let receipts = vec![(flight, Receipt::TakenNotDone), (unsent, Receipt::Burned)];
         assert_eq!(facts.receipts, receipts);
         let (early, _) = ask(&second, &connector, Some(other), Vec::new()).await;

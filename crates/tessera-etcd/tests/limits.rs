@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -13,12 +14,13 @@ use serde_json::json;
 use tessera::crypto::Provider;
 use tessera::resume::{Absent, PutSecret, TakePurpose, Taken, Vault};
 use tessera_aws_lc::provider;
-use tessera_etcd::{EtcdVault, VaultOptions};
+use tessera_etcd::{EtcdVault, EtcdWitness, VaultOptions};
+use tessera_test_peers::Directory;
 use tessera_test_peers::etcd::Cluster;
-use tessera_vault::EpochKey;
 use tessera_vault::contract::{
     self, LIFETIME, NOW, accept, handle, put, put_for, question, secret,
 };
+use tessera_vault::{EpochKey, Limits, MemoryVault, Restored};
 use tokio::runtime::Runtime;
 
 /// A vault in a cluster of its own.
@@ -46,6 +48,8 @@ fn an_etcd_vault_bounds_its_secrets_and_those_of_each_client() {
     let options = |prefix: &str| VaultOptions { secrets: 50, ..VaultOptions::new(prefix) };
     contract::capacity_is_a_bound(&fleet.vault(&options("/all/")), 50);
     contract::the_nameless_leave_room(&fleet.vault(&options("/nameless/")), 50);
+    let small = VaultOptions { secrets: 64, ..VaultOptions::new("/small/") };
+    contract::who_holds_less_keeps_it(&fleet.vault(&small), 64);
     let options = VaultOptions { per_client: 5, ..VaultOptions::new("/each/") };
     contract::clients_have_a_limit_each(&fleet.vault(&options), 5);
 }
@@ -188,5 +192,80 @@ fn an_etcd_vault_destroys_epoch_keys_that_have_ended() {
     while keys.len() > 1 {
         assert!(Instant::now() < deadline);
         thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A directory that is rolled back, with its witness in etcd.
+#[test]
+fn etcd_witnesses_the_directories_of_memory_vaults() {
+    let fleet = Fleet::start();
+    let _inside = fleet.runtime.enter();
+    let witness = || {
+        let client = client(fleet.cluster.endpoints(), DEADLINE);
+        Arc::new(EtcdWitness::new(client, "/witness/"))
+    };
+    let base = Directory::new();
+    let (dir, backup) = (base.as_path().join("vault"), base.as_path().join("backup"));
+    let open = || {
+        let (limits, provider, keys) = (Limits::new(10), provider(), epoch_keys());
+        MemoryVault::open_witnessed(&dir, witness(), limits, &provider, &keys, NOW).unwrap()
+    };
+    let close = |vault: MemoryVault| vault.close(&provider(), &epoch_keys(), NOW).unwrap();
+    let vault = open().0;
+    assert!(put(&vault, 1));
+    close(vault);
+    copy(&dir, &backup);
+    let (vault, restored) = open();
+    assert_eq!(restored, Restored::Secrets(1));
+    close(vault);
+    copy(&backup, &dir);
+    let (vault, restored) = open();
+    assert_eq!(restored, Restored::RolledBack);
+    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+    // Nobody can tell whether the owner lives.
+    let first = vault.incarnation();
+    drop(vault);
+    let (vault, restored) = open();
+    assert_eq!(restored, Restored::Nothing);
+    assert_ne!(vault.incarnation().map(|it| it.vault), first.map(|it| it.vault));
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for name in ["lock", "state", "snapshot"] {
+        std::fs::copy(from.join(name), to.join(name)).unwrap();
+    }
+}
+
+/// A client that puts more and more gives up its own, and no room of others.
+#[test]
+fn a_client_that_replaces_its_secrets_fills_no_vault_in_etcd() {
+    let fleet = Fleet::start();
+    let options = VaultOptions { secrets: 40, per_client: 5, ..fleet.options.clone() };
+    let vault = fleet.vault(&options);
+    for number in 0..100 {
+        assert!(put_for(&vault, number, Some(b"greedy")), "{number}");
+    }
+    assert!(put(&vault, 1000) && put_for(&vault, 1001, Some(b"alice")));
+    assert_eq!(vault.len(), 7);
+}
+
+/// Takes of what nobody has leave nothing behind, and take no room from what was used.
+#[test]
+fn takes_that_find_nothing_count_no_tombstones() {
+    let fleet = Fleet::start();
+    let options = VaultOptions { secrets: 4, ..fleet.options.clone() };
+    let vault = fleet.vault(&options);
+    for round in 0..12 {
+        assert!(put(&vault, round));
+        assert_eq!(accept(&vault, round), Ok(()));
+        assert_eq!(vault.len(), 0);
+        for number in 1000..1004 {
+            assert_eq!(accept(&vault, number), Err(Absent::Unknown));
+            vault.burn(&handle(number));
+        }
+    }
+    for round in 0..12 {
+        assert_eq!(accept(&vault, round), Err(Absent::Used));
     }
 }

@@ -22,7 +22,7 @@ use tokio::runtime::Runtime;
 struct Scene {
     _cluster: Cluster,
     runtime: Arc<Runtime>,
-    /// What becomes of the next transactions, the last one first; all others are answered.
+    /// What becomes of the next transactions that write, the last one first; all others are answered.
     fates: Arc<Mutex<Vec<Fate>>>,
     /// How many transactions came.
     came: Arc<Mutex<usize>>,
@@ -42,7 +42,9 @@ impl Scene {
         let state = (fates.clone(), came.clone(), held.clone());
         let address = between(cluster.endpoints().remove(0), move |request| {
             let (fates, came, held) = &state;
-            if request.path != "/v3/kv/txn" {
+            let writes = ["request_put", "request_delete_range"]
+                .map(|op| request.body.windows(op.len()).any(|part| part == op.as_bytes()));
+            if request.path != "/v3/kv/txn" || writes == [false; 2] {
                 return Fate::Answered;
             }
             *came.lock().unwrap() += 1;

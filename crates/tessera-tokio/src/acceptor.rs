@@ -14,7 +14,8 @@ use crate::machine::Machine;
 use crate::sessions::SessionWriter;
 use crate::stream::ServerStream;
 
-/// Accepts clients. It is cheap to clone.
+/// Accepts clients. It is cheap to clone. A [`Server`](crate::Server) is the loop around it for TCP, with
+/// limits that a loop of one's own needs too.
 ///
 /// ```no_run
 /// use tessera::ServerConfig;
@@ -25,15 +26,11 @@ use crate::stream::ServerStream;
 /// # async fn example(config: ServerConfig) -> Result<(), Box<dyn std::error::Error>> {
 /// let acceptor = Acceptor::new(config.checked()?);
 /// let listener = TcpListener::bind("[::]:443").await?;
-/// loop {
-///     let (socket, _) = listener.accept().await?;
-///     let acceptor = acceptor.clone();
-///     tokio::spawn(async move {
-///         let mut stream = acceptor.accept(socket).await?;
-///         stream.write_all(b"hello").await?;
-///         stream.shutdown().await
-///     });
-/// }
+/// let (socket, _) = listener.accept().await?;
+/// let mut stream = acceptor.accept(socket).await?;
+/// stream.write_all(b"hello").await?;
+/// stream.shutdown().await?;
+/// # Ok(())
 /// # }
 /// ```
 #[derive(Clone)]

@@ -5,6 +5,8 @@
 //!   [`AsyncWrite`]: sockets, pipes, other streams.
 //! - [`Connector::connect_with_early_data`] sends data with the first flight and reports what became of
 //!   it; [`Acceptor::accept_early`] answers it before the handshake is complete.
+//! - [`Server`] accepts TCP connections within [`Limits`], so that nobody can have all of it: by address, by
+//!   time without a byte, by time without being read.
 //! - [`SessionStore`]s keep what a client needs to come back: [`MemorySessionStore`], and
 //!   [`FileSessionStore`] for processes that share them.
 //! - [`Answers`] answers what a configuration leaves for later.
@@ -128,6 +130,7 @@ mod error;
 pub mod http;
 mod input;
 mod machine;
+mod server;
 mod sessions;
 mod socket;
 mod stream;
@@ -141,6 +144,9 @@ pub use answers::{Answer, Answers};
 pub use async_handshake::AsyncHandshake;
 pub use connector::Connector;
 pub use early_data::{EarlyData, EarlyDataOutcome};
+pub use server::{
+    AcceptedClient, ClientSocket, Counts, Ending, Limits, Server, ServerCounts, TimedOut,
+};
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use stream::{ClientStream, ServerStream, TlsStream};
 #[cfg(feature = "system-trust")]

@@ -179,6 +179,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
         &self.driver.socket.io
     }
 
+    /// Drops this when the handshake is complete, or the stream is dropped.
+    pub(crate) fn drop_when_complete(&mut self, guard: Box<dyn Send + Sync>) {
+        self.driver.machine.completion.guard(guard);
+    }
+
     fn poll_flush_output(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.driver.poll_send(Half::Write, cx).is_pending() {
             // A connection that has failed waits for its last alert and no longer: its peer may never

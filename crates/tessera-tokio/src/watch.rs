@@ -69,9 +69,15 @@ const OVER: u8 = 2;
 #[derive(Default)]
 pub(crate) struct Completion {
     shared: Option<Arc<Shared>>,
+    /// Dropped when the handshake is over.
+    guard: Option<Box<dyn Send + Sync>>,
 }
 
 impl Completion {
+    pub(crate) fn guard(&mut self, guard: Box<dyn Send + Sync>) {
+        self.guard = Some(guard);
+    }
+
     pub(crate) fn watch(&mut self, is_complete: bool, replayable: bool) -> HandshakeWatch {
         let shared = self.shared.get_or_insert_with(|| {
             let state = AtomicU8::new(if is_complete { COMPLETE } else { OPEN });
@@ -80,7 +86,8 @@ impl Completion {
         HandshakeWatch { shared: shared.clone(), replayable }
     }
 
-    pub(crate) fn complete(&self) {
+    pub(crate) fn complete(&mut self) {
+        self.guard = None;
         self.end(COMPLETE);
     }
 

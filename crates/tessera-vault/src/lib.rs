@@ -45,7 +45,7 @@ pub use keys::{
     EpochKey, KeyTime, RingError, TicketKey, TicketKeyRing, WrappingKeys, WrappingPurpose,
 };
 #[cfg(unix)]
-pub use memory::Restored;
+pub use memory::{FileWitness, Mark, Restored, Witness, Witnessed};
 pub use memory::{Limits, MemoryVault};
 pub use register::MemoryRegister;
 pub use sites::{

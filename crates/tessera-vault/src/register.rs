@@ -72,7 +72,7 @@ impl SingleUseRegister for MemoryRegister {
         if issued_at <= self.started_at || issued_at > now {
             return Err(AlreadyUsed);
         }
-        let (mut shard, _) = self.shards.lock(key);
+        let mut shard = self.shards.lock(key);
         shard.forget(millis(now));
         shard.claim(key, millis(expires_at), millis(now))
     }

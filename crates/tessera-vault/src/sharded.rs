@@ -25,27 +25,15 @@ impl<S> Sharded<S> {
         Self { shards, hashing: RandomState::new() }
     }
 
-    /// The shard of a name, locked, and the hash of the name.
-    pub(crate) fn lock(&self, name: &impl Hash) -> (MutexGuard<'_, S>, u64) {
-        let hash = self.hashing.hash_one(name);
-        // Tables take their buckets from the lowest bits and their tags from the highest.
-        let shard = (hash >> 32) as u16 as usize % self.shards.len();
-        (lock(&self.shards[shard]), hash)
+    /// The shard of a name, locked.
+    pub(crate) fn lock(&self, name: &impl Hash) -> MutexGuard<'_, S> {
+        let shard = self.hashing.hash_one(name) as usize % self.shards.len();
+        lock(&self.shards[shard])
     }
 
     /// What the shards give, summed up; they are locked one after the other.
     pub(crate) fn sum(&self, of: impl Fn(&mut S) -> usize) -> usize {
-        self.each().map(|mut shard| of(&mut shard)).sum()
-    }
-
-    /// The shards, locked one after the other.
-    pub(crate) fn each(&self) -> impl Iterator<Item = MutexGuard<'_, S>> {
-        self.shards.iter().map(lock)
-    }
-
-    /// The hash of a name, for tables that grow.
-    pub(crate) fn hashing(&self) -> &RandomState {
-        &self.hashing
+        self.shards.iter().map(|shard| of(&mut lock(shard))).sum()
     }
 }
 

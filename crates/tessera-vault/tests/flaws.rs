@@ -36,6 +36,10 @@ enum Flaw {
     Boundless,
     /// Has no room for anybody when those without a name have filled it.
     FirstComeFirstServed,
+    /// Evicts whatever is oldest for whoever comes.
+    EvictsTheOldest,
+    /// Goes on with what a backup brings back.
+    BelievesItsBackup,
 }
 
 #[derive(Clone)]
@@ -44,11 +48,13 @@ struct Flawed {
     entries: Arc<Mutex<HashMap<FlightHandle, Entry>>>,
 }
 
+#[derive(Clone)]
 struct Entry {
     encoded: Vec<u8>,
     expires_at: Duration,
     client: Option<Vec<u8>>,
     fate: Option<Absent>,
+    put: u32,
 }
 
 const CAPACITY: usize = 100;
@@ -71,6 +77,18 @@ impl Flawed {
         self.clone()
     }
 
+    fn save(&self, backup: &Mutex<HashMap<FlightHandle, Entry>>) {
+        let copy = self.with(|entries| entries.clone());
+        *backup.lock().unwrap_or_else(PoisonError::into_inner) = copy;
+    }
+
+    /// A vault without the flaw sees that it is not what it left.
+    fn roll_back(&self, backup: &Mutex<HashMap<FlightHandle, Entry>>) {
+        let copy = backup.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let believes = self.flaw == Flaw::BelievesItsBackup;
+        self.with(|entries| *entries = if believes { copy } else { HashMap::new() });
+    }
+
     fn delete(&self, handle: &FlightHandle, fate: Absent) {
         self.with(|entries| {
             if let Some(entry) = entries.get_mut(handle) {
@@ -91,14 +109,21 @@ impl Vault for Flawed {
                 .filter(|entry| put.client.is_some() && entry.client.as_deref() == put.client);
             let nameless = put.client.is_none() && self.flaw != Flaw::FirstComeFirstServed;
             let room = if nameless { CAPACITY - CAPACITY / 4 } else { CAPACITY };
-            let full = count >= room || of_client.count() >= PER_CLIENT;
+            let of_client = of_client.count();
+            let full = count >= room || of_client >= PER_CLIENT;
             let known = entries.contains_key(&put.handle) && self.flaw != Flaw::TakesAgain;
-            if known || (full && self.flaw != Flaw::Boundless) {
+            if full && self.flaw == Flaw::EvictsTheOldest && !known && of_client < PER_CLIENT {
+                let live = entries.iter().filter(|(_, entry)| entry.fate.is_none());
+                let oldest = live.min_by_key(|(_, entry)| entry.put).map(|(handle, _)| *handle);
+                oldest.map(|handle| entries.remove(&handle));
+            } else if known || (full && self.flaw != Flaw::Boundless) {
                 return Err(PutRefused);
             }
             let encoded = put.secret.encode().to_vec();
             let client = put.client.map(<[u8]>::to_vec);
-            let entry = Entry { encoded, expires_at: put.expires_at, client, fate: None };
+            let number = entries.values().map(|entry| entry.put + 1).max().unwrap_or(0);
+            let entry =
+                Entry { encoded, expires_at: put.expires_at, client, fate: None, put: number };
             entries.insert(put.handle, entry);
             Ok(())
         })
@@ -157,9 +182,18 @@ fn keeps_it(flaw: Flaw) -> bool {
         contract::vault(|| Flawed::new(flaw));
         let store = Flawed::new(flaw);
         contract::restart(|| store.again(), drop);
+        let store = Flawed::new(flaw);
+        let backup = Mutex::default();
+        contract::rolled_back(
+            || store.again(),
+            drop,
+            || store.save(&backup),
+            || store.roll_back(&backup),
+        );
         contract::capacity_is_a_bound(&Flawed::new(flaw), CAPACITY);
         contract::clients_have_a_limit_each(&Flawed::new(flaw), PER_CLIENT);
         contract::the_nameless_leave_room(&Flawed::new(flaw), CAPACITY);
+        contract::who_holds_less_keeps_it(&Flawed::new(flaw), CAPACITY);
     };
     catch_unwind(AssertUnwindSafe(check)).is_ok()
 }
@@ -177,6 +211,8 @@ fn the_contract_of_vaults_finds_every_flaw() {
         Flaw::CountsTombstones,
         Flaw::Boundless,
         Flaw::FirstComeFirstServed,
+        Flaw::EvictsTheOldest,
+        Flaw::BelievesItsBackup,
     ] {
         assert!(!keeps_it(flaw), "the contract doesn't see {flaw:?}");
     }

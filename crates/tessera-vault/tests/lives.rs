@@ -11,7 +11,9 @@ use std::time::Duration;
 use tessera::handshake::Reply;
 use tessera::resume::{Absent, Incarnation, TakePurpose, TakeSecret, Taken, Vault};
 use tessera_aws_lc::provider;
-use tessera_vault::contract::{LIFETIME, NOW, accept, handle, put, question, secret, take};
+use tessera_vault::contract::{
+    LIFETIME, NOW, accept, handle, put, put_for, question, secret, take,
+};
 use tessera_vault::{
     EpochKey, Limits, MemoryVault, Restored, WrappingKeys, WrappingPurpose, contract,
 };
@@ -116,6 +118,31 @@ fn a_clean_shutdown_keeps_a_vaults_secrets_and_tombstones() {
     for number in 2..990 {
         assert_eq!(accept(&vault, number), Ok(()));
     }
+}
+
+/// What was a client's with a name stays that after a restart: those without one don't push it out.
+#[test]
+fn a_snapshot_knows_which_secrets_belong_to_a_client_with_a_name() {
+    let dir = Dir::new("named");
+    let vault = dir.open().0;
+    for number in 0..400 {
+        let client = (number / 4_u32).to_be_bytes();
+        assert!(put_for(&vault, number, Some(&client)));
+    }
+    assert!((1000..1100).all(|number| put(&vault, number)));
+    close(&vault);
+    drop(vault);
+    let vault = dir.open().0;
+    assert_eq!(vault.len(), 500);
+    // Those without a name, and one with a name that has more.
+    for number in 2000..10_000 {
+        put_for(&vault, number, (number % 2 == 0).then_some(b"greedy"));
+    }
+    assert_eq!(vault.len(), 2000);
+    let left = |numbers: std::ops::Range<u32>| {
+        numbers.filter(|number| accept(&vault, *number).is_ok()).count()
+    };
+    assert_eq!((left(0..400), left(1000..1100)), (400, 0));
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub(crate) fn earliest(path: &VerifiedPath<'_>) -> Option<u64> {
 /// webpki tells a notAfter only in its verdict on an expired certificate, and looks at validity
 /// before anything else. So the question is asked for the end of time: the answer is the very value
 /// that verification enforces, where a second parser could read another one.
-fn not_after(certificate: &CertificateDer<'_>) -> Option<u64> {
+pub(crate) fn not_after(certificate: &CertificateDer<'_>) -> Option<u64> {
     let end_of_time = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
     let certificate = EndEntityCert::try_from(certificate).ok()?;
     let usage = KeyUsage::server_auth();

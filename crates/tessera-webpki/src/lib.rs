@@ -22,9 +22,13 @@
 //!
 //! Two things are outside of it. webpki checks neither OCSP responses nor SCTs, so the verifier asks
 //! for neither; a verifier of yours that wraps it can ask ([`PeerVerifier::entry_extensions`]), check what
-//! comes, and leave the rest to it. And the validity of a trust anchor itself is not checked: an
-//! anchor is trusted because its owner decided it (RFC 5280 §6.1.1 takes only its name, key and
+//! comes, and leave the rest to it. And the validity of a trust anchor is not checked where it vouches for
+//! others: an anchor is trusted because its owner decided it (RFC 5280 §6.1.1 takes only its name, key and
 //! constraints).
+//!
+//! A trust anchor that is no authority's (without basicConstraints' cA, unless it is of version 1) vouches for
+//! nobody else. Every anchor vouches for itself: a peer whose own certificate is one, byte for byte, needs no
+//! other, though its validity, its uses and its names are checked as everybody's.
 //!
 //! [`PeerVerifier::entry_extensions`]: tessera::auth::PeerVerifier::entry_extensions
 #![no_std]
@@ -34,8 +38,10 @@ extern crate alloc;
 
 mod alerts;
 mod algorithms;
+mod anchors;
 mod error;
 mod expiry;
+mod extensions;
 mod identity;
 mod key_usage;
 mod names;

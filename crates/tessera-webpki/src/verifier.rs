@@ -4,17 +4,18 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use pki_types::{CertificateDer, ServerName, TrustAnchor, UnixTime};
+use pki_types::{CertificateDer, ServerName, UnixTime};
 use tessera::Role;
 use tessera::auth::{
     PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
-use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
+use webpki::{EndEntityCert, KeyUsage};
 
 use crate::alerts::{self, reject};
 use crate::algorithms::{Algorithms, Signature};
+use crate::anchors::{Anchors, check_own};
 use crate::error::ConfigError;
 use crate::names::sequence;
 use crate::revocation::{Revocation, UnknownStatus};
@@ -41,7 +42,7 @@ use crate::{expiry, identity, key_usage};
 /// [`PeerIdentity::expires_at`] is the earliest notAfter on the path that was verified, the trust
 /// anchor aside.
 pub struct WebPkiVerifier {
-    anchors: Vec<TrustAnchor<'static>>,
+    anchors: Anchors,
     algorithms: Algorithms,
     schemes: Vec<SignatureScheme>,
     chain_schemes: Vec<SignatureScheme>,
@@ -50,7 +51,8 @@ pub struct WebPkiVerifier {
 }
 
 impl WebPkiVerifier {
-    /// A verifier that trusts these root certificates (DER) and uses AWS-LC's algorithms.
+    /// A verifier that trusts these root certificates (DER) and uses AWS-LC's algorithms. A root that is no
+    /// authority's vouches for itself alone.
     #[cfg(feature = "aws-lc")]
     pub fn new<T: AsRef<[u8]>>(roots: &[T]) -> Result<Self, ConfigError> {
         Self::with_algorithms(roots, Algorithms::AWS_LC)
@@ -61,17 +63,7 @@ impl WebPkiVerifier {
         roots: &[T],
         algorithms: Algorithms,
     ) -> Result<Self, ConfigError> {
-        let anchors = roots
-            .iter()
-            .map(|root| {
-                let root = CertificateDer::from(root.as_ref());
-                anchor_from_trusted_cert(&root).map(|anchor| anchor.to_owned())
-            })
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| ConfigError::Root(error.to_string()))?;
-        if anchors.is_empty() {
-            return Err(ConfigError::NoRoots);
-        }
+        let anchors = Anchors::new(roots)?;
         let mut schemes = algorithms.handshake_schemes()?;
         schemes.extend_from_slice(algorithms.chain_schemes);
         let chain_schemes = algorithms.chain_schemes();
@@ -84,8 +76,9 @@ impl WebPkiVerifier {
     /// client it costs bytes in every ClientHello. With many roots the engine refuses the list.
     #[must_use]
     pub fn naming_authorities(mut self) -> Self {
-        let subjects = self.anchors.iter().map(|anchor| anchor.subject.as_ref());
-        self.authorities = subjects.filter(|name| !name.is_empty()).map(sequence).collect();
+        let subjects = self.anchors.subjects().iter();
+        self.authorities =
+            subjects.filter(|name| !name.is_empty()).map(|name| sequence(name)).collect();
         self
     }
 
@@ -124,22 +117,29 @@ impl WebPkiVerifier {
             .ok_or_else(|| reject(AlertDescription::DECODE_ERROR, "no certificate"))?;
         let end_entity = EndEntityCert::try_from(first).map_err(|e| alerts::certificate(&e))?;
 
-        let lists = self.revocation.as_ref().map(Revocation::lists).unwrap_or_default();
-        let path = end_entity
-            .verify_for_usage(
-                self.algorithms.chain,
-                &self.anchors,
-                intermediates,
-                UnixTime::since_unix_epoch(Duration::from_secs(unix)),
-                if server_name.is_some() {
-                    KeyUsage::server_auth()
-                } else {
-                    KeyUsage::client_auth()
-                },
-                self.revocation.as_ref().and_then(|revocation| revocation.options(&lists)),
-                None,
-            )
-            .map_err(|e| alerts::certificate(&e))?;
+        let expires_at = if self.anchors.contain(first) {
+            let (algorithms, server) = (self.algorithms.chain, server_name.is_some());
+            check_own(&end_entity, first, algorithms, unix, server)?;
+            expiry::not_after(first)
+        } else {
+            let lists = self.revocation.as_ref().map(Revocation::lists).unwrap_or_default();
+            let path = end_entity
+                .verify_for_usage(
+                    self.algorithms.chain,
+                    self.anchors.issuers(),
+                    intermediates,
+                    UnixTime::since_unix_epoch(Duration::from_secs(unix)),
+                    if server_name.is_some() {
+                        KeyUsage::server_auth()
+                    } else {
+                        KeyUsage::client_auth()
+                    },
+                    self.revocation.as_ref().and_then(|revocation| revocation.options(&lists)),
+                    None,
+                )
+                .map_err(|e| alerts::certificate(&e))?;
+            expiry::earliest(&path)
+        };
 
         key_usage::check(first)?;
 
@@ -155,8 +155,8 @@ impl WebPkiVerifier {
             end_entity.verify_signature(algorithm, signed, bytes)
         })?;
 
-        let expires_at = expiry::earliest(&path)
-            .ok_or_else(|| ours("the certificates do not tell when they expire"))?;
+        let expires_at =
+            expires_at.ok_or_else(|| ours("the certificates do not tell when they expire"))?;
         let blob = match server_name {
             Some(name) => name.as_bytes().to_vec(),
             None => identity::of_client(&end_entity)?,
@@ -181,8 +181,8 @@ impl PeerVerifier for WebPkiVerifier {
     fn policy(&self) -> VerifierPolicy {
         let revocation = self.revocation.as_ref().map(Revocation::policy);
         self.algorithms
-            .add_to(VerifierPolicy::new("tessera-webpki: chains, 1"), self.algorithms.chain)
-            .with_set(self.anchors.iter().map(anchor_policy))
+            .add_to(VerifierPolicy::new("tessera-webpki: chains, 2"), self.algorithms.chain)
+            .with_set(self.anchors.policies())
             .with_set(revocation)
     }
 
@@ -191,18 +191,10 @@ impl PeerVerifier for WebPkiVerifier {
     }
 }
 
-/// What a trust anchor vouches for: its name, key and constraints (RFC 5280 §6.1.1).
-fn anchor_policy(anchor: &TrustAnchor<'static>) -> VerifierPolicy {
-    VerifierPolicy::new("anchor")
-        .with(&anchor.subject)
-        .with(&anchor.subject_public_key_info)
-        .with_set(&anchor.name_constraints)
-}
-
 impl core::fmt::Debug for WebPkiVerifier {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("WebPkiVerifier")
-            .field("anchors", &self.anchors.len())
+            .field("anchors", &self.anchors.subjects().len())
             .field("schemes", &self.schemes)
             .field("checks_revocation", &self.revocation.is_some())
             .finish()

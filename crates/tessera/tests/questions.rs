@@ -297,7 +297,10 @@ fn handshakes_of_every_mode_complete_when_every_answer_comes_later() {
 fn receipts_may_be_answered_later() {
     let (scene, chosen) = asking(Mode::FsDhe);
     let flights = [1, 2, 3].map(|number| FlightHandle([number; 32]));
-    let destination = Destination { ask_receipts: flights.to_vec(), ..to(None) };
+    let mut first = scene.start(None, at(0));
+    assert_eq!(Owner::default().run(&mut first, &scene, &chosen).1, None);
+    let session = first.to_client.sessions.pop();
+    let destination = Destination { ask_receipts: flights.to_vec(), ..to(session) };
     let mut pair = scene.start_to(destination, at(0));
     let (asked, error) = Owner::default().run(&mut pair, &scene, &chosen);
     assert_eq!(error, None);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tessera::handshake::EarlyDataStatus;
-use tessera::resume::{FlightHandle, Receipt, Vault, Verdict};
+use tessera::resume::{ClientSession, FlightHandle, Receipt, Vault, Verdict};
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, NamedGroup};
 use tessera::{Destination, Error};
 use tessera_harness::{
@@ -20,7 +20,7 @@ fn scene(mode: Mode) -> (Scene, Arc<Journal>) {
     (scene, journal)
 }
 
-/// What the server says of a flight, in a full handshake.
+/// What the server says of a flight, in a resumption.
 fn ask(scene: &Scene, flight: FlightHandle) -> Receipt {
     let mut pair = asking(scene, &[flight]);
     pair.run();
@@ -32,8 +32,18 @@ fn ask(scene: &Scene, flight: FlightHandle) -> Receipt {
 }
 
 fn asking(scene: &Scene, flights: &[FlightHandle]) -> Pair {
-    let destination = Destination { ask_receipts: flights.to_vec(), ..to(None) };
+    asking_with(scene, ordinary(scene), flights)
+}
+
+fn asking_with(scene: &Scene, session: Option<ClientSession>, flights: &[FlightHandle]) -> Pair {
+    let destination = Destination { ask_receipts: flights.to_vec(), ..to(session) };
     scene.start_to(destination, at(0))
+}
+
+/// A session whose ticket is an ordinary one.
+fn ordinary(scene: &Scene) -> Option<ClientSession> {
+    let session = scene.session()?;
+    Some(ClientSession { forward_secret: None, ..session })
 }
 
 const FORWARD_SECRET: [Mode; 3] = [Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
@@ -96,8 +106,8 @@ fn a_flight_that_never_arrived_is_burned_by_asking() {
         let refused = EarlyDataStatus::Rejected(Verdict::Burned);
         assert_eq!(late.server.facts().early_data, refused);
         assert_eq!(late.server.facts().flight, None);
-        // Two handshakes brought two keys each.
-        assert_eq!(scene.vault.len(), keys - 1 + 4);
+        // Two connections brought two keys each, and the two that resumed them one.
+        assert_eq!(scene.vault.len(), keys - 1 + 6);
     }
 }
 
@@ -122,6 +132,44 @@ fn a_server_without_receipts_answers_no_request_for_them() {
     assert_eq!(ask(&scene, flight), Receipt::Unknown);
     let full = Scene::new(tessera_null_provider::provider(), Mode::Full);
     assert_eq!(ask(&full, flight), Receipt::Unknown);
+}
+
+/// Whoever comes without a PSK has shown nothing, and learns and burns nothing.
+#[test]
+fn nobody_is_given_a_receipt_in_a_full_handshake() {
+    let (scene, journal) = scene(Mode::FsDhe);
+    let other = scene.session().expect("a session");
+    let flight = other.forward_secret.as_ref().expect("a ticket").handle;
+    journal.mark_done(FlightHandle([7; 32]));
+    let mut pair = asking_with(&scene, None, &[flight, FlightHandle([7; 32])]);
+    pair.run();
+    assert!(pair.to_client.complete && pair.to_server.complete);
+    let receipts = pair.client.facts().receipts.iter().map(|(_, receipt)| *receipt);
+    assert!(receipts.eq([Receipt::Unknown; 2]));
+    is_accepted(&scene, other);
+}
+
+#[test]
+fn a_question_with_a_wrong_binder_burns_nothing() {
+    tessera_harness::about_records!();
+    let (scene, _) = scene(Mode::FsDhe);
+    let other = scene.session().expect("a session");
+    let flight = other.forward_secret.as_ref().expect("a ticket").handle;
+    let mut asked = asking(&scene, &[flight]);
+    let mut hello = Hello::read(&records(&asked.intercept_client())[0][5..]);
+    hello.binders()[0][0] ^= 1;
+    let mut refused = scene.start(None, at(0));
+    refused.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
+    let alert = refused.to_server.error.as_ref().and_then(Error::alert);
+    assert_eq!(alert, Some(AlertDescription::DECRYPT_ERROR));
+    is_accepted(&scene, other);
+}
+
+/// The key of this session's flight is still there.
+fn is_accepted(scene: &Scene, session: ClientSession) {
+    let mut sent = scene.start(Some(session), at(0));
+    sent.run();
+    assert_eq!(sent.to_client.early_data_accepted, Some(true));
 }
 
 #[test]
@@ -163,9 +211,10 @@ fn receipts_are_answered_after_a_hello_retry_request() {
     let mut lost = scene.pair();
     let flight = lost.client.facts().flight.expect("a flight");
     lost.client_to_server();
+    let session = ordinary(&scene).map(|it| ClientSession { group: None, ..it });
     scene.client.groups = vec![NamedGroup::X25519, NamedGroup::X25519MLKEM768];
     scene.server.groups = vec![NamedGroup::X25519MLKEM768];
-    let mut pair = asking(&scene, &[flight]);
+    let mut pair = asking_with(&scene, session, &[flight]);
     pair.run();
     assert!(pair.client.facts().hello_retry);
     assert_eq!(pair.client.facts().receipts, [(flight, Receipt::TakenNotDone)]);

@@ -48,12 +48,12 @@ pub(crate) struct CommonArguments {
     #[arg(long, help_heading = PSKS)]
     psk_only_without_forward_secrecy: bool,
 
-    /// The groups, in order of preference, separated by commas; all by default.
-    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = tessera_commands::group)]
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = tessera_commands::group,
+          help = tessera_commands::groups_in_words())]
     groups: Vec<NamedGroup>,
 
-    /// The cipher suites, in order of preference, separated by commas; all by default.
-    #[arg(long, value_name = "SUITES", value_delimiter = ',', value_parser = tessera_commands::suite)]
+    #[arg(long, value_name = "SUITES", value_delimiter = ',', value_parser = tessera_commands::suite,
+          help = tessera_commands::suites_in_words())]
     suites: Vec<CipherSuite>,
 
     /// The application protocols (ALPN), in order of preference, separated by commas.

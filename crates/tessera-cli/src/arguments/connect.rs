@@ -46,13 +46,15 @@ pub(crate) struct ConnectArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=32))]
     tickets: Option<u8>,
 
-    /// Sends what is in this file as early data, if there is a ticket for it, and otherwise after the
-    /// handshake. If the connection fails, the error says whether it, or a prefix of it, may have been executed.
+    /// Sends what is in this file as early data, if there is a ticket for it in --sessions, and otherwise
+    /// after the handshake. Where the server refuses it, and says that nobody executed it, it is sent again;
+    /// where it, or a prefix of it, may have been executed, the program says so and ends with 1.
     #[arg(long, value_name = "FILE", help_heading = "Early data")]
     early_data: Option<PathBuf>,
 
-    /// After the end of standard input, waits for the server to end the connection.
-    #[arg(long)]
+    /// After the end of standard input, waits for the server to end the connection. Without it standard
+    /// input ends this side; what the server still sends is shown either way.
+    #[arg(long, conflicts_with = "count")]
     keep_open: bool,
 
     /// Makes this many connections, and measures them.

@@ -18,13 +18,14 @@ Examples:
   tessera serve --ca clients.pem --require-client-certificate
   tessera serve --psk-file psks.txt --psk-hash sha384   PSKs, and no certificate
   tessera serve --forward-secret-early-data             0-RTT that is accepted at most once
-  tessera serve --listen 127.0.0.1:0 --json -           a free port; facts for programs
+  tessera serve --listen 0 --json -                     a free port; facts for programs
 Ctrl-C ends it: connections are closed properly.";
 
 #[derive(Args)]
 pub(crate) struct ServeArguments {
-    /// Where to listen; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4433",
+    /// Where to listen: an address or a name with a port, or a port alone, which only this machine can
+    /// reach. Port 0 takes a free one.
+    #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:4433",
           value_parser = values::address)]
     listen: SocketAddr,
 
@@ -65,24 +66,42 @@ pub(crate) struct ServeArguments {
           value_parser = clap::value_parser!(u8).range(..=32))]
     tickets: u8,
 
-    /// How long a ticket lives, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 24 * 3600,
-          value_parser = clap::value_parser!(u32).range(1..=7 * 24 * 3600))]
-    ticket_lifetime: u32,
+    /// How long a ticket lives: 24h, or a number of seconds; at most 7d.
+    #[arg(long, value_name = "TIME", default_value = "24h",
+          value_parser = |text: &str| values::time(text, ["1s", "7d"]))]
+    ticket_lifetime: Duration,
+
+    /// How long a handshake may take: 500ms, 10s, or a number of seconds.
+    #[arg(long, value_name = "TIME", default_value = "10s", help_heading = LIMITS,
+          value_parser = |text: &str| values::time(text, ["1ms", "1h"]))]
+    handshake_timeout: Duration,
 
     /// How many connections there may be at a time; others wait.
-    #[arg(long, value_name = "N", default_value_t = 100_000,
+    #[arg(long, value_name = "N", default_value_t = 100_000, help_heading = LIMITS,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     max_connections: usize,
 
-    /// How long a handshake may take, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10,
-          value_parser = clap::value_parser!(u16).range(1..=3600))]
-    handshake_timeout: u16,
+    /// How many of them, and how many handshakes, one address may have, which is an IPv4 address or an
+    /// IPv6 network of 64 bits; further ones are refused. An eighth of all by default.
+    #[arg(long, value_name = "N", help_heading = LIMITS,
+          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
+    max_connections_per_address: Option<usize>,
+
+    /// Ends a connection on which nothing moves for so long.
+    #[arg(long, value_name = "TIME", default_value = "5m", help_heading = LIMITS,
+          value_parser = |text: &str| values::time(text, ["1ms", "7d"]))]
+    idle_timeout: Duration,
+
+    /// Ends a connection whose client doesn't read what is sent to it for so long.
+    #[arg(long, value_name = "TIME", default_value = "30s", help_heading = LIMITS,
+          value_parser = |text: &str| values::time(text, ["1ms", "1h"]))]
+    write_timeout: Duration,
 
     #[command(flatten)]
     common: CommonArguments,
 }
+
+const LIMITS: &str = "Limits";
 
 impl From<ServeArguments> for ServeOptions {
     fn from(arguments: ServeArguments) -> Self {
@@ -98,12 +117,12 @@ impl From<ServeArguments> for ServeOptions {
                 ServeArguments { ask_client_certificate: true, .. } => ClientCertificates::Ask,
                 _ => ClientCertificates::No,
             },
-            tickets: Tickets {
-                count: arguments.tickets,
-                lifetime: Duration::from_secs(arguments.ticket_lifetime.into()),
-            },
+            tickets: Tickets { count: arguments.tickets, lifetime: arguments.ticket_lifetime },
             max_connections: arguments.max_connections,
-            handshake_timeout: Duration::from_secs(arguments.handshake_timeout.into()),
+            max_connections_per_address: arguments.max_connections_per_address,
+            idle_timeout: arguments.idle_timeout,
+            write_timeout: arguments.write_timeout,
+            handshake_timeout: arguments.handshake_timeout,
             common: arguments.common.into(),
         }
     }

@@ -1,35 +1,74 @@
 //! Values of options: times, shares and rates with their units; addresses and names.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-/// A time with a unit; zero needs none.
+/// A link's time, with a unit; zero needs none.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     const RIGHT: &str = "a time is a number with a unit, such as 33ms, 500us or 1s";
-    let (number, unit) = split(text);
-    let number = positive(number).ok_or(RIGHT)?;
-    let seconds = match unit {
-        "" if number == 0.0 => 0.0,
-        "us" | "µs" => number / 1e6,
-        "ms" => number / 1e3,
-        "s" => number,
-        "" => return Err(format!("{RIGHT}; did you mean {text}ms?")),
-        _ => return Err(RIGHT.to_owned()),
-    };
-    Duration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(|duration| *duration <= Duration::from_secs(60))
-        .ok_or_else(|| "a link's times are at most 60s".to_owned())
+    match with_unit(text) {
+        Some((duration, _)) if duration > Duration::from_secs(60) => {
+            Err("a link's times are at most 60s".to_owned())
+        }
+        Some((duration, unit)) if !unit.is_empty() || duration.is_zero() => Ok(duration),
+        Some(_) => Err(format!("{RIGHT}; did you mean {text}ms?")),
+        None => Err(RIGHT.to_owned()),
+    }
 }
 
-/// Where to listen.
+/// A time within bounds, both included; without a unit in seconds.
+pub(crate) fn time(text: &str, [least, most]: [&str; 2]) -> Result<Duration, String> {
+    let bound = |text| with_unit(text).map(|(bound, _)| bound);
+    match with_unit(text) {
+        Some((duration, _)) if Some(duration) < bound(least) || Some(duration) > bound(most) => {
+            Err(format!("from {least} to {most}"))
+        }
+        Some((duration, _)) => Ok(duration),
+        None => {
+            Err("a time is a number of seconds, or with a unit: 500ms, 10s, 5m, 24h or 7d"
+                .to_owned())
+        }
+    }
+}
+
+/// A number and its unit, which is seconds where there is none.
+fn with_unit(text: &str) -> Option<(Duration, &str)> {
+    let (number, unit) = split(text);
+    let in_a_second = match unit {
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    let duration = Duration::try_from_secs_f64(positive(number)? * in_a_second).ok()?;
+    Some((duration, unit))
+}
+
+/// Where to listen. A port alone is this machine's: others can't reach it, and whoever wants that says so.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
-    let right = "an address and a port, such as 127.0.0.1:4433, 0.0.0.0:443 or [::1]:4433; names are not \
-                 looked up";
-    text.parse().map_err(|_| match text.parse::<IpAddr>() {
-        Ok(address) => format!("{right}; did you mean {}?", SocketAddr::new(address, 4433)),
-        Err(_) => right.to_owned(),
-    })
+    const RIGHT: &str = "a port, such as 4433 (this machine alone), or an address with a port, such as \
+                         0.0.0.0:443, [::]:443 or localhost:4433";
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    if let Ok(port) = text.parse::<u16>() {
+        return Ok((Ipv4Addr::LOCALHOST, port).into());
+    }
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Err(format!("{RIGHT}; did you mean {}?", SocketAddr::new(address, 4433)));
+    }
+    let (host, port) = text.rsplit_once(':').ok_or(RIGHT)?;
+    let port: u16 = port.parse().map_err(|_| RIGHT)?;
+    if host.is_empty() {
+        return Err(format!("{RIGHT}; did you mean 0.0.0.0:{port}, which everybody can reach?"));
+    }
+    let found = (host, port).to_socket_addrs();
+    let found: Vec<_> = found.map_err(|error| format!("{host}: {error}; {RIGHT}"))?.collect();
+    let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    first.copied().ok_or_else(|| format!("{host}: this name has no address"))
 }
 
 /// An application protocol (RFC 7301 §3.1).
@@ -95,19 +134,40 @@ mod tests {
         assert_eq!(duration("250us"), Ok(Duration::from_micros(250)));
         assert_eq!(duration("1s"), Ok(Duration::from_secs(1)));
         assert!(duration("33").unwrap_err().contains("33ms?"));
-        for wrong in ["", "ms", "-1ms", "1h", "61s", "1e3ms", "nan", "1.2.3ms"] {
+        for wrong in ["", "ms", "-1ms", "1h", "2m", "61s", "1e3ms", "nan", "1.2.3ms"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn addresses_are_parsed_and_need_a_port() {
-        assert_eq!(address("127.0.0.1:0"), Ok(SocketAddr::from(([127, 0, 0, 1], 0))));
+    fn times_are_seconds_or_have_units() {
+        let time = |text| time(text, ["1ms", "7d"]);
+        assert_eq!(time("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(time("10s"), time("10"));
+        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(time("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(time("24h"), time("1d"));
+        assert!(time("8d").unwrap_err().contains("from 1ms to 7d"));
+        assert!(time("0").unwrap_err().contains("from 1ms to 7d"));
+        for wrong in ["", "s", "-1s", "1 s", "1w", "1e3", "1h30m", "inf"] {
+            assert!(time(wrong).unwrap_err().contains("10s"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_parsed_with_ports_and_names() {
+        let local = |port| Ok(SocketAddr::from(([127, 0, 0, 1], port)));
+        assert_eq!(address("127.0.0.1:0"), local(0));
+        assert_eq!(address("4433"), local(4433));
+        assert_eq!(address("0"), local(0));
+        assert_eq!(address("localhost:4433"), local(4433));
         assert!(address("[::1]:443").is_ok());
         assert!(address("127.0.0.1").unwrap_err().contains("did you mean 127.0.0.1:4433?"));
         assert!(address("::1").unwrap_err().contains("did you mean [::1]:4433?"));
-        for wrong in ["", "4433", ":4433", "localhost:4433", "127.0.0.1:65536"] {
-            assert!(address(wrong).unwrap_err().contains("[::1]:4433"), "{wrong}");
+        assert!(address(":4433").unwrap_err().contains("did you mean 0.0.0.0:4433"));
+        for wrong in ["", "localhost", "localhost:", "65536", "127.0.0.1:65536", "localhost:https"]
+        {
+            assert!(address(wrong).unwrap_err().contains("[::]:443"), "{wrong}");
         }
     }
 

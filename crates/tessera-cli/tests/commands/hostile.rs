@@ -114,3 +114,41 @@ fn signals_end_serve_gracefully() {
         assert_eq!(client.wait().unwrap().code(), Some(0));
     }
 }
+
+#[test]
+fn serve_keeps_room_for_others_and_tells_what_it_refused() {
+    let server = Server::start(&["--http", "--max-connections-per-address", "3"]);
+    let mut silent: Vec<_> =
+        (0..30).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
+    // Three have a place; the others hear it at once.
+    for socket in &mut silent[3..] {
+        assert!(!matches!(socket.read(&mut [0]), Ok(1..)));
+    }
+    assert!(!server.connect(&["--fingerprint", &server.fingerprint], "hello").status.success());
+    // Only processes of this machine have that address, and it is another one.
+    let mut other = std::process::Command::new("openssl");
+    other.args(["s_client", "-quiet", "-bind", "127.0.0.2:0", "-connect", &server.address]);
+    let output = crate::program::run(&mut other, "GET / HTTP/1.0\r\n\r\n");
+    assert!(output.stdout.starts_with(b"HTTP/1.1 200 OK"), "{}", crate::program::stderr(&output));
+    drop(silent);
+    server.signal("-TERM");
+    let (told, code) = server.wait();
+    assert_eq!(code, Some(0));
+    assert!(told.contains(r#""refused_connections_of_address":28"#), "{told}");
+}
+
+#[test]
+fn serve_ends_connections_on_which_nothing_moves() {
+    let server = Server::start(&["--idle-timeout", "300ms"]);
+    let mut child = crate::program::tessera()
+        .args(["connect", &server.address, "--fingerprint", &server.fingerprint])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let told = server.next();
+    assert_eq!(told["error"], "the connection was idle for too long", "{told}");
+    // It was told properly: nothing is missing.
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

@@ -55,3 +55,21 @@ fn connect_count_fails_where_the_server_gives_no_tickets() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("--mode full"), "{}", stderr(&output));
 }
+
+/// A server that answers and closes first is gone before the client's goodbye: the ticket is there.
+#[test]
+fn connect_count_goes_on_where_the_server_closes_first() {
+    let server = Server::start(&[
+        "--http",
+        "--forward-secret-early-data",
+        "--replayable-early-data-without-forward-secrecy",
+        "--quiet",
+    ]);
+    // A register refuses tickets that are as old as itself.
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    for mode in ["0rtt-fs", "0rtt"] {
+        let told = server.facts(&["--count", "300", "--parallel", "4", "--mode", mode]);
+        assert_eq!((&told["failed"], &told["resumed"]), (&0.into(), &300.into()), "{told}");
+        assert_eq!(told["early_data_accepted"], 300, "{told}");
+    }
+}

@@ -22,8 +22,12 @@ pub(crate) struct Started {
 }
 
 pub(crate) fn serve(options: &[&str]) -> Started {
+    serve_at("127.0.0.1:0", options)
+}
+
+fn serve_at(listen: &str, options: &[&str]) -> Started {
     let mut child = tessera()
-        .args(["serve", "--listen", "127.0.0.1:0", "--json", "-"])
+        .args(["serve", "--listen", listen, "--json", "-"])
         .args(options)
         .stdout(Stdio::piped())
         .spawn()
@@ -54,7 +58,14 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(options: &[&str]) -> Self {
-        let Started { child, stdout, address, fingerprint } = serve(options);
+        Self::of(serve(options))
+    }
+
+    pub(crate) fn listening(listen: &str, options: &[&str]) -> Self {
+        Self::of(serve_at(listen, options))
+    }
+
+    fn of(Started { child, stdout, address, fingerprint }: Started) -> Self {
         let (sender, told) = channel();
         std::thread::spawn(move || {
             stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))

@@ -45,6 +45,15 @@ fn connect_refuses_a_certificate_for_another_name() {
 }
 
 #[test]
+fn a_name_that_can_not_be_one_is_refused_by_its_option() {
+    let server = Server::start(&[]);
+    for name in ["a".repeat(300), "server.example:443".to_owned()] {
+        let wrong = ["connect", &server.address, "--server-name", &name, "--fingerprint"];
+        refused(&[&wrong[..], &[&server.fingerprint]].concat(), 2, &["--server-name"]);
+    }
+}
+
+#[test]
 fn connect_and_serve_with_psks_that_differ_report_it() {
     let server = Server::start(&["--psk", KEY]);
     let address = server.address.clone();
@@ -105,7 +114,8 @@ fn addresses_that_can_not_be_used_are_named_in_an_error() {
         1,
         &["no.such.invalid", "check the host"],
     );
-    refused(&["serve", "--listen", "localhost:4433"], 2, &["--listen", "127.0.0.1:4433"]);
+    refused(&["serve", "--listen", ":4433"], 2, &["--listen", "0.0.0.0:4433"]);
+    refused(&["serve", "--listen", "no.such.name.invalid:4433"], 2, &["no.such.name.invalid"]);
     // A name of RFC 5737: no machine has it.
     refused(&["serve", "--listen", "192.0.2.1:4433"], 1, &["192.0.2.1:4433", "0.0.0.0:4433"]);
 }
@@ -121,4 +131,51 @@ fn serve_and_connect_have_help_with_examples() {
         }
     }
     assert!(connect(&[], "").status.code() == Some(2));
+}
+
+#[test]
+fn serve_listens_on_names_and_bare_ports() {
+    for (listen, is) in [("localhost:0", "127.0.0.1:"), ("0", "127.0.0.1:"), ("[::1]:0", "[::1]:")]
+    {
+        let server = Server::listening(listen, &[]);
+        assert!(server.address.starts_with(is), "{listen}: {}", server.address);
+        server.facts(&[]);
+    }
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused_with_a_sentence() {
+    let directory = Directory::new();
+    let (data, sessions) = (directory.write("data", "early"), directory.path("sessions"));
+    const FORWARD_SECRET: &str = "--forward-secret-early-data";
+    const REPLAYABLE: &str = "--replayable-early-data-without-forward-secrecy";
+    let serve = |options: &[&str], advice: &[&str]| {
+        refused(&[&["serve", "--listen", "0"], options].concat(), 2, advice);
+    };
+    serve(&["--tickets", "0", FORWARD_SECRET], &["--tickets 0", "leave out"]);
+    serve(
+        &["--max-connections", "5", "--max-connections-per-address", "6"],
+        &["--max-connections"],
+    );
+    serve(&["--http", "--alpn", "h2,http/1.1"], &["--alpn http/1.1"]);
+    serve(&["--psk", KEY, "--write-certificate", &directory.path("it")], &["--name"]);
+    serve(&["--psk-hash", "sha384"], &["--psk-file"]);
+    serve(&["--import-psks"], &["--psk-file"]);
+    serve(&["--groups", "x25519,x25519"], &["--groups", "each once"]);
+    serve(&["--idle-timeout", "1w"], &["--idle-timeout", "5m"]);
+    serve(&["--write-timeout", "0"], &["--write-timeout", "1ms"]);
+
+    // Nobody listens there: nobody is asked.
+    let connect = |options: &[&str], advice: &[&str]| {
+        refused(&[&["connect", "127.0.0.1:1"], options].concat(), 2, advice);
+    };
+    connect(&["--early-data", &data, "--sessions", &sessions], &[FORWARD_SECRET]);
+    connect(&["--early-data", &data, FORWARD_SECRET], &["--sessions", "twice"]);
+    connect(&[FORWARD_SECRET, REPLAYABLE], &["name one"]);
+    connect(&["--count", "5", "--keep-open"], &["--keep-open"]);
+    connect(&["--count", "5", "--sessions", &sessions], &["--sessions"]);
+    connect(&["--count", "5", "--early-data", &data], &["--mode 0rtt-fs"]);
+    connect(&["--count", "5", FORWARD_SECRET], &["--mode 0rtt-fs"]);
+    connect(&["--count", "5", "--tickets", "0"], &["--mode full"]);
+    connect(&["--psk-hash", "sha384"], &["--psk-file"]);
 }

@@ -155,6 +155,32 @@ fn the_key_log_of_connect_has_every_secret() {
     }
 }
 
+/// As Debian's `make-ssl-cert` makes `ssl-cert-snakeoil.pem`, and as `openssl req -x509` makes them.
+#[test]
+fn a_certificate_that_signed_itself_can_be_trusted() {
+    let directory = Directory::new();
+    for (name, authority) in [("snakeoil", "CA:FALSE"), ("authority", "CA:TRUE")] {
+        let [certificate, key] = ["pem", "key"].map(|end| directory.path(&format!("{name}.{end}")));
+        let constraints = format!("basicConstraints=critical,{authority}");
+        let mut request = vec!["req", "-x509", "-nodes", "-days", "2", "-newkey", "rsa:2048"];
+        request.extend(["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]);
+        request.extend(["-addext", &constraints, "-keyout", &key, "-out", &certificate]);
+        openssl::run(&request);
+        let server = Server::start(&["--certificate", &certificate, "--key", &key]);
+        let trust = ["--ca", &certificate, "--server-name", "localhost"];
+        let output = server.connect(&trust, "hello");
+        assert_eq!(output.stdout, b"hello", "{name}: {}", stderr(&output));
+        // Nobody else of that name.
+        let other = Server::start(&["--name", "localhost"]);
+        let output = other.connect(&trust, "hello");
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        if authority == "CA:FALSE" {
+            let told = stderr(&output);
+            assert!(told.contains("no trusted root issued it"), "{told}");
+        }
+    }
+}
+
 #[test]
 fn a_certificate_that_serve_made_can_be_written_and_trusted() {
     let directory = Directory::new();

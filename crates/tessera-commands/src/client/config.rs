@@ -11,6 +11,7 @@ use tessera_kit::key_log::KeyLogFile;
 use tessera_kit::{ProgramError, SettingFile};
 
 use crate::certificate;
+use crate::contradictions::by_option;
 use crate::options::{ConnectOptions, LoadMode};
 use crate::trust::{self, Trust};
 use crate::{names, psk};
@@ -77,7 +78,7 @@ pub(super) fn configure(options: &ConnectOptions) -> Result<Configured, ProgramE
         policy.tickets = TicketRequest { new_session_count: 0, resumption_count: 0 };
     }
     Ok(Configured {
-        config: config.checked()?,
+        config: config.checked().map_err(by_option)?,
         server_name: options.server_name.clone().unwrap_or_else(|| options.host.clone()),
         external_psks,
         scope: fingerprint(&scope),

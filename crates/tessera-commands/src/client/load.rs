@@ -21,6 +21,7 @@ use super::config::configure;
 use super::dial;
 use super::pool::Pool;
 use super::summary::{Outcome, Summary};
+use crate::contradictions::start_by_option;
 use crate::options::{ConnectOptions, Load, LoadMode};
 use crate::receive::receive;
 
@@ -38,6 +39,7 @@ struct Run {
 }
 
 pub(super) async fn run(options: &ConnectOptions, load: &Load) -> Result<(), ProgramError> {
+    options.check()?;
     let configured = configure(options)?;
     let common = &options.common;
     let report = Report::of_client(common.json_file(), common.quiet, io::stdout())?;
@@ -95,7 +97,7 @@ impl Run {
             let mut stream = self.stream(false).await?;
             let done = async {
                 stream.handshake().await?;
-                stream.shutdown().await?;
+                let _ = stream.shutdown().await;
                 while !receive(&mut stream).await?.is_empty() {}
                 io::Result::Ok(())
             };
@@ -122,7 +124,7 @@ impl Run {
         } else {
             self.connector.start_afresh(destination, socket)
         };
-        started.map_err(|error| ProgramError::settings(error.to_string()))
+        started.map_err(|error| start_by_option(&error))
     }
 
     /// Connects until there were enough.
@@ -157,8 +159,9 @@ impl Run {
             stream.handshake().await.map_err(failed)?;
         }
         let latency = started.elapsed();
-        // The ticket comes on the way to the server's goodbye.
-        stream.shutdown().await.map_err(failed)?;
+        // A server that has answered may be gone: what it sent before is here, and the ticket comes on the
+        // way to its goodbye.
+        let _ = stream.shutdown().await;
         while !receive(&mut stream).await.map_err(failed)?.is_empty() {}
         let facts = stream.facts();
         Ok(Connection {

@@ -1,10 +1,12 @@
 //! The client.
 
 mod advice;
+mod carry;
 mod config;
 mod load;
 mod once;
 mod pool;
+mod standard;
 mod summary;
 
 use std::io::{self, ErrorKind};

@@ -1,7 +1,7 @@
 //! One connection, with standard input and output.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,19 +10,21 @@ use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, SettingFile, signals};
 use tessera_tokio::{ClientStream, Connector, EarlyData, EarlyDataOutcome, FileSessionStore};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use super::advice;
+use super::carry::Carrier;
 use super::config::{Configured, configure};
 use super::dial;
+use crate::contradictions::start_by_option;
 use crate::counted::Counted;
 use crate::options::ConnectOptions;
-use crate::receive::receive;
 
 type Stream = ClientStream<Counted<TcpStream>>;
 
 pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
+    options.check()?;
     let configured = configure(options)?;
     let common = &options.common;
     let report = Report::of_client(common.json_file(), common.quiet, io::stderr())?;
@@ -42,7 +44,7 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     let mut stream = connector
         .start(configured.destination(), Counted::new(socket))
         .await
-        .map_err(|error| ProgramError::settings(error.to_string()))?;
+        .map_err(|error| start_by_option(&error))?;
     let mut handshake = None;
     let work = async {
         let left = shake_hands(&mut stream, &early_data, &report).await?;
@@ -51,8 +53,8 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
             stream.facts(),
             SocketFacts { address, handshake, ..SocketFacts::default() },
         ));
-        stream.write_all(&left).await?;
-        carry(&mut stream, options.keep_open, silent).await
+        let stream = &mut stream;
+        Carrier { stream, report: &report, keep_open: options.keep_open, silent }.carry(&left).await
     };
     let result = tokio::select! {
         result = work => result,
@@ -144,87 +146,6 @@ fn maybe_executed(outcome: EarlyDataOutcome) -> Option<String> {
              executed twice"
         ),
     })
-}
-
-/// Carries standard input to the server, and what the server sends to standard output.
-async fn carry(stream: &mut Stream, keep_open: bool, silent: bool) -> io::Result<()> {
-    let (mut input, mut output) = (tokio::io::stdin(), tokio::io::stdout());
-    let mut input_ended = false;
-    loop {
-        tokio::select! {
-            read = receive(stream) => {
-                let read = read?;
-                if read.is_empty() {
-                    return Ok(());
-                }
-                if !silent {
-                    write(&mut output, &read).await?;
-                }
-            }
-            read = receive(&mut input), if !input_ended => {
-                let read = read?;
-                if read.is_empty() {
-                    input_ended = true;
-                    if !keep_open {
-                        stream.shutdown().await?;
-                    }
-                } else {
-                    send(stream, &mut output, &read, silent).await?;
-                }
-            }
-        }
-    }
-}
-
-/// Sends all of it, and reads meanwhile: two peers that only wrote would wait for each other.
-async fn send<O: AsyncWrite + Unpin>(
-    stream: &mut Stream,
-    output: &mut O,
-    mut data: &[u8],
-    silent: bool,
-) -> io::Result<()> {
-    while !data.is_empty() {
-        match try_both(stream, data).await? {
-            Moved::Sent(count) => data = data.get(count..).unwrap_or_default(),
-            Moved::Received(read) if read.is_empty() => {
-                return Err(io::Error::new(
-                    ErrorKind::BrokenPipe,
-                    "the server closed before everything was sent",
-                ));
-            }
-            Moved::Received(read) if !silent => write(output, &read).await?,
-            Moved::Received(_) => (),
-        }
-    }
-    Ok(())
-}
-
-enum Moved {
-    Sent(usize),
-    Received(Vec<u8>),
-}
-
-async fn try_both(stream: &mut Stream, data: &[u8]) -> io::Result<Moved> {
-    use std::mem::MaybeUninit;
-    use std::pin::Pin;
-    use std::task::Poll;
-
-    std::future::poll_fn(|cx| {
-        if let Poll::Ready(sent) = Pin::new(&mut *stream).poll_write(cx, data) {
-            return Poll::Ready(sent.map(Moved::Sent));
-        }
-        let mut room = [const { MaybeUninit::uninit() }; 1 << 12];
-        let mut buffer = tokio::io::ReadBuf::uninit(&mut room);
-        Pin::new(&mut *stream)
-            .poll_read(cx, &mut buffer)
-            .map_ok(|()| Moved::Received(buffer.filled().to_vec()))
-    })
-    .await
-}
-
-async fn write<O: AsyncWrite + Unpin>(output: &mut O, data: &[u8]) -> io::Result<()> {
-    output.write_all(data).await?;
-    output.flush().await
 }
 
 #[cfg(test)]

@@ -6,22 +6,21 @@ use std::time::{Duration, Instant};
 
 use tessera::EarlyDataStatus;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
-use tessera_tokio::ServerStream;
-use tokio::net::TcpStream;
-
-use crate::counted::Counted;
+use tessera_tokio::{AcceptedClient, ClientSocket, Ending, ServerStream};
 
 /// A client's stream, with what was learned on the way.
 pub(super) struct Client {
-    pub(super) stream: ServerStream<Counted<TcpStream>>,
-    pub(super) address: SocketAddr,
+    pub(super) stream: ServerStream<ClientSocket>,
+    pub(super) ending: Ending,
+    address: SocketAddr,
     started: Instant,
     handshake: Option<Duration>,
 }
 
 impl Client {
-    pub(super) fn new(stream: ServerStream<Counted<TcpStream>>, address: SocketAddr) -> Self {
-        Self { stream, address, started: Instant::now(), handshake: None }
+    pub(super) fn new(accepted: AcceptedClient) -> Self {
+        let AcceptedClient { stream, address, ending, .. } = accepted;
+        Self { stream, ending, address, started: Instant::now(), handshake: None }
     }
 
     /// Shakes hands. Early data is answered before the handshake is complete: both answers do no more
@@ -43,15 +42,15 @@ impl Client {
     }
 
     /// What is known until now.
-    pub(super) fn facts(&self, error: Option<io::Error>) -> ConnectionFacts {
+    pub(super) fn facts(&self, error: Option<String>) -> ConnectionFacts {
         let counted = self.stream.get_ref();
         let socket = SocketFacts {
             address: Some(self.address),
-            received: counted.received,
-            sent: counted.sent,
+            received: counted.received(),
+            sent: counted.sent(),
             handshake: self.handshake,
             total: self.started.elapsed(),
-            error: error.map(|error| error.to_string()),
+            error,
         };
         ConnectionFacts::new(self.stream.facts(), socket)
     }

@@ -12,6 +12,7 @@ use tessera_kit::{ProgramError, SettingFile, trust};
 
 use super::stores::Stores;
 use crate::certificate::{self, Fresh};
+use crate::contradictions::by_option;
 use crate::options::{ClientCertificates, ServeOptions};
 use crate::{names, psk};
 
@@ -30,8 +31,7 @@ pub(super) fn configure(
     let mut fresh = None;
     let credentials = match &common.certificates {
         Some(files) => vec![certificate::load(files)?],
-        // Whoever names PSKs and no certificate wants no certificate.
-        None if !external_psks.is_empty() && options.names.is_empty() => Vec::new(),
+        None if options.uses_psks_alone() => Vec::new(),
         None => {
             let made = certificate::make(&options.names, options.listen.ip())?;
             vec![fresh.insert(made).credential.clone()]
@@ -73,7 +73,7 @@ pub(super) fn configure(
             max_early_data_size: MAX_REPLAYABLE_EARLY_DATA,
         });
     }
-    Ok(Configured { config: config.checked()?, fresh })
+    Ok(Configured { config: config.checked().map_err(by_option)?, fresh })
 }
 
 fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication, ProgramError> {

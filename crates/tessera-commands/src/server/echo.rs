@@ -5,14 +5,13 @@ use std::io;
 use tokio::io::AsyncWriteExt;
 
 use super::client::Client;
-use super::ending::Ending;
-use crate::receive::receive;
+use crate::receive::{Plaintext, receive};
 
-pub(super) async fn answer(client: &mut Client, ending: &mut Ending) -> io::Result<()> {
+pub(super) async fn answer(client: &mut Client) -> io::Result<()> {
     loop {
         let received = tokio::select! {
             received = receive(&mut client.stream) => received?,
-            () = ending.begun() => Vec::new(),
+            () = client.ending.begun() => Plaintext::default(),
         };
         client.note_handshake();
         if received.is_empty() {

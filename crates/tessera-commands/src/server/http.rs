@@ -1,72 +1,64 @@
 //! Answers HTTP/1.x requests with a page about the connection (RFC 9112).
 
 use std::io;
-use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
-use tokio::time::timeout;
 
 use super::client::Client;
-use super::ending::Ending;
+use super::heads::Heads;
 use super::page;
 use crate::receive::receive;
 
-pub(super) async fn answer(client: &mut Client, ending: &mut Ending) -> io::Result<()> {
-    let mut received = Vec::new();
+pub(super) async fn answer(client: &mut Client) -> io::Result<()> {
+    let mut heads = Heads::default();
     loop {
-        let Some(end) = end_of_head(&received) else {
-            if received.len() > LONGEST_HEAD {
-                respond(client, &Response::plain("431 Request Header Fields Too Large"), false)
-                    .await?;
+        while let Some(head) = heads.take() {
+            let request = Request::read(heads.head(head));
+            let keep = request.as_ref().is_some_and(|request| request.keep_alive);
+            if request.as_ref().is_some_and(Request::changes_keys) {
+                client.stream.handshake().await?;
+                client.stream.update_keys(true).await?;
+            }
+            let response = request.map_or_else(
+                || Response::plain("400 Bad Request"),
+                |request| request.response(client),
+            );
+            respond(client, &response, keep).await?;
+            if !keep {
+                // The answer to early data has left. Its ticket follows the end of the handshake, and nothing
+                // follows the goodbye.
+                client.stream.handshake().await?;
+                client.note_handshake();
                 return client.stream.shutdown().await;
             }
-            let more = tokio::select! {
-                more = timeout(PATIENCE, receive(&mut client.stream)) => more,
-                () = ending.begun() => return client.stream.shutdown().await,
-            };
-            client.note_handshake();
-            match more {
-                // The end, or nothing for too long.
-                Ok(Ok(more)) if more.is_empty() => return client.stream.shutdown().await,
-                Err(_) => return client.stream.shutdown().await,
-                Ok(more) => received.extend_from_slice(&more?),
-            }
-            continue;
-        };
-        let head: Vec<u8> = received.drain(..end).collect();
-        let request = Request::read(&head);
-        let keep = request.as_ref().is_some_and(|request| request.keep_alive);
-        if request.as_ref().is_some_and(Request::changes_keys) {
-            client.stream.handshake().await?;
-            client.stream.update_keys(true).await?;
         }
-        let response = request
-            .map_or_else(|| Response::plain("400 Bad Request"), |request| request.response(client));
-        respond(client, &response, keep).await?;
-        if !keep {
+        if heads.is_too_long() {
+            respond(client, &Response::plain("431 Request Header Fields Too Large"), false).await?;
             return client.stream.shutdown().await;
         }
+        heads.wait();
+        let more = tokio::select! {
+            more = receive(&mut client.stream) => more?,
+            () = client.ending.begun() => return client.stream.shutdown().await,
+        };
+        client.note_handshake();
+        if more.is_empty() {
+            return client.stream.shutdown().await;
+        }
+        heads.add(&more);
     }
 }
 
-/// The length of the head, where it is complete. A bare line feed ends a line too (RFC 9112 §2.2).
-fn end_of_head(received: &[u8]) -> Option<usize> {
-    let after = |what: &[u8]| {
-        received.windows(what.len()).position(|window| window == what).map(|at| at + what.len())
-    };
-    [after(b"\r\n\r\n"), after(b"\n\n")].into_iter().flatten().min()
-}
-
 /// As much of a request as matters here.
-struct Request {
+struct Request<'a> {
     head_only: bool,
     is_get: bool,
-    path: String,
+    path: &'a str,
     keep_alive: bool,
 }
 
-impl Request {
-    fn read(head: &[u8]) -> Option<Self> {
+impl<'a> Request<'a> {
+    fn read(head: &'a [u8]) -> Option<Self> {
         let head = std::str::from_utf8(head).ok()?;
         let mut lines = head.lines();
         let mut words = lines.next()?.split(' ');
@@ -92,7 +84,7 @@ impl Request {
         }
         let head_only = method == "HEAD";
         let is_get = head_only || method == "GET";
-        Some(Self { head_only, is_get, path: path.to_owned(), keep_alive })
+        Some(Self { head_only, is_get, path, keep_alive })
     }
 
     fn path(&self) -> &str {
@@ -146,8 +138,3 @@ async fn respond(client: &mut Client, response: &Response, keep: bool) -> io::Re
     }
     client.stream.write_all(bytes.as_bytes()).await
 }
-
-const LONGEST_HEAD: usize = 16 * 1024;
-
-/// How long a connection may say nothing.
-const PATIENCE: Duration = Duration::from_secs(60);

@@ -10,18 +10,16 @@ use serde::Serialize;
 use tessera_kit::credential::fingerprint;
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, open_files, signals};
-use tessera_tokio::Acceptor;
+use tessera_tokio::{Acceptor, Limits, Server};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
 
 use super::config::{Configured, configure};
-use super::connection::Server;
-use super::ending::ending;
 use super::stores::Stores;
+use super::{connection, refusals};
 use crate::options::ServeOptions;
 
 pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
+    options.check()?;
     let stores = Stores::new(options.tickets.lifetime)?;
     let Configured { config, fresh } = configure(options, &stores)?;
     if let (Some(fresh), Some(path)) = (&fresh, &options.write_certificate) {
@@ -43,52 +41,39 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
         self_signed: fresh.is_some(),
     });
 
-    // Some files are for others than clients.
-    let files = usize::try_from(open_files::raise()).unwrap_or(usize::MAX);
-    let most = options.max_connections.min(files.saturating_sub(64)).max(1);
-    let most = most.min(u32::MAX as usize).min(Semaphore::MAX_PERMITS);
-    let room = Arc::new(Semaphore::new(most));
-    let (end, told) = ending();
-    let server = Arc::new(Server {
-        acceptor: Acceptor::new(config),
-        answer: options.answer,
-        report,
-        ending: told,
-    });
+    let server = Server::new(listener, Acceptor::new(config), limits(options));
+    let counts = server.counts();
     let keeping = tokio::spawn(stores.keep());
-    tokio::select! {
-        () = accept(&listener, &server, &room) => (),
-        () = asked => (),
-    }
+    let telling = tokio::spawn(refusals::tell(counts.clone(), report.clone()));
+    let answer = options.answer;
+    let shared = report.clone();
+    server
+        .run(asked, move |accepted| {
+            let report = shared.clone();
+            async move { connection::serve(accepted, answer, &report).await }
+        })
+        .await;
     keeping.abort();
-    drop(listener);
-
-    // Everybody is told, and has a moment to say goodbye.
-    end.tell();
-    let all_gone = room.acquire_many(most as u32);
-    let _ = timeout(GOODBYES, all_gone).await;
-    server.report.finish();
+    telling.abort();
+    refusals::tell_last(&counts, &report);
+    report.finish();
     Ok(())
 }
 
-async fn accept(listener: &TcpListener, server: &Arc<Server>, room: &Arc<Semaphore>) {
-    loop {
-        // Where there is no room, clients wait in the listener's queue.
-        let Ok(permit) = room.clone().acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((socket, address)) => {
-                let server = server.clone();
-                tokio::spawn(async move {
-                    server.serve(socket, address).await;
-                    drop(permit);
-                });
-            }
-            // A client that left before it was accepted is none of the others' business; without
-            // files or memory a moment helps.
-            Err(error) if error.kind() == ErrorKind::ConnectionAborted => (),
-            Err(_) => sleep(Duration::from_millis(10)).await,
-        }
+/// The library's, with what was asked for.
+fn limits(options: &ServeOptions) -> Limits {
+    // Some files are for others than clients.
+    let files = usize::try_from(open_files::raise()).unwrap_or(usize::MAX);
+    let most = options.max_connections.min(files.saturating_sub(64));
+    let mut limits = Limits::for_connections(most);
+    if let Some(count) = options.max_connections_per_address {
+        limits.connections_per_address = count;
+        limits.handshakes_per_address = count;
     }
+    limits.idle = options.idle_timeout;
+    limits.write = options.write_timeout;
+    limits.drain = GOODBYES;
+    limits
 }
 
 fn cannot_listen(address: SocketAddr, error: &io::Error) -> ProgramError {

@@ -4,10 +4,11 @@ mod client;
 mod config;
 mod connection;
 mod echo;
-mod ending;
+mod heads;
 mod http;
 mod listener;
 mod page;
+mod refusals;
 mod stores;
 
 use tessera_kit::{ProgramError, runtime};

@@ -14,6 +14,7 @@
 mod count;
 mod lease;
 mod puts;
+mod takes;
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
@@ -21,7 +22,7 @@ use std::time::{Duration, SystemTime};
 use tessera::crypto::{Hash, Provider};
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, FlightHandle, OneTimeSecret, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
+    FlightHandle, OneTimeSecret, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
     TakePurpose, TakeSecret, Taken, Vault,
 };
 use tessera::wire::CipherSuite;
@@ -31,18 +32,20 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use zeroize::Zeroizing;
 
-use crate::api::{Compare, Delete, Op, Put, Range, Txn};
+use crate::api::Range;
 use crate::client::{EtcdClient, EtcdError};
 use count::Count;
 use lease::Leases;
 use puts::{Prepared, Work};
+use takes::Room;
 
 /// Holds the one-time secrets of a fleet in etcd, and gives each out once.
 ///
 /// It is a [`Vault`] that takes later ([`Reply::Later`]): the server's
 /// [`Answers`] pass [`take_secret`](Answers::take_secret) on to it, and it is such an `Answers` itself. It
 /// puts in the background, so that no handshake waits: a secret whose put fails, or which the process
-/// takes with it when it ends, costs its client a round trip.
+/// takes with it when it ends, costs its client a round trip. So does one that is asked for before its put is done;
+/// it lies in etcd from then on, and its flight can still be accepted although its client heard `unknown`.
 ///
 /// Limits are kept per vault and not exactly: [`VaultOptions::secrets`] by what is counted every ten
 /// seconds and what this server has put since; the limit of each client exactly, by giving up its oldest
@@ -62,7 +65,7 @@ pub struct VaultOptions {
     /// nobody without one can fill the vault for them. Of ten times as many that are gone it remembers what
     /// became of them.
     pub secrets: usize,
-    /// How many of one client whose name is known, up to 1000.
+    /// How many of one client whose name is known, up to 1000 and a quarter of `secrets`.
     pub per_client: u16,
     /// The longest that a secret lives; those that are to live longer are refused. Tombstones live at
     /// least as long.
@@ -89,6 +92,7 @@ struct Shared {
     leases: Leases,
     secrets: Count,
     tombstones: Count,
+    room: Room,
 }
 
 impl EtcdVault {
@@ -112,6 +116,7 @@ impl EtcdVault {
             options,
             secrets: Count::default(),
             tombstones: Count::default(),
+            room: Room::new(),
         });
         let (work, queue) = mpsc::channel(QUEUE);
         tokio::spawn(puts::run(shared.clone(), queue));
@@ -119,8 +124,9 @@ impl EtcdVault {
         Self { shared, work }
     }
 
-    /// Takes a secret: one transaction. It is asked once; whatever happens on the way, at most one take
-    /// of all gets the secret.
+    /// Takes a secret: one transaction, which is asked once; whatever happens on the way, at most one take
+    /// of all gets the secret. A take to burn it, and one after several that found nothing, reads first, and
+    /// writes only if the secret is there.
     pub async fn take_secret(&self, question: &TakeSecret) -> Taken {
         self.shared.take(question).await
     }
@@ -205,77 +211,6 @@ impl Receipts for EtcdVault {
 }
 
 impl Shared {
-    async fn take(&self, question: &TakeSecret) -> Taken {
-        let TakeSecret { handle, purpose, unix: Some(unix), .. } = question else {
-            return Taken::Unavailable;
-        };
-        let client = self.client.for_one_operation();
-        let Some(lease) = self.leases.current(&client).await else {
-            return Taken::Unavailable;
-        };
-        let name = self.name(handle);
-        let (secret, tombstone) = (self.key("s/", &name), self.key("t/", &name));
-        let fate: &[u8] = match purpose {
-            TakePurpose::Accept => USED,
-            TakePurpose::Burn => BURNED,
-        };
-        let txn = Txn {
-            compare: vec![Compare::is_greater(&secret, &not_after(*unix))],
-            success: self.bury(Delete::taking(&secret), Put::new(&tombstone, fate, Some(&lease))),
-            // What has expired goes, and leaves no tombstone: nobody used it.
-            failure: vec![Op::Range(Range::of(&tombstone)), Op::Delete(Delete::of(&secret))],
-        };
-        let answer = match client.txn(&txn).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                log::warn!("a take of a one-time key: {error}");
-                self.leases.after(&error, &lease);
-                return Taken::Unavailable;
-            }
-        };
-        let mut responses = answer.responses.into_iter();
-        if !answer.succeeded {
-            let range = responses.find_map(|response| response.response_range);
-            let fate = range.and_then(|range| range.kvs.first().and_then(|kv| kv.value()));
-            return Taken::Absent(match fate.as_deref() {
-                Some(USED) => Absent::Used,
-                Some(BURNED) => Absent::Burned,
-                _ => Absent::Unknown,
-            });
-        }
-        let deleted = responses.find_map(|response| response.response_delete_range);
-        let value = deleted.and_then(|deleted| deleted.prev_kvs.first()?.value());
-        // A value that doesn't open was not put by a server with our keys; or its epoch is over.
-        let opened = value.and_then(|value| self.unwrap(handle, &value, *unix));
-        opened.map_or(Taken::Absent(Absent::Unknown), Taken::Taken)
-    }
-
-    async fn burn(&self, handle: &FlightHandle) -> Result<(), EtcdError> {
-        let client = self.client.for_one_operation();
-        let Some(lease) = self.leases.current(&client).await else {
-            return Err(EtcdError::NotSent("there is no lease".into()));
-        };
-        let name = self.name(handle);
-        let (secret, tombstone) = (self.key("s/", &name), self.key("t/", &name));
-        let txn = Txn {
-            compare: vec![Compare::is_there(&secret)],
-            success: self.bury(Delete::of(&secret), Put::new(&tombstone, BURNED, Some(&lease))),
-            failure: Vec::new(),
-        };
-        client.txn(&txn).await.map(drop).inspect_err(|it| self.leases.after(it, &lease))
-    }
-
-    /// Removes a secret, and remembers what became of it. Where there are too many tombstones it doesn't:
-    /// what is forgotten is unknown, and etcd that is full does nothing any more.
-    fn bury(&self, secret: Delete, tombstone: Put) -> Vec<Op> {
-        let mut ops = vec![Op::Delete(secret)];
-        if self.tombstones.estimate() < self.options.secrets.saturating_mul(TOMBSTONES) {
-            self.tombstones.add();
-            ops.push(Op::Put(tombstone));
-        }
-        ops
-    }
-
     async fn count(
         &self,
         client: &EtcdClient,
@@ -329,17 +264,6 @@ impl Shared {
 
 /// Under which etcd has a secret.
 type Name = [u8; 32];
-
-/// How many tombstones there may be for each secret that there may be.
-const TOMBSTONES: usize = 10;
-
-const USED: &[u8] = b"u";
-const BURNED: &[u8] = b"b";
-
-/// The greatest string of bytes that no value is greater than if its secret has expired at `unix`.
-fn not_after(unix: Duration) -> [u8; 8] {
-    millis(unix).saturating_add(1).to_be_bytes()
-}
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)

@@ -94,7 +94,13 @@ impl Shared {
                 PutRefused
             })?;
             if answer.succeeded {
-                self.secrets.add();
+                let mut deletes = answer.responses.iter();
+                let replaced =
+                    deletes.find_map(|it| it.response_delete_range.as_ref()?.deleted.as_ref());
+                // A client that only replaces its own fills nothing.
+                if replaced.is_none() {
+                    self.secrets.add();
+                }
                 return Ok(());
             }
             let mut ranges = answer.responses.iter().filter_map(|it| it.response_range.as_ref());
@@ -109,7 +115,10 @@ impl Shared {
     async fn place_for(&self, client: &EtcdClient, name: &[u8]) -> Option<Place> {
         let prefix = [self.prefix("c/").as_bytes(), name, b"/"].concat();
         let held = client.range(&Range::all(&prefix)).await.ok()?;
-        let limit = self.options.per_client.min(MAX_PER_CLIENT);
+        // No more than all that have a name have for themselves.
+        let reserved = self.options.secrets.div_ceil(RESERVED);
+        let reserved = u16::try_from(reserved).unwrap_or(u16::MAX);
+        let limit = self.options.per_client.min(MAX_PER_CLIENT).min(reserved);
         let keys: Vec<_> = held.kvs.iter().filter_map(|kv| kv.key()).collect();
         let key_of = |place: u16| [&prefix[..], &place.to_be_bytes()].concat();
         let free = (0..limit).map(key_of).find(|key| !keys.contains(key));

@@ -1,6 +1,7 @@
 //! What the tests share: a runtime, a vault that waits, clusters.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test uses a part of it")]
 
+pub mod authority;
 pub mod between;
 pub mod http;
 pub mod rings;

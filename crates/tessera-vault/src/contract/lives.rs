@@ -42,6 +42,40 @@ pub fn restart<V: Vault>(open: impl Fn() -> V, close: impl Fn(V)) {
     }
 }
 
+/// What a vault keeps is rolled back to an earlier clean shutdown, and the vault is told (by a second place, as
+/// [`Witness`](crate::Witness) is one): nothing that was taken since is given out again. `save` copies what a
+/// vault keeps that is closed, `roll_back` puts the last copy back.
+///
+/// # Panics
+/// Where the contract is broken.
+pub fn rolled_back<V: Vault>(
+    open: impl Fn() -> V,
+    close: impl Fn(V),
+    save: impl Fn(),
+    roll_back: impl Fn(),
+) {
+    let vault = open();
+    for number in 0..4 {
+        assert!(put(&vault, number));
+    }
+    close(vault);
+    save();
+    let mut vault = open();
+    for number in 0..2 {
+        assert_eq!(accept(&vault, number), Ok(()), "nobody rolled it back yet");
+    }
+    for _ in 0..2 {
+        close(vault);
+        roll_back();
+        vault = open();
+        for number in 0..4 {
+            assert!(accept(&vault, number).is_err(), "{number} came back");
+        }
+        assert!(put(&vault, 10), "it goes on");
+        assert_eq!(accept(&vault, 10), Ok(()));
+    }
+}
+
 const CHILD: &str = "TESSERA_VAULT_CONTRACT_CHILD";
 
 /// A process that is killed (SIGKILL) after its take and before it can answer anyone has taken the secret

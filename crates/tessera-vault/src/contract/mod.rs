@@ -17,7 +17,7 @@ use tessera::resume::{
 use tessera::wire::NamedGroup;
 use zeroize::Zeroizing;
 
-pub use lives::{a_kill_between_take_and_answer, restart};
+pub use lives::{a_kill_between_take_and_answer, restart, rolled_back};
 
 /// The time at which the contract is tested, since the Unix epoch.
 pub const NOW: Duration = Duration::from_secs(1_800_000_000);
@@ -315,6 +315,24 @@ pub fn the_nameless_leave_room(vault: &impl Vault, capacity: usize) {
     }
     flood(capacity * 2);
     for number in named {
+        assert_eq!(accept(vault, number), Ok(()), "{number}");
+    }
+}
+
+/// A client that takes all the room it can get, with a name or without, takes nothing from those with a name
+/// who hold less: one secret each. Of `capacity`, at least 16, a quarter has room for all that have a name.
+pub fn who_holds_less_keeps_it(vault: &impl Vault, capacity: usize) {
+    let capacity = capacity as u32;
+    // The greedy have a secret each, too.
+    let quiet = 1_000_000..1_000_000 + capacity / 4 - 3;
+    for number in quiet.clone() {
+        assert!(put_for(vault, number, Some(&number.to_be_bytes())), "{number}");
+    }
+    for number in 0..capacity * 8 {
+        let greedy: [Option<&[u8]>; 4] = [None, Some(b"one"), Some(b"two"), Some(b"three")];
+        put_for(vault, number, greedy[number as usize % 4]);
+    }
+    for number in quiet {
         assert_eq!(accept(vault, number), Ok(()), "{number}");
     }
 }

@@ -23,14 +23,14 @@ pub(crate) trait Linked {
 pub(crate) struct List {
     oldest: u32,
     newest: u32,
-    len: usize,
+    len: u32,
 }
 
 impl List {
     pub(crate) const EMPTY: Self = Self { oldest: NONE, newest: NONE, len: 0 };
 
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     pub(crate) fn oldest(&self) -> Option<u32> {

@@ -1,22 +1,29 @@
 //! The embedded vault: bounded memory, wiped.
 
-mod clients;
+mod accounts;
+mod clock;
 #[cfg(unix)]
 mod home;
 mod list;
 #[cfg(unix)]
 mod lives;
-mod living;
-mod shard;
+#[cfg(unix)]
+mod seal;
 #[cfg(unix)]
 mod snapshot;
+mod store;
+#[cfg(unix)]
+mod witness;
 
 #[cfg(unix)]
 pub use lives::Restored;
+#[cfg(unix)]
+pub use witness::{FileWitness, Mark, Witness, Witnessed};
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tessera::handshake::Reply;
 use tessera::resume::{
@@ -24,41 +31,49 @@ use tessera::resume::{
     Vault,
 };
 
-use crate::memory::clients::ClientCounts;
+use crate::memory::accounts::{ClientHash, RESERVED};
+use crate::memory::clock::Clock;
 #[cfg(unix)]
 use crate::memory::home::Home;
-use crate::memory::shard::{EncodedSecret, Fate, Incoming, Shard};
+use crate::memory::store::{EncodedSecret, Fate, Incoming, Store};
 use crate::millis::seconds;
-use crate::sharded::Sharded;
 
 /// Holds one-time secrets in the memory of this process, and gives each out once.
 ///
-/// A full vault evicts the oldest secret for a new one: a secret that is gone costs its client a
-/// round trip, nothing else. A quarter of the room is for clients whose name is known, the rest for all
-/// others together: neither side pushes the other below its share. It fills in shards, so eviction may
-/// begin shortly before the capacity is reached, and "oldest" is within a shard.
+/// A full vault evicts secrets for new ones: a secret that is gone costs its client a round trip, nothing
+/// else. Who holds most loses its oldest first, and nobody whose name is known loses one to a client that
+/// holds more. Clients without a name count as one; a quarter of the room is for those with one, and the
+/// rest is not taken from those without.
 ///
 /// Of secrets that were taken or burned it remembers handles, in bounded memory of their own; what it has
 /// forgotten is [`Absent::Unknown`].
 ///
 /// Expired secrets are never given out. They are destroyed as traffic comes by; an owner whose server
-/// may have none for long calls [`purge`](Self::purge) from a timer.
+/// may have none for long calls [`purge`](Self::purge) from a timer. A clock that jumps ahead is doubted for
+/// a minute, in which it destroys only what it is asked for.
 ///
-/// A classical secret (X25519) takes less than 200 bytes with everything around it.
+/// A classical secret (X25519) takes less than 200 bytes with everything around it, and about 40 more for each
+/// client that has a name.
 ///
 /// A vault of [`new`](Self::new) ends with its process. One that was [`open`](Self::open)ed in a
 /// directory may hand its secrets to the next process, and says of tickets from before a crash that
 /// their keys are gone.
 pub struct MemoryVault {
-    shards: Sharded<Shard>,
-    clients: Arc<ClientCounts>,
-    /// The latest reading of a clock, in seconds since the Unix epoch, for takes that know no time. It
-    /// follows the clock back too; 0, before the first, expires nothing.
-    clock: AtomicU32,
+    /// One lock for all: who holds most is a question about all secrets. What takes long (encoding,
+    /// allocating, wiping what was given out) happens outside of it.
+    content: Mutex<Content>,
+    /// For handles and names. Handles should be random, but clients know them: with the key nobody can aim at
+    /// one bucket of a table.
+    hashing: RandomState,
     closed: AtomicBool,
     /// The last field: the lock ends after the secrets.
     #[cfg(unix)]
     home: Option<Home>,
+}
+
+struct Content {
+    store: Store,
+    clock: Clock,
 }
 
 /// How much a [`MemoryVault`] holds.
@@ -74,9 +89,11 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// A tenth for each client, and as many tombstones as secrets.
+    /// A tenth for each client (or 64, if that is more), but no more than the quarter that
+    /// clients with a name have for themselves; and as many tombstones as secrets.
     pub fn new(secrets: usize) -> Self {
-        Self { secrets, per_client: secrets.div_ceil(10).max(MIN_PER_CLIENT), tombstones: secrets }
+        let tenth = secrets.div_ceil(10).max(MIN_PER_CLIENT);
+        Self { secrets, per_client: tenth.min(secrets.div_ceil(RESERVED)), tombstones: secrets }
     }
 }
 
@@ -93,17 +110,10 @@ impl MemoryVault {
     /// A vault with these limits.
     pub fn with_limits(limits: Limits) -> Self {
         let Limits { secrets, per_client, tombstones } = limits;
-        let share = |of_capacity: usize| match secrets {
-            0 => 0,
-            _ => (tombstones as u128 * of_capacity as u128 / secrets as u128) as usize,
-        };
-        let clients = Arc::new(ClientCounts::new(secrets, per_client));
-        let shard = |capacity| Shard::new(capacity, share(capacity), clients.clone());
-        let shards = Sharded::new(secrets, shard);
+        let store = Store::new(secrets, tombstones, per_client);
         Self {
-            shards,
-            clients,
-            clock: AtomicU32::new(0),
+            content: Mutex::new(Content { store, clock: Clock::default() }),
+            hashing: RandomState::new(),
             closed: AtomicBool::new(false),
             #[cfg(unix)]
             home: None,
@@ -111,10 +121,18 @@ impl MemoryVault {
     }
 
     /// Destroys every secret that has expired at `now` (since the Unix epoch), and returns how many they
-    /// were. Looks at all secrets, and locks one shard after the other.
+    /// were. A `now` that is further ahead than time can have passed is doubted for a minute. Looks at all
+    /// secrets, some thousands at a time, between which others have their turn.
     pub fn purge(&self, now: Duration) -> usize {
-        let now = self.note(Some(now));
-        self.shards.sum(|shard| shard.purge(now, self.shards.hashing()))
+        let (mut next, mut purged) = (Some(0), 0);
+        while let Some(slot) = next {
+            let Content { store, clock } = &mut *self.content();
+            let expired = clock.note(seconds(now), Instant::now);
+            let before = store.len();
+            next = store.purge(slot, expired, &self.hashing);
+            purged += before - store.len();
+        }
+        purged
     }
 
     /// The answer for a secret that is not here, and was not remembered.
@@ -133,15 +151,9 @@ impl MemoryVault {
         Absent::Unknown
     }
 
-    fn note(&self, unix: Option<Duration>) -> u32 {
-        match unix {
-            Some(unix) => {
-                let now = seconds(unix);
-                self.clock.store(now, Ordering::Relaxed);
-                now
-            }
-            None => self.clock.load(Ordering::Relaxed),
-        }
+    /// Nothing that happens under the lock panics half way, so a poisoned one is still good.
+    fn content(&self) -> MutexGuard<'_, Content> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -150,22 +162,24 @@ impl Vault for MemoryVault {
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         // Copied, because making a vector smaller leaves the old memory behind; the vector is wiped.
         let stored = EncodedSecret::new(Box::from(put.secret.encode().as_slice()));
-        let account = self.clients.account(put.client);
-        let now = self.note(Some(put.unix));
-        let (mut shard, hash) = self.shards.lock(&put.handle);
+        let client = put.client.map(|client| ClientHash(self.hashing.hash_one(client)));
+        let hash = self.hashing.hash_one(put.handle);
         let expires_at = seconds(put.expires_at);
-        let new = Incoming { handle: &put.handle, hash, stored, expires_at, account };
-        shard.put(new, now, self.shards.hashing()).then_some(()).ok_or(PutRefused)
+        let new = Incoming { handle: &put.handle, hash, stored, expires_at, client };
+        let Content { store, clock } = &mut *self.content();
+        let expired = clock.note(seconds(put.unix), Instant::now);
+        store.put(new, expired, &self.hashing).then_some(()).ok_or(PutRefused)
     }
 
     fn take(&self, question: &TakeSecret) -> Reply<Taken> {
         let TakeSecret { handle, purpose, unix, .. } = question;
-        let now = self.note(*unix);
-        let hashing = self.shards.hashing();
+        let hash = self.hashing.hash_one(handle);
         let taken = {
-            let (mut shard, hash) = self.shards.lock(handle);
-            let taken = shard.take((handle, hash), *purpose, now, hashing);
-            shard.sweep(now, hashing);
+            let Content { store, clock } = &mut *self.content();
+            let now = unix.map_or(clock.latest(), seconds);
+            let expired = clock.note(now, Instant::now);
+            let taken = store.take((handle, hash), *purpose, now, &self.hashing);
+            store.sweep(expired, &self.hashing);
             taken
         };
         Reply::Now(match taken {
@@ -180,8 +194,8 @@ impl Vault for MemoryVault {
     }
 
     fn burn(&self, handle: &FlightHandle) {
-        let (mut shard, hash) = self.shards.lock(handle);
-        shard.burn((handle, hash), self.shards.hashing());
+        let hash = self.hashing.hash_one(handle);
+        self.content().store.burn((handle, hash), &self.hashing);
     }
 
     #[cfg(unix)]
@@ -191,6 +205,6 @@ impl Vault for MemoryVault {
 
     /// Counts secrets that have expired and were not yet destroyed.
     fn len(&self) -> usize {
-        self.shards.sum(|shard| shard.len())
+        self.content().store.len()
     }
 }

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use crate::keys::OVERHEAD;
 use crate::keys::WrappingKeys;
 use crate::memory::home::SnapshotName;
-use crate::memory::shard::{EncodedSecret, Fate, Record};
+use crate::memory::store::{EncodedSecret, Fate, Record};
 
 const MAGIC: &[u8; 8] = b"tsrvlt\x00\x01";
 
@@ -63,12 +63,18 @@ impl<'a> SnapshotWriter<'a> {
     pub(crate) fn write(&mut self, handle: &FlightHandle, record: &Record) -> io::Result<()> {
         self.chunk.extend_from_slice(&handle.0);
         match record {
-            Record::Live { stored, expires_at } => {
+            Record::Live { stored, expires_at, owner } => {
                 let len = u16::try_from(stored.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
                 if usize::from(len) > MAX_RECORD - 64 {
                     return Err(io::ErrorKind::InvalidInput.into());
                 }
-                self.chunk.push(0);
+                match owner {
+                    None => self.chunk.push(0),
+                    Some(owner) => {
+                        self.chunk.push(3);
+                        self.chunk.extend_from_slice(&owner.to_be_bytes());
+                    }
+                }
                 self.chunk.extend_from_slice(&expires_at.to_be_bytes());
                 self.chunk.extend_from_slice(&len.to_be_bytes());
                 self.chunk.extend_from_slice(stored);
@@ -134,12 +140,19 @@ fn read_records(mut chunk: &[u8], records: &mut Vec<(FlightHandle, Record)>) -> 
         let (handle, rest) = chunk.split_first_chunk()?;
         let (kind, rest) = rest.split_first()?;
         let (record, rest) = match kind {
-            0 => {
+            0 | 3 => {
+                let (owner, rest) = match kind {
+                    0 => (None, rest),
+                    _ => rest
+                        .split_first_chunk()
+                        .map(|(it, rest)| (Some(u32::from_be_bytes(*it)), rest))?,
+                };
                 let (expires_at, rest) = rest.split_first_chunk()?;
                 let (len, rest) = rest.split_first_chunk()?;
                 let (stored, rest) = rest.split_at_checked(u16::from_be_bytes(*len).into())?;
                 let expires_at = u32::from_be_bytes(*expires_at);
-                (Record::Live { stored: EncodedSecret::new(Box::from(stored)), expires_at }, rest)
+                let stored = EncodedSecret::new(Box::from(stored));
+                (Record::Live { stored, expires_at, owner }, rest)
             }
             1 => (Record::Gone(Fate::Used), rest),
             2 => (Record::Gone(Fate::Burned), rest),

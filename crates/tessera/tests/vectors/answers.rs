@@ -6,8 +6,8 @@ use std::time::Duration;
 use tessera::Destination;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, FlightHandle, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt, TakeSecret,
-    Taken, Vault,
+    Absent, ClientSession, FlightHandle, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
+    TakeSecret, Taken, Vault,
 };
 use tessera::wire::{ExtensionType, HandshakeType};
 use tessera_harness::{Hello, Scene, Trace, at, messages, open_all, records, to};
@@ -81,7 +81,9 @@ fn receipts() -> [Vec<u8>; 2] {
         guard.receipts = Some(Arc::new(OneAfterTheOther::default()));
     }
     let ask_receipts = HANDLES.map(FlightHandle).to_vec();
-    let mut pair = scene.start_to(Destination { ask_receipts, ..to(None) }, at(0));
+    // Only a client that shows a PSK is answered.
+    let session = scene.session().map(|it| ClientSession { forward_secret: None, ..it });
+    let mut pair = scene.start_to(Destination { ask_receipts, ..to(session) }, at(0));
     let hello = records(pair.client_output.as_slice()).remove(0);
     let extension = Hello::read(&hello[5..]);
     let extension = extension.extension(ExtensionType::FORWARD_SECRET_RECEIPTS);

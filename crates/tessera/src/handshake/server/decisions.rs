@@ -94,7 +94,7 @@ impl ReadClientHello {
         }
         // A key that is burned for a receipt can't be taken by this very hello.
         negotiation
-            .settle_receipts(&mut answers.receipts, &mut answers.receipt)
+            .settle_receipts(psk, &mut answers.receipts, &mut answers.receipt)
             .map_err(wait_for(|answers| &mut answers.receipt))?;
         // The take. From here on any fault in the flight means forgery, and is fatal.
         let session = PskInUse { psk, suite, early_data: verdict == ResumptionVerdict::Accept };

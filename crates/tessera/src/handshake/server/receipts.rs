@@ -4,20 +4,25 @@ use alloc::vec::Vec;
 
 use super::negotiation::Negotiation;
 use super::pause::{Pause, answer};
+use super::psk_candidate::PskCandidate;
 use crate::resume::{FlightHandle, Receipt, SettleReceipt};
 
 impl Negotiation<'_> {
     /// Settles the receipts that aren't settled yet, one after the other. A key that is burned here
     /// can't be taken by this very hello.
+    ///
+    /// Only for a client that holds a PSK, as its binder (or the proof of a lone identity) has shown: anyone can
+    /// make up handles, and each is a question to the vault. In a full handshake nothing is shown before the
+    /// client's Finished, which comes after the answer.
     pub(super) fn settle_receipts(
         &self,
+        proved: Option<&PskCandidate>,
         settled: &mut Vec<Receipt>,
         next: &mut Option<Receipt>,
     ) -> Result<(), Pause<SettleReceipt>> {
         let guard = self.config.policy.early_data.forward_secret.as_ref();
-        let Some(receipts) = guard.and_then(|guard| guard.receipts.as_ref()) else {
-            return Ok(());
-        };
+        let receipts = guard.and_then(|guard| guard.receipts.as_ref());
+        let Some(receipts) = receipts.filter(|_| proved.is_some()) else { return Ok(()) };
         while let Some(handle) = self.forward_secret.flight_handles.get(settled.len()) {
             let ask = || {
                 let handle = FlightHandle(*handle);

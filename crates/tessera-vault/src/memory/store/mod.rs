@@ -1,35 +1,33 @@
-//! One shard of the memory vault: secrets and tombstones in slots, found by handle, ordered by age.
+//! What the memory vault holds: secrets and tombstones in slots, found by handle, ordered by age.
 //!
 //! A slot costs 72 bytes at most, growth included, and 6 to 12 bytes of index; the secret is in a box
 //! of its own, because the slots move when there are more of them, and moving leaves copies behind.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
 
 use hashbrown::HashTable;
 use tessera::resume::{FlightHandle, TakePurpose};
 use zeroize::Zeroizing;
 
-use crate::memory::clients::{Account, ClientCounts};
+use crate::memory::accounts::{Account, Accounts, ClientHash};
 use crate::memory::list::{Linked, Links, List};
-use crate::memory::living::Living;
 
 /// A one-time secret, encoded; wiped when dropped.
 pub(crate) type EncodedSecret = Zeroizing<Box<[u8]>>;
 
-pub(crate) struct Shard {
+pub(crate) struct Store {
     /// From the hash of a handle to its slot.
     index: HashTable<u32>,
     slots: Vec<Slot>,
-    live: Living,
+    live: Accounts,
     tombstones: List,
     free: List,
     /// The next slot that the sweep looks at.
     cursor: usize,
     max_live: usize,
     max_tombstones: usize,
+    per_client: usize,
     closed: bool,
-    clients: Arc<ClientCounts>,
 }
 
 struct Slot {
@@ -62,7 +60,12 @@ pub(crate) enum Fate {
 
 /// What a snapshot holds of a flight.
 pub(crate) enum Record {
-    Live { stored: EncodedSecret, expires_at: u32 },
+    Live {
+        stored: EncodedSecret,
+        expires_at: u32,
+        /// A number for each client that has a name.
+        owner: Option<u32>,
+    },
     Gone(Fate),
 }
 
@@ -73,7 +76,7 @@ pub(crate) struct Incoming<'a> {
     pub(crate) stored: EncodedSecret,
     /// In seconds since the Unix epoch.
     pub(crate) expires_at: u32,
-    pub(crate) account: Account,
+    pub(crate) client: Option<ClientHash>,
 }
 
 impl Linked for Slot {
@@ -86,25 +89,28 @@ impl Linked for Slot {
 /// behind secrets that live long there may be others that don't.
 const SWEPT: usize = 4;
 
+/// How many slots a purge looks at while others wait.
+const PURGED: usize = 4096;
+
 /// Of 64 bytes each.
 const SLOTS_PER_PAGE: usize = 64;
 
 /// Slots are numbered with 32 bits, and there are secrets and tombstones.
 const MAX_ENTRIES: usize = 1 << 30;
 
-impl Shard {
-    pub(crate) fn new(max_live: usize, max_tombstones: usize, clients: Arc<ClientCounts>) -> Self {
+impl Store {
+    pub(crate) fn new(max_live: usize, max_tombstones: usize, per_client: usize) -> Self {
         Self {
             index: HashTable::new(),
             slots: Vec::new(),
-            live: Living::EMPTY,
+            live: Accounts::EMPTY,
             tombstones: List::EMPTY,
             free: List::EMPTY,
             cursor: 0,
             max_live: max_live.min(MAX_ENTRIES),
             max_tombstones: max_tombstones.min(MAX_ENTRIES),
+            per_client,
             closed: false,
-            clients,
         }
     }
 
@@ -112,18 +118,18 @@ impl Shard {
         self.live.len()
     }
 
-    /// Keeps a secret; not if its handle is or was here, if there is no room for any, or if its client has
-    /// enough already.
+    /// Keeps a secret; not if its handle is or was here, if its client has enough already, or if there is no
+    /// room and nothing that gives way.
     pub(crate) fn put(&mut self, new: Incoming<'_>, now: u32, hashing: &RandomState) -> bool {
         self.sweep(now, hashing);
         let known = self.find(new.handle, new.hash).is_some();
-        if self.closed || self.max_live == 0 || known || !self.clients.open(new.account) {
+        let held = new.client.map(|client| self.live.held_by(client));
+        if self.closed || known || held.is_some_and(|held| held >= self.per_client) {
             return false;
         }
-        if self.live.len() >= self.max_live
-            && let Some(oldest) = self.live.gives_way(new.account, self.max_live)
-        {
-            self.remove_live(oldest, hashing);
+        if self.live.len() >= self.max_live {
+            let Some(slot) = self.live.gives_way(new.client, self.max_live) else { return false };
+            self.remove_live(slot, hashing);
         }
         let slot = self.insert(
             new.hash,
@@ -131,12 +137,13 @@ impl Shard {
                 handle: *new.handle,
                 links: Links::UNLINKED,
                 expires_at: new.expires_at,
-                account: new.account,
+                account: Account::NOBODY,
                 content: Content::Secret(new.stored),
             },
             hashing,
         );
-        self.live.of(new.account).push(&mut self.slots, slot);
+        let account = self.live.add(new.client, &mut self.slots, slot);
+        self.slots[slot as usize].account = account;
         true
     }
 
@@ -188,14 +195,19 @@ impl Shard {
                 records.push((*handle, Record::Gone(*fate)));
             }
         }
-        while let Some(slot) = self.live.oldest().into_iter().flatten().next() {
-            let Slot { handle, expires_at, content, .. } = &mut self.slots[slot as usize];
-            let (handle, expires_at) = (*handle, *expires_at);
-            let secret = std::mem::replace(content, Content::Gone(Fate::Unknown));
-            if let Content::Secret(stored) = secret {
-                records.push((handle, Record::Live { stored, expires_at }));
+        let lists: Vec<_> = self.live.oldest_of_each().collect();
+        for (oldest, owner) in lists {
+            let mut next = Some(oldest);
+            while let Some(slot) = next {
+                next = List::after(&mut self.slots, slot);
+                let Slot { handle, expires_at, content, .. } = &mut self.slots[slot as usize];
+                let (handle, expires_at) = (*handle, *expires_at);
+                let secret = std::mem::replace(content, Content::Gone(Fate::Unknown));
+                if let Content::Secret(stored) = secret {
+                    records.push((handle, Record::Live { stored, expires_at, owner }));
+                }
+                self.remove_live(slot, hashing);
             }
-            self.remove_live(slot, hashing);
         }
         records
     }
@@ -222,12 +234,12 @@ impl Shard {
         self.trim_tombstones(hashing);
     }
 
-    /// Destroys some of the expired secrets: those among the oldest, since most expire in the order in
-    /// which they came, and those that it meets on its way through all slots.
+    /// Destroys some of the expired secrets: those among the oldest of clients without a name, since most
+    /// expire in the order in which they came, and those that it meets on its way through all slots.
     pub(crate) fn sweep(&mut self, now: u32, hashing: &RandomState) {
         for _ in 0..SWEPT {
-            let oldest = self.live.oldest().into_iter().flatten();
-            if oldest.filter(|slot| self.remove_expired(*slot, now, hashing)).count() == 0 {
+            let oldest = self.live.oldest_nameless();
+            if !oldest.is_some_and(|slot| self.remove_expired(slot, now, hashing)) {
                 break;
             }
         }
@@ -237,13 +249,14 @@ impl Shard {
         }
     }
 
-    /// Destroys all expired secrets, and returns how many they were.
-    pub(crate) fn purge(&mut self, now: u32, hashing: &RandomState) -> usize {
-        let before = self.live.len();
-        for slot in 0..self.slots.len() {
+    /// Destroys the expired secrets among the next few thousand slots from `slot` on, and says where the rest
+    /// begins, if there is any.
+    pub(crate) fn purge(&mut self, slot: usize, now: u32, hashing: &RandomState) -> Option<usize> {
+        let end = (slot + PURGED).min(self.slots.len());
+        for slot in slot..end {
             self.remove_expired(slot as u32, now, hashing);
         }
-        before - self.live.len()
+        (end < self.slots.len()).then_some(end)
     }
 
     fn remove_expired(&mut self, slot: u32, now: u32, hashing: &RandomState) -> bool {
@@ -264,9 +277,8 @@ impl Shard {
     /// Makes a secret a tombstone, and gives it out: it moves, so there is no second copy.
     fn bury(&mut self, slot: u32, fate: Fate, hashing: &RandomState) -> Option<EncodedSecret> {
         let account = self.slots[slot as usize].account;
-        self.live.of(account).remove(&mut self.slots, slot);
+        self.live.remove(account, &mut self.slots, slot);
         self.tombstones.push(&mut self.slots, slot);
-        self.clients.close(account);
         let buried = &mut self.slots[slot as usize];
         buried.account = Account::NOBODY;
         let secret = std::mem::replace(&mut buried.content, Content::Gone(fate));
@@ -288,8 +300,7 @@ impl Shard {
 
     fn remove_live(&mut self, slot: u32, hashing: &RandomState) {
         let account = self.slots[slot as usize].account;
-        self.live.of(account).remove(&mut self.slots, slot);
-        self.clients.close(account);
+        self.live.remove(account, &mut self.slots, slot);
         self.release(slot, hashing);
     }
 
@@ -320,7 +331,7 @@ impl Shard {
             self.slots[slot as usize] = new;
             return slot;
         }
-        // An eighth at a time, not twice as many: memory counts here more than copying. Small shards
+        // An eighth at a time, not twice as many: memory counts here more than copying. Small vaults
         // grow by a page.
         if self.slots.len() == self.slots.capacity() {
             self.slots.reserve_exact((self.slots.len() / 8).max(SLOTS_PER_PAGE));

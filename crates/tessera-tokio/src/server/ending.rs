@@ -1,13 +1,13 @@
-//! The end of the server, as its connections learn of it.
+//! The end of a server, as its connections learn of it.
 
 use tokio::sync::watch;
 
 /// Tells all connections that the server ends.
 pub(super) struct End(watch::Sender<bool>);
 
-/// What a connection has of it.
-#[derive(Clone)]
-pub(super) struct Ending(watch::Receiver<bool>);
+/// What a connection knows of its server's end. It can be cloned.
+#[derive(Debug, Clone)]
+pub struct Ending(watch::Receiver<bool>);
 
 pub(super) fn ending() -> (End, Ending) {
     let (sender, receiver) = watch::channel(false);
@@ -21,8 +21,9 @@ impl End {
 }
 
 impl Ending {
-    /// Waits until the server ends.
-    pub(super) async fn begun(&mut self) {
+    /// Waits until the server ends. What is left then is to end the connection, within
+    /// [`Limits::drain`](super::Limits::drain).
+    pub async fn begun(&mut self) {
         // A server that is gone has ended too.
         let _ = self.0.wait_for(|ended| *ended).await;
     }

@@ -1,0 +1,185 @@
+//! Options that can't be meant together. What would be ignored in silence is refused with a sentence.
+
+use tessera_kit::ProgramError;
+
+use crate::options::{
+    Answer, Common, ConnectOptions, EarlyData, Load, LoadMode, PskHash, PskOptions, ServeOptions,
+};
+
+impl ServeOptions {
+    /// Refuses what can't be meant.
+    pub(crate) fn check(&self) -> Result<(), ProgramError> {
+        self.common.check()?;
+        if self.tickets.count == 0 && self.common.early_data.any() {
+            return wrong(
+                "early data comes with tickets: leave out --tickets 0, or the early data",
+            );
+        }
+        if self.max_connections_per_address.is_some_and(|count| count > self.max_connections) {
+            return wrong(
+                "--max-connections-per-address is more than all: raise --max-connections, or lower it",
+            );
+        }
+        let speaks_http = |name: &String| name == "http/1.1" || name == "http/1.0";
+        if self.answer == Answer::Http && !self.common.protocols.iter().all(speaks_http) {
+            return wrong(
+                "--http answers HTTP/1.x alone: name no other protocol than --alpn http/1.1",
+            );
+        }
+        if self.write_certificate.is_some() && self.uses_psks_alone() {
+            return wrong(
+                "--write-certificate has nothing to write: with PSKs and no --name there is no \
+                 certificate",
+            );
+        }
+        Ok(())
+    }
+
+    /// Whoever names PSKs and no certificate wants no certificate.
+    pub(crate) fn uses_psks_alone(&self) -> bool {
+        self.common.certificates.is_none() && self.common.psks.any() && self.names.is_empty()
+    }
+}
+
+impl ConnectOptions {
+    /// Refuses what can't be meant.
+    pub(crate) fn check(&self) -> Result<(), ProgramError> {
+        self.common.check()?;
+        if let EarlyData { forward_secret: true, replayable_without_forward_secrecy: true } =
+            self.common.early_data
+        {
+            return wrong(
+                "early data is either forward-secret or replayable: name one of \
+                 --forward-secret-early-data and --replayable-early-data-without-forward-secrecy",
+            );
+        }
+        match &self.load {
+            Some(load) => self.check_load(load),
+            None if self.early_data_file.is_some() => self.check_early_data(),
+            None => Ok(()),
+        }
+    }
+
+    fn check_early_data(&self) -> Result<(), ProgramError> {
+        if !self.common.early_data.any() {
+            return wrong(
+                "--early-data FILE would never be early: add --forward-secret-early-data \
+                 (or --replayable-early-data-without-forward-secrecy)",
+            );
+        }
+        if self.sessions.is_none() {
+            return wrong(
+                "--early-data FILE needs a ticket of an earlier connection: add --sessions DIRECTORY, \
+                 and connect twice",
+            );
+        }
+        Ok(())
+    }
+
+    fn check_load(&self, load: &Load) -> Result<(), ProgramError> {
+        let sends_early = matches!(load.mode, LoadMode::ZeroRtt | LoadMode::ZeroRttFs);
+        if self.keep_open {
+            return wrong("--count sends no standard input: leave out --keep-open");
+        }
+        if self.sessions.is_some() {
+            return wrong("--count keeps its sessions to itself: leave out --sessions");
+        }
+        if self.early_data_file.is_some() && !sends_early {
+            return wrong(
+                "--early-data FILE is sent by --mode 0rtt-fs (or 0rtt): name it, or leave the file out",
+            );
+        }
+        if self.common.early_data.any() {
+            return wrong(
+                "with --count the mode says which early data is sent: --mode 0rtt-fs (or 0rtt), without \
+                 other options for it",
+            );
+        }
+        if self.tickets == 0 && load.mode != LoadMode::Full {
+            return wrong(
+                "this mode resumes, and --tickets 0 asks for no tickets: measure --mode full",
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Common {
+    fn check(&self) -> Result<(), ProgramError> {
+        if self.psks.any() {
+            return Ok(());
+        }
+        if self.psks.import.is_some() {
+            return wrong("--import-psks has none to import: add --psk-file FILE or --psk");
+        }
+        if self.psks.hash != PskHash::default() {
+            return wrong(
+                "--psk-hash says how PSKs are used, and there is none: add --psk-file FILE",
+            );
+        }
+        Ok(())
+    }
+}
+
+impl PskOptions {
+    pub(crate) fn any(&self) -> bool {
+        !self.keys.is_empty() || !self.files.is_empty()
+    }
+}
+
+impl EarlyData {
+    fn any(self) -> bool {
+        self.forward_secret || self.replayable_without_forward_secrecy
+    }
+}
+
+fn wrong(what: &str) -> Result<(), ProgramError> {
+    Err(ProgramError::settings(what))
+}
+
+/// What the engine finds wrong with its configuration, by the name of the option: the engine knows its own
+/// fields alone.
+pub(crate) fn by_option(error: tessera::Error) -> ProgramError {
+    let tessera::Error::Configuration(what) = error else { return error.into() };
+    let Some((field, advice)) = what.split_once(": ") else { return error.into() };
+    let option = OPTIONS.iter().find(|(name, _)| *name == field);
+    ProgramError::settings(match option {
+        Some((_, option)) => format!("{option}: {advice}"),
+        None => what.to_owned(),
+    })
+}
+
+/// The same where a stream can't begin.
+pub(crate) fn start_by_option(error: &std::io::Error) -> ProgramError {
+    match error.get_ref().and_then(|error| error.downcast_ref::<tessera::Error>()) {
+        Some(error) => by_option(error.clone()),
+        None => ProgramError::settings(error.to_string()),
+    }
+}
+
+/// The fields of the engine's configuration that options set.
+const OPTIONS: &[(&str, &str)] = &[
+    ("groups", "--groups"),
+    ("suites", "--suites"),
+    ("protocols", "--alpn"),
+    ("record_size_limit", "--record-size-limit"),
+    ("handshake_timeout", "--handshake-timeout"),
+    ("ticket_lifetime", "--ticket-lifetime"),
+    ("server_name", "--server-name (or the host)"),
+    ("external_psks", "--psk, --psk-file"),
+    ("an importable PSK", "--psk, --psk-file, --psk-context"),
+    ("credentials", "--certificate"),
+    ("verifier", "--ca"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configuration_errors_name_the_option() {
+        let text = |what| by_option(tessera::Error::Configuration(what)).to_string();
+        assert_eq!(text("groups: at most 64, each once"), "--groups: at most 64, each once");
+        assert_eq!(text("scope: at most 256 bytes"), "scope: at most 256 bytes");
+    }
+}

@@ -1,0 +1,203 @@
+//! Takes and burns: what costs etcd a write, and what only a read.
+//!
+//! A write waits for the disks of a majority; a read doesn't. So whoever asks for keys that are not there
+//! shall cause no writes.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tessera::resume::{Absent, FlightHandle, TakePurpose, TakeSecret, Taken};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout_at;
+
+use super::{Name, Shared, millis};
+use crate::api::{Compare, Delete, Op, Put, Range, RangeAnswer, Txn};
+use crate::client::{EtcdClient, EtcdError};
+
+/// How many takes and burns are under way to etcd at once; the others wait. Those that accept a flight
+/// don't wait behind those that answer questions.
+pub(super) struct Room {
+    accept: Semaphore,
+    burn: Semaphore,
+    /// How many takes in a row found nothing.
+    misses: AtomicU32,
+}
+
+/// With more at once all of them wait in etcd instead.
+const ACCEPTS_AT_ONCE: usize = 64;
+
+/// A flood of questions keeps so many connections to etcd busy, and no more.
+const BURNS_AT_ONCE: usize = 16;
+
+/// After so many takes in a row that found nothing the next one looks before it takes.
+const TRUSTING: u32 = 4;
+
+impl Room {
+    pub(super) fn new() -> Self {
+        let (accept, burn) = (Semaphore::new(ACCEPTS_AT_ONCE), Semaphore::new(BURNS_AT_ONCE));
+        Self { accept, burn, misses: AtomicU32::new(0) }
+    }
+
+    /// A place, in time.
+    async fn enter(
+        &self,
+        purpose: TakePurpose,
+        client: &EtcdClient,
+    ) -> Option<SemaphorePermit<'_>> {
+        let room = match purpose {
+            TakePurpose::Accept => &self.accept,
+            TakePurpose::Burn => &self.burn,
+        };
+        timeout_at(client.deadline(), room.acquire()).await.ok()?.ok()
+    }
+
+    /// Whether a look comes before the take. An honest flight finds its key, and the look costs it a round
+    /// trip to etcd; those that are replayed don't.
+    fn looks_first(&self, purpose: TakePurpose) -> bool {
+        purpose == TakePurpose::Burn || self.misses.load(Ordering::Relaxed) >= TRUSTING
+    }
+
+    fn note(&self, taken: &Taken) {
+        match taken {
+            Taken::Taken(_) => self.misses.store(0, Ordering::Relaxed),
+            Taken::Absent(_) => {
+                let more = |misses: u32| Some(misses.saturating_add(1));
+                let _ = self.misses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+            }
+            _ => (),
+        }
+    }
+}
+
+/// Where a secret is, and what became of it.
+struct Place {
+    secret: Vec<u8>,
+    tombstone: Vec<u8>,
+}
+
+impl Shared {
+    pub(super) async fn take(&self, question: &TakeSecret) -> Taken {
+        let taken = self.take_in_time(question).await.unwrap_or_else(|error| {
+            log::warn!("a take of a one-time key: {error}");
+            Taken::Unavailable
+        });
+        self.room.note(&taken);
+        taken
+    }
+
+    async fn take_in_time(&self, question: &TakeSecret) -> Result<Taken, EtcdError> {
+        let TakeSecret { handle, purpose, unix, .. } = *question;
+        let unix = unix.ok_or_else(|| EtcdError::NotSent("there is no clock".into()))?;
+        let client = self.client.for_one_operation();
+        let _place = self.room.enter(purpose, &client).await.ok_or_else(too_much)?;
+        let place = self.place(&self.name(&handle));
+        let not_after = not_after(unix);
+        if self.room.looks_first(purpose)
+            && let Some(absent) = self.look(&client, &place).await?
+        {
+            return Ok(Taken::Absent(absent));
+        }
+        let fate: &[u8] = match purpose {
+            TakePurpose::Accept => USED,
+            TakePurpose::Burn => BURNED,
+        };
+        let lease = self.leases.current(&client).await.ok_or_else(no_lease)?;
+        let tombstone = Put::new(&place.tombstone, fate, Some(&lease));
+        let (remembers, success) = self.bury(Delete::taking(&place.secret), tombstone);
+        let txn = Txn {
+            compare: vec![Compare::is_greater(&place.secret, &not_after)],
+            success,
+            // What has expired goes, and leaves no tombstone: nobody used it.
+            failure: vec![
+                Op::Range(Range::of(&place.tombstone)),
+                Op::Delete(Delete::of(&place.secret)),
+            ],
+        };
+        let answer = client.txn(&txn).await.inspect_err(|it| self.leases.after(it, &lease))?;
+        let mut responses = answer.responses.into_iter();
+        if !answer.succeeded {
+            let range = responses.find_map(|response| response.response_range);
+            return Ok(Taken::Absent(fate_in(range.as_ref())));
+        }
+        if remembers {
+            self.tombstones.add();
+        }
+        let deleted = responses.find_map(|response| response.response_delete_range);
+        let value = deleted.and_then(|deleted| deleted.prev_kvs.first()?.value());
+        // A value that doesn't open was not put by a server with our keys; or its epoch is over.
+        let opened = value.and_then(|value| self.unwrap(&handle, &value, unix));
+        Ok(opened.map_or(Taken::Absent(Absent::Unknown), Taken::Taken))
+    }
+
+    pub(super) async fn burn(&self, handle: &FlightHandle) -> Result<(), EtcdError> {
+        let client = self.client.for_one_operation();
+        let _place = self.room.enter(TakePurpose::Burn, &client).await.ok_or_else(too_much)?;
+        let place = self.place(&self.name(handle));
+        if self.look(&client, &place).await?.is_some() {
+            return Ok(());
+        }
+        let lease = self.leases.current(&client).await.ok_or_else(no_lease)?;
+        let tombstone = Put::new(&place.tombstone, BURNED, Some(&lease));
+        let (remembers, success) = self.bury(Delete::of(&place.secret), tombstone);
+        let compare = vec![Compare::is_there(&place.secret)];
+        let txn = Txn { compare, success, failure: Vec::new() };
+        let answer = client.txn(&txn).await.inspect_err(|it| self.leases.after(it, &lease))?;
+        if remembers && answer.succeeded {
+            self.tombstones.add();
+        }
+        Ok(())
+    }
+
+    /// Reads what became of a secret that is not there. It is what a majority of the members knows, as a
+    /// take that found nothing would say.
+    async fn look(&self, client: &EtcdClient, place: &Place) -> Result<Option<Absent>, EtcdError> {
+        let ranges = [&place.secret, &place.tombstone].map(|key| Op::Range(Range::of(key)));
+        let txn = Txn { success: ranges.into(), ..Txn::default() };
+        let answer = client.txn(&txn).await?;
+        let mut ranges = answer.responses.iter().map(|response| response.response_range.as_ref());
+        let is_there = ranges.next().flatten().is_some_and(|range| !range.kvs.is_empty());
+        Ok((!is_there).then(|| fate_in(ranges.next().flatten())))
+    }
+
+    fn place(&self, name: &Name) -> Place {
+        Place { secret: self.key("s/", name), tombstone: self.key("t/", name) }
+    }
+
+    /// Removes a secret, and remembers what became of it, as is said first. Where there are too many
+    /// tombstones it doesn't: what is forgotten is unknown, and etcd that is full does nothing any more.
+    fn bury(&self, secret: Delete, tombstone: Put) -> (bool, Vec<Op>) {
+        let remembers =
+            self.tombstones.estimate() < self.options.secrets.saturating_mul(TOMBSTONES);
+        let mut ops = vec![Op::Delete(secret)];
+        ops.extend(remembers.then_some(Op::Put(tombstone)));
+        (remembers, ops)
+    }
+}
+
+/// What a tombstone says.
+fn fate_in(range: Option<&RangeAnswer>) -> Absent {
+    match range.and_then(|range| range.kvs.first()?.value()).as_deref() {
+        Some(USED) => Absent::Used,
+        Some(BURNED) => Absent::Burned,
+        _ => Absent::Unknown,
+    }
+}
+
+/// How many tombstones there may be for each secret that there may be.
+const TOMBSTONES: usize = 10;
+
+const USED: &[u8] = b"u";
+const BURNED: &[u8] = b"b";
+
+/// The greatest string of bytes that no value is greater than if its secret has expired at `unix`.
+fn not_after(unix: Duration) -> [u8; 8] {
+    millis(unix).saturating_add(1).to_be_bytes()
+}
+
+fn too_much() -> EtcdError {
+    EtcdError::NotSent("too much is under way".into())
+}
+
+fn no_lease() -> EtcdError {
+    EtcdError::NotSent("there is no lease".into())
+}

@@ -1,0 +1,62 @@
+//! What etcd knows of the directories of memory vaults.
+
+use std::io;
+use std::sync::mpsc::sync_channel;
+
+use tessera_vault::{Mark, Witness, Witnessed};
+use tokio::runtime::Handle;
+
+use crate::api::{Compare, Op, Put, Txn};
+use crate::client::EtcdClient;
+
+/// Remembers in etcd how the directories of memory vaults were left: a directory that is rolled back, or copied
+/// together with its machine, begins with a new identity
+/// ([`open_witnessed`](tessera_vault::MemoryVault::open_witnessed)).
+///
+/// etcd can't tell whether the owner of a directory lives. A server that crashed begins with a new identity as
+/// well: its clients hear `unknown` of flights from before, where they would hear `lost` without a witness. The
+/// same happens if etcd replaced a mark and its answer was lost.
+///
+/// It waits for its runtime, so call what uses it where blocking is allowed
+/// ([`spawn_blocking`](tokio::task::spawn_blocking)). Its keys (100 bytes for each vault) stay for ever.
+pub struct EtcdWitness {
+    client: EtcdClient,
+    prefix: String,
+    runtime: Handle,
+}
+
+impl EtcdWitness {
+    /// A witness whose keys in etcd begin with `prefix`. Its requests run on the tokio runtime in which this is
+    /// called.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn new(client: EtcdClient, prefix: impl Into<String>) -> Self {
+        Self { client, prefix: prefix.into(), runtime: Handle::current() }
+    }
+}
+
+impl Witness for EtcdWitness {
+    fn replace(
+        &self,
+        vault: &[u8; 16],
+        expected: Option<&Mark>,
+        new: &Mark,
+    ) -> io::Result<Witnessed> {
+        let key = [self.prefix.as_bytes(), vault].concat();
+        let unchanged = match expected {
+            Some(mark) => Compare::is_equal(&key, mark),
+            None => Compare::is_absent(&key),
+        };
+        let success = vec![Op::Put(Put::new(&key, new, None))];
+        let txn = Txn { compare: vec![unchanged], success, failure: Vec::new() };
+        let (answer, answered) = sync_channel(1);
+        let client = self.client.clone();
+        self.runtime.spawn(async move { answer.send(client.txn(&txn).await) });
+        let done = answered.recv().map_err(|_| io::Error::other("the runtime has ended"))?;
+        match done.map_err(io::Error::other)?.succeeded {
+            true => Ok(Witnessed::Replaced { hold: None }),
+            false => Ok(Witnessed::Differs),
+        }
+    }
+}

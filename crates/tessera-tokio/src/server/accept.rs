@@ -1,0 +1,69 @@
+//! Accepts connections, whatever the system says.
+
+use std::future::Future;
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::counts::{Counters, count};
+
+/// Accepts until there is a connection. Without files or memory a moment helps, and then a longer one:
+/// the connection stays in the listener's queue, and to ask at once would do nothing else.
+pub(super) async fn accept<T, F: Future<Output = io::Result<T>>>(
+    accept: impl Fn() -> F,
+    counters: &Counters,
+) -> T {
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        match accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) if left(&error) => (),
+            Err(_) => {
+                count(&counters.accept_errors);
+                sleep(pause).await;
+                pause = (2 * pause).min(LONGEST_PAUSE);
+            }
+        }
+    }
+}
+
+/// A client that left before it was accepted is none of the others' business.
+fn left(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset)
+}
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_system_without_files_is_asked_again_after_longer_and_longer_pauses() {
+        let (asked, counters) = (Cell::new(0), Counters::default());
+        let started = Instant::now();
+        let answer = accept(
+            || async {
+                asked.set(asked.get() + 1);
+                match asked.get() {
+                    // EMFILE and ENFILE have no kind of their own.
+                    1..=10 => Err(io::Error::from_raw_os_error(24)),
+                    11..=20 => Err(ErrorKind::ConnectionAborted.into()),
+                    _ => Ok("connection"),
+                }
+            },
+            &counters,
+        )
+        .await;
+        assert_eq!(answer, "connection");
+        assert_eq!(counters.counts().accept_errors, 10);
+        // 5 + 10 + ... + 640 ms, then a second each.
+        assert_eq!(started.elapsed(), Duration::from_millis(1275 + 2 * 1000));
+    }
+}

@@ -1,0 +1,50 @@
+//! What the limits of a server did.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What became of a server's connections since it began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Connections that were given to the server's owner.
+    pub accepted: u64,
+    /// Connections that were closed at once: their address had as many as it may.
+    pub refused_connections: u64,
+    /// Connections that were closed at once: their address had as many handshakes under way as it may.
+    pub refused_handshakes: u64,
+    /// Connections that moved nothing for too long.
+    pub idle: u64,
+    /// Connections whose peer didn't read for too long.
+    pub stalled: u64,
+    /// How often the system had no connection to give, for want of files or memory.
+    pub accept_errors: u64,
+}
+
+/// The same while it is counted.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) accepted: AtomicU64,
+    pub(super) refused_connections: AtomicU64,
+    pub(super) refused_handshakes: AtomicU64,
+    pub(super) idle: AtomicU64,
+    pub(super) stalled: AtomicU64,
+    pub(super) accept_errors: AtomicU64,
+}
+
+impl Counters {
+    pub(super) fn counts(&self) -> Counts {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts {
+            accepted: read(&self.accepted),
+            refused_connections: read(&self.refused_connections),
+            refused_handshakes: read(&self.refused_handshakes),
+            idle: read(&self.idle),
+            stalled: read(&self.stalled),
+            accept_errors: read(&self.accept_errors),
+        }
+    }
+}
+
+pub(super) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}

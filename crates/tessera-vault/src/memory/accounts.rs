@@ -1,0 +1,195 @@
+//! Whose secrets there are: each client's by age, and the clients by how many they hold.
+
+use hashbrown::HashTable;
+
+use crate::memory::list::{Linked, Links, List};
+
+/// Every client that has a name is counted exactly: the first to lose a secret is who holds most.
+///
+/// Clients without a name can't be told apart. All of them together are one list, which has a share of the
+/// room: those with a name don't push it below that. What one side leaves free the other may use.
+pub(crate) struct Accounts {
+    nameless: List,
+    by_client: HashTable<u32>,
+    records: Vec<Record>,
+    unused: List,
+    /// At n the clients that hold n + 1 secrets; the last list is never empty.
+    holding: Vec<List>,
+    named: usize,
+}
+
+/// Of a client that has a name.
+struct Record {
+    client: ClientHash,
+    /// Its secrets, by slot, the oldest first.
+    held: List,
+    /// Among those that hold as many.
+    links: Links,
+}
+
+impl Linked for Record {
+    fn links(&mut self) -> &mut Links {
+        &mut self.links
+    }
+}
+
+/// A client's name, hashed under a key of this process: nobody can aim at another's account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ClientHash(pub(crate) u64);
+
+/// Where a secret is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Account(u32);
+
+impl Account {
+    /// Of all clients without a name.
+    pub(crate) const NOBODY: Self = Self(u32::MAX);
+}
+
+/// One part in this many of the room is for clients whose name is known.
+pub(crate) const RESERVED: usize = 4;
+
+/// Records grow by this many at least: a page.
+const RECORDS_PER_PAGE: usize = 128;
+
+impl Accounts {
+    pub(crate) const EMPTY: Self = Self {
+        nameless: List::EMPTY,
+        by_client: HashTable::new(),
+        records: Vec::new(),
+        unused: List::EMPTY,
+        holding: Vec::new(),
+        named: 0,
+    };
+
+    /// How many secrets there are.
+    pub(crate) fn len(&self) -> usize {
+        self.nameless.len() + self.named
+    }
+
+    /// How many secrets a client has that has a name.
+    pub(crate) fn held_by(&self, client: ClientHash) -> usize {
+        self.find(client).map_or(0, |account| self.records[account as usize].held.len())
+    }
+
+    /// The oldest secret of a client without a name.
+    pub(crate) fn oldest_nameless(&self) -> Option<u32> {
+        self.nameless.oldest()
+    }
+
+    /// What gives way to a secret of `client` where all `room` is taken. Nobody who has a name loses a secret
+    /// to someone who holds more; `None` if nothing gives way.
+    pub(crate) fn gives_way(&self, client: Option<ClientHash>, room: usize) -> Option<u32> {
+        let share = room - room.div_ceil(RESERVED);
+        let (nameless, most) = (self.nameless.len(), self.holding.len());
+        match client {
+            Some(_) if nameless > share => self.nameless.oldest(),
+            // Of several that hold most, the client itself.
+            Some(client) if self.held_by(client) == most => self.oldest_of(self.find(client)?),
+            Some(_) => self.oldest_of_most(),
+            None if nameless < share && most > nameless => self.oldest_of_most(),
+            None => self.nameless.oldest(),
+        }
+    }
+
+    /// Counts the secret in `slot`.
+    pub(crate) fn add(
+        &mut self,
+        client: Option<ClientHash>,
+        slots: &mut [impl Linked],
+        slot: u32,
+    ) -> Account {
+        let Some(client) = client else {
+            self.nameless.push(slots, slot);
+            return Account::NOBODY;
+        };
+        let account = self.find(client).unwrap_or_else(|| self.open(client));
+        let before = self.records[account as usize].held.len();
+        self.records[account as usize].held.push(slots, slot);
+        self.named += 1;
+        self.moved(account, before, before + 1);
+        Account(account)
+    }
+
+    /// Counts the secret in `slot` no more.
+    pub(crate) fn remove(&mut self, account: Account, slots: &mut [impl Linked], slot: u32) {
+        if account == Account::NOBODY {
+            self.nameless.remove(slots, slot);
+            return;
+        }
+        let record = &mut self.records[account.0 as usize];
+        let before = record.held.len();
+        record.held.remove(slots, slot);
+        self.named -= 1;
+        self.moved(account.0, before, before - 1);
+        if before == 1 {
+            self.close(account.0);
+        }
+    }
+
+    /// The oldest secret of each account, and whose it is: a number for each client that has a name.
+    pub(crate) fn oldest_of_each(&self) -> impl Iterator<Item = (u32, Option<u32>)> {
+        let named = (0..).zip(&self.records);
+        let named = named.filter_map(|(owner, it)| Some((it.held.oldest()?, Some(owner))));
+        self.nameless.oldest().map(|slot| (slot, None)).into_iter().chain(named)
+    }
+
+    fn find(&self, client: ClientHash) -> Option<u32> {
+        let is_it = |&account: &u32| self.records[account as usize].client == client;
+        self.by_client.find(client.0, is_it).copied()
+    }
+
+    fn oldest_of(&self, account: u32) -> Option<u32> {
+        self.records[account as usize].held.oldest()
+    }
+
+    fn oldest_of_most(&self) -> Option<u32> {
+        self.oldest_of(self.holding.last()?.oldest()?)
+    }
+
+    fn open(&mut self, client: ClientHash) -> u32 {
+        let new = Record { client, held: List::EMPTY, links: Links::UNLINKED };
+        let account = match self.unused.oldest() {
+            Some(account) => {
+                self.unused.remove(&mut self.records, account);
+                self.records[account as usize] = new;
+                account
+            }
+            None => {
+                if self.records.len() == self.records.capacity() {
+                    self.records.reserve_exact((self.records.len() / 8).max(RECORDS_PER_PAGE));
+                }
+                self.records.push(new);
+                (self.records.len() - 1) as u32
+            }
+        };
+        let records = &self.records;
+        let rehash = |&account: &u32| records[account as usize].client.0;
+        self.by_client.insert_unique(client.0, account, rehash);
+        account
+    }
+
+    fn close(&mut self, account: u32) {
+        let ClientHash(hash) = self.records[account as usize].client;
+        if let Ok(found) = self.by_client.find_entry(hash, |&other| other == account) {
+            found.remove();
+        }
+        self.unused.push(&mut self.records, account);
+    }
+
+    /// A client that held `before` secrets holds `after`, one more or less.
+    fn moved(&mut self, account: u32, before: usize, after: usize) {
+        if let Some(list) = before.checked_sub(1).and_then(|at| self.holding.get_mut(at)) {
+            list.remove(&mut self.records, account);
+        }
+        if let Some(at) = after.checked_sub(1) {
+            if self.holding.len() == at {
+                self.holding.push(List::EMPTY);
+            }
+            self.holding[at].push(&mut self.records, account);
+        }
+        while self.holding.last().is_some_and(|list| list.len() == 0) {
+            self.holding.pop();
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The time as a vault believes it: a clock that jumps ahead destroys nothing at once.
+
+use std::time::{Duration, Instant};
+
+/// Follows the readings that come in, in seconds since the Unix epoch. A reading that is further ahead than
+/// time can have passed is believed when readings have stayed there for [`DOUBT`]; until then secrets that
+/// have expired by it are not given out, and not destroyed.
+#[derive(Default)]
+pub(crate) struct Clock {
+    latest: u32,
+    believed: u32,
+    /// When `believed` was so.
+    at: Option<Instant>,
+    /// Since when readings are too far ahead.
+    ahead_since: Option<Instant>,
+}
+
+/// How far ahead of what it should show a clock may be, and for how long a leap is doubted.
+const DOUBT: Duration = Duration::from_secs(60);
+
+impl Clock {
+    /// The last reading; 0, before the first, expires nothing.
+    pub(crate) fn latest(&self) -> u32 {
+        self.latest
+    }
+
+    /// Notes a reading. What had expired by the time that this returns may be destroyed.
+    pub(crate) fn note(&mut self, reading: u32, now: impl FnOnce() -> Instant) -> u32 {
+        if self.at.is_some() && reading == self.believed && reading == self.latest {
+            return reading;
+        }
+        self.latest = reading;
+        let now = now();
+        let expected = self.at.map(|at| {
+            let passed = now.saturating_duration_since(at) + DOUBT;
+            self.believed.saturating_add(u32::try_from(passed.as_secs()).unwrap_or(u32::MAX))
+        });
+        let is_ahead = expected.is_some_and(|expected| reading > expected);
+        let doubted = is_ahead && {
+            let since = *self.ahead_since.get_or_insert(now);
+            now.saturating_duration_since(since) < DOUBT
+        };
+        if !doubted {
+            (self.believed, self.at, self.ahead_since) = (reading, Some(now), None);
+        }
+        self.believed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_vault_believes_a_clock_that_goes_on_and_one_that_goes_back() {
+        let (mut clock, start) = (Clock::default(), Instant::now());
+        assert_eq!(clock.note(1000, || start), 1000);
+        assert_eq!(clock.note(1001, || start + seconds(1)), 1001);
+        // Nothing happened for a day.
+        assert_eq!(clock.note(87_401, || start + seconds(86_401)), 87_401);
+        // Set by a little, and back by a lot.
+        assert_eq!(clock.note(87_450, || start + seconds(86_402)), 87_450);
+        assert_eq!(clock.note(500, || start + seconds(86_403)), 500);
+        assert_eq!(clock.latest(), 500);
+    }
+
+    #[test]
+    fn a_vault_doubts_a_leap_of_the_clock_for_a_while() {
+        let (mut clock, start) = (Clock::default(), Instant::now());
+        assert_eq!(clock.note(1000, || start), 1000);
+        assert_eq!(clock.note(9000, || start + seconds(1)), 1000);
+        assert_eq!(clock.note(9058, || start + seconds(59)), 1000);
+        assert_eq!(clock.latest(), 9058);
+        // It was right before.
+        assert_eq!(clock.note(1060, || start + seconds(60)), 1060);
+        // It stays ahead: the first minute counts anew.
+        assert_eq!(clock.note(9100, || start + seconds(100)), 1060);
+        assert_eq!(clock.note(9159, || start + seconds(159)), 1060);
+        assert_eq!(clock.note(9160, || start + seconds(160)), 9160);
+    }
+}

@@ -1,0 +1,49 @@
+//! What a witness knows of the life of a directory.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tessera::crypto::Random;
+
+use crate::memory::home::random_bytes;
+use crate::memory::witness::{Mark, Witness, Witnessed};
+
+/// The mark that the witness and the directory have in common, as long as the owner lives.
+pub(crate) struct Seal {
+    witness: Arc<dyn Witness>,
+    pub(crate) mark: Mark,
+    hold: Mutex<Option<Box<dyn Send + Sync>>>,
+}
+
+impl Seal {
+    /// Has the witness replace the mark of a vault; `None` if it knows another one.
+    pub(crate) fn replace(
+        witness: &Arc<dyn Witness>,
+        vault: &[u8; 16],
+        expected: Option<&Mark>,
+        random: &dyn Random,
+    ) -> io::Result<Option<Self>> {
+        let mark = random_bytes(random)?;
+        Ok(match witness.replace(vault, expected, &mark)? {
+            Witnessed::Replaced { hold } => {
+                Some(Self { witness: witness.clone(), mark, hold: Mutex::new(hold) })
+            }
+            Witnessed::Differs => None,
+        })
+    }
+
+    /// Whether nobody else can have replaced the mark while its owner lived.
+    pub(crate) fn tells_the_living(&self) -> bool {
+        self.hold.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// The mark under which the directory is left.
+    pub(crate) fn close(&self, vault: &[u8; 16], random: &dyn Random) -> io::Result<Mark> {
+        // The witness would find itself in use.
+        drop(self.hold.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let left = Self::replace(&self.witness, vault, Some(&self.mark), random)?;
+        left.map(|seal| seal.mark).ok_or_else(|| {
+            io::Error::other("another owner used a copy of the vault's directory meanwhile")
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! Whom a verifier trusts.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use der::asn1::AnyRef;
+use der::{Decode, Reader, SliceReader, Tag, Tagged};
+use pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
+use tessera::auth::{PeerRejected, VerifierPolicy};
+use tessera::wire::AlertDescription;
+use webpki::{EndEntityCert, Error, KeyUsage, anchor_from_trusted_cert};
+
+use crate::alerts::{self, reject};
+use crate::error::ConfigError;
+use crate::extensions;
+
+/// The certificates that a verifier trusts.
+///
+/// Each vouches for itself: a peer that shows it, byte for byte, is who it says. For others it vouches only
+/// if it is an authority's. webpki takes the name and the key of an anchor alone, and whoever had the key of
+/// a server's certificate that is trusted, such as Debian's `ssl-cert-snakeoil.pem`, could be everybody.
+pub(crate) struct Anchors {
+    issuers: Vec<TrustAnchor<'static>>,
+    subjects: Vec<Vec<u8>>,
+    certificates: Vec<Vec<u8>>,
+}
+
+impl Anchors {
+    pub(crate) fn new<T: AsRef<[u8]>>(roots: &[T]) -> Result<Self, ConfigError> {
+        let mut anchors =
+            Self { issuers: Vec::new(), subjects: Vec::new(), certificates: Vec::new() };
+        for root in roots {
+            let der = CertificateDer::from(root.as_ref());
+            let anchor = anchor_from_trusted_cert(&der)
+                .map_err(|error| ConfigError::Root(error.to_string()))?;
+            anchors.subjects.push(anchor.subject.to_vec());
+            anchors.certificates.push(der.to_vec());
+            if may_issue(&der).map_err(|error| ConfigError::Root(error.to_string()))? {
+                anchors.issuers.push(anchor.to_owned());
+            }
+        }
+        if anchors.certificates.is_empty() {
+            return Err(ConfigError::NoRoots);
+        }
+        Ok(anchors)
+    }
+
+    /// Those that vouch for others.
+    pub(crate) fn issuers(&self) -> &[TrustAnchor<'static>] {
+        &self.issuers
+    }
+
+    /// The names of all, the contents of a Name each.
+    pub(crate) fn subjects(&self) -> &[Vec<u8>] {
+        &self.subjects
+    }
+
+    pub(crate) fn contain(&self, certificate: &CertificateDer<'_>) -> bool {
+        self.certificates.iter().any(|own| own == certificate.as_ref())
+    }
+
+    /// What a trust anchor vouches for: itself, and others by its name, key and constraints (RFC 5280
+    /// §6.1.1), which are all in it.
+    pub(crate) fn policies(&self) -> impl Iterator<Item = VerifierPolicy> {
+        self.certificates.iter().map(|der| VerifierPolicy::new("anchor").with(der))
+    }
+}
+
+/// Judges a peer's certificate that is itself an anchor: it needs no path, but has to be valid now, and for
+/// this use. Whether it is an authority's as well doesn't matter.
+pub(crate) fn check_own(
+    certificate: &EndEntityCert<'_>,
+    der: &[u8],
+    algorithms: &[&dyn SignatureVerificationAlgorithm],
+    unix: u64,
+    server: bool,
+) -> Result<(), PeerRejected> {
+    let now = UnixTime::since_unix_epoch(Duration::from_secs(unix));
+    let (usage, purpose) = match server {
+        true => (KeyUsage::server_auth(), SERVER_AUTH),
+        false => (KeyUsage::client_auth(), CLIENT_AUTH),
+    };
+    // webpki asks for an issuer last, and there is none: that it says so says that all else is well.
+    match certificate.verify_for_usage(algorithms, &[], &[], now, usage, None, None) {
+        Err(Error::UnknownIssuer) => Ok(()),
+        // It doesn't look further then: the extended key usage is left.
+        Err(Error::CaUsedAsEndEntity) => match allows(der, purpose) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(reject(
+                AlertDescription::UNSUPPORTED_CERTIFICATE,
+                "certificate: it is for other uses",
+            )),
+            Err(_) => Err(reject(
+                AlertDescription::BAD_CERTIFICATE,
+                "certificate: its extensions are malformed",
+            )),
+        },
+        Err(error) => Err(alerts::certificate(&error)),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// RFC 5280 §4.2.1.9: without the extension, or without the boolean in it, a key must not verify
+/// certificates. Those of version 1 can't say it: whoever trusts one decided it.
+fn may_issue(certificate: &[u8]) -> der::Result<bool> {
+    if extensions::is_version_1(certificate)? {
+        return Ok(true);
+    }
+    let mut is_authority = false;
+    for constraints in extensions::values(certificate, BASIC_CONSTRAINTS)? {
+        let mut fields = SliceReader::new(AnyRef::from_der(constraints)?.value())?;
+        is_authority = Option::<bool>::decode(&mut fields)?.unwrap_or_default();
+        if !is_authority {
+            break;
+        }
+    }
+    Ok(is_authority)
+}
+
+/// RFC 5280 §4.2.1.12: a certificate that has an extended key usage is for these purposes alone.
+fn allows(certificate: &[u8], purpose: &[u8]) -> der::Result<bool> {
+    for usage in extensions::values(certificate, EXTENDED_KEY_USAGE)? {
+        let mut purposes = SliceReader::new(AnyRef::from_der(usage)?.value())?;
+        let mut found = false;
+        while !purposes.is_finished() {
+            let id = AnyRef::decode(&mut purposes)?;
+            found |= id.tag() == Tag::ObjectIdentifier && id.value() == purpose;
+        }
+        if !found {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// id-ce-basicConstraints, 2.5.29.19.
+const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 0x13];
+
+/// id-ce-extKeyUsage, 2.5.29.37.
+const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x25];
+
+/// id-kp-serverAuth, 1.3.6.1.5.5.7.3.1.
+const SERVER_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 1];
+
+/// id-kp-clientAuth, 1.3.6.1.5.5.7.3.2.
+const CLIENT_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 2];
