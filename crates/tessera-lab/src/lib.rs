@@ -32,7 +32,7 @@ mod statistics;
 mod verdicts;
 mod ways;
 
-pub use adversary::Capture;
+pub use adversary::{Capture, OpenedBy, Tried, Used, open_blindly};
 pub use error::LabError;
 pub use experiment::{Destination, Options};
 pub use ways::Mode;

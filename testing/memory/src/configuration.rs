@@ -15,7 +15,7 @@ use tessera_vault::{MemoryVault, TicketKey, TicketKeyRing};
 use tessera_webpki::WebPkiVerifier;
 
 use crate::Error;
-use crate::ends::slips::{self, Slip};
+use crate::slips::{self, Slip};
 use crate::way::Way;
 
 /// The client's.

@@ -15,6 +15,7 @@ mod pki;
 mod process;
 mod recorder;
 mod rows;
+mod slips;
 mod tape;
 mod way;
 
@@ -26,9 +27,9 @@ use nix::unistd::geteuid;
 use tessera_kit::memory_guard;
 
 use ends::client::Client;
-use ends::slips::Slip;
 use pki::Pki;
 use rows::{Rows, Told};
+use slips::Slip;
 use way::Way;
 
 /// What went wrong, as words.

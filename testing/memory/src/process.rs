@@ -26,7 +26,7 @@ impl Process {
     pub fn server(mut command: Command) -> Result<(Self, SocketAddr), Error> {
         command.env("TOKIO_WORKER_THREADS", WORKERS);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn()?;
+        let mut child = spawn(command)?;
         let stdout = child.stdout.take();
         let process = Self { child };
         let mut stdout = BufReader::new(stdout.ok_or("no standard output")?);
@@ -44,7 +44,7 @@ impl Process {
     pub fn client(mut command: Command) -> Result<Self, Error> {
         command.env("TOKIO_WORKER_THREADS", WORKERS);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        Ok(Self { child: command.spawn()? })
+        Ok(Self { child: spawn(command)? })
     }
 
     /// Waits until it says that its connections have ended.
@@ -75,6 +75,11 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn spawn(mut command: Command) -> Result<Child, Error> {
+    let program = command.get_program().to_owned();
+    command.spawn().map_err(|error| format!("{}: {error}", program.display()).into())
 }
 
 /// `tessera serve` in this way.

@@ -10,11 +10,11 @@ use crate::Error;
 use crate::attack::{Attacked, attack};
 use crate::ends::client::{Client, PARALLEL, served};
 use crate::ends::server::Server;
-use crate::ends::slips::Slip;
 use crate::marks::Marks;
 use crate::pki::Pki;
 use crate::process::{self, Process};
 use crate::recorder::Recorder;
+use crate::slips::Slip;
 use crate::way::Way;
 
 /// What all attacks share.

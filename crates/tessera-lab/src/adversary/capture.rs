@@ -9,20 +9,20 @@ const APPLICATION_DATA: u8 = 23;
 const PRE_SHARED_KEY: u16 = 41;
 
 /// The plaintext of a handshake.
-pub(crate) struct Hellos {
+pub(super) struct Hellos {
     /// The ClientHello, its header included.
-    pub(crate) client: Vec<u8>,
+    pub(super) client: Vec<u8>,
     /// The identities of the PSKs that it offers.
-    pub(crate) identities: Vec<Vec<u8>>,
+    pub(super) identities: Vec<Vec<u8>>,
     /// The ServerHello, its header included.
-    pub(crate) server: Vec<u8>,
+    pub(super) server: Vec<u8>,
     /// The suite that the server chose.
-    pub(crate) suite: CipherSuite,
+    pub(super) suite: CipherSuite,
 }
 
 impl Hellos {
     /// Reads both hellos. Neither end of the lab asks for a second ClientHello.
-    pub(crate) fn read(capture: &Capture) -> Option<Self> {
+    pub(super) fn read(capture: &Capture) -> Option<Self> {
         let hello =
             |stream| messages(records(stream).find(|record| record[0] == HANDSHAKE)?).next();
         let (client, server) = (hello(&capture.sent)?, hello(&capture.received)?);
@@ -36,7 +36,7 @@ impl Hellos {
 }
 
 /// The records of a stream, headers included.
-pub(crate) fn records(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn records(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (_, mut rest) = stream.split_at_checked(3)?;
         let len = vector::<2>(&mut rest)?.len();
@@ -45,7 +45,7 @@ pub(crate) fn records(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// The protected records among them.
-pub(crate) fn protected(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn protected(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     records(stream).filter(|record| record[0] == APPLICATION_DATA)
 }
 
@@ -55,7 +55,7 @@ fn messages(record: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// The handshake messages of a stream of them, headers included.
-pub(crate) fn whole_messages(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn whole_messages(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (_, mut rest) = stream.split_at_checked(1)?;
         let len = vector::<3>(&mut rest)?.len();
@@ -94,7 +94,7 @@ fn suite(hello: &[u8]) -> Option<CipherSuite> {
 }
 
 /// Takes a vector with a length of `N` bytes.
-pub(crate) fn vector<'a, const N: usize>(input: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub(super) fn vector<'a, const N: usize>(input: &mut &'a [u8]) -> Option<&'a [u8]> {
     let len = input.split_off(..N)?.iter().fold(0, |len, byte| len << 8 | usize::from(*byte));
     input.split_off(..len)
 }

@@ -4,15 +4,18 @@
 //! Everything here is made of the record format, the key schedule and the wire format of tickets;
 //! no code of the engine decides whether the attempt succeeds.
 
-pub(crate) mod capture;
-pub(crate) mod opening;
+mod blind;
+mod capture;
+mod opening;
 mod psks;
 
 use serde::{Deserialize, Serialize};
 
 use capture::Hellos;
 
-use crate::process_memory::{Snapshot, Used, open_blindly};
+use crate::process_memory::Snapshot;
+
+pub use blind::{OpenedBy, Tried, Used, open_blindly};
 
 /// What an adversary on the path records of a connection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -6,11 +6,11 @@ use tessera::crypto::{Aead, Hash, NONCE_LEN, Nonce, Secret, Suite};
 use super::capture::{Hellos, protected, whole_messages};
 
 const HANDSHAKE: u8 = 22;
-pub(crate) const APPLICATION_DATA: u8 = 23;
+pub(super) const APPLICATION_DATA: u8 = 23;
 const FINISHED: u8 = 20;
 
 /// Whether the PSK opens early data of what the client sent.
-pub(crate) fn early_data(suite: &Suite, psk: &Secret, hellos: &Hellos, sent: &[u8]) -> bool {
+pub(super) fn early_data(suite: &Suite, psk: &Secret, hellos: &Hellos, sent: &[u8]) -> bool {
     let early = suite.hash.extract(&[], psk.expose());
     let secret = derive_secret(suite.hash, &early, "c e traffic", &hellos.client);
     let mut opener = Opener::new(suite, &secret);
@@ -74,14 +74,14 @@ fn expand_label(hash: &dyn Hash, secret: &Secret, label: &str, context: &[u8], o
 }
 
 /// Opens the records under one traffic secret, one after the other.
-pub(crate) struct Opener {
+pub(super) struct Opener {
     aead: Box<dyn Aead>,
     iv: [u8; NONCE_LEN],
     number: u64,
 }
 
 impl Opener {
-    pub(crate) fn new(suite: &Suite, secret: &Secret) -> Self {
+    pub(super) fn new(suite: &Suite, secret: &Secret) -> Self {
         let mut key = vec![0; suite.aead.key_len()];
         expand_label(suite.hash, secret, "key", &[], &mut key);
         let mut iv = [0; NONCE_LEN];
@@ -90,7 +90,7 @@ impl Opener {
     }
 
     /// The type of this record, if the key opens it as its first.
-    pub(crate) fn first_type(&self, record: &[u8]) -> Option<u8> {
+    pub(super) fn first_type(&self, record: &[u8]) -> Option<u8> {
         self.open_as(0, record).map(|(typ, _)| typ)
     }
 

@@ -14,9 +14,9 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::configuration;
-use crate::ends::slips::{self, Slip};
 use crate::marks::{Marks, is_mark, mark};
 use crate::recorder::Recorder;
+use crate::slips::{self, Slip};
 use crate::tape::{Recorded, Tape, last};
 use crate::way::Way;
 

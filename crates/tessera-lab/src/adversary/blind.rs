@@ -9,10 +9,10 @@ use std::thread;
 use tessera::crypto::{Secret, Suite};
 use tessera::wire::CipherSuite;
 
-use super::{Snapshot, Window, windows};
-use crate::adversary::Capture;
-use crate::adversary::capture::{Hellos, protected};
-use crate::adversary::opening::{self, APPLICATION_DATA, Opener};
+use super::Capture;
+use super::capture::{Hellos, protected};
+use super::opening::{self, APPLICATION_DATA, Opener};
+use crate::process_memory::{Snapshot, Window, windows};
 
 /// A recording that was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
