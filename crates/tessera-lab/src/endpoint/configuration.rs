@@ -50,6 +50,8 @@ pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Check
     config.client_authentication = ClientAuthentication::Required(verifier(identity)?);
     config.tickets = Some(stores.ring.clone());
     config.handshake_timeout = PATIENCE;
+    // Where a row agrees classically beside a post-quantum ticket, both ends know the post-quantum group too.
+    config.classical_key_exchange_to_save_a_round_trip = way.kx == Some(Agreement::X25519);
     let policy = &mut config.policy;
     policy.tickets = TicketRequest { new_session_count: u8::MAX, resumption_count: 1 };
     policy.psk_only_without_forward_secrecy = way.mode == Mode::PskOnly;
