@@ -60,10 +60,13 @@ impl Recorded {
     /// - PSKs and FS secrets of tickets that nobody used yet. (Other live secrets don't come here: a
     ///   vault's seeds, the ring's keys and private keys of certificates are nobody's but the process's.)
     /// - What everybody can compute.
+    /// - IVs: the number of a record makes them its nonce, which is no secret of an AEAD and opens nothing
+    ///   without the key.
     pub fn forbidden(&self) -> impl Iterator<Item = (&Vec<u8>, &String)> {
         self.secrets.iter().filter(|(secret, name)| {
             let is_unused = *name == PSK && !self.used.contains(*secret);
-            !is_unused && !self.constants.contains(*secret)
+            let is_iv = name.starts_with(IV_OF);
+            !is_unused && !is_iv && !self.constants.contains(*secret)
         })
     }
 
@@ -119,6 +122,9 @@ impl Recorded {
         self.public_keys.extend(public.last_chunk::<32>().map(|key| key.to_vec()));
     }
 }
+
+/// How the names of IVs begin.
+const IV_OF: &str = "iv of ";
 
 /// The resumption PSK of a ticket.
 const PSK: &str = "resumption PSK";

@@ -91,32 +91,36 @@ impl KeyLog for OnHeap {
 }
 
 /// A thread that handles secrets deep in its stack, and then waits higher up.
-struct OnStack(Mutex<Sender<Vec<u8>>>);
+struct OnStack(Mutex<(Sender<Vec<u8>>, Receiver<()>)>);
 
 impl OnStack {
     fn start() -> Self {
         let (sender, receiver) = channel();
+        let (handled, done) = channel();
         let thread = thread::Builder::new().name("slip".to_owned());
         // Without it nothing is found, and the test fails.
-        let _ = thread.spawn(move || wait(&receiver));
-        Self(Mutex::new(sender))
+        let _ = thread.spawn(move || wait(&receiver, &handled));
+        Self(Mutex::new((sender, done)))
     }
 }
 
 impl KeyLog for OnStack {
     fn log(&self, label: &str, _: &[u8; 32], secret: &[u8]) {
         if label == "CLIENT_TRAFFIC_SECRET_0" {
-            let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let _ = sender.send(secret.to_vec());
+            let thread = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = thread.0.send(secret.to_vec());
+            // Before the connection ends, however busy the machine is.
+            let _ = thread.1.recv();
         }
     }
 }
 
-fn wait(receiver: &Receiver<Vec<u8>>) {
+fn wait(receiver: &Receiver<Vec<u8>>, handled: &Sender<()>) {
     while let Ok(mut secret) = receiver.recv() {
         handle(&secret);
         secret.fill(0);
         std::hint::black_box(&secret);
+        let _ = handled.send(());
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use tessera::crypto::Random;
 use tessera::resume::Incarnation;
 
-use crate::memory::seal::Seal;
+use crate::memory::seal::{Seal, random_bytes};
 use crate::memory::witness::{Mark, Witness};
 
 /// A directory that this process owns.
@@ -191,12 +191,6 @@ fn not_missing<T>(result: io::Result<T>) -> io::Result<Option<T>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-pub(crate) fn random_bytes(random: &dyn Random) -> io::Result<[u8; 16]> {
-    let mut bytes = [0; 16];
-    random.fill(&mut bytes).map_err(|_| io::Error::other("no random bytes"))?;
-    Ok(bytes)
 }
 
 /// Without its state nobody knows which lives there were. The operator who removes the directory makes

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tessera::crypto::Random;
 
-use crate::memory::home::random_bytes;
 use crate::memory::witness::{Mark, Witness, Witnessed};
 
 /// The mark that the witness and the directory have in common, as long as the owner lives.
@@ -46,4 +45,10 @@ impl Seal {
             io::Error::other("another owner used a copy of the vault's directory meanwhile")
         })
     }
+}
+
+pub(crate) fn random_bytes(random: &dyn Random) -> io::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    random.fill(&mut bytes).map_err(|_| io::Error::other("no random bytes"))?;
+    Ok(bytes)
 }
