@@ -89,8 +89,8 @@
 //! Four rules complete it:
 //!
 //! - **Errors end the connection.** The alert is in the output, and should still be sent.
-//! - **Time is an argument**, but for the [`Clock`] of [`Destination::clock`]. [`Connection::deadline`] is when a handshake ends if nothing comes; call `read` again
-//!   then.
+//! - **Time is an argument**, but for the [`Clock`] of [`Destination::clock`]. [`Connection::deadline`] is when a
+//!   handshake ends if nothing comes; call `read` again then.
 //! - **The end of the stream is reported** with [`Connection::end_of_stream`]: without close_notify before it,
 //!   something may be missing, and it is an error.
 //! - **Questions are answered.** What may wait (a key in another machine, a vault across the network) comes as

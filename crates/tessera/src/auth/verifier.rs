@@ -50,7 +50,9 @@ pub trait PeerVerifier: Send + Sync {
     /// such as the entries of a revocation list: for those there is
     /// [`ServerConfig::policy_epoch`](crate::ServerConfig::policy_epoch).
     ///
-    /// A session is resumed under an equal policy alone, and then without a question to the verifier.
+    /// A session is resumed under an equal policy, or one that the server's owner names
+    /// ([`ServerConfig::also_resume_peers_accepted_by`](crate::ServerConfig::also_resume_peers_accepted_by)),
+    /// and then without a question to the verifier.
     /// The policy is asked for once, when a configuration is checked: a verifier that begins to accept
     /// others while it is in use needs a new configuration. There is no default, since two verifiers
     /// that both forget it would seem to be the same. A verifier around another one puts the other's

@@ -381,7 +381,8 @@ impl<H: Handshake> Connection<H> {
     }
 
     /// Exports keying material (RFC 8446 §7.5), of up to 255 hash outputs. The label has at most 249
-    /// bytes.
+    /// bytes. When both directions have ended, the secret is gone: [`Error::Closed`], or the error that
+    /// ended the connection.
     pub fn export_keying_material(
         &mut self,
         label: &[u8],

@@ -10,8 +10,9 @@ use core::hint::black_box;
 /// operations included: so much is overwritten with zeros before the engine returns, where secrets were
 /// handled.
 ///
-/// Each is rounded up to half a power of two, and is at most 256 KiB. A thread that drives connections needs that
-/// much of its stack free. More than is reached costs time; less leaves copies of secrets behind.
+/// Each is rounded up to a depth that there is code for (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128 or 256 KiB);
+/// more than 256 KiB are not wiped. A thread that drives connections needs that much of its stack free. More
+/// than is reached costs time; less leaves copies of secrets behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StackDepth {
     /// Where keys are derived, sealed with and opened with, and no more.
@@ -25,8 +26,8 @@ impl StackDepth {
     pub const NOTHING_IS_WIPED: Self = Self { derivation: 0, agreement: 0 };
 }
 
-/// Overwrites `depth` bytes of the stack below the caller's frame with zeros; rounded up to half
-/// a power of two, at most 256 KiB.
+/// Overwrites `depth` bytes of the stack below the caller's frame with zeros, rounded up as
+/// [`StackDepth`] says.
 ///
 /// It is called from the frame that called what left something there, so that both begin at the same
 /// place; but for its own call, a few words.

@@ -83,8 +83,8 @@ pub struct OneTimeKeyGuard {
     /// How long a key is kept: the forward secrecy of a flight that never arrives begins when it
     /// ends. At most a day.
     pub lifetime: Duration,
-    /// Answers clients that ask what became of an earlier flight; without it they get no answer. It is asked
-    /// only for clients that have proved a PSK, at most eight times in a handshake.
+    /// Answers clients that ask what became of an earlier flight; without it they get no answer. It is
+    /// asked only for clients that have proved a PSK, at most eight times in a handshake.
     pub receipts: Option<Arc<dyn Receipts>>,
     /// Also take keys for clients whose TLS stack can offer one identity only, such as OpenSSL. It
     /// vouches for itself, but not for the ClientHello around it: whoever sees it on its way can put it

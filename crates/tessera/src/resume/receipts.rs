@@ -76,8 +76,8 @@ impl Question for SettleReceipt {
 /// Answers for flights. An application implements it over the store that its effects are in, with
 /// [`Receipt::of`] and the vault.
 ///
-/// The client has proved that it holds some PSK of this service, not that the flight was its own. Where a take that
-/// finds nothing is dear, look first.
+/// The client has proved that it holds some PSK of this service, not that the flight was its own. Where a
+/// take that finds nothing is dear, look first.
 pub trait Receipts: Send + Sync {
     /// Burns the flight's key if it still exists, and reports what became of the flight, now or later.
     fn settle(&self, question: &SettleReceipt) -> Reply<Receipt>;

@@ -30,7 +30,8 @@ pub struct SessionState {
     /// The peer as it was verified in the full handshake; `None` if it wasn't.
     pub peer: Option<PeerIdentity>,
     /// The verifier that accepted the peer: there if and only if the peer is. No resumption asks a
-    /// verifier, so the session is good under this one alone.
+    /// verifier, so the session is good under this one, and where a server's owner lets it count
+    /// ([`ServerConfig::also_resume_peers_accepted_by`](crate::ServerConfig::also_resume_peers_accepted_by)).
     pub accepted_by: Option<VerifierDigest>,
     /// The identity of the external PSK that began the chain, where one did: who the peer is, as long
     /// as the server still knows that PSK.

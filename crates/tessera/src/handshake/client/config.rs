@@ -160,8 +160,8 @@ pub struct Destination {
     /// PSKs agreed with this server outside of TLS.
     pub external_psks: Vec<ExternalPsk>,
     /// Earlier forward-secret flights to this server whose fate is unknown: at most eight.
-    /// [`Facts::receipts`](crate::handshake::Facts::receipts) has the answers. Servers answer clients that come with
-    /// a session or a PSK; in a full handshake all receipts are unknown.
+    /// [`Facts::receipts`](crate::handshake::Facts::receipts) has the answers. Servers answer clients
+    /// that come with a session or a PSK; in a full handshake all receipts are unknown.
     pub ask_receipts: Vec<FlightHandle>,
     /// Extensions of the ClientHello that mean something to the owner alone, in every ClientHello:
     /// at most 16, with 16 KiB in all.

@@ -30,7 +30,9 @@ pub struct ServerConfig {
     pub policy: ReconnectPolicy<AcceptEarlyData>,
     /// The suites to accept, in order of preference. Default: all of the provider.
     pub suites: Vec<CipherSuite>,
-    /// The groups to accept, in order of preference. Default: all of the provider.
+    /// The groups to accept, in order of preference: a post-quantum one in common goes before all
+    /// classical ones, and then one whose share is there before one that costs a round trip. Default: all
+    /// of the provider.
     pub groups: Vec<NamedGroup>,
     /// Agrees a key in a classical group, if the client sent a share for one, although both support a
     /// post-quantum group. Default: off; the client is asked for a share for the post-quantum group

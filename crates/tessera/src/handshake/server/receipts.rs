@@ -11,9 +11,9 @@ impl Negotiation<'_> {
     /// Settles the receipts that aren't settled yet, one after the other. A key that is burned here
     /// can't be taken by this very hello.
     ///
-    /// Only for a client that holds a PSK, as its binder (or the proof of a lone identity) has shown: anyone can
-    /// make up handles, and each is a question to the vault. In a full handshake nothing is shown before the
-    /// client's Finished, which comes after the answer.
+    /// Only for a client that holds a PSK, as its binder (or the proof of a lone identity) has shown:
+    /// anyone can make up handles, and each is a question to the vault. In a full handshake nothing is
+    /// shown before the client's Finished, which comes after the answer.
     pub(super) fn settle_receipts(
         &self,
         proved: Option<&PskCandidate>,
