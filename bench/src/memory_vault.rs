@@ -30,7 +30,7 @@ fn main() {
     let handles: Vec<_> = (0..secrets as u64).map(handle).collect();
 
     let before = allocated();
-    // Some room to spare: the vault evicts when a shard is full.
+    // Room to spare: nothing is evicted.
     let vault = MemoryVault::new(secrets + secrets / 8);
     let each = |thread: usize| handles.iter().skip(thread).step_by(threads);
     let put = run(threads, |thread| {
