@@ -105,8 +105,9 @@ impl Bench {
     }
 
     /// Makes a connection, lets the adversary send its first flight again and again, to every server of a
-    /// fleet, and counts how often the application executed the request. Then the adversary steals what
-    /// there is, and tries to open what it recorded: before that with the memory of the server's process.
+    /// fleet, and counts how often the application executed the request. The adversary tries to open what it
+    /// recorded: with the memory of the server's process before the replays, with all that can be stolen
+    /// after them.
     pub(crate) fn attack(&mut self) -> Result<Attack, LabError> {
         let pair = self.connect(&ClientOrder::Connect(self.address))?;
         let memory = self.open_with_memory()?;

@@ -13,8 +13,8 @@ pub(crate) enum ForwardSecrecy {
     /// From the end of the handshake: both sides' ephemeral keys are gone.
     Handshake,
     /// From the moment the server took the one-time key, or the key expired: until then whoever
-    /// reads the server's vault and the client's ticket opens a recorded flight. After it nobody does who
-    /// reads all of the server's process.
+    /// reads the server's vault and the client's ticket opens a recorded flight. After it nobody does, not
+    /// even who reads all memory of the server's process.
     FromTakeOrExpiry,
     /// From the end of the epoch under whose key the one-time keys were stored. No vault of this
     /// experiment stores them so; that of a fleet does.
@@ -70,7 +70,8 @@ pub(crate) struct Attack {
 }
 
 impl Attack {
-    /// Tries to open the recording; `memory` is what opened with the memory of the server's process. `None` if there is nothing in it to try.
+    /// Tries to open the recording; `memory` is what opened with the memory of the server's process. `None`
+    /// if there is nothing in it to try.
     pub(crate) fn of(
         executions: u32,
         client: &StolenFromClient,

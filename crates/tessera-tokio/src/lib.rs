@@ -5,8 +5,8 @@
 //!   [`AsyncWrite`]: sockets, pipes, other streams.
 //! - [`Connector::connect_with_early_data`] sends data with the first flight and reports what became of
 //!   it; [`Acceptor::accept_early`] answers it before the handshake is complete.
-//! - [`Server`] accepts TCP connections within [`Limits`], so that nobody can have all of it: by address, by
-//!   time without a byte, by time without being read.
+//! - [`Server`] accepts TCP connections within [`Limits`], so that no address can have all of it, and no
+//!   client that neither sends nor reads keeps its part.
 //! - [`SessionStore`]s keep what a client needs to come back: [`MemorySessionStore`], and
 //!   [`FileSessionStore`] for processes that share them.
 //! - [`Answers`] answers what a configuration leaves for later.
@@ -109,8 +109,8 @@
 //! **The first byte.** The first connection is a full handshake; its stream takes the server's tickets while
 //! it is read. From the second connection on [`Connector::connect_with_early_data`] sends the request together
 //! with the ClientHello, and the outcome shows whether it is safe to send it again, also where the connection
-//! failed: there is an example at the method. At the server, [`Acceptor::accept_early`] gives the stream as soon as
-//! the request can be answered.
+//! failed: there is an example at the method. At the server, [`Acceptor::accept_early`] gives the stream as
+//! soon as the request can be answered.
 //!
 //! [`AsyncRead`]: tokio::io::AsyncRead
 //! [`AsyncWrite`]: tokio::io::AsyncWrite

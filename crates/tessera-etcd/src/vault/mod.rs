@@ -44,8 +44,9 @@ use takes::Room;
 /// It is a [`Vault`] that takes later ([`Reply::Later`]): the server's
 /// [`Answers`] pass [`take_secret`](Answers::take_secret) on to it, and it is such an `Answers` itself. It
 /// puts in the background, so that no handshake waits: a secret whose put fails, or which the process
-/// takes with it when it ends, costs its client a round trip. So does one that is asked for before its put is done;
-/// it lies in etcd from then on, and its flight can still be accepted although its client heard `unknown`.
+/// takes with it when it ends, costs its client a round trip. So does one that is asked for before its put
+/// is done; it lies in etcd from then on, and its flight can still be accepted although its client heard
+/// `unknown`.
 ///
 /// Limits are kept per vault and not exactly: [`VaultOptions::secrets`] by what is counted every ten
 /// seconds and what this server has put since; the limit of each client exactly, by giving up its oldest

@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
-/// An IPv4 address, or an IPv6 network of 64 bits. A network is what one subscriber has (RFC 6177 §2),
-/// and all addresses of it are as good as another.
+/// An IPv4 address, or an IPv6 network of 64 bits: whoever has one address of it has all (RFC 4291
+/// §2.5.4). Many subscribers have several such networks (RFC 6177 §2); to count larger ones as one would
+/// count neighbours as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Address {
     V4([u8; 4]),

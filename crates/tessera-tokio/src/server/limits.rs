@@ -6,7 +6,9 @@ use std::time::Duration;
 /// field can be changed.
 ///
 /// An *address* is an IPv4 address, or an IPv6 network of 64 bits: whoever has one of its addresses has
-/// them all (RFC 4291 §2.5.4).
+/// them all (RFC 4291 §2.5.4). A subscriber may have more of either, and whoever has eight can have all
+/// places until the time-outs, unless [`connections_per_address`](Self::connections_per_address) and
+/// [`handshakes_per_address`](Self::handshakes_per_address) are less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

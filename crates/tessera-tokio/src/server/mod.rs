@@ -1,4 +1,4 @@
-//! A server that can't be filled up.
+//! A server that no address can fill up.
 
 mod accept;
 mod address;
@@ -31,8 +31,8 @@ use self::room::{ConnectionPlace, HandshakePlace, Room};
 use crate::acceptor::Acceptor;
 use crate::stream::ServerStream;
 
-/// Accepts TCP connections and gives each a task, within [`Limits`]: no client, and no address, can have
-/// all places, and whoever neither sends nor reads loses its own.
+/// Accepts TCP connections and gives each a task, within [`Limits`]: no address can have all places, and
+/// whoever neither sends nor reads loses its own.
 ///
 /// ```no_run
 /// use tessera::ServerConfig;

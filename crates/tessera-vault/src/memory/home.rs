@@ -1,8 +1,8 @@
 //! The directory of a memory vault: who owns it, which life this is, and the snapshot between two.
 //!
 //! - `lock` is locked as long as the owner lives: old and new owner never overlap.
-//! - `state` names the vault, its incarnation, the one snapshot that may be loaded, and, where there is a witness,
-//!   the mark that the witness has to know.
+//! - `state` names the vault, its incarnation, the one snapshot that may be loaded, and, where there is a
+//!   witness, the mark that the witness has to know.
 //! - `snapshot` is there between a clean shutdown and the next start, and at no other time.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};

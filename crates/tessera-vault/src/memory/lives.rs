@@ -46,9 +46,11 @@ impl MemoryVault {
     ///
     /// Forward secrecy of what was in a snapshot ends at the keys in `keys`: disks keep the blocks of
     /// unlinked files. A directory that is restored from a backup, or with a virtual machine, brings
-    /// taken secrets back, and nothing here notices (see [`open_witnessed`](Self::open_witnessed)): keep it out
-    /// of backups, on a local file system, and empty it in a copy of a machine. A snapshot knows which of its secrets belong to one client, and not to whom: the next life
-    /// counts them as those of another client.
+    /// taken secrets back, and nothing here notices (see [`open_witnessed`](Self::open_witnessed)): keep it
+    /// out of backups, on a local file system, and empty it in a copy of a machine.
+    ///
+    /// A snapshot knows which of its secrets belong to one client, and not to whom: the next life counts
+    /// them as those of another client.
     ///
     /// It waits for the disk.
     ///
@@ -65,10 +67,11 @@ impl MemoryVault {
         Self::open_home(dir, None, limits, provider, keys, now)
     }
 
-    /// Opens the vault of a directory as [`open`](Self::open) does, if `witness` knows it as it is: one that was
-    /// rolled back, or copied while it was closed, is [`Restored::RolledBack`]. So is a copy of one that is in use,
-    /// if the witness can tell; if it can't, a vault that was not closed gets a new identity, and its clients hear
-    /// `unknown` instead of `lost`. A crash between the witness and the directory looks like a rollback as well.
+    /// Opens the vault of a directory as [`open`](Self::open) does, if `witness` knows it as it is: one that
+    /// was rolled back, or copied while it was closed, is [`Restored::RolledBack`]. So is a copy of one that
+    /// is in use, if the witness can tell; if it can't, a vault that was not closed gets a new identity, and
+    /// its clients hear `unknown` instead of `lost`. A crash between the witness and the directory looks like
+    /// a rollback as well.
     ///
     /// No witness helps against a machine that is copied with a filled vault in its memory, or together with
     /// its witness.

@@ -59,8 +59,8 @@ use crate::millis::seconds;
 /// directory may hand its secrets to the next process, and says of tickets from before a crash that
 /// their keys are gone.
 pub struct MemoryVault {
-    /// One lock for all: who holds most is a question about all secrets. What takes long (encoding,
-    /// allocating, wiping what was given out) happens outside of it.
+    /// One lock for all: who holds most is a question about all secrets. A secret is encoded before it is
+    /// taken, and wiped by whom it was given out to after it.
     content: Mutex<Content>,
     /// For handles and names. Handles should be random, but clients know them: with the key nobody can aim at
     /// one bucket of a table.

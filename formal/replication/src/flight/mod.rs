@@ -1,8 +1,9 @@
 //! One flight of early data, its home site, a foreign site, and the client.
 //!
 //! The flight is known to the attacker, who brings it to either site whenever he likes. Answers are late
-//! or lost. Time goes on, and one of the client's clocks may stand still meanwhile. The home site's vault is in memory (its take is atomic; see [`crate::vault`]); what was taken
-//! waits to be executed; a crash loses both, and not what the application has stored.
+//! or lost. Time goes on, and one of the client's clocks may stand still meanwhile. The home site's vault is
+//! in memory (its take is atomic; see [`crate::vault`]); what was taken waits to be executed; a crash loses
+//! both, and not what the application has stored.
 
 use stateright::{Model, Property};
 
