@@ -40,7 +40,7 @@ use crate::{expiry, identity, key_usage};
 /// the verifier and replace the blob.
 ///
 /// [`PeerIdentity::expires_at`] is the earliest notAfter on the path that was verified, the trust
-/// anchor aside.
+/// anchor aside. Where a peer's own certificate is an anchor, there is no path, and it is its own.
 pub struct WebPkiVerifier {
     anchors: Anchors,
     algorithms: Algorithms,
@@ -84,6 +84,9 @@ impl WebPkiVerifier {
 
     /// Checks the certificates of every path against these revocation lists (DER). An empty list
     /// of lists with [`UnknownStatus::Reject`] would refuse everybody and is an error.
+    ///
+    /// A peer whose own certificate is a trust anchor has no path: no list is asked for it. To revoke it,
+    /// leave it out of the anchors.
     pub fn with_crls<T: AsRef<[u8]>>(
         mut self,
         crls: &[T],
