@@ -22,6 +22,7 @@ use crate::millis::seconds;
 
 /// What a vault found in its directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Restored {
     /// No snapshot: this is the first life, or the one before ended without
     /// [`close`](MemoryVault::close).

@@ -62,11 +62,10 @@ impl ClientSession {
 
     /// Reads what [`export`](Self::export) wrote.
     pub fn import(bytes: &[u8]) -> Result<Self, SessionImportError> {
-        let fields =
-            bytes.strip_prefix(MAGIC).ok_or(match bytes.starts_with(MAGIC_OF_VERSION_1) {
-                true => SessionImportError::EarlierVersion,
-                false => SessionImportError::OtherVersion,
-            })?;
+        if bytes.starts_with(MAGIC_OF_VERSION_1) {
+            return Err(SessionImportError::EarlierVersion);
+        }
+        let fields = bytes.strip_prefix(MAGIC).ok_or(SessionImportError::OtherVersion)?;
         let mut ticket = None;
         let mut group = None;
         let mut forward_secret = None;
@@ -113,6 +112,7 @@ mod tag {
 
 /// Stored bytes are not a session of this version. Drop them and make a full handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SessionImportError {
     /// The bytes are not a session, or one of a later version of Tessera.
     OtherVersion,
