@@ -45,10 +45,10 @@ impl Witness for EtcdWitness {
     ) -> io::Result<Witnessed> {
         let key = [self.prefix.as_bytes(), vault].concat();
         let unchanged = match expected {
-            Some(mark) => Compare::is_equal(&key, mark),
+            Some(mark) => Compare::is_equal(&key, &mark.0),
             None => Compare::is_absent(&key),
         };
-        let success = vec![Op::Put(Put::new(&key, new, None))];
+        let success = vec![Op::Put(Put::new(&key, &new.0, None))];
         let txn = Txn { compare: vec![unchanged], success, failure: Vec::new() };
         let (answer, answered) = sync_channel(1);
         let client = self.client.clone();

@@ -161,7 +161,7 @@ fn read_state(dir: &Path) -> io::Result<Option<State>> {
     let snapshot = Some(name).filter(|name| *name != NO_SNAPSHOT);
     let mark = match mark {
         [] => None,
-        mark => Some(mark.try_into().map_err(|_| damaged())?),
+        mark => Some(Mark(mark.try_into().map_err(|_| damaged())?)),
     };
     Ok(Some(State { incarnation, snapshot, mark }))
 }
@@ -171,7 +171,7 @@ const NO_SNAPSHOT: SnapshotName = [0; 16];
 fn write_state(dir: &Path, state: &State) -> io::Result<()> {
     let State { incarnation: Incarnation { vault, number }, snapshot, mark } = state;
     let snapshot = snapshot.as_ref().unwrap_or(&NO_SNAPSHOT);
-    let mark = mark.as_ref().map_or(&[][..], |mark| mark);
+    let mark = mark.as_ref().map_or(&[][..], |mark| &mark.0);
     let bytes = [&vault[..], &number.to_be_bytes(), snapshot, mark].concat();
     let new = dir.join("state.new");
     let mut file = private_file(OpenOptions::new().create(true).truncate(true), &new)?;

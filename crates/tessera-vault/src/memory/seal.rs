@@ -22,7 +22,7 @@ impl Seal {
         expected: Option<&Mark>,
         random: &dyn Random,
     ) -> io::Result<Option<Self>> {
-        let mark = random_bytes(random)?;
+        let mark = Mark(random_bytes(random)?);
         Ok(match witness.replace(vault, expected, &mark)? {
             Witnessed::Replaced { hold } => {
                 Some(Self { witness: witness.clone(), mark, hold: Mutex::new(hold) })

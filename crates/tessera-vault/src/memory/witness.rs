@@ -6,7 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Random, and another each time that a directory is opened or closed.
-pub type Mark = [u8; 16];
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark(pub [u8; 16]);
 
 /// Remembers one [`Mark`] for each vault, in a place that is not rolled back or copied together with the
 /// vault's directory: another machine, another disk, or at least another file system.
@@ -47,8 +48,8 @@ pub struct FileWitness {
 }
 
 impl FileWitness {
-    /// A witness in `dir`, which is made if it is not there: on a local file system that survives what the vault's
-    /// directory survives, and not in the same backup.
+    /// A witness in `dir`, which is made if it is not there: on a local file system that survives what the
+    /// vault's directory survives, and not in the same backup.
     ///
     /// # Errors
     /// If the directory can't be made.
@@ -78,12 +79,12 @@ impl Witness for FileWitness {
         }
         let mut found = Vec::new();
         file.read_to_end(&mut found)?;
-        if found != expected.map_or(&[][..], |mark| mark) {
+        if found != expected.map_or(&[][..], |mark| &mark.0) {
             return Ok(Witnessed::Differs);
         }
         // A mark that is half written is no mark of anybody's: that is the safe side.
         file.rewind()?;
-        file.write_all(new)?;
+        file.write_all(&new.0)?;
         file.sync_all()?;
         File::open(&self.dir)?.sync_all()?;
         Ok(Witnessed::Replaced { hold: Some(Box::new(file)) })
