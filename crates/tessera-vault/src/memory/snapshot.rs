@@ -16,6 +16,14 @@ use crate::memory::store::{EncodedSecret, Fate, Record};
 
 const MAGIC: &[u8; 8] = b"tsrvlt\x00\x01";
 
+/// What a record is. Snapshots of before have no secrets with an owner.
+mod kind {
+    pub(super) const SECRET: u8 = 0;
+    pub(super) const USED: u8 = 1;
+    pub(super) const BURNED: u8 = 2;
+    pub(super) const SECRET_WITH_OWNER: u8 = 3;
+}
+
 /// A chunk is written when it has this much, in bytes.
 const CHUNK: usize = 64 * 1024;
 
@@ -69,9 +77,9 @@ impl<'a> SnapshotWriter<'a> {
                     return Err(io::ErrorKind::InvalidInput.into());
                 }
                 match owner {
-                    None => self.chunk.push(0),
+                    None => self.chunk.push(kind::SECRET),
                     Some(owner) => {
-                        self.chunk.push(3);
+                        self.chunk.push(kind::SECRET_WITH_OWNER);
                         self.chunk.extend_from_slice(&owner.to_be_bytes());
                     }
                 }
@@ -80,8 +88,8 @@ impl<'a> SnapshotWriter<'a> {
                 self.chunk.extend_from_slice(stored);
             }
             Record::Gone(fate) => self.chunk.push(match fate {
-                Fate::Used => 1,
-                _ => 2,
+                Fate::Used => kind::USED,
+                _ => kind::BURNED,
             }),
         }
         if self.chunk.len() >= CHUNK { self.seal(false) } else { Ok(()) }
@@ -139,10 +147,10 @@ fn read_records(mut chunk: &[u8], records: &mut Vec<(FlightHandle, Record)>) -> 
     while !chunk.is_empty() {
         let (handle, rest) = chunk.split_first_chunk()?;
         let (kind, rest) = rest.split_first()?;
-        let (record, rest) = match kind {
-            0 | 3 => {
+        let (record, rest) = match *kind {
+            kind @ (kind::SECRET | kind::SECRET_WITH_OWNER) => {
                 let (owner, rest) = match kind {
-                    0 => (None, rest),
+                    kind::SECRET => (None, rest),
                     _ => rest
                         .split_first_chunk()
                         .map(|(it, rest)| (Some(u32::from_be_bytes(*it)), rest))?,
@@ -154,8 +162,8 @@ fn read_records(mut chunk: &[u8], records: &mut Vec<(FlightHandle, Record)>) -> 
                 let stored = EncodedSecret::new(Box::from(stored));
                 (Record::Live { stored, expires_at, owner }, rest)
             }
-            1 => (Record::Gone(Fate::Used), rest),
-            2 => (Record::Gone(Fate::Burned), rest),
+            kind::USED => (Record::Gone(Fate::Used), rest),
+            kind::BURNED => (Record::Gone(Fate::Burned), rest),
             _ => return None,
         };
         records.push((FlightHandle(*handle), record));
