@@ -4,6 +4,7 @@
 //! carries standard input and output to a server.
 #![forbid(unsafe_code)]
 
+mod by_option;
 mod certificate;
 mod client;
 mod contradictions;

@@ -8,7 +8,7 @@ use tessera::wire::CipherSuite;
 use tessera_kit::{ProgramError, SettingFile};
 use zeroize::Zeroizing;
 
-use crate::contradictions::by_option;
+use crate::by_option::by_option;
 use crate::named_key::NamedKey;
 use crate::options::{PskHash, PskOptions};
 

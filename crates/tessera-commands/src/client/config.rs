@@ -10,8 +10,8 @@ use tessera_kit::credential::fingerprint;
 use tessera_kit::key_log::KeyLogFile;
 use tessera_kit::{ProgramError, SettingFile};
 
+use crate::by_option::by_option;
 use crate::certificate;
-use crate::contradictions::by_option;
 use crate::options::{ConnectOptions, LoadMode};
 use crate::trust::{self, Trust};
 use crate::{names, psk};

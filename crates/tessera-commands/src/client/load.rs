@@ -21,7 +21,7 @@ use super::config::configure;
 use super::dial;
 use super::pool::Pool;
 use super::summary::{Outcome, Summary};
-use crate::contradictions::start_by_option;
+use crate::by_option::start_by_option;
 use crate::options::{ConnectOptions, Load, LoadMode};
 use crate::receive::receive;
 

@@ -17,7 +17,7 @@ use super::advice;
 use super::carry::Carrier;
 use super::config::{Configured, configure};
 use super::dial;
-use crate::contradictions::start_by_option;
+use crate::by_option::start_by_option;
 use crate::counted::Counted;
 use crate::options::ConnectOptions;
 

@@ -11,8 +11,8 @@ use tessera_kit::key_log::KeyLogFile;
 use tessera_kit::{ProgramError, SettingFile, trust};
 
 use super::stores::Stores;
+use crate::by_option::by_option;
 use crate::certificate::{self, Fresh};
-use crate::contradictions::by_option;
 use crate::options::{ClientCertificates, ServeOptions};
 use crate::{names, psk};
 

@@ -1,0 +1,50 @@
+//! What the engine finds wrong with a configuration, told by the names of options: the engine knows its own
+//! fields alone.
+
+use tessera_kit::ProgramError;
+
+/// What is wrong, by the name of the option.
+pub(crate) fn by_option(error: tessera::Error) -> ProgramError {
+    let tessera::Error::Configuration(what) = error else { return error.into() };
+    let Some((field, advice)) = what.split_once(": ") else { return error.into() };
+    let option = OPTIONS.iter().find(|(name, _)| *name == field);
+    ProgramError::settings(match option {
+        Some((_, option)) => format!("{option}: {advice}"),
+        None => what.to_owned(),
+    })
+}
+
+/// The same where a stream can't begin.
+pub(crate) fn start_by_option(error: &std::io::Error) -> ProgramError {
+    match error.get_ref().and_then(|error| error.downcast_ref::<tessera::Error>()) {
+        Some(error) => by_option(error.clone()),
+        None => ProgramError::settings(error.to_string()),
+    }
+}
+
+/// The fields of the engine's configuration that options set.
+const OPTIONS: &[(&str, &str)] = &[
+    ("groups", "--groups"),
+    ("suites", "--suites"),
+    ("protocols", "--alpn"),
+    ("record_size_limit", "--record-size-limit"),
+    ("handshake_timeout", "--handshake-timeout"),
+    ("ticket_lifetime", "--ticket-lifetime"),
+    ("server_name", "--server-name (or the host)"),
+    ("external_psks", "--psk, --psk-file"),
+    ("an importable PSK", "--psk, --psk-file, --psk-context"),
+    ("credentials", "--certificate"),
+    ("verifier", "--ca"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configuration_errors_name_the_option() {
+        let text = |what| by_option(tessera::Error::Configuration(what)).to_string();
+        assert_eq!(text("groups: at most 64, each once"), "--groups: at most 64, each once");
+        assert_eq!(text("scope: at most 256 bytes"), "scope: at most 256 bytes");
+    }
+}
