@@ -58,7 +58,8 @@ fn zero<const LEN: usize>() {
     black_box(&mut [0_u8; LEN]);
 }
 
-#[cfg(test)]
+/// A process reads its own memory by a file of Linux's.
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     extern crate std;
 
