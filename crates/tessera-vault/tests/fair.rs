@@ -17,9 +17,9 @@ fn flood(vault: &MemoryVault, attackers: &[Option<u8>], puts: u32) {
     }
 }
 
-/// Some hundred quiet clients in a vault that is full of secrets of clients without a name.
+/// Quiet clients, a fifth of the room, in a vault that is full of secrets of clients without a name.
 #[test]
-fn three_clients_with_a_name_evict_nothing_of_the_others() {
+fn a_few_greedy_clients_evict_nothing_of_many_quiet_ones() {
     for (capacity, quiet) in [(10_000, 2000), (200, 40), (100, 20)] {
         for attackers in 1..=5_u8 {
             let vault = MemoryVault::with_limits(Limits::new(capacity));
