@@ -69,8 +69,8 @@ impl Room {
     }
 }
 
-/// Where a secret is, and what became of it.
-struct Place {
+/// The keys in etcd under which a secret lies, and what became of it.
+struct Keys {
     secret: Vec<u8>,
     tombstone: Vec<u8>,
 }
@@ -90,10 +90,10 @@ impl Shared {
         let unix = unix.ok_or_else(|| EtcdError::NotSent("there is no clock".into()))?;
         let client = self.client.for_one_operation();
         let _place = self.room.enter(purpose, &client).await.ok_or_else(too_much)?;
-        let place = self.place(&self.name(&handle));
+        let keys = self.keys(&self.name(&handle));
         let not_after = not_after(unix);
         if self.room.looks_first(purpose)
-            && let Some(absent) = self.look(&client, &place).await?
+            && let Some(absent) = self.look(&client, &keys).await?
         {
             return Ok(Taken::Absent(absent));
         }
@@ -102,15 +102,15 @@ impl Shared {
             TakePurpose::Burn => BURNED,
         };
         let lease = self.leases.current(&client).await.ok_or_else(no_lease)?;
-        let tombstone = Put::new(&place.tombstone, fate, Some(&lease));
-        let (remembers, success) = self.bury(Delete::taking(&place.secret), tombstone);
+        let tombstone = Put::new(&keys.tombstone, fate, Some(&lease));
+        let (remembers, success) = self.bury(Delete::taking(&keys.secret), tombstone);
         let txn = Txn {
-            compare: vec![Compare::is_greater(&place.secret, &not_after)],
+            compare: vec![Compare::is_greater(&keys.secret, &not_after)],
             success,
             // What has expired goes, and leaves no tombstone: nobody used it.
             failure: vec![
-                Op::Range(Range::of(&place.tombstone)),
-                Op::Delete(Delete::of(&place.secret)),
+                Op::Range(Range::of(&keys.tombstone)),
+                Op::Delete(Delete::of(&keys.secret)),
             ],
         };
         let answer = client.txn(&txn).await.inspect_err(|it| self.leases.after(it, &lease))?;
@@ -132,14 +132,14 @@ impl Shared {
     pub(super) async fn burn(&self, handle: &FlightHandle) -> Result<(), EtcdError> {
         let client = self.client.for_one_operation();
         let _place = self.room.enter(TakePurpose::Burn, &client).await.ok_or_else(too_much)?;
-        let place = self.place(&self.name(handle));
-        if self.look(&client, &place).await?.is_some() {
+        let keys = self.keys(&self.name(handle));
+        if self.look(&client, &keys).await?.is_some() {
             return Ok(());
         }
         let lease = self.leases.current(&client).await.ok_or_else(no_lease)?;
-        let tombstone = Put::new(&place.tombstone, BURNED, Some(&lease));
-        let (remembers, success) = self.bury(Delete::of(&place.secret), tombstone);
-        let compare = vec![Compare::is_there(&place.secret)];
+        let tombstone = Put::new(&keys.tombstone, BURNED, Some(&lease));
+        let (remembers, success) = self.bury(Delete::of(&keys.secret), tombstone);
+        let compare = vec![Compare::is_there(&keys.secret)];
         let txn = Txn { compare, success, failure: Vec::new() };
         let answer = client.txn(&txn).await.inspect_err(|it| self.leases.after(it, &lease))?;
         if remembers && answer.succeeded {
@@ -150,8 +150,8 @@ impl Shared {
 
     /// Reads what became of a secret that is not there. It is what a majority of the members knows, as a
     /// take that found nothing would say.
-    async fn look(&self, client: &EtcdClient, place: &Place) -> Result<Option<Absent>, EtcdError> {
-        let ranges = [&place.secret, &place.tombstone].map(|key| Op::Range(Range::of(key)));
+    async fn look(&self, client: &EtcdClient, keys: &Keys) -> Result<Option<Absent>, EtcdError> {
+        let ranges = [&keys.secret, &keys.tombstone].map(|key| Op::Range(Range::of(key)));
         let txn = Txn { success: ranges.into(), ..Txn::default() };
         let answer = client.txn(&txn).await?;
         let mut ranges = answer.responses.iter().map(|response| response.response_range.as_ref());
@@ -159,8 +159,8 @@ impl Shared {
         Ok((!is_there).then(|| fate_in(ranges.next().flatten())))
     }
 
-    fn place(&self, name: &Name) -> Place {
-        Place { secret: self.key("s/", name), tombstone: self.key("t/", name) }
+    fn keys(&self, name: &Name) -> Keys {
+        Keys { secret: self.key("s/", name), tombstone: self.key("t/", name) }
     }
 
     /// Removes a secret, and remembers what became of it, as is said first. Where there are too many
