@@ -2,9 +2,11 @@
 
 use std::io;
 use std::sync::mpsc::sync_channel;
+use std::time::Duration;
 
 use tessera_vault::{Mark, Witness, Witnessed};
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 
 use crate::api::{Compare, Op, Put, Txn};
 use crate::client::EtcdClient;
@@ -53,10 +55,22 @@ impl Witness for EtcdWitness {
         let (answer, answered) = sync_channel(1);
         let client = self.client.clone();
         self.runtime.spawn(async move { answer.send(client.txn(&txn).await) });
-        let done = answered.recv().map_err(|_| io::Error::other("the runtime has ended"))?;
+        // The request ends by itself, unless its runtime can't go on: where this is called on the only thread
+        // of that runtime, for one.
+        let patience = self.client.deadline().duration_since(Instant::now()) + GRACE;
+        let done = answered.recv_timeout(patience).map_err(|_| {
+            io::Error::new(
+                io::ErrorKind::TimedOut,
+                "no answer of etcd, since the runtime of its requests stands still: use the witness where \
+                 blocking is allowed (spawn_blocking)",
+            )
+        })?;
         match done.map_err(io::Error::other)?.succeeded {
             true => Ok(Witnessed::Replaced { hold: None }),
             false => Ok(Witnessed::Differs),
         }
     }
 }
+
+/// How long after its deadline an answer is waited for.
+const GRACE: Duration = Duration::from_secs(1);

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -20,7 +21,7 @@ use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::{
     self, LIFETIME, NOW, accept, handle, put, put_for, question, secret,
 };
-use tessera_vault::{EpochKey, Limits, MemoryVault, Restored};
+use tessera_vault::{EpochKey, Limits, Mark, MemoryVault, Restored, Witness};
 use tokio::runtime::Runtime;
 
 /// A vault in a cluster of its own.
@@ -228,6 +229,19 @@ fn etcd_witnesses_the_directories_of_memory_vaults() {
     let (vault, restored) = open();
     assert_eq!(restored, Restored::Nothing);
     assert_ne!(vault.incarnation().map(|it| it.vault), first.map(|it| it.vault));
+}
+
+/// On the only thread of its runtime nothing can answer it: that is an error and not a wait for ever.
+#[test]
+fn a_witness_whose_runtime_stands_still_gives_up() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = client(vec!["127.0.0.1:1".to_owned()], Duration::from_millis(10));
+        let witness = EtcdWitness::new(client, "/witness/");
+        let marks = [Mark([1; 16]), Mark([2; 16])];
+        let error = witness.replace(&[0; 16], Some(&marks[0]), &marks[1]).err();
+        assert_eq!(error.map(|error| error.kind()), Some(io::ErrorKind::TimedOut));
+    });
 }
 
 fn copy(from: &Path, to: &Path) {

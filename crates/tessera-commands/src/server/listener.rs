@@ -67,8 +67,10 @@ fn limits(options: &ServeOptions) -> Limits {
     let most = options.max_connections.min(files.saturating_sub(64));
     let mut limits = Limits::for_connections(most);
     if let Some(count) = options.max_connections_per_address {
-        limits.connections_per_address = count;
-        limits.handshakes_per_address = count;
+        // No address has all of them, where fewer files may be open than connections were asked for; and a
+        // larger share of connections is none of handshakes.
+        limits.connections_per_address = count.min(most);
+        limits.handshakes_per_address = count.min(limits.handshakes_per_address);
     }
     limits.idle = options.idle_timeout;
     limits.write = options.write_timeout;

@@ -75,7 +75,7 @@ pub struct Core<H: Handshake> {
     scratch: Vec<u8>,
     stack_depth: StackDepth,
     /// How much of the stack below is to be wiped.
-    traces: usize,
+    to_wipe: usize,
 }
 
 impl Core<ClientHandshake> {
@@ -124,7 +124,7 @@ impl<H: Handshake> Core<H> {
             failure: None,
             scratch: Vec::new(),
             stack_depth,
-            traces: 0,
+            to_wipe: 0,
         }
     }
 
@@ -210,7 +210,7 @@ impl<H: Handshake> Core<H> {
         let Self { state, scratch, .. } = self;
         let application = state.application_mut();
         let application = application.ok_or(Error::TooEarly("no keys to update yet"))?;
-        self.traces = self.traces.max(self.stack_depth.derivation);
+        self.to_wipe = self.to_wipe.max(self.stack_depth.derivation);
         application.update_write_key(request, scratch, below)
     }
 
@@ -242,7 +242,7 @@ impl<H: Handshake> Core<H> {
             return Err(Error::Misuse("an exporter's label or output is too long"));
         }
         application.exporter()?.export(label, context, out);
-        self.traces = self.traces.max(self.stack_depth.derivation);
+        self.to_wipe = self.to_wipe.max(self.stack_depth.derivation);
         Ok(())
     }
 
@@ -284,7 +284,7 @@ impl<H: Handshake> Core<H> {
     /// before it returns, from the frame that called [`message`](Self::message) and the others.
     #[inline]
     pub fn wipe_stack(&mut self) {
-        wipe_stack_below(core::mem::take(&mut self.traces));
+        wipe_stack_below(core::mem::take(&mut self.to_wipe));
     }
 
     #[inline(never)]
@@ -295,7 +295,7 @@ impl<H: Handshake> Core<H> {
         below: &mut dyn Below,
         step: impl FnOnce(H::State, &mut Context<'_>) -> Result<H::State, Error>,
     ) -> Result<(), Error> {
-        self.traces = self.traces.max(depth);
+        self.to_wipe = self.to_wipe.max(depth);
         let Self { state, profile, read_epoch, facts, events, scratch, .. } = self;
         let mut ctx = Context { now, profile, below, read_epoch, facts, events, scratch };
         *state = step(core::mem::replace(state, H::State::failed()), &mut ctx)?;

@@ -10,15 +10,16 @@
 //! [consumed](Progress::consumed), and call it again until it needs input. Send whatever is in the
 //! [`Output`].
 
+mod client;
+
 use core::convert::Infallible;
 use core::ops::Range;
 use core::time::Duration;
 
-use crate::crypto::wipe_stack_below;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::{
-    Checked, ClientConfig, ClientHandshake, Core, Destination, Direction, Epoch, Event, Facts,
-    Handshake, ServerConfig, ServerHandshake,
+    Checked, ClientHandshake, Core, Direction, Epoch, Event, Facts, Handshake, ServerConfig,
+    ServerHandshake,
 };
 use crate::limits::MAX_WARNINGS;
 use crate::question::{Asked, Question, Token};
@@ -100,53 +101,6 @@ impl<Q> ReadEvent<Q> {
     /// Whether nothing goes on before something comes from outside.
     fn waits(&self) -> bool {
         matches!(self, Self::NeedInput | Self::OutputFull | Self::WaitingForAnswer)
-    }
-}
-
-impl ClientConnection {
-    /// Starts a connection: the ClientHello is in `output` afterwards. Early data may be written at
-    /// once, so that both go out together.
-    pub fn start(
-        config: Checked<ClientConfig>,
-        destination: Destination,
-        now: Time,
-        output: &mut Output,
-    ) -> Result<Self, Error> {
-        let mut stream = Stream::new(Role::Client);
-        let mut below = StreamBelow { stream: &mut stream, output };
-        let depth = config.provider.stack_depth.agreement;
-        let core = Core::client(config, destination, &STREAM, now, &mut below);
-        wipe_stack_below(depth);
-        stream.outgoing.flush(output);
-        Ok(Self::new(core?, stream))
-    }
-
-    /// How many bytes of early data may be written now: 0 if there was no ticket for it, or the
-    /// server has answered.
-    #[must_use]
-    pub fn early_data_room(&self) -> usize {
-        let outgoing = &self.stream.outgoing;
-        let open = outgoing.epoch == Epoch::EarlyData && self.check_writable().is_ok();
-        if open { outgoing.early_data_left } else { 0 }
-    }
-
-    /// Writes early data; returns how many bytes were taken. Where records are padded, less than
-    /// [`early_data_room`](Self::early_data_room) may fit: padding counts.
-    ///
-    /// Under a forward-secret ticket it is accepted at most once. Otherwise it may be replayed: write
-    /// only what may be executed twice. If the server rejects it, the verdict of
-    /// [`Event::EarlyDataRejected`](crate::Event::EarlyDataRejected) says whether it may be sent
-    /// again; if the connection ends without an answer, it may have been executed
-    /// ([`Facts::early_data`], [`Facts::flight`]).
-    ///
-    /// A prefix of it may be executed, where the rest was held back on the way: it has to be
-    /// self-delimiting.
-    pub fn write_early_data(&mut self, data: &[u8], output: &mut Output) -> Result<usize, Error> {
-        self.check_writable()?;
-        let data = &data[..data.len().min(self.early_data_room())];
-        let written = self.stream.outgoing.application_data(data, output);
-        self.core.wrote_early_data(written);
-        Ok(written)
     }
 }
 
