@@ -125,7 +125,7 @@ async fn run(arguments: &Arguments) -> Result<bool, Error> {
             End::Client { way, directory, server, count } => {
                 let provider = tessera_aws_lc::provider();
                 let client = Client::new(*way, *server, provider, directory, None)?;
-                ends::client::run(client.with_files(directory), *count).await?;
+                ends::client::run(client, *count).await?;
             }
         }
         return Ok(true);

@@ -65,18 +65,16 @@ impl Rows<'_> {
         let address = server.address()?;
         let parallel = count.min(PARALLEL);
         let (name, snapshot, captures) = if let Some(mode) = way.load_mode() {
-            // The last ones wait for an answer: the client is still there, and all others have ended. They are
-            // dropped after the process, also on an error: it would complain of connections that nobody
-            // answered.
-            let waiting;
+            // The last ones wait for an answer: the client is still there, and all others have ended.
             let counts = [count + parallel, parallel];
             let command = process::connect(self.program, way, mode, address, directory, counts);
             let process = Process::client(command)?;
             let fill = usize::from(way.is_resumption());
             let captures = server.serve(count + fill).await?;
-            waiting = server.keep_waiting(parallel).await?;
+            let waiting = server.keep_waiting(parallel).await?;
             tokio::time::sleep(PAUSE).await;
             let snapshot = process.read()?;
+            // It would complain of connections that nobody answered.
             drop(process);
             drop(waiting);
             ("tessera connect", snapshot, captures)

@@ -2,15 +2,14 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use tessera::crypto::Provider;
 use tessera::resume::PskKind;
 use tessera::{Destination, EarlyDataStatus};
-use tessera_kit::hex;
 use tessera_lab::Capture;
-use tessera_tokio::{Connector, EarlyData, FileSessionStore, MemorySessionStore, SessionStore};
+use tessera_tokio::{Connector, EarlyData, MemorySessionStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -31,8 +30,6 @@ pub struct Client {
     pub connector: Connector,
     /// Where what is sent is kept, if it is.
     pub marks: Option<Arc<Marks>>,
-    /// Where sessions are kept, if not in memory.
-    pub sessions: Option<PathBuf>,
 }
 
 impl Client {
@@ -45,12 +42,7 @@ impl Client {
         marks: Option<Arc<Marks>>,
     ) -> Result<Self, Error> {
         let connector = Connector::new(configuration::client(way, provider, directory)?);
-        Ok(Self { way, server, connector, marks, sessions: None })
-    }
-
-    /// Keeps its sessions in files below this directory, wrapped.
-    pub fn with_files(self, directory: &Path) -> Self {
-        Self { sessions: Some(directory.join("sessions")), ..self }
+        Ok(Self { way, server, connector, marks })
     }
 
     /// Makes this many connections in its way, some at a time; resumptions have full handshakes before
@@ -71,7 +63,8 @@ impl Client {
 
     /// One connection after the other.
     async fn chain(self, count: usize) -> Result<Vec<Recording>, Error> {
-        let connector = self.connector.clone().with_sessions(self.store()?);
+        let sessions = Arc::new(MemorySessionStore::default());
+        let connector = self.connector.clone().with_sessions(sessions);
         let mut recordings = Vec::new();
         if self.way.is_resumption() {
             recordings.push(self.one(&connector, false).await?);
@@ -80,20 +73,6 @@ impl Client {
             recordings.push(self.one(&connector, self.way.is_resumption()).await?);
         }
         Ok(recordings)
-    }
-
-    /// For the sessions of one chain alone.
-    fn store(&self) -> Result<Arc<dyn SessionStore>, Error> {
-        let Some(directory) = &self.sessions else {
-            return Ok(Arc::new(MemorySessionStore::default()));
-        };
-        let provider = tessera_aws_lc::provider();
-        let mut name = [0; 16];
-        provider.random.fill(&mut name)?;
-        let mut key = Zeroizing::new([0; 32]);
-        provider.random.fill(&mut *key)?;
-        let directory = directory.join(hex::encode(&name));
-        Ok(Arc::new(FileSessionStore::open_wrapped(directory, &provider, &key)?))
     }
 
     async fn one(&self, connector: &Connector, resumed: bool) -> Result<Recording, Error> {
