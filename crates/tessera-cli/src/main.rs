@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod warnings;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         }
         Command::Connect(arguments) => {
             guard_memory();
+            warnings::show();
             ended(tessera_commands::connect(&(*arguments).into()))
         }
         Command::Lab { experiment } => lab(experiment),

@@ -53,6 +53,9 @@ impl ConnectOptions {
                  --forward-secret-early-data and --replayable-early-data-without-forward-secrecy",
             );
         }
+        if self.sessions_key.is_some() && self.sessions.is_none() {
+            return wrong("--sessions-key FILE wraps sessions in files: add --sessions DIRECTORY");
+        }
         match &self.load {
             Some(load) => self.check_load(load),
             None if self.early_data_file.is_some() => self.check_early_data(),

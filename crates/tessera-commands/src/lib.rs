@@ -15,6 +15,7 @@ mod options;
 mod psk;
 mod receive;
 mod server;
+mod session_key;
 mod trust;
 
 pub use client::connect;

@@ -163,6 +163,8 @@ pub struct ConnectOptions {
     pub insecure_accept_any_certificate: bool,
     /// Where sessions are kept.
     pub sessions: Option<PathBuf>,
+    /// The key under which they are wrapped: 32 bytes, or as many in hexadecimal.
+    pub sessions_key: Option<PathBuf>,
     /// How many tickets to ask for in a full handshake.
     pub tickets: u8,
     /// What is sent as early data.

@@ -13,6 +13,8 @@ Examples:
   tessera connect localhost:4433 --ca certificate.pem
   tessera connect 127.0.0.1:4433 --fingerprint 3f...    the certificate that `tessera serve` printed
   tessera connect server.example:443 --sessions ~/.cache/tessera   comes back with a ticket
+  (umask 077; openssl rand -hex 32 > $XDG_RUNTIME_DIR/sessions.key)
+  tessera connect server.example:443 --sessions DIR --sessions-key $XDG_RUNTIME_DIR/sessions.key
   tessera connect server.example:443 --sessions DIR --forward-secret-early-data --early-data FILE
   tessera connect localhost:4433 --psk-file psks.txt --psk-hash sha384
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --parallel 8   measures
@@ -41,6 +43,14 @@ pub(crate) struct ConnectArguments {
     /// Keeps sessions in this directory, for this and later runs to come back with.
     #[arg(long, value_name = "DIRECTORY", conflicts_with = "count")]
     sessions: Option<PathBuf>,
+
+    /// Wraps these sessions under the key in this file: 32 random bytes, raw or as 64 hexadecimal digits. A
+    /// deleted session stays on the disk for a while; without the key it opens nothing. So the key lies
+    /// elsewhere: in memory, such as below $XDG_RUNTIME_DIR, where it ends with the login and the sessions
+    /// with it, or in a credential of systemd's ($CREDENTIALS_DIRECTORY). Sessions that were kept without it, or
+    /// under another key, are removed.
+    #[arg(long, value_name = "FILE")]
+    sessions_key: Option<PathBuf>,
 
     /// How many tickets to ask for in a full handshake (RFC 9149).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=32))]
@@ -123,6 +133,7 @@ impl From<ConnectArguments> for ConnectOptions {
             fingerprint: arguments.fingerprint,
             insecure_accept_any_certificate: arguments.insecure_accept_any_certificate,
             sessions: arguments.sessions,
+            sessions_key: arguments.sessions_key,
             tickets,
             early_data_file: arguments.early_data,
             keep_open: arguments.keep_open,

@@ -99,6 +99,20 @@ fn files_that_are_not_what_they_should_be_are_named_in_an_error() {
     serve(&["--name", ""], &["--name"]);
     let connect = ["connect", "localhost", "--psk", KEY, "--sessions", &psks];
     refused(&connect, 2, &["psks", "is a file", "--sessions"]);
+
+    let sessions = directory.path("sessions");
+    let connect = |key: &str, advice: &[&str]| {
+        let options = ["connect", "127.0.0.1:1", "--psk", KEY, "--sessions", &sessions];
+        let advice = [&["--sessions-key"], advice].concat();
+        refused(&[&options[..], &["--sessions-key", key]].concat(), 2, &advice);
+    };
+    connect(&directory.path("missing"), &["no such file"]);
+    connect(&directory.path(""), &["is a directory"]);
+    connect(&directory.write("short.key", "0011"), &["short.key", "32 bytes", "openssl rand"]);
+    connect(&directory.write("long.key", &"00".repeat(40)), &["32 bytes"]);
+    connect(&directory.write("zeros.key", &"00".repeat(32)), &["random"]);
+    let beside = directory.write("sessions/key", &"a5".repeat(32));
+    connect(&beside, &["elsewhere", "$XDG_RUNTIME_DIR"]);
 }
 
 #[test]
@@ -171,6 +185,7 @@ fn options_that_contradict_each_other_are_refused_with_a_sentence() {
     };
     connect(&["--early-data", &data, "--sessions", &sessions], &[FORWARD_SECRET]);
     connect(&["--early-data", &data, FORWARD_SECRET], &["--sessions", "twice"]);
+    connect(&["--sessions-key", &data], &["--sessions DIRECTORY"]);
     connect(&[FORWARD_SECRET, REPLAYABLE], &["name one"]);
     connect(&["--count", "5", "--keep-open"], &["--keep-open"]);
     connect(&["--count", "5", "--sessions", &sessions], &["--sessions"]);

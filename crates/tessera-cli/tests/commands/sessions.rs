@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tessera_test_peers::Directory;
 
-use crate::program::Server;
+use crate::program::{Server, facts, stderr};
 
 #[test]
 fn connect_resumes_a_session_of_an_earlier_process() {
@@ -15,6 +15,32 @@ fn connect_resumes_a_session_of_an_earlier_process() {
     assert_eq!(resumed, [false, true, true]);
     let told: Vec<Value> = (0..3).map(|_| server.next()["psk"].clone()).collect();
     assert_eq!(told, [Value::Null, "resumption".into(), "resumption".into()]);
+}
+
+#[test]
+fn connect_resumes_wrapped_sessions_with_their_key_alone() {
+    let server = Server::start(&[]);
+    let directory = Directory::new();
+    let sessions = directory.path("sessions");
+    let raw = directory.path("raw.key");
+    std::fs::write(&raw, [0xA5; 32]).unwrap();
+    let hexadecimal = directory.write("hexadecimal.key", &format!("{}\n", "a5".repeat(32)));
+    let other = directory.write("other.key", &"5a".repeat(32));
+    let connect = |options: &[&str]| {
+        let trust = ["--json", "-", "--fingerprint", &server.fingerprint, "--sessions", &sessions];
+        let output = server.connect(&[&trust, options].concat(), "hello\n");
+        (facts(&output)["resumed"].clone(), stderr(&output))
+    };
+    let with = |key| connect(&["--sessions-key", key]);
+    assert_eq!([&raw, &hexadecimal].map(|key| with(key).0), [false, true]);
+    for ((resumed, told), why) in [
+        (with(&other), "wrapped session of another key"),
+        (connect(&[]), "the store has no key"),
+        (with(&raw), "not a wrapped session"),
+    ] {
+        assert!(resumed == false && told.contains("warning: ") && told.contains(why), "{told}");
+    }
+    assert_eq!(with(&raw).0, true);
 }
 
 /// A session remembers that its server was accepted: what was accepted without looking must not open

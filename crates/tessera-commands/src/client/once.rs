@@ -20,6 +20,7 @@ use super::dial;
 use crate::by_option::start_by_option;
 use crate::counted::Counted;
 use crate::options::ConnectOptions;
+use crate::{names, session_key};
 
 type Stream = ClientStream<Counted<TcpStream>>;
 
@@ -86,15 +87,20 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
 fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connector, ProgramError> {
     let connector = Connector::new(configured.config.clone());
     let Some(directory) = &options.sessions else { return Ok(connector) };
+    let setting = SettingFile { setting: "--sessions", path: directory };
+    let failed = |error| ProgramError::output(setting, &error);
+    fs::create_dir_all(directory).map_err(failed)?;
     // A session remembers that its server was accepted: what was accepted in one way is not used in
     // another.
-    let store = fs::create_dir_all(directory)
-        .and_then(|()| FileSessionStore::open(directory.join(&configured.scope)))
-        .map_err(|error| {
-            let setting = SettingFile { setting: "--sessions", path: directory };
-            ProgramError::output(setting, &error)
-        })?;
-    Ok(connector.with_sessions(Arc::new(store)))
+    let below = directory.join(&configured.scope);
+    let store = match &options.sessions_key {
+        None => FileSessionStore::open(below),
+        Some(path) => {
+            let key = session_key::read(path, directory)?;
+            FileSessionStore::open_wrapped(below, &names::provider(&options.common.groups), &key)
+        }
+    };
+    Ok(connector.with_sessions(Arc::new(store.map_err(failed)?)))
 }
 
 /// Shakes hands, with early data; returns what of it is still to be sent.

@@ -8,16 +8,32 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use log::warn;
+use tessera::crypto::{Provider, wipe_stack_below};
 use tessera::resume::ClientSession;
 use zeroize::Zeroizing;
 
+use super::wrapping::{self, OVERHEAD, Wrapping};
 use super::{SessionStore, is_fresh};
 
 /// Keeps each session in a file of its own, below a directory per server.
 ///
-/// Any number of processes may use the same directory: each session goes to one of them. A session
-/// leaves the disk, durably, before it is given out. Files are readable by their owner alone; they
-/// are secrets (see [`ClientSession::export`]). What can't be read is removed with a warning.
+/// Any number of processes may use the same directory: each session goes to one of them. A session's file is
+/// gone, durably, before it is given out. Files are readable by their owner alone; they are secrets (see
+/// [`ClientSession::export`]). What can't be read is removed with a warning.
+///
+/// # What deletion does not do
+/// Unlinking a file makes sure that no process finds it again, also after a crash. It does not erase: the
+/// blocks stay on the disk until something else is written there, and longer in snapshots of copy-on-write file
+/// systems, in the spare blocks of SSDs and in backups. What then comes from such a place is as good as the
+/// session:
+///
+/// - Of a session that was used, with forward-secret 0-RTT and one-time *public* keys: nothing of the flight, once
+///   the server has taken its key. With one-time PSKs the flight opens: they are forward-secret only where
+///   both ends delete, and want a store in memory, or a directory in memory (tmpfs) without swap.
+/// - Replayable early data opens, and so does a whole connection of `psk_only_without_forward_secrecy`.
+/// - Sessions that were never used speak as this client until their tickets expire.
+///
+/// [`open_wrapped`](Self::open_wrapped) keeps nothing on the disk that opens without a key from elsewhere.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -33,15 +49,56 @@ use super::{SessionStore, is_fresh};
 pub struct FileSessionStore {
     directory: PathBuf,
     per_server: usize,
+    wrapping: Option<Wrapping>,
+    /// How deep the stack is wiped after a session was read or written, in bytes.
+    stack_depth: usize,
 }
 
 impl FileSessionStore {
-    /// Opens a store, and makes its directory where there is none.
+    /// Opens a store, and makes its directory where there is none. Its files are not wrapped; those that are
+    /// it removes.
+    ///
+    /// # Errors
+    /// If the directory can't be made.
     pub fn open(directory: impl Into<PathBuf>) -> io::Result<Self> {
         let directory = directory.into();
         make_private(&directory)?;
         warn_if_others_can_read(&directory);
-        Ok(Self { directory, per_server: 8 })
+        Ok(Self { directory, per_server: 8, wrapping: None, stack_depth: STACK_DEPTH })
+    }
+
+    /// Opens a store whose files are wrapped under a key, and makes its directory where there is none. It removes
+    /// files that are wrapped under another key, and those that are not wrapped.
+    ///
+    /// The key is uniformly random, and lies where the directory's disk, backups and thieves don't reach: in a
+    /// directory in memory that dies with the machine's boot (`$XDG_RUNTIME_DIR`), in a keyring or a TPM, in
+    /// a credential of systemd's. When the last copy of the key is gone, so is all that the disk remembers of
+    /// sessions. Until then deletion is what it is without a key for whoever has both.
+    ///
+    /// Each file has a key of its own, derived from this one, and is bound to its server: one that was changed, or
+    /// moved to another server's directory, doesn't open. A deleted file that somebody puts back does.
+    ///
+    /// ```no_run
+    /// use tessera_tokio::FileSessionStore;
+    ///
+    /// # fn example(key: &[u8; 32]) -> std::io::Result<()> {
+    /// let store = FileSessionStore::open_wrapped("sessions", &tessera_aws_lc::provider(), key)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the directory can't be made, the key is all zeros, or the provider has no suite with 32-byte keys.
+    pub fn open_wrapped(
+        directory: impl Into<PathBuf>,
+        provider: &Provider,
+        key: &[u8; 32],
+    ) -> io::Result<Self> {
+        let wrapping = Wrapping::new(provider, key);
+        let stack_depth = provider.stack_depth.derivation.max(STACK_DEPTH);
+        wipe_stack_below(stack_depth);
+        let wrapping = Some(wrapping?);
+        Ok(Self { wrapping, stack_depth, ..Self::open(directory)? })
     }
 
     /// Keeps this many sessions per server; the oldest make room. Default: 8.
@@ -50,18 +107,21 @@ impl FileSessionStore {
         self
     }
 
-    fn of_server(&self, server_name: &str) -> Option<PathBuf> {
-        encode(server_name).map(|name| self.directory.join(name))
-    }
-
+    /// A frame of its own, which is wiped when it returns.
+    #[inline(never)]
     fn try_put(&self, server_name: &str, session: &ClientSession) -> io::Result<()> {
-        let directory = self.of_server(server_name).ok_or(ErrorKind::InvalidFilename)?;
+        let server = encode(server_name).ok_or(ErrorKind::InvalidFilename)?;
+        let directory = self.directory.join(&server);
         make_private(&directory)?;
         // The name holds the age, so that the newest session is found without opening all of them.
         let name = format!("{:016x}-{:016x}", session.state.issued_at, random());
         let unfinished = directory.join(format!("{name}{UNFINISHED}"));
+        let mut bytes = session.export();
+        if let Some(wrapping) = &self.wrapping {
+            bytes = Zeroizing::new(wrapping.wrap(&server, &bytes)?);
+        }
         let written = create_private(&unfinished)
-            .and_then(|mut file| file.write_all(&session.export()))
+            .and_then(|mut file| file.write_all(&bytes))
             // Nobody sees half a session.
             .and_then(|()| fs::rename(&unfinished, directory.join(format!("{name}{SESSION}"))));
         if written.is_err() {
@@ -86,11 +146,14 @@ impl FileSessionStore {
         Ok(())
     }
 
+    /// A frame of its own, which is wiped when it returns.
+    #[inline(never)]
     fn try_pop(&self, server_name: &str) -> io::Result<Option<ClientSession>> {
-        let Some(directory) = self.of_server(server_name) else { return Ok(None) };
+        let Some(server) = encode(server_name) else { return Ok(None) };
+        let directory = self.directory.join(&server);
         for name in sessions(&directory)?.into_iter().rev() {
             let path = directory.join(name);
-            let bytes = match take(&path) {
+            let mut bytes = match take(&path) {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => continue,
                 Err(error) => {
@@ -99,7 +162,7 @@ impl FileSessionStore {
                     continue;
                 }
             };
-            match ClientSession::import(&bytes) {
+            match wrapping::import(self.wrapping.as_ref(), &server, &mut bytes) {
                 Ok(session) if is_fresh(&session) => {
                     // The ticket leaves the disk before it is sent: after a power failure it must
                     // not be there again.
@@ -116,13 +179,18 @@ impl FileSessionStore {
 
 impl SessionStore for FileSessionStore {
     fn put(&self, server_name: &str, session: ClientSession) {
-        if let Err(error) = self.try_put(server_name, &session) {
+        let put = self.try_put(server_name, &session);
+        drop(session);
+        wipe_stack_below(self.stack_depth);
+        if let Err(error) = put {
             warn!("{}: a session can't be kept: {error}", self.directory.display());
         }
     }
 
     fn pop(&self, server_name: &str) -> Option<ClientSession> {
-        match self.try_pop(server_name) {
+        let popped = self.try_pop(server_name);
+        wipe_stack_below(self.stack_depth);
+        match popped {
             Ok(session) => session,
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => {
@@ -139,7 +207,7 @@ fn take(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
         ErrorKind::NotFound => Ok(None),
         _ => Err(error),
     };
-    let file = match File::open(path) {
+    let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) => return gone(error),
     };
@@ -148,10 +216,13 @@ fn take(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     if let Err(error) = fs::remove_file(path) {
         return gone(error);
     }
-    // Room for all of it: a vector that grows leaves secrets in the memory that it gives back.
-    let len = file.metadata().map_or(MAX_LEN, |metadata| metadata.len().min(MAX_LEN));
-    let mut bytes = Zeroizing::new(Vec::with_capacity(len as usize + 1));
-    file.take(len).read_to_end(&mut bytes)?;
+    let len = file.metadata()?.len();
+    if len > MAX_LEN {
+        return Err(io::Error::new(ErrorKind::InvalidData, "longer than any session"));
+    }
+    // Read where it stays: a vector that grows leaves secrets in the memory that it gives back.
+    let mut bytes = Zeroizing::new(vec![0; len as usize]);
+    file.read_exact(&mut bytes)?;
     Ok(Some(bytes))
 }
 
@@ -243,4 +314,7 @@ const UNFINISHED: &str = ".unfinished";
 const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// More than any session has: tickets are at most 64 KiB, and so are public keys.
-const MAX_LEN: u64 = 160 * 1024;
+const MAX_LEN: u64 = 160 * 1024 + OVERHEAD;
+
+/// How deep the reading and writing of files goes, generously, in bytes; a provider may go deeper.
+const STACK_DEPTH: usize = 16 * 1024;

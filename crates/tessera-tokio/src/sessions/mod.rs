@@ -2,6 +2,7 @@
 
 mod file;
 mod session_writer;
+mod wrapping;
 
 pub use file::FileSessionStore;
 pub(crate) use session_writer::SessionWriter;

@@ -23,8 +23,7 @@ pub use hybrid::{Hybrid, HybridOneTimeKeys};
 pub(crate) use secret::for_one_call;
 pub use secret::{Secret, SharedSecret};
 pub use signature::{Signer, SigningError};
-pub use stack::StackDepth;
-pub(crate) use stack::wipe_stack_below;
+pub use stack::{StackDepth, wipe_stack_below};
 pub use suite::Suite;
 
 use crate::error::Error;

@@ -30,9 +30,10 @@ impl StackDepth {
 /// [`StackDepth`] says.
 ///
 /// It is called from the frame that called what left something there, so that both begin at the same
-/// place; but for its own call, a few words.
+/// place; but for its own call, a few words. The engine does it itself; callers are those who handle secrets outside
+/// of it, such as stores of sessions. What they called must be no part of their own frame: `#[inline(never)]`.
 #[inline(always)]
-pub(crate) fn wipe_stack_below(depth: usize) {
+pub fn wipe_stack_below(depth: usize) {
     match depth.div_ceil(KIB) {
         0 => (),
         1 => zero::<KIB>(),

@@ -37,9 +37,8 @@ impl ClientSession {
     /// Writes the session for storage. The bytes are secret: whoever has them can be the client,
     /// and for as long as its one-time key exists can read the early data sent with it.
     pub fn export(&self) -> Zeroizing<Vec<u8>> {
-        let forward_secret = self.forward_secret.as_ref().map_or(0, |ticket| ticket.public.len());
-        let room = self.state.encoded_room() + self.ticket.len() + forward_secret + 256;
-        let mut out = Zeroizing::new(Vec::with_capacity(room));
+        // Never grows: a vector that does leaves secrets in the memory that it gives back.
+        let mut out = Zeroizing::new(Vec::with_capacity(self.room()));
         out.bytes(MAGIC);
         self.state.encode_fields(&mut out);
         tlv::put(&mut out, tag::TICKET, &self.ticket);
@@ -58,6 +57,12 @@ impl ClientSession {
             tlv::put(&mut out, tag::FORWARD_SECRET, &value);
         }
         out
+    }
+
+    /// At least as many bytes as are written.
+    fn room(&self) -> usize {
+        let forward_secret = self.forward_secret.as_ref().map_or(0, |ticket| ticket.public.len());
+        self.state.encoded_room() + self.ticket.len() + forward_secret + 256
     }
 
     /// Reads what [`export`](Self::export) wrote.
@@ -137,3 +142,64 @@ impl fmt::Display for SessionImportError {
 }
 
 impl core::error::Error for SessionImportError {}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+    use alloc::vec;
+
+    use super::*;
+    use crate::auth::{PeerIdentity, VerifierDigest};
+    use crate::carrier::Carrier;
+    use crate::crypto::MAX_HASH_LEN;
+    use crate::resume::{Ancestry, Companion, Incarnation};
+    use crate::wire::{CipherSuite, TICKET_ID_LEN};
+
+    /// A vector that grows leaves secrets in the memory that it gives back.
+    #[test]
+    fn nothing_grows_while_the_longest_session_is_written() {
+        let secret = || Secret::filled_by(MAX_HASH_LEN, |out| out.fill(7));
+        for len in [0, 1000] {
+            let bytes = || vec![b'a'; len];
+            let session = ClientSession {
+                state: SessionState {
+                    suite: CipherSuite::TLS_AES_256_GCM_SHA384,
+                    psk: secret(),
+                    protocol: Some(bytes()),
+                    server_name: String::from_utf8(bytes()).ok(),
+                    peer: Some(PeerIdentity { blob: bytes(), expires_at: Some(1) }),
+                    accepted_by: Some(VerifierDigest([7; 32])),
+                    external_psk: Some(bytes()),
+                    authenticated_at: 1,
+                    policy_epoch: 1,
+                    scope: bytes(),
+                    ancestry: Ancestry::PostQuantum,
+                    issued_at: 1,
+                    lifetime: 1,
+                    age_add: 1,
+                    max_early_data_size: 1,
+                    companion: Some(Companion {
+                        id: [7; TICKET_ID_LEN],
+                        handle: FlightHandle([7; FlightHandle::LEN]),
+                        max_early_data_size: 1,
+                        incarnation: Some(Incarnation { vault: [7; 16], number: 1 }),
+                    }),
+                    carrier: Carrier(7),
+                },
+                ticket: bytes(),
+                group: Some(NamedGroup::X25519),
+                forward_secret: Some(FsClientTicket {
+                    kind: NamedGroup::X25519,
+                    id: [7; TICKET_ID_LEN],
+                    public: bytes(),
+                    lifetime: 1,
+                    max_early_data_size: 1,
+                    secret: secret(),
+                    handle: FlightHandle([7; FlightHandle::LEN]),
+                }),
+            };
+            assert!(session.state.encode().len() <= session.state.encoded_room(), "{len}");
+            assert!(session.export().len() <= session.room(), "{len}");
+        }
+    }
+}

@@ -146,7 +146,8 @@ impl SessionState {
             + self.server_name.as_ref().map_or(0, String::len)
             + self.peer.as_ref().map_or(0, |peer| peer.blob.len());
         let external = self.external_psk.as_ref().map_or(0, Vec::len);
-        256 + names + external + self.scope.len()
+        // The fields of fixed length, all of them: 275 bytes with the longest PSK.
+        320 + names + external + self.scope.len()
     }
 
     pub(crate) fn encode_fields(&self, out: &mut Vec<u8>) {

@@ -2,7 +2,9 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod wrapped;
 
 use std::collections::HashSet;
 use std::fs;
@@ -63,7 +65,13 @@ async fn sessions(ends: common::Ends, count: usize) -> Vec<ClientSession> {
 
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Keeps warnings for the tests.
+/// From now on warnings are kept for the tests.
+fn keep_warnings() {
+    // Another test did it.
+    let _ = log::set_logger(&Log);
+    log::set_max_level(log::LevelFilter::Warn);
+}
+
 struct Log;
 
 impl log::Log for Log {
@@ -168,8 +176,7 @@ async fn nobody_but_the_owner_can_read_a_file_session_store() {
 
 #[tokio::test]
 async fn sessions_that_can_not_be_used_are_removed_from_the_store() {
-    log::set_logger(&Log).unwrap();
-    log::set_max_level(log::LevelFilter::Warn);
+    keep_warnings();
     let directory = Directory::new("corrupt");
     let store = FileSessionStore::open(&directory.0).unwrap();
     let mut sessions = sessions(ends(), 4).await.into_iter();
