@@ -77,6 +77,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
             // Nobody waits for sending before receiving: two peers that did so would wait for each
             // other.
             let sending = self.poll_send(half, cx);
+            if step == Step::PeerClosed {
+                // What was read last would lie there for as long as somebody keeps the stream.
+                self.machine.release();
+            }
             if self.has_reached(goal) || matches!(step, Step::Plain | Step::PeerClosed) {
                 return Poll::Ready(Ok(step));
             }

@@ -146,12 +146,13 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
         let before = self.facts().early_data_written;
         let result = self.try_handshake_with_early_data(data).await;
         let count = self.facts().early_data_written - before;
-        let outcome = self.early_data();
-        if result.is_err() && outcome.sent == 0 {
+        if result.is_err() && !self.has_early_data_left() {
             // What waits must not leave later: the caller may send it elsewhere.
             let output = &mut self.driver.machine.output;
             output.consume(output.as_slice().len());
+            self.early_data_from = None;
         }
+        let outcome = self.early_data();
         match (result, outcome) {
             (result, EarlyDataOutcome { sent: 0, .. }) => EarlyData::NotSent(result),
             (Err(error), outcome) => EarlyData::Failed { error, outcome },
@@ -177,7 +178,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
 
     /// What is known of the early data, now: in the middle of the handshake, after it, and when it
     /// failed or its future was dropped. What was written and has not left goes with the next use of
-    /// the stream.
+    /// the stream, its end included, and counts as sent.
     ///
     /// ```
     /// use std::io;
@@ -204,10 +205,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
     pub fn early_data(&self) -> EarlyDataOutcome {
         let facts = self.facts();
         let is_accepted = facts.early_data == EarlyDataStatus::Accepted;
-        let handed_over = self.driver.socket.handed_over;
-        let any_left = self.early_data_from.is_some_and(|from| handed_over > from);
+        // Even to shut the stream down sends what waits in it.
+        let waits = self.early_data_from.is_some() && self.driver.socket.check_writable().is_ok();
         let written = facts.early_data_written;
-        if written == 0 || !(is_accepted || any_left) {
+        if written == 0 || !(is_accepted || waits || self.has_early_data_left()) {
             return EarlyDataOutcome::default();
         }
         EarlyDataOutcome {
@@ -217,6 +218,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
             verdict: (!is_accepted).then(|| facts.early_data.verdict().unwrap_or(Verdict::Unknown)),
             flight: facts.flight,
         }
+    }
+
+    fn has_early_data_left(&self) -> bool {
+        let handed_over = self.driver.socket.handed_over;
+        self.early_data_from.is_some_and(|from| handed_over > from)
     }
 
     /// Writes early data before the handshake is complete; returns how many bytes were taken. It is

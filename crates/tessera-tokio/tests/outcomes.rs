@@ -210,6 +210,26 @@ async fn early_data_that_never_left_may_be_sent_elsewhere() {
     assert!(later.is_empty(), "{} bytes left later", later.len());
 }
 
+/// What waits in a stream leaves even when the stream is shut down.
+#[tokio::test(start_paused = true)]
+async fn early_data_that_may_still_leave_counts_as_sent() {
+    let (ends, connector) = prepared().await;
+    let (near, far) = duplex(64);
+    let mut stream = connector.start(destination(), near).await.unwrap();
+    let limit = Duration::from_secs(1);
+    let in_time = tokio::time::timeout(limit, stream.handshake_with_early_data(REQUEST)).await;
+    assert!(in_time.is_err());
+    unanswered(stream.early_data());
+    let acceptor = ends.acceptor();
+    let server = async {
+        let mut executed = vec![0; REQUEST.len()];
+        acceptor.accept_early(far).await.unwrap().read_exact(&mut executed).await.unwrap();
+        executed
+    };
+    let (executed, _ended) = tokio::join!(server, stream.shutdown());
+    assert_eq!(executed, REQUEST);
+}
+
 #[tokio::test]
 async fn without_a_ticket_a_connection_that_fails_has_sent_nothing() {
     let connector = forward_secret().connector();

@@ -59,6 +59,19 @@ async fn no_plaintext_of_a_stream_stays_in_memory() {
     received.zeroize();
     assert_eq!(mark.count(), 0, "an idle connection holds plaintext");
 
+    // A stream that is kept after its end.
+    let mut plaintext = marked(&mark, 3_000);
+    client.write_all(&plaintext).await.unwrap();
+    client.shutdown().await.unwrap();
+    let mut received = Vec::with_capacity(8_000);
+    server.read_to_end(&mut received).await.unwrap();
+    assert_eq!(received, plaintext);
+    plaintext.zeroize();
+    received.zeroize();
+    assert_eq!(mark.count(), 0, "a stream that has ended holds plaintext");
+    drop((client, server));
+    let (mut client, mut server) = connect(&ends.connector(), &ends.acceptor()).await;
+
     // Plaintext that nobody read before the stream was dropped.
     let mut plaintext = marked(&mark, 10_000);
     client.write_all(&plaintext).await.unwrap();

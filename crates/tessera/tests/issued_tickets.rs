@@ -68,6 +68,35 @@ fn tickets_of_a_withdrawn_psk_are_not_resumed() {
     assert_eq!(known.server.facts().external_psk.as_deref(), Some(b"alice".as_slice()));
 }
 
+/// A name says nothing without its secret: a listener with another one under the same name refuses whoever
+/// has the first, and so it does their tickets. The client does alike.
+#[test]
+fn tickets_are_good_under_the_secret_of_their_psk_alone() {
+    let scene = scene();
+    let suite = CipherSuite::TLS_AES_128_GCM_SHA256;
+    let psk = |secret| ExternalPsk::new(b"alice".to_vec(), vec![secret; 32].into(), suite);
+    let connect = |server: &ServerConfig, secret, session| {
+        let destination = Destination { external_psks: vec![psk(secret)], ..to(session) };
+        let mut pair = Pair::start(&scene.client, server, destination, at(0)).expect("starts");
+        pair.run();
+        pair
+    };
+    let mut first = scene.server.clone();
+    first.external_psks = vec![psk(7)];
+    let mut begun = connect(&first, 7, None);
+    let session = begun.to_client.sessions.pop().expect("a session").export();
+    let session = || Some(ClientSession::import(&session).expect("as exported"));
+    let mut other = scene.server.clone();
+    other.external_psks = vec![psk(8)];
+    let refused = connect(&other, 7, session());
+    assert_eq!(refused.server.facts().psk, None);
+    assert_eq!(refused.to_server.early_data, b"");
+    let renamed = connect(&first, 9, session());
+    assert_eq!(renamed.server.facts().psk, None);
+    let known = connect(&first, 7, session());
+    assert_eq!(known.server.facts().psk, Some(PskKind::ForwardSecret), "nobody took its key");
+}
+
 /// More tickets in a row than a client takes for sane are not asked for.
 #[test]
 fn a_client_asks_for_no_more_tickets_than_it_takes() {

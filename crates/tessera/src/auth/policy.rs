@@ -85,15 +85,24 @@ impl VerifierDigest {
     /// The digest of a policy: SHA-256, where the provider has it. Those of providers without it are
     /// other ones, and cost a full handshake.
     pub fn of(policy: &VerifierPolicy, provider: &Provider) -> Self {
+        Self::with(provider, |hash| policy.digest(hash))
+    }
+
+    /// The digest of a policy to which a secret belongs.
+    pub(crate) fn keyed(secret: &[u8], policy: &VerifierPolicy, provider: &Provider) -> Self {
+        Self::with(provider, |hash| hash.hmac(secret, policy.as_bytes()))
+    }
+
+    fn with(provider: &Provider, digest: impl FnOnce(&'static dyn Hash) -> Digest) -> Self {
         let hashes = || provider.suites.iter().map(|suite| suite.hash);
         let hash = hashes().find(|hash| hash.len() == Self::LEN).or_else(|| hashes().next());
-        let mut digest = Self([0; Self::LEN]);
+        let mut shortened = Self([0; Self::LEN]);
         // A configuration without suites is refused.
         if let Some(hash) = hash {
-            let hashed = policy.digest(hash);
-            digest.0.iter_mut().zip(hashed.as_ref()).for_each(|(to, from)| *to = *from);
+            let digest = digest(hash);
+            shortened.0.iter_mut().zip(digest.as_ref()).for_each(|(to, from)| *to = *from);
         }
-        digest
+        shortened
     }
 }
 

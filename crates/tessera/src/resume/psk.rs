@@ -7,6 +7,8 @@ use zeroize::Zeroizing;
 
 use super::policy::Continuation;
 use super::session::SessionState;
+use crate::auth::{VerifierDigest, VerifierPolicy};
+use crate::crypto::Provider;
 use crate::wire::{CipherSuite, PskModes};
 
 /// Where a PSK comes from. Every decision about PSKs reads this.
@@ -73,6 +75,22 @@ impl ExternalPsk {
         suite: CipherSuite,
     ) -> Self {
         Self { identity, secret, suite, kind: PskKind::Imported }
+    }
+
+    /// The PSK, shortened: who knows one of another secret under the same name isn't who began a session
+    /// with this one.
+    pub(crate) fn digest(&self, provider: &Provider) -> VerifierDigest {
+        let policy = VerifierPolicy::new(match self.kind {
+            PskKind::Imported => "tessera: imported PSK, 1",
+            _ => "tessera: external PSK, 1",
+        });
+        VerifierDigest::keyed(&self.secret, &policy.with(&self.identity), provider)
+    }
+
+    /// Whether a session began with it.
+    pub(crate) fn began(&self, session: &SessionState, provider: &Provider) -> bool {
+        session.external_psk.as_ref() == Some(&self.identity)
+            && session.accepted_by == Some(self.digest(provider))
     }
 
     /// Whether it is used as it is, or imported.

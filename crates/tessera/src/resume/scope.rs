@@ -37,7 +37,7 @@ impl AuthenticationScope {
             return Authenticated::Elsewhere;
         }
         match (&session.peer, &session.accepted_by) {
-            (None, None) => Authenticated::Nobody,
+            (None, _) => Authenticated::Nobody,
             (Some(_), Some(by)) if self.verifier.iter().chain(&self.also).any(|own| own == by) => {
                 Authenticated::Here
             }

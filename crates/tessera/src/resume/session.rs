@@ -29,12 +29,13 @@ pub struct SessionState {
     pub server_name: Option<String>,
     /// The peer as it was verified in the full handshake; `None` if it wasn't.
     pub peer: Option<PeerIdentity>,
-    /// The verifier that accepted the peer: there if and only if the peer is. No resumption asks a
-    /// verifier, so the session is good under this one, and where a server's owner lets it count
+    /// What accepted the peer: its verifier, or the external PSK that began the chain, secret included. No
+    /// resumption asks a verifier or shows that PSK, so the session is good under this one, and where a
+    /// server's owner lets a verifier count
     /// ([`ServerConfig::also_resume_peers_accepted_by`](crate::ServerConfig::also_resume_peers_accepted_by)).
     pub accepted_by: Option<VerifierDigest>,
     /// The identity of the external PSK that began the chain, where one did: who the peer is, as long
-    /// as the server still knows that PSK.
+    /// as the server still knows that PSK, with the same secret.
     pub external_psk: Option<Vec<u8>>,
     /// When the last full handshake was, in seconds since the Unix epoch.
     pub authenticated_at: u64,
@@ -262,7 +263,8 @@ impl SessionState {
             }
             Some(())
         })?;
-        if peer.is_some() != accepted_by.is_some() {
+        let is_someones = peer.is_some() || external_psk.is_some();
+        if peer.is_some() && accepted_by.is_none() || accepted_by.is_some() && !is_someones {
             return None;
         }
         Some(Self {

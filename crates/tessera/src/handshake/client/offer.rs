@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::config::{ClientConfig, Destination};
-use crate::auth::{ConnectionCodecs, ToServer};
+use crate::auth::{ConnectionCodecs, ToServer, VerifierDigest};
 use crate::carrier::Carrier;
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::Error;
@@ -73,6 +73,8 @@ pub(crate) struct OfferedPsk {
     pub(crate) kind: PskKind,
     pub(crate) suite: &'static Suite,
     pub(crate) early: EarlySecret,
+    /// Of one that was agreed outside: what sessions that begin with it are accepted by.
+    pub(crate) digest: Option<VerifierDigest>,
     pub(crate) identity: Vec<u8>,
     pub(super) obfuscated_age: u32,
 }
@@ -205,6 +207,7 @@ impl Offer {
                     kind: PskKind::ForwardSecret,
                     suite,
                     early: EarlySecret::new(kdf, psk.expose()),
+                    digest: None,
                     identity,
                     obfuscated_age: 0,
                 });
@@ -227,6 +230,7 @@ impl Offer {
             kind: PskKind::Resumption,
             suite,
             early: EarlySecret::new(kdf, session.state.psk.expose()),
+            digest: None,
             identity: session.ticket.clone(),
             obfuscated_age: session.obfuscated_age(unix),
         });
@@ -250,6 +254,7 @@ impl Offer {
                 kind: psk.kind(),
                 suite,
                 early: EarlySecret::new(kdf, &psk.secret),
+                digest: Some(psk.digest(&self.config.provider)),
                 identity: psk.identity,
                 obfuscated_age: 0,
             });
@@ -342,10 +347,9 @@ fn is_authenticated(
 ) -> bool {
     match config.authentication().weigh(session) {
         Authenticated::Here => true,
-        Authenticated::Nobody => session
-            .external_psk
-            .as_ref()
-            .is_some_and(|identity| external_psks.iter().any(|psk| psk.identity == *identity)),
+        Authenticated::Nobody => {
+            external_psks.iter().any(|psk| psk.began(session, &config.provider))
+        }
         Authenticated::Elsewhere => false,
     }
 }

@@ -11,7 +11,8 @@ use crate::error::{Error, decrypt_error};
 use crate::handshake::context::{Context, same_hash};
 use crate::limits::MAX_IDENTITIES;
 use crate::resume::{
-    Authenticated, FsIdentity, KnownPsk, LoneIdentity, OpenTicket, SessionState, TicketKeys,
+    Authenticated, ExternalPsk, FsIdentity, KnownPsk, LoneIdentity, OpenTicket, SessionState,
+    TicketKeys,
 };
 
 /// How far the search for a PSK has come.
@@ -127,10 +128,9 @@ impl Negotiation<'_> {
         let Some(session) = psk.session() else { return true };
         let longest = config.policy.max_authentication_age;
         let fresh = self.now.unix.is_some_and(|unix| session.is_fresh(unix, longest));
-        // A PSK that was withdrawn withdraws every ticket that began with it.
-        let known = session.external_psk.as_ref().is_none_or(|identity| {
-            config.external_psks.iter().any(|psk| psk.identity == *identity)
-        });
+        // A PSK that was withdrawn, or has another secret, withdraws every ticket that began with it.
+        let began = |psk: &ExternalPsk| psk.began(session, &config.provider);
+        let known = session.external_psk.is_none() || config.external_psks.iter().any(began);
         // A resumption asks no verifier, so the verifier of the configuration that was chosen for this
         // client is that of the session. The mode in which it asks doesn't matter to a peer that it has
         // accepted, and nobody passes where somebody must be there.

@@ -238,13 +238,15 @@ impl Negotiation<'_> {
         one_time_key: Option<NamedGroup>,
     ) -> Lineage {
         let known = psk.map(|found| &found.psk);
+        let external = match known {
+            Some(KnownPsk::External(psk)) => Some(psk),
+            _ => None,
+        };
         let mut lineage = Lineage {
             protocol: self.protocol.cloned(),
             server_name: self.hello.parsed.server_name.map(String::from),
-            external_psk: match known {
-                Some(KnownPsk::External(known)) => Some(known.identity.clone()),
-                _ => None,
-            },
+            external_psk: external.map(|psk| psk.identity.clone()),
+            accepted_by: external.map(|psk| psk.digest(&self.config.provider)),
             ..Lineage::over(self.profile.carrier)
         };
         lineage.inherit(known.and_then(KnownPsk::session), group, one_time_key);
