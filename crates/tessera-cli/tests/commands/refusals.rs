@@ -109,9 +109,9 @@ fn files_that_are_not_what_they_should_be_are_named_in_an_error() {
     connect(&directory.path("missing"), &["no such file"]);
     connect(&directory.path(""), &["is a directory"]);
     connect(&directory.write("short.key", "0011"), &["short.key", "32 bytes", "openssl rand"]);
-    connect(&directory.write("long.key", &"00".repeat(40)), &["32 bytes"]);
-    connect(&directory.write("zeros.key", &"00".repeat(32)), &["random"]);
-    let beside = directory.write("sessions/key", &"a5".repeat(32));
+    connect(&directory.write("long.key", "00".repeat(40)), &["32 bytes"]);
+    connect(&directory.write("zeros.key", "00".repeat(32)), &["random"]);
+    let beside = directory.write("sessions/key", "a5".repeat(32));
     connect(&beside, &["elsewhere", "$XDG_RUNTIME_DIR"]);
 }
 

@@ -24,8 +24,8 @@ fn connect_resumes_wrapped_sessions_with_their_key_alone() {
     let sessions = directory.path("sessions");
     let raw = directory.path("raw.key");
     std::fs::write(&raw, [0xA5; 32]).unwrap();
-    let hexadecimal = directory.write("hexadecimal.key", &format!("{}\n", "a5".repeat(32)));
-    let other = directory.write("other.key", &"5a".repeat(32));
+    let hexadecimal = directory.write("hexadecimal.key", format!("{}\n", "a5".repeat(32)));
+    let other = directory.write("other.key", "5a".repeat(32));
     let connect = |options: &[&str]| {
         let trust = ["--json", "-", "--fingerprint", &server.fingerprint, "--sessions", &sessions];
         let output = server.connect(&[&trust, options].concat(), "hello\n");
@@ -56,7 +56,7 @@ fn connect_uses_a_session_only_under_the_trust_that_it_came_from() {
     assert_eq!(told["resumed"], false);
     assert!(
         server
-            .connect(&["--fingerprint", &"00".repeat(32), "--sessions", &sessions], "")
+            .connect(&["--fingerprint", "00".repeat(32), "--sessions", &sessions], "")
             .status
             .code()
             == Some(1)
