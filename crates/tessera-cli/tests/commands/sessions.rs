@@ -56,7 +56,7 @@ fn connect_uses_a_session_only_under_the_trust_that_it_came_from() {
     assert_eq!(told["resumed"], false);
     assert!(
         server
-            .connect(&["--fingerprint", "00".repeat(32), "--sessions", &sessions], "")
+            .connect(&["--fingerprint", &"00".repeat(32), "--sessions", &sessions], "")
             .status
             .code()
             == Some(1)
