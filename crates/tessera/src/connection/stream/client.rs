@@ -43,7 +43,7 @@ impl ClientConnection {
     /// only what may be executed twice. If the server rejects it, the verdict of
     /// [`Event::EarlyDataRejected`](crate::Event::EarlyDataRejected) says whether it may be sent
     /// again; if the connection ends without an answer, it may have been executed
-    /// ([`Facts::early_data`], [`Facts::flight`]).
+    /// ([`Facts::early_data`](crate::Facts::early_data), [`Facts::flight`](crate::Facts::flight)).
     ///
     /// A prefix of it may be executed, where the rest was held back on the way: it has to be
     /// self-delimiting.
