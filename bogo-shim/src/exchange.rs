@@ -15,6 +15,9 @@ use crate::side::Side;
 
 pub fn run(flags: &Flags) -> Result<(), String> {
     let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // Whole milliseconds, as the runner counts a ticket's age: the clock moves by `-resumption-delay` alone,
+    // and the runner wants that very age.
+    let start = start - Duration::from_nanos(u64::from(start.subsec_nanos() % 1_000_000));
     let shared = Shared::new(start)?;
     let mut session = None;
     let mut delay = Duration::ZERO;

@@ -59,6 +59,23 @@ fn assert_full(scene: &Scene, session: ClientSession, now: Time) -> Pair {
     pair
 }
 
+/// RFC 8446 §4.2.11.1: the age is "since the receipt". One that is higher is refused by servers that
+/// count finer than milliseconds.
+#[test]
+fn a_client_claims_no_time_that_has_not_passed() {
+    let after = |micros| {
+        let since = Duration::from_micros(micros);
+        Time { monotonic: since, unix: at(0).unix.map(|unix| unix + since) }
+    };
+    let scene = scene(Mode::Replayable);
+    let (_, mut pair) = connect(&scene, scene.session().expect("a session"), after(999));
+    let session = pair.to_client.sessions.remove(0);
+    for (micros, millis) in [(1001, 0), (1998, 0), (2000, 1), (11_999, 10)] {
+        let unix = after(micros).unix.expect("a clock");
+        assert_eq!(session.state.age_millis(unix), millis, "{micros}");
+    }
+}
+
 #[test]
 fn a_ticket_of_another_ring_is_not_resumed() {
     for mode in MODES {

@@ -88,10 +88,15 @@ impl Connected {
             scope: Vec::new(),
         };
         let psk = self.resumption.psk(message.nonce);
-        let state = self.lineage.session(self.application.suite, psk, terms, unix);
+        let mut state = self.lineage.session(self.application.suite, psk, terms, unix);
+        // Rounded up: an age that is a millisecond too high is one that the server has not seen pass, and
+        // GnuTLS then refuses the early data.
+        state.issued_at = unix.as_nanos().div_ceil(NANOS_PER_MILLI) as u64;
         let ticket = message.ticket.to_vec();
         let session = ClientSession { state, ticket, group: self.group, forward_secret };
         ctx.event(Event::NewSession(Box::new(session)));
         Ok(())
     }
 }
+
+const NANOS_PER_MILLI: u128 = 1_000_000;
