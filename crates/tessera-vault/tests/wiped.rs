@@ -11,12 +11,10 @@ use tessera_vault::contract::{LIFETIME, NOW, handle, put_until, question};
 use tessera_vault::{EpochKey, Limits, MemoryVault, WrappingKeys, WrappingPurpose};
 use zeroize::Zeroizing;
 
-/// The mark is in the seed alone: an FS secret lies inline, and where it was moved from stays what it was
-/// until the stack is used again.
 fn secret(mark: &Mark) -> OneTimeSecret {
     let mut seed = Zeroizing::new(vec![0; 96]);
     mark.fill(&mut seed);
-    let fs_secret = Secret::filled_by(48, |out| out.fill(1));
+    let fs_secret = Secret::filled_by(48, |out| mark.fill(out));
     OneTimeSecret { kind: NamedGroup::X25519MLKEM768, seed, fs_secret }
 }
 

@@ -24,6 +24,15 @@ impl Mark {
         Self(bytes)
     }
 
+    /// The beginning of a secret, which has to be at least as long.
+    pub fn of(secret: &[u8]) -> Self {
+        let mut bytes = [0; Self::LEN];
+        for (byte, secret) in bytes.iter_mut().zip(&secret[..Self::LEN]) {
+            *byte = !secret;
+        }
+        Self(bytes)
+    }
+
     /// Fills with the mark over and over, so that an allocator that uses freed memory for its own ends leaves
     /// some of it.
     pub fn fill(&self, out: &mut [u8]) {
