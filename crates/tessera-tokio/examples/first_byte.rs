@@ -41,7 +41,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let sessions = Arc::new(MemorySessionStore::default());
     let connector = Connector::new(client.checked()?).with_sessions(sessions);
-    for question in ["first?", "again?"] {
+    for question in ["first?", "again?", "third?", "fourth"] {
         ask(&connector, address, question).await?;
     }
     Ok(())
@@ -100,6 +100,8 @@ async fn serve(listener: TcpListener, acceptor: Acceptor) -> io::Result<()> {
             let when =
                 if stream.is_early() { "in the first flight" } else { "after the handshake" };
             stream.write_all(format!("the question came {when}").as_bytes()).await?;
+            // Tickets go out when the handshake is complete, and nothing goes out after the end.
+            stream.handshake().await?;
             stream.shutdown().await?;
             // Read on until the client has closed too: an unread close would reset the connection.
             stream.read_to_end(&mut Vec::new()).await

@@ -43,7 +43,8 @@ pub enum EarlyData<S = ()> {
     /// sent after the handshake, or elsewhere.
     NotSent(io::Result<S>),
     /// The server took this many bytes of it, from the beginning; what didn't fit is for an ordinary
-    /// write. Under a forward-secret ticket no other server takes it too.
+    /// write. Under a forward-secret ticket no other server takes it too. From here on any error of the
+    /// stream may be that of a request that was executed.
     #[non_exhaustive]
     Accepted {
         /// The stream.

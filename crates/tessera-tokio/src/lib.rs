@@ -99,8 +99,8 @@
 //!     config.protocols = vec![b"http/1.1".to_vec()];
 //!     config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
 //!
-//!     // Sessions are secrets. A store belongs to one configuration: a resumption doesn't ask the
-//!     // verifier again.
+//!     // Sessions are secrets. A resumption doesn't ask the verifier again: a session that another
+//!     // verifier accepted isn't offered.
 //!     let sessions = FileSessionStore::open("sessions")?;
 //!     Ok(Connector::new(config.checked()?).with_sessions(Arc::new(sessions)))
 //! }

@@ -16,7 +16,9 @@ use tessera_tokio::{Acceptor, Connector, ServerStream};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::program::{P256, Pki, Server, run, stderr, tessera};
+use tessera_test_peers::Directory;
+
+use crate::program::{P256, Pki, Server, run, signal, stderr, tessera};
 
 fn file(path: &str) -> SettingFile<'_> {
     SettingFile { setting: "a test's", path: Path::new(path) }
@@ -163,4 +165,39 @@ fn serve_ends_connections_whose_client_does_not_read() {
     });
     let told = server.next();
     assert_eq!(told["error"], "the peer didn't read for too long", "{told}");
+}
+
+/// Whoever ends the program while a flight is on its way must know that it may be executed.
+#[test]
+fn connect_that_is_ended_before_the_answer_tells_what_may_have_been_executed() {
+    let directory = Directory::new();
+    let [question, sessions] = ["question", "sessions"].map(|name| directory.path(name));
+    std::fs::write(&question, "question").unwrap();
+    let server = Server::start(&["--forward-secret-early-data"]);
+    let (address, fingerprint) = (server.address.clone(), server.fingerprint.clone());
+    let trust = ["--fingerprint", &fingerprint, "--sessions", &sessions];
+    let options = [&trust[..], &["--forward-secret-early-data"]].concat();
+    let first = server.connect(&options, "hello");
+    assert!(first.status.success(), "{}", stderr(&first));
+    drop(server);
+
+    // In its place one that reads and never answers.
+    let listener = StdListener::bind(&address).unwrap();
+    let child = tessera()
+        .args(["connect", &address, "--early-data", &question, "--json", "-"])
+        .args(&options)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut socket, _) = listener.accept().unwrap();
+    socket.read_exact(&mut [0; 600]).unwrap();
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let told = [stderr(&output), String::from_utf8_lossy(&output.stdout).into_owned()];
+    for told in told {
+        assert!(told.contains("8 bytes of early data may have been executed"), "{told}");
+    }
 }

@@ -65,6 +65,14 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
         // Whoever is gone needs no goodbye; sessions are stored here.
         let _ = stream.shutdown().await;
     }
+    // Whoever ends the program before the server has answered must know it, too.
+    let executed = maybe_executed(stream.early_data());
+    let result = match &executed {
+        Some(_) if result.is_ok() && !stream.is_handshake_complete() => {
+            Err(io::Error::other("ended before the server answered"))
+        }
+        _ => result,
+    };
     let counted = stream.get_ref();
     let socket = SocketFacts {
         address,
@@ -72,16 +80,13 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
         sent: counted.sent,
         handshake,
         total: started.elapsed(),
-        error: result.as_ref().err().map(ToString::to_string),
+        error: result.as_ref().err().map(|error| match &executed {
+            None => error.to_string(),
+            Some(executed) => format!("{error}; {executed}"),
+        }),
     };
     report.object(&ConnectionFacts::new(stream.facts(), socket));
-    let executed = maybe_executed(stream.early_data());
-    match (result, executed) {
-        (Ok(()), Some(executed)) if !stream.is_handshake_complete() => report.line(&executed),
-        (Ok(()), _) => (),
-        (Err(error), executed) => return Err(advice::failed(options, &error, executed)),
-    }
-    Ok(())
+    result.map_err(|error| advice::failed(options, &error, executed))
 }
 
 fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connector, ProgramError> {

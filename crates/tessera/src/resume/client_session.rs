@@ -34,8 +34,8 @@ impl ClientSession {
         (self.state.age_millis(unix) as u32).wrapping_add(self.state.age_add)
     }
 
-    /// Writes the session for storage. The bytes are secret: whoever has them can be the client,
-    /// and for as long as its one-time key exists can read the early data sent with it.
+    /// Writes the session for storage. The bytes are secret: whoever has them can be the client. They open
+    /// early data under a one-time PSK that the client has sent, and none of the other kinds.
     pub fn export(&self) -> Zeroizing<Vec<u8>> {
         // Never grows: a vector that does leaves secrets in the memory that it gives back.
         let mut out = Zeroizing::new(Vec::with_capacity(self.room()));
