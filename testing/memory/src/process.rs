@@ -1,10 +1,12 @@
 //! The processes that are attacked.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -64,8 +66,10 @@ impl Process {
         let mut memory = ProcessMemory::open(number).map_err(forbidden)?;
         let pid = Pid::from_raw(i32::try_from(number)?);
         kill(pid, Signal::SIGSTOP)?;
+        let still = wait_for_all_threads(number);
         let snapshot = memory.read();
         kill(pid, Signal::SIGCONT)?;
+        still?;
         Ok(snapshot.map_err(forbidden)?)
     }
 }
@@ -74,6 +78,25 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Each thread takes a stop by itself: one that doesn't stand still yet has no stack pointer to be read.
+fn wait_for_all_threads(process: u32) -> Result<(), Error> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let threads = fs::read_dir(format!("/proc/{process}/task"))?.flatten();
+        let stats = threads.map(|thread| fs::read_to_string(thread.path().join("stat")));
+        // The state stands after the name, which is in parentheses. A thread that is gone has none.
+        let is_still =
+            |stat: &String| stat.rsplit(") ").next().is_some_and(|it| it.starts_with(['T', 't']));
+        if stats.flatten().all(|stat| is_still(&stat)) {
+            return Ok(());
+        }
+        if Instant::now() > deadline {
+            return Err(format!("process {process} doesn't stand still").into());
+        }
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
