@@ -73,7 +73,7 @@ impl ImportablePsk {
         let extracted = own.extract(&[], &self.secret);
         let mut secret = Zeroizing::new(alloc::vec![0; suite.hash.len()]);
         let hash = own.hash(&identity);
-        kdf.expand_label(&extracted, b"derived psk", hash.as_ref(), &mut secret);
+        kdf.expand_label(extracted.expose(), b"derived psk", hash.as_ref(), &mut secret);
         ExternalPsk::imported(identity, secret, suite.id)
     }
 }

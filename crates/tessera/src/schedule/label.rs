@@ -12,13 +12,7 @@ pub(crate) struct KeyDerivation {
 
 impl KeyDerivation {
     /// HKDF-Expand-Label(Secret, Label, Context, length of `out`).
-    pub(crate) fn expand_label(
-        &self,
-        secret: &Secret,
-        label: &[u8],
-        context: &[u8],
-        out: &mut [u8],
-    ) {
+    pub(crate) fn expand_label(&self, secret: &[u8], label: &[u8], context: &[u8], out: &mut [u8]) {
         let prefix = self.profile.label_prefix;
         // struct { uint16 length; opaque label<7..255>; opaque context<0..255>; } HkdfLabel;
         let mut info = [0; MAX_INFO];
@@ -33,7 +27,7 @@ impl KeyDerivation {
         put(label);
         put(&[context.len() as u8]);
         put(context);
-        self.hash.expand(secret.expose(), &info[..len], out);
+        self.hash.expand(secret, &info[..len], out);
     }
 
     /// HKDF-Expand-Label to one hash output.
@@ -43,7 +37,9 @@ impl KeyDerivation {
         label: &[u8],
         context: &[u8],
     ) -> Secret {
-        Secret::filled_by(self.hash.len(), |out| self.expand_label(secret, label, context, out))
+        Secret::filled_by(self.hash.len(), |out| {
+            self.expand_label(secret.expose(), label, context, out);
+        })
     }
 
     /// Derive-Secret(Secret, Label, Messages), given the hash of the messages.
@@ -58,9 +54,21 @@ impl KeyDerivation {
 
     /// The next Extract, with Derive-Secret(Secret, "derived", "") as its salt.
     pub(crate) fn extract_next(&self, secret: &Secret, input: &[u8]) -> Secret {
+        self.with_derived(secret, b"derived", |salt| self.hash.extract(salt, input))
+    }
+
+    /// Derive-Secret(Secret, Label, "") for one call, which takes it from the stack.
+    pub(crate) fn with_derived<R>(
+        &self,
+        secret: &Secret,
+        label: &[u8],
+        each: impl FnOnce(&[u8]) -> R,
+    ) -> R {
         let empty = self.hash.hash(&[]);
-        let fill = |out: &mut [u8]| self.expand_label(secret, b"derived", empty.as_ref(), out);
-        for_one_call(self.hash.len(), fill, |salt| self.hash.extract(salt, input))
+        let fill = |out: &mut [u8]| {
+            self.expand_label(secret.expose(), label, empty.as_ref(), out);
+        };
+        for_one_call(self.hash.len(), fill, each)
     }
 
     /// One hash output of zeros, which stands for an absent input.

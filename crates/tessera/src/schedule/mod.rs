@@ -47,9 +47,7 @@ impl EarlySecret {
     }
 
     fn mac(&self, label: &[u8], covered: &Digest) -> Digest {
-        let empty = self.kdf.hash.hash(&[]);
-        let key = self.kdf.derive_secret(&self.secret, label, &empty);
-        TrafficSecret::new(self.kdf, key).finished(covered)
+        self.kdf.with_derived(&self.secret, label, |key| self.kdf.finished(key, covered))
     }
 
     /// client_early_traffic_secret over the ClientHello.
@@ -137,9 +135,10 @@ pub(crate) struct ExporterSecret {
 impl ExporterSecret {
     /// TLS-Exporter(label, context, length of `out`).
     pub(crate) fn export(&self, label: &[u8], context: &[u8], out: &mut [u8]) {
-        let secret = self.kdf.derive_secret(&self.secret, label, &self.kdf.hash.hash(&[]));
         let context = self.kdf.hash.hash(context);
-        self.kdf.expand_label(&secret, b"exporter", context.as_ref(), out);
+        self.kdf.with_derived(&self.secret, label, |secret| {
+            self.kdf.expand_label(secret, b"exporter", context.as_ref(), out);
+        });
     }
 
     /// The secret itself, for the key log.

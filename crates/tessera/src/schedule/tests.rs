@@ -41,9 +41,9 @@ fn same(trace: &Trace, section: &str, name: &str, computed: &[u8]) {
 fn check_keys(trace: &Trace, name: &str, secret: &TrafficSecret) {
     let mut key = [0; 16];
     let exposed = Secret::from_slice(secret.expose()).expect("32 bytes");
-    KDF.expand_label(&exposed, b"key", &[], &mut key);
+    KDF.expand_label(exposed.expose(), b"key", &[], &mut key);
     let mut iv = [0; NONCE_LEN];
-    KDF.expand_label(&exposed, b"iv", &[], &mut iv);
+    KDF.expand_label(exposed.expose(), b"iv", &[], &mut iv);
     same(trace, "traffic_keys", &alloc::format!("{name}_key"), &key);
     same(trace, "traffic_keys", &alloc::format!("{name}_iv"), &iv);
     assert_eq!(secret.record_keys(&AES_128_GCM_SHA256).1, iv);

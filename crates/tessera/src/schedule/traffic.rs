@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::label::KeyDerivation;
 use crate::crypto::{Aead, Digest, MAX_HASH_LEN, NONCE_LEN, Secret, Suite, for_one_call};
 
-/// A traffic secret of one direction and epoch; also the binder key, which works the same way.
+/// A traffic secret of one direction and epoch.
 pub struct TrafficSecret {
     kdf: KeyDerivation,
     secret: Secret,
@@ -16,20 +16,18 @@ impl TrafficSecret {
         Self { kdf, secret }
     }
 
-    /// The verify_data of a Finished, or a PSK binder.
+    /// The verify_data of a Finished.
     pub(crate) fn finished(&self, transcript: &Digest) -> Digest {
-        let fill = |out: &mut [u8]| self.kdf.expand_label(&self.secret, b"finished", &[], out);
-        let hash = self.kdf.hash;
-        for_one_call(hash.len(), fill, |key| hash.hmac(key, transcript.as_ref()))
+        self.kdf.finished(self.secret.expose(), transcript)
     }
 
     /// The record key and write IV.
     pub(crate) fn record_keys(&self, suite: &Suite) -> (Box<dyn Aead>, [u8; NONCE_LEN]) {
         let len = suite.aead.key_len().min(MAX_HASH_LEN);
-        let fill = |out: &mut [u8]| self.kdf.expand_label(&self.secret, b"key", &[], out);
+        let fill = |out: &mut [u8]| self.kdf.expand_label(self.secret.expose(), b"key", &[], out);
         let key = for_one_call(len, fill, |key| suite.aead.key(key));
         let mut iv = [0; NONCE_LEN];
-        self.kdf.expand_label(&self.secret, b"iv", &[], &mut iv);
+        self.kdf.expand_label(self.secret.expose(), b"iv", &[], &mut iv);
         (key, iv)
     }
 
@@ -42,5 +40,14 @@ impl TrafficSecret {
     /// The secret itself: for the key log, and for faces that protect packets themselves.
     pub fn expose(&self) -> &[u8] {
         self.secret.expose()
+    }
+}
+
+impl KeyDerivation {
+    /// The verify_data of a Finished, or a PSK binder: the binder key works the same way as a traffic secret
+    /// (§4.2.11.2).
+    pub(crate) fn finished(&self, secret: &[u8], transcript: &Digest) -> Digest {
+        let fill = |out: &mut [u8]| self.expand_label(secret, b"finished", &[], out);
+        for_one_call(self.hash.len(), fill, |key| self.hash.hmac(key, transcript.as_ref()))
     }
 }
