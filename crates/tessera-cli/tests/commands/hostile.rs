@@ -90,17 +90,22 @@ fn serve_lets_clients_wait_where_there_is_no_room() {
     assert!(server.next()["error"].is_string());
 }
 
+/// `tessera connect`, which waits for input.
+fn client_of(server: &Server) -> std::process::Child {
+    crate::program::tessera()
+        .args(["connect", &server.address, "--fingerprint", &server.fingerprint])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
 #[test]
 fn signals_end_serve_gracefully() {
     for signal in ["-TERM", "-INT"] {
         let server = Server::start(&[]);
-        let mut client = crate::program::tessera()
-            .args(["connect", &server.address, "--fingerprint", &server.fingerprint])
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut client = client_of(&server);
         client.stdin.as_mut().unwrap().write_all(b"x").unwrap();
         client.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let started = Instant::now();
@@ -141,13 +146,7 @@ fn serve_keeps_room_for_others_and_tells_what_it_refused() {
 fn serve_ends_connections_on_which_nothing_moves() {
     // Longer than a busy machine keeps a client waiting in the middle of its handshake.
     let server = Server::start(&["--idle-timeout", "2s"]);
-    let mut child = crate::program::tessera()
-        .args(["connect", &server.address, "--fingerprint", &server.fingerprint])
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = client_of(&server);
     let told = server.next();
     assert_eq!(told["error"], "the connection was idle for too long", "{told}");
     // It was told properly: nothing is missing.
