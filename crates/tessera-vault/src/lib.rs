@@ -1,7 +1,7 @@
 //! What a Tessera server keeps between connections, in memory.
 //!
-//! - [`TicketKeyRing`] seals sessions into tickets under [`TicketKey`]s that rotate while the server
-//!   runs; several servers may share the keys.
+//! - [`RotatingRing`] seals sessions into tickets under keys that it makes and destroys itself, for one
+//!   server; [`TicketKeyRing`] does so under [`TicketKey`]s of its owner's, which several servers may share.
 //! - [`MemoryVault`] holds the one-time keys of forward-secret 0-RTT, and gives each out once.
 //! - [`SiteVault`] is the vault of one site of several that share a ring.
 //! - [`MemoryRegister`] keeps replayable 0-RTT from being replayed to this process.
@@ -10,28 +10,17 @@
 //! a handshake either: what is not there costs the client a round trip.
 //!
 //! ```
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use std::sync::Arc;
-//! use std::time::{Duration, SystemTime, UNIX_EPOCH};
 //!
-//! use tessera_vault::{MemoryVault, TicketKey, TicketKeyRing};
+//! use tessera_vault::{MemoryVault, RotatingRing};
 //!
-//! const HOUR: Duration = Duration::from_secs(3600);
-//! let provider = tessera_aws_lc::provider();
-//! let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-//!
-//! let ring = Arc::new(TicketKeyRing::new(&provider));
-//! ring.add(TicketKey::generate(&provider, now, 12 * HOUR, 24 * HOUR)?, now)?;
-//! // Before the first key stops issuing there has to be a second one.
-//! ring.add(TicketKey::generate(&provider, now + 11 * HOUR, 12 * HOUR, 24 * HOUR)?, now)?;
-//!
+//! let ring = Arc::new(RotatingRing::new(&tessera_aws_lc::provider()));
 //! let vault = Arc::new(MemoryVault::new(1_000_000));
 //! # drop((ring, vault));
-//! # Ok(())
-//! # }
 //! ```
 #![forbid(unsafe_code)]
 
+mod clock;
 #[cfg(feature = "contract-tests")]
 pub mod contract;
 mod keys;
@@ -42,7 +31,8 @@ mod sharded;
 mod sites;
 
 pub use keys::{
-    EpochKey, KeyTime, RingError, TicketKey, TicketKeyRing, WrappingKeys, WrappingPurpose,
+    EpochKey, KeyTime, RingError, RotatingRing, Rotation, TicketKey, TicketKeyRing, WrappingKeys,
+    WrappingPurpose,
 };
 #[cfg(unix)]
 pub use memory::{FileWitness, Mark, Restored, Witness, Witnessed};

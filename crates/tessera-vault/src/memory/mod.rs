@@ -1,7 +1,6 @@
 //! The embedded vault: bounded memory, wiped.
 
 mod accounts;
-mod clock;
 #[cfg(unix)]
 mod home;
 mod list;
@@ -31,8 +30,8 @@ use tessera::resume::{
     Vault,
 };
 
+use crate::clock::Clock;
 use crate::memory::accounts::{ClientHash, RESERVED};
-use crate::memory::clock::Clock;
 #[cfg(unix)]
 use crate::memory::home::Home;
 use crate::memory::store::{EncodedSecret, Fate, Incoming, Store};
