@@ -23,12 +23,16 @@
 mod clock;
 #[cfg(feature = "contract-tests")]
 pub mod contract;
+#[cfg(unix)]
+mod directory;
 mod keys;
 mod memory;
 mod millis;
 mod register;
 mod sharded;
 mod sites;
+#[cfg(unix)]
+mod state;
 
 pub use keys::{
     EpochKey, KeyTime, RingError, RotatingRing, Rotation, TicketKey, TicketKeyRing, WrappingKeys,
@@ -41,3 +45,5 @@ pub use register::MemoryRegister;
 pub use sites::{
     Acknowledgement, AnswerFromHome, BurnAtHome, NoIncarnation, SiteChannel, SiteVault,
 };
+#[cfg(unix)]
+pub use state::{Found, ServerState, StateError, StateKey, StateOptions, StateProblem};

@@ -2,14 +2,14 @@
 
 mod accounts;
 #[cfg(unix)]
-mod home;
+pub(crate) mod home;
 mod list;
 #[cfg(unix)]
 mod lives;
 #[cfg(unix)]
 mod seal;
 #[cfg(unix)]
-mod snapshot;
+pub(crate) mod snapshot;
 mod store;
 #[cfg(unix)]
 mod witness;
