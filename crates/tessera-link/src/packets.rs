@@ -27,7 +27,7 @@ mod tests {
         let mut packet = vec![0; 20 + 20 + options + data];
         packet[0] = 0x45;
         packet[9] = protocol;
-        packet[20 + 12] = ((20 + options) / 4 << 4) as u8;
+        packet[20 + 12] = (((20 + options) / 4) << 4) as u8;
         packet[20 + 13] = flags;
         packet
     }

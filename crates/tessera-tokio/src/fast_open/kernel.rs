@@ -82,7 +82,9 @@ pub(super) fn has_no_cookie(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINPROGRESS)
 }
 
-/// No way to send the SYN at all. The kernel finds that out before the SYN leaves.
+/// Whether the kernel could not send the SYN at all, having no way to the server any more or no memory. It
+/// finds that out before the SYN leaves, and calls it ECONNABORTED. What the network says of a SYN that
+/// left has other numbers.
 pub(super) fn is_before_syn(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EHOSTUNREACH | libc::ENOBUFS))
+    error.raw_os_error() == Some(libc::ECONNABORTED)
 }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::kernel::{self, State};
@@ -30,9 +30,12 @@ use super::kernel::{self, State};
 ///
 /// **With a cookie it is ready at once, and nothing was sent.** So the client has to write first, as TLS
 /// does; to read first waits for ever. Whatever `connect()` would have reported, such as that nobody listens,
-/// comes with the first write or read, and again with those after it. Where it comes, early data may have
-/// left in the SYN and may have been executed: the outcome of early data says so. It says that none was sent
-/// only where no SYN left, since there is no way to the server.
+/// comes with the first write or read, and again with those after it. What was in the SYN may have been
+/// executed then, whatever the error says: early data there has the verdict `unknown`. Early data that did not
+/// fit into the SYN, or for which no SYN left since there is no way to the server, is reported as not sent.
+///
+/// Shut it down before you drop it, as TLS does anyway: to drop it before the server's answer ends the
+/// connection, and what was not in the SYN is lost.
 ///
 /// A network that drops such a SYN costs a second, the kernel's first time-out: it then sends an ordinary one.
 #[derive(Debug)]
@@ -149,7 +152,19 @@ impl FastOpenStream {
     /// Why the connection did not open. The kernel tells it once, to whoever asks first, and an end of the
     /// stream to the others.
     fn check_opened(&self) -> io::Result<()> {
-        self.failure.map_or(Ok(()), |code| Err(io::Error::from_raw_os_error(code)))
+        let Some(code) = self.failure else { return Ok(()) };
+        Err(self.readable(io::Error::from_raw_os_error(code)))
+    }
+
+    /// The kernel has no word of its own for a SYN that it could not send.
+    fn readable(&self, error: io::Error) -> io::Error {
+        if self.phase == Phase::Waiting && kernel::is_before_syn(&error) {
+            return io::Error::new(
+                error.kind(),
+                "the system can't begin the connection: it has no way to the server, or no memory",
+            );
+        }
+        error
     }
 
     fn failed(&mut self, error: io::Error) -> io::Error {
@@ -157,10 +172,28 @@ impl FastOpenStream {
         if is_opening && !self.received {
             self.failure = error.raw_os_error();
         }
-        if self.phase == Phase::Waiting && kernel::is_before_syn(&error) {
-            return io::Error::new(error.kind(), NeverLeft(error));
+        self.readable(error)
+    }
+
+    /// Waits for the server's answer to a SYN that left: to shut down before it would drop the connection,
+    /// and with it what the SYN didn't carry.
+    fn poll_answered(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let may_be_opening = matches!(self.phase, Phase::Sent(_) | Phase::NoCookie);
+        if !may_be_opening || self.received || self.failure.is_some() {
+            return Poll::Ready(Ok(()));
         }
-        error
+        let answered = || match kernel::info(&self.stream) {
+            Some(info) if info.state == State::Opening => Err(io::ErrorKind::WouldBlock.into()),
+            _ => Ok(()),
+        };
+        loop {
+            ready!(self.stream.poll_write_ready(cx))?;
+            match self.stream.try_io(Interest::WRITABLE, answered) {
+                // It is not writable any more, as far as tokio knows: the next round waits.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
+                result => return Poll::Ready(result),
+            }
+        }
     }
 
     fn poll_write_with(
@@ -168,7 +201,7 @@ impl FastOpenStream {
         is_empty: bool,
         mut write: impl FnMut(Pin<&mut TcpStream>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        self.check_opened()?;
+        self.check_opened().map_err(nothing_left)?;
         if is_empty && self.phase == Phase::Waiting {
             // It would begin the connection with an empty SYN.
             return Poll::Ready(Ok(0));
@@ -185,7 +218,14 @@ impl FastOpenStream {
                 Err(error) if self.phase == Phase::Waiting && kernel::has_no_cookie(&error) => {
                     self.phase = Phase::NoCookie;
                 }
-                Err(error) => return Poll::Ready(Err(self.failed(error))),
+                Err(error) => {
+                    // A write that fails has taken nothing; but the first may fail when its SYN has left.
+                    let may_have_left =
+                        self.phase == Phase::Waiting && !kernel::is_before_syn(&error);
+                    let error = self.failed(error);
+                    let error = if may_have_left { error } else { nothing_left(error) };
+                    return Poll::Ready(Err(error));
+                }
             }
         }
     }
@@ -238,8 +278,10 @@ impl AsyncWrite for FastOpenStream {
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(this.poll_answered(cx))?;
+        Pin::new(&mut this.stream).poll_shutdown(cx)
     }
 }
 
@@ -259,7 +301,11 @@ impl std::error::Error for NeverLeft {
     }
 }
 
-/// Whether nothing of what was written has left, for certain.
+fn nothing_left(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), NeverLeft(error))
+}
+
+/// Whether nothing of what was to be written has left, for certain.
 pub(crate) fn never_left(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NeverLeft>())
 }
