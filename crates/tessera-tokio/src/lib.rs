@@ -11,6 +11,7 @@
 //!   client that neither sends nor reads keeps its part.
 //! - [`SessionStore`]s keep what a client needs to come back: [`MemorySessionStore`], and
 //!   [`FileSessionStore`] for processes that share them.
+//! - [`fast_open`] sends and takes first flights in TCP's SYN (RFC 7413), for those who ask for it.
 //! - [`Answers`] answers what a configuration leaves for later.
 //! - With the feature `http` there is the module `http`: early data in HTTP (RFC 8470).
 //!
@@ -121,6 +122,7 @@ mod driver;
 mod early_data;
 mod early_data_buffer;
 mod error;
+pub mod fast_open;
 mod first_flight;
 #[cfg(feature = "http")]
 pub mod http;
