@@ -4,11 +4,11 @@ mod client;
 mod config;
 mod connection;
 mod echo;
-mod heads;
 mod http;
 mod listener;
 mod page;
 mod refusals;
+mod shared;
 mod stores;
 
 use tessera_kit::{ProgramError, runtime};
