@@ -5,6 +5,8 @@
 //!   [`AsyncWrite`]: sockets, pipes, other streams.
 //! - [`Connector::connect_with_early_data`] sends data with the first flight and reports what became of
 //!   it; [`Acceptor::accept_early`] answers it before the handshake is complete.
+//! - [`Connector::first_flight`] makes a [`FirstFlight`]: a client's stream whose first writes travel as early
+//!   data, for programs that know nothing of it, such as HTTP clients.
 //! - [`Server`] accepts TCP connections within [`Limits`], so that no address can have all of it, and no
 //!   client that neither sends nor reads keeps its part.
 //! - [`SessionStore`]s keep what a client needs to come back: [`MemorySessionStore`], and
@@ -128,6 +130,7 @@ mod driver;
 mod early_data;
 mod early_data_buffer;
 mod error;
+mod first_flight;
 #[cfg(feature = "http")]
 pub mod http;
 mod input;
@@ -146,6 +149,7 @@ pub use answers::{Answer, Answers};
 pub use async_handshake::AsyncHandshake;
 pub use connector::Connector;
 pub use early_data::{EarlyData, EarlyDataOutcome};
+pub use first_flight::{FirstFlight, FirstFlightError, FirstFlightFailure};
 pub use server::{
     AcceptedClient, ClientSocket, Counts, Ending, Limits, Server, ServerCounts, TimedOut,
 };
