@@ -24,12 +24,8 @@ pub(super) async fn serve(accepted: AcceptedClient, how: Answer, report: &Report
 }
 
 async fn answer(client: &mut Client, how: Answer) -> io::Result<()> {
-    let mut ending = client.ending.clone();
-    tokio::select! {
-        handshake = client.handshake() => handshake?,
-        // Whoever is not through yet will come again.
-        () = ending.begun() => return Ok(()),
-    }
+    // Whoever has begun is served, also when the server ends: its limit for the last goodbyes ends this.
+    client.handshake().await?;
     match how {
         Answer::Echo => echo::answer(client).await,
         Answer::Http => http::answer(client).await,
