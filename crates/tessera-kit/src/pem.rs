@@ -121,5 +121,9 @@ fn find(bytes: &[u8], what: &[u8]) -> bool {
 }
 
 fn malformed(path: &Path, error: &pem::Error) -> ProgramError {
+    if matches!(error, pem::Error::MissingSectionEnd { .. }) {
+        let what = "malformed PEM: the last block has no -----END line; is the file half written?";
+        return ProgramError::in_file(path, what);
+    }
     ProgramError::in_file(path, format_args!("malformed PEM: {error}"))
 }
