@@ -15,6 +15,7 @@ use crate::clock::MachineClock;
 use crate::current::Current;
 use crate::early_data::EarlyData;
 use crate::error::wrap;
+use crate::first_flight::FirstFlight;
 use crate::machine::Machine;
 use crate::sessions::{SessionStore, SessionWriter};
 use crate::stream::ClientStream;
@@ -194,9 +195,34 @@ impl Connector {
     /// with it.
     pub async fn start<IO: AsyncRead + AsyncWrite + Unpin>(
         &self,
-        mut destination: Destination,
+        destination: Destination,
         io: IO,
     ) -> io::Result<ClientStream<IO>> {
+        let destination = self.with_session(destination).await;
+        self.start_afresh(destination, io)
+    }
+
+    /// Starts a connection whose first writes travel as early data, for programs that know nothing of it: HTTP
+    /// clients, copy loops. See [`FirstFlight`] for what becomes of them.
+    ///
+    /// It waits only for the session store, as [`start`](Self::start) does: nothing is sent before the stream
+    /// is used.
+    ///
+    /// # Errors
+    /// If the configuration doesn't fit the destination.
+    pub async fn first_flight<IO: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        destination: Destination,
+        io: IO,
+    ) -> io::Result<FirstFlight<IO>> {
+        let destination = self.with_session(destination).await;
+        let session = destination.session.as_ref();
+        let protocol = session.and_then(|session| session.state.protocol.clone());
+        Ok(FirstFlight::new(self.start_afresh(destination, io)?, protocol))
+    }
+
+    /// The destination with a session of the store, if it has none of its own.
+    async fn with_session(&self, mut destination: Destination) -> Destination {
         if let (Some(store), None) = (&self.sessions, &destination.session) {
             let server_name = destination.server_name.clone();
             destination.session = if store.blocks() {
@@ -210,7 +236,7 @@ impl Connector {
                 pop_accepted(&**store, &server_name, &self.config.get())
             };
         }
-        self.start_afresh(destination, io)
+        destination
     }
 
     /// Starts a connection with the session of the destination, if it has one, and with none from the

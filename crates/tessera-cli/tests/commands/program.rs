@@ -79,8 +79,13 @@ impl Server {
 
     /// The facts of the next connection that ended.
     pub(crate) fn next(&self) -> Value {
-        let line = self.told.recv_timeout(Duration::from_secs(20)).unwrap();
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
+        self.next_within(Duration::from_secs(20)).unwrap()
+    }
+
+    /// The same, if one ends in time.
+    pub(crate) fn next_within(&self, patience: Duration) -> Option<Value> {
+        let line = self.told.recv_timeout(patience).ok()?;
+        Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}")))
     }
 
     /// Runs `tessera connect` to it, with this input.

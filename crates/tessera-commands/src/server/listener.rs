@@ -53,12 +53,12 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
     let counts = server.counts();
     let keeping = tokio::spawn(stores.keep());
     let telling = tokio::spawn(refusals::tell(counts.clone(), report.clone()));
-    let answer = options.answer;
+    let (answer, idle) = (options.answer, options.idle_timeout);
     let shared = report.clone();
     server
         .run(asked, move |accepted| {
             let report = shared.clone();
-            async move { connection::serve(accepted, answer, &report).await }
+            async move { connection::serve(accepted, answer, idle, &report).await }
         })
         .await;
     keeping.abort();

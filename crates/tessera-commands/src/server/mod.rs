@@ -4,12 +4,12 @@ mod client;
 mod config;
 mod connection;
 mod echo;
-mod heads;
 mod http;
 mod listener;
 mod page;
 mod refusals;
 mod reload;
+mod shared;
 mod stores;
 
 use tessera_kit::{ProgramError, runtime};
