@@ -73,6 +73,10 @@ impl Server {
         Self { child, told, address, fingerprint }
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn port(&self) -> &str {
         self.address.rsplit_once(':').unwrap().1
     }

@@ -2,10 +2,18 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
+use tessera::{ClientConfig, Destination};
+use tessera_kit::{SettingFile, trust};
 use tessera_test_peers::{Directory, openssl};
+use tessera_tokio::{Connector, MemorySessionStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::openssl::s_client;
 use crate::program::{P256, Pki, RSA, Server, connect, facts, stderr, tessera};
@@ -416,4 +424,81 @@ fn s_client_sees_the_new_certificate_and_does_not_resume_under_another_authority
     assert!(!page.contains("Reused") && !page.contains("200 OK"), "{page}");
     let told = server.next();
     assert!(told["error"].as_str().unwrap().contains("not accepted"), "{told}");
+}
+
+/// Connects and is answered, again and again, until it is told to stop; says how often it was. Half of the
+/// connections resume.
+fn load(address: std::net::SocketAddr, root: &str, stop: &AtomicBool) -> usize {
+    let roots = SettingFile { setting: "a test's", path: Path::new(root) };
+    let verifier = Arc::new(trust::roots(roots).unwrap());
+    let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier);
+    config.policy.tickets.new_session_count = 1;
+    config.policy.tickets.resumption_count = 0;
+    let sessions = Arc::new(MemorySessionStore::default());
+    let connector = Connector::new(config.checked().unwrap()).with_sessions(sessions);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut count = 0;
+        while !stop.load(Ordering::Relaxed) {
+            let socket = TcpStream::connect(address).await.unwrap();
+            let destination = Destination { server_name: "localhost".into(), ..Default::default() };
+            let mut stream = connector.connect(destination, socket).await.unwrap();
+            stream.write_all(b"ping").await.unwrap();
+            stream.shutdown().await.unwrap();
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).await.unwrap();
+            assert_eq!(answer, b"ping");
+            count += 1;
+        }
+        count
+    })
+}
+
+/// Resident memory of a process, in KiB.
+fn resident(server: &Server) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// Every connection is served, whichever certificate it meets, and what was exchanged leaves nothing.
+#[test]
+fn a_thousand_certificates_are_exchanged_under_load_without_a_refusal() {
+    let live = Live::start(&[]);
+    let (address, root) = (live.server.address.parse().unwrap(), live.pki.path("root.pem"));
+    let stop = AtomicBool::new(false);
+    let exchange = |round: usize| {
+        live.renew(["renewed", "server"][round % 2]);
+        live.server.signal("-HUP");
+        let told = loop {
+            let told = live.server.next();
+            if told["event"] != "connection" {
+                break told;
+            }
+            assert_eq!(told["error"], Value::Null, "{told}");
+        };
+        assert_eq!(
+            (&told["generation"], &told["certificate_changed"]),
+            (&(round + 2).into(), &true.into())
+        );
+    };
+    let (count, early, late) = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..2).map(|_| scope.spawn(|| load(address, &root, &stop))).collect();
+        let exchanged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            (0..200).for_each(exchange);
+            let early = resident(&live.server);
+            (200..1000).for_each(exchange);
+            (early, resident(&live.server))
+        }));
+        stop.store(true, Ordering::Relaxed);
+        let counts: Vec<usize> = clients.into_iter().map(|client| client.join().unwrap()).collect();
+        let (early, late) = exchanged.unwrap();
+        (counts.iter().sum::<usize>(), early, late)
+    });
+    println!(
+        "{count} connections, none refused; resident after 200 exchanges {early} KiB, after 1,000 {late} KiB"
+    );
+    assert!(count >= 200, "{count} connections");
+    // A configuration and its certificate have some 5 KiB: 800 of them would be 4 MiB.
+    assert!(late < early + 2 * 1024, "{early} KiB, then {late} KiB");
 }
