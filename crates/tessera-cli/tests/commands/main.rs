@@ -10,5 +10,6 @@ mod openssl;
 mod program;
 mod readers;
 mod refusals;
+mod reload;
 mod sessions;
 mod ways;
