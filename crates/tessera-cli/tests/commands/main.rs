@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod closing;
+mod fast_open;
 mod hostile;
 mod http;
 mod load;
