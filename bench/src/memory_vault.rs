@@ -15,7 +15,6 @@ use tessera::resume::{
 use tessera::wire::NamedGroup;
 use tessera_vault::MemoryVault;
 use tikv_jemalloc_ctl::{epoch, stats};
-use zeroize::Zeroizing;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -92,7 +91,7 @@ fn secret() -> OneTimeSecret {
     OneTimeSecret {
         kind: NamedGroup::X25519,
         form: KeyForm::Seed,
-        key: Zeroizing::new(vec![7; 32]),
+        key: vec![7; 32].into(),
         fs_secret: Secret::filled_by(48, |out| out.fill(9)),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use tessera::crypto::{KeyForm, Provider};
+use tessera::crypto::{KeyForm, Provider, SecretBytes};
 use tessera::handshake::{EarlyDataStatus, Reply};
 use tessera::resume::{
     FlightHandle, OneTimeSecret, PskKind, PutRefused, PutSecret, TakeSecret, Taken, Vault, Verdict,
@@ -109,9 +109,9 @@ fn a_key_that_cannot_be_read_burns_its_flight_and_nothing_else() {
     let changes: [fn(&mut OneTimeSecret); 7] = [
         |secret| secret.kind = NamedGroup(0x1234),
         |secret| secret.kind = NamedGroup::X25519,
-        |secret| secret.key.truncate(50),
-        |secret| secret.key.clear(),
-        |secret| secret.key.extend([0; 300]),
+        |secret| secret.key = secret.key[..50].into(),
+        |secret| secret.key = SecretBytes::zeros(0),
+        |secret| secret.key = [&*secret.key, &[0; 300]].concat().into(),
         |secret| secret.form = KeyForm::Expanded,
         |secret| secret.form = KeyForm::Seed,
     ];
