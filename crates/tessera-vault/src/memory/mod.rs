@@ -1,16 +1,15 @@
 //! The embedded vault: bounded memory, wiped.
 
 mod accounts;
-mod clock;
 #[cfg(unix)]
-mod home;
+pub(crate) mod home;
 mod list;
 #[cfg(unix)]
 mod lives;
 #[cfg(unix)]
 mod seal;
 #[cfg(unix)]
-mod snapshot;
+pub(crate) mod snapshot;
 mod store;
 #[cfg(unix)]
 mod witness;
@@ -32,8 +31,8 @@ use tessera::resume::{
     Vault,
 };
 
+use crate::clock::Clock;
 use crate::memory::accounts::{ClientHash, RESERVED};
-use crate::memory::clock::Clock;
 #[cfg(unix)]
 use crate::memory::home::Home;
 use crate::memory::store::{Fate, Incoming, Store};
