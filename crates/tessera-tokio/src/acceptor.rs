@@ -127,9 +127,10 @@ impl Acceptor {
         &self,
         io: IO,
     ) -> io::Result<ServerStream<IO>> {
+        let (config, begun) = self.config.begin();
         let machine = Machine::new(
-            self.config.begin(),
-            |config, now, _| Ok(ServerConnection::start(config, now)),
+            begun,
+            |now, _| Ok(ServerConnection::start(config, now)),
             self.answers.clone(),
             SessionWriter::default(),
         );
