@@ -4,11 +4,13 @@
 //! |---|---|
 //! | [`pem`] | certificates, private keys and public keys in PEM files |
 //! | [`credential`] | a certificate with its key, checked to belong together; fingerprints |
-//! | [`trust`] | whom to trust: roots from a file or from the system, raw public keys |
+//! | [`trust`] | whom to trust: roots from a file or from the system, revocation lists, raw public keys |
+//! | [`live`] | a configuration from files that is loaded again while connections are made with it |
 //! | [`key_log`] | the secrets of connections in a file, for Wireshark |
 //! | [`facts`], [`report`] | what became of a connection, as a line and as JSON; a slow reader delays nobody |
 //! | [`runtime`], [`signals`], [`open_files`] | the process: threads, its end, its limits |
 //! | [`memory_guard`] | no core dumps, no tracing by others, no swap |
+//! | [`volatile`] | where secrets outlive the process and not the power |
 //! | [`hex`] | bytes as people write them |
 //!
 //! Whatever can't be as it was set is a [`ProgramError`] that names the setting, the file and the
@@ -40,6 +42,7 @@ mod error;
 pub mod facts;
 pub mod hex;
 pub mod key_log;
+pub mod live;
 pub mod memory_guard;
 pub mod open_files;
 pub mod pem;
@@ -48,6 +51,7 @@ pub mod runtime;
 mod setting;
 pub mod signals;
 pub mod trust;
+pub mod volatile;
 
 pub use error::ProgramError;
 pub use setting::SettingFile;

@@ -11,5 +11,6 @@ mod openssl;
 mod program;
 mod readers;
 mod refusals;
+mod reload;
 mod sessions;
 mod ways;
