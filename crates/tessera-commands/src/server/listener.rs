@@ -172,5 +172,5 @@ impl fmt::Display for Listening {
     }
 }
 
-/// How long the last goodbyes may take.
-const GOODBYES: Duration = Duration::from_secs(3);
+/// How long what is under way at the end may take: handshakes, answers and goodbyes.
+const GOODBYES: Duration = Duration::from_secs(10);
