@@ -10,12 +10,11 @@ mod supervisor;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tessera::resume::Verdict;
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -50,9 +49,9 @@ async fn clients(supervisor: &Supervisor, count: u32) -> Vec<Client> {
     clients
 }
 
-/// Connections at a steady pace until the sender's channel is closed.
+/// Connections at a steady pace.
 struct Load {
-    ending: UnboundedSender<()>,
+    over: Arc<AtomicBool>,
     begun: Arc<AtomicUsize>,
     flights: JoinHandle<Vec<(Flight, Recording)>>,
 }
@@ -60,9 +59,8 @@ struct Load {
 impl Load {
     /// Whoever has its answer comes again when it is its turn.
     fn begin(clients: Vec<Client>, address: SocketAddr) -> Self {
-        let (ending, mut ended) = mpsc::unbounded_channel();
-        let begun = Arc::new(AtomicUsize::new(0));
-        let counter = begun.clone();
+        let (over, begun) = <(Arc<AtomicBool>, Arc<AtomicUsize>)>::default();
+        let (ended, counter) = (over.clone(), begun.clone());
         let flights = tokio::spawn(async move {
             let mut pace = interval(PACE);
             pace.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -73,7 +71,7 @@ impl Load {
                 flights.push(flight);
                 client
             };
-            while ended.is_empty() && !ended.is_closed() {
+            while !ended.load(Ordering::Relaxed) {
                 tokio::select! {
                     _ = pace.tick() => if let Some(mut client) = idle.pop_front() {
                         counter.fetch_add(1, Ordering::Relaxed);
@@ -85,10 +83,9 @@ impl Load {
             while let Some(done) = asking.join_next().await {
                 note(done);
             }
-            ended.close();
             flights
         });
-        Self { ending, begun, flights }
+        Self { over, begun, flights }
     }
 
     /// Waits until so many connections were begun.
@@ -99,7 +96,7 @@ impl Load {
     }
 
     async fn end(self) -> Vec<(Flight, Recording)> {
-        drop(self.ending);
+        self.over.store(true, Ordering::Relaxed);
         self.flights.await.unwrap()
     }
 }
