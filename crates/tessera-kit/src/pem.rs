@@ -1,11 +1,13 @@
-//! Certificates and keys in PEM files (RFC 7468).
+//! Certificates, keys and revocation lists in PEM files (RFC 7468).
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use pki_types::pem::{self, PemObject};
-use pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
+use pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, SubjectPublicKeyInfoDer,
+};
 use tessera_aws_lc::SigningKey;
 use zeroize::Zeroizing;
 
@@ -17,7 +19,7 @@ use crate::setting::SettingFile;
 /// # Errors
 /// If the file can't be read, is no PEM, or has no certificate in it.
 pub fn certificates(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
-    all::<CertificateDer<'_>>(file, |setting| {
+    all::<CertificateDer<'_>>(file, MAX_LEN, |setting| {
         format!(
             "no certificate in it; {setting} takes PEM (-----BEGIN CERTIFICATE-----); DER becomes PEM \
              with: openssl x509 -inform der -in FILE"
@@ -32,34 +34,31 @@ pub fn certificates(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError>
 /// If the file can't be read, is no PEM, or has no key in it that can sign.
 pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
     let SettingFile { setting, path } = file;
-    let bytes = read(file)?;
+    let bytes = read(file, MAX_LEN)?;
     let key = match PrivateKeyDer::from_pem_slice(&bytes) {
         Ok(PrivateKeyDer::Pkcs8(key)) => SigningKey::from_pkcs8(key.secret_pkcs8_der()),
         Ok(PrivateKeyDer::Sec1(key)) => SigningKey::from_sec1(key.secret_sec1_der()),
         Ok(PrivateKeyDer::Pkcs1(key)) => SigningKey::from_pkcs1(key.secret_pkcs1_der()),
         Ok(_) | Err(pem::Error::NoItemsFound) => {
-            return Err(ProgramError::settings(if find(&bytes, b"ENCRYPTED PRIVATE KEY") {
+            let what = if find(&bytes, b"ENCRYPTED PRIVATE KEY") {
                 format!(
-                    "{0}: the key is encrypted; decrypt it with: openssl pkcs8 -in {0} -out NEW",
+                    "the key is encrypted; decrypt it with: openssl pkcs8 -in {} -out NEW",
                     path.display()
                 )
             } else {
-                format!(
-                    "{}: no private key in it; {setting} takes PEM (-----BEGIN PRIVATE KEY-----)",
-                    path.display()
-                )
-            }));
+                format!("no private key in it; {setting} takes PEM (-----BEGIN PRIVATE KEY-----)")
+            };
+            return Err(ProgramError::in_file(path, what));
         }
         // OpenSSL's old way to encrypt keeps the label, and puts headers above the bytes (RFC 1421).
         Err(_) if find(&bytes, b"Proc-Type: 4,ENCRYPTED") => {
-            return Err(ProgramError::settings(format!(
-                "{0}: the key is encrypted; decrypt it with: openssl pkey -in {0} -out NEW",
-                path.display()
-            )));
+            let advice = "the key is encrypted; decrypt it with: openssl pkey -in";
+            let what = format_args!("{advice} {} -out NEW", path.display());
+            return Err(ProgramError::in_file(path, what));
         }
         Err(error) => return Err(malformed(path, &error)),
     };
-    key.map_err(|error| ProgramError::settings(format!("{}: {error}", path.display())))
+    key.map_err(|error| ProgramError::in_file(path, error))
 }
 
 /// The public keys of a file (`PUBLIC KEY`), in their order, at least one: each a SubjectPublicKeyInfo,
@@ -68,7 +67,7 @@ pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
 /// # Errors
 /// If the file can't be read, is no PEM, or has no public key in it.
 pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
-    all::<SubjectPublicKeyInfoDer<'_>>(file, |setting| {
+    all::<SubjectPublicKeyInfoDer<'_>>(file, MAX_LEN, |setting| {
         format!(
             "no public key in it; {setting} takes PEM (-----BEGIN PUBLIC KEY-----); a certificate's \
              key becomes one with: openssl x509 -pubkey -noout -in FILE"
@@ -76,27 +75,38 @@ pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> 
     })
 }
 
+/// The revocation lists of a file (`X509 CRL`), in their order, at least one.
+///
+/// # Errors
+/// If the file can't be read, is no PEM, or has no revocation list in it.
+pub fn revocation_lists(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
+    all::<CertificateRevocationListDer<'_>>(file, MAX_LISTS_LEN, |setting| {
+        format!(
+            "no revocation list in it; {setting} takes PEM (-----BEGIN X509 CRL-----); DER becomes \
+             PEM with: openssl crl -inform der -in FILE"
+        )
+    })
+}
+
 /// All of one kind, as DER; `none` says what to do where there is none.
 fn all<T: PemObject + AsRef<[u8]>>(
     file: SettingFile<'_>,
+    max_len: u64,
     none: fn(&str) -> String,
 ) -> Result<Vec<Vec<u8>>, ProgramError> {
-    let bytes = read(file)?;
+    let bytes = read(file, max_len)?;
     let found: Result<Vec<_>, _> =
         T::pem_slice_iter(&bytes).map(|item| item.map(|der| der.as_ref().to_vec())).collect();
     match found {
-        Ok(found) if found.is_empty() => {
-            let (path, what) = (file.path.display(), none(file.setting));
-            Err(ProgramError::settings(format!("{path}: {what}")))
-        }
+        Ok(found) if found.is_empty() => Err(ProgramError::in_file(file.path, none(file.setting))),
         found => found.map_err(|error| malformed(file.path, &error)),
     }
 }
 
 /// Keys are among what is read: the bytes are wiped when they are dropped.
-fn read(file: SettingFile<'_>) -> Result<Zeroizing<Vec<u8>>, ProgramError> {
+fn read(file: SettingFile<'_>, max_len: u64) -> Result<Zeroizing<Vec<u8>>, ProgramError> {
     let read = || {
-        if fs::metadata(file.path)?.len() > MAX_LEN {
+        if fs::metadata(file.path)?.len() > max_len {
             return Err(io::Error::other("too long for a PEM file"));
         }
         fs::read(file.path)
@@ -107,10 +117,17 @@ fn read(file: SettingFile<'_>) -> Result<Zeroizing<Vec<u8>>, ProgramError> {
 /// All roots of an operating system are a quarter of it.
 const MAX_LEN: u64 = 1024 * 1024;
 
+/// The revocation lists of large authorities have tens of megabytes.
+const MAX_LISTS_LEN: u64 = 128 * 1024 * 1024;
+
 fn find(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|window| window == what)
 }
 
 fn malformed(path: &Path, error: &pem::Error) -> ProgramError {
-    ProgramError::settings(format!("{}: malformed PEM: {error}", path.display()))
+    if matches!(error, pem::Error::MissingSectionEnd { .. }) {
+        let what = "malformed PEM: the last block has no -----END line; is the file half written?";
+        return ProgramError::in_file(path, what);
+    }
+    ProgramError::in_file(path, format_args!("malformed PEM: {error}"))
 }

@@ -68,12 +68,15 @@ impl LinkAddresses {
     pub(crate) const LOOPBACK: Self =
         Self { server: IpAddr::V4(Ipv4Addr::LOCALHOST), client: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
-    /// The addresses of an emulated link. They exist only in the link's own namespaces, so that
-    /// any number of links can use the same ones at once and none can clash with the machine's.
-    pub(crate) const TUN: Self = Self {
-        server: IpAddr::V4(Ipv4Addr::new(10, 77, 0, 2)),
-        client: IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1)),
-    };
+    /// The addresses of an emulated link, the one with this number in its network. They exist only in the
+    /// network's own namespaces, so that any number of networks can use the same ones at once and none can
+    /// clash with the machine's.
+    pub(crate) const fn tun(number: u8) -> Self {
+        Self {
+            server: IpAddr::V4(Ipv4Addr::new(10, 77, number, 2)),
+            client: IpAddr::V4(Ipv4Addr::new(10, 77, number, 1)),
+        }
+    }
 
     /// The address of one end.
     #[must_use]
@@ -98,6 +101,9 @@ pub struct LinkParameters {
     pub reordering: bool,
     /// The probability that a packet is lost, from 0 to 1.
     pub loss: f64,
+    /// Whether packets that ask for a TCP connection and carry data are lost, as in networks that
+    /// take TCP Fast Open (RFC 7413) for an attack.
+    pub syn_data_lost: bool,
     /// How many bits a second the link carries; no limit when absent. Counted are whole IP packets.
     pub rate: Option<u64>,
     /// How many bytes may wait for the link when its rate is limited, the packet on the wire
@@ -118,6 +124,7 @@ impl Default for LinkParameters {
             jitter: Duration::ZERO,
             reordering: false,
             loss: 0.0,
+            syn_data_lost: false,
             rate: None,
             queue: 256 * 1024,
             mtu: 1500,
@@ -135,6 +142,7 @@ impl LinkParameters {
         self.rtt.is_zero()
             && self.jitter.is_zero()
             && self.loss == 0.0
+            && !self.syn_data_lost
             && self.rate.is_none()
             && self.mtu == Self::default().mtu
     }
@@ -197,6 +205,7 @@ mod tests {
             LinkParameters { rtt: Duration::from_millis(1), ..plain.clone() },
             LinkParameters { jitter: Duration::from_millis(1), ..plain.clone() },
             LinkParameters { loss: 0.1, ..plain.clone() },
+            LinkParameters { syn_data_lost: true, ..plain.clone() },
             LinkParameters { rate: Some(1_000_000), ..plain.clone() },
             LinkParameters { mtu: 1280, ..plain.clone() },
         ] {

@@ -5,10 +5,13 @@
 //!   [`AsyncWrite`]: sockets, pipes, other streams.
 //! - [`Connector::connect_with_early_data`] sends data with the first flight and reports what became of
 //!   it; [`Acceptor::accept_early`] answers it before the handshake is complete.
+//! - [`Connector::first_flight`] makes a [`FirstFlight`]: a client's stream whose first writes travel as early
+//!   data, for programs that know nothing of it, such as HTTP clients.
 //! - [`Server`] accepts TCP connections within [`Limits`], so that no address can have all of it, and no
 //!   client that neither sends nor reads keeps its part.
 //! - [`SessionStore`]s keep what a client needs to come back: [`MemorySessionStore`], and
 //!   [`FileSessionStore`] for processes that share them.
+//! - [`fast_open`] sends and takes first flights in TCP's SYN (RFC 7413), for those who ask for it.
 //! - [`Answers`] answers what a configuration leaves for later.
 //! - With the feature `http` there is the module `http`: early data in HTTP (RFC 8470).
 //!
@@ -112,6 +115,8 @@
 mod acceptor;
 mod answers;
 mod async_handshake;
+#[cfg(feature = "axum")]
+pub mod axum;
 mod clock;
 mod connector;
 mod current;
@@ -119,6 +124,8 @@ mod driver;
 mod early_data;
 mod early_data_buffer;
 mod error;
+pub mod fast_open;
+mod first_flight;
 #[cfg(feature = "http")]
 pub mod http;
 mod input;
@@ -137,9 +144,12 @@ pub use answers::{Answer, Answers};
 pub use async_handshake::AsyncHandshake;
 pub use connector::Connector;
 pub use early_data::{EarlyData, EarlyDataOutcome};
+pub use first_flight::{FirstFlight, FirstFlightError, FirstFlightFailure};
 pub use server::{
     AcceptedClient, ClientSocket, Counts, Ending, Limits, Server, ServerCounts, TimedOut,
 };
+#[cfg(feature = "http")]
+pub use server::{EarlyStream, StreamInfo, TlsListener};
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use stream::{ClientStream, ServerStream, TlsStream};
 #[cfg(feature = "system-trust")]

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use tessera::EarlyDataStatus;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
-use tessera_tokio::{AcceptedClient, ClientSocket, Ending, ServerStream};
-use tokio::io::AsyncWriteExt;
+use tessera_kit::report::Report;
+use tessera_tokio::fast_open::syn_data_was_taken;
+use tessera_tokio::{AcceptedClient, ClientSocket, Ending, ServerStream, TimedOut};
+use tokio::io::{AsyncRead, AsyncWriteExt};
 use tokio::time::timeout;
 
 use crate::receive::receive;
@@ -45,11 +47,7 @@ impl Client {
         self.stream.handshake().await?;
         self.note_handshake();
         self.stream.shutdown().await?;
-        let until_its_end = async {
-            while !receive(&mut self.stream).await?.is_empty() {}
-            Ok(())
-        };
-        timeout(LAST_WORDS, until_its_end).await.unwrap_or(Ok(()))
+        until_its_end(&mut self.stream).await
     }
 
     /// Notes when the handshake was complete.
@@ -59,11 +57,28 @@ impl Client {
         }
     }
 
+    /// Why the server's limits ended it, if they did.
+    pub(super) fn timed_out(&self) -> Option<TimedOut> {
+        self.stream.get_ref().timed_out()
+    }
+
+    /// Tells about the connection, which has ended.
+    pub(super) fn tell(&self, result: io::Result<()>, report: &Report) {
+        let why = |error: io::Error| {
+            self.timed_out().map_or_else(|| error.to_string(), |it| it.to_string())
+        };
+        report.tell(&self.facts(result.err().map(why)));
+    }
+
     /// What is known until now.
     pub(super) fn facts(&self, error: Option<String>) -> ConnectionFacts {
         let counted = self.stream.get_ref();
         let socket = SocketFacts {
             address: Some(self.address),
+            // Null where it began as usual.
+            fast_open: syn_data_was_taken(counted.get_ref())
+                .and_then(|was_taken| was_taken.then_some("taken")),
+            syn_bytes: None,
             received: counted.received(),
             sent: counted.sent(),
             handshake: self.handshake,
@@ -72,6 +87,15 @@ impl Client {
         };
         ConnectionFacts::new(self.stream.facts(), socket)
     }
+}
+
+/// Waits a moment for the end of a client that was told of the server's. What it sends until then is lost.
+pub(super) async fn until_its_end(reader: &mut (impl AsyncRead + Unpin)) -> io::Result<()> {
+    let read = async {
+        while !receive(reader).await?.is_empty() {}
+        Ok(())
+    };
+    timeout(LAST_WORDS, read).await.unwrap_or(Ok(()))
 }
 
 /// How long a client may take to end a connection that the server has ended.

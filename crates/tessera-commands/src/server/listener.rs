@@ -3,21 +3,24 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{self, SocketAddr};
+use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
 use listenfd::ListenFd;
 use serde::Serialize;
 use tessera_kit::credential::fingerprint;
+use tessera_kit::live::LiveConfig;
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, open_files, signals};
+use tessera_tokio::fast_open::accept_on;
 use tessera_tokio::{Acceptor, Limits, Server};
 use tokio::net::TcpListener;
 
-use super::config::{Configured, configure};
+use super::config::{Configured, configure, configure_again};
 use super::state::StateFound;
 use super::stores::Stores;
-use super::{connection, refusals};
+use super::{connection, refusals, reload};
 use crate::options::ServeOptions;
 
 /// The listening socket that a supervisor handed over (sd_listen_fds(3)), if it did.
@@ -64,6 +67,7 @@ async fn serve_with(
     let report = Arc::new(Report::of_server(common.json_file(), common.quiet)?);
 
     let asked = signals::asked_to_end()?;
+    let hangups = signals::Hangups::new()?;
     let listener = match inherited {
         Some(socket) => {
             let socket = socket.set_nonblocking(true).and_then(|()| TcpListener::from_std(socket));
@@ -76,31 +80,41 @@ async fn serve_with(
     };
     let address = listener.local_addr();
     let address = address.map_err(|error| ProgramError::failed(options.listen, error))?;
+    let fast_open = options.tcp_fast_open.then(|| accept_on(&listener, PENDING));
     let certificate = config.credentials.first().and_then(|credential| credential.chain.first());
     report.tell(&Listening {
         event: "listening",
         address,
         fingerprint: certificate.map(|der| fingerprint(der)),
         self_signed: fresh.is_some(),
+        fast_open: fast_open.as_ref().map(|done| if done.is_ok() { "on" } else { "off" }),
+        fast_open_lacks: fast_open.and_then(Result::err).map(|error| error.to_string()),
     });
     if let Some(found) = &found {
         report.tell(found);
     }
 
-    let server = Server::new(listener, Acceptor::new(config), limits(options));
+    let acceptor = Acceptor::new(config.clone());
+    let server = Server::new(listener, acceptor.clone(), limits(options));
+    let reloading = {
+        let options = options.clone();
+        let live = LiveConfig::new(acceptor, move || configure_again(&options, &config));
+        tokio::spawn(reload::on(hangups, Arc::new(live), report.clone()))
+    };
     let counts = server.counts();
     let keeping = tokio::spawn(stores.clone().keep(report.clone()));
     let telling = tokio::spawn(refusals::tell(counts.clone(), report.clone()));
-    let answer = options.answer;
+    let (answer, idle) = (options.answer, options.idle_timeout);
     let shared = report.clone();
     server
         .run(asked, move |accepted| {
             let report = shared.clone();
-            async move { connection::serve(accepted, answer, &report).await }
+            async move { connection::serve(accepted, answer, idle, &report).await }
         })
         .await;
     keeping.abort();
     telling.abort();
+    reloading.abort();
     refusals::tell_last(&counts, &report);
     report.finish();
     Ok(())
@@ -153,6 +167,10 @@ struct Listening {
     /// The SHA-256 of the server's certificate.
     fingerprint: Option<String>,
     self_signed: bool,
+    /// Whether data in SYNs is taken; `None` where nobody asked for it.
+    fast_open: Option<&'static str>,
+    /// Why it isn't.
+    fast_open_lacks: Option<String>,
 }
 
 impl fmt::Display for Listening {
@@ -168,9 +186,16 @@ impl fmt::Display for Listening {
                 )?;
             }
         }
-        Ok(())
+        match &self.fast_open_lacks {
+            Some(error) => write!(f, "\nno TCP Fast Open: {error}"),
+            None => Ok(()),
+        }
     }
 }
+
+/// How many clients that began in the SYN may be without their end of TCP's handshake. More of them begin as
+/// usual.
+const PENDING: NonZeroU16 = NonZeroU16::MIN.saturating_add(255);
 
 /// How long what is under way at the end may take: handshakes, answers and goodbyes.
 const GOODBYES: Duration = Duration::from_secs(10);
