@@ -197,5 +197,5 @@ impl fmt::Display for Listening {
 /// usual.
 const PENDING: NonZeroU16 = NonZeroU16::MIN.saturating_add(255);
 
-/// How long the last goodbyes may take.
-const GOODBYES: Duration = Duration::from_secs(3);
+/// How long what is under way at the end may take: handshakes, answers and goodbyes.
+const GOODBYES: Duration = Duration::from_secs(10);
