@@ -106,6 +106,20 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
         self.driver.machine.complete
     }
 
+    /// The generation of the configuration that it began with: see
+    /// [`Acceptor::generation`](crate::Acceptor::generation) and
+    /// [`Connector::generation`](crate::Connector::generation).
+    pub fn generation(&self) -> u64 {
+        self.driver.machine.begun.generation
+    }
+
+    /// Whether what it rests on was withdrawn since: the peer was accepted by a verifier that doesn't count
+    /// any more, or in another policy epoch, or its external PSK is gone or has another secret. A complete
+    /// connection goes on nevertheless; its owner may end it.
+    pub fn is_withdrawn(&self) -> bool {
+        self.driver.machine.begun.is_withdrawn(self.facts())
+    }
+
     /// What is known of the connection: protocol, peer, suite, what became of early data.
     pub fn facts(&self) -> &Facts {
         self.driver.machine.connection.facts()

@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tessera_kit::credential::fingerprint;
+use tessera_kit::live::LiveConfig;
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, open_files, signals};
 use tessera_tokio::{Acceptor, Limits, Server};
 use tokio::net::TcpListener;
 
-use super::config::{Configured, configure};
+use super::config::{Configured, configure, configure_again};
 use super::stores::Stores;
-use super::{connection, refusals};
+use super::{connection, refusals, reload};
 use crate::options::ServeOptions;
 
 pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
@@ -29,6 +30,7 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
     let report = Arc::new(Report::of_server(common.json_file(), common.quiet)?);
 
     let asked = signals::asked_to_end()?;
+    let hangups = signals::Hangups::new()?;
     let listener = TcpListener::bind(options.listen).await;
     let listener = listener.map_err(|error| cannot_listen(options.listen, &error))?;
     let address = listener.local_addr();
@@ -41,7 +43,13 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
         self_signed: fresh.is_some(),
     });
 
-    let server = Server::new(listener, Acceptor::new(config), limits(options));
+    let acceptor = Acceptor::new(config.clone());
+    let server = Server::new(listener, acceptor.clone(), limits(options));
+    let reloading = {
+        let options = options.clone();
+        let live = LiveConfig::new(acceptor, move || configure_again(&options, &config));
+        tokio::spawn(reload::on(hangups, Arc::new(live), report.clone()))
+    };
     let counts = server.counts();
     let keeping = tokio::spawn(stores.keep());
     let telling = tokio::spawn(refusals::tell(counts.clone(), report.clone()));
@@ -55,6 +63,7 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
         .await;
     keeping.abort();
     telling.abort();
+    reloading.abort();
     refusals::tell_last(&counts, &report);
     report.finish();
     Ok(())
