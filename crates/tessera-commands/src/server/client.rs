@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tessera::EarlyDataStatus;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
+use tessera_tokio::fast_open::syn_data_was_taken;
 use tessera_tokio::{AcceptedClient, ClientSocket, Ending, ServerStream, TimedOut};
 
 /// A client's stream, with what was learned on the way.
@@ -60,6 +61,10 @@ impl Client {
         let counted = self.stream.get_ref();
         let socket = SocketFacts {
             address: Some(self.address),
+            // Null where it began as usual.
+            fast_open: syn_data_was_taken(counted.get_ref())
+                .and_then(|was_taken| was_taken.then_some("taken")),
+            syn_bytes: None,
             received: counted.received(),
             sent: counted.sent(),
             handshake: self.handshake,
