@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "no test uses everything")]
 
 pub mod sockets;
+pub mod vaults;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
