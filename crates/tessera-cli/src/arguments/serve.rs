@@ -21,7 +21,7 @@ Examples:
   tessera serve --state /var/lib/tessera                clients resume after a restart too
   tessera serve --forward-secret-early-data --tcp-fast-open   and half a round trip after the client began
   tessera serve --listen 0 --json -                     a free port; facts for programs
-Ctrl-C and SIGTERM end it: handshakes and answers that are under way are finished, within three seconds, and
+Ctrl-C and SIGTERM end it: handshakes and answers that are under way are finished, within ten seconds, and
 connections closed properly. A listening socket of a supervisor (systemd.socket(5), LISTEN_FDS) is used instead
 of --listen: then clients that come between two servers wait, and see no error.
 SIGHUP loads the files of --certificate, --key, --ca, --crl and --psk-file again, all or none, for new
