@@ -324,3 +324,24 @@ fn clients_that_never_answer_take_the_places_for_syns_with_data_and_no_others() 
     assert_eq!((later.told, seen.executed()), (Ok(REQUEST.len()), 2));
     assert_eq!(seen.with_syn_data(), u32::from(PENDING.get()));
 }
+
+/// A program that knows nothing of early data has its request in the SYN.
+#[test]
+fn the_ordinary_write_of_a_first_flight_travels_in_the_syn() {
+    let Some((link, address, seen, connector)) = prepared(&small()) else { return };
+    link.set(&slow()).unwrap();
+    let (answer, opening) = at(&link, End::Client, move || async move {
+        let socket = FastOpenStream::connect(address).await.unwrap();
+        let mut flight = connector.first_flight(destination(), socket).await.unwrap();
+        assert!(flight.carries_early_data());
+        flight.write_all(REQUEST).await.unwrap();
+        flight.flush().await.unwrap();
+        let mut answer = Vec::new();
+        flight.read_to_end(&mut answer).await.unwrap();
+        (answer, flight.get_ref().opening())
+    });
+    assert_eq!(answer, REQUEST);
+    assert!(matches!(opening, Opening::Taken(_)), "{opening:?}");
+    assert_eq!((seen.executed(), seen.with_syn_data()), (2, 1));
+    assert_eq!(seen.packets.load(Ordering::SeqCst), 1, "the SYN alone");
+}
