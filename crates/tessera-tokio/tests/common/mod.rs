@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "no test uses everything")]
 
 pub mod sockets;
+pub mod vaults;
 
 pub mod executed;
 
