@@ -254,14 +254,16 @@ async fn after_the_verdict_used_nothing_is_sent_again() {
 
 #[tokio::test]
 async fn an_error_of_a_first_flight_is_found_behind_others() {
-    let site = Site::start(H1).await;
-    site.prepare().await;
-    site.swallows.store(true, Ordering::SeqCst);
-    let error = ask(&site.pool(), "/once").await.unwrap_err();
-    let wrapped = std::io::Error::other(error);
-    let found: FirstFlightError = first_flight_error(&wrapped).unwrap();
-    assert_eq!(found.verdict(), Some(Verdict::Unknown));
-    assert!(first_flight_error(&std::io::Error::other("another")).is_none());
+    for protocols in [H1, BOTH] {
+        let site = Site::start(protocols).await;
+        site.prepare().await;
+        site.swallows.store(true, Ordering::SeqCst);
+        let error = ask(&site.pool(), "/once").await.unwrap_err();
+        let wrapped = std::io::Error::other(error);
+        let found: FirstFlightError = first_flight_error(&wrapped).unwrap();
+        assert_eq!(found.verdict(), Some(Verdict::Unknown));
+        assert!(first_flight_error(&std::io::Error::other("another")).is_none());
+    }
 }
 
 #[tokio::test]
