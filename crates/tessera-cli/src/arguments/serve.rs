@@ -37,8 +37,8 @@ pub(crate) struct ServeArguments {
 
     /// Takes a client's first bytes with its SYN (TCP Fast Open, RFC 7413): early data is here half a round
     /// trip after the client began. Needs 2 in the sysctl net.ipv4.tcp_fastopen; without it connections
-    /// begin as usual. The cookie that clients get links their connections, whoever looks, and a SYN may be
-    /// delivered twice: see docs/fast-open.md.
+    /// begin as usual. Clients show a cookie, which links their connections for whoever sees the path, and a
+    /// SYN may be delivered twice: see docs/fast-open.md.
     #[arg(long)]
     tcp_fast_open: bool,
 

@@ -59,7 +59,7 @@ async fn serve_with(
     stores: &Stores,
     found: Option<StateFound>,
 ) -> Result<(), ProgramError> {
-    let Configured { config, fresh } = configure(options, stores)?;
+    let Configured { config, lasting, fresh } = configure(options, stores)?;
     if let (Some(fresh), Some(path)) = (&fresh, &options.write_certificate) {
         fresh.write(path)?;
     }
@@ -94,11 +94,11 @@ async fn serve_with(
         report.tell(found);
     }
 
-    let acceptor = Acceptor::new(config.clone());
+    let acceptor = Acceptor::new(config);
     let server = Server::new(listener, acceptor.clone(), limits(options));
     let reloading = {
         let options = options.clone();
-        let live = LiveConfig::new(acceptor, move || configure_again(&options, &config));
+        let live = LiveConfig::new(acceptor, move || configure_again(&options, &lasting));
         tokio::spawn(reload::on(hangups, Arc::new(live), report.clone()))
     };
     let counts = server.counts();
