@@ -15,6 +15,8 @@ use crate::program::{P256, Pki, signal};
 pub(crate) struct Supervisor {
     socket: TcpListener,
     pub(crate) pki: Pki,
+    /// How the servers answer.
+    options: &'static [&'static str],
     /// In memory, as a service manager's.
     runtime: Directory,
     files: Directory,
@@ -27,10 +29,11 @@ struct Running {
 }
 
 impl Supervisor {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(options: &'static [&'static str]) -> Self {
         Self {
             socket: TcpListener::bind("127.0.0.1:0").unwrap(),
             pki: Pki::new(P256),
+            options,
             runtime: Directory::new_in(Path::new("/dev/shm")).unwrap(),
             files: Directory::new(),
             running: None,
@@ -51,6 +54,7 @@ impl Supervisor {
             .args(["--key", &self.pki.path("server.key")])
             .args(["--state", &self.files.path("state"), "--forward-secret-early-data"])
             .args(["--max-connections-per-address", "10000", "--json", "-"])
+            .args(self.options)
             .env("RUNTIME_DIRECTORY", self.runtime.as_path())
             .stdin(Stdio::from(OwnedFd::from(self.socket.try_clone().unwrap())))
             .stdout(Stdio::piped())
