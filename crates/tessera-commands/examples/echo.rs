@@ -12,6 +12,8 @@ use tessera_commands::{Answer, ClientCertificates, Common, ServeOptions, Tickets
 
 fn main() -> ExitCode {
     let options = ServeOptions {
+        revocation_lists: vec![],
+        tcp_fast_open: false,
         listen: ([127, 0, 0, 1], 4433).into(),
         answer: Answer::Echo,
         names: vec!["localhost".into()],
@@ -22,6 +24,8 @@ fn main() -> ExitCode {
         max_connections_per_address: None,
         idle_timeout: Duration::from_secs(300),
         write_timeout: Duration::from_secs(30),
+        state: None,
+        state_key: None,
         handshake_timeout: Duration::from_secs(10),
         common: Common::default(),
     };

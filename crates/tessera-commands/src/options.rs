@@ -93,6 +93,8 @@ pub struct ServeOptions {
     pub common: Common,
     /// Where to listen.
     pub listen: SocketAddr,
+    /// Take data in SYNs (TCP Fast Open, RFC 7413).
+    pub tcp_fast_open: bool,
     /// How clients are answered.
     pub answer: Answer,
     /// The names in a certificate that is made; `localhost` and the address without any.
@@ -116,6 +118,19 @@ pub struct ServeOptions {
     pub write_timeout: Duration,
     /// How long a handshake may take.
     pub handshake_timeout: Duration,
+    /// Where ticket keys and one-time keys survive a restart; nowhere without.
+    pub state: Option<PathBuf>,
+    /// Where the key of that directory is; in the runtime directory without.
+    pub state_key: Option<StateKeySource>,
+}
+
+/// Where the key of a state directory comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateKeySource {
+    /// A file with 32 bytes, or as many in hexadecimal.
+    File(PathBuf),
+    /// Such a file among the service's credentials (systemd.exec(5), `LoadCredential=`), by its name.
+    Credential(String),
 }
 
 /// How clients are answered.
@@ -157,6 +172,8 @@ pub struct ConnectOptions {
     pub host: String,
     /// And to which port.
     pub port: u16,
+    /// Send the first flight with the SYN (TCP Fast Open, RFC 7413) where the system can.
+    pub tcp_fast_open: bool,
     /// The name that the server's certificate must have; `host` without it.
     pub server_name: Option<String>,
     /// The SHA-256 of the only certificate to accept.

@@ -115,6 +115,8 @@
 mod acceptor;
 mod answers;
 mod async_handshake;
+#[cfg(feature = "axum")]
+pub mod axum;
 mod clock;
 mod connector;
 mod current;
@@ -146,6 +148,8 @@ pub use first_flight::{FirstFlight, FirstFlightError, FirstFlightFailure};
 pub use server::{
     AcceptedClient, ClientSocket, Counts, Ending, Limits, Server, ServerCounts, TimedOut,
 };
+#[cfg(feature = "http")]
+pub use server::{EarlyStream, StreamInfo, TlsListener};
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use stream::{ClientStream, ServerStream, TlsStream};
 #[cfg(feature = "system-trust")]

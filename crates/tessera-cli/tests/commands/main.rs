@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod closing;
+mod fast_open;
 mod hostile;
 mod http;
 mod load;
@@ -10,5 +11,6 @@ mod openssl;
 mod program;
 mod readers;
 mod refusals;
+mod reload;
 mod sessions;
 mod ways;

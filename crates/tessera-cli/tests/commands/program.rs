@@ -73,14 +73,23 @@ impl Server {
         Self { child, told, address, fingerprint }
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn port(&self) -> &str {
         self.address.rsplit_once(':').unwrap().1
     }
 
     /// The facts of the next connection that ended.
     pub(crate) fn next(&self) -> Value {
-        let line = self.told.recv_timeout(Duration::from_secs(20)).unwrap();
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
+        self.next_within(Duration::from_secs(20)).unwrap()
+    }
+
+    /// The same, if one ends in time.
+    pub(crate) fn next_within(&self, patience: Duration) -> Option<Value> {
+        let line = self.told.recv_timeout(patience).ok()?;
+        Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}")))
     }
 
     /// Runs `tessera connect` to it, with this input.
@@ -163,7 +172,8 @@ impl Pki {
         pki
     }
 
-    fn issue(&self, name: &str, names: &str, kind: &[&str]) {
+    /// A certificate of the authority's: `NAME.pem` with `NAME.key`, whose subject is the name.
+    pub(crate) fn issue(&self, name: &str, names: &str, kind: &[&str]) {
         let (key, certificate) =
             (self.path(&format!("{name}.key")), self.path(&format!("{name}.pem")));
         let (root, root_key) = (self.path("root.pem"), self.path("root.key"));

@@ -1,6 +1,6 @@
 //! What to do about a connection that failed.
 
-use std::io;
+use std::io::{self, ErrorKind};
 
 use tessera::Error;
 use tessera::wire::AlertDescription;
@@ -15,10 +15,25 @@ pub(super) fn failed(
     also: Option<String>,
 ) -> ProgramError {
     let of_engine = error.get_ref().and_then(|error| error.downcast_ref());
-    let advice =
-        of_engine.and_then(advice).map_or_else(String::new, |advice| format!("; {advice}"));
+    let advice = match of_engine {
+        Some(error) => advice(error),
+        // With TCP Fast Open such errors come this late.
+        None => of_network(error.kind()),
+    };
+    let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
     let also = also.map_or_else(String::new, |also| format!("; {also}"));
     ProgramError::Failed(format!("{}:{}: {error}{advice}{also}", options.host, options.port))
+}
+
+/// Why TCP found no server.
+pub(super) fn of_network(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::ConnectionRefused => "nobody listens there: check host and port",
+        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => {
+            "there is no way there: check the network, or try another address of the host"
+        }
+        _ => return None,
+    })
 }
 
 fn advice(error: &Error) -> Option<&'static str> {

@@ -9,9 +9,9 @@ use tessera::resume::Verdict;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, SettingFile, signals};
+use tessera_tokio::fast_open::{FastOpenStream, Opening};
 use tessera_tokio::{ClientStream, Connector, EarlyData, EarlyDataOutcome, FileSessionStore};
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 
 use super::advice;
 use super::carry::Carrier;
@@ -20,9 +20,9 @@ use super::dial;
 use crate::by_option::start_by_option;
 use crate::counted::Counted;
 use crate::options::ConnectOptions;
-use crate::{names, session_key};
+use crate::{key_file, names};
 
-type Stream = ClientStream<Counted<TcpStream>>;
+type Stream = ClientStream<Counted<FastOpenStream>>;
 
 pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     options.check()?;
@@ -50,9 +50,10 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     let work = async {
         let left = shake_hands(&mut stream, &early_data, &report).await?;
         handshake = Some(started.elapsed());
+        let (fast_open, syn_bytes) = opening(options, stream.get_ref());
         report.line(&ConnectionFacts::new(
             stream.facts(),
-            SocketFacts { address, handshake, ..SocketFacts::default() },
+            SocketFacts { address, fast_open, syn_bytes, handshake, ..SocketFacts::default() },
         ));
         let stream = &mut stream;
         Carrier { stream, report: &report, keep_open: options.keep_open, silent }.carry(&left).await
@@ -74,8 +75,11 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
         _ => result,
     };
     let counted = stream.get_ref();
+    let (fast_open, syn_bytes) = opening(options, counted);
     let socket = SocketFacts {
         address,
+        fast_open,
+        syn_bytes,
         received: counted.received,
         sent: counted.sent,
         handshake,
@@ -87,6 +91,15 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     };
     report.object(&ConnectionFacts::new(stream.facts(), socket));
     result.map_err(|error| advice::failed(options, &error, executed))
+}
+
+/// How the connection began, for facts, where that was asked for.
+fn opening(
+    options: &ConnectOptions,
+    socket: &Counted<FastOpenStream>,
+) -> (Option<&'static str>, Option<usize>) {
+    let opening = options.tcp_fast_open.then(|| socket.get_ref().opening());
+    (opening.map(Opening::name), opening.map(Opening::syn_bytes))
 }
 
 fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connector, ProgramError> {
@@ -101,7 +114,8 @@ fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connec
     let store = match &options.sessions_key {
         None => FileSessionStore::open(below),
         Some(path) => {
-            let key = session_key::read(path, directory)?;
+            let file = SettingFile { setting: "--sessions-key", path };
+            let key = key_file::read(file, "sessions", directory)?;
             FileSessionStore::open_wrapped(below, &names::provider(&options.common.groups), &key)
         }
     };

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tessera_kit::ProgramError;
 use tessera_kit::facts::micros;
 
-use crate::options::{Load, LoadMode};
+use crate::options::{ConnectOptions, Load, LoadMode};
 
 /// What became of the connections.
 #[derive(Default)]
@@ -17,6 +17,8 @@ pub(super) struct Outcome {
     pub(super) latencies: Vec<u64>,
     pub(super) resumed: usize,
     pub(super) early_data_accepted: usize,
+    /// The server took data of the SYN.
+    pub(super) begun_in_syn: usize,
     pub(super) errors: BTreeMap<String, usize>,
 }
 
@@ -30,6 +32,8 @@ pub(super) struct Summary {
     failed: usize,
     resumed: usize,
     early_data_accepted: usize,
+    /// The server took data of the SYN; `None` where nobody asked for TCP Fast Open.
+    begun_in_syn: Option<usize>,
     total_micros: u64,
     handshakes_per_second: f64,
     /// From the beginning of the TCP connection to the end of the handshake.
@@ -41,8 +45,13 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn new(load: &Load, outcome: Outcome, total: Duration) -> Self {
-        let Outcome { mut latencies, resumed, early_data_accepted, errors } = outcome;
+    pub(super) fn new(
+        options: &ConnectOptions,
+        load: &Load,
+        outcome: Outcome,
+        total: Duration,
+    ) -> Self {
+        let Outcome { mut latencies, resumed, early_data_accepted, begun_in_syn, errors } = outcome;
         latencies.sort_unstable();
         let completed = latencies.len();
         Self {
@@ -59,6 +68,7 @@ impl Summary {
             failed: errors.values().sum(),
             resumed,
             early_data_accepted,
+            begun_in_syn: options.tcp_fast_open.then_some(begun_in_syn),
             total_micros: micros(total),
             handshakes_per_second: completed as f64 / total.as_secs_f64().max(1e-9),
             median_micros: percentile(&latencies, 50),
@@ -107,6 +117,9 @@ impl fmt::Display for Summary {
         row("resumed", share(self.resumed))?;
         if self.mode.starts_with("0rtt") {
             row("early data accepted", share(self.early_data_accepted))?;
+        }
+        if let Some(count) = self.begun_in_syn {
+            row("begun in the SYN", share(count))?;
         }
         write!(f, "{:<22}{:>14}", "errors", self.failed)?;
         for (error, count) in &self.errors {

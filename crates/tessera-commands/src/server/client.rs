@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use tessera::EarlyDataStatus;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
-use tessera_tokio::{AcceptedClient, ClientSocket, Ending, ServerStream};
+use tessera_kit::report::Report;
+use tessera_tokio::fast_open::syn_data_was_taken;
+use tessera_tokio::{AcceptedClient, ClientSocket, Ending, ServerStream, TimedOut};
 
 /// A client's stream, with what was learned on the way.
 pub(super) struct Client {
@@ -41,11 +43,28 @@ impl Client {
         }
     }
 
+    /// Why the server's limits ended it, if they did.
+    pub(super) fn timed_out(&self) -> Option<TimedOut> {
+        self.stream.get_ref().timed_out()
+    }
+
+    /// Tells about the connection, which has ended.
+    pub(super) fn tell(&self, result: io::Result<()>, report: &Report) {
+        let why = |error: io::Error| {
+            self.timed_out().map_or_else(|| error.to_string(), |it| it.to_string())
+        };
+        report.tell(&self.facts(result.err().map(why)));
+    }
+
     /// What is known until now.
     pub(super) fn facts(&self, error: Option<String>) -> ConnectionFacts {
         let counted = self.stream.get_ref();
         let socket = SocketFacts {
             address: Some(self.address),
+            // Null where it began as usual.
+            fast_open: syn_data_was_taken(counted.get_ref())
+                .and_then(|was_taken| was_taken.then_some("taken")),
+            syn_bytes: None,
             received: counted.received(),
             sent: counted.sent(),
             handshake: self.handshake,

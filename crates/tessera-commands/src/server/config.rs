@@ -10,10 +10,11 @@ use tessera::wire::TicketRequest;
 use tessera_kit::key_log::KeyLogFile;
 use tessera_kit::{ProgramError, SettingFile, trust};
 
+use super::http;
 use super::stores::Stores;
 use crate::by_option::by_option;
 use crate::certificate::{self, Fresh};
-use crate::options::{ClientCertificates, ServeOptions};
+use crate::options::{Answer, ClientCertificates, ServeOptions};
 use crate::{names, psk};
 
 /// A configuration, and the certificate that was made for it.
@@ -64,6 +65,9 @@ pub(super) fn configure(
         config.groups.clone_from(&common.groups);
     }
     config.protocols = common.protocols.iter().map(|name| name.clone().into_bytes()).collect();
+    if options.answer == Answer::Http && config.protocols.is_empty() {
+        config.protocols = http::PROTOCOLS.iter().map(|name| name.to_vec()).collect();
+    }
     config.certificate_codecs = tessera_compression::codecs();
     config.record_size_limit = common.record_size_limit;
     config.handshake_timeout = options.handshake_timeout;

@@ -2,27 +2,64 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use std::net::{self, SocketAddr};
+use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
+use listenfd::ListenFd;
 use serde::Serialize;
 use tessera_kit::credential::fingerprint;
 use tessera_kit::live::LiveConfig;
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, open_files, signals};
+use tessera_tokio::fast_open::accept_on;
 use tessera_tokio::{Acceptor, Limits, Server};
 use tokio::net::TcpListener;
 
 use super::config::{Configured, configure, configure_again};
+use super::state::StateFound;
 use super::stores::Stores;
 use super::{connection, refusals, reload};
 use crate::options::ServeOptions;
 
-pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
+/// The listening socket that a supervisor handed over (sd_listen_fds(3)), if it did.
+pub(super) fn inherited() -> Result<Option<net::TcpListener>, ProgramError> {
+    let mut sockets = ListenFd::from_env();
+    let wrong = |what: &str| {
+        ProgramError::settings(format!(
+            "LISTEN_FDS: {what}; hand over one TCP socket, such as with ListenStream=4433"
+        ))
+    };
+    match sockets.len() {
+        0 => Ok(None),
+        1 => {
+            let socket = sockets.take_tcp_listener(0).map_err(|error| wrong(&error.to_string()))?;
+            socket.map(Some).ok_or_else(|| wrong("the socket is gone"))
+        }
+        more => Err(wrong(&format!("{more} sockets, and one is listened at"))),
+    }
+}
+
+pub(super) async fn serve(
+    options: &ServeOptions,
+    inherited: Option<net::TcpListener>,
+) -> Result<(), ProgramError> {
     options.check()?;
-    let stores = Stores::new(options.tickets.lifetime)?;
-    let Configured { config, fresh } = configure(options, &stores)?;
+    let (stores, found) = Stores::new(options)?;
+    let served = serve_with(options, inherited, &stores, found).await;
+    // However that ended: what was read from the state is nowhere else.
+    let closed = stores.close();
+    served.and(closed)
+}
+
+async fn serve_with(
+    options: &ServeOptions,
+    inherited: Option<net::TcpListener>,
+    stores: &Stores,
+    found: Option<StateFound>,
+) -> Result<(), ProgramError> {
+    let Configured { config, fresh } = configure(options, stores)?;
     if let (Some(fresh), Some(path)) = (&fresh, &options.write_certificate) {
         fresh.write(path)?;
     }
@@ -31,17 +68,31 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
 
     let asked = signals::asked_to_end()?;
     let hangups = signals::Hangups::new()?;
-    let listener = TcpListener::bind(options.listen).await;
-    let listener = listener.map_err(|error| cannot_listen(options.listen, &error))?;
+    let listener = match inherited {
+        Some(socket) => {
+            let socket = socket.set_nonblocking(true).and_then(|()| TcpListener::from_std(socket));
+            socket.map_err(|error| ProgramError::failed("the socket of LISTEN_FDS", error))?
+        }
+        None => {
+            let listener = TcpListener::bind(options.listen).await;
+            listener.map_err(|error| cannot_listen(options.listen, &error))?
+        }
+    };
     let address = listener.local_addr();
     let address = address.map_err(|error| ProgramError::failed(options.listen, error))?;
+    let fast_open = options.tcp_fast_open.then(|| accept_on(&listener, PENDING));
     let certificate = config.credentials.first().and_then(|credential| credential.chain.first());
     report.tell(&Listening {
         event: "listening",
         address,
         fingerprint: certificate.map(|der| fingerprint(der)),
         self_signed: fresh.is_some(),
+        fast_open: fast_open.as_ref().map(|done| if done.is_ok() { "on" } else { "off" }),
+        fast_open_lacks: fast_open.and_then(Result::err).map(|error| error.to_string()),
     });
+    if let Some(found) = &found {
+        report.tell(found);
+    }
 
     let acceptor = Acceptor::new(config.clone());
     let server = Server::new(listener, acceptor.clone(), limits(options));
@@ -51,14 +102,14 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
         tokio::spawn(reload::on(hangups, Arc::new(live), report.clone()))
     };
     let counts = server.counts();
-    let keeping = tokio::spawn(stores.keep());
+    let keeping = tokio::spawn(stores.clone().keep(report.clone()));
     let telling = tokio::spawn(refusals::tell(counts.clone(), report.clone()));
-    let answer = options.answer;
+    let (answer, idle) = (options.answer, options.idle_timeout);
     let shared = report.clone();
     server
         .run(asked, move |accepted| {
             let report = shared.clone();
-            async move { connection::serve(accepted, answer, &report).await }
+            async move { connection::serve(accepted, answer, idle, &report).await }
         })
         .await;
     keeping.abort();
@@ -116,6 +167,10 @@ struct Listening {
     /// The SHA-256 of the server's certificate.
     fingerprint: Option<String>,
     self_signed: bool,
+    /// Whether data in SYNs is taken; `None` where nobody asked for it.
+    fast_open: Option<&'static str>,
+    /// Why it isn't.
+    fast_open_lacks: Option<String>,
 }
 
 impl fmt::Display for Listening {
@@ -131,9 +186,16 @@ impl fmt::Display for Listening {
                 )?;
             }
         }
-        Ok(())
+        match &self.fast_open_lacks {
+            Some(error) => write!(f, "\nno TCP Fast Open: {error}"),
+            None => Ok(()),
+        }
     }
 }
+
+/// How many clients that began in the SYN may be without their end of TCP's handshake. More of them begin as
+/// usual.
+const PENDING: NonZeroU16 = NonZeroU16::MIN.saturating_add(255);
 
 /// How long the last goodbyes may take.
 const GOODBYES: Duration = Duration::from_secs(3);

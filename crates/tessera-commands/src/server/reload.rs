@@ -84,21 +84,23 @@ struct ReloadFailed {
     failures: u64,
     /// The file that is to be looked at, where it is one file's fault.
     file: Option<PathBuf>,
+    line: Option<usize>,
     reason: String,
 }
 
 impl ReloadFailed {
     fn new(live: &LiveConfig<Acceptor>, error: ProgramError) -> Self {
         let counts = live.counts();
-        let (file, reason) = match error {
-            ProgramError::File { path, what } => (Some(path), what),
-            ProgramError::Settings(what) | ProgramError::Failed(what) => (None, what),
+        let (file, line, reason) = match error {
+            ProgramError::File { path, line, what } => (Some(path), line, what),
+            ProgramError::Settings(what) | ProgramError::Failed(what) => (None, None, what),
         };
         Self {
             event: "reload_failed",
             generation: counts.generation,
             failures: counts.failures,
             file,
+            line,
             reason,
         }
     }
@@ -108,7 +110,11 @@ impl fmt::Display for ReloadFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "not reloaded, generation {} goes on: ", self.generation)?;
         if let Some(file) = &self.file {
-            write!(f, "{}: ", file.display())?;
+            write!(f, "{}:", file.display())?;
+            match self.line {
+                Some(line) => write!(f, "{line}: ")?,
+                None => f.write_str(" ")?,
+            }
         }
         f.write_str(&self.reason)
     }
