@@ -21,7 +21,7 @@ Examples:
   tessera serve --state /var/lib/tessera                clients resume after a restart too
   tessera serve --forward-secret-early-data --tcp-fast-open   and half a round trip after the client began
   tessera serve --listen 0 --json -                     a free port; facts for programs
-Ctrl-C and SIGTERM end it: handshakes and answers that are under way are finished, within three seconds, and
+Ctrl-C and SIGTERM end it: handshakes and answers that are under way are finished, within ten seconds, and
 connections closed properly. A listening socket of a supervisor (systemd.socket(5), LISTEN_FDS) is used instead
 of --listen: then clients that come between two servers wait, and see no error.
 SIGHUP loads the files of --certificate, --key, --ca, --crl and --psk-file again, all or none, for new
@@ -37,8 +37,8 @@ pub(crate) struct ServeArguments {
 
     /// Takes a client's first bytes with its SYN (TCP Fast Open, RFC 7413): early data is here half a round
     /// trip after the client began. Needs 2 in the sysctl net.ipv4.tcp_fastopen; without it connections
-    /// begin as usual. The cookie that clients get links their connections, whoever looks, and a SYN may be
-    /// delivered twice: see docs/fast-open.md.
+    /// begin as usual. Clients show a cookie, which links their connections for whoever sees the path, and a
+    /// SYN may be delivered twice: see docs/fast-open.md.
     #[arg(long)]
     tcp_fast_open: bool,
 

@@ -59,7 +59,7 @@ async fn serve_with(
     stores: &Stores,
     found: Option<StateFound>,
 ) -> Result<(), ProgramError> {
-    let Configured { config, fresh } = configure(options, stores)?;
+    let Configured { config, lasting, fresh } = configure(options, stores)?;
     if let (Some(fresh), Some(path)) = (&fresh, &options.write_certificate) {
         fresh.write(path)?;
     }
@@ -94,11 +94,11 @@ async fn serve_with(
         report.tell(found);
     }
 
-    let acceptor = Acceptor::new(config.clone());
+    let acceptor = Acceptor::new(config);
     let server = Server::new(listener, acceptor.clone(), limits(options));
     let reloading = {
         let options = options.clone();
-        let live = LiveConfig::new(acceptor, move || configure_again(&options, &config));
+        let live = LiveConfig::new(acceptor, move || configure_again(&options, &lasting));
         tokio::spawn(reload::on(hangups, Arc::new(live), report.clone()))
     };
     let counts = server.counts();
@@ -197,5 +197,5 @@ impl fmt::Display for Listening {
 /// usual.
 const PENDING: NonZeroU16 = NonZeroU16::MIN.saturating_add(255);
 
-/// How long the last goodbyes may take.
-const GOODBYES: Duration = Duration::from_secs(3);
+/// How long what is under way at the end may take: handshakes, answers and goodbyes.
+const GOODBYES: Duration = Duration::from_secs(10);
