@@ -78,8 +78,8 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     key_log: Option<PathBuf>,
 
-    /// Appends facts to this file as JSON, one object a line; `-` is standard output, which then has
-    /// nothing else.
+    /// Appends facts to this file as JSON, one object a line, as docs/facts.md lists them; `-` is standard
+    /// output, which then has nothing else.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     json: Option<PathBuf>,
 

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod closing;
+mod document;
+mod facts;
 mod hostile;
 mod http;
 mod load;

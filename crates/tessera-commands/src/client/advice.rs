@@ -1,6 +1,6 @@
 //! What to do about a connection that failed.
 
-use std::io;
+use std::io::{self, ErrorKind};
 
 use tessera::Error;
 use tessera::wire::AlertDescription;
@@ -8,18 +8,32 @@ use tessera_kit::ProgramError;
 
 use crate::options::ConnectOptions;
 
-/// Why there is no connection, what may help, and what else is to be known.
+/// Why there is no connection, what may help, and what else is to be known. `silent` is a server from which
+/// nothing came.
 pub(super) fn failed(
     options: &ConnectOptions,
     error: &io::Error,
+    silent: bool,
     also: Option<String>,
 ) -> ProgramError {
     let of_engine = error.get_ref().and_then(|error| error.downcast_ref());
     let advice =
-        of_engine.and_then(advice).map_or_else(String::new, |advice| format!("; {advice}"));
+        if silent && is_end(error, of_engine) { Some(SILENT) } else { of_engine.and_then(advice) };
+    let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
     let also = also.map_or_else(String::new, |also| format!("; {also}"));
     ProgramError::Failed(format!("{}:{}: {error}{advice}{also}", options.host, options.port))
 }
+
+/// Whether the peer closed the connection.
+fn is_end(error: &io::Error, of_engine: Option<&Error>) -> bool {
+    matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
+        || matches!(of_engine, Some(Error::Truncated))
+}
+
+/// A server that closes without a word.
+const SILENT: &str = "the server closed before it said anything: it may refuse this address for a while, \
+    as `tessera serve` does with --max-connections-per-address, or speak no TLS, or be \
+    a proxy without a server behind it";
 
 fn advice(error: &Error) -> Option<&'static str> {
     let Error::AlertReceived(alert) = error else { return None };

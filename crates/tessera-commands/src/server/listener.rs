@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tessera_kit::credential::fingerprint;
-use tessera_kit::report::Report;
+use tessera_kit::report::{Fact, Report};
 use tessera_kit::{ProgramError, open_files, signals};
 use tessera_tokio::{Acceptor, Limits, Server};
 use tokio::net::TcpListener;
 
 use super::config::{Configured, configure};
+use super::connection;
+use super::refusals::Refusals;
 use super::stores::Stores;
-use super::{connection, refusals};
 use crate::options::ServeOptions;
 
 pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
@@ -35,16 +36,18 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
     let address = address.map_err(|error| ProgramError::failed(options.listen, error))?;
     let certificate = config.credentials.first().and_then(|credential| credential.chain.first());
     report.tell(&Listening {
-        event: "listening",
         address,
         fingerprint: certificate.map(|der| fingerprint(der)),
         self_signed: fresh.is_some(),
     });
+    // Who can't be told where it listens finds out before anybody connects.
+    report.settle()?;
 
     let server = Server::new(listener, Acceptor::new(config), limits(options));
     let counts = server.counts();
     let keeping = tokio::spawn(stores.keep());
-    let telling = tokio::spawn(refusals::tell(counts.clone(), report.clone()));
+    let refusals = Arc::new(Refusals::new(counts, report.clone()));
+    let telling = tokio::spawn(refusals.clone().tell());
     let answer = options.answer;
     let shared = report.clone();
     server
@@ -55,9 +58,8 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
         .await;
     keeping.abort();
     telling.abort();
-    refusals::tell_last(&counts, &report);
-    report.finish();
-    Ok(())
+    refusals.tell_news();
+    report.finish()
 }
 
 /// The library's, with what was asked for.
@@ -102,11 +104,14 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> ProgramError {
 /// The first thing that is told.
 #[derive(Serialize)]
 struct Listening {
-    event: &'static str,
     address: SocketAddr,
     /// The SHA-256 of the server's certificate.
     fingerprint: Option<String>,
     self_signed: bool,
+}
+
+impl Fact for Listening {
+    const EVENT: &'static str = "listening";
 }
 
 impl fmt::Display for Listening {

@@ -1,0 +1,335 @@
+//! Every fact that `docs/facts.md` lists comes to be, and no other.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io::{BufRead, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::Stdio;
+
+use serde_json::Value;
+use tessera_test_peers::Directory;
+
+use crate::closing::ended_before_the_answer;
+use crate::document::DOCUMENT;
+use crate::program::{P256, Pki, Server, Started, connect, run, serve, signal, stderr, tessera};
+
+/// What no scene makes, with the reason. A fact that is added comes with a scene, or a line here.
+const UNSEEN: &[(&str, &str)] = &[(
+    "connection.continuation \"psk_ke\"",
+    "no option asks for it; a client made with the library can",
+)];
+
+/// Makes every fact, in scenes that are as short as they can be.
+#[test]
+fn every_documented_fact_is_told_as_documented() {
+    let stage = Stage::default();
+    stage.full_and_resumed();
+    stage.early_data_that_is_accepted_or_used();
+    stage.early_data_that_is_burned();
+    stage.early_data_that_nobody_knows_of();
+    stage.early_data_that_is_never_answered();
+    stage.keys_agreed_outside();
+    stage.nobody_there();
+    stage.limits();
+    stage.missed();
+    stage.loads();
+    let mut unseen = DOCUMENT.unseen(&stage.facts.into_inner());
+    for (known, why) in UNSEEN {
+        assert!(unseen.remove(*known), "{known} is seen, though {why}");
+    }
+    assert!(unseen.is_empty(), "documented, and made by no scene: {unseen:#?}");
+}
+
+#[derive(Default)]
+struct Stage {
+    facts: RefCell<Vec<Value>>,
+    directory: Directory,
+}
+
+const EARLY: &str = "--forward-secret-early-data";
+const RISKY: &str = "--replayable-early-data-without-forward-secrecy";
+const KEY: &str = "client1:000102030405060708090a0b0c0d0e0f";
+
+impl Stage {
+    fn serve(&self, options: &[&str]) -> Server {
+        let server = Server::start(options);
+        self.facts.borrow_mut().push(server.listening.clone());
+        server
+    }
+
+    fn end(&self, server: Server) {
+        self.facts.borrow_mut().extend(server.end());
+    }
+
+    /// Runs `tessera connect`, which tells one fact and ends with this code.
+    fn connect(&self, options: &[&str], code: i32) -> Value {
+        let output = connect(&[&["--json", "-"], options].concat(), "hello");
+        assert_eq!(output.status.code(), Some(code), "{options:?}: {}", stderr(&output));
+        let fact = DOCUMENT.parse(str::from_utf8(&output.stdout).unwrap());
+        assert_eq!(code == 0, fact["error"].is_null(), "{fact}");
+        self.facts.borrow_mut().push(fact.clone());
+        fact
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.directory.path(name)
+    }
+
+    fn full_and_resumed(&self) {
+        let pki = Pki::new(P256);
+        let path = |name| pki.path(name);
+        let (root, own, key) = (path("root.pem"), path("server.pem"), path("server.key"));
+        let mut options = vec!["--certificate", &own, "--key", &key, "--ca", &root];
+        options.extend(["--ask-client-certificate", "--alpn", "a"]);
+        let server = self.serve(&options);
+        let (own, key, sessions) = (path("client.pem"), path("client.key"), self.path("full"));
+        let address = server.address.replace("127.0.0.1", "localhost");
+        let mut options = vec![address.as_str(), "--certificate", &own, "--key", &key];
+        options.extend(["--ca", &root, "--alpn", "a", "--sessions", &sessions]);
+        for psk in [Value::Null, "resumption".into()] {
+            assert_eq!(self.connect(&options, 0)["psk"], psk);
+        }
+        let name = server.end();
+        assert_eq!(name[0]["peer"], "dns:client.example");
+        self.facts.borrow_mut().extend(name);
+    }
+
+    /// Of a client that keeps its sessions in a directory of this name.
+    fn early<'a>(&self, server: &'a Server, sessions: &'a str) -> Vec<&'a str> {
+        let trust = ["--fingerprint", &server.fingerprint, "--sessions", sessions];
+        [&[server.address.as_str(), EARLY], &trust[..]].concat()
+    }
+
+    fn early_data_that_is_accepted_or_used(&self) {
+        let server = self.serve(&[EARLY]);
+        let (sessions, data) = (self.path("accepted"), self.directory.write("data", "early"));
+        let options = self.early(&server, &sessions);
+        self.connect(&options, 0);
+        // A copy of a session is what no client should have.
+        let copy = self.path("copy");
+        copy_all(&sessions, &copy);
+        for (sessions, told, code) in [(&sessions, "accepted", 0), (&copy, "rejected-used", 1)] {
+            let mut options = self.early(&server, sessions);
+            options.extend(["--early-data", &data]);
+            assert_eq!(self.connect(&options, code)["early_data"], told);
+        }
+        self.end(server);
+    }
+
+    /// A client that begins with a group that the server doesn't have, and is sent back.
+    fn early_data_that_is_burned(&self) {
+        let server = self.serve(&[EARLY, "--groups", "p-256,x25519"]);
+        let (sessions, data) = (self.path("burned"), self.directory.write("data", "early"));
+        let options = self.early(&server, &sessions);
+        self.connect(&[&options[..], &["--groups", "p-256,x25519"]].concat(), 0);
+        let again = ["--groups", "p-384,x25519", "--early-data", &data];
+        let fact = self.connect(&[&options[..], &again].concat(), 0);
+        assert_eq!(fact["early_data"], "rejected-burned", "{fact}");
+        self.end(server);
+    }
+
+    /// A server that was started anew knows none of its old tickets. The client takes the new ones, though
+    /// its request failed.
+    fn early_data_that_nobody_knows_of(&self) {
+        let pki = Pki::new(P256);
+        let (own, key) = (pki.path("server.pem"), pki.path("server.key"));
+        let options = [EARLY, "--certificate", &own, "--key", &key];
+        let (sessions, data) = (self.path("unknown"), self.directory.write("data", "early"));
+        let first = self.serve(&options);
+        self.connect(&self.early(&first, &sessions), 0);
+        let address = first.address.clone();
+        self.end(first);
+        let second = Server::listening(&address, &options);
+        let mut options = self.early(&second, &sessions);
+        options.extend(["--early-data", &data]);
+        for (told, code) in [("rejected-unknown", 1), ("accepted", 0)] {
+            let fact = self.connect(&options, code);
+            assert_eq!(fact["early_data"], told, "{fact}");
+            assert!(fact["handshake_micros"].is_u64(), "{fact}");
+        }
+        self.end(second);
+    }
+
+    /// Ctrl-C before the answer.
+    fn early_data_that_is_never_answered(&self) {
+        let server = self.serve(&[EARLY]);
+        let (sessions, data) = (self.path("offered"), self.directory.write("data", "early"));
+        self.connect(&self.early(&server, &sessions), 0);
+        let (address, fingerprint) = (server.address.clone(), server.fingerprint.clone());
+        self.end(server);
+        let trust = ["--fingerprint", &fingerprint, "--sessions", &sessions];
+        let early = [&trust[..], &[EARLY, "--early-data", &data]].concat();
+        let output = ended_before_the_answer(&address, &early);
+        assert_eq!(output.status.code(), Some(1));
+        let fact = DOCUMENT.parse(str::from_utf8(&output.stdout).unwrap());
+        assert_eq!(fact["early_data"], "offered");
+        self.facts.borrow_mut().push(fact);
+    }
+
+    fn keys_agreed_outside(&self) {
+        let alone: &[&str] = &["--psk-only-without-forward-secrecy"];
+        for more in [&["--groups", "x25519"], &["--import-psks", "--quiet"][..], alone] {
+            let options = [&["--psk", KEY], more].concat();
+            let server = self.serve(&options);
+            self.connect(&[&[server.address.as_str()], &options[..]].concat(), 0);
+            self.end(server);
+        }
+    }
+
+    fn nobody_there(&self) {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let fact = self.connect(&[&address, "--psk", KEY], 1);
+        assert!(fact["error"].as_str().unwrap().contains("nobody listens"), "{fact}");
+    }
+
+    fn limits(&self) {
+        let server = self.serve(&["--max-connections-per-address", "1"]);
+        let _silent = TcpStream::connect(&server.address).unwrap();
+        let options = [server.address.as_str(), "--fingerprint", &server.fingerprint];
+        let output = connect(&options, "");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("--max-connections-per-address"), "{}", stderr(&output));
+        self.connect(&options, 1);
+        let told = server.end();
+        let limits = told.iter().filter(|fact| fact["event"] == "limits");
+        let counts: Vec<_> =
+            limits.map(|fact| fact["refused_connections_of_address"].clone()).collect();
+        assert_eq!(counts, [2], "told once");
+        self.facts.borrow_mut().extend(told);
+    }
+
+    /// A pipe holds 64 KiB, and the program 1 MiB, of lines of half a kilobyte.
+    fn missed(&self) {
+        let Started { mut child, mut stdout, address, .. } = serve(&[]);
+        for _ in 0..3000 {
+            let mut socket = TcpStream::connect(&address).unwrap();
+            socket.write_all(b"nonsense").unwrap();
+            socket.shutdown(Shutdown::Write).unwrap();
+            let _ = socket.read_to_end(&mut Vec::new());
+        }
+        let (mut read, mut missed) = (0, 0);
+        while read + missed < 3000 {
+            let mut line = String::new();
+            stdout.read_line(&mut line).unwrap();
+            let fact = DOCUMENT.parse(&line);
+            match fact["count"].as_u64() {
+                Some(count) => missed += count,
+                None => read += 1,
+            }
+            self.facts.borrow_mut().push(fact);
+        }
+        assert!(missed > 0 && read + missed == 3000, "{read} {missed}");
+        signal(&child, "-TERM");
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+
+    fn loads(&self) {
+        let allowed = ["--psk-only-without-forward-secrecy", RISKY, EARLY];
+        let server = self.serve(&allowed);
+        // A register refuses tickets that are as old as itself.
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let load = |server: &Server, mode| {
+            let trust = ["--fingerprint", &server.fingerprint, "--json", "-"];
+            let load = ["--count", "5", "--mode", mode];
+            let output = server.connect(&[&trust[..], &load].concat(), "");
+            let fact = DOCUMENT.parse(str::from_utf8(&output.stdout).unwrap());
+            self.facts.borrow_mut().push(fact.clone());
+            (output.status.code(), fact, stderr(&output))
+        };
+        for mode in ["full", "psk-dhe", "psk-only", "0rtt", "0rtt-fs"] {
+            let (code, fact, told) = load(&server, mode);
+            assert_eq!((code, &fact["not_as_asked"]), (Some(0), &0.into()), "{mode}: {told}");
+        }
+        self.end(server);
+
+        // What the server doesn't allow is not what was measured.
+        let server = self.serve(&[]);
+        for (mode, advice) in [("psk-only", allowed[0]), ("0rtt", RISKY), ("0rtt-fs", EARLY)] {
+            let (code, fact, told) = load(&server, mode);
+            assert_eq!((code, &fact["not_as_asked"]), (Some(1), &5.into()), "{mode}");
+            assert!(told.contains(mode) && told.contains(advice), "{told}");
+        }
+        let wrong = ["--fingerprint", &"00".repeat(32), "--json", "-", "--mode", "full"];
+        let output = server.connect(&[&wrong[..], &["--count", "5"]].concat(), "");
+        assert_eq!(output.status.code(), Some(1));
+        let fact = DOCUMENT.parse(str::from_utf8(&output.stdout).unwrap());
+        assert_eq!((&fact["failed"], &fact["median_micros"]), (&5.into(), &Value::Null));
+        assert_eq!(fact["errors"].as_object().unwrap().len(), 1, "{fact}");
+        self.facts.borrow_mut().push(fact);
+        self.end(server);
+    }
+}
+
+fn copy_all(from: &str, to: &str) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (from, to) = (entry.path(), format!("{to}/{}", entry.file_name().to_str().unwrap()));
+        if entry.file_type().unwrap().is_dir() {
+            copy_all(from.to_str().unwrap(), &to);
+        } else {
+            fs::copy(from, to).unwrap();
+        }
+    }
+}
+
+/// `/dev/full` is a disk without room.
+#[test]
+fn facts_that_can_not_be_written_are_an_error() {
+    let full = |arguments: &[&str]| {
+        let output = run(tessera().args(arguments).args(["--json", "/dev/full"]), "hello");
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {told}");
+        assert!(told.contains("--json /dev/full") && told.contains("No space"), "{told}");
+    };
+    full(&["serve", "--listen", "0"]);
+    let server = Server::start(&[]);
+    let connect = ["connect", &server.address, "--fingerprint", &server.fingerprint];
+    full(&connect);
+    full(&[&connect[..], &["--count", "2", "--mode", "full"]].concat());
+
+    // Nor is a table for people lost in silence, or the exit code with the words that say why.
+    let shell = |line: &str| {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", line, "sh", env!("CARGO_BIN_EXE_tessera")]);
+        run(shell.args(&connect[1..]), "").status.code()
+    };
+    assert_eq!(shell("t=$1; shift; $t connect \"$@\" --count 2 --mode full >/dev/full"), Some(1));
+    assert_eq!(
+        shell("$1 connect 127.0.0.1:1 --psk a:000102030405060708090a0b0c0d0e0f 2>/dev/full"),
+        Some(1)
+    );
+    assert_eq!(shell("$1 serve --listen 192.0.2.1:1 2>/dev/full"), Some(1));
+}
+
+/// Its facts come and go with the room; its clients do not notice.
+#[test]
+fn a_disk_that_fills_up_stops_no_connection_of_serve() {
+    // A file that may be so large, which to its writer is a disk without room.
+    let directory = Directory::new();
+    let facts = directory.path("facts");
+    let line = "ulimit -f 4; trap '' XFSZ; exec \"$0\" serve --listen 127.0.0.1:0 --json \"$1\"";
+    let mut child = std::process::Command::new("bash")
+        .args(["-c", line, env!("CARGO_BIN_EXE_tessera"), &facts])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut listening = String::new();
+    told.read_line(&mut listening).unwrap();
+    let address = listening.trim_end().rsplit_once(' ').unwrap().1;
+    for _ in 0..20 {
+        let options = [address, "--insecure-accept-any-certificate"];
+        let output = connect(&options, "hello");
+        assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"hello"[..]));
+    }
+    signal(&child, "-TERM");
+    let output = child.wait_with_output().unwrap();
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert_eq!(told.matches("warning: ").count(), 1, "{told}");
+    assert!(told.contains(&facts) && told.contains("error: "), "{told}");
+    let facts = fs::read_to_string(facts).unwrap();
+    assert!(facts.lines().count() > 2, "{facts}");
+}
