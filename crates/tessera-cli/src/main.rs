@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod completions;
+mod manual;
 mod warnings;
 
 use std::io::{ErrorKind, Write};
@@ -29,6 +31,8 @@ fn main() -> ExitCode {
             ended(tessera_commands::connect(&(*arguments).into()))
         }
         Command::Lab { experiment } => lab(experiment),
+        Command::Completions { shell } => ended(completions::write(shell)),
+        Command::Manual { directory } => ended(manual::write(&directory)),
     }
 }
 
