@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use tessera::crypto::Secret;
+use tessera::crypto::{KeyForm, Secret};
 use tessera::resume::{FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken};
 use tessera::wire::NamedGroup;
 use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
@@ -65,7 +65,8 @@ fn vault(endpoint: String, name: &str) -> Result<EtcdVault, Failure> {
 async fn put(vault: &EtcdVault, handle: FlightHandle) -> Result<(), Failure> {
     let secret = OneTimeSecret {
         kind: NamedGroup::X25519,
-        seed: Zeroizing::new(vec![7; 32]),
+        form: KeyForm::Seed,
+        key: Zeroizing::new(vec![7; 32]),
         fs_secret: Secret::filled_by(48, |out| out.fill(9)),
     };
     let unix = now()?;

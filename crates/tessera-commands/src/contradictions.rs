@@ -20,10 +20,10 @@ impl ServeOptions {
                 "--max-connections-per-address is more than all: raise --max-connections, or lower it",
             );
         }
-        let speaks_http = |name: &String| name == "http/1.1" || name == "http/1.0";
+        let speaks_http = |name: &String| ["h2", "http/1.1", "http/1.0"].contains(&name.as_str());
         if self.answer == Answer::Http && !self.common.protocols.iter().all(speaks_http) {
             return wrong(
-                "--http answers HTTP/1.x alone: name no other protocol than --alpn http/1.1",
+                "--http answers HTTP alone: name no other protocols than --alpn h2,http/1.1",
             );
         }
         if self.write_certificate.is_some() && self.uses_psks_alone() {

@@ -101,6 +101,8 @@ pub struct ServeOptions {
     pub write_certificate: Option<PathBuf>,
     /// Whether clients are asked for certificates.
     pub client_certificates: ClientCertificates,
+    /// Revocation lists (PEM) for clients' certificates; none without.
+    pub revocation_lists: Vec<PathBuf>,
     /// Tickets.
     pub tickets: Tickets,
     /// How many connections there may be at a time; others wait.

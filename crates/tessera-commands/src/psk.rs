@@ -16,7 +16,14 @@ use crate::options::{PskHash, PskOptions};
 pub(crate) fn load(options: &PskOptions) -> Result<Vec<ExternalPsk>, ProgramError> {
     let mut keys = options.keys.clone();
     for file in &options.files {
-        keys.extend(read(file)?);
+        for (line, key) in read(file)? {
+            // The first one would be used, and the other never.
+            if keys.iter().any(|known| known.identity == key.identity) {
+                let again = format!("line {line}: the identity of another PSK; name each once");
+                return Err(ProgramError::in_file(file, again));
+            }
+            keys.push(key);
+        }
     }
     let suite = match options.hash {
         PskHash::Sha256 => CipherSuite::TLS_AES_128_GCM_SHA256,
@@ -40,8 +47,9 @@ pub(crate) fn load(options: &PskOptions) -> Result<Vec<ExternalPsk>, ProgramErro
     Ok(imported)
 }
 
-/// A file of keys: one a line; empty lines and those that begin with # are skipped.
-fn read(path: &Path) -> Result<Vec<NamedKey>, ProgramError> {
+/// A file of keys, each with the number of its line: one a line; empty lines and those that begin with # are
+/// skipped.
+fn read(path: &Path) -> Result<Vec<(usize, NamedKey)>, ProgramError> {
     let text = fs::read_to_string(path).map(Zeroizing::new);
     let text = text.map_err(|error| {
         ProgramError::input(SettingFile { setting: "--psk-file", path }, &error)
@@ -50,17 +58,18 @@ fn read(path: &Path) -> Result<Vec<NamedKey>, ProgramError> {
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let keys: Result<Vec<_>, _> = lines
         .map(|(index, line)| {
-            let at = |error| {
-                ProgramError::settings(format!("{}:{}: {error}", path.display(), index + 1))
-            };
-            NamedKey::parse(line).map_err(at)
+            let line_number = index + 1;
+            let key = NamedKey::parse(line);
+            let key = key.map_err(|error| {
+                ProgramError::in_file(path, format_args!("line {line_number}: {error}"))
+            });
+            Ok((line_number, key?))
         })
         .collect();
     match keys {
-        Ok(keys) if keys.is_empty() => Err(ProgramError::settings(format!(
-            "{}: no PSK in it; write one a line, as IDENTITY:HEX",
-            path.display()
-        ))),
+        Ok(keys) if keys.is_empty() => {
+            Err(ProgramError::in_file(path, "no PSK in it; write one a line, as IDENTITY:HEX"))
+        }
         other => other,
     }
 }

@@ -128,7 +128,7 @@ fn what_etcd_keeps(fleet: &Fleet) {
     let vault = fleet.vault(&options);
     assert!(put(&vault, 0x7177_7177));
     assert_eq!(accept(&vault, 0x7177_7177), Ok(()));
-    let seed = secret(0x7177_7177).seed;
+    let seed = secret(0x7177_7177).key;
     let found = |bytes: &[u8]| {
         (0..3).any(|member| {
             let files = Command::new("find").arg(fleet.cluster.data_dir(member)).output().unwrap();

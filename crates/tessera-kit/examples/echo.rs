@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
-            ExitCode::from(if matches!(error, ProgramError::Settings(_)) { 2 } else { 1 })
+            ExitCode::from(error.exit_code())
         }
     }
 }

@@ -1,21 +1,24 @@
 //! A certificate and its key.
 
+use std::fmt;
 use std::sync::Arc;
 
-use pki_types::CertificateDer;
+use pki_types::{CertificateDer, UnixTime};
 use tessera::auth::{Credential, PrivateKey};
 use tessera::wire::CipherSuite;
-use webpki::EndEntityCert;
+use webpki::{EndEntityCert, KeyUsage};
 
 use crate::error::ProgramError;
 use crate::setting::SettingFile;
 use crate::{hex, pem};
 
 /// Loads a certificate chain, the end entity first, and its private key, and checks that they belong
-/// together. Both may be in the same file.
+/// together, that each certificate is followed by its issuer's, and that the first one is valid now. Both
+/// may be in the same file.
 ///
 /// # Errors
-/// If one of them can't be loaded, or the key is another certificate's.
+/// If one of them can't be loaded, the key is another certificate's, the chain is in disorder, or the first
+/// certificate has expired or isn't valid yet.
 pub fn load(
     certificate: SettingFile<'_>,
     key_file: SettingFile<'_>,
@@ -25,19 +28,65 @@ pub fn load(
 
     let first = chain.first().map(Vec::as_slice).unwrap_or_default();
     let first = CertificateDer::from(first);
-    let end_entity = EndEntityCert::try_from(&first).map_err(|error| {
-        ProgramError::settings(format!("{}: {error:?}", certificate.path.display()))
-    })?;
+    let wrong = |what: fmt::Arguments<'_>| ProgramError::in_file(certificate.path, what);
+    let end_entity =
+        EndEntityCert::try_from(&first).map_err(|error| wrong(format_args!("{error:?}")))?;
     // RFC 5280 §4.1: the key stands at the end of its SubjectPublicKeyInfo.
     if !end_entity.subject_public_key_info().as_ref().ends_with(key.public_key()) {
-        return Err(ProgramError::settings(format!(
-            "{}: the private key belongs to another certificate than the first one of {}; the end \
-             entity's certificate comes first",
-            key_file.path.display(),
-            certificate.path.display()
-        )));
+        return Err(ProgramError::in_file(
+            key_file.path,
+            format_args!(
+                "the private key belongs to another certificate than the first one of {}; the end \
+                 entity's certificate comes first",
+                certificate.path.display()
+            ),
+        ));
     }
+    check_order(&chain).map_err(|at| {
+        wrong(format_args!(
+            "certificate {} is not the issuer of certificate {at}; the server's or client's own comes \
+             first, and then each one's issuer",
+            at + 1
+        ))
+    })?;
+    check_validity(&end_entity).map_err(|what| wrong(format_args!("{what}")))?;
     Ok(Credential::new(chain, PrivateKey::Signs(Arc::new(key))))
+}
+
+/// RFC 8446 §4.4.2: each certificate should certify the one before it. The error is the place of the first
+/// one, counted from 1, that the next one doesn't certify.
+fn check_order(chain: &[Vec<u8>]) -> Result<(), usize> {
+    for (at, pair) in chain.windows(2).enumerate() {
+        let [one, next] = pair else { continue };
+        let (one, next) =
+            (CertificateDer::from(one.as_slice()), CertificateDer::from(next.as_slice()));
+        // Certificates that webpki doesn't read, such as roots of version 1, stand where they stand.
+        let (Ok(one), Ok(next)) = (EndEntityCert::try_from(&one), EndEntityCert::try_from(&next))
+        else {
+            continue;
+        };
+        if one.issuer() != next.subject() {
+            return Err(at + 1);
+        }
+    }
+    Ok(())
+}
+
+/// webpki looks at validity before anything else, and tells what it found.
+fn check_validity(certificate: &EndEntityCert<'_>) -> Result<(), String> {
+    let usage = KeyUsage::server_auth();
+    let days = |time: UnixTime, other: UnixTime| time.as_secs().abs_diff(other.as_secs()) / 86_400;
+    match certificate.verify_for_usage(&[], &[], &[], UnixTime::now(), usage, None, None) {
+        Err(webpki::Error::CertExpired { time, not_after }) => Err(format!(
+            "the first certificate has expired, {} days ago; renew it, or set this machine's clock",
+            days(time, not_after)
+        )),
+        Err(webpki::Error::CertNotValidYet { time, not_before }) => Err(format!(
+            "the first certificate is not valid yet, but in {} days; set this machine's clock",
+            days(time, not_before)
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The SHA-256 of a certificate, in hexadecimal, by which people compare it.

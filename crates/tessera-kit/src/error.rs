@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::setting::SettingFile;
 
@@ -10,6 +11,13 @@ use crate::setting::SettingFile;
 pub enum ProgramError {
     /// The settings can't be as they are. Programs end with the exit code 2.
     Settings(String),
+    /// A file that a setting names can't be had, or can't be as it is. Programs end with the exit code 2.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        what: String,
+    },
     /// Something failed on the way. Programs end with the exit code 1.
     Failed(String),
 }
@@ -23,6 +31,29 @@ impl ProgramError {
     /// Something failed on the way.
     pub fn failed(what: impl fmt::Display, error: impl fmt::Display) -> Self {
         Self::Failed(format!("{what}: {error}"))
+    }
+
+    /// A file can't be as it is.
+    pub fn in_file(path: &Path, what: impl fmt::Display) -> Self {
+        Self::File { path: path.to_owned(), what: what.to_string() }
+    }
+
+    /// The file that is to be looked at, where it is one file's fault.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File { path, .. } => Some(path),
+            Self::Settings(_) | Self::Failed(_) => None,
+        }
+    }
+
+    /// The exit code of a program that ends with it: 2 where the settings or their files are at fault.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Settings(_) | Self::File { .. } => 2,
+            Self::Failed(_) => 1,
+        }
     }
 
     /// A file that was named to be read, and can't be.
@@ -54,7 +85,7 @@ impl ProgramError {
             }
             _ => error.to_string(),
         };
-        Self::Settings(format!("{}: {what}; check the path after {setting}", path.display()))
+        Self::in_file(path, format_args!("{what}; check the path after {setting}"))
     }
 }
 
@@ -62,6 +93,7 @@ impl fmt::Display for ProgramError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Settings(what) | Self::Failed(what) => f.write_str(what),
+            Self::File { path, what } => write!(f, "{}: {what}", path.display()),
         }
     }
 }

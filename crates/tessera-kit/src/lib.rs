@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`pem`] | certificates, private keys and public keys in PEM files |
 //! | [`credential`] | a certificate with its key, checked to belong together; fingerprints |
-//! | [`trust`] | whom to trust: roots from a file or from the system, raw public keys |
+//! | [`trust`] | whom to trust: roots from a file or from the system, revocation lists, raw public keys |
+//! | [`live`] | a configuration from files that is loaded again while connections are made with it |
 //! | [`key_log`] | the secrets of connections in a file, for Wireshark |
 //! | [`facts`], [`report`] | what became of a connection, as a line and as JSON; a slow reader delays nobody |
 //! | [`runtime`], [`signals`], [`open_files`] | the process: threads, its end, its limits |
@@ -40,6 +41,7 @@ mod error;
 pub mod facts;
 pub mod hex;
 pub mod key_log;
+pub mod live;
 pub mod memory_guard;
 pub mod open_files;
 pub mod pem;

@@ -1,11 +1,13 @@
-//! Certificates and keys in PEM files (RFC 7468).
+//! Certificates, keys and revocation lists in PEM files (RFC 7468).
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use pki_types::pem::{self, PemObject};
-use pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
+use pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, SubjectPublicKeyInfoDer,
+};
 use tessera_aws_lc::SigningKey;
 use zeroize::Zeroizing;
 
@@ -38,28 +40,25 @@ pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
         Ok(PrivateKeyDer::Sec1(key)) => SigningKey::from_sec1(key.secret_sec1_der()),
         Ok(PrivateKeyDer::Pkcs1(key)) => SigningKey::from_pkcs1(key.secret_pkcs1_der()),
         Ok(_) | Err(pem::Error::NoItemsFound) => {
-            return Err(ProgramError::settings(if find(&bytes, b"ENCRYPTED PRIVATE KEY") {
+            let what = if find(&bytes, b"ENCRYPTED PRIVATE KEY") {
                 format!(
-                    "{0}: the key is encrypted; decrypt it with: openssl pkcs8 -in {0} -out NEW",
+                    "the key is encrypted; decrypt it with: openssl pkcs8 -in {} -out NEW",
                     path.display()
                 )
             } else {
-                format!(
-                    "{}: no private key in it; {setting} takes PEM (-----BEGIN PRIVATE KEY-----)",
-                    path.display()
-                )
-            }));
+                format!("no private key in it; {setting} takes PEM (-----BEGIN PRIVATE KEY-----)")
+            };
+            return Err(ProgramError::in_file(path, what));
         }
         // OpenSSL's old way to encrypt keeps the label, and puts headers above the bytes (RFC 1421).
         Err(_) if find(&bytes, b"Proc-Type: 4,ENCRYPTED") => {
-            return Err(ProgramError::settings(format!(
-                "{0}: the key is encrypted; decrypt it with: openssl pkey -in {0} -out NEW",
-                path.display()
-            )));
+            let advice = "the key is encrypted; decrypt it with: openssl pkey -in";
+            let what = format_args!("{advice} {} -out NEW", path.display());
+            return Err(ProgramError::in_file(path, what));
         }
         Err(error) => return Err(malformed(path, &error)),
     };
-    key.map_err(|error| ProgramError::settings(format!("{}: {error}", path.display())))
+    key.map_err(|error| ProgramError::in_file(path, error))
 }
 
 /// The public keys of a file (`PUBLIC KEY`), in their order, at least one: each a SubjectPublicKeyInfo,
@@ -76,6 +75,19 @@ pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> 
     })
 }
 
+/// The revocation lists of a file (`X509 CRL`), in their order, at least one.
+///
+/// # Errors
+/// If the file can't be read, is no PEM, or has no revocation list in it.
+pub fn revocation_lists(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
+    all::<CertificateRevocationListDer<'_>>(file, |setting| {
+        format!(
+            "no revocation list in it; {setting} takes PEM (-----BEGIN X509 CRL-----); DER becomes \
+             PEM with: openssl crl -inform der -in FILE"
+        )
+    })
+}
+
 /// All of one kind, as DER; `none` says what to do where there is none.
 fn all<T: PemObject + AsRef<[u8]>>(
     file: SettingFile<'_>,
@@ -85,10 +97,7 @@ fn all<T: PemObject + AsRef<[u8]>>(
     let found: Result<Vec<_>, _> =
         T::pem_slice_iter(&bytes).map(|item| item.map(|der| der.as_ref().to_vec())).collect();
     match found {
-        Ok(found) if found.is_empty() => {
-            let (path, what) = (file.path.display(), none(file.setting));
-            Err(ProgramError::settings(format!("{path}: {what}")))
-        }
+        Ok(found) if found.is_empty() => Err(ProgramError::in_file(file.path, none(file.setting))),
         found => found.map_err(|error| malformed(file.path, &error)),
     }
 }
@@ -112,5 +121,5 @@ fn find(bytes: &[u8], what: &[u8]) -> bool {
 }
 
 fn malformed(path: &Path, error: &pem::Error) -> ProgramError {
-    ProgramError::settings(format!("{}: malformed PEM: {error}", path.display()))
+    ProgramError::in_file(path, format_args!("malformed PEM: {error}"))
 }

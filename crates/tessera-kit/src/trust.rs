@@ -1,6 +1,8 @@
 //! Whom to trust.
 
-use tessera_webpki::{PinnedKey, PinnedKeyVerifier, WebPkiVerifier};
+use std::path::Path;
+
+use tessera_webpki::{PinnedKey, PinnedKeyVerifier, UnknownStatus, WebPkiVerifier};
 
 use crate::error::ProgramError;
 use crate::pem;
@@ -22,8 +24,42 @@ pub fn roots_of(
     file: SettingFile<'_>,
     certificates: &[Vec<u8>],
 ) -> Result<WebPkiVerifier, ProgramError> {
-    WebPkiVerifier::new(certificates)
-        .map_err(|error| ProgramError::settings(format!("{}: {error}", file.path.display())))
+    WebPkiVerifier::new(certificates).map_err(|error| ProgramError::in_file(file.path, error))
+}
+
+/// Judges peers by the roots of a PEM file, and by revocation lists (PEM): of every certificate of a peer's
+/// path a current list has to say that it isn't revoked. A list past its nextUpdate says nothing, and
+/// whoever depends on it is refused.
+///
+/// # Errors
+/// If a file can't be read, a certificate can't be a root, or a list can't be read, or is in a root's name
+/// and not signed by it. The error names the file.
+pub fn roots_and_revocation_lists(
+    file: SettingFile<'_>,
+    lists: &[SettingFile<'_>],
+) -> Result<WebPkiVerifier, ProgramError> {
+    let roots = pem::certificates(file)?;
+    if lists.is_empty() {
+        return roots_of(file, &roots);
+    }
+    let mut all = Vec::new();
+    for list in lists {
+        let of_file = pem::revocation_lists(*list)?;
+        // Alone, so that the error is this file's.
+        with_lists(file, &roots, list.path, &of_file)?;
+        all.extend(of_file);
+    }
+    with_lists(file, &roots, file.path, &all)
+}
+
+fn with_lists(
+    file: SettingFile<'_>,
+    roots: &[Vec<u8>],
+    path: &Path,
+    lists: &[Vec<u8>],
+) -> Result<WebPkiVerifier, ProgramError> {
+    let verifier = roots_of(file, roots)?.with_crls(lists, UnknownStatus::Reject);
+    verifier.map_err(|error| ProgramError::in_file(path, error))
 }
 
 /// Judges peers by the roots that the operating system trusts; `otherwise` is the setting that names
@@ -50,6 +86,5 @@ pub fn raw_public_keys(
 ) -> Result<PinnedKeyVerifier, ProgramError> {
     let keys = pem::public_keys(file)?;
     let keys = keys.into_iter().map(|public_key| PinnedKey { public_key, name: name.to_owned() });
-    PinnedKeyVerifier::new(keys.collect())
-        .map_err(|error| ProgramError::settings(format!("{}: {error}", file.path.display())))
+    PinnedKeyVerifier::new(keys.collect()).map_err(|error| ProgramError::in_file(file.path, error))
 }

@@ -48,7 +48,7 @@ fn certificate(key: &KeyPair) -> String {
 
 fn refusal<T>(result: Result<T, ProgramError>) -> String {
     let error = result.map(|_| ()).unwrap_err();
-    assert!(matches!(error, ProgramError::Settings(_)), "{error}");
+    assert_eq!(error.exit_code(), 2, "{error}");
     error.to_string()
 }
 

@@ -46,6 +46,7 @@
 
 mod error;
 mod namespace;
+mod packets;
 mod parameters;
 mod scheduler;
 mod tun;

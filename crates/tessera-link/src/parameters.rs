@@ -98,6 +98,9 @@ pub struct LinkParameters {
     pub reordering: bool,
     /// The probability that a packet is lost, from 0 to 1.
     pub loss: f64,
+    /// Whether packets that ask for a TCP connection and carry data are lost, as in networks that
+    /// take TCP Fast Open (RFC 7413) for an attack.
+    pub syn_data_lost: bool,
     /// How many bits a second the link carries; no limit when absent. Counted are whole IP packets.
     pub rate: Option<u64>,
     /// How many bytes may wait for the link when its rate is limited, the packet on the wire
@@ -118,6 +121,7 @@ impl Default for LinkParameters {
             jitter: Duration::ZERO,
             reordering: false,
             loss: 0.0,
+            syn_data_lost: false,
             rate: None,
             queue: 256 * 1024,
             mtu: 1500,
@@ -135,6 +139,7 @@ impl LinkParameters {
         self.rtt.is_zero()
             && self.jitter.is_zero()
             && self.loss == 0.0
+            && !self.syn_data_lost
             && self.rate.is_none()
             && self.mtu == Self::default().mtu
     }
@@ -197,6 +202,7 @@ mod tests {
             LinkParameters { rtt: Duration::from_millis(1), ..plain.clone() },
             LinkParameters { jitter: Duration::from_millis(1), ..plain.clone() },
             LinkParameters { loss: 0.1, ..plain.clone() },
+            LinkParameters { syn_data_lost: true, ..plain.clone() },
             LinkParameters { rate: Some(1_000_000), ..plain.clone() },
             LinkParameters { mtu: 1280, ..plain.clone() },
         ] {

@@ -27,6 +27,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::error::{LinkError, Missing};
 use crate::namespace::Namespace;
+use crate::packets::{is_ipv4, is_syn_with_data};
 use crate::parameters::{End, LinkAddresses, LinkParameters};
 use crate::scheduler::{DirectionStatistics, Scheduler};
 
@@ -234,7 +235,10 @@ fn carry(shared: &Shared, from: &SyncDevice, to: &SyncDevice) -> io::Result<()> 
                 let packet = &buffer[..length];
                 if is_ipv4(packet) {
                     let now = clock.elapsed();
-                    lock(&shared.scheduler).offer(now, length, packet.to_vec());
+                    let mut scheduler = lock(&shared.scheduler);
+                    if !(is_syn_with_data(packet) && scheduler.loses_syn_data(length)) {
+                        scheduler.offer(now, length, packet.to_vec());
+                    }
                 }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -264,12 +268,6 @@ fn be_punctual() -> io::Result<()> {
         ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo),
     );
     Ok(())
-}
-
-/// Whether this is a packet of the link's endpoints. Kernels also announce themselves in IPv6 when
-/// an interface appears; counted, those would make every run's random numbers differ.
-fn is_ipv4(packet: &[u8]) -> bool {
-    packet.first().is_some_and(|first| first >> 4 == 4)
 }
 
 /// Hands over the packets that are due, and says whether there were any.

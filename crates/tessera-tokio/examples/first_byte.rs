@@ -13,7 +13,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pki_types::pem::PemObject;
 use pki_types::{CertificateDer, PrivatePkcs8KeyDer};
@@ -22,7 +21,7 @@ use tessera::resume::{Continuation, OneTimeKeyGuard, Verdict};
 use tessera::{ClientConfig, Destination, ServerConfig};
 use tessera_aws_lc::SigningKey;
 use tessera_tokio::{Acceptor, Connector, EarlyData, MemorySessionStore};
-use tessera_vault::{MemoryVault, TicketKey, TicketKeyRing};
+use tessera_vault::{MemoryVault, RotatingRing};
 use tessera_webpki::WebPkiVerifier;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -55,13 +54,8 @@ fn server_config(chain: &Path, key: &Path) -> Result<ServerConfig, Box<dyn Error
     let credential = Credential::new(certificates(chain)?, PrivateKey::Signs(Arc::new(key)));
     let mut config = ServerConfig::new(provider, vec![credential]);
 
-    // Tickets: sealed under a key that lives a day. A server that runs for longer adds the next one in
-    // time; servers of one name share their keys.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-    let day = Duration::from_secs(24 * 3600);
-    let ring = TicketKeyRing::new(&provider);
-    ring.add(TicketKey::generate(&provider, now, day, day)?, now)?;
-    config.tickets = Some(Arc::new(ring));
+    // Tickets: sealed under keys that the ring changes itself; servers of one name share theirs.
+    config.tickets = Some(Arc::new(RotatingRing::new(&provider)));
 
     // Forward-secret 0-RTT: each ticket comes with a one-time key, and the vault keeps its private half.
     let vault = Arc::new(MemoryVault::new(100_000));

@@ -49,10 +49,26 @@ impl Acceptor {
     /// and those that run keep theirs.
     ///
     /// A resumption doesn't ask the verifier again. With a verifier of another policy the tickets of
-    /// clients that the old one accepted are not resumed any more; for what no policy says, such as a
-    /// new revocation list, raise [`ServerConfig::policy_epoch`].
+    /// clients that the old one accepted are not resumed any more, and neither are those that began with an
+    /// external PSK that is gone or has another secret; for what no policy says, such as the loss of an
+    /// account or of the server's own key, raise [`ServerConfig::policy_epoch`].
+    ///
+    /// A handshake that is under way goes on with its configuration, unless what it rests on was
+    /// withdrawn ([`upholds`](Checked::<ServerConfig>::upholds)): the connection then ends with
+    /// access_denied, and of its early data nothing more is read. To end connections that are complete,
+    /// ask [`is_withdrawn`](ServerStream::is_withdrawn).
     pub fn replace(&self, config: Checked<ServerConfig>) {
         self.config.replace(config);
+    }
+
+    /// The configuration of connections that start now.
+    pub fn config(&self) -> Checked<ServerConfig> {
+        self.config.get()
+    }
+
+    /// How many configurations there have been, the first included.
+    pub fn generation(&self) -> u64 {
+        self.config.generation()
     }
 
     /// Answers the questions that the configuration leaves for later.
@@ -112,9 +128,9 @@ impl Acceptor {
         &self,
         io: IO,
     ) -> io::Result<ServerStream<IO>> {
-        let config = self.config.get();
         let machine = Machine::new(
-            |now, _| Ok(ServerConnection::start(config, now)),
+            self.config.begin(),
+            |config, now, _| Ok(ServerConnection::start(config, now)),
             self.answers.clone(),
             SessionWriter::default(),
         );

@@ -3,14 +3,25 @@
 use std::future::pending;
 
 use tessera::handshake::{
-    Asked, ClientHandshake, ClientQuestion, Handshake, Question, ServerHandshake, ServerQuestion,
+    Asked, Checked, ClientHandshake, ClientQuestion, Handshake, Question, ServerHandshake,
+    ServerQuestion,
 };
-use tessera::{Connection, Error, Output, Time};
+use tessera::{ClientConfig, Connection, Error, Output, ServerConfig, ServerConnection, Time};
 
 use crate::answers::{Answer, Answers};
+use crate::current::Upholds;
 
 /// A handshake whose questions [`Answers`] answer: [`ClientHandshake`] or [`ServerHandshake`].
 pub trait AsyncHandshake: Handshake<Question: Send> + Sized + 'static {
+    /// The configuration of this role.
+    #[doc(hidden)]
+    type Config: Upholds;
+
+    /// A connection of which nothing was sent and nothing read, with another configuration; `None` for
+    /// a role that sends first.
+    #[doc(hidden)]
+    fn unread(config: &Checked<Self::Config>, now: Time) -> Option<Connection<Self>>;
+
     /// Puts a question to its method of [`Answers`].
     #[doc(hidden)]
     fn ask(question: Self::Question, answers: &dyn Answers) -> Answer<GiveAnswer<Self>>;
@@ -22,8 +33,14 @@ pub type GiveAnswer<S> =
 
 /// Which method of [`Answers`] answers which question.
 macro_rules! asks {
-    ($handshake:ident, $questions:ident: $($question:ident => $method:ident,)*) => {
+    ($handshake:ident, $config:ident, $unread:expr, $questions:ident: $($question:ident => $method:ident,)*) => {
         impl AsyncHandshake for $handshake {
+            type Config = $config;
+
+            fn unread(config: &Checked<$config>, now: Time) -> Option<Connection<Self>> {
+                $unread(config, now)
+            }
+
             fn ask(question: $questions, answers: &dyn Answers) -> Answer<GiveAnswer<Self>> {
                 match question {
                     $($questions::$question(asked) => ask(asked, |it| answers.$method(it)),)*
@@ -37,13 +54,15 @@ macro_rules! asks {
 }
 
 asks! {
-    ClientHandshake, ClientQuestion:
+    ClientHandshake, ClientConfig, |_, _| None, ClientQuestion:
     VerifyPeer => verify_peer,
     Sign => sign,
 }
 
 asks! {
-    ServerHandshake, ServerQuestion:
+    ServerHandshake, ServerConfig,
+    |config: &Checked<ServerConfig>, now| Some(ServerConnection::start(config.clone(), now)),
+    ServerQuestion:
     ChooseConfig => choose_config,
     OpenTicket => open_ticket,
     AcceptResumption => accept_resumption,

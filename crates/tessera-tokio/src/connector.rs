@@ -1,11 +1,13 @@
 //! The client's end.
 
-use std::io;
 use std::sync::Arc;
+use std::{io, iter};
 
 use tessera::handshake::Checked;
+use tessera::resume::ClientSession;
 use tessera::{ClientConfig, ClientConnection, Clock, Destination};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
 use crate::answers::{Answers, NoAnswers};
@@ -13,6 +15,7 @@ use crate::clock::MachineClock;
 use crate::current::Current;
 use crate::early_data::EarlyData;
 use crate::error::wrap;
+use crate::first_flight::FirstFlight;
 use crate::machine::Machine;
 use crate::sessions::{SessionStore, SessionWriter};
 use crate::stream::ClientStream;
@@ -66,10 +69,37 @@ impl Connector {
     /// and those that run keep theirs.
     ///
     /// A resumption doesn't ask the verifier again. With a verifier of another policy the sessions of
-    /// servers that the old one accepted are not offered any more, whatever the store still has; for
-    /// what no policy says, such as a new revocation list, raise [`ClientConfig::policy_epoch`].
+    /// servers that the old one accepted are not offered any more, and leave this connector's store; for
+    /// what no policy says, raise [`ClientConfig::policy_epoch`]. A store that
+    /// [blocks](SessionStore::blocks) does it on another thread, where there is a runtime.
+    ///
+    /// A handshake that is under way goes on with its configuration, unless what it rests on was
+    /// withdrawn ([`upholds`](Checked::<ClientConfig>::upholds)): it then fails, and early data that was
+    /// sent may have been executed. To end connections that are complete, ask
+    /// [`is_withdrawn`](ClientStream::is_withdrawn).
     pub fn replace(&self, config: Checked<ClientConfig>) {
-        self.config.replace(config);
+        let earlier = self.config.replace(config.clone());
+        if let Some(store) = &self.sessions
+            && !config.keeps_sessions_of(&earlier)
+        {
+            let store = store.clone();
+            let blocks = store.blocks();
+            let remove = move || store.retain(&|session| config.accepts_session(session));
+            match Handle::try_current() {
+                Ok(runtime) if blocks => drop(runtime.spawn_blocking(remove)),
+                _ => remove(),
+            }
+        }
+    }
+
+    /// The configuration of connections that start now.
+    pub fn config(&self) -> Checked<ClientConfig> {
+        self.config.get()
+    }
+
+    /// How many configurations there have been, the first included.
+    pub fn generation(&self) -> u64 {
+        self.config.generation()
     }
 
     /// Answers the questions that the configuration leaves for later.
@@ -165,21 +195,48 @@ impl Connector {
     /// with it.
     pub async fn start<IO: AsyncRead + AsyncWrite + Unpin>(
         &self,
-        mut destination: Destination,
+        destination: Destination,
         io: IO,
     ) -> io::Result<ClientStream<IO>> {
+        let destination = self.with_session(destination).await;
+        self.start_afresh(destination, io)
+    }
+
+    /// Starts a connection whose first writes travel as early data, for programs that know nothing of it: HTTP
+    /// clients, copy loops. See [`FirstFlight`] for what becomes of them.
+    ///
+    /// It waits only for the session store, as [`start`](Self::start) does: nothing is sent before the stream
+    /// is used.
+    ///
+    /// # Errors
+    /// If the configuration doesn't fit the destination.
+    pub async fn first_flight<IO: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        destination: Destination,
+        io: IO,
+    ) -> io::Result<FirstFlight<IO>> {
+        let destination = self.with_session(destination).await;
+        let session = destination.session.as_ref();
+        let protocol = session.and_then(|session| session.state.protocol.clone());
+        Ok(FirstFlight::new(self.start_afresh(destination, io)?, protocol))
+    }
+
+    /// The destination with a session of the store, if it has none of its own.
+    async fn with_session(&self, mut destination: Destination) -> Destination {
         if let (Some(store), None) = (&self.sessions, &destination.session) {
             let server_name = destination.server_name.clone();
             destination.session = if store.blocks() {
                 let store = store.clone();
                 // A store that panics has no session.
-                let popped = spawn_blocking(move || store.pop(&server_name)).await;
+                let config = self.config.get();
+                let popped =
+                    spawn_blocking(move || pop_accepted(&*store, &server_name, &config)).await;
                 popped.ok().flatten()
             } else {
-                store.pop(&server_name)
+                pop_accepted(&**store, &server_name, &self.config.get())
             };
         }
-        self.start_afresh(destination, io)
+        destination
     }
 
     /// Starts a connection with the session of the destination, if it has one, and with none from the
@@ -191,12 +248,25 @@ impl Connector {
     ) -> io::Result<ClientStream<IO>> {
         destination.clock.get_or_insert_with(|| self.clock.clone());
         let session_writer = SessionWriter::new(self.sessions.clone(), &destination.server_name);
-        let config = self.config.get();
         let machine = Machine::new(
-            |now, output| ClientConnection::start(config, destination, now, output),
+            self.config.begin(),
+            |config, now, output| ClientConnection::start(config, destination, now, output),
             self.answers.clone(),
             session_writer,
         );
         Ok(ClientStream::new(io, machine.map_err(wrap)?))
     }
 }
+
+/// The newest session that may be offered. Those that began under withdrawn trust are gone for good.
+fn pop_accepted(
+    store: &dyn SessionStore,
+    server_name: &str,
+    config: &Checked<ClientConfig>,
+) -> Option<ClientSession> {
+    let pop = || store.pop(server_name);
+    iter::from_fn(pop).take(MAX_POPPED).find(|session| config.accepts_session(session))
+}
+
+/// How many sessions are looked at. A store that never ends keeps nobody waiting.
+const MAX_POPPED: usize = 1024;

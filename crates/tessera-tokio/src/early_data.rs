@@ -126,12 +126,16 @@ pub struct EarlyDataOutcome {
     /// The name of the flight that was sent, if its ticket was forward-secret: a later connection asks
     /// under it for the receipt ([`Destination::ask_receipts`](tessera::Destination::ask_receipts)).
     pub flight: Option<FlightHandle>,
+    /// It was rejected, and a [`FirstFlight`](crate::FirstFlight) has begun to send it once more, as
+    /// ordinary data: the verdict says nothing of that.
+    pub sent_again: bool,
 }
 
 impl EarlyDataOutcome {
-    /// Whether sending the data again can't execute it twice: nothing was sent, or it was burned.
+    /// Whether sending the data again can't execute it twice: nothing was sent, or it was burned and not
+    /// sent again since.
     pub fn may_be_sent_again(&self) -> bool {
-        self.sent == 0 || self.verdict == Some(Verdict::Burned)
+        self.sent == 0 || self.verdict == Some(Verdict::Burned) && !self.sent_again
     }
 }
 
@@ -147,11 +151,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
         let before = self.facts().early_data_written;
         let result = self.try_handshake_with_early_data(data).await;
         let count = self.facts().early_data_written - before;
-        if result.is_err() && !self.has_early_data_left() {
-            // What waits must not leave later: the caller may send it elsewhere.
-            let output = &mut self.driver.machine.output;
-            output.consume(output.as_slice().len());
-            self.early_data_from = None;
+        if result.is_err() {
+            self.withdraw_early_data();
         }
         let outcome = self.early_data();
         match (result, outcome) {
@@ -163,6 +164,15 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
             (Ok(()), EarlyDataOutcome { verdict: Some(verdict), flight, .. }) => {
                 EarlyData::Rejected { stream: (), verdict, flight }
             }
+        }
+    }
+
+    /// After a failure: what waits must not leave later, for the caller may send it elsewhere.
+    pub(crate) fn withdraw_early_data(&mut self) {
+        if !self.has_early_data_left() {
+            let output = &mut self.driver.machine.output;
+            output.consume(output.as_slice().len());
+            self.early_data_from = None;
         }
     }
 
@@ -218,6 +228,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
             // Whatever a later engine may say: nobody knows.
             verdict: (!is_accepted).then(|| facts.early_data.verdict().unwrap_or(Verdict::Unknown)),
             flight: facts.flight,
+            sent_again: false,
         }
     }
 
@@ -235,10 +246,15 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
     /// after it, fails. It has to be self-delimiting: a prefix of it may be executed, where whoever is on
     /// the path held the rest back.
     pub async fn write_early(&mut self, data: &[u8]) -> io::Result<usize> {
-        poll_fn(|cx| self.poll_write_early(data, cx)).await
+        poll_fn(|cx| self.poll_write_early(Half::Write, data, cx)).await
     }
 
-    fn poll_write_early(&mut self, data: &[u8], cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+    pub(crate) fn poll_write_early(
+        &mut self,
+        half: Half,
+        data: &[u8],
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
         loop {
             self.check_writable()?;
             let handed_over = self.driver.socket.handed_over;
@@ -258,10 +274,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
             let is_over = data.is_empty() || machine.connection.early_data_room() == 0;
             if written > 0 || is_over {
                 // The ClientHello and the early data leave together.
-                let _ = self.driver.poll_send(Half::Write, cx);
+                let _ = self.driver.poll_send(half, cx);
                 return Poll::Ready(Ok(written));
             }
-            let driven = self.driver.poll_handshake(Half::Write, Goal::Complete, cx)?;
+            let driven = self.driver.poll_handshake(half, Goal::Complete, cx)?;
             if driven.is_pending() && !self.driver.machine.has_room() {
                 return Poll::Pending;
             }

@@ -5,10 +5,13 @@
 //!   [`AsyncWrite`]: sockets, pipes, other streams.
 //! - [`Connector::connect_with_early_data`] sends data with the first flight and reports what became of
 //!   it; [`Acceptor::accept_early`] answers it before the handshake is complete.
+//! - [`Connector::first_flight`] makes a [`FirstFlight`]: a client's stream whose first writes travel as early
+//!   data, for programs that know nothing of it, such as HTTP clients.
 //! - [`Server`] accepts TCP connections within [`Limits`], so that no address can have all of it, and no
 //!   client that neither sends nor reads keeps its part.
 //! - [`SessionStore`]s keep what a client needs to come back: [`MemorySessionStore`], and
 //!   [`FileSessionStore`] for processes that share them.
+//! - [`fast_open`] sends and takes first flights in TCP's SYN (RFC 7413), for those who ask for it.
 //! - [`Answers`] answers what a configuration leaves for later.
 //! - With the feature `http` there is the module `http`: early data in HTTP (RFC 8470).
 //!
@@ -36,14 +39,13 @@
 //! ```no_run
 //! use std::error::Error;
 //! use std::sync::Arc;
-//! use std::time::{Duration, SystemTime, UNIX_EPOCH};
 //!
 //! use pki_types::pem::PemObject; // rustls-pki-types reads PEM
 //! use pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 //! use tessera::ServerConfig;
 //! use tessera::auth::{Credential, PrivateKey};
 //! use tessera::resume::OneTimeKeyGuard;
-//! use tessera_vault::{MemoryVault, TicketKey, TicketKeyRing};
+//! use tessera_vault::{MemoryVault, RotatingRing};
 //!
 //! fn server_config() -> Result<ServerConfig, Box<dyn Error>> {
 //!     let provider = tessera_aws_lc::provider();
@@ -57,12 +59,8 @@
 //!     let mut config = ServerConfig::new(provider, vec![credential]);
 //!     config.protocols = vec![b"http/1.1".to_vec()];
 //!
-//!     // Tickets. Without a ring every handshake is a full one.
-//!     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-//!     let day = Duration::from_secs(24 * 3600);
-//!     let ring = TicketKeyRing::new(&provider);
-//!     ring.add(TicketKey::generate(&provider, now, day, day)?, now)?;
-//!     config.tickets = Some(Arc::new(ring));
+//!     // Tickets. Without a ring every handshake is a full one. This one changes its keys itself.
+//!     config.tickets = Some(Arc::new(RotatingRing::new(&provider)));
 //!
 //!     // Forward-secret 0-RTT. Without a guard early data can't be accepted.
 //!     let vault = Arc::new(MemoryVault::new(100_000));
@@ -71,10 +69,8 @@
 //! }
 //! ```
 //!
-//! Share the configuration among all connections of the server. A ticket key lives as long as it was made
-//! for: a server that runs for longer adds the next one in time
-//! (`TicketKeyRing::add`), and servers of one name share their keys (`tessera-etcd` does both). To ask
-//! clients for certificates, set
+//! Share the configuration among all connections of the server. Ring and vault end with the process.
+//! Servers of one name share their ticket keys (`tessera-etcd`). To ask clients for certificates, set
 //! [`client_authentication`](tessera::ServerConfig::client_authentication).
 //!
 //! **A client** needs a verifier, a store for its sessions if it wants to resume, and the policy that it
@@ -119,6 +115,8 @@
 mod acceptor;
 mod answers;
 mod async_handshake;
+#[cfg(feature = "axum")]
+pub mod axum;
 mod clock;
 mod connector;
 mod current;
@@ -126,6 +124,8 @@ mod driver;
 mod early_data;
 mod early_data_buffer;
 mod error;
+pub mod fast_open;
+mod first_flight;
 #[cfg(feature = "http")]
 pub mod http;
 mod input;
@@ -144,9 +144,12 @@ pub use answers::{Answer, Answers};
 pub use async_handshake::AsyncHandshake;
 pub use connector::Connector;
 pub use early_data::{EarlyData, EarlyDataOutcome};
+pub use first_flight::{FirstFlight, FirstFlightError, FirstFlightFailure};
 pub use server::{
     AcceptedClient, ClientSocket, Counts, Ending, Limits, Server, ServerCounts, TimedOut,
 };
+#[cfg(feature = "http")]
+pub use server::{EarlyStream, StreamInfo, TlsListener};
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use stream::{ClientStream, ServerStream, TlsStream};
 #[cfg(feature = "system-trust")]

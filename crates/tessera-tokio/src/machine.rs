@@ -3,11 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tessera::auth::PeerRejected;
+use tessera::handshake::Checked;
+use tessera::wire::AlertDescription;
 use tessera::{Connection, Error, Event, Output, ReadEvent, Time};
 use tokio::time::Instant;
 
 use crate::answers::{Answer, Answers};
 use crate::async_handshake::{AsyncHandshake, GiveAnswer};
+use crate::current::Begun;
 use crate::early_data_buffer::EarlyDataBuffer;
 use crate::input::Input;
 use crate::sessions::SessionWriter;
@@ -31,6 +35,10 @@ pub(crate) struct Machine<S: AsyncHandshake> {
     pub(crate) pending: Option<Answer<GiveAnswer<S>>>,
     answers: Arc<dyn Answers>,
     pub(crate) session_writer: SessionWriter,
+    /// The configuration, and whether it counts still.
+    pub(crate) begun: Begun<S::Config>,
+    /// Nothing of the peer's was read.
+    unread: bool,
     pub(crate) completion: Completion,
     pub(crate) complete: bool,
     pub(crate) failed: Option<Error>,
@@ -54,13 +62,14 @@ pub(crate) enum Step {
 
 impl<S: AsyncHandshake> Machine<S> {
     pub(crate) fn new(
-        start: impl FnOnce(Time, &mut Output) -> Result<Connection<S>, Error>,
+        begun: Begun<S::Config>,
+        start: impl FnOnce(Checked<S::Config>, Time, &mut Output) -> Result<Connection<S>, Error>,
         answers: Arc<dyn Answers>,
         session_writer: SessionWriter,
     ) -> Result<Self, Error> {
         let started = Instant::now();
         let mut output = Output::with_limit(OUTPUT_LIMIT);
-        let connection = start(since(started), &mut output)?;
+        let connection = start(begun.config.clone(), since(started), &mut output)?;
         let deadline = connection.deadline().unwrap_or_default();
         let latest_completion = started.checked_add(deadline).unwrap_or(started + A_YEAR);
         Ok(Self {
@@ -73,6 +82,8 @@ impl<S: AsyncHandshake> Machine<S> {
             pending: None,
             answers,
             session_writer,
+            begun,
+            unread: true,
             completion: Completion::default(),
             complete: false,
             failed: None,
@@ -104,6 +115,7 @@ impl<S: AsyncHandshake> Machine<S> {
             if !self.input.plain().is_empty() {
                 return Ok(Step::Plain);
             }
+            self.check_withdrawn()?;
             match self.read().map_err(|error| self.fail(error))? {
                 ReadEvent::NeedInput => return Ok(Step::NeedInput),
                 ReadEvent::OutputFull => return Ok(Step::OutputFull),
@@ -131,6 +143,7 @@ impl<S: AsyncHandshake> Machine<S> {
             ReadEvent::EarlyData(plain) | ReadEvent::Data(plain) => plain.clone(),
             _ => 0..0,
         };
+        self.unread &= progress.consumed == 0;
         self.input.consume(progress.consumed, plain);
         Ok(progress.event)
     }
@@ -147,8 +160,43 @@ impl<S: AsyncHandshake> Machine<S> {
         }
     }
 
+    /// Ends a handshake whose peer, PSK or session was withdrawn while it was under way. It is looked at
+    /// before each step of the engine, so what is decided afterwards, such as the acceptance of early data,
+    /// is decided under what counts now. A server that has read nothing yet begins again with it.
+    fn check_withdrawn(&mut self) -> Result<(), Error> {
+        if self.complete || !self.begun.is_earlier() {
+            return Ok(());
+        }
+        let begun = self.begun.again();
+        if self.unread
+            && !begun.config.keeps_sessions_of(&self.begun.config)
+            && let Some(connection) = S::unread(&begun.config, self.now())
+        {
+            self.connection = connection;
+            self.begun = begun;
+            return Ok(());
+        }
+        if !self.begun.is_withdrawn(self.connection.facts()) {
+            return Ok(());
+        }
+        // What was not sent says that the peer is accepted.
+        let unsent = self.output.as_slice().len();
+        self.output.consume(unsent);
+        let why = PeerRejected {
+            alert: AlertDescription::ACCESS_DENIED,
+            reason: "what it rests on was withdrawn during the handshake".into(),
+        };
+        let error = self.connection.refuse(why, &mut self.output);
+        if unsent > 0 {
+            // An alert behind a gap is no alert.
+            self.output.consume(self.output.as_slice().len());
+        }
+        Err(self.fail(error))
+    }
+
     /// Gives an answer that came.
     pub(crate) fn give(&mut self, answer: GiveAnswer<S>) -> Result<(), Error> {
+        self.check_withdrawn()?;
         let now = self.now();
         answer(&mut self.connection, now, &mut self.output).map_err(|error| self.fail(error))
     }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker, ready};
 use tessera::Output;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::fast_open::never_left;
 use crate::input::Input;
 use crate::wakers::{Half, Wakers};
 
@@ -71,7 +72,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Socket<IO> {
                 }
                 Err(error) => {
                     // Not every stream knows how much of it left.
-                    self.handed_over += output.as_slice().len() as u64;
+                    if !never_left(&error) {
+                        self.handed_over += output.as_slice().len() as u64;
+                    }
                     self.write_error = Some(error.kind());
                 }
             }

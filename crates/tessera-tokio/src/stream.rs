@@ -95,9 +95,29 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
         poll_fn(|cx| self.driver.poll_handshake(Half::Read, Goal::Writable, cx)).await
     }
 
+    /// As [`handshake`](Self::handshake) of a server, for those who are polled to write.
+    #[cfg(feature = "http")]
+    pub(crate) fn poll_complete_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.driver.poll_handshake(Half::Write, Goal::Complete, cx)
+    }
+
     /// Whether the handshake is complete.
     pub fn is_handshake_complete(&self) -> bool {
         self.driver.machine.complete
+    }
+
+    /// The generation of the configuration that it began with: see
+    /// [`Acceptor::generation`](crate::Acceptor::generation) and
+    /// [`Connector::generation`](crate::Connector::generation).
+    pub fn generation(&self) -> u64 {
+        self.driver.machine.begun.generation
+    }
+
+    /// Whether what it rests on was withdrawn since: the peer was accepted by a verifier that doesn't count
+    /// any more, or in another policy epoch, or its external PSK is gone or has another secret. A complete
+    /// connection goes on nevertheless; its owner may end it.
+    pub fn is_withdrawn(&self) -> bool {
+        self.driver.machine.begun.is_withdrawn(self.facts())
     }
 
     /// What is known of the connection: protocol, peer, suite, what became of early data.

@@ -4,25 +4,14 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use common::{
-    Ends, Told, bytes, connect, destination, ends, finish, forward_secret, replayable, settled,
+    Told, bytes, connect, destination, ends, finish, forward_secret, prepared, replayable, settled,
 };
 use tessera::resume::{ClientSession, PskKind, Verdict};
 use tessera::wire::NamedGroup;
 use tessera::{Destination, Facts};
-use tessera_tokio::{Connector, MemorySessionStore, SessionStore};
+use tessera_tokio::SessionStore;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
-
-/// A connector with sessions of one connection in its store.
-async fn prepared(ends: &Ends) -> (Connector, Arc<MemorySessionStore>) {
-    let store = Arc::new(MemorySessionStore::default());
-    let connector = ends.connector().with_sessions(store.clone());
-    let (mut client, mut server) = connect(&connector, &ends.acceptor()).await;
-    finish(&mut client, &mut server).await;
-    (connector, store)
-}
 
 fn to(session: ClientSession) -> Destination {
     Destination { session: Some(session), ..destination() }

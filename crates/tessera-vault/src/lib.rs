@@ -1,7 +1,7 @@
 //! What a Tessera server keeps between connections, in memory.
 //!
-//! - [`TicketKeyRing`] seals sessions into tickets under [`TicketKey`]s that rotate while the server
-//!   runs; several servers may share the keys.
+//! - [`RotatingRing`] seals sessions into tickets under keys that it makes and destroys itself, for one
+//!   server; [`TicketKeyRing`] does so under [`TicketKey`]s of its owner's, which several servers may share.
 //! - [`MemoryVault`] holds the one-time keys of forward-secret 0-RTT, and gives each out once.
 //! - [`SiteVault`] is the vault of one site of several that share a ring.
 //! - [`MemoryRegister`] keeps replayable 0-RTT from being replayed to this process.
@@ -10,39 +10,33 @@
 //! a handshake either: what is not there costs the client a round trip.
 //!
 //! ```
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use std::sync::Arc;
-//! use std::time::{Duration, SystemTime, UNIX_EPOCH};
 //!
-//! use tessera_vault::{MemoryVault, TicketKey, TicketKeyRing};
+//! use tessera_vault::{MemoryVault, RotatingRing};
 //!
-//! const HOUR: Duration = Duration::from_secs(3600);
-//! let provider = tessera_aws_lc::provider();
-//! let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-//!
-//! let ring = Arc::new(TicketKeyRing::new(&provider));
-//! ring.add(TicketKey::generate(&provider, now, 12 * HOUR, 24 * HOUR)?, now)?;
-//! // Before the first key stops issuing there has to be a second one.
-//! ring.add(TicketKey::generate(&provider, now + 11 * HOUR, 12 * HOUR, 24 * HOUR)?, now)?;
-//!
+//! let ring = Arc::new(RotatingRing::new(&tessera_aws_lc::provider()));
 //! let vault = Arc::new(MemoryVault::new(1_000_000));
 //! # drop((ring, vault));
-//! # Ok(())
-//! # }
 //! ```
 #![forbid(unsafe_code)]
 
+mod clock;
 #[cfg(feature = "contract-tests")]
 pub mod contract;
+#[cfg(unix)]
+mod directory;
 mod keys;
 mod memory;
 mod millis;
 mod register;
 mod sharded;
 mod sites;
+#[cfg(unix)]
+mod state;
 
 pub use keys::{
-    EpochKey, KeyTime, RingError, TicketKey, TicketKeyRing, WrappingKeys, WrappingPurpose,
+    EpochKey, KeyTime, RingError, RotatingRing, Rotation, TicketKey, TicketKeyRing, WrappingKeys,
+    WrappingPurpose,
 };
 #[cfg(unix)]
 pub use memory::{FileWitness, Mark, Restored, Witness, Witnessed};
@@ -51,3 +45,5 @@ pub use register::MemoryRegister;
 pub use sites::{
     Acknowledgement, AnswerFromHome, BurnAtHome, NoIncarnation, SiteChannel, SiteVault,
 };
+#[cfg(unix)]
+pub use state::{Found, ServerState, StateError, StateKey, StateOptions, StateProblem};

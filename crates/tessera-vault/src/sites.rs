@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{
     Absent, FlightHandle, Incarnation, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
@@ -216,6 +217,10 @@ impl Vault for SiteVault {
 
     fn burn(&self, handle: &FlightHandle) {
         self.home.burn(handle);
+    }
+
+    fn key_form(&self) -> KeyForm {
+        self.home.key_form()
     }
 
     fn incarnation(&self) -> Option<Incarnation> {

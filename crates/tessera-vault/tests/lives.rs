@@ -294,7 +294,7 @@ fn the_files_of_a_vault_hold_no_secret_in_the_clear() {
     let vault = dir.open().0;
     assert!(put(&vault, 1));
     close(&vault);
-    let seed = secret(1).seed;
+    let seed = secret(1).key;
     for entry in fs::read_dir(&dir.0).unwrap() {
         let bytes = copy(&entry.unwrap().path());
         assert!(!bytes.windows(16).any(|window| *window == seed[..16]));

@@ -1,21 +1,19 @@
 //! The ring: tickets of shared keys open everywhere, all else is unknown, and rotation is live.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "the helpers here are tests too")]
 
+mod common;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use tessera::auth::{PeerIdentity, VerifierDigest};
-use tessera::crypto::{Provider, Random, RandomFailed, Secret};
+use common::{NOW, session};
+use tessera::crypto::{Provider, Random, RandomFailed};
 use tessera::handshake::Reply;
-use tessera::resume::{
-    Ancestry, Carrier, Companion, FlightHandle, OpenTicket, SessionState, TicketKeys,
-};
-use tessera::wire::CipherSuite;
+use tessera::resume::{OpenTicket, SessionState, TicketKeys};
 use tessera_aws_lc::provider;
 use tessera_vault::{KeyTime, RingError, TicketKey, TicketKeyRing};
 
-const NOW: Duration = Duration::from_secs(1_800_000_000);
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn key(issues_from: Duration) -> TicketKey {
@@ -30,33 +28,6 @@ fn ring(keys: &[&TicketKey]) -> TicketKeyRing {
     let ring = TicketKeyRing::new(&provider());
     ring.install(keys.iter().map(|key| copy(key)).collect(), NOW).unwrap();
     ring
-}
-
-fn session() -> SessionState {
-    SessionState {
-        suite: CipherSuite::TLS_AES_128_GCM_SHA256,
-        psk: Secret::from_slice(&[7; 32]).unwrap(),
-        protocol: Some(b"h2".to_vec()),
-        server_name: Some("example.org".into()),
-        peer: Some(PeerIdentity { blob: vec![3; 20], expires_at: Some(2_000_000_000) }),
-        accepted_by: Some(VerifierDigest([5; 32])),
-        external_psk: None,
-        authenticated_at: NOW.as_secs(),
-        policy_epoch: 4,
-        scope: vec![1, 2, 3],
-        ancestry: Ancestry::PostQuantum,
-        issued_at: NOW.as_millis() as u64,
-        lifetime: 3600,
-        age_add: 99,
-        max_early_data_size: 0,
-        companion: Some(Companion {
-            id: [9; 32],
-            handle: FlightHandle([8; 32]),
-            max_early_data_size: 1024,
-            incarnation: None,
-        }),
-        carrier: Carrier::STREAM,
-    }
 }
 
 fn open(ring: &TicketKeyRing, ticket: &[u8], unix: Duration) -> Option<SessionState> {

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
-use tessera::crypto::Secret;
+use tessera::crypto::{KeyForm, Secret};
 use tessera::resume::{OneTimeSecret, TakePurpose, Vault};
 use tessera::wire::NamedGroup;
 use tessera_aws_lc::provider;
@@ -12,10 +12,10 @@ use tessera_vault::{EpochKey, Limits, MemoryVault, WrappingKeys, WrappingPurpose
 use zeroize::Zeroizing;
 
 fn secret(mark: &Mark) -> OneTimeSecret {
-    let mut seed = Zeroizing::new(vec![0; 96]);
-    mark.fill(&mut seed);
+    let mut key = Zeroizing::new(vec![0; 2432]);
+    mark.fill(&mut key);
     let fs_secret = Secret::filled_by(48, |out| mark.fill(out));
-    OneTimeSecret { kind: NamedGroup::X25519MLKEM768, seed, fs_secret }
+    OneTimeSecret { kind: NamedGroup::X25519MLKEM768, form: KeyForm::Expanded, key, fs_secret }
 }
 
 fn fill(vault: &impl Vault, mark: &Mark, numbers: std::ops::Range<u32>) {

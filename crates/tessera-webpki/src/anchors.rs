@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use der::asn1::AnyRef;
+use der::asn1::{AnyRef, BitStringRef};
 use der::{Decode, Reader, SliceReader, Tag, Tagged};
 use pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 use tessera::auth::{PeerRejected, VerifierPolicy};
@@ -60,11 +60,52 @@ impl Anchors {
         self.certificates.iter().any(|own| own == certificate.as_ref())
     }
 
+    /// Whether a revocation list of this issuer, a Name's contents, may be right: an anchor of the name
+    /// has signed it, or the key of its issuer isn't known here.
+    pub(crate) fn may_have_signed(
+        &self,
+        issuer: &[u8],
+        list: &[u8],
+        algorithms: &[&dyn SignatureVerificationAlgorithm],
+    ) -> bool {
+        let named = self.subjects.iter().zip(&self.certificates);
+        let mut named = named.filter(|(subject, _)| *subject == issuer).peekable();
+        if named.peek().is_none() {
+            return true;
+        }
+        named.any(|(_, certificate)| {
+            let certificate = CertificateDer::from(certificate.as_slice());
+            // One that webpki doesn't read as a certificate, such as that of version 1, is an anchor all the
+            // same, and says nothing here.
+            EndEntityCert::try_from(&certificate).map_or(true, |anchor| {
+                let signed = |one: &&dyn SignatureVerificationAlgorithm| {
+                    has_signed(&anchor, *one, list).unwrap_or(false)
+                };
+                algorithms.iter().any(signed)
+            })
+        })
+    }
+
     /// What a trust anchor vouches for: itself, and others by its name, key and constraints (RFC 5280
     /// §6.1.1), which are all in it.
     pub(crate) fn policies(&self) -> impl Iterator<Item = VerifierPolicy> {
         self.certificates.iter().map(|der| VerifierPolicy::new("anchor").with(der))
     }
+}
+
+/// Whether a CertificateList (RFC 5280 §5.1) is signed with this key, in this way.
+fn has_signed(
+    anchor: &EndEntityCert<'_>,
+    algorithm: &dyn SignatureVerificationAlgorithm,
+    list: &[u8],
+) -> der::Result<bool> {
+    let mut fields = SliceReader::new(AnyRef::from_der(list)?.value())?;
+    let signed = fields.tlv_bytes()?;
+    let named = AnyRef::decode(&mut fields)?;
+    let signature = BitStringRef::decode(&mut fields)?;
+    let signature = signature.as_bytes().unwrap_or_default();
+    Ok(named.value() == algorithm.signature_alg_id().as_ref()
+        && anchor.verify_signature(algorithm, signed, signature).is_ok())
 }
 
 /// Judges a peer's certificate that is itself an anchor: it needs no path, but has to be valid now, and for

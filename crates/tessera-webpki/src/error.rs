@@ -26,6 +26,8 @@ pub enum ConfigError {
     NoCrls,
     /// A revocation list is malformed, or of a kind that is not supported, in the words of webpki.
     Crl(String),
+    /// A revocation list has the name of a root as its issuer, and no root of this name has signed it.
+    CrlSignature,
 }
 
 impl ConfigError {
@@ -50,6 +52,9 @@ impl core::fmt::Display for ConfigError {
             Self::NoHandshakeSchemes => f.write_str("no signature scheme for handshakes"),
             Self::HandshakeScheme => f.write_str("a handshake scheme may only sign certificates"),
             Self::NoCrls => f.write_str("no revocation list, and unknown statuses are refused"),
+            Self::CrlSignature => f.write_str(
+                "revocation list: in a root's name, and not signed by a root of that name",
+            ),
             Self::Crl(error) => write!(f, "revocation list: {error}"),
         }
     }

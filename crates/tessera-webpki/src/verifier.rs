@@ -1,6 +1,5 @@
 //! The verifier.
 
-use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -85,6 +84,13 @@ impl WebPkiVerifier {
     /// Checks the certificates of every path against these revocation lists (DER). An empty list
     /// of lists with [`UnknownStatus::Reject`] would refuse everybody and is an error.
     ///
+    /// A list that revokes another certificate than before changes the verifier's
+    /// [policy](PeerVerifier::policy), and ends the sessions of all peers that the verifier accepted: a
+    /// session doesn't say by which certificates. One that revokes the same, at a later time, ends none.
+    ///
+    /// A list in the name of a root that is signed by no root of that name is an error. Lists of
+    /// intermediates are checked when they are used.
+    ///
     /// A peer whose own certificate is a trust anchor has no path: no list is asked for it. To revoke it,
     /// leave it out of the anchors.
     pub fn with_crls<T: AsRef<[u8]>>(
@@ -95,9 +101,9 @@ impl WebPkiVerifier {
         if crls.is_empty() && unknown == UnknownStatus::Reject {
             return Err(ConfigError::NoCrls);
         }
-        self.revocation = Some(
-            Revocation::new(crls, unknown).map_err(|error| ConfigError::Crl(error.to_string()))?,
-        );
+        let (anchors, algorithms) = (&self.anchors, self.algorithms.chain);
+        let signed = |issuer: &[u8], der: &[u8]| anchors.may_have_signed(issuer, der, algorithms);
+        self.revocation = Some(Revocation::new(crls, unknown, signed)?);
         Ok(self)
     }
 

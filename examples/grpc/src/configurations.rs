@@ -2,14 +2,13 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tessera::auth::{Credential, PrivateKey};
 use tessera::handshake::Checked;
 use tessera::{ClientConfig, ServerConfig};
 use tessera_aws_lc::SigningKey;
-use tessera_vault::{TicketKey, TicketKeyRing};
+use tessera_vault::RotatingRing;
 use tessera_webpki::WebPkiVerifier;
 
 /// The name in the server's certificate.
@@ -36,11 +35,7 @@ pub fn configurations() -> Result<Configurations, Box<dyn Error>> {
 
     let provider = tessera_aws_lc::provider();
     let mut server = ServerConfig::new(provider, vec![credential]);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-    let day = Duration::from_secs(24 * 3600);
-    let ring = TicketKeyRing::new(&provider);
-    ring.add(TicketKey::generate(&provider, now, day, day)?, now)?;
-    server.tickets = Some(Arc::new(ring));
+    server.tickets = Some(Arc::new(RotatingRing::new(&provider)));
 
     let mut client = ClientConfig::new(provider, Arc::new(WebPkiVerifier::new(&[root.der()])?));
     // gRPC is HTTP/2 (RFC 9113 §3.2).

@@ -11,7 +11,7 @@ use openssl::ssl::{
     SslOptions, SslRef, SslSession, SslVersion, select_next_proto,
 };
 use openssl::x509::X509;
-use tessera::crypto::Secret;
+use tessera::crypto::{KeyForm, Secret};
 use tessera::handshake::Reply;
 use tessera::resume::{
     Absent, FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
@@ -129,7 +129,8 @@ fn issue(vault: &dyn Vault, ssl: &SslRef) -> Option<TicketExtension> {
     let (fs_secret, _) = derive::fs_secret_and_handle(ssl, &ticket.write()).ok()?;
     let secret = OneTimeSecret {
         kind: NamedGroup(X25519),
-        seed: key.raw_private_key().ok()?.into(),
+        form: KeyForm::Seed,
+        key: key.raw_private_key().ok()?.into(),
         fs_secret: Secret::from_slice(&fs_secret[..])?,
     };
     let unix = unix()?;
@@ -179,7 +180,7 @@ fn session_of(
     encapsulated: &[u8],
     identity: &[u8],
 ) -> std::result::Result<SslSession, ErrorStack> {
-    let key = PKey::private_key_from_raw_bytes(&secret.seed, Id::X25519)?;
+    let key = PKey::private_key_from_raw_bytes(&secret.key, Id::X25519)?;
     let agreed = derive::agree(&key, encapsulated)?;
     let fs_secret = secret.fs_secret.expose();
     let psk = derive::psk_for_flight(fs_secret, &agreed, identity)?;

@@ -1,7 +1,6 @@
 //! What both sides are configured with.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tessera::auth::{Credential, PrivateKey};
@@ -9,7 +8,7 @@ use tessera::resume::{Continuation, OneTimeKeyGuard, Vault};
 use tessera::wire::CipherSuite;
 use tessera::{ClientConfig, ServerConfig};
 use tessera_aws_lc::SigningKey;
-use tessera_vault::{TicketKey, TicketKeyRing};
+use tessera_vault::RotatingRing;
 use tessera_webpki::WebPkiVerifier;
 
 use crate::Result;
@@ -55,11 +54,7 @@ impl Site {
         let credential = Credential::new(vec![self.certificate.clone()], PrivateKey::Signs(signer));
         let mut config = ServerConfig::new(provider, vec![credential]);
         config.protocols = vec![PROTOCOL.to_vec()];
-        let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-        let day = Duration::from_secs(24 * 3600);
-        let ring = TicketKeyRing::new(&provider);
-        ring.add(TicketKey::generate(&provider, now, day, day)?, now)?;
-        config.tickets = Some(Arc::new(ring));
+        config.tickets = Some(Arc::new(RotatingRing::new(&provider)));
         let guard = OneTimeKeyGuard { lone_identities: true, ..OneTimeKeyGuard::new(vault) };
         config.policy.early_data.forward_secret = Some(guard);
         Ok(config)

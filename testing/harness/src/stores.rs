@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tessera::crypto::Provider;
+use tessera::crypto::{KeyForm, Provider};
 use tessera::handshake::Reply;
 use tessera::resume::{
     Absent, AlreadyUsed, FlightHandle, OneTimeSecret, OpenTicket, PutRefused, PutSecret, Receipt,
@@ -31,6 +31,14 @@ impl TicketKeys for UnsealedTickets {
 pub struct OneVault {
     secrets: Mutex<HashMap<FlightHandle, OneTimeSecret>>,
     gone: Mutex<HashMap<FlightHandle, Absent>>,
+    form: KeyForm,
+}
+
+impl OneVault {
+    /// A vault that wants keys in this form.
+    pub fn of(form: KeyForm) -> Self {
+        Self { form, ..Self::default() }
+    }
 }
 
 impl Vault for OneVault {
@@ -61,6 +69,10 @@ impl Vault for OneVault {
             let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
             gone.insert(*handle, Absent::Burned);
         }
+    }
+
+    fn key_form(&self) -> KeyForm {
+        self.form
     }
 
     fn len(&self) -> usize {

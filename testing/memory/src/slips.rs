@@ -178,7 +178,7 @@ impl Vault for KeepingVault {
         let taken = self.vault.take(question);
         if let Reply::Now(Taken::Taken(secret)) = &taken {
             keep(match self.slip {
-                Slip::Seeds => &secret.seed,
+                Slip::Seeds => &secret.key,
                 _ => secret.fs_secret.expose(),
             });
         }

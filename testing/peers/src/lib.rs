@@ -30,6 +30,7 @@ pub mod chromium;
 mod confinement;
 mod directory;
 pub mod etcd;
+pub mod http;
 pub mod openssl;
 mod peer;
 mod process;

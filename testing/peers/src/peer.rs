@@ -73,7 +73,9 @@ impl Peer {
 
 /// The first word that is a version: as it was written, and its numbers.
 fn find_version(answer: &str) -> Option<(String, Vec<u32>)> {
-    answer.split_whitespace().find_map(|word| {
+    // nghttp2 writes its name and a slash before.
+    let words = answer.split(|c: char| c.is_whitespace() || c == '/');
+    words.filter(|word| !word.is_empty()).find_map(|word| {
         let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
         let numbers: Option<Vec<_>> =
             word[..end].split('.').map(|part| part.parse().ok()).collect();
@@ -102,6 +104,8 @@ mod tests {
             ("etcd Version: 3.4.23\nGit SHA: none\nGo Version: go1.19.8\n", "3.4.23"),
             ("Chromium 156.0.8078.79 built on Debian GNU/Linux 12 (bookworm)", "156.0.8078.79"),
             ("OpenSSL 3.5.0-beta1 25 Mar 2025", "3.5.0"),
+            ("curl 7.88.1 (x86_64-pc-linux-gnu) libcurl/7.88.1 OpenSSL/3.0.19", "7.88.1"),
+            ("h2load nghttp2/1.52.0", "1.52.0"),
         ] {
             assert_eq!(find_version(answer).map(|(text, _)| text).as_deref(), Some(expected));
         }

@@ -71,7 +71,7 @@ fn a_vault_of_version_1_in_etcd_gives_its_secrets_and_knows_what_became_of_them(
     for number in [2, 3] {
         let Taken::Taken(taken) = take(number) else { unreachable!("it is there") };
         let put = secret(number);
-        assert_eq!((taken.kind, &*taken.seed), (put.kind, &*put.seed));
+        assert_eq!((taken.kind, taken.form, &*taken.key), (put.kind, put.form, &*put.key));
         assert_eq!(taken.fs_secret, put.fs_secret);
         assert!(matches!(take(number), Taken::Absent(Absent::Used)));
     }

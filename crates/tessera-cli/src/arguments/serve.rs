@@ -19,7 +19,9 @@ Examples:
   tessera serve --psk-file psks.txt --psk-hash sha384   PSKs, and no certificate
   tessera serve --forward-secret-early-data             0-RTT that is accepted at most once
   tessera serve --listen 0 --json -                     a free port; facts for programs
-Ctrl-C ends it: connections are closed properly.";
+Ctrl-C ends it: connections are closed properly.
+SIGHUP loads the files of --certificate, --key, --ca, --crl and --psk-file again, all or none, for new
+connections; those that run go on. If one can't be used, the earlier ones stay in use, and a line says why.";
 
 #[derive(Args)]
 pub(crate) struct ServeArguments {
@@ -60,6 +62,11 @@ pub(crate) struct ServeArguments {
         help_heading = "Certificates"
     )]
     require_client_certificate: bool,
+
+    /// Revocation lists (PEM) for clients' certificates. May be repeated. Every certificate between a client
+    /// and its root then needs a current list that doesn't name it.
+    #[arg(long, value_name = "FILE", requires = "ca", help_heading = "Certificates")]
+    crl: Vec<PathBuf>,
 
     /// How many tickets a full handshake gives at most; 0 turns resumption off.
     #[arg(long, value_name = "N", default_value_t = 2,
@@ -117,6 +124,7 @@ impl From<ServeArguments> for ServeOptions {
                 ServeArguments { ask_client_certificate: true, .. } => ClientCertificates::Ask,
                 _ => ClientCertificates::No,
             },
+            revocation_lists: arguments.crl,
             tickets: Tickets { count: arguments.tickets, lifetime: arguments.ticket_lifetime },
             max_connections: arguments.max_connections,
             max_connections_per_address: arguments.max_connections_per_address,

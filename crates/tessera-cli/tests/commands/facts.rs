@@ -31,6 +31,7 @@ fn every_documented_fact_is_told_as_documented() {
     stage.keys_agreed_outside();
     stage.nobody_there();
     stage.limits();
+    stage.reloads();
     stage.missed();
     stage.loads();
     let mut unseen = DOCUMENT.unseen(&stage.facts.into_inner());
@@ -196,6 +197,38 @@ impl Stage {
             limits.map(|fact| fact["refused_connections_of_address"].clone()).collect();
         assert_eq!(counts, [2], "told once");
         self.facts.borrow_mut().extend(told);
+    }
+
+    fn reloads(&self) {
+        let (pki, other) = (Pki::new(P256), Pki::new(P256));
+        let [root, own, key] = ["root.pem", "server.pem", "server.key"].map(|it| pki.path(it));
+        let psks = self.directory.write("psks", KEY);
+        let reload = |server: &Server, event: &str| {
+            server.signal("-HUP");
+            let fact = server.next();
+            assert_eq!(fact["event"], event, "{fact}");
+            self.facts.borrow_mut().push(fact);
+        };
+
+        let mut options = vec!["--certificate", &own, "--key", &key, "--psk-file", &psks];
+        options.extend(["--ca", &root, "--ask-client-certificate"]);
+        let server = self.serve(&options);
+        reload(&server, "reloaded");
+        for (from, to) in [("root.pem", &root), ("server.pem", &own), ("server.key", &key)] {
+            fs::copy(other.path(from), to).unwrap();
+        }
+        fs::write(&psks, KEY.replace("00", "11")).unwrap();
+        reload(&server, "reloaded");
+        fs::remove_file(&own).unwrap();
+        reload(&server, "reload_failed");
+        self.end(server);
+
+        let server = self.serve(&["--psk-file", &psks, "--import-psks"]);
+        reload(&server, "reloaded");
+        // A line as it should be, of an identity that is too long to be imported.
+        fs::write(&psks, format!("{}{KEY}", "x".repeat(70_000))).unwrap();
+        reload(&server, "reload_failed");
+        self.end(server);
     }
 
     /// A pipe holds 64 KiB, and the program 1 MiB, of lines of half a kilobyte.

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use tessera::EarlyDataStatus;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
-use tessera_tokio::{AcceptedClient, ClientSocket, Ending, ServerStream};
+use tessera_kit::report::Report;
+use tessera_tokio::{AcceptedClient, ClientSocket, Ending, ServerStream, TimedOut};
 
 /// A client's stream, with what was learned on the way.
 pub(super) struct Client {
@@ -39,6 +40,19 @@ impl Client {
         if self.handshake.is_none() && self.stream.is_handshake_complete() {
             self.handshake = Some(self.started.elapsed());
         }
+    }
+
+    /// Why the server's limits ended it, if they did.
+    pub(super) fn timed_out(&self) -> Option<TimedOut> {
+        self.stream.get_ref().timed_out()
+    }
+
+    /// Tells about the connection, which has ended.
+    pub(super) fn tell(&self, result: io::Result<()>, report: &Report) {
+        let why = |error: io::Error| {
+            self.timed_out().map_or_else(|| error.to_string(), |it| it.to_string())
+        };
+        report.tell(&self.facts(result.err().map(why)));
     }
 
     /// What is known until now.

@@ -10,10 +10,11 @@ use tessera::wire::TicketRequest;
 use tessera_kit::key_log::KeyLogFile;
 use tessera_kit::{ProgramError, SettingFile, trust};
 
+use super::http;
 use super::stores::Stores;
 use crate::by_option::by_option;
 use crate::certificate::{self, Fresh};
-use crate::options::{ClientCertificates, ServeOptions};
+use crate::options::{Answer, ClientCertificates, ServeOptions};
 use crate::{names, psk};
 
 /// A configuration, and the certificate that was made for it.
@@ -22,23 +23,41 @@ pub(super) struct Configured {
     pub(super) fresh: Option<Fresh>,
 }
 
+/// The configuration again, with what its files hold now. A certificate that was made for this run stays.
+pub(super) fn configure_again(
+    options: &ServeOptions,
+    first: &ServerConfig,
+) -> Result<Checked<ServerConfig>, ProgramError> {
+    let mut config = first.clone();
+    load_files(options, &mut config)?;
+    config.checked().map_err(by_option)
+}
+
+/// What may change while the server runs.
+fn load_files(options: &ServeOptions, config: &mut ServerConfig) -> Result<(), ProgramError> {
+    let common = &options.common;
+    config.external_psks = psk::load(&common.psks)?;
+    if let Some(files) = &common.certificates {
+        config.credentials = vec![certificate::load(files)?];
+    }
+    config.client_authentication = client_authentication(options)?;
+    Ok(())
+}
+
 pub(super) fn configure(
     options: &ServeOptions,
     stores: &Stores,
 ) -> Result<Configured, ProgramError> {
     let common = &options.common;
-    let external_psks = psk::load(&common.psks)?;
-    let mut fresh = None;
-    let credentials = match &common.certificates {
-        Some(files) => vec![certificate::load(files)?],
-        None if options.uses_psks_alone() => Vec::new(),
-        None => {
-            let made = certificate::make(&options.names, options.listen.ip())?;
-            vec![fresh.insert(made).credential.clone()]
+    let fresh = match &common.certificates {
+        None if !options.uses_psks_alone() => {
+            Some(certificate::make(&options.names, options.listen.ip())?)
         }
+        _ => None,
     };
-
+    let credentials = fresh.iter().map(|made| made.credential.clone()).collect();
     let mut config = ServerConfig::new(names::provider(&common.groups), credentials);
+    load_files(options, &mut config)?;
     if !common.suites.is_empty() {
         config.suites.clone_from(&common.suites);
     }
@@ -46,9 +65,10 @@ pub(super) fn configure(
         config.groups.clone_from(&common.groups);
     }
     config.protocols = common.protocols.iter().map(|name| name.clone().into_bytes()).collect();
-    config.client_authentication = client_authentication(options)?;
+    if options.answer == Answer::Http && config.protocols.is_empty() {
+        config.protocols = http::PROTOCOLS.iter().map(|name| name.to_vec()).collect();
+    }
     config.certificate_codecs = tessera_compression::codecs();
-    config.external_psks = external_psks;
     config.record_size_limit = common.record_size_limit;
     config.handshake_timeout = options.handshake_timeout;
     if let Some(path) = &common.key_log {
@@ -78,6 +98,12 @@ pub(super) fn configure(
 
 fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication, ProgramError> {
     let option = match options.client_certificates {
+        ClientCertificates::No if !options.revocation_lists.is_empty() => {
+            return Err(ProgramError::settings(
+                "--crl is for clients' certificates: add --ca, and --ask-client-certificate or \
+                 --require-client-certificate",
+            ));
+        }
         ClientCertificates::No if options.common.ca.is_some() => {
             return Err(ProgramError::settings(
                 "--ca names who may certify clients: add --ask-client-certificate or \
@@ -93,7 +119,13 @@ fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication,
             "{option} needs --ca FILE: the roots by which clients are judged"
         )));
     };
-    let verifier = trust::roots(SettingFile { setting: "--ca", path: ca })?;
+    let lists: Vec<_> = options
+        .revocation_lists
+        .iter()
+        .map(|path| SettingFile { setting: "--crl", path })
+        .collect();
+    let roots = SettingFile { setting: "--ca", path: ca };
+    let verifier = trust::roots_and_revocation_lists(roots, &lists)?;
     let verifier: Arc<dyn PeerVerifier> = Arc::new(verifier);
     Ok(match options.client_certificates {
         ClientCertificates::Require => ClientAuthentication::Required(verifier),

@@ -1,37 +1,50 @@
 //! One client, from the handshake to the end.
 
 use std::io;
+use std::time::Duration;
 
 use tessera_kit::report::Report;
 use tessera_tokio::{AcceptedClient, TimedOut};
 use tokio::io::AsyncWriteExt;
 
 use super::client::Client;
+use super::shared::Shared;
 use super::{echo, http};
 use crate::options::Answer;
 
 /// Serves a client to its end, and tells about it.
-pub(super) async fn serve(accepted: AcceptedClient, how: Answer, report: &Report) {
+pub(super) async fn serve(accepted: AcceptedClient, how: Answer, idle: Duration, report: &Report) {
     let mut client = Client::new(accepted);
-    let result = answer(&mut client, how).await;
-    let timed_out = client.stream.get_ref().timed_out();
-    if timed_out == Some(TimedOut::Idle) {
-        // Nothing is missing: the client may know.
-        let _ = client.stream.shutdown().await;
+    let begun = begin(&mut client).await;
+    match how {
+        Answer::Http if matches!(begun, Ok(true)) => {
+            let client = Shared::new(client);
+            let result = http::answer(&client, idle).await;
+            if client.lock().timed_out() == Some(TimedOut::Idle) {
+                let _ = client.clone().shutdown().await;
+            }
+            client.lock().tell(result, report);
+        }
+        _ => {
+            let result = match begun {
+                Ok(true) => echo::answer(&mut client).await,
+                other => other.map(drop),
+            };
+            if client.timed_out() == Some(TimedOut::Idle) {
+                // Nothing is missing: the client may know.
+                let _ = client.stream.shutdown().await;
+            }
+            client.tell(result, report);
+        }
     }
-    let why = |error: io::Error| timed_out.map_or_else(|| error.to_string(), |it| it.to_string());
-    report.tell(&client.facts(result.err().map(why)));
 }
 
-async fn answer(client: &mut Client, how: Answer) -> io::Result<()> {
+/// Shakes hands; whether it goes on then.
+async fn begin(client: &mut Client) -> io::Result<bool> {
     let mut ending = client.ending.clone();
     tokio::select! {
-        handshake = client.handshake() => handshake?,
+        handshake = client.handshake() => handshake.map(|()| true),
         // Whoever is not through yet will come again.
-        () = ending.begun() => return Ok(()),
-    }
-    match how {
-        Answer::Echo => echo::answer(client).await,
-        Answer::Http => http::answer(client).await,
+        () = ending.begun() => Ok(false),
     }
 }

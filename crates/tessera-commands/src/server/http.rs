@@ -1,140 +1,142 @@
-//! Answers HTTP/1.x requests with a page about the connection (RFC 9112).
+//! Answers HTTP requests with a page about the connection: HTTP/2 where it was negotiated, else HTTP/1.x.
 
+use std::error::Error;
 use std::io;
+use std::pin::pin;
+use std::time::Duration;
 
+use http_body_util::Full;
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt;
 
-use super::client::Client;
-use super::heads::Heads;
 use super::page;
-use crate::receive::receive;
+use super::shared::Shared;
 
-pub(super) async fn answer(client: &mut Client) -> io::Result<()> {
-    let mut heads = Heads::default();
-    loop {
-        while let Some(head) = heads.take() {
-            let request = Request::read(heads.head(head));
-            let keep = request.as_ref().is_some_and(|request| request.keep_alive);
-            if request.as_ref().is_some_and(Request::changes_keys) {
-                client.stream.handshake().await?;
-                client.stream.update_keys(true).await?;
-            }
-            let response = request.map_or_else(
-                || Response::plain("400 Bad Request"),
-                |request| request.response(client),
-            );
-            respond(client, &response, keep).await?;
-            if !keep {
-                // The answer to early data has left. Its ticket follows the end of the handshake, and nothing
-                // follows the goodbye.
-                client.stream.handshake().await?;
-                client.note_handshake();
-                return client.stream.shutdown().await;
-            }
-        }
-        if heads.is_too_long() {
-            respond(client, &Response::plain("431 Request Header Fields Too Large"), false).await?;
-            return client.stream.shutdown().await;
-        }
-        heads.wait();
-        let more = tokio::select! {
-            more = receive(&mut client.stream) => more?,
-            () = client.ending.begun() => return client.stream.shutdown().await,
-        };
-        client.note_handshake();
-        if more.is_empty() {
-            return client.stream.shutdown().await;
-        }
-        heads.add(&more);
-    }
-}
+/// What is negotiated if nothing else was asked for, the best first (RFC 7301 §6, RFC 9113 §3.2).
+pub(super) const PROTOCOLS: [&[u8]; 3] = [b"h2", b"http/1.1", b"http/1.0"];
 
-/// As much of a request as matters here.
-struct Request<'a> {
-    head_only: bool,
-    is_get: bool,
-    path: &'a str,
-    keep_alive: bool,
-}
-
-impl<'a> Request<'a> {
-    fn read(head: &'a [u8]) -> Option<Self> {
-        let head = std::str::from_utf8(head).ok()?;
-        let mut lines = head.lines();
-        let mut words = lines.next()?.split(' ');
-        let (method, path, version) = (words.next()?, words.next()?, words.next()?);
-        if words.next().is_some() || !version.starts_with("HTTP/1.") {
-            return None;
-        }
-        let mut keep_alive = version != "HTTP/1.0";
-        for line in lines.take_while(|line| !line.is_empty()) {
-            let (name, value) = line.split_once(':')?;
-            if name.eq_ignore_ascii_case("connection") {
-                let wants = |what: &str| {
-                    value.split(',').any(|option| option.trim().eq_ignore_ascii_case(what))
-                };
-                keep_alive = !wants("close") && (keep_alive || wants("keep-alive"));
-            }
-            // What a request brings along is not read: nothing after it would be a request.
-            let has_content = name.eq_ignore_ascii_case("transfer-encoding")
-                || (name.eq_ignore_ascii_case("content-length") && value.trim() != "0");
-            if has_content {
-                keep_alive = false;
+/// Serves a client until it has enough. The head of a request may take about as long as nothing may move.
+pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
+    let (mut ending, is_h2) = {
+        let client = client.lock();
+        (client.ending.clone(), client.stream.protocol() == Some(b"h2"))
+    };
+    let service = {
+        let client = client.clone();
+        service_fn(move |request| respond(request, client.clone()))
+    };
+    let io = TokioIo::new(client.clone());
+    let served = if is_h2 {
+        let mut server = http2::Builder::new(TokioExecutor::new());
+        server.timer(TokioTimer::new()).max_header_list_size(LONGEST_HEAD);
+        let mut connection = pin!(server.serve_connection(io, service));
+        tokio::select! {
+            served = connection.as_mut() => served,
+            () = ending.begun() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
             }
         }
-        let head_only = method == "HEAD";
-        let is_get = head_only || method == "GET";
-        Some(Self { head_only, is_get, path, keep_alive })
-    }
-
-    fn path(&self) -> &str {
-        self.path.split('?').next().unwrap_or_default()
-    }
-
-    /// Whether both sides shall change their keys before the answer (RFC 8446 §4.6.3).
-    fn changes_keys(&self) -> bool {
-        self.is_get && self.path() == "/keyupdate"
-    }
-
-    fn response(&self, client: &Client) -> Response {
-        if !self.is_get {
-            return Response { allow: true, ..Response::plain("405 Method Not Allowed") };
+    } else {
+        let mut server = http1::Builder::new();
+        server.timer(TokioTimer::new()).header_read_timeout(longest_wait_for_a_head(idle));
+        server.max_buf_size(LONGEST_HEAD as usize).half_close(true).title_case_headers(true);
+        let mut connection = pin!(server.serve_connection(io, service));
+        tokio::select! {
+            served = connection.as_mut() => served,
+            () = ending.begun() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
         }
-        let (content_type, body) = match self.path() {
-            "/" | "/keyupdate" => ("text/html; charset=utf-8", page::html(&client.facts(None))),
-            "/facts.json" => ("application/json", page::json(&client.facts(None))),
-            _ => return Response { head_only: self.head_only, ..Response::plain("404 Not Found") },
-        };
-        Response { status: "200 OK", content_type, body, head_only: self.head_only, allow: false }
+    };
+    let Err(error) = served else { return Ok(()) };
+    if let Some(io) = failure(&error) {
+        return Err(io);
     }
+    // Who doesn't speak HTTP, or no longer, may know that nothing is missing.
+    let ended = client.clone().shutdown().await;
+    if error.is_timeout() {
+        return Err(io::Error::new(io::ErrorKind::TimedOut, "the request took too long"));
+    }
+    ended
 }
 
-struct Response {
-    status: &'static str,
-    content_type: &'static str,
-    body: String,
-    head_only: bool,
-    allow: bool,
+/// hyper's timer runs between requests too: a connection that is idle there ends as any other, by its own
+/// limit.
+fn longest_wait_for_a_head(idle: Duration) -> Option<Duration> {
+    const YEAR: Duration = Duration::from_secs(366 * 24 * 3600);
+    (idle < YEAR).then_some(idle + Duration::from_secs(1))
 }
 
-impl Response {
-    fn plain(status: &'static str) -> Self {
-        let body = format!("{status}\n");
-        Self { status, content_type: "text/plain", body, head_only: false, allow: false }
+/// The failure of the connection, if it was one and not a client's way to speak HTTP.
+fn failure(error: &hyper::Error) -> Option<io::Error> {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(io) = error.downcast_ref::<io::Error>() {
+            return Some(io::Error::new(io.kind(), io.to_string()));
+        }
+        if error.source().is_none() && error.is::<hyper::Error>() {
+            break;
+        }
+        cause = error.source();
     }
+    None
 }
 
-async fn respond(client: &mut Client, response: &Response, keep: bool) -> io::Result<()> {
-    let Response { status, content_type, body, .. } = response;
-    let allow = if response.allow { "Allow: GET, HEAD\r\n" } else { "" };
-    let connection = if keep { "keep-alive" } else { "close" };
-    let mut bytes = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n{allow}\
-         Cache-Control: no-store\r\nConnection: {connection}\r\n\r\n",
-        body.len()
-    );
-    if !response.head_only {
-        bytes.push_str(body);
+async fn respond(request: Request<Incoming>, client: Shared) -> io::Result<Response<Full<Bytes>>> {
+    let mut response = match (request.method(), request.uri().path()) {
+        (&Method::GET | &Method::HEAD, path) => match path {
+            "/" => html(&client),
+            "/keyupdate" => {
+                let watch = client.lock().stream.handshake_watch();
+                watch.completed().await?;
+                client.lock().change_keys();
+                html(&client)
+            }
+            "/facts.json" => content("application/json", page::json(&client.lock().facts(None))),
+            _ => plain(StatusCode::NOT_FOUND),
+        },
+        _ => {
+            let mut response = plain(StatusCode::METHOD_NOT_ALLOWED);
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            response
+        }
+    };
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if request.method() == Method::HEAD {
+        // hyper leaves bodies out of HTTP/1.x alone.
+        let body = std::mem::take(response.body_mut());
+        if let Some(len) = body.size_hint().exact() {
+            response.headers_mut().insert(CONTENT_LENGTH, len.into());
+        }
     }
-    client.stream.write_all(bytes.as_bytes()).await
+    if request.version() == Version::HTTP_10 {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    Ok(response)
 }
+
+fn html(client: &Shared) -> Response<Full<Bytes>> {
+    content("text/html; charset=utf-8", page::html(&client.lock().facts(None)))
+}
+
+fn content(content_type: &'static str, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+fn plain(status: StatusCode) -> Response<Full<Bytes>> {
+    let mut response = content("text/plain", format!("{status}\n"));
+    *response.status_mut() = status;
+    response
+}
+
+/// In bytes.
+const LONGEST_HEAD: u32 = 16 * 1024;

@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tessera_kit::credential::fingerprint;
+use tessera_kit::live::LiveConfig;
 use tessera_kit::report::{Fact, Report};
 use tessera_kit::{ProgramError, open_files, signals};
 use tessera_tokio::{Acceptor, Limits, Server};
 use tokio::net::TcpListener;
 
-use super::config::{Configured, configure};
-use super::connection;
+use super::config::{Configured, configure, configure_again};
 use super::refusals::Refusals;
 use super::stores::Stores;
+use super::{connection, reload};
 use crate::options::ServeOptions;
 
 pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
@@ -30,6 +31,7 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
     let report = Arc::new(Report::of_server(common.json_file(), common.quiet)?);
 
     let asked = signals::asked_to_end()?;
+    let hangups = signals::Hangups::new()?;
     let listener = TcpListener::bind(options.listen).await;
     let listener = listener.map_err(|error| cannot_listen(options.listen, &error))?;
     let address = listener.local_addr();
@@ -43,21 +45,28 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
     // Who can't be told where it listens finds out before anybody connects.
     report.settle()?;
 
-    let server = Server::new(listener, Acceptor::new(config), limits(options));
+    let acceptor = Acceptor::new(config.clone());
+    let server = Server::new(listener, acceptor.clone(), limits(options));
+    let reloading = {
+        let options = options.clone();
+        let live = LiveConfig::new(acceptor, move || configure_again(&options, &config));
+        tokio::spawn(reload::on(hangups, Arc::new(live), report.clone()))
+    };
     let counts = server.counts();
     let keeping = tokio::spawn(stores.keep());
     let refusals = Arc::new(Refusals::new(counts, report.clone()));
     let telling = tokio::spawn(refusals.clone().tell());
-    let answer = options.answer;
+    let (answer, idle) = (options.answer, options.idle_timeout);
     let shared = report.clone();
     server
         .run(asked, move |accepted| {
             let report = shared.clone();
-            async move { connection::serve(accepted, answer, &report).await }
+            async move { connection::serve(accepted, answer, idle, &report).await }
         })
         .await;
     keeping.abort();
     telling.abort();
+    reloading.abort();
     refusals.tell_news();
     report.finish()
 }

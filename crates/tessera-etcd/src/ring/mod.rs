@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use http_body_util::BodyExt;
 use tessera::crypto::{Provider, RandomFailed};
-use tessera_vault::{TicketKeyRing, WrappingKeys};
+use tessera_vault::{Rotation, TicketKeyRing, WrappingKeys};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -60,14 +60,18 @@ pub struct RingOptions {
 impl RingOptions {
     /// Keys that seal for 12 hours and open for another 24.
     pub fn new(prefix: impl Into<String>) -> Self {
-        const HOUR: Duration = Duration::from_secs(3600);
+        let Rotation { issue_for, open_for } = Rotation::default();
         Self {
             prefix: prefix.into(),
-            issue_for: HOUR * 12,
-            open_for: HOUR * 24,
+            issue_for,
+            open_for,
             counts_as_live_for: Duration::from_secs(15),
             look_every: Duration::from_secs(3),
         }
+    }
+
+    fn rotation(&self) -> Rotation {
+        Rotation { issue_for: self.issue_for, open_for: self.open_for }
     }
 }
 

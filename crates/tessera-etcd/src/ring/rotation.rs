@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use tessera_vault::TicketKey;
+use tessera_vault::{Rotation, TicketKey};
 
 use super::entry::{Entry, acknowledgement, acknowledges};
 use super::{Alive, RingOptions, RingStatus, Shared};
 use crate::api::{Compare, Delete, KeyValue, LeaseId, Op, Put, Range, RangeAnswer, Txn};
 use crate::client::EtcdError;
 
-/// How much the clocks of two servers may differ, with some to spare: five minutes each from the true
-/// time, in different directions.
-const SKEW: Duration = Duration::from_secs(900);
+const SKEW: Duration = Rotation::SKEW;
 
 /// What is in etcd.
 #[derive(Default)]
@@ -109,21 +107,17 @@ impl Shared {
     /// A key in its first phase. Should this server lose sight of etcd, it ends by itself.
     fn only_opening(&self, entry: &Entry) -> TicketKey {
         let TicketKey { id, secret, .. } = copy(&entry.key);
-        let end = entry.made_at.saturating_add(self.lifetime().saturating_mul(2));
+        let lifetime = self.options.rotation().lifetime();
+        let end = entry.made_at.saturating_add(lifetime.saturating_mul(2));
         let known_from = entry.made_at.saturating_sub(SKEW);
         let last = end.saturating_sub(Duration::from_millis(1));
         TicketKey { id, secret, known_from, issues_from: last, issues_until: end, opens_until: end }
     }
 
-    /// How long a key seals and opens.
-    fn lifetime(&self) -> Duration {
-        self.options.issue_for.saturating_add(self.options.open_for)
-    }
-
     /// A key that was made so long ago waited while the fleet stood still, or somebody brought it back out
     /// of etcd's history. It isn't activated: nobody gives a key that may have leaked a second life.
     fn is_too_old(&self, next: &Entry, now: Duration) -> bool {
-        next.made_at.saturating_add(self.lifetime()) <= now
+        next.made_at.saturating_add(self.options.rotation().lifetime()) <= now
     }
 
     /// Says that this server lives, and which keys it has, if that is news or etcd doesn't have it.
@@ -158,12 +152,9 @@ impl Shared {
         answer.kvs.iter().filter_map(KeyValue::key).any(|key| key == name)
     }
 
-    /// Whether a new key is needed: what seals now has less than half its time left. A key whose time
-    /// lies far ahead was made by a wrong clock, and counts for nothing.
     fn is_due(&self, active: &[Entry], now: Duration) -> bool {
-        let seals = active.iter().filter(|entry| entry.key.issues_from <= now.saturating_add(SKEW));
-        let until = seals.map(|entry| entry.key.issues_until).max();
-        until.is_none_or(|until| until < now.saturating_add(self.options.issue_for / 2))
+        let times = active.iter().map(|entry| (entry.key.issues_from, entry.key.issues_until));
+        self.options.rotation().is_due(times, now)
     }
 
     /// The first phase; `replacing` is the revision of a key that can't be activated. A key that isn't
@@ -204,7 +195,7 @@ impl Shared {
         let entry = Entry { made_at: next.made_at, key };
         let success = vec![Op::Delete(Delete::of(&self.key("next")))];
         // Longer than any clock thinks that the key lives: nobody's clock deletes it.
-        let lifetime = self.lifetime().saturating_add(SKEW * 2);
+        let lifetime = self.options.rotation().lifetime().saturating_add(SKEW * 2);
         let txn = Txn { compare, success, failure: Vec::new() };
         self.write(&self.key_of(&entry.key.id), &entry, lifetime, txn).await
     }

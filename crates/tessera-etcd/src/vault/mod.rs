@@ -19,7 +19,7 @@ mod takes;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
-use tessera::crypto::{Hash, Provider};
+use tessera::crypto::{Hash, KeyForm, Provider};
 use tessera::handshake::Reply;
 use tessera::resume::{
     FlightHandle, OneTimeSecret, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
@@ -71,16 +71,22 @@ pub struct VaultOptions {
     /// The longest that a secret lives; those that are to live longer are refused. Tombstones live at
     /// least as long.
     pub max_lifetime: Duration,
+    /// In which form it keeps new post-quantum keys. Default: seeds, of which an entry has about 200 bytes.
+    /// In expanded form it has 2.6 kB, and handshakes need less than half the processor time. Servers of
+    /// earlier versions, which knew seeds alone, can't read that: a flight under it is `unknown` to them. So
+    /// choose it when the last of them is gone.
+    pub key_form: KeyForm,
 }
 
 impl VaultOptions {
-    /// 100,000 secrets, 64 per client, for at most an hour: the lifetime of a guard's keys by default.
+    /// 100,000 secrets, 64 per client, for at most an hour: the lifetime of a guard's keys by default. Seeds.
     pub fn new(prefix: impl Into<String>) -> Self {
         Self {
             prefix: prefix.into(),
             secrets: 100_000,
             per_client: 64,
             max_lifetime: Duration::from_secs(3600),
+            key_form: KeyForm::Seed,
         }
     }
 }
@@ -184,6 +190,10 @@ impl Vault for EtcdVault {
         }
     }
 
+    fn key_form(&self) -> KeyForm {
+        self.shared.options.key_form
+    }
+
     /// As counted up to ten seconds ago, and without the takes since.
     fn len(&self) -> usize {
         self.shared.secrets.estimate()
@@ -229,7 +239,9 @@ impl Shared {
     fn prepare(&self, put: PutSecret<'_>) -> Result<Prepared, PutRefused> {
         let lifetime = put.expires_at.saturating_sub(put.unix);
         let opens = self.keys.opens_until(put.unix).is_some_and(|until| put.expires_at <= until);
-        if lifetime > self.options.max_lifetime || !opens || self.options.per_client == 0 {
+        let is_too_long = put.secret.key.len() > OneTimeSecret::MAX_KEY_LEN;
+        let none_for_clients = self.options.per_client == 0;
+        if lifetime > self.options.max_lifetime || !opens || none_for_clients || is_too_long {
             return Err(PutRefused);
         }
         let expires_at = millis(put.expires_at).to_be_bytes();

@@ -67,7 +67,7 @@ fn open_ticket(
 }
 
 /// The PSK of a flight with this identity, if the one-time secret is the one that it was made
-/// for. The FS secret is in the vault beside the seed, so that the client's copy isn't needed.
+/// for. The FS secret is in the vault beside the key, so that the client's copy isn't needed.
 fn with_vault(
     provider: &Provider,
     suite: &Suite,
@@ -78,7 +78,7 @@ fn with_vault(
     if secret.kind == NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED {
         return symmetric(suite, identity, fs_secret);
     }
-    let key = provider.one_time(secret.kind)?.from_seed(&secret.seed).ok()?;
+    let key = provider.one_time(secret.kind)?.from_kept(secret.form, &secret.key).ok()?;
     // A KEM gives a secret for any encapsulation; whether it is the right one shows in the records.
     let agreed = key.open(encapsulated(identity)?).ok()?;
     Some(psk_for_flight(suite, identity, fs_secret, agreed.expose()))

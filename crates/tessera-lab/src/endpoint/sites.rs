@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
+use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{FlightHandle, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, Vault};
 use tessera_vault::{Acknowledgement, AnswerFromHome, BurnAtHome, SiteChannel, SiteVault};
@@ -94,6 +95,10 @@ impl Vault for Waits {
 
     fn burn(&self, handle: &FlightHandle) {
         self.0.burn(handle);
+    }
+
+    fn key_form(&self) -> KeyForm {
+        self.0.key_form()
     }
 
     fn incarnation(&self) -> Option<Incarnation> {

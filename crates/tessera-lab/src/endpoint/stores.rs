@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{
     AlreadyUsed, FlightHandle, PutRefused, PutSecret, SingleUseRegister, TakePurpose, TakeSecret,
@@ -111,6 +112,10 @@ impl Vault for WatchedVault {
 
     fn burn(&self, handle: &FlightHandle) {
         self.vault.burn(handle);
+    }
+
+    fn key_form(&self) -> KeyForm {
+        self.vault.key_form()
     }
 
     fn len(&self) -> usize {

@@ -33,6 +33,8 @@ pub struct DirectionStatistics {
     pub delivered_packets: u64,
     /// Bytes that left the link, IP headers included.
     pub delivered_bytes: u64,
+    /// Packets that asked for a TCP connection and carried data (RFC 7413), lost ones included.
+    pub syn_data_packets: u64,
     /// Packets dropped by the loss that was asked for.
     pub lost: u64,
     /// Packets dropped because they found the queue full.
@@ -105,6 +107,18 @@ impl<P> Scheduler<P> {
         self.wire_free = Duration::ZERO;
         self.setting += 1;
         self.statistics = DirectionStatistics::default();
+    }
+
+    /// Counts a packet that asks for a connection and carries data, and says whether it is lost for
+    /// that. It is not offered then, so the random numbers of others stay the same.
+    pub(crate) fn loses_syn_data(&mut self, bytes: usize) -> bool {
+        self.statistics.syn_data_packets += 1;
+        if self.parameters.syn_data_lost {
+            self.statistics.offered_packets += 1;
+            self.statistics.offered_bytes += bytes as u64;
+            self.statistics.lost += 1;
+        }
+        self.parameters.syn_data_lost
     }
 
     /// Takes in a packet that arrived at `now`.

@@ -197,3 +197,14 @@ fn link_statistics_count_only_the_present_setting() {
     assert_eq!((statistics.offered_packets, statistics.offered_bytes), (1, 50));
     assert_eq!((statistics.delivered_packets, statistics.delivered_bytes), (1, 50));
 }
+
+#[test]
+fn syns_with_data_are_counted_and_lost_where_that_is_asked_for() {
+    let mut scheduler = Scheduler::<()>::new(&LinkParameters::default(), End::Server);
+    assert!(!scheduler.loses_syn_data(1000));
+    scheduler.set(&LinkParameters { syn_data_lost: true, ..LinkParameters::default() });
+    assert!(scheduler.loses_syn_data(1000));
+    let statistics = scheduler.statistics();
+    assert_eq!((statistics.syn_data_packets, statistics.lost), (1, 1));
+    assert_eq!(statistics.offered_packets, 1);
+}

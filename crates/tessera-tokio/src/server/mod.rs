@@ -5,6 +5,8 @@ mod address;
 mod counts;
 mod ending;
 mod limits;
+#[cfg(feature = "http")]
+mod listener;
 mod room;
 mod socket;
 mod stall;
@@ -22,6 +24,8 @@ use tokio::time::timeout;
 pub use self::counts::Counts;
 pub use self::ending::Ending;
 pub use self::limits::Limits;
+#[cfg(feature = "http")]
+pub use self::listener::{EarlyStream, StreamInfo, TlsListener};
 pub use self::socket::{ClientSocket, TimedOut};
 
 use self::accept::accept;
@@ -119,13 +123,8 @@ impl Server {
                 while let Poll::Ready(Some(_)) = tasks.poll_join_next(cx) {}
                 next.as_mut().poll(cx)
             });
-            let Some((socket, address, connection, handshake)) = client.await else { break };
-            // Without it only answers are slower.
-            let _ = socket.set_nodelay(true);
-            let socket = ClientSocket::new(socket, limits.idle, limits.write, connection);
-            // A connection that can't begin is dropped, and its places with it.
-            if let Ok(mut stream) = acceptor.start(socket) {
-                stream.drop_when_complete(Box::new(handshake));
+            let Some(client) = client.await else { break };
+            if let Some((stream, address)) = start(client, &acceptor, limits) {
                 tasks.spawn(handle(AcceptedClient { stream, address, ending: ending.clone() }));
             }
         }
@@ -137,11 +136,25 @@ impl Server {
     }
 }
 
+/// A client that came in, with its places.
+type Incoming = (TcpStream, SocketAddr, ConnectionPlace, HandshakePlace);
+
+/// The stream of a client; `None` if its connection can't begin: it is dropped, and its places with it.
+fn start(
+    (socket, address, connection, handshake): Incoming,
+    acceptor: &Acceptor,
+    limits: Limits,
+) -> Option<(ServerStream<ClientSocket>, SocketAddr)> {
+    // Without it only answers are slower.
+    let _ = socket.set_nodelay(true);
+    let socket = ClientSocket::new(socket, limits.idle, limits.write, connection);
+    let mut stream = acceptor.start(socket).ok()?;
+    stream.drop_when_complete(Box::new(handshake));
+    Some((stream, address))
+}
+
 /// The next client that may come in; `None` never comes.
-async fn next(
-    listener: &TcpListener,
-    room: &Arc<Room>,
-) -> Option<(TcpStream, SocketAddr, ConnectionPlace, HandshakePlace)> {
+async fn next(listener: &TcpListener, room: &Arc<Room>) -> Option<Incoming> {
     loop {
         let vacancy = room.vacancy().await?;
         let (socket, address) = accept(|| listener.accept(), &room.counters).await;

@@ -175,6 +175,34 @@ impl FileSessionStore {
         }
         Ok(None)
     }
+
+    /// A frame of its own, which is wiped when it returns.
+    #[inline(never)]
+    fn try_retain(&self, keep: &dyn Fn(&ClientSession) -> bool) -> io::Result<()> {
+        for server in fs::read_dir(&self.directory)?.flatten() {
+            let name = server.file_name();
+            let Some(name) = name.to_str().filter(|name| name.starts_with(SERVER)) else {
+                continue;
+            };
+            let directory = server.path();
+            for session in sessions(&directory)? {
+                let path = directory.join(session);
+                // Another process may be faster: then it is gone. What can't be read, `pop` removes.
+                let Ok(mut bytes) = File::open(&path).and_then(|mut file| read(&mut file)) else {
+                    continue;
+                };
+                let session = wrapping::import(self.wrapping.as_ref(), name, &mut bytes);
+                if session.is_ok_and(|session| !keep(&session)) {
+                    fs::remove_file(&path).or_else(|error| match error.kind() {
+                        ErrorKind::NotFound => Ok(()),
+                        _ => Err(error),
+                    })?;
+                }
+            }
+            sync(&directory)?;
+        }
+        Ok(())
+    }
 }
 
 impl SessionStore for FileSessionStore {
@@ -199,6 +227,14 @@ impl SessionStore for FileSessionStore {
             }
         }
     }
+
+    fn retain(&self, keep: &dyn Fn(&ClientSession) -> bool) {
+        let retained = self.try_retain(keep);
+        wipe_stack_below(self.stack_depth);
+        if let Err(error) = retained {
+            warn!("{}: sessions can't be removed: {error}", self.directory.display());
+        }
+    }
 }
 
 /// Reads a file that this process alone removed; `None` if another one was faster.
@@ -216,6 +252,10 @@ fn take(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     if let Err(error) = fs::remove_file(path) {
         return gone(error);
     }
+    read(&mut file).map(Some)
+}
+
+fn read(file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
     let len = file.metadata()?.len();
     if len > MAX_LEN {
         return Err(io::Error::new(ErrorKind::InvalidData, "longer than any session"));
@@ -223,7 +263,7 @@ fn take(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     // Read where it stays: a vector that grows leaves secrets in the memory that it gives back.
     let mut bytes = Zeroizing::new(vec![0; len as usize]);
     file.read_exact(&mut bytes)?;
-    Ok(Some(bytes))
+    Ok(bytes)
 }
 
 /// The names of the finished sessions, the oldest first.
@@ -247,7 +287,7 @@ fn age(entry: &fs::DirEntry) -> Option<Duration> {
 /// Letters, digits, hyphens and dots stand for themselves, every other byte for `%` and two digits.
 /// Names are compared without regard to case (RFC 6066 §3). `None` if it would be too long.
 fn encode(server_name: &str) -> Option<String> {
-    let mut encoded = String::from("server-");
+    let mut encoded = String::from(SERVER);
     for byte in server_name.bytes() {
         match byte {
             b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' => encoded.push(byte.into()),
@@ -306,6 +346,9 @@ fn sync(directory: &Path) -> io::Result<()> {
 fn sync(_: &Path) -> io::Result<()> {
     Ok(())
 }
+
+/// How the directories of servers begin.
+const SERVER: &str = "server-";
 
 const SESSION: &str = ".session";
 const UNFINISHED: &str = ".unfinished";

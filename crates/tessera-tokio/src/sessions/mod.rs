@@ -48,6 +48,12 @@ pub trait SessionStore: Send + Sync {
     /// early data may be lost or read by others (RFC 8446 §C.4).
     fn pop(&self, server_name: &str) -> Option<ClientSession>;
 
+    /// Removes all sessions but those that shall be kept. Default: nothing is removed; a session that may
+    /// not be offered then leaves the store when it is met.
+    fn retain(&self, keep: &dyn Fn(&ClientSession) -> bool) {
+        let _ = keep;
+    }
+
     /// Whether the methods may block. A store in memory returns `false`, and is called in place: a way to
     /// another thread and back takes longer than it does.
     fn blocks(&self) -> bool {
@@ -104,6 +110,14 @@ impl SessionStore for MemorySessionStore {
             all.remove(server_name);
         }
         newest
+    }
+
+    fn retain(&self, keep: &dyn Fn(&ClientSession) -> bool) {
+        let mut all = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, sessions| {
+            sessions.retain(keep);
+            !sessions.is_empty()
+        });
     }
 
     fn blocks(&self) -> bool {

@@ -10,7 +10,9 @@ use tessera::resume::{Continuation, OneTimeKeyGuard, ReplayGuard, Verdict};
 use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, Destination, ServerConfig};
 use tessera_aws_lc::SigningKey;
-use tessera_tokio::{Acceptor, ClientStream, Connector, EarlyData, ServerStream};
+use tessera_tokio::{
+    Acceptor, ClientStream, Connector, EarlyData, MemorySessionStore, ServerStream,
+};
 use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
 use tessera_webpki::WebPkiVerifier;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
@@ -105,6 +107,15 @@ pub async fn connect_over(
 
 pub async fn connect(connector: &Connector, acceptor: &Acceptor) -> (Client, Server) {
     connect_over(connector, acceptor, 64 * 1024).await
+}
+
+/// A connector with sessions of one connection in its store.
+pub async fn prepared(ends: &Ends) -> (Connector, Arc<MemorySessionStore>) {
+    let store = Arc::new(MemorySessionStore::default());
+    let connector = ends.connector().with_sessions(store.clone());
+    let (mut client, mut server) = connect(&connector, &ends.acceptor()).await;
+    finish(&mut client, &mut server).await;
+    (connector, store)
 }
 
 /// What a client was told of its early data.

@@ -9,7 +9,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-use tessera::crypto::Secret;
+use tessera::crypto::{KeyForm, Secret};
 use tessera::handshake::Reply;
 use tessera::resume::{
     Absent, FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
@@ -53,9 +53,10 @@ pub fn secret(number: u32) -> OneTimeSecret {
         out.fill(0x5a);
         out[..4].copy_from_slice(&number.to_be_bytes());
     };
-    let mut seed = Zeroizing::new(vec![0; 32]);
-    fill(&mut seed);
-    OneTimeSecret { kind: NamedGroup::X25519, seed, fs_secret: Secret::filled_by(48, fill) }
+    let mut key = Zeroizing::new(vec![0; 32]);
+    fill(&mut key);
+    let fs_secret = Secret::filled_by(48, fill);
+    OneTimeSecret { kind: NamedGroup::X25519, form: KeyForm::Seed, key, fs_secret }
 }
 
 /// Puts [`secret`] under [`handle`] for [`LIFETIME`], for nobody in particular; whether the vault took it.
@@ -105,7 +106,7 @@ pub fn take(
     taken.map(|taken| {
         let put = secret(number);
         assert_eq!(taken.kind, put.kind);
-        assert_eq!(*taken.seed, *put.seed);
+        assert_eq!((taken.form, &*taken.key), (put.form, &*put.key));
         assert_eq!(taken.fs_secret, put.fs_secret);
     })
 }
@@ -118,7 +119,7 @@ pub fn accept(vault: &impl Vault, number: u32) -> Result<(), Absent> {
     take(vault, number, TakePurpose::Accept, Some(NOW))
 }
 
-/// What goes in comes out, of any kind and length.
+/// What goes in comes out, of any kind, form and length.
 pub fn a_secret_comes_back_as_it_was(vault: &impl Vault) {
     assert_eq!(accept(vault, 0), Err(Absent::Unknown), "nothing is there yet");
     for number in 1..=3 {
@@ -127,19 +128,27 @@ pub fn a_secret_comes_back_as_it_was(vault: &impl Vault) {
     for number in [2, 3, 1] {
         assert_eq!(accept(vault, number), Ok(()));
     }
-    let hybrid = OneTimeSecret {
-        kind: NamedGroup::X25519MLKEM768,
-        seed: Zeroizing::new((0..96).collect()),
-        fs_secret: Secret::filled_by(32, |out| out.fill(1)),
-    };
-    assert!(put_until(vault, 4, hybrid, NOW + LIFETIME, None), "there is room");
-    let asked = question(4, TakePurpose::Accept, Some(NOW));
-    let Reply::Now(Taken::Taken(taken)) = vault.take(&asked) else {
-        unreachable!("the secret is there");
-    };
-    assert_eq!(taken.kind, NamedGroup::X25519MLKEM768);
-    assert!(taken.seed.iter().copied().eq(0..96));
-    assert_eq!(taken.fs_secret.expose(), [1; 32]);
+    // A hybrid key in both forms, a one-time PSK, and more than any kind has today.
+    let others = [
+        (NamedGroup::X25519MLKEM768, KeyForm::Seed, 96),
+        (NamedGroup::X25519MLKEM768, KeyForm::Expanded, 2432),
+        (NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED, KeyForm::Seed, 0),
+        (NamedGroup(0x0202), KeyForm::Seed, 5000),
+        (NamedGroup::X25519, KeyForm::Expanded, 1),
+    ];
+    for (number, (kind, form, len)) in (4..).zip(others) {
+        let key = || Zeroizing::new((0..len).map(|at| (at % 251) as u8).collect::<Vec<_>>());
+        let fs_secret = Secret::filled_by(32, |out| out.fill(1));
+        let secret = OneTimeSecret { kind, form, key: key(), fs_secret };
+        assert!(put_until(vault, number, secret, NOW + LIFETIME, None), "there is room");
+        let asked = question(number, TakePurpose::Accept, Some(NOW));
+        let Reply::Now(Taken::Taken(taken)) = vault.take(&asked) else {
+            unreachable!("the secret is there");
+        };
+        assert_eq!((taken.kind, taken.form), (kind, form));
+        assert!(*taken.key == *key(), "{kind:?} {form:?}");
+        assert_eq!(taken.fs_secret.expose(), [1; 32]);
+    }
 }
 
 /// 64 threads want the same secret: one gets it, the others learn that it was used.

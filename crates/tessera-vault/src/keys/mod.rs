@@ -2,13 +2,17 @@
 //! know them.
 
 mod key;
+mod policy;
 mod ring;
+mod rotating;
 mod rotation;
 mod sealed;
 mod wrapping;
 
 pub use key::{KeyTime, RingError, TicketKey};
+pub use policy::Rotation;
 pub use ring::TicketKeyRing;
+pub use rotating::RotatingRing;
 #[cfg(unix)]
 pub(crate) use sealed::OVERHEAD;
 pub use wrapping::{EpochKey, WrappingKeys, WrappingPurpose};

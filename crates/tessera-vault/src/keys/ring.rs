@@ -66,6 +66,11 @@ impl TicketKeyRing {
         self.keys.len()
     }
 
+    /// Whether a key seals at `now`.
+    pub(super) fn seals(&self, now: Duration) -> bool {
+        self.keys.opens_until(now).is_some()
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -96,6 +96,13 @@ impl Keys {
         opens.then(|| sealing.open(&key.prk, context, &message)).flatten()
     }
 
+    /// Whether the key is here that a message names; `None` if it is no message.
+    #[cfg(unix)]
+    pub(crate) fn has_key_of(&self, message: &[u8]) -> Option<bool> {
+        let message = SealedMessage::read(message)?;
+        Some(self.find(|key| key.id == *message.id).is_some())
+    }
+
     fn issuer(&self, unix: Duration) -> Option<Arc<Key>> {
         self.find(|key| key.issues_from <= unix && unix < key.issues_until)
     }

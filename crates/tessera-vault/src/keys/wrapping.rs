@@ -31,7 +31,7 @@ pub type EpochKey = TicketKey;
 pub enum WrappingPurpose {
     /// One-time secrets in a store across the network.
     Secrets,
-    /// Ticket keys in a store across the network.
+    /// Ticket keys in a store outside this process.
     TicketKeys,
     /// The file in which a vault survives a clean shutdown.
     Snapshot,
@@ -84,6 +84,12 @@ impl WrappingKeys {
     /// Until when what is wrapped at `unix` can be unwrapped; `None` if no key wraps then.
     pub fn opens_until(&self, unix: Duration) -> Option<Duration> {
         self.keys.opens_until(unix)
+    }
+
+    /// Whether the key is here under which something was wrapped; `None` if it is nothing that was.
+    #[cfg(unix)]
+    pub(crate) fn has_key_of(&self, wrapped: &[u8]) -> Option<bool> {
+        self.keys.has_key_of(wrapped)
     }
 
     /// Wraps a secret at `unix`, bound to `context`: under another it does not open. `None` if no key

@@ -5,28 +5,22 @@
 //!   witness, the mark that the witness has to know.
 //! - `snapshot` is there between a clean shutdown and the next start, and at no other time.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tessera::crypto::Random;
 use tessera::resume::Incarnation;
 
+use crate::directory::OwnedDirectory;
 use crate::memory::seal::{Seal, random_bytes};
 use crate::memory::witness::{Mark, Witness};
 
 /// A directory that this process owns.
 pub(crate) struct Home {
-    dir: PathBuf,
+    dir: Arc<OwnedDirectory>,
     pub(crate) incarnation: Incarnation,
-    /// When the owner before was known to be gone.
-    since: Instant,
     seal: Option<Seal>,
-    /// The lock ends with the file.
-    _lock: File,
 }
 
 /// What a directory is worth that was opened.
@@ -53,35 +47,22 @@ pub(crate) type SnapshotName = [u8; 16];
 const STATE_LEN: usize = 16 + 8 + 16;
 
 impl Home {
-    /// Takes ownership, and reads the snapshot, if there is one to be read. Its file is gone for good
-    /// before this returns. `load` reports whether what it read is sound: then the incarnation goes on,
-    /// otherwise a new one begins. If `witness` knows the directory otherwise, a new vault begins.
+    /// Reads the snapshot, if there is one to be read. Its file is gone for good before this returns.
+    /// `load` reports whether what it read is sound: then the incarnation goes on, otherwise a new one
+    /// begins. If it fails, everything is left as it was. If `witness` knows the directory otherwise, a
+    /// new vault begins.
     pub(crate) fn open(
-        dir: &Path,
+        dir: Arc<OwnedDirectory>,
         random: &dyn Random,
         witness: Option<Arc<dyn Witness>>,
-        load: impl FnOnce(&mut dyn Read, &Incarnation, &SnapshotName) -> bool,
+        load: impl FnOnce(&mut dyn Read, &Incarnation, &SnapshotName) -> io::Result<bool>,
     ) -> io::Result<(Self, Kept)> {
-        match DirBuilder::new().mode(0o700).create(dir) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => (),
-        }
-        let lock =
-            private_file(OpenOptions::new().create(true).truncate(false), &dir.join("lock"))?;
-        lock.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => io::Error::new(
-                io::ErrorKind::WouldBlock,
-                "another process owns the vault's directory",
-            ),
-            TryLockError::Error(error) => error,
-        })?;
-        let since = Instant::now();
-        let (state, seal, kept) = confirmed(read_state(dir)?, witness.as_ref(), random)?;
+        let (state, seal, kept) = confirmed(read_state(&dir)?, witness.as_ref(), random)?;
         let mut goes_on = false;
         if let Some(State { incarnation, snapshot: Some(name), .. }) = &state
-            && let Some(mut file) = not_missing(File::open(dir.join("snapshot")))?
+            && let Some(mut file) = dir.open("snapshot")?
         {
-            goes_on = load(&mut file, incarnation, name);
+            goes_on = load(&mut file, incarnation, name)?;
         }
         let incarnation = match state {
             Some(State { incarnation, .. }) if goes_on => incarnation,
@@ -98,17 +79,17 @@ impl Home {
             (_, seal) => seal,
         };
         for name in ["snapshot", "snapshot.new"] {
-            not_missing(fs::remove_file(dir.join(name)))?;
+            dir.remove(name)?;
         }
         // Synchronises the directory as well: from here on no snapshot comes back.
         let mark = seal.as_ref().map(|seal| seal.mark);
-        write_state(dir, &State { incarnation, snapshot: None, mark })?;
-        Ok((Self { dir: dir.into(), incarnation, since, seal, _lock: lock }, kept))
+        write_state(&dir, &State { incarnation, snapshot: None, mark })?;
+        Ok((Self { dir, incarnation, seal }, kept))
     }
 
     /// How long the owner before has been gone, at least.
     pub(crate) fn owned_for(&self) -> Duration {
-        self.since.elapsed()
+        self.dir.since.elapsed()
     }
 
     /// Writes a snapshot, which the next owner may load.
@@ -118,12 +99,10 @@ impl Home {
         write: impl FnOnce(&mut dyn Write, &Incarnation, &SnapshotName) -> io::Result<()>,
     ) -> io::Result<()> {
         let name = random_bytes(random)?;
-        let unfinished = self.dir.join("snapshot.new");
-        let file = private_file(OpenOptions::new().create_new(true), &unfinished)?;
-        let mut out = io::BufWriter::new(file);
+        let mut out = io::BufWriter::new(self.dir.create("snapshot.new")?);
         write(&mut out, &self.incarnation, &name)?;
         out.into_inner()?.sync_all()?;
-        fs::rename(unfinished, self.dir.join("snapshot"))?;
+        self.dir.rename("snapshot.new", "snapshot")?;
         let close = |seal: &Seal| seal.close(&self.incarnation.vault, random);
         let mark = self.seal.as_ref().map(close).transpose()?;
         let incarnation = self.incarnation;
@@ -151,8 +130,13 @@ fn confirmed(
     Ok((state, Some(seal), Kept::Identity))
 }
 
-fn read_state(dir: &Path) -> io::Result<Option<State>> {
-    let Some(bytes) = not_missing(fs::read(dir.join("state")))? else { return Ok(None) };
+/// Which life of which vault a directory is left in, if there was one.
+pub(crate) fn incarnation_in(dir: &OwnedDirectory) -> io::Result<Option<Incarnation>> {
+    Ok(read_state(dir)?.map(|state| state.incarnation))
+}
+
+fn read_state(dir: &OwnedDirectory) -> io::Result<Option<State>> {
+    let Some(bytes) = dir.read("state")? else { return Ok(None) };
     let (state, mark) = bytes.split_at_checked(STATE_LEN).ok_or_else(damaged)?;
     let (vault, rest) = state.split_first_chunk().ok_or_else(damaged)?;
     let (number, name) = rest.split_first_chunk().ok_or_else(damaged)?;
@@ -168,29 +152,11 @@ fn read_state(dir: &Path) -> io::Result<Option<State>> {
 
 const NO_SNAPSHOT: SnapshotName = [0; 16];
 
-fn write_state(dir: &Path, state: &State) -> io::Result<()> {
+fn write_state(dir: &OwnedDirectory, state: &State) -> io::Result<()> {
     let State { incarnation: Incarnation { vault, number }, snapshot, mark } = state;
     let snapshot = snapshot.as_ref().unwrap_or(&NO_SNAPSHOT);
     let mark = mark.as_ref().map_or(&[][..], |mark| &mark.0);
-    let bytes = [&vault[..], &number.to_be_bytes(), snapshot, mark].concat();
-    let new = dir.join("state.new");
-    let mut file = private_file(OpenOptions::new().create(true).truncate(true), &new)?;
-    file.write_all(&bytes)?;
-    file.sync_all()?;
-    fs::rename(new, dir.join("state"))?;
-    File::open(dir)?.sync_all()
-}
-
-fn private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    options.write(true).mode(0o600).open(path)
-}
-
-fn not_missing<T>(result: io::Result<T>) -> io::Result<Option<T>> {
-    match result {
-        Ok(there) => Ok(Some(there)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    dir.replace("state", &[&vault[..], &number.to_be_bytes(), snapshot, mark].concat())
 }
 
 /// Without its state nobody knows which lives there were. The operator who removes the directory makes

@@ -12,6 +12,7 @@ use tessera::crypto::Provider;
 use tessera::resume::FlightHandle;
 
 use super::{Content, Limits, MemoryVault};
+use crate::directory::OwnedDirectory;
 use crate::keys::WrappingKeys;
 use crate::memory::accounts::ClientHash;
 use crate::memory::home::{Home, Kept};
@@ -98,15 +99,32 @@ impl MemoryVault {
         keys: &WrappingKeys,
         now: Duration,
     ) -> io::Result<(Self, Restored)> {
+        let dir = Arc::new(OwnedDirectory::lock(dir)?);
+        Self::open_owned(dir, witness, limits, provider, keys, now, || Ok(()))
+    }
+
+    /// Opens the vault of a directory that is locked. What is to become of a snapshot that can't be used
+    /// is said by `discard`; if it fails, the directory is left as it was.
+    pub(crate) fn open_owned(
+        dir: Arc<OwnedDirectory>,
+        witness: Option<Arc<dyn Witness>>,
+        limits: Limits,
+        provider: &Provider,
+        keys: &WrappingKeys,
+        now: Duration,
+        discard: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<(Self, Restored)> {
         let mut vault = Self::with_limits(limits);
         let mut restored = Restored::Nothing;
         let (home, kept) = Home::open(dir, provider.random, witness, |file, incarnation, name| {
-            let records = read_snapshot(file, keys, now, incarnation, name);
-            restored = match records {
+            restored = match read_snapshot(file, keys, now, incarnation, name) {
                 Some(records) => Restored::Secrets(vault.restore(records, now)),
-                None => Restored::Discarded,
+                None => {
+                    discard()?;
+                    Restored::Discarded
+                }
             };
-            restored != Restored::Discarded
+            Ok(restored != Restored::Discarded)
         })?;
         vault.home = Some(home);
         Ok((vault, if kept == Kept::Nothing { Restored::RolledBack } else { restored }))

@@ -1,16 +1,15 @@
 //! The embedded vault: bounded memory, wiped.
 
 mod accounts;
-mod clock;
 #[cfg(unix)]
-mod home;
+pub(crate) mod home;
 mod list;
 #[cfg(unix)]
 mod lives;
 #[cfg(unix)]
 mod seal;
 #[cfg(unix)]
-mod snapshot;
+pub(crate) mod snapshot;
 mod store;
 #[cfg(unix)]
 mod witness;
@@ -25,14 +24,16 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{
     Absent, FlightHandle, Incarnation, OneTimeSecret, PutRefused, PutSecret, TakeSecret, Taken,
     Vault,
 };
+use zeroize::Zeroizing;
 
+use crate::clock::Clock;
 use crate::memory::accounts::{ClientHash, RESERVED};
-use crate::memory::clock::Clock;
 #[cfg(unix)]
 use crate::memory::home::Home;
 use crate::memory::store::{EncodedSecret, Fate, Incoming, Store};
@@ -52,8 +53,9 @@ use crate::millis::seconds;
 /// may have none for long calls [`purge`](Self::purge) from a timer. A clock that jumps ahead is doubted for
 /// a minute, in which it destroys only what it is asked for.
 ///
-/// A classical secret (X25519) takes less than 200 bytes with everything around it, and about 40 more for each
-/// client that has a name.
+/// A classical secret (X25519) takes less than 200 bytes with everything around it, a post-quantum one 2.6 kB in
+/// expanded form and 260 bytes as a seed, and each client that has a name about 40 more. Post-quantum keys
+/// are kept expanded as long as [`Limits::expanded_bytes`] lets them be.
 ///
 /// A vault of [`new`](Self::new) ends with its process. One that was [`open`](Self::open)ed in a
 /// directory may hand its secrets to the next process, and says of tickets from before a crash that
@@ -86,6 +88,13 @@ pub struct Limits {
     pub per_client: usize,
     /// Of how many secrets that are gone it remembers what became of them.
     pub tombstones: usize,
+    /// How many bytes there may be of secrets that are longer than 256 bytes each: of post-quantum keys in
+    /// expanded form, 2.5 kB each. Where they are used up the vault asks for seeds ([`Vault::key_form`]), a
+    /// tenth as long, which cost a handshake more than twice the processor time. 0: seeds alone.
+    ///
+    /// Servers in many threads may go beyond it by what they put at the same moment, but never by more than an
+    /// eighth: further ones are refused. Default: 128 MiB, about 50,000 keys.
+    pub expanded_bytes: usize,
 }
 
 impl Limits {
@@ -93,7 +102,12 @@ impl Limits {
     /// clients with a name have for themselves; and as many tombstones as secrets.
     pub fn new(secrets: usize) -> Self {
         let tenth = secrets.div_ceil(10).max(MIN_PER_CLIENT);
-        Self { secrets, per_client: tenth.min(secrets.div_ceil(RESERVED)), tombstones: secrets }
+        Self {
+            secrets,
+            per_client: tenth.min(secrets.div_ceil(RESERVED)),
+            tombstones: secrets,
+            expanded_bytes: 128 << 20,
+        }
     }
 }
 
@@ -109,8 +123,7 @@ impl MemoryVault {
 
     /// A vault with these limits.
     pub fn with_limits(limits: Limits) -> Self {
-        let Limits { secrets, per_client, tombstones } = limits;
-        let store = Store::new(secrets, tombstones, per_client);
+        let store = Store::new(limits);
         Self {
             content: Mutex::new(Content { store, clock: Clock::default() }),
             hashing: RandomState::new(),
@@ -160,8 +173,10 @@ impl MemoryVault {
 impl Vault for MemoryVault {
     /// Refuses a handle that is or was here, so that no secret is ever given out twice.
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
-        // Copied, because making a vector smaller leaves the old memory behind; the vector is wiped.
-        let stored = EncodedSecret::new(Box::from(put.secret.encode().as_slice()));
+        if put.secret.key.len() > OneTimeSecret::MAX_KEY_LEN {
+            return Err(PutRefused);
+        }
+        let stored = boxed(put.secret.encode());
         let client = put.client.map(|client| ClientHash(self.hashing.hash_one(client)));
         let hash = self.hashing.hash_one(put.handle);
         let expires_at = seconds(put.expires_at);
@@ -193,6 +208,14 @@ impl Vault for MemoryVault {
         })
     }
 
+    /// Expanded, while there is room for it.
+    fn key_form(&self) -> KeyForm {
+        match self.content().store.has_room_for_expanded() {
+            true => KeyForm::Expanded,
+            false => KeyForm::Seed,
+        }
+    }
+
     fn burn(&self, handle: &FlightHandle) {
         let hash = self.hashing.hash_one(handle);
         self.content().store.burn((handle, hash), &self.hashing);
@@ -207,4 +230,13 @@ impl Vault for MemoryVault {
     fn len(&self) -> usize {
         self.content().store.len()
     }
+}
+
+/// The very memory that was written; a vector that had more would leave it behind.
+fn boxed(mut encoded: Zeroizing<Vec<u8>>) -> EncodedSecret {
+    let is_exact = encoded.capacity() == encoded.len();
+    EncodedSecret::new(match is_exact {
+        true => std::mem::take(&mut *encoded).into_boxed_slice(),
+        false => Box::from(encoded.as_slice()),
+    })
 }

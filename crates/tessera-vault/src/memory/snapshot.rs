@@ -14,7 +14,7 @@ use crate::keys::WrappingKeys;
 use crate::memory::home::SnapshotName;
 use crate::memory::store::{EncodedSecret, Fate, Record};
 
-const MAGIC: &[u8; 8] = b"tsrvlt\x00\x01";
+pub(crate) const MAGIC: &[u8; 8] = b"tsrvlt\x00\x01";
 
 /// What a record is. Snapshots of before have no secrets with an owner.
 mod kind {

@@ -162,13 +162,22 @@ fn sign(key: &KeyPair, scheme: SignatureScheme, message: &[u8]) -> Vec<u8> {
 
 /// A revocation list of 2030 that revokes these serial numbers.
 pub fn crl(issuer: &Issuer<'_, KeyPair>, serials: &[u64]) -> Vec<u8> {
+    crl_with(issuer, serials, |_| ())
+}
+
+/// The list with a change.
+pub fn crl_with(
+    issuer: &Issuer<'_, KeyPair>,
+    serials: &[u64],
+    change: impl FnOnce(&mut CertificateRevocationListParams),
+) -> Vec<u8> {
     let revoked = |serial: &u64| RevokedCertParams {
         serial_number: SerialNumber::from(*serial),
         revocation_time: date_time_ymd(2030, 1, 2),
         reason_code: None,
         invalidity_date: None,
     };
-    let params = CertificateRevocationListParams {
+    let mut params = CertificateRevocationListParams {
         this_update: date_time_ymd(2030, 1, 1),
         next_update: date_time_ymd(2030, 12, 1),
         crl_number: SerialNumber::from(1_u64),
@@ -176,6 +185,7 @@ pub fn crl(issuer: &Issuer<'_, KeyPair>, serials: &[u64]) -> Vec<u8> {
         revoked_certs: serials.iter().map(revoked).collect(),
         key_identifier_method: KeyIdMethod::Sha256,
     };
+    change(&mut params);
     params.signed_by(issuer).unwrap().der().to_vec()
 }
 

@@ -1,10 +1,13 @@
 //! The policies that verifiers name: equal where they accept alike, and different elsewhere.
 
+use rcgen::{SerialNumber, date_time_ymd};
 use tessera::auth::{PeerVerifier, VerifierPolicy};
 use tessera::wire::SignatureScheme;
 use tessera_webpki::{Algorithms, PinnedKey, PinnedKeyVerifier, UnknownStatus, WebPkiVerifier};
 
-use crate::pki::{Ca, Peer, ca_params, client_params, crl, root, root_with, server_params};
+use crate::pki::{
+    Ca, Peer, ca_params, client_params, crl, crl_with, root, root_with, server_params,
+};
 
 fn of(roots: &[&Ca]) -> VerifierPolicy {
     let roots: Vec<_> = roots.iter().map(|root| root.der()).collect();
@@ -60,19 +63,43 @@ fn name_constraints_of_an_anchor_belong_to_a_verifiers_policy() {
     ]);
 }
 
+/// A resumption looks at no list: the sessions of whoever is revoked end with the policy.
 #[test]
-fn revocation_settings_belong_to_a_verifiers_policy_and_lists_do_not() {
-    let root = root("root");
-    let with = |serials: &[u64], unknown| {
+fn whom_revocation_lists_revoke_belongs_to_a_verifiers_policy() {
+    let [root, other] = ["root", "another"].map(root);
+    let with = |lists: &[Vec<u8>], unknown| {
         let verifier = WebPkiVerifier::new(&[root.der()]).unwrap();
-        verifier.with_crls(&[crl(&root, serials)], unknown).unwrap().policy()
+        verifier.with_crls(lists, unknown).unwrap().policy()
     };
+    let reject = |lists: &[Vec<u8>]| with(lists, UnknownStatus::Reject);
     assert_all_differ(&[
         of(&[&root]),
-        with(&[1], UnknownStatus::Reject),
-        with(&[1], UnknownStatus::Accept),
+        reject(&[crl(&root, &[1])]),
+        with(&[crl(&root, &[1])], UnknownStatus::Accept),
+        reject(&[crl(&root, &[2])]),
+        reject(&[crl(&root, &[1, 2])]),
+        reject(&[crl(&root, &[])]),
+        // Without a list those of another issuer are of unknown status.
+        reject(&[crl(&root, &[1]), crl(&other, &[])]),
+        reject(&[crl(&root, &[1]), crl(&other, &[1])]),
     ]);
-    assert_eq!(with(&[1], UnknownStatus::Reject), with(&[2, 3], UnknownStatus::Reject));
+}
+
+#[test]
+fn a_revocation_list_that_revokes_the_same_again_keeps_a_verifiers_policy() {
+    let root = root("root");
+    let of = |list: Vec<u8>| {
+        let verifier = WebPkiVerifier::new(&[root.der()]).unwrap();
+        verifier.with_crls(&[list], UnknownStatus::Reject).unwrap().policy()
+    };
+    let earlier = of(crl(&root, &[2, 3]));
+    assert_eq!(
+        earlier,
+        of(crl_with(&root, &[3, 2], |list| {
+            list.crl_number = SerialNumber::from(9_u64);
+            list.this_update = date_time_ymd(2030, 3, 1);
+        }))
+    );
 }
 
 #[test]

@@ -5,7 +5,8 @@ use tessera::wire::AlertDescription;
 use tessera_webpki::{ConfigError, UnknownStatus, WebPkiVerifier};
 
 use crate::pki::{
-    Ca, Peer, ca_params, client_params, crl, judge, refused, root, server_params, trusting, with,
+    Ca, Peer, ca_params, client_params, crl, judge, refused, root, root_with, server_params,
+    trusting, with,
 };
 
 /// 2030-12-15: the certificates are valid, the lists are past their nextUpdate.
@@ -73,14 +74,39 @@ fn an_old_revocation_list_still_revokes_and_says_nothing_else() {
     refused(&lenient, &question, AlertDescription::CERTIFICATE_REVOKED);
 }
 
+/// An intermediate's key is known only when a peer shows its certificate.
 #[test]
 fn a_forged_revocation_list_accepts_nobody() {
     let root = root("root");
-    let lists = [crl(&crate::pki::root("root"), &[])];
-    let question = Peer::new(&server_params(), &root).as_server();
+    let key = KeyPair::generate().unwrap();
+    let issuer = CertifiedIssuer::signed_by(ca_params("intermediate"), key, &root).unwrap();
+    let mut peer = Peer::new(&server_params(), &issuer);
+    peer.chain.push(issuer.der().to_vec());
+    let lists = [crl(&root, &[]), crl(&crate::pki::root("intermediate"), &[])];
+    let question = peer.as_server();
     for unknown in [UnknownStatus::Reject, UnknownStatus::Accept] {
         let verifier = checking(&root, &lists, unknown);
         refused(&verifier, &question, AlertDescription::CERTIFICATE_UNKNOWN);
+    }
+}
+
+#[test]
+fn a_revocation_list_in_a_roots_name_that_it_has_not_signed_is_refused_by_the_configuration() {
+    let (one, namesake) = (root("root"), root("root"));
+    let of = |roots: &[&Ca], list: Vec<u8>| {
+        let roots: Vec<_> = roots.iter().map(|root| root.der()).collect();
+        let verifier = WebPkiVerifier::new(&roots).unwrap();
+        verifier.with_crls(&[list], UnknownStatus::Accept).map(|_| ())
+    };
+    assert_eq!(of(&[&one], crl(&namesake, &[])), Err(ConfigError::CrlSignature));
+    assert_eq!(of(&[&one, &namesake], crl(&namesake, &[])), Ok(()));
+    for algorithm in [&rcgen::PKCS_ED25519, &rcgen::PKCS_ECDSA_P384_SHA384, &rcgen::PKCS_RSA_SHA256]
+    {
+        let root = root_with("root", algorithm);
+        assert_eq!(of(&[&root], crl(&root, &[7])), Ok(()));
+        let mut changed = crl(&root, &[7]);
+        *changed.last_mut().unwrap() ^= 1;
+        assert_eq!(of(&[&root], changed), Err(ConfigError::CrlSignature));
     }
 }
 

@@ -46,9 +46,9 @@ pub trait PeerVerifier: Send + Sync {
     /// revocation, and whatever else decides.
     ///
     /// The value changes whenever the verifier accepts more or fewer peers than before, or gives
-    /// them other identities; it needn't change with data that is looked up under the same policy,
-    /// such as the entries of a revocation list: for those there is
-    /// [`ServerConfig::policy_epoch`](crate::ServerConfig::policy_epoch).
+    /// them other identities. Where it holds the data that decides too, such as whom a revocation list
+    /// revokes, sessions end with that data by themselves; for what is looked up elsewhere under the same
+    /// policy, there is [`ServerConfig::policy_epoch`](crate::ServerConfig::policy_epoch).
     ///
     /// A session is resumed under an equal policy, or one that the server's owner names
     /// ([`ServerConfig::also_resume_peers_accepted_by`](crate::ServerConfig::also_resume_peers_accepted_by)),

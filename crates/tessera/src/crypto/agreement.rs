@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::secret::SharedSecret;
+use super::{Random, RandomFailed};
 use crate::error::{Error, illegal_parameter};
 use crate::wire::NamedGroup;
 
@@ -38,22 +39,70 @@ pub trait Ephemeral: Send + Sync {
     fn decapsulate(self: Box<Self>, reply: &[u8]) -> Result<SharedSecret, AgreementError>;
 }
 
-/// One kind of one-time key for forward-secret 0-RTT, kept as a seed and opened at most once.
+/// One kind of one-time key for forward-secret 0-RTT, kept in a vault and opened at most once.
 ///
 /// Clients answer the public half with [`KeyAgreement::encapsulate`] of the same code point.
 pub trait OneTimeKeys: Send + Sync {
     /// The code point of the key agreement that answers these keys.
     fn kind(&self) -> NamedGroup;
 
-    /// Length of a seed in bytes.
-    fn seed_len(&self) -> usize;
-
     /// Length of the public half in bytes.
     fn public_len(&self) -> usize;
+
+    /// Length of a seed in bytes.
+    fn seed_len(&self) -> usize;
 
     /// Derives the key from its seed of [`seed_len`](Self::seed_len) random bytes.
     #[expect(clippy::wrong_self_convention, reason = "the trait is an object: a factory of keys")]
     fn from_seed(&self, seed: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError>;
+
+    /// Length of the expanded form in bytes; `None`, the default, for keys that have none but the seed.
+    ///
+    /// The form belongs to the kind, not to the provider, since another provider may have to read it. For
+    /// X25519MLKEM768 it is the decapsulation key of FIPS 203 §6.1 and then X25519's private key: 2,432
+    /// bytes.
+    fn expanded_len(&self) -> Option<usize> {
+        None
+    }
+
+    /// Makes a key: writes its expanded form of [`expanded_len`](Self::expanded_len) bytes to `private`, and
+    /// returns the public half. What comes from no randomness of its own comes from `random`.
+    fn generate_expanded(
+        &self,
+        random: &dyn Random,
+        private: &mut [u8],
+    ) -> Result<Vec<u8>, AgreementError> {
+        let _ = (random, private);
+        Err(AgreementError::Provider)
+    }
+
+    /// Reads the expanded form.
+    #[expect(clippy::wrong_self_convention, reason = "the trait is an object: a factory of keys")]
+    fn from_expanded(&self, private: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError> {
+        let _ = private;
+        Err(AgreementError::Provider)
+    }
+
+    /// Reads a key in the form in which a vault kept it.
+    #[expect(clippy::wrong_self_convention, reason = "the trait is an object: a factory of keys")]
+    fn from_kept(&self, form: KeyForm, kept: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError> {
+        match form {
+            KeyForm::Expanded => self.from_expanded(kept),
+            KeyForm::Seed => self.from_seed(kept),
+        }
+    }
+}
+
+/// The form in which a vault keeps the private half of a one-time key. Keys of X25519 have one form, their
+/// seed, whatever a vault prefers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KeyForm {
+    /// Ready to open with, where the kind has such a form: 2,432 bytes of X25519MLKEM768.
+    #[default]
+    Expanded,
+    /// What the key is derived from, once to issue it and once to open it: 96 bytes of X25519MLKEM768, for
+    /// more than twice the processor time of a handshake.
+    Seed,
 }
 
 /// A one-time private key.
@@ -92,5 +141,11 @@ impl From<AgreementError> for Error {
             AgreementError::InvalidShare => illegal_parameter("a key share is not valid"),
             AgreementError::Provider => Self::Provider("key agreement"),
         }
+    }
+}
+
+impl From<RandomFailed> for AgreementError {
+    fn from(_: RandomFailed) -> Self {
+        Self::Provider
     }
 }

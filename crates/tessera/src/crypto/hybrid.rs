@@ -6,6 +6,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::Random;
 use super::agreement::{AgreementError, Ephemeral, KeyAgreement, OneTimeKey, OneTimeKeys};
 use super::secret::SharedSecret;
 use crate::wire::NamedGroup;
@@ -69,7 +70,8 @@ impl Ephemeral for HybridEphemeral {
     }
 }
 
-/// One-time keys that are hybrids of two kinds, derived from one seed each.
+/// One-time keys that are hybrids of two kinds. Their seeds and their expanded forms are concatenations; in the
+/// latter a part that has no expanded form keeps its seed.
 pub struct HybridOneTimeKeys {
     /// The code point of the pair.
     pub kind: NamedGroup,
@@ -96,10 +98,62 @@ impl OneTimeKeys for HybridOneTimeKeys {
 
     fn from_seed(&self, seed: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError> {
         let (first, second) = split(seed, self.first.seed_len())?;
-        let first = self.first.from_seed(first)?;
-        let second = self.second.from_seed(second)?;
+        Ok(self.join(self.first.from_seed(first)?, self.second.from_seed(second)?))
+    }
+
+    fn expanded_len(&self) -> Option<usize> {
+        let has_one = self.first.expanded_len().or(self.second.expanded_len()).is_some();
+        has_one.then(|| part_len(self.first) + part_len(self.second))
+    }
+
+    fn generate_expanded(
+        &self,
+        random: &dyn Random,
+        private: &mut [u8],
+    ) -> Result<Vec<u8>, AgreementError> {
+        let parts = private.split_at_mut_checked(part_len(self.first));
+        let (first, second) = parts.ok_or(AgreementError::Provider)?;
+        let first = generate_part(self.first, random, first)?;
+        let second = generate_part(self.second, random, second)?;
+        Ok(concatenate(&first, &second))
+    }
+
+    fn from_expanded(&self, private: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError> {
+        let (first, second) = split(private, part_len(self.first))?;
+        Ok(self.join(read_part(self.first, first)?, read_part(self.second, second)?))
+    }
+}
+
+impl HybridOneTimeKeys {
+    fn join(&self, first: Box<dyn OneTimeKey>, second: Box<dyn OneTimeKey>) -> Box<dyn OneTimeKey> {
         let first_encapsulated = self.first_encapsulated_len;
-        Ok(Box::new(HybridOneTimeKey { first, second, first_encapsulated }))
+        Box::new(HybridOneTimeKey { first, second, first_encapsulated })
+    }
+}
+
+fn part_len(keys: &dyn OneTimeKeys) -> usize {
+    keys.expanded_len().unwrap_or(keys.seed_len())
+}
+
+fn generate_part(
+    keys: &dyn OneTimeKeys,
+    random: &dyn Random,
+    private: &mut [u8],
+) -> Result<Vec<u8>, AgreementError> {
+    if keys.expanded_len().is_some() {
+        return keys.generate_expanded(random, private);
+    }
+    random.fill(private)?;
+    keys.from_seed(private)?.public()
+}
+
+fn read_part(
+    keys: &dyn OneTimeKeys,
+    private: &[u8],
+) -> Result<Box<dyn OneTimeKey>, AgreementError> {
+    match keys.expanded_len() {
+        Some(_) => keys.from_expanded(private),
+        None => keys.from_seed(private),
     }
 }
 

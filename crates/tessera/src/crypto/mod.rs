@@ -16,7 +16,7 @@ mod suite;
 pub use aead::{
     Aead, AeadAlgorithm, HeaderKey, MASK_LEN, NONCE_LEN, Nonce, OpenFailed, SAMPLE_LEN, TAG_LEN,
 };
-pub use agreement::{AgreementError, Ephemeral, KeyAgreement, OneTimeKey, OneTimeKeys};
+pub use agreement::{AgreementError, Ephemeral, KeyAgreement, KeyForm, OneTimeKey, OneTimeKeys};
 pub use digest::{Digest, MAX_HASH_LEN};
 pub use hash::{Hash, RunningHash};
 pub use hybrid::{Hybrid, HybridOneTimeKeys};

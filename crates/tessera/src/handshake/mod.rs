@@ -22,6 +22,7 @@ mod secrets;
 mod server;
 mod small_extensions;
 mod state;
+mod withdrawal;
 
 pub use below::{Below, Direction, Epoch, Limit, RefusedEarlyData};
 pub use client::{ClientConfig, ClientQuestion, Destination};

@@ -11,7 +11,8 @@ use core::time::Duration;
 
 use zeroize::Zeroizing;
 
-use crate::crypto::{MAX_HASH_LEN, Secret, SharedSecret};
+use super::one_time_secret::OneTimeSecret;
+use crate::crypto::{KeyForm, MAX_HASH_LEN, Secret, SharedSecret};
 use crate::error::{Error, decode_error};
 use crate::question::{Question, Reply};
 use crate::schedule::{ExporterSecret, KeyDerivation};
@@ -33,7 +34,7 @@ pub struct FsClientTicket {
     pub lifetime: u32,
     /// How much early data the server takes, in bytes.
     pub max_early_data_size: u32,
-    /// The FS secret; see [`OneTimeSecret::fs_secret`].
+    /// The FS secret; see [`OneTimeSecret::fs_secret`](super::OneTimeSecret::fs_secret).
     pub secret: Secret,
     /// The name of the flight that it is for.
     pub handle: FlightHandle,
@@ -42,45 +43,6 @@ pub struct FsClientTicket {
 impl fmt::Debug for FsClientTicket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FsClientTicket").field("kind", &self.kind).finish_non_exhaustive()
-    }
-}
-
-/// What a server's vault keeps per forward-secret ticket.
-pub struct OneTimeSecret {
-    /// The kind of the one-time key.
-    pub kind: NamedGroup,
-    /// The seed of the private key; empty where the FS secret is all there is.
-    pub seed: Zeroizing<Vec<u8>>,
-    /// From TLS-Exporter("EXPORTER-tessera-0rttfs", what the ticket says) of the connection that issued
-    /// the ticket. Neither it nor the resumption PSK can be derived from the other.
-    pub fs_secret: Secret,
-}
-
-impl OneTimeSecret {
-    /// Encodes the secret for a vault that stores bytes, which has to wrap them.
-    pub fn encode(&self) -> Zeroizing<Vec<u8>> {
-        let mut out = Zeroizing::new(Vec::with_capacity(8 + self.seed.len() + 64));
-        out.u16(self.kind.0);
-        out.vec8(|out| out.bytes(&self.seed));
-        out.vec8(|out| out.bytes(self.fs_secret.expose()));
-        out
-    }
-
-    /// Decodes what [`encode`](Self::encode) wrote.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader::new(bytes);
-        let secret = Self {
-            kind: NamedGroup(reader.u16().ok()?),
-            seed: Zeroizing::new(reader.vec8().ok()?.to_vec()),
-            fs_secret: Secret::from_slice(reader.vec8().ok()?)?,
-        };
-        reader.is_empty().then_some(secret)
-    }
-}
-
-impl fmt::Debug for OneTimeSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OneTimeSecret").field("kind", &self.kind).finish_non_exhaustive()
     }
 }
 
@@ -99,6 +61,14 @@ pub trait Vault: Send + Sync {
 
     /// Deletes without reading; a later question about it is answered with *burned*.
     fn burn(&self, handle: &FlightHandle);
+
+    /// In which form the vault wants to keep the next key. It keeps the other one as well: kinds that have
+    /// no expanded form are seeds everywhere.
+    ///
+    /// Default: expanded, which costs memory, and less than half the processor time with post-quantum keys.
+    fn key_form(&self) -> KeyForm {
+        KeyForm::Expanded
+    }
 
     /// Which life of which vault holds what is put now, where an earlier life's end is the end of its
     /// secrets; see [`Incarnation`]. `None` for a vault that can't say so.
@@ -345,7 +315,8 @@ mod tests {
         let fs_secret = Secret::filled_by(32, |out| out.fill(0xab));
         let secret = OneTimeSecret {
             kind: NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED,
-            seed: Zeroizing::new(Vec::new()),
+            form: KeyForm::Seed,
+            key: Zeroizing::new(Vec::new()),
             fs_secret,
         };
         let put = PutSecret::new(handle, secret, unix, unix);

@@ -6,6 +6,7 @@ mod forward_secret;
 mod importer;
 mod lone_identity;
 mod one_time_psk;
+mod one_time_secret;
 mod policy;
 mod psk;
 mod receipts;
@@ -18,13 +19,14 @@ mod verdict;
 pub use client_session::{ClientSession, SessionImportError};
 pub use early_data::{AlreadyUsed, SingleUseRegister};
 pub use forward_secret::{
-    Absent, FsClientTicket, Incarnation, OneTimeSecret, PutRefused, PutSecret, TakePurpose,
-    TakeSecret, Taken, TicketId, Vault,
+    Absent, FsClientTicket, Incarnation, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken,
+    TicketId, Vault,
 };
 pub(crate) use forward_secret::{FsIdentity, fs_secret, psk_for_flight};
 pub use importer::ImportablePsk;
 pub(crate) use lone_identity::LoneIdentity;
 pub(crate) use one_time_psk::{answer_one_time_key, one_time_keys};
+pub use one_time_secret::OneTimeSecret;
 pub use policy::{
     AcceptEarlyData, Continuation, OfferEarlyData, OneTimeKeyGuard, ReconnectPolicy, ReplayGuard,
 };

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::policy::Continuation;
 use super::session::SessionState;
 use crate::auth::{VerifierDigest, VerifierPolicy};
-use crate::crypto::Provider;
+use crate::crypto::{Provider, equal};
 use crate::wire::{CipherSuite, PskModes};
 
 /// Where a PSK comes from. Every decision about PSKs reads this.
@@ -91,6 +91,12 @@ impl ExternalPsk {
     pub(crate) fn began(&self, session: &SessionState, provider: &Provider) -> bool {
         session.external_psk.as_ref() == Some(&self.identity)
             && session.accepted_by == Some(self.digest(provider))
+    }
+
+    /// Whether it is the same name and the same key, used in the same way.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let same_use = self.kind == other.kind && self.suite == other.suite;
+        same_use && self.identity == other.identity && equal(&self.secret, &other.secret)
     }
 
     /// Whether it is used as it is, or imported.

@@ -31,6 +31,17 @@ impl AuthenticationScope {
         }
     }
 
+    /// Whether it is the same epoch, and whoever counted in the earlier one counts here.
+    pub(crate) fn covers(&self, earlier: &Self) -> bool {
+        self.policy_epoch == earlier.policy_epoch && self.counts_those_of(earlier)
+    }
+
+    /// Whether every verifier that counted in the earlier one counts here.
+    pub(crate) fn counts_those_of(&self, earlier: &Self) -> bool {
+        let counts = |by| self.verifier.iter().chain(&self.also).any(|own| own == by);
+        earlier.verifier.iter().chain(&earlier.also).all(counts)
+    }
+
     /// What the authentication behind a session is worth here.
     pub(crate) fn weigh(&self, session: &SessionState) -> Authenticated {
         if session.policy_epoch != self.policy_epoch {

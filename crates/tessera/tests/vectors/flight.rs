@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tessera::crypto::KeyForm;
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{FlightHandle, OneTimeSecret, PutSecret, Vault, Verdict};
 use tessera::wire::ContentType;
@@ -16,7 +17,8 @@ pub(crate) fn check(case: &Case, vectors: &Trace) {
     let get = |name: &str| vectors.get(case.section, name);
     let secret = OneTimeSecret {
         kind: case.kind,
-        seed: get("seed").to_vec().into(),
+        form: KeyForm::Seed,
+        key: get("seed").to_vec().into(),
         fs_secret: tessera::crypto::Secret::from_slice(get("FS secret")).expect("a hash"),
     };
     let handle = get("handle").first_chunk().expect("32 bytes");

@@ -9,9 +9,11 @@ mod flight;
 mod make;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use tessera::crypto::KeyForm;
 use tessera::wire::{CipherSuite, NamedGroup};
-use tessera_harness::{Mode, Scene, Trace};
+use tessera_harness::{Mode, OneVault, Scene, Trace};
 
 /// The named values of a section.
 type Values = Vec<(&'static str, Vec<u8>)>;
@@ -66,6 +68,9 @@ impl Case {
         scene.server.groups = vec![group];
         if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
             guard.kinds = vec![self.kind];
+            // They say how every secret follows from others, private keys from seeds.
+            scene.vault = Arc::new(OneVault::of(KeyForm::Seed));
+            guard.vault = scene.vault.clone();
         }
         scene
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 
-use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, Provider, SharedSecret};
+use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, KeyForm, Provider, SharedSecret};
 use tessera::handshake::Reply;
 use tessera::resume::{ClientSession, FlightHandle, TakePurpose, TakeSecret, Taken, Vault};
 use tessera::wire::{ContentType, HandshakeType, NamedGroup};
@@ -68,7 +68,8 @@ fn seed(scene: &Scene, handle: &FlightHandle) -> Vec<u8> {
     let Reply::Now(Taken::Taken(secret)) = scene.vault.take(&question) else {
         unreachable!("it was put")
     };
-    let seed = secret.seed.to_vec();
+    assert_eq!(secret.form, KeyForm::Seed);
+    let seed = secret.key.to_vec();
     put(scene, *handle, secret);
     seed
 }

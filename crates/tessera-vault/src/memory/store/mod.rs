@@ -9,6 +9,7 @@ use hashbrown::HashTable;
 use tessera::resume::{FlightHandle, TakePurpose};
 use zeroize::Zeroizing;
 
+use crate::memory::Limits;
 use crate::memory::accounts::{Account, Accounts, ClientHash};
 use crate::memory::list::{Linked, Links, List};
 
@@ -24,9 +25,9 @@ pub(crate) struct Store {
     free: List,
     /// The next slot that the sweep looks at.
     cursor: usize,
-    max_live: usize,
-    max_tombstones: usize,
-    per_client: usize,
+    limits: Limits,
+    /// How many bytes there are of long secrets.
+    long_bytes: usize,
     closed: bool,
 }
 
@@ -99,7 +100,13 @@ const SLOTS_PER_PAGE: usize = 64;
 const MAX_ENTRIES: usize = 1 << 30;
 
 impl Store {
-    pub(crate) fn new(max_live: usize, max_tombstones: usize, per_client: usize) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
+        let Limits { secrets, tombstones, .. } = limits;
+        let limits = Limits {
+            secrets: secrets.min(MAX_ENTRIES),
+            tombstones: tombstones.min(MAX_ENTRIES),
+            ..limits
+        };
         Self {
             index: HashTable::new(),
             slots: Vec::new(),
@@ -107,9 +114,8 @@ impl Store {
             tombstones: List::EMPTY,
             free: List::EMPTY,
             cursor: 0,
-            max_live: max_live.min(MAX_ENTRIES),
-            max_tombstones: max_tombstones.min(MAX_ENTRIES),
-            per_client,
+            limits,
+            long_bytes: 0,
             closed: false,
         }
     }
@@ -118,19 +124,30 @@ impl Store {
         self.live.len()
     }
 
-    /// Keeps a secret; not if its handle is or was here, if its client has enough already, or if there is no
-    /// room and nothing that gives way.
+    /// Whether expanded keys may still come.
+    pub(crate) fn has_room_for_expanded(&self) -> bool {
+        self.long_bytes < self.limits.expanded_bytes
+    }
+
+    /// Keeps a secret; not if its handle is or was here, if its client has enough already, if it is one long
+    /// secret too many, or if there is no room and nothing that gives way.
     pub(crate) fn put(&mut self, new: Incoming<'_>, now: u32, hashing: &RandomState) -> bool {
         self.sweep(now, hashing);
         let known = self.find(new.handle, new.hash).is_some();
         let held = new.client.map(|client| self.live.held_by(client));
-        if self.closed || known || held.is_some_and(|held| held >= self.per_client) {
+        let Limits { secrets, per_client, expanded_bytes, .. } = self.limits;
+        let long = long_len(&new.stored);
+        let most_long = expanded_bytes.saturating_add(expanded_bytes / MORE_LONG);
+        let is_too_long = long > 0 && self.long_bytes.saturating_add(long) > most_long;
+        let has_enough = held.is_some_and(|held| held >= per_client);
+        if self.closed || known || has_enough || is_too_long {
             return false;
         }
-        if self.live.len() >= self.max_live {
-            let Some(slot) = self.live.gives_way(new.client, self.max_live) else { return false };
+        if self.live.len() >= secrets {
+            let Some(slot) = self.live.gives_way(new.client, secrets) else { return false };
             self.remove_live(slot, hashing);
         }
+        self.long_bytes += long;
         let slot = self.insert(
             new.hash,
             Slot {
@@ -204,6 +221,7 @@ impl Store {
                 let (handle, expires_at) = (*handle, *expires_at);
                 let secret = std::mem::replace(content, Content::Gone(Fate::Unknown));
                 if let Content::Secret(stored) = secret {
+                    self.long_bytes -= long_len(&stored);
                     records.push((handle, Record::Live { stored, expires_at, owner }));
                 }
                 self.remove_live(slot, hashing);
@@ -284,13 +302,16 @@ impl Store {
         let secret = std::mem::replace(&mut buried.content, Content::Gone(fate));
         self.trim_tombstones(hashing);
         match secret {
-            Content::Secret(stored) => Some(stored),
+            Content::Secret(stored) => {
+                self.long_bytes -= long_len(&stored);
+                Some(stored)
+            }
             Content::Gone(_) => None,
         }
     }
 
     fn trim_tombstones(&mut self, hashing: &RandomState) {
-        if self.tombstones.len() > self.max_tombstones
+        if self.tombstones.len() > self.limits.tombstones
             && let Some(oldest) = self.tombstones.oldest()
         {
             self.tombstones.remove(&mut self.slots, oldest);
@@ -299,7 +320,11 @@ impl Store {
     }
 
     fn remove_live(&mut self, slot: u32, hashing: &RandomState) {
-        let account = self.slots[slot as usize].account;
+        let Slot { account, content, .. } = &self.slots[slot as usize];
+        let account = *account;
+        if let Content::Secret(stored) = content {
+            self.long_bytes -= long_len(stored);
+        }
         self.live.remove(account, &mut self.slots, slot);
         self.release(slot, hashing);
     }
@@ -340,6 +365,17 @@ impl Store {
         (self.slots.len() - 1) as u32
     }
 }
+
+/// How many bytes a secret counts among the long ones: none, or all of them.
+fn long_len(stored: &EncodedSecret) -> usize {
+    if stored.len() > LONG { stored.len() } else { 0 }
+}
+
+/// Every seed is shorter, with what is around it.
+const LONG: usize = 256;
+
+/// One part in this many of long secrets may come over the limit, at the same moment.
+const MORE_LONG: usize = 8;
 
 #[cfg(test)]
 mod tests;

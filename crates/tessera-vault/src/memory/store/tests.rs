@@ -7,6 +7,7 @@ use tessera::resume::{FlightHandle, TakePurpose};
 use zeroize::ZeroizeOnDrop;
 
 use super::{Content, EncodedSecret, Fate, Incoming, Slot, Store};
+use crate::memory::Limits;
 use crate::memory::accounts::ClientHash;
 
 const MAX_LIVE: usize = 20;
@@ -126,8 +127,14 @@ fn handle(number: u8) -> FlightHandle {
     FlightHandle([number; 32])
 }
 
+/// Some are long.
 fn stored(number: u8) -> EncodedSecret {
-    EncodedSecret::new(Box::new([number; 40]))
+    let len = if number % 3 == 0 { 257 + usize::from(number) } else { 256 };
+    EncodedSecret::new(vec![number; len].into_boxed_slice())
+}
+
+fn limits(secrets: usize, tombstones: usize, per_client: usize) -> Limits {
+    Limits { secrets, per_client, tombstones, expanded_bytes: 1 << 20 }
 }
 
 #[test]
@@ -185,7 +192,7 @@ fn the_store_of_a_memory_vault_does_what_its_model_does() {
 }
 
 fn store(max_live: usize, max_tombstones: usize) -> Store {
-    Store::new(max_live, max_tombstones, PER_CLIENT)
+    Store::new(limits(max_live, max_tombstones, PER_CLIENT))
 }
 
 fn put(store: &mut Store, number: u8, expires_at: u32, now: u32, hashing: &RandomState) -> bool {
@@ -203,6 +210,8 @@ fn check(store: &mut Store, model: &Model) {
     assert!(store.slots.len() <= MAX_LIVE + MAX_TOMBSTONES + 1);
     let secrets = store.slots.iter().filter(|slot| matches!(slot.content, Content::Secret(_)));
     assert_eq!(secrets.count(), model.live.len(), "a secret stayed where none should be");
+    let lens = model.live.iter().map(|(number, _)| stored(*number).len());
+    assert_eq!(store.long_bytes, lens.filter(|len| *len > super::LONG).sum());
     let mut lists = 0;
     for (oldest, _) in store.live.oldest_of_each().collect::<Vec<_>>() {
         let first = store.slots[oldest as usize].handle.0[0];
@@ -223,7 +232,7 @@ fn check(store: &mut Store, model: &Model) {
 /// 200 secrets, the first to come the last to expire: number n at 1000 - n.
 fn living_long() -> (Store, RandomState) {
     let hashing = RandomState::new();
-    let mut store = Store::new(1000, 0, 1000);
+    let mut store = Store::new(limits(1000, 0, 1000));
     for number in 0..200 {
         assert!(put(&mut store, number, 1000 - u32::from(number), 0, &hashing));
     }
@@ -237,6 +246,46 @@ fn a_purge_finds_expired_secrets_behind_those_that_live_longer() {
     assert_eq!(store.len(), 100);
     assert_eq!(store.purge(0, u32::MAX, &hashing), None);
     assert_eq!(store.len(), 0);
+}
+
+/// What is long is bounded in bytes, by the limit and an eighth; short secrets are not concerned.
+#[test]
+fn long_secrets_have_a_limit_in_bytes() {
+    let hashing = RandomState::new();
+    let long = stored(0).len();
+    let bounded = |expanded_bytes| Store::new(Limits { expanded_bytes, ..limits(1000, 10, 1000) });
+    let mut store = bounded(8 * long);
+    let numbers = || (0..=u8::MAX).filter(|number| stored(*number).len() > super::LONG);
+    let mut kept = Vec::new();
+    for number in numbers() {
+        let had_room = store.has_room_for_expanded();
+        if put(&mut store, number, 1000, 0, &hashing) {
+            kept.push(number);
+        } else {
+            assert!(!had_room || store.long_bytes + stored(number).len() > 9 * long);
+        }
+        assert!(store.long_bytes <= 9 * long);
+    }
+    assert!((7..=9).contains(&kept.len()) && !store.has_room_for_expanded(), "{}", kept.len());
+    assert!(put(&mut store, 1, 1000, 0, &hashing), "a short one");
+    // What goes makes room, whichever way it goes.
+    for number in kept {
+        let handle = handle(number);
+        let entry = (&handle, hashing.hash_one(handle));
+        match number % 2 {
+            0 => store.burn(entry, &hashing),
+            _ => drop(store.take(entry, TakePurpose::Accept, 1, &hashing)),
+        }
+    }
+    assert_eq!((store.long_bytes, store.len()), (0, 1));
+    let mut none = bounded(0);
+    assert!(!none.has_room_for_expanded());
+    assert!(!put(&mut none, 0, 1000, 0, &hashing));
+    assert!(put(&mut none, 1, 1000, 0, &hashing));
+    let mut closed = bounded(1 << 20);
+    assert!(put(&mut closed, 0, 1000, 0, &hashing));
+    assert_eq!(closed.close(&hashing).len(), 1);
+    assert_eq!(closed.long_bytes, 0);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use core::convert::Infallible;
 use core::ops::Range;
 use core::time::Duration;
 
-use crate::error::{Error, unexpected_message};
+use crate::error::{Error, PeerRejected, unexpected_message};
 use crate::handshake::{
     Checked, ClientHandshake, Core, Direction, Epoch, Event, Facts, Handshake, ServerConfig,
     ServerHandshake,
@@ -332,6 +332,16 @@ impl<H: Handshake> Connection<H> {
         }
         // Nothing is sent after an error, close_notify included.
         Err(self.end(Error::Truncated))
+    }
+
+    /// Ends the connection because this side's owner has withdrawn what it rests on; gives the error that
+    /// stays. The alert goes out behind what is in the output: whatever else of it was not sent yet, and
+    /// shall not be, is dropped before ([`Output::consume`]), and then no alert would be understood.
+    pub fn refuse(&mut self, why: PeerRejected, output: &mut Output) -> Error {
+        match self.core.failure() {
+            Some(error) => error.clone(),
+            None => self.fail(Error::PeerRejected(why), output),
+        }
     }
 
     /// Exports keying material (RFC 8446 §7.5), of up to 255 hash outputs. The label has at most 249

@@ -31,7 +31,8 @@ pub struct ClientConfig {
     /// How to come back.
     pub policy: ReconnectPolicy<OfferEarlyData>,
     /// The owner's count of changes that the verifier doesn't see: sessions of another epoch are not
-    /// offered, and neither are those whose server another verifier accepted. Default: 0.
+    /// offered, and neither are those whose server another verifier accepted. It is never lowered as long as
+    /// sessions of then are kept. Default: 0.
     pub policy_epoch: u64,
     /// The suites to offer, in order. Default: all of the provider.
     pub suites: Vec<CipherSuite>,

@@ -1,5 +1,6 @@
 //! A server's configuration, shared by all its connections.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -63,8 +64,9 @@ pub struct ServerConfig {
     /// a client was accepted by another verifier needs no word here: such a session is refused whatever
     /// the scope says. At most 256 bytes.
     pub scope: Vec<u8>,
-    /// The owner's count of changes that verifiers don't see, such as the revocation of an account:
-    /// sessions of another epoch are not resumed. Default: 0.
+    /// The owner's count of changes that verifiers don't see, such as the end of an account, or the theft
+    /// of the server's own key: sessions of another epoch are not resumed. It is never lowered, also not by a
+    /// restart, as long as tickets of then may come back. Default: 0.
     pub policy_epoch: u64,
     /// Other policies of verifiers whose clients may resume here, as if the configuration's own
     /// verifier had accepted them, such as that before a change of trust anchors. It widens who gets
@@ -239,6 +241,11 @@ impl ServerConfig {
             return Err(Error::Configuration(
                 "external_psks: an identity has 1 to 65,535 bytes, and a secret is not empty",
             ));
+        }
+        // The first one would be found, whatever the others' secrets are.
+        let identities: BTreeSet<_> = self.external_psks.iter().map(|psk| &psk.identity).collect();
+        if identities.len() != self.external_psks.len() {
+            return Err(Error::Configuration("external_psks: each identity once"));
         }
         OpaqueExtension::check_all(&self.extensions)?;
         if self.scope.len() > 256 {

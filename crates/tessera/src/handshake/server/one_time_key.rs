@@ -3,7 +3,7 @@
 use super::negotiation::Negotiation;
 use super::pause::{Pause, answer};
 use super::psk_candidate::PskInUse;
-use crate::crypto::Digest;
+use crate::crypto::{AgreementError, Digest};
 use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::question::Reply;
@@ -66,7 +66,11 @@ impl Negotiation<'_> {
         let rejection = Rejection::after(taken, purpose);
         let key = match taken {
             Taken::Taken(secret) if acceptable => {
-                OneTimeKey::Opened(self.open_flight(secret, companion, session, covered, ctx)?)
+                match self.open_flight(secret, companion, session, covered, ctx)? {
+                    Some(opened) => OneTimeKey::Opened(opened),
+                    // It was the only copy, and nobody accepts the flight any more.
+                    None => OneTimeKey::Rejected(Rejection::Burned),
+                }
             }
             _ => OneTimeKey::Rejected(rejection),
         };
@@ -94,7 +98,8 @@ impl Negotiation<'_> {
         (offered.psk_dhe_ke && self.has_share()) || self.goes_without_share(PskKind::ForwardSecret)
     }
 
-    /// The key was taken: from here on whatever is wrong is forged, and fatal.
+    /// The key was taken: from here on whatever is wrong with the flight is forged, and fatal. `None` for a key
+    /// that this server's provider can't read: one of another version or configuration put it into the vault.
     fn open_flight(
         &self,
         secret: &OneTimeSecret,
@@ -102,22 +107,23 @@ impl Negotiation<'_> {
         session: PskInUse<'_>,
         covered: &Digest,
         ctx: &Context<'_>,
-    ) -> Result<OpenedKey, Error> {
+    ) -> Result<Option<OpenedKey>, Error> {
         let first = self.hello.parsed.psks.and_then(|psks| psks.identities().next());
         let bytes = first.map(|first| first.identity).unwrap_or_default();
         let identity =
             FsIdentity::read(bytes).or_else(|| LoneIdentity::read(bytes).map(|lone| lone.key));
         let identity = identity.ok_or(Error::Internal("a key was taken without an identity"))?;
         let keys = one_time_keys(&self.config.provider, secret.kind);
-        let key = keys
-            .ok_or(Error::Provider("no one-time keys of the kind that the vault gave"))?
-            .from_seed(&secret.seed)?;
-        let agreed = key.open(identity.encapsulated)?;
+        let key = keys.and_then(|keys| keys.from_kept(secret.form, &secret.key).ok());
+        let agreed = match key.map(|key| key.open(identity.encapsulated)) {
+            None | Some(Err(AgreementError::Provider)) => return Ok(None),
+            Some(agreed) => agreed?,
+        };
 
         let kdf = ctx.kdf(session.suite);
         let psk = psk_for_flight(kdf, &secret.fs_secret, &agreed, bytes)?;
         let early = EarlySecret::new(kdf, psk.expose());
         self.check_binder(0, PskKind::ForwardSecret, &early, covered)?;
-        Ok(OpenedKey { kind: secret.kind, companion, early })
+        Ok(Some(OpenedKey { kind: secret.kind, companion, early }))
     }
 }

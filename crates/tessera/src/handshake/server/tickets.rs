@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use super::config::ServerConfig;
 use super::negotiation::Negotiation;
+use crate::crypto::{KeyForm, OneTimeKeys, Random};
 use crate::error::Error;
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
@@ -158,23 +159,18 @@ impl TicketIssue<'_> {
         let Some((guard, keys)) = guard.zip(one_time_keys(&config.provider, kind)) else {
             return Ok(None);
         };
-        // One draw for both: generators charge by the call.
-        let mut drawn = Zeroizing::new(alloc::vec![0; TICKET_ID_LEN + keys.seed_len()]);
-        config.provider.random.fill(&mut drawn)?;
-        let (for_id, for_seed) = drawn.split_at(TICKET_ID_LEN);
         let mut id: TicketId = [0; TICKET_ID_LEN];
-        id.copy_from_slice(for_id);
-        let seed = Zeroizing::new(for_seed.to_vec());
+        let fresh = FreshKey::new(keys, guard.vault.key_form(), config.provider.random, &mut id)?;
         let key = OneTimePublicKey {
             kind,
             id,
-            public: keys.from_seed(&seed)?.public()?,
+            public: fresh.public,
             // The key dies with the ticket that vouches for it, at the latest.
             lifetime: lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX)),
             max_early_data_size: guard.max_early_data_size,
         };
         let (fs_secret, handle) = fs_secret(application.exporter()?, &key.ticket());
-        let secret = OneTimeSecret { kind, seed, fs_secret };
+        let secret = OneTimeSecret { kind, form: fresh.form, key: fresh.private, fs_secret };
         let peer = lineage.peer.as_ref().map(|peer| peer.blob.as_slice());
         let put = guard.vault.put(PutSecret {
             handle,
@@ -197,6 +193,39 @@ impl TicketIssue<'_> {
 struct IssuedKey {
     key: OneTimePublicKey,
     companion: Companion,
+}
+
+/// A one-time key that was just made.
+struct FreshKey {
+    form: KeyForm,
+    private: Zeroizing<Vec<u8>>,
+    public: Vec<u8>,
+}
+
+impl FreshKey {
+    /// Makes a key in this form if it has it, and draws the id of its ticket.
+    fn new(
+        keys: &dyn OneTimeKeys,
+        form: KeyForm,
+        random: &dyn Random,
+        id: &mut TicketId,
+    ) -> Result<Self, Error> {
+        let expanded = keys.expanded_len().filter(|len| *len <= OneTimeSecret::MAX_KEY_LEN);
+        if let (KeyForm::Expanded, Some(len)) = (form, expanded) {
+            random.fill(id)?;
+            let mut private = Zeroizing::new(alloc::vec![0; len]);
+            let public = keys.generate_expanded(random, &mut private)?;
+            return Ok(Self { form, private, public });
+        }
+        // One draw for both: generators charge by the call.
+        let mut drawn = Zeroizing::new(alloc::vec![0; TICKET_ID_LEN + keys.seed_len()]);
+        random.fill(&mut drawn)?;
+        let (for_id, for_seed) = drawn.split_at(TICKET_ID_LEN);
+        id.copy_from_slice(for_id);
+        let private = Zeroizing::new(for_seed.to_vec());
+        let public = keys.from_seed(&private)?.public()?;
+        Ok(Self { form: KeyForm::Seed, private, public })
+    }
 }
 
 /// What a ticket states about a one-time key: what the FS secret stands for is what the client gets.

@@ -1,0 +1,113 @@
+//! Certificate, authorities, revocation lists and PSKs, loaded again on SIGHUP.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+use tessera_kit::ProgramError;
+use tessera_kit::credential::fingerprint;
+use tessera_kit::live::{Changed, LiveConfig};
+use tessera_kit::report::{Fact, Report};
+use tessera_kit::signals::Hangups;
+use tessera_tokio::Acceptor;
+use tokio::task::spawn_blocking;
+
+/// Loads the files again whenever somebody asks, and tells what came of it.
+pub(super) async fn on(mut hangups: Hangups, live: Arc<LiveConfig<Acceptor>>, report: Arc<Report>) {
+    loop {
+        hangups.next().await;
+        let shared = live.clone();
+        let reloaded = spawn_blocking(move || shared.reload()).await;
+        let reloaded = reloaded
+            .unwrap_or_else(|error| Err(ProgramError::failed("loading the files again", error)));
+        match reloaded {
+            Ok(changed) => report.tell(&Reloaded::new(&live, changed)),
+            Err(error) => report.tell(&ReloadFailed::new(&live, error)),
+        }
+    }
+}
+
+/// The files were loaded, and count for whoever comes from now on.
+#[derive(Serialize)]
+struct Reloaded {
+    /// How many configurations there have been, this one included.
+    generation: u64,
+    /// The SHA-256 of the server's certificate.
+    fingerprint: Option<String>,
+    certificate_changed: bool,
+    /// The sessions of clients with certificates have ended.
+    ended_sessions_of_certificates: bool,
+    /// Sessions that began with a PSK which is gone, or has another secret, have ended.
+    ended_sessions_of_psks: bool,
+}
+
+impl Fact for Reloaded {
+    const EVENT: &'static str = "reloaded";
+}
+
+impl Reloaded {
+    fn new(live: &LiveConfig<Acceptor>, changed: Changed) -> Self {
+        let config = live.target().config();
+        let certificate = config.credentials.first().and_then(|own| own.chain.first());
+        Self {
+            generation: changed.generation,
+            fingerprint: certificate.map(|der| fingerprint(der)),
+            certificate_changed: changed.certificates,
+            ended_sessions_of_certificates: changed.peers,
+            ended_sessions_of_psks: changed.psks,
+        }
+    }
+}
+
+impl fmt::Display for Reloaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "reloaded, generation {}", self.generation)?;
+        if let (true, Some(fingerprint)) = (self.certificate_changed, &self.fingerprint) {
+            write!(f, "; certificate SHA-256 {fingerprint}")?;
+        }
+        if self.ended_sessions_of_certificates {
+            f.write_str("; sessions of clients with certificates have ended")?;
+        }
+        if self.ended_sessions_of_psks {
+            f.write_str("; sessions of PSKs that are gone have ended")?;
+        }
+        Ok(())
+    }
+}
+
+/// Nothing has changed.
+#[derive(Serialize)]
+struct ReloadFailed {
+    /// Of the configuration that goes on.
+    generation: u64,
+    /// How many reloads have failed since the beginning.
+    failures: u64,
+    /// The file that is to be looked at, where it is one file's fault.
+    file: Option<String>,
+    reason: String,
+}
+
+impl Fact for ReloadFailed {
+    const EVENT: &'static str = "reload_failed";
+}
+
+impl ReloadFailed {
+    fn new(live: &LiveConfig<Acceptor>, error: ProgramError) -> Self {
+        let counts = live.counts();
+        let (file, reason) = match error {
+            ProgramError::File { path, what } => (Some(path.display().to_string()), what),
+            ProgramError::Settings(what) | ProgramError::Failed(what) => (None, what),
+        };
+        Self { generation: counts.generation, failures: counts.failures, file, reason }
+    }
+}
+
+impl fmt::Display for ReloadFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not reloaded, generation {} goes on: ", self.generation)?;
+        if let Some(file) = &self.file {
+            write!(f, "{file}: ")?;
+        }
+        f.write_str(&self.reason)
+    }
+}

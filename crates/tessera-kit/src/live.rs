@@ -1,0 +1,214 @@
+//! A configuration that is loaded again while connections are made with it.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use tessera::ServerConfig;
+//! use tessera::handshake::Checked;
+//! use tessera_kit::live::LiveConfig;
+//! use tessera_kit::{ProgramError, SettingFile, credential};
+//! use tessera_tokio::Acceptor;
+//!
+//! /// Everything that may change comes from its files, each time.
+//! fn load() -> Result<Checked<ServerConfig>, ProgramError> {
+//!     let credential = credential::load(
+//!         SettingFile { setting: "tls.certificate", path: Path::new("chain.pem") },
+//!         SettingFile { setting: "tls.key", path: Path::new("key.pem") },
+//!     )?;
+//!     Ok(ServerConfig::new(tessera_aws_lc::provider(), vec![credential]).checked()?)
+//! }
+//!
+//! # fn main() -> Result<(), ProgramError> {
+//! let acceptor = Acceptor::new(load()?);
+//! let live = LiveConfig::new(acceptor.clone(), load);
+//! // Whenever somebody asks for it:
+//! match live.reload() {
+//!     Ok(changed) => println!("generation {}", changed.generation),
+//!     Err(error) => eprintln!("the earlier configuration goes on: {error}"),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use tessera::auth::Credential;
+use tessera::handshake::Checked;
+use tessera::{ClientConfig, ServerConfig};
+use tessera_tokio::{Acceptor, Connector};
+
+use crate::error::ProgramError;
+
+/// The configuration of an [`Acceptor`] or [`Connector`], loaded again whenever [`reload`](Self::reload) is
+/// called: all of it or nothing.
+///
+/// What is loaded is whole before anything changes: a file that is missing, half written, unreadable or at
+/// odds with another one leaves the earlier configuration in use. What the change withdraws ends by
+/// itself: see [`Acceptor::replace`] and [`Connector::replace`]. No file is watched; whoever writes them
+/// asks, or a signal does ([`signals::Hangups`](crate::signals::Hangups)).
+pub struct LiveConfig<T: Replaceable> {
+    target: T,
+    load: Box<Load<T::Config>>,
+    /// One reload at a time.
+    turn: Mutex<()>,
+    counts: Mutex<LiveCounts>,
+}
+
+/// Loads a configuration from its files.
+type Load<C> = dyn Fn() -> Result<Checked<C>, ProgramError> + Send + Sync;
+
+impl<T: Replaceable> LiveConfig<T> {
+    /// Keeps the configuration of a target, which has the first one already. `load` makes the next one: it
+    /// takes what doesn't change, such as ticket keys, vault and key log, from where the first one has it.
+    pub fn new(
+        target: T,
+        load: impl Fn() -> Result<Checked<T::Config>, ProgramError> + Send + Sync + 'static,
+    ) -> Self {
+        let counts = LiveCounts {
+            generation: target.generation(),
+            loaded_at: SystemTime::now(),
+            reloads: 0,
+            failures: 0,
+            failed_since: None,
+        };
+        Self { target, load: Box::new(load), turn: Mutex::new(()), counts: Mutex::new(counts) }
+    }
+
+    /// Loads the configuration again, and exchanges it. It blocks while it reads files: an async program
+    /// calls it on a thread for that (`tokio::task::spawn_blocking`).
+    ///
+    /// # Errors
+    /// If something can't be loaded. Nothing has changed then.
+    pub fn reload(&self) -> Result<Changed, ProgramError> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = (self.load)();
+        let now = SystemTime::now();
+        match loaded {
+            Ok(config) => {
+                let earlier = self.target.config();
+                let mut changed = T::compare(&earlier, &config);
+                self.target.replace(config);
+                changed.generation = self.target.generation();
+                let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+                counts.generation = changed.generation;
+                counts.loaded_at = now;
+                counts.reloads += 1;
+                counts.failed_since = None;
+                Ok(changed)
+            }
+            Err(error) => {
+                let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+                counts.failures += 1;
+                counts.failed_since.get_or_insert(now);
+                Err(error)
+            }
+        }
+    }
+
+    /// What has happened until now.
+    pub fn counts(&self) -> LiveCounts {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whose configuration it is.
+    pub fn target(&self) -> &T {
+        &self.target
+    }
+}
+
+/// How often a configuration was loaded again, and since when the one in use is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LiveCounts {
+    /// Of the configuration in use: 1 is the first.
+    pub generation: u64,
+    /// When it was loaded.
+    pub loaded_at: SystemTime,
+    /// Reloads that exchanged it.
+    pub reloads: u64,
+    /// Reloads that failed.
+    pub failures: u64,
+    /// Since when it is an earlier one than its owner wants: the first failure after the last reload that
+    /// went well.
+    pub failed_since: Option<SystemTime>,
+}
+
+/// What a reload has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Changed {
+    /// Of the new configuration.
+    pub generation: u64,
+    /// This side shows other certificates. That ends no session.
+    pub certificates: bool,
+    /// Another verifier's policy or another policy epoch: the sessions of all peers that were accepted
+    /// before have ended.
+    pub peers: bool,
+    /// To a server: an external PSK is gone or has another secret, and the sessions that began with it have
+    /// ended.
+    pub psks: bool,
+}
+
+/// What has a configuration that can be replaced: [`Acceptor`] and [`Connector`].
+pub trait Replaceable: sealed::Sealed {
+    /// Its configuration.
+    type Config;
+
+    #[doc(hidden)]
+    fn config(&self) -> Checked<Self::Config>;
+
+    #[doc(hidden)]
+    fn replace(&self, config: Checked<Self::Config>);
+
+    #[doc(hidden)]
+    fn generation(&self) -> u64;
+
+    #[doc(hidden)]
+    fn compare(earlier: &Checked<Self::Config>, config: &Checked<Self::Config>) -> Changed;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Acceptor {}
+    impl Sealed for super::Connector {}
+}
+
+/// The same for both: their methods bear the same names.
+macro_rules! replaceable {
+    ($target:ident, $config:ident, $psks:expr) => {
+        impl Replaceable for $target {
+            type Config = $config;
+
+            fn config(&self) -> Checked<$config> {
+                $target::config(self)
+            }
+
+            fn replace(&self, config: Checked<$config>) {
+                $target::replace(self, config);
+            }
+
+            fn generation(&self) -> u64 {
+                $target::generation(self)
+            }
+
+            fn compare(earlier: &Checked<$config>, config: &Checked<$config>) -> Changed {
+                Changed {
+                    generation: 0,
+                    certificates: chains(&earlier.credentials).ne(chains(&config.credentials)),
+                    peers: !config.keeps_sessions_of(earlier),
+                    psks: $psks(earlier, config),
+                }
+            }
+        }
+    };
+}
+
+replaceable!(Acceptor, ServerConfig, |earlier, config: &Checked<ServerConfig>| {
+    !config.keeps_psks_of(earlier)
+});
+replaceable!(Connector, ClientConfig, |_, _| false);
+
+fn chains(credentials: &[Credential]) -> impl Iterator<Item = &[Vec<u8>]> {
+    credentials.iter().map(|credential| credential.chain.as_slice())
+}

@@ -1,0 +1,229 @@
+//! One connection after the other to one site.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, ErrorKind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use log::{debug, warn};
+use tessera::Destination;
+use tessera_tokio::{ClientStream, Connector};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::OtherSite;
+use super::requests::Requests;
+use crate::PROTOCOL;
+use crate::counts::count;
+use crate::limits::ChannelLimits;
+use crate::wire::{Answer, Request};
+
+/// How to come to a site.
+pub(super) struct Way {
+    pub(super) connector: Connector,
+    pub(super) site: OtherSite,
+    pub(super) limits: ChannelLimits,
+}
+
+impl Way {
+    /// Connects, again and again, until it is aborted.
+    pub(super) async fn keep_connected(self, requests: std::sync::Arc<Requests>) {
+        let random = RandomState::new();
+        let mut pause = SHORTEST_PAUSE;
+        let mut attempts = 0;
+        loop {
+            let address = &self.site.address;
+            let mut heard = false;
+            let connected = timeout(self.limits.connect, self.connect()).await;
+            match connected.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into())) {
+                Ok(stream) => {
+                    count(&requests.counters.connections);
+                    if stream.facts().psk.is_some() {
+                        count(&requests.counters.resumptions);
+                    }
+                    let mut traffic = Traffic::new(&requests, self.limits);
+                    let error = traffic.carry(stream).await;
+                    heard = traffic.heard;
+                    warn!("the connection to the site at {address} ended: {error}");
+                }
+                Err(error) if attempts == 0 => {
+                    warn!("no connection to the site at {address}: {error}")
+                }
+                Err(error) => debug!("still no connection to the site at {address}: {error}"),
+            }
+            count(&requests.counters.failures);
+            requests.is_away();
+            (pause, attempts) = if heard { (SHORTEST_PAUSE, 0) } else { (pause, attempts + 1) };
+            sleep(cut(pause, &random, attempts)).await;
+            pause = (2 * pause).min(self.limits.longest_pause);
+        }
+    }
+
+    async fn connect(&self) -> io::Result<ClientStream<TcpStream>> {
+        let socket = TcpStream::connect(&self.site.address).await?;
+        socket.set_nodelay(true)?;
+        let server_name = self.site.server_name.clone();
+        let destination = Destination { server_name, ..Destination::default() };
+        let stream = self.connector.connect(destination, socket).await?;
+        if stream.protocol() == Some(PROTOCOL) {
+            Ok(stream)
+        } else {
+            Err(io::Error::new(ErrorKind::InvalidData, "the server speaks another protocol"))
+        }
+    }
+}
+
+/// A pause without up to half of it: the servers of a site that saw another one end don't come back
+/// together.
+fn cut(pause: Duration, random: &RandomState, attempt: u64) -> Duration {
+    let mut hasher = random.build_hasher();
+    hasher.write_u64(attempt);
+    let share = (hasher.finish() & 0xffff) as u32;
+    pause - pause / 2 * share / 0x1_0000
+}
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// What one connection carries.
+struct Traffic<'a> {
+    requests: &'a Requests,
+    limits: ChannelLimits,
+    balance: Mutex<Balance>,
+    /// The site has answered something: its handshake is complete, and it takes this side's certificate.
+    heard: bool,
+}
+
+/// What was asked and what was answered.
+struct Balance {
+    /// All ids below have been asked, or are nobody's.
+    asked_below: u64,
+    unanswered: u64,
+    /// Since when there is something unanswered and nothing comes.
+    silent_since: Option<Instant>,
+    /// When something moved for the last time.
+    moved: Instant,
+}
+
+impl<'a> Traffic<'a> {
+    fn new(requests: &'a Requests, limits: ChannelLimits) -> Self {
+        let balance =
+            Balance { asked_below: 0, unanswered: 0, silent_since: None, moved: Instant::now() };
+        Self { requests, limits, balance: Mutex::new(balance), heard: false }
+    }
+
+    /// Asks and hears until the connection ends; says why it did.
+    async fn carry<IO: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        stream: ClientStream<IO>,
+    ) -> io::Error {
+        let (reader, writer) = stream.split();
+        let mut heard = false;
+        let ended = tokio::select! {
+            ended = self.hear(reader, &mut heard) => ended,
+            ended = self.ask(writer) => ended,
+            () = self.silence() => Err(io::Error::new(ErrorKind::TimedOut, "it does not answer")),
+        };
+        self.heard = heard;
+        ended.err().unwrap_or_else(|| ErrorKind::UnexpectedEof.into())
+    }
+
+    async fn ask(&self, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(Request::MAX_LEN);
+        let mut from = 0;
+        // The first question is whether this site is welcome.
+        let mut ping = true;
+        loop {
+            let written = self.requests.write(&mut from, ping, &mut bytes);
+            if written > 0 {
+                self.balance().asked(from, written);
+                writer.write_all(&bytes).await?;
+                writer.flush().await?;
+                // What was a burst goes back.
+                bytes = Vec::with_capacity(Request::MAX_LEN);
+                ping = false;
+                continue;
+            }
+            let ping_at = self.balance().moved + self.limits.ping;
+            tokio::select! {
+                () = self.requests.more.notified() => ping = false,
+                () = sleep_until(ping_at) => ping = self.balance().is_quiet(self.limits.ping),
+            }
+        }
+    }
+
+    async fn hear(&self, mut reader: impl AsyncRead + Unpin, heard: &mut bool) -> io::Result<()> {
+        let mut buffer = [0; 64 * Answer::MAX_LEN];
+        let mut filled = 0;
+        loop {
+            let count = reader.read(buffer.get_mut(filled..).unwrap_or_default()).await?;
+            if count == 0 {
+                return Ok(());
+            }
+            filled += count;
+            let mut unread = buffer.get(..filled).unwrap_or_default();
+            let malformed = |_| io::Error::new(ErrorKind::InvalidData, "it answers unreadably");
+            while let Some(answer) = Answer::read(&mut unread).map_err(malformed)? {
+                if !self.balance().answered(answer.id()) {
+                    let error = "it answers what was not asked";
+                    return Err(io::Error::new(ErrorKind::InvalidData, error));
+                }
+                if !*heard {
+                    *heard = true;
+                    self.requests.is_there();
+                }
+                if let Answer::Acknowledged { id, acknowledgement } = answer {
+                    self.requests.answer(id, acknowledgement);
+                }
+            }
+            let left = unread.len();
+            buffer.copy_within(filled - left..filled, 0);
+            filled = left;
+        }
+    }
+
+    /// Ends when nothing came for a deadline although something was asked.
+    async fn silence(&self) {
+        loop {
+            let now = Instant::now();
+            let since = self.balance().silent_since.unwrap_or(now);
+            let until = since + self.limits.deadline;
+            if until <= now {
+                return;
+            }
+            sleep_until(until).await;
+        }
+    }
+
+    fn balance(&self) -> MutexGuard<'_, Balance> {
+        self.balance.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Balance {
+    /// This many requests go out, all with ids below `below`.
+    fn asked(&mut self, below: u64, count: u64) {
+        let now = Instant::now();
+        self.asked_below = below;
+        self.unanswered += count;
+        self.silent_since.get_or_insert(now);
+        self.moved = now;
+    }
+
+    /// Whether this can be an answer to something that was asked on this connection.
+    fn answered(&mut self, id: u64) -> bool {
+        if id >= self.asked_below || self.unanswered == 0 {
+            return false;
+        }
+        let now = Instant::now();
+        self.unanswered -= 1;
+        self.silent_since = (self.unanswered > 0).then_some(now);
+        self.moved = now;
+        true
+    }
+
+    /// Whether nothing moved for this long, and nothing is awaited.
+    fn is_quiet(&self, time: Duration) -> bool {
+        self.unanswered == 0 && self.moved.elapsed() >= time
+    }
+}

@@ -1,0 +1,161 @@
+//! The requests to one site that wait for their answers.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tessera_vault::{Acknowledgement, BurnAtHome};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, timeout_at};
+
+use crate::counts::{ChannelCounters, count};
+use crate::limits::ChannelLimits;
+use crate::wire::Request;
+
+/// What one site is asked. It outlives connections.
+pub(super) struct Requests {
+    table: Mutex<Table>,
+    limits: ChannelLimits,
+    pub(super) counters: Arc<ChannelCounters>,
+    /// There is something to send.
+    pub(super) more: Notify,
+}
+
+struct Table {
+    /// By their ids, which grow: what a connection has not sent yet is at the end.
+    waiting: BTreeMap<u64, Waiting>,
+    next_id: u64,
+    /// Since when the site has not been heard of on a connection that lasts.
+    away_since: Option<Instant>,
+    ended: bool,
+}
+
+struct Waiting {
+    burn: BurnAtHome,
+    expires: Instant,
+    give: oneshot::Sender<Acknowledgement>,
+}
+
+/// A request that waits. Its place in the table is free when this is dropped.
+pub(super) struct Asked {
+    id: u64,
+    expires: Instant,
+    answer: oneshot::Receiver<Acknowledgement>,
+    requests: Arc<Requests>,
+}
+
+impl Requests {
+    pub(super) fn new(limits: ChannelLimits, counters: Arc<ChannelCounters>) -> Self {
+        let table = Table {
+            waiting: BTreeMap::new(),
+            next_id: 0,
+            away_since: Some(Instant::now()),
+            ended: false,
+        };
+        Self { table: Mutex::new(table), limits, counters, more: Notify::new() }
+    }
+
+    /// Asks, unless there is no room, or the site has been away for so long that an answer is not to be
+    /// expected in time.
+    pub(super) fn begin(self: &Arc<Self>, burn: BurnAtHome) -> Option<Asked> {
+        let now = Instant::now();
+        let mut table = self.table();
+        let is_away = |since: Instant| now.duration_since(since) >= self.limits.deadline;
+        if table.ended
+            || table.away_since.is_some_and(is_away)
+            || table.waiting.len() >= self.limits.in_flight
+        {
+            return None;
+        }
+        let (give, answer) = oneshot::channel();
+        let expires = now + self.limits.deadline;
+        let id = table.next_id();
+        table.waiting.insert(id, Waiting { burn, expires, give });
+        drop(table);
+        self.more.notify_one();
+        Some(Asked { id, expires, answer, requests: self.clone() })
+    }
+
+    /// Writes requests with ids from `from` on that still have time; if there are none and `ping`, a
+    /// ping. Returns how many, and moves `from` behind them.
+    pub(super) fn write(&self, from: &mut u64, ping: bool, to: &mut Vec<u8>) -> u64 {
+        let now = Instant::now();
+        let mut table = self.table();
+        let mut written = 0;
+        for (id, waiting) in table.waiting.range(*from..) {
+            if written == AT_ONCE {
+                return written;
+            }
+            *from = id + 1;
+            if waiting.expires > now {
+                Request::Burn { id: *id, burn: waiting.burn }.write(to);
+                written += 1;
+            }
+        }
+        if written == 0 && ping {
+            let id = table.next_id();
+            *from = id + 1;
+            Request::Ping { id }.write(to);
+            written = 1;
+        }
+        written
+    }
+
+    /// Gives an acknowledgement to the request that it answers, if that still waits.
+    pub(super) fn answer(&self, id: u64, acknowledgement: Acknowledgement) {
+        let waiting = self.table().waiting.remove(&id);
+        let given = waiting.map(|waiting| waiting.give.send(acknowledgement));
+        if !matches!(given, Some(Ok(()))) {
+            count(&self.counters.late);
+        }
+    }
+
+    /// The site has been heard of.
+    pub(super) fn is_there(&self) {
+        self.table().away_since = None;
+    }
+
+    /// The connection to the site ended, or could not be made. Drops what has no time left, in case that
+    /// nobody looks after it.
+    pub(super) fn is_away(&self) {
+        let now = Instant::now();
+        let mut table = self.table();
+        table.away_since.get_or_insert(now);
+        table.waiting.retain(|_, waiting| waiting.expires > now);
+    }
+
+    /// Nobody carries requests any more.
+    pub(super) fn end(&self) {
+        let mut table = self.table();
+        table.ended = true;
+        table.waiting.clear();
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn next_id(&mut self) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+}
+
+impl Asked {
+    /// The answer in time; `None` if there will be none.
+    pub(super) async fn answer(mut self) -> Result<Option<Acknowledgement>, Elapsed> {
+        timeout_at(self.expires, &mut self.answer).await.map(Result::ok)
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.requests.table().waiting.remove(&self.id);
+    }
+}
+
+/// How many requests go out in one write: less than a record.
+const AT_ONCE: u64 = 128;

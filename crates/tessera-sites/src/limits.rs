@@ -1,0 +1,71 @@
+//! How much may be under way, and for how long.
+
+use std::time::Duration;
+
+use tessera_tokio::Limits;
+
+/// The limits of a [`TlsSiteChannel`](crate::TlsSiteChannel). Each field can be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChannelLimits {
+    /// How long a request waits for its answer at most, connecting included. It ends before the client's
+    /// handshake does (`ServerConfig::handshake_timeout`, 10 seconds by default). A connection on which
+    /// no byte came for this long although something was asked is given up. Default: 2 seconds.
+    pub deadline: Duration,
+    /// How many requests to one site may wait for their answers at a time. Further ones have none, at
+    /// once. Each takes less than half a kilobyte. Default: 16,384.
+    pub in_flight: usize,
+    /// How long TCP and TLS may take to connect. Default: 5 seconds.
+    pub connect: Duration,
+    /// After how much silence a site is asked whether it is there, so that a connection that died is
+    /// found before a client waits for it. Less than the idle time-out of the other site. Default: 15
+    /// seconds.
+    pub ping: Duration,
+    /// How long to wait before connecting again, at most. Pauses begin at 20 ms and double, each cut by
+    /// up to half at random. Default: 1 second.
+    pub longest_pause: Duration,
+}
+
+impl Default for ChannelLimits {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(2),
+            in_flight: 16_384,
+            connect: Duration::from_secs(5),
+            ping: Duration::from_secs(15),
+            longest_pause: Duration::from_secs(1),
+        }
+    }
+}
+
+/// The limits of a [`SiteServer`](crate::SiteServer). Each field can be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerLimits {
+    /// Connections and handshakes, by address, and what may be idle for how long. Default: those of
+    /// [`Limits::for_connections`] with 1,024.
+    pub connections: Limits,
+    /// How many connections one site may have: each of its servers has one. Further ones are closed.
+    /// Default: 128.
+    pub connections_per_site: usize,
+    /// How many requests a second one site may make, over all of its connections; as many may come at
+    /// once. What comes faster is read later. Default: 50,000.
+    pub requests_per_second: u32,
+    /// How many requests of one connection may wait for a vault that answers later. What comes beyond is
+    /// read later. Default: 64.
+    pub in_flight: usize,
+    /// How long a vault that answers later may take; then the answer is `unknown`. Default: 5 seconds.
+    pub answer: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self {
+            connections: Limits::for_connections(1024),
+            connections_per_site: 128,
+            requests_per_second: 50_000,
+            in_flight: 64,
+            answer: Duration::from_secs(5),
+        }
+    }
+}

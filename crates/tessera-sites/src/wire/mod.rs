@@ -1,0 +1,168 @@
+//! What travels on the channel: two requests and their answers, each of a fixed size (docs/sites.md).
+
+use std::time::Duration;
+
+use tessera::resume::{FlightHandle, Incarnation};
+use tessera_vault::{Acknowledgement, BurnAtHome};
+
+/// What a site asks another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// Burn a secret.
+    Burn { id: u64, burn: BurnAtHome },
+    /// Say that you are there.
+    Ping { id: u64 },
+}
+
+/// What the other answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Acknowledged { id: u64, acknowledgement: Acknowledgement },
+    Pong { id: u64 },
+}
+
+/// The bytes are none of this protocol. Nothing after them can be read, so the connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+/// The kinds, which are the first byte.
+const BURN: u8 = 1;
+const PING: u8 = 2;
+
+/// Kind, id, vault, number of its life, handle.
+const BURN_LEN: usize = 1 + 8 + 16 + 8 + FlightHandle::LEN;
+/// Kind, id, what became of the secret, milliseconds.
+const ACKNOWLEDGED_LEN: usize = 1 + 8 + 1 + 8;
+/// Kind, id.
+const PING_LEN: usize = 1 + 8;
+
+/// What became of the secret.
+const BURNED: u8 = 0;
+const USED: u8 = 1;
+const LOST: u8 = 2;
+const UNKNOWN: u8 = 3;
+
+impl Request {
+    pub(crate) const MAX_LEN: usize = BURN_LEN;
+
+    /// Appends it.
+    pub(crate) fn write(&self, to: &mut Vec<u8>) {
+        match self {
+            Self::Burn { id, burn } => {
+                to.push(BURN);
+                to.extend_from_slice(&id.to_be_bytes());
+                to.extend_from_slice(&burn.home.vault);
+                to.extend_from_slice(&burn.home.number.to_be_bytes());
+                to.extend_from_slice(&burn.handle.0);
+            }
+            Self::Ping { id } => {
+                to.push(PING);
+                to.extend_from_slice(&id.to_be_bytes());
+            }
+        }
+    }
+
+    /// Reads the first of these bytes, and moves them on; `None` until it is there whole.
+    pub(crate) fn read(bytes: &mut &[u8]) -> Result<Option<Self>, Malformed> {
+        Ok(match bytes.first() {
+            None => None,
+            Some(&BURN) => take::<BURN_LEN>(bytes).map(|mut frame| {
+                let frame = &mut frame;
+                let id = number(frame);
+                let home = Incarnation { vault: array(frame), number: number(frame) };
+                Self::Burn { id, burn: BurnAtHome::new(FlightHandle(array(frame)), home) }
+            }),
+            Some(&PING) => take::<PING_LEN>(bytes).map(|mut frame| {
+                let frame = &mut frame;
+                Self::Ping { id: number(frame) }
+            }),
+            Some(_) => return Err(Malformed),
+        })
+    }
+}
+
+impl Answer {
+    pub(crate) const MAX_LEN: usize = ACKNOWLEDGED_LEN;
+
+    pub(crate) fn id(&self) -> u64 {
+        match self {
+            Self::Acknowledged { id, .. } | Self::Pong { id } => *id,
+        }
+    }
+
+    /// Appends it.
+    pub(crate) fn write(&self, to: &mut Vec<u8>) {
+        match self {
+            Self::Acknowledged { id, acknowledgement } => {
+                let (outcome, ended_before) = match acknowledgement {
+                    Acknowledgement::Burned => (BURNED, Duration::ZERO),
+                    Acknowledgement::Used => (USED, Duration::ZERO),
+                    Acknowledgement::Lost { ended_before } => (LOST, *ended_before),
+                    // So is what a later version may say.
+                    _ => (UNKNOWN, Duration::ZERO),
+                };
+                // "At least this long before": rounded down, and cut.
+                let millis = u64::try_from(ended_before.as_millis()).unwrap_or(u64::MAX);
+                to.push(BURN);
+                to.extend_from_slice(&id.to_be_bytes());
+                to.push(outcome);
+                to.extend_from_slice(&millis.to_be_bytes());
+            }
+            Self::Pong { id } => {
+                to.push(PING);
+                to.extend_from_slice(&id.to_be_bytes());
+            }
+        }
+    }
+
+    /// Reads the first of these bytes, and moves them on; `None` until it is there whole.
+    pub(crate) fn read(bytes: &mut &[u8]) -> Result<Option<Self>, Malformed> {
+        match bytes.first() {
+            None => Ok(None),
+            Some(&BURN) => take::<ACKNOWLEDGED_LEN>(bytes)
+                .map(|mut frame| {
+                    let frame = &mut frame;
+                    let id = number(frame);
+                    let [outcome] = array(frame);
+                    let ended_before = Duration::from_millis(number(frame));
+                    let acknowledgement = match outcome {
+                        LOST => Acknowledgement::Lost { ended_before },
+                        // One meaning, one form.
+                        _ if !ended_before.is_zero() => return Err(Malformed),
+                        BURNED => Acknowledgement::Burned,
+                        USED => Acknowledgement::Used,
+                        UNKNOWN => Acknowledgement::Unknown,
+                        _ => return Err(Malformed),
+                    };
+                    Ok(Self::Acknowledged { id, acknowledgement })
+                })
+                .transpose(),
+            Some(&PING) => Ok(take::<PING_LEN>(bytes).map(|mut frame| {
+                let frame = &mut frame;
+                Self::Pong { id: number(frame) }
+            })),
+            Some(_) => Err(Malformed),
+        }
+    }
+}
+
+/// The frame of this length without its kind, if it is there whole.
+fn take<'a, const LEN: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (frame, rest) = bytes.split_first_chunk::<LEN>()?;
+    *bytes = rest;
+    frame.get(1..)
+}
+
+/// The next bytes of a frame, which has them.
+fn array<const LEN: usize>(frame: &mut &[u8]) -> [u8; LEN] {
+    let (array, rest) = frame.split_first_chunk::<LEN>().unwrap_or((&[0; LEN], &[]));
+    *frame = rest;
+    *array
+}
+
+fn number(frame: &mut &[u8]) -> u64 {
+    u64::from_be_bytes(array(frame))
+}
+
+#[cfg(test)]
+mod tests;

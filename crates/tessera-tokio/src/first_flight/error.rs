@@ -1,0 +1,153 @@
+//! Why a first flight doesn't go on, and whether what it carried may be sent again.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use tessera::resume::{FlightHandle, Verdict};
+
+use crate::early_data::EarlyDataOutcome;
+
+/// What a [`FirstFlight`](crate::FirstFlight) carried was not answered for, and the stream does not send
+/// it again by itself. Every later call of either half gives the same, inside of an [`io::Error`].
+///
+/// ```
+/// use std::io;
+/// use tessera::resume::FlightHandle;
+/// use tessera_tokio::FirstFlightError;
+///
+/// enum Next {
+///     /// Nobody executed it, and nobody will: try again.
+///     TryAgain,
+///     /// It may have been executed: ask for its receipt, or whoever is responsible.
+///     Ask(Option<FlightHandle>),
+/// }
+///
+/// fn after(error: &io::Error) -> Option<Next> {
+///     let error = FirstFlightError::of(error)?;
+///     let next = if error.may_be_sent_again() { Next::TryAgain } else { Next::Ask(error.flight()) };
+///     Some(next)
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct FirstFlightError {
+    pub(super) reason: FirstFlightFailure,
+    pub(super) outcome: EarlyDataOutcome,
+}
+
+/// Why.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum FirstFlightFailure {
+    /// The server did not take it, and it may have been executed.
+    Rejected,
+    /// The server did not take it and chose this application protocol, which is not the session's: what
+    /// was written is in the wrong one.
+    #[non_exhaustive]
+    OtherProtocol {
+        /// What it chose.
+        protocol: Option<Vec<u8>>,
+    },
+    /// The connection failed before the server's answer was proven.
+    #[non_exhaustive]
+    ConnectionFailed {
+        /// How.
+        error: Arc<io::Error>,
+    },
+}
+
+impl FirstFlightError {
+    /// The one inside of an error of a stream, if it is one; also behind other errors that name it as
+    /// their source.
+    pub fn of(error: &io::Error) -> Option<&Self> {
+        let mut next: Option<&(dyn Error + 'static)> =
+            error.get_ref().map(|inner| inner as &(dyn Error + 'static));
+        while let Some(error) = next {
+            if let Some(found) = error.downcast_ref() {
+                return Some(found);
+            }
+            next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+                Some(inner) => Some(inner),
+                None => error.source(),
+            };
+        }
+        None
+    }
+
+    /// Why.
+    pub fn reason(&self) -> &FirstFlightFailure {
+        &self.reason
+    }
+
+    /// What is known of the early data.
+    pub fn outcome(&self) -> EarlyDataOutcome {
+        self.outcome
+    }
+
+    /// What the server said, or [`Verdict::Unknown`] where it said nothing; `None` if nothing had left.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.outcome.verdict
+    }
+
+    /// The flight's name, if anything left: a later connection asks under it for the receipt
+    /// ([`Destination::ask_receipts`](tessera::Destination::ask_receipts)).
+    pub fn flight(&self) -> Option<FlightHandle> {
+        self.outcome.flight
+    }
+
+    /// Whether sending the data again, on another connection, can't execute it twice.
+    pub fn may_be_sent_again(&self) -> bool {
+        self.outcome.may_be_sent_again()
+    }
+
+    /// As an error of the stream.
+    pub(super) fn to_io(&self) -> io::Error {
+        let kind = match &self.reason {
+            FirstFlightFailure::ConnectionFailed { error } => error.kind(),
+            _ => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, self.clone())
+    }
+}
+
+impl fmt::Display for FirstFlightError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.reason {
+            FirstFlightFailure::Rejected => {
+                f.write_str("the server did not take the early data")?
+            }
+            FirstFlightFailure::OtherProtocol { protocol } => {
+                f.write_str("the server did not take the early data and chose ")?;
+                match protocol {
+                    Some(protocol) => write!(f, "another protocol, {}", protocol.escape_ascii())?,
+                    None => f.write_str("no application protocol")?,
+                }
+            }
+            FirstFlightFailure::ConnectionFailed { .. } => {
+                f.write_str("the connection failed before early data was answered")?;
+            }
+        }
+        f.write_str(match self.outcome.verdict {
+            None => "; nothing of it had left: it may be sent again",
+            Some(Verdict::Burned) => "; verdict burned: it may be sent again",
+            Some(Verdict::Used) => {
+                "; verdict used: it may have been executed. Ask for the flight's receipt, don't send it \
+                 again"
+            }
+            Some(_) => {
+                "; verdict unknown: it may have been executed. Ask for the flight's receipt, or send \
+                 again only what may be executed twice"
+            }
+        })
+    }
+}
+
+impl Error for FirstFlightError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.reason {
+            FirstFlightFailure::ConnectionFailed { error } => Some(&**error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Reading and writing.
+
+use std::io::Result;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::FirstFlight;
+use super::flight::State;
+use crate::wakers::Half;
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncRead for FirstFlight<IO> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
+        let this = self.get_mut();
+        ready!(this.poll_verdict(Half::Read, cx))?;
+        // A reader doesn't wait until the rest is sent, and doesn't report why it can't be.
+        let _ = this.poll_rest(Half::Read, cx);
+        Pin::new(&mut this.stream).poll_read(cx, buffer)
+    }
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for FirstFlight<IO> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<Result<usize>> {
+        let this = self.get_mut();
+        while let Some(flight) = &mut this.flight {
+            match flight.state {
+                State::Gathering => {
+                    let room = this.stream.driver.machine.connection.early_data_room();
+                    let room = flight.room().min(room.saturating_sub(flight.kept.bytes().len()));
+                    let count = data.len().min(room);
+                    flight.kept.add(&data[..count]);
+                    if flight.is_whole() || count == room {
+                        flight.depart();
+                    }
+                    if count > 0 || data.is_empty() {
+                        this.go_on(cx);
+                        return Poll::Ready(Ok(count));
+                    }
+                }
+                State::UnderWay => {
+                    let _ = this.poll_send_early(Half::Write, cx);
+                    if let Some(count) = ready!(this.poll_write_more(data, cx)) {
+                        return Poll::Ready(Ok(count));
+                    }
+                    ready!(this.poll_verdict(Half::Write, cx))?;
+                }
+                State::Answered => ready!(this.poll_rest(Half::Write, cx))?,
+                State::Failed(ref error) => return Poll::Ready(Err(error.to_io())),
+            }
+        }
+        Pin::new(&mut this.stream).poll_write(cx, data)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let this = self.get_mut();
+        while let Some(flight) = &mut this.flight {
+            match flight.state {
+                State::Gathering => {
+                    // What waits for a request leaves later, and by itself if none comes.
+                    if !flight.kept.bytes().is_empty() {
+                        this.go_on(cx);
+                    }
+                    if this.is_gathering() {
+                        return Poll::Ready(Ok(()));
+                    }
+                }
+                State::UnderWay => {
+                    let _ = this.poll_send_early(Half::Write, cx);
+                    let all = this.flight.as_ref().is_none_or(|flight| flight.unsent().is_empty());
+                    if all && let Poll::Ready(Ok(())) = Pin::new(&mut this.stream).poll_flush(cx) {
+                        return Poll::Ready(Ok(()));
+                    }
+                    // There is more than may go early, or it can't leave: the handshake goes on meanwhile.
+                    ready!(this.poll_verdict(Half::Write, cx))?;
+                }
+                State::Answered => ready!(this.poll_rest(Half::Write, cx))?,
+                State::Failed(ref error) => return Poll::Ready(Err(error.to_io())),
+            }
+        }
+        Pin::new(&mut this.stream).poll_flush(cx)
+    }
+
+    /// Ends this side's direction when the handshake is complete, and all was sent.
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let this = self.get_mut();
+        ready!(this.poll_settled(cx))?;
+        Pin::new(&mut this.stream).poll_shutdown(cx)
+    }
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
+    fn is_gathering(&self) -> bool {
+        self.flight.as_ref().is_some_and(|flight| matches!(flight.state, State::Gathering))
+    }
+
+    /// After something was written: drives the handshake as far as it goes, so that whoever waits for anything is
+    /// woken. A failure stays, and comes with the next call.
+    fn go_on(&mut self, cx: &mut Context<'_>) {
+        let _ = self.poll_verdict(Half::Write, cx);
+    }
+
+    /// Writes more early data while the flight is under way. `None` if none can go any more.
+    fn poll_write_more(&mut self, data: &[u8], cx: &mut Context<'_>) -> Poll<Option<usize>> {
+        let Some(flight) = &mut self.flight else { return Poll::Ready(None) };
+        let data = &data[..data.len().min(flight.room())];
+        if data.is_empty() || !flight.unsent().is_empty() {
+            return Poll::Ready(None);
+        }
+        match ready!(self.stream.poll_write_early(Half::Write, data, cx)) {
+            Ok(count @ 1..) => {
+                flight.kept.add(&data[..count]);
+                flight.sent += count;
+                Poll::Ready(Some(count))
+            }
+            // Why none, the handshake tells.
+            _ => Poll::Ready(None),
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! A client's stream whose first writes travel as early data, while the program above knows nothing of it.
+
+mod error;
+mod flight;
+mod io;
+mod request;
+
+use std::future::poll_fn;
+use std::io::Result;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tessera::resume::Verdict;
+use tessera::{EarlyDataStatus, Facts};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::driver::Goal;
+use crate::early_data::EarlyDataOutcome;
+use crate::error::wrap;
+use crate::stream::ClientStream;
+use crate::wakers::Half;
+pub use error::{FirstFlightError, FirstFlightFailure};
+use flight::{Flight, State};
+
+/// A client's stream whose first writes travel as early data: HTTP clients, copy loops and whatever else
+/// reads and writes may use it as it stands. Made by [`Connector::first_flight`](crate::Connector::first_flight).
+///
+/// Under a forward-secret ticket what is written before the server's answer goes with the ClientHello or
+/// right behind it, and is kept until the verdict. Then:
+///
+/// | what became of it | the stream |
+/// |---|---|
+/// | accepted | forgets it; what was more than early data may be goes on as ordinary data |
+/// | `burned`, or lost as the client may read it so | sends it once more by itself |
+/// | `used`, `unknown` | gives a [`FirstFlightError`] from every call; sends it once more if it is [`repeatable`](Self::repeatable) |
+/// | the connection failed when it had left | gives a [`FirstFlightError`] from every call |
+/// | refused, and the server chose another application protocol | gives a [`FirstFlightError`] from every call |
+///
+/// Nothing is sent more than once more, and nothing after an error. Without such a ticket writing waits for the
+/// end of the handshake.
+///
+/// **When the flight leaves.** With the first write; where that begins an HTTP/2 connection (RFC 9113 §3.4), with
+/// the one that completes a request, so that preface, SETTINGS and request are one flight. If neither comes, then 10 ms
+/// after the stream was used first ([`wait_at_most`](Self::wait_at_most)), with what there is: where the server
+/// speaks first, reading waits that long. A read alone doesn't have it leave earlier, and a flush only has data leave
+/// that no request is missing in. `shutdown` does, and waits for the verdict.
+///
+/// **What an application should know.** Early data may be executed before the handshake is complete, and a prefix of it
+/// where whoever is on the path holds the rest back: it has to be self-delimiting, as HTTP is. Who drops
+/// the stream between flight and verdict has nothing sent again: ask [`early_data`](Self::early_data) before.
+/// Bytes are kept in memory until the verdict, 64 KiB at most, and wiped then.
+///
+/// ```
+/// use std::io;
+///
+/// use tessera::Destination;
+/// use tessera_tokio::{Connector, FirstFlightError};
+/// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+/// use tokio::net::TcpStream;
+///
+/// async fn ask(connector: &Connector, question: &[u8]) -> io::Result<Vec<u8>> {
+///     let socket = TcpStream::connect("server.example:443").await?;
+///     let destination = Destination { server_name: "server.example".into(), ..Default::default() };
+///     let mut stream = connector.first_flight(destination, socket).await?;
+///     stream.write_all(question).await?;
+///     stream.shutdown().await?;
+///     let mut answer = Vec::new();
+///     stream.read_to_end(&mut answer).await?;
+///     Ok(answer)
+/// }
+///
+/// /// Asks on another connection where that can't have it executed twice.
+/// async fn insist(connector: &Connector, question: &[u8]) -> io::Result<Vec<u8>> {
+///     match ask(connector, question).await {
+///         Err(error) if FirstFlightError::of(&error).is_some_and(|it| it.may_be_sent_again()) => {
+///             ask(connector, question).await
+///         }
+///         result => result,
+///     }
+/// }
+/// ```
+pub struct FirstFlight<IO> {
+    stream: ClientStream<IO>,
+    /// What may travel as early data, until nobody has to remember it.
+    flight: Option<Box<Flight>>,
+    /// Some of what was rejected was sent again.
+    sent_again: bool,
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
+    /// Around a stream that was just started, with the application protocol of its session.
+    pub(crate) fn new(stream: ClientStream<IO>, protocol: Option<Vec<u8>>) -> Self {
+        // What the program doesn't know it sends must not be replayable.
+        let carries = stream.facts().flight.is_some();
+        let carries = carries && stream.driver.machine.connection.early_data_room() > 0;
+        let flight = carries.then(|| Box::new(Flight::new(protocol)));
+        Self { stream, flight, sent_again: false }
+    }
+
+    /// Says that what is written until the verdict may be executed twice: after `used` and `unknown` it is sent once
+    /// more too. Only the owner of the requests knows that; RFC 9110 §9.2.2 calls such methods idempotent.
+    ///
+    /// Where the connection fails there is an error all the same.
+    #[must_use]
+    pub fn repeatable(mut self) -> Self {
+        if let Some(flight) = &mut self.flight {
+            flight.repeatable = true;
+        }
+        self
+    }
+
+    /// Waits no longer than this for something to send, from when the stream is used first. Default: 10 ms.
+    #[must_use]
+    pub fn wait_at_most(mut self, limit: Duration) -> Self {
+        if let Some(flight) = &mut self.flight {
+            flight.limit = limit;
+        }
+        self
+    }
+
+    /// Whether there is a forward-secret ticket, and no answer yet: what is written now goes as early data as far as it
+    /// may.
+    pub fn carries_early_data(&self) -> bool {
+        let state = self.flight.as_ref().map(|flight| &flight.state);
+        matches!(state, Some(State::Gathering | State::UnderWay))
+    }
+
+    /// The application protocol: the session's while the flight is under way, the negotiated one afterwards.
+    /// Should the server choose another after all, nothing is sent again in it: there is an error.
+    pub fn protocol(&self) -> Option<&[u8]> {
+        match &self.flight {
+            Some(flight) if !self.stream.is_handshake_complete() => flight.protocol.as_deref(),
+            _ => self.stream.protocol(),
+        }
+    }
+
+    /// Waits until the application [`protocol`](Self::protocol) is known: not at all where early data may go, and else
+    /// until the handshake is complete.
+    pub async fn ready(&mut self) -> Result<()> {
+        match self.flight.as_ref().map(|flight| &flight.state) {
+            Some(State::Failed(error)) => Err(error.to_io()),
+            Some(_) => Ok(()),
+            None => self.stream.handshake().await,
+        }
+    }
+
+    /// What is known of the early data, now. What the stream keeps and has not begun to send doesn't count.
+    pub fn early_data(&self) -> EarlyDataOutcome {
+        match self.flight.as_ref().map(|flight| &flight.state) {
+            Some(State::Failed(error)) => error.outcome(),
+            _ => EarlyDataOutcome { sent_again: self.sent_again, ..self.stream.early_data() },
+        }
+    }
+
+    /// What is known of the connection.
+    pub fn facts(&self) -> &Facts {
+        self.stream.facts()
+    }
+
+    /// The stream underneath, to look at its addresses or options.
+    pub fn get_ref(&self) -> &IO {
+        self.stream.get_ref()
+    }
+
+    /// Waits until what was written is answered for, and sent again where it has to be.
+    ///
+    /// Nobody has to call it: reading and writing do the same. It also ends the wait for something to send.
+    pub async fn settled(&mut self) -> Result<()> {
+        poll_fn(|cx| self.poll_settled(cx)).await
+    }
+
+    fn poll_settled(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        if let Some(flight) = &mut self.flight {
+            flight.depart();
+        }
+        ready!(self.poll_verdict(Half::Write, cx))?;
+        ready!(self.poll_rest(Half::Write, cx))?;
+        self.stream.driver.poll_handshake(Half::Write, Goal::Complete, cx)
+    }
+
+    /// Ready when the flight is answered for. What is left of it then has to be sent as ordinary data.
+    fn poll_verdict(&mut self, half: Half, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        loop {
+            let Some(flight) = &mut self.flight else { return Poll::Ready(Ok(())) };
+            match &flight.state {
+                State::Gathering => {
+                    let waker = self.stream.driver.socket.waker();
+                    self.stream.driver.socket.register(half, cx);
+                    ready!(flight.poll_wait(&mut Context::from_waker(&waker)));
+                    flight.depart();
+                }
+                State::UnderWay => {
+                    let _ = self.poll_send_early(half, cx);
+                    let driver = &mut self.stream.driver;
+                    let result = ready!(driver.poll_handshake(half, Goal::Complete, cx));
+                    self.settle(result, half, cx)?;
+                }
+                State::Answered => return Poll::Ready(Ok(())),
+                State::Failed(error) => return Poll::Ready(Err(error.to_io())),
+            }
+        }
+    }
+
+    /// Gives what was gathered to the engine as early data, as far as it takes it. Why it takes no more, the
+    /// handshake tells.
+    fn poll_send_early(&mut self, half: Half, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(flight) = &mut self.flight else { return Poll::Ready(()) };
+        while !flight.unsent().is_empty() {
+            match ready!(self.stream.poll_write_early(half, flight.unsent(), cx)) {
+                Ok(count @ 1..) => flight.sent += count,
+                _ => break,
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// The handshake is complete, or has failed: decides what becomes of the flight.
+    fn settle(&mut self, result: Result<()>, half: Half, cx: &mut Context<'_>) -> Result<()> {
+        let Some(flight) = &mut self.flight else { return result };
+        if let Err(error) = result {
+            self.stream.withdraw_early_data();
+            if flight.kept.bytes().is_empty() {
+                self.flight = None;
+                return Err(error);
+            }
+            let reason = FirstFlightFailure::ConnectionFailed { error: error.into() };
+            flight.fail(reason, self.stream.early_data());
+            return Ok(());
+        }
+        let facts = self.stream.facts();
+        let is_accepted = facts.early_data == EarlyDataStatus::Accepted;
+        let verdict = facts.early_data.verdict().unwrap_or(Verdict::Unknown);
+        let reason = if is_accepted {
+            let sent = std::mem::take(&mut flight.sent);
+            flight.kept.consume(sent);
+            None
+        } else if facts.protocol != flight.protocol {
+            Some(FirstFlightFailure::OtherProtocol { protocol: facts.protocol.clone() })
+        } else if flight.sent == 0 || verdict == Verdict::Burned || flight.repeatable {
+            None
+        } else {
+            Some(FirstFlightFailure::Rejected)
+        };
+        match reason {
+            None => flight.state = State::Answered,
+            Some(reason) => {
+                flight.fail(reason, self.stream.early_data());
+                // The server learns that nothing comes.
+                let driver = &mut self.stream.driver;
+                driver.machine.connection.close(&mut driver.machine.output);
+                let _ = driver.poll_send(half, cx);
+            }
+        }
+        self.stream.driver.socket.wake_other(half);
+        Ok(())
+    }
+
+    /// Sends what the flight leaves to be sent as ordinary data; forgets the flight when the engine has all.
+    fn poll_rest(&mut self, half: Half, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let Some(flight) = &mut self.flight else { return Poll::Ready(Ok(())) };
+        if let State::Answered = flight.state {
+            while !flight.kept.bytes().is_empty() {
+                self.stream.check_writable()?;
+                let machine = &mut self.stream.driver.machine;
+                let count = machine.write(flight.kept.bytes()).map_err(wrap)?;
+                flight.kept.consume(count);
+                // Of an accepted flight only what it didn't carry is left.
+                self.sent_again |= count > 0 && flight.sent > 0;
+                let sending = self.stream.driver.poll_send(half, cx);
+                if count == 0 {
+                    ready!(sending);
+                }
+            }
+            self.flight = None;
+            self.stream.driver.socket.wake_other(half);
+        }
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,172 @@
+//! A server as a listener, for programs that bring their own loop: axum's, tonic's.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use tessera::Facts;
+use tessera::handshake::EarlyDataStatus;
+use tessera::resume::PskKind;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::JoinSet;
+
+use super::socket::ClientSocket;
+use super::{Server, next, start};
+use crate::stream::ServerStream;
+use crate::watch::HandshakeWatch;
+
+/// The clients of a [`Server`], one after the other, each as soon as its requests may be executed.
+///
+/// - A client whose early data is forward-secret comes when the server's flight is made: its request is
+///   there, half a round trip before the handshake is complete.
+/// - Everybody else comes when the handshake is complete, so that [`StreamInfo::facts`] says who it is. That costs
+///   nobody time: a client sends nothing before it.
+/// - Replayable early data waits for the end of the handshake too, unless
+///   [`with_replayable_early_data`](Self::with_replayable_early_data) says that requests are checked.
+///
+/// Each handshake has a task of its own: none keeps another waiting. They and the listener end when this
+/// is dropped; clients that were given out stay.
+///
+/// With the feature `axum` it is a listener of `axum::serve`, and with `tonic` the stream of clients that
+/// `serve_with_incoming` takes.
+pub struct TlsListener {
+    server: Server,
+    handshakes: JoinSet<io::Result<EarlyStream>>,
+    takes_replayable: bool,
+}
+
+impl TlsListener {
+    /// The clients of this server.
+    pub fn new(server: Server) -> Self {
+        Self { server, handshakes: JoinSet::new(), takes_replayable: false }
+    }
+
+    /// Gives clients with replayable early data too before their handshakes are complete. Their requests
+    /// may be replays: each has to be marked and checked ([`http::check`](crate::http::check)), as the
+    /// middleware of the feature `axum` does.
+    #[must_use]
+    pub fn with_replayable_early_data(mut self) -> Self {
+        self.takes_replayable = true;
+        self
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.server.listener.local_addr()
+    }
+
+    /// The next client. Dropping the future loses none.
+    pub async fn accept(&mut self) -> EarlyStream {
+        let Self { server, handshakes, takes_replayable } = self;
+        let takes_replayable = *takes_replayable;
+        loop {
+            let mut next = pin!(next(&server.listener, &server.room));
+            // Those who are through first: they hold places that others wait for.
+            let through = poll_fn(|cx| {
+                while let Poll::Ready(Some(done)) = handshakes.poll_join_next(cx) {
+                    // Whoever failed has heard why.
+                    if let Ok(Ok(stream)) = done {
+                        return Poll::Ready(Ok(stream));
+                    }
+                }
+                next.as_mut().poll(cx).map(Err)
+            });
+            let client = match through.await {
+                Ok(stream) => return stream,
+                Err(client) => client,
+            };
+            if let Some((stream, address)) =
+                client.and_then(|client| start(client, &server.acceptor, server.limits))
+            {
+                handshakes.spawn(shake_hands(stream, address, takes_replayable));
+            }
+        }
+    }
+}
+
+async fn shake_hands(
+    mut stream: ServerStream<ClientSocket>,
+    address: SocketAddr,
+    takes_replayable: bool,
+) -> io::Result<EarlyStream> {
+    stream.writable().await?;
+    let facts = stream.facts();
+    let is_early = facts.early_data == EarlyDataStatus::Accepted;
+    let is_forward_secret = facts.psk == Some(PskKind::ForwardSecret);
+    if !(is_early && (is_forward_secret || takes_replayable)) {
+        stream.handshake().await?;
+    }
+    let info = StreamInfo {
+        address,
+        facts: Arc::new(stream.facts().clone()),
+        watch: stream.handshake_watch(),
+    };
+    Ok(EarlyStream { stream, info })
+}
+
+/// What is known of a client's connection. It can be cloned, and is with each request of the connection:
+/// as `ConnectInfo` in axum, as an extension in tonic.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct StreamInfo {
+    /// Where the client comes from.
+    pub address: SocketAddr,
+    /// The facts of the connection when its first request could be read: who the client is, its
+    /// protocol, what became of its early data.
+    pub facts: Arc<Facts>,
+    /// Tells when the handshake is complete.
+    pub watch: HandshakeWatch,
+}
+
+/// A client's stream that a [`TlsListener`] gave, for HTTP servers that know nothing of early data.
+///
+/// Shutting it down completes the handshake before: a client whose early request is answered at once gets its next
+/// ticket after that, and nothing after the goodbye.
+pub struct EarlyStream {
+    stream: ServerStream<ClientSocket>,
+    info: StreamInfo,
+}
+
+impl EarlyStream {
+    /// What was known of the connection when it was given.
+    pub fn info(&self) -> &StreamInfo {
+        &self.info
+    }
+
+    /// The stream itself, to look at what is known of it now.
+    pub fn get_ref(&self) -> &ServerStream<ClientSocket> {
+        &self.stream
+    }
+}
+
+impl AsyncRead for EarlyStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for EarlyStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, data)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.stream.poll_complete_handshake(cx))?;
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,167 @@
+//! What can be wrong with a state directory, and what to do.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::keys::RingError;
+
+/// Why a state can't be opened, or written.
+#[derive(Debug)]
+pub struct StateError {
+    directory: PathBuf,
+    /// Empty for the directory itself.
+    file: &'static str,
+    problem: StateProblem,
+}
+
+/// What is wrong with a state.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StateProblem {
+    /// Another process owns the directory.
+    InUse,
+    /// It is sealed under another key, or its first bytes are damaged.
+    WrongKey,
+    /// It was cut off, changed, or put there from elsewhere.
+    Damaged,
+    /// A file is missing that belongs to the others.
+    Missing,
+    /// It is in a format that this version no longer reads.
+    Older {
+        /// The version of the format.
+        version: u8,
+    },
+    /// It was written by a newer version.
+    Newer {
+        /// The version of the format.
+        version: u8,
+    },
+    /// Others than the owner can put files into the directory.
+    WritableByOthers {
+        /// Its permissions.
+        mode: u32,
+    },
+    /// The directory holds files of others.
+    HoldsOtherFiles,
+    /// The key can't be one.
+    Key(RingError),
+    /// The file system refused.
+    Io(io::Error),
+}
+
+impl StateError {
+    pub(super) fn new(directory: &Path, file: &'static str, problem: StateProblem) -> Self {
+        Self { directory: directory.into(), file, problem }
+    }
+
+    pub(super) fn io(directory: &Path, file: &'static str, error: io::Error) -> Self {
+        let problem = match error.downcast::<StateProblem>() {
+            Ok(problem) => problem,
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock => StateProblem::InUse,
+                io::ErrorKind::InvalidData => StateProblem::Damaged,
+                _ => StateProblem::Io(error),
+            },
+        };
+        Self::new(directory, file, problem)
+    }
+
+    /// What is wrong.
+    pub fn problem(&self) -> &StateProblem {
+        &self.problem
+    }
+
+    /// Whether starting afresh is the remedy: what there is is of no use with this key and this version.
+    pub fn is_of_content(&self) -> bool {
+        matches!(
+            self.problem,
+            StateProblem::WrongKey
+                | StateProblem::Damaged
+                | StateProblem::Missing
+                | StateProblem::Older { .. }
+                | StateProblem::Newer { .. }
+        )
+    }
+
+    /// The command that starts afresh.
+    fn remedy(&self) -> String {
+        let directory = self.directory.display().to_string().replace('\'', r"'\''");
+        format!(
+            "to start afresh: rm -f '{directory}'/ring '{directory}'/state '{directory}'/snapshot"
+        )
+    }
+}
+
+impl fmt::Display for StateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = match self.file {
+            "" => self.directory.clone(),
+            file => self.directory.join(file),
+        };
+        write!(f, "{}: {}", path.display(), self.problem)?;
+        if self.is_of_content() {
+            write!(f, "; {}, which costs each client a full handshake", self.remedy())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for StateError {}
+
+impl fmt::Display for StateProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InUse => {
+                f.write_str("another process uses this state; end it, or use another directory")
+            }
+            Self::WrongKey => f.write_str(
+                "sealed under another key, as in a copy from another machine; give the key that it was \
+                 left with",
+            ),
+            Self::Damaged => f.write_str("damaged, or not of this state"),
+            Self::Missing => f.write_str("missing, while other files of the state are there"),
+            Self::Older { version } => {
+                write!(f, "of an older version (format {version}), which is no longer read")
+            }
+            Self::Newer { version } => {
+                write!(f, "of a newer version (format {version}); use the program that wrote it")
+            }
+            Self::WritableByOthers { mode } => write!(
+                f,
+                "others can write to this directory (mode {mode:04o}), so they could put an old state \
+                 back; chmod go-w it, or use another"
+            ),
+            Self::HoldsOtherFiles => f.write_str(
+                "this directory holds files that belong to no state; use one of its own",
+            ),
+            Self::Key(error) => write!(f, "the key of the state is unusable: {error}"),
+            Self::Io(error) => match error.kind() {
+                io::ErrorKind::NotFound => {
+                    f.write_str("the directory that it should be in does not exist; make it")
+                }
+                io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                    f.write_str("this is a file, and a directory is needed")
+                }
+                io::ErrorKind::PermissionDenied => f.write_str(
+                    "permission denied; run as the user who owns it, or change its owner",
+                ),
+                io::ErrorKind::ReadOnlyFilesystem => f.write_str(
+                    "on a file system that can't be written; use a directory on another",
+                ),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    f.write_str("there is no room on the file system; free some, or use another")
+                }
+                _ => write!(f, "{error}"),
+            },
+        }
+    }
+}
+
+impl std::error::Error for StateProblem {}
+
+impl From<StateProblem> for io::Error {
+    fn from(problem: StateProblem) -> Self {
+        Self::new(io::ErrorKind::InvalidData, problem)
+    }
+}

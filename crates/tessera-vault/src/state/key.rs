@@ -1,0 +1,76 @@
+//! The key of a state directory.
+
+use std::time::Duration;
+
+use tessera::crypto::{Provider, RandomFailed};
+use zeroize::Zeroizing;
+
+use crate::keys::{EpochKey, RingError, WrappingKeys, WrappingPurpose};
+
+/// The key under which the files of a [`ServerState`](super::ServerState) are sealed: 32 random bytes,
+/// which lie in another place than the directory. Each directory has a key of its own.
+pub struct StateKey(Box<Zeroizing<[u8; Self::LEN]>>);
+
+impl StateKey {
+    /// Its length in bytes.
+    pub const LEN: usize = 32;
+
+    /// A key that was kept somewhere, never all zeros.
+    #[must_use]
+    pub fn new(secret: Box<Zeroizing<[u8; Self::LEN]>>) -> Self {
+        Self(secret)
+    }
+
+    /// A new key.
+    ///
+    /// # Errors
+    /// If the provider has no randomness.
+    pub fn generate(provider: &Provider) -> Result<Self, RandomFailed> {
+        let mut secret = Box::new(Zeroizing::new([0; Self::LEN]));
+        provider.random.fill(&mut **secret)?;
+        Ok(Self(secret))
+    }
+
+    /// The secret, to be kept.
+    #[must_use]
+    pub fn expose(&self) -> &[u8; Self::LEN] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for StateKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StateKey").finish_non_exhaustive()
+    }
+}
+
+/// The first wraps, all unwrap.
+pub(super) fn wrapping_keys(
+    provider: &Provider,
+    purpose: WrappingPurpose,
+    keys: &[StateKey],
+) -> Result<WrappingKeys, RingError> {
+    let set = WrappingKeys::new(provider, purpose);
+    let named = keys.iter().enumerate().map(|(index, key)| {
+        let forever = EpochKey::forever(id(provider, key), (*key.0).clone());
+        match index {
+            0 => forever,
+            _ => EpochKey { issues_until: Duration::from_nanos(1), ..forever },
+        }
+    });
+    set.install(named.collect(), NOW)?;
+    Ok(set)
+}
+
+/// Whoever keeps a key keeps its secret alone: the id follows from it.
+fn id(provider: &Provider, key: &StateKey) -> [u8; 16] {
+    let mut id = [0; 16];
+    if let Some(suite) = provider.suites.first() {
+        let prk = suite.hash.extract(b"tessera state key v1", &*(*key.0).clone());
+        suite.hash.expand(prk.expose(), b"id", &mut id);
+    }
+    id
+}
+
+/// State keys know no time.
+pub(super) const NOW: Duration = Duration::from_secs(1);
