@@ -14,12 +14,12 @@ pub(super) struct Refusals {
     counts: ServerCounts,
     report: Arc<Report>,
     /// What was told last.
-    told: Mutex<Limited>,
+    told: Mutex<LimitSums>,
 }
 
 impl Refusals {
     pub(super) fn new(counts: ServerCounts, report: Arc<Report>) -> Self {
-        let told = Mutex::new(Limited::new(&counts.now()));
+        let told = Mutex::new(LimitSums::new(&counts.now()));
         Self { counts, report, told }
     }
 
@@ -35,7 +35,7 @@ impl Refusals {
     /// Tells, if they did anything that was not told.
     pub(super) fn tell_news(&self) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Limited::new(&self.counts.now());
+        let now = LimitSums::new(&self.counts.now());
         if now != *told {
             self.report.tell(&now);
             *told = now;
@@ -45,7 +45,7 @@ impl Refusals {
 
 /// Connections that the limits refused or ended, since the server began.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct Limited {
+struct LimitSums {
     refused_connections_of_address: u64,
     refused_handshakes_of_address: u64,
     ended_idle: u64,
@@ -53,11 +53,11 @@ struct Limited {
     accept_errors: u64,
 }
 
-impl Fact for Limited {
+impl Fact for LimitSums {
     const EVENT: &'static str = "limits";
 }
 
-impl Limited {
+impl LimitSums {
     fn new(counts: &Counts) -> Self {
         Self {
             refused_connections_of_address: counts.refused_connections,
@@ -80,7 +80,7 @@ impl Limited {
 }
 
 /// One line for people.
-impl fmt::Display for Limited {
+impl fmt::Display for LimitSums {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("limits, since the beginning")?;
         let parts = self.parts().into_iter().filter(|(count, _)| *count > 0);

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-/// Something that a program tells other programs: an object a line, as `docs/facts.md` lists them.
+/// Something that a program reports to other programs: an object a line, as `docs/facts.md` lists them.
 ///
-/// The fields are those of the type. A field that has nothing to say is `null`: it is never left out.
+/// The fields are those of the type. A field without a value is `null`, and never left out.
 pub trait Fact: Serialize {
     /// What happened: the first field of the line.
     const EVENT: &'static str;
@@ -16,14 +16,14 @@ pub const FACTS_VERSION: u32 = 1;
 
 /// A fact as its line: `{"event": …, "facts": 1, …}`.
 #[derive(Debug, Serialize)]
-pub struct Told<'a, F> {
+pub struct FactLine<'a, F> {
     event: &'static str,
     facts: u32,
     #[serde(flatten)]
     fact: &'a F,
 }
 
-impl<'a, F: Fact> Told<'a, F> {
+impl<'a, F: Fact> FactLine<'a, F> {
     /// The line of this fact.
     pub const fn new(fact: &'a F) -> Self {
         Self { event: F::EVENT, facts: FACTS_VERSION, fact }

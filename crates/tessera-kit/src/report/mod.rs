@@ -18,10 +18,10 @@ use self::queue::Queue;
 use crate::error::ProgramError;
 use crate::setting::SettingFile;
 
-pub use self::fact::{FACTS_VERSION, Fact, Told};
+pub use self::fact::{FACTS_VERSION, Fact, FactLine};
 
-/// Writes facts, one object or line each; the file `-` is standard output. Whoever stopped reading them
-/// doesn't stop the connections; where they can't be written, [`finish`](Self::finish) says so.
+/// Writes facts, one object or line each; the file `-` is standard output. A reader that stopped reading
+/// doesn't stop the connections; where facts can't be written, [`finish`](Self::finish) reports it.
 pub struct Report {
     json: Option<Sink>,
     /// Lines for people.
@@ -90,7 +90,7 @@ impl Report {
     /// Tells a fact to programs alone.
     pub fn object(&self, fact: &impl Fact) {
         if let Some(json) = &self.json {
-            json.write(Told::new(fact).line());
+            json.write(FactLine::new(fact).line());
         }
     }
 
@@ -104,8 +104,8 @@ impl Report {
     /// Gives readers a moment for what they were told until now.
     ///
     /// # Errors
-    /// If some of it could not be written, for want of room on the disk for example. Whoever
-    /// closed its end of a pipe wants no more, and that is no error.
+    /// If some of it could not be written, for want of room on the disk for example. A pipe that
+    /// its reader closed is no error.
     pub fn settle(&self) -> Result<(), ProgramError> {
         self.each(|queue| queue.settle(PATIENCE))
     }
@@ -141,7 +141,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const LINES: &str = "the lines about connections";
 
 fn lines_are_missing(error: &str) -> String {
-    format!("{error}; not everything could be told")
+    format!("{error}; not all facts were written")
 }
 
 impl Sink {
@@ -206,14 +206,14 @@ impl Fact for Missed {
 }
 
 fn missed_objects(count: u64) -> Vec<u8> {
-    Told::new(&Missed { count }).line()
+    FactLine::new(&Missed { count }).line()
 }
 
 fn missed_lines(count: u64) -> Vec<u8> {
-    format!("{count} lines are missing here: nobody took them in time\n").into_bytes()
+    format!("{count} lines are missing here: they were not taken in time\n").into_bytes()
 }
 
-/// What can't be written is said where it may be read, at once.
+/// A warning on standard error, at once: the end may be far.
 fn warn(name: &str, error: &io::Error) {
     let _ = writeln!(io::stderr(), "warning: {name}: {error}; facts are missing from now on");
 }

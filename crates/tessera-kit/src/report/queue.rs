@@ -114,7 +114,7 @@ impl Shared {
             state.writing = false;
             match written {
                 Ok(()) => state.failing = false,
-                // Whoever stopped reading wants no more.
+                // The reader wants no more.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return,
                 Err(error) => {
                     if !state.failing {
