@@ -23,6 +23,8 @@ fn main() -> ExitCode {
         max_connections_per_address: None,
         idle_timeout: Duration::from_secs(300),
         write_timeout: Duration::from_secs(30),
+        state: None,
+        state_key: None,
         handshake_timeout: Duration::from_secs(10),
         common: Common::default(),
     };

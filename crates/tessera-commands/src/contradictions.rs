@@ -26,6 +26,9 @@ impl ServeOptions {
                 "--http answers HTTP alone: name no other protocols than --alpn h2,http/1.1",
             );
         }
+        if self.state_key.is_some() && self.state.is_none() {
+            return wrong("--state-key is the key of a state: add --state DIR");
+        }
         if self.write_certificate.is_some() && self.uses_psks_alone() {
             return wrong(
                 "--write-certificate has nothing to write: with PSKs and no --name there is no \

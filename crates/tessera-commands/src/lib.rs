@@ -9,13 +9,13 @@ mod certificate;
 mod client;
 mod contradictions;
 mod counted;
+mod key_file;
 mod named_key;
 mod names;
 mod options;
 mod psk;
 mod receive;
 mod server;
-mod session_key;
 mod trust;
 
 pub use client::connect;
@@ -23,6 +23,6 @@ pub use named_key::NamedKey;
 pub use names::{group, groups_in_words, suite, suites_in_words};
 pub use options::{
     Answer, CertificateFiles, ClientCertificates, Common, ConnectOptions, EarlyData, Load,
-    LoadMode, PskHash, PskOptions, ServeOptions, Tickets,
+    LoadMode, PskHash, PskOptions, ServeOptions, StateKeySource, Tickets,
 };
 pub use server::serve;

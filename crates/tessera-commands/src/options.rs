@@ -116,6 +116,19 @@ pub struct ServeOptions {
     pub write_timeout: Duration,
     /// How long a handshake may take.
     pub handshake_timeout: Duration,
+    /// Where ticket keys and one-time keys survive a restart; nowhere without.
+    pub state: Option<PathBuf>,
+    /// Where the key of that directory is; in the runtime directory without.
+    pub state_key: Option<StateKeySource>,
+}
+
+/// Where the key of a state directory comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateKeySource {
+    /// A file with 32 bytes, or as many in hexadecimal.
+    File(PathBuf),
+    /// Such a file among the service's credentials (systemd.exec(5), `LoadCredential=`), by its name.
+    Credential(String),
 }
 
 /// How clients are answered.

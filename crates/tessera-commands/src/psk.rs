@@ -19,8 +19,8 @@ pub(crate) fn load(options: &PskOptions) -> Result<Vec<ExternalPsk>, ProgramErro
         for (line, key) in read(file)? {
             // The first one would be used, and the other never.
             if keys.iter().any(|known| known.identity == key.identity) {
-                let again = format!("line {line}: the identity of another PSK; name each once");
-                return Err(ProgramError::in_file(file, again));
+                let again = "the identity of another PSK; name each once";
+                return Err(ProgramError::in_line(file, line, again));
             }
             keys.push(key);
         }
@@ -58,12 +58,9 @@ fn read(path: &Path) -> Result<Vec<(usize, NamedKey)>, ProgramError> {
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let keys: Result<Vec<_>, _> = lines
         .map(|(index, line)| {
-            let line_number = index + 1;
+            let number = index + 1;
             let key = NamedKey::parse(line);
-            let key = key.map_err(|error| {
-                ProgramError::in_file(path, format_args!("line {line_number}: {error}"))
-            });
-            Ok((line_number, key?))
+            Ok((number, key.map_err(|error| ProgramError::in_line(path, number, error))?))
         })
         .collect();
     match keys {

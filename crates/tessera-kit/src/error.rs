@@ -15,6 +15,8 @@ pub enum ProgramError {
     File {
         /// The file.
         path: PathBuf,
+        /// The line, counted from 1, where it is a line's fault.
+        line: Option<usize>,
         /// What is wrong with it, and what to do.
         what: String,
     },
@@ -35,7 +37,12 @@ impl ProgramError {
 
     /// A file can't be as it is.
     pub fn in_file(path: &Path, what: impl fmt::Display) -> Self {
-        Self::File { path: path.to_owned(), what: what.to_string() }
+        Self::File { path: path.to_owned(), line: None, what: what.to_string() }
+    }
+
+    /// A line of a file can't be as it is; lines are counted from 1.
+    pub fn in_line(path: &Path, line: usize, what: impl fmt::Display) -> Self {
+        Self::File { path: path.to_owned(), line: Some(line), what: what.to_string() }
     }
 
     /// The file that is to be looked at, where it is one file's fault.
@@ -93,7 +100,10 @@ impl fmt::Display for ProgramError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Settings(what) | Self::Failed(what) => f.write_str(what),
-            Self::File { path, what } => write!(f, "{}: {what}", path.display()),
+            Self::File { path, line: None, what } => write!(f, "{}: {what}", path.display()),
+            Self::File { path, line: Some(line), what } => {
+                write!(f, "{}:{line}: {what}", path.display())
+            }
         }
     }
 }

@@ -10,6 +10,7 @@
 //! | [`facts`], [`report`] | what became of a connection, as a line and as JSON; a slow reader delays nobody |
 //! | [`runtime`], [`signals`], [`open_files`] | the process: threads, its end, its limits |
 //! | [`memory_guard`] | no core dumps, no tracing by others, no swap |
+//! | [`volatile`] | where secrets outlive the process and not the power |
 //! | [`hex`] | bytes as people write them |
 //!
 //! Whatever can't be as it was set is a [`ProgramError`] that names the setting, the file and the
@@ -50,6 +51,7 @@ pub mod runtime;
 mod setting;
 pub mod signals;
 pub mod trust;
+pub mod volatile;
 
 pub use error::ProgramError;
 pub use setting::SettingFile;

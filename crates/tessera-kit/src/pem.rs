@@ -19,7 +19,7 @@ use crate::setting::SettingFile;
 /// # Errors
 /// If the file can't be read, is no PEM, or has no certificate in it.
 pub fn certificates(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
-    all::<CertificateDer<'_>>(file, |setting| {
+    all::<CertificateDer<'_>>(file, MAX_LEN, |setting| {
         format!(
             "no certificate in it; {setting} takes PEM (-----BEGIN CERTIFICATE-----); DER becomes PEM \
              with: openssl x509 -inform der -in FILE"
@@ -34,7 +34,7 @@ pub fn certificates(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError>
 /// If the file can't be read, is no PEM, or has no key in it that can sign.
 pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
     let SettingFile { setting, path } = file;
-    let bytes = read(file)?;
+    let bytes = read(file, MAX_LEN)?;
     let key = match PrivateKeyDer::from_pem_slice(&bytes) {
         Ok(PrivateKeyDer::Pkcs8(key)) => SigningKey::from_pkcs8(key.secret_pkcs8_der()),
         Ok(PrivateKeyDer::Sec1(key)) => SigningKey::from_sec1(key.secret_sec1_der()),
@@ -67,7 +67,7 @@ pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
 /// # Errors
 /// If the file can't be read, is no PEM, or has no public key in it.
 pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
-    all::<SubjectPublicKeyInfoDer<'_>>(file, |setting| {
+    all::<SubjectPublicKeyInfoDer<'_>>(file, MAX_LEN, |setting| {
         format!(
             "no public key in it; {setting} takes PEM (-----BEGIN PUBLIC KEY-----); a certificate's \
              key becomes one with: openssl x509 -pubkey -noout -in FILE"
@@ -80,7 +80,7 @@ pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> 
 /// # Errors
 /// If the file can't be read, is no PEM, or has no revocation list in it.
 pub fn revocation_lists(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
-    all::<CertificateRevocationListDer<'_>>(file, |setting| {
+    all::<CertificateRevocationListDer<'_>>(file, MAX_LISTS_LEN, |setting| {
         format!(
             "no revocation list in it; {setting} takes PEM (-----BEGIN X509 CRL-----); DER becomes \
              PEM with: openssl crl -inform der -in FILE"
@@ -91,9 +91,10 @@ pub fn revocation_lists(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramEr
 /// All of one kind, as DER; `none` says what to do where there is none.
 fn all<T: PemObject + AsRef<[u8]>>(
     file: SettingFile<'_>,
+    max_len: u64,
     none: fn(&str) -> String,
 ) -> Result<Vec<Vec<u8>>, ProgramError> {
-    let bytes = read(file)?;
+    let bytes = read(file, max_len)?;
     let found: Result<Vec<_>, _> =
         T::pem_slice_iter(&bytes).map(|item| item.map(|der| der.as_ref().to_vec())).collect();
     match found {
@@ -103,9 +104,9 @@ fn all<T: PemObject + AsRef<[u8]>>(
 }
 
 /// Keys are among what is read: the bytes are wiped when they are dropped.
-fn read(file: SettingFile<'_>) -> Result<Zeroizing<Vec<u8>>, ProgramError> {
+fn read(file: SettingFile<'_>, max_len: u64) -> Result<Zeroizing<Vec<u8>>, ProgramError> {
     let read = || {
-        if fs::metadata(file.path)?.len() > MAX_LEN {
+        if fs::metadata(file.path)?.len() > max_len {
             return Err(io::Error::other("too long for a PEM file"));
         }
         fs::read(file.path)
@@ -116,10 +117,17 @@ fn read(file: SettingFile<'_>) -> Result<Zeroizing<Vec<u8>>, ProgramError> {
 /// All roots of an operating system are a quarter of it.
 const MAX_LEN: u64 = 1024 * 1024;
 
+/// The revocation lists of large authorities have tens of megabytes.
+const MAX_LISTS_LEN: u64 = 128 * 1024 * 1024;
+
 fn find(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|window| window == what)
 }
 
 fn malformed(path: &Path, error: &pem::Error) -> ProgramError {
+    if matches!(error, pem::Error::MissingSectionEnd { .. }) {
+        let what = "malformed PEM: the last block has no -----END line; is the file half written?";
+        return ProgramError::in_file(path, what);
+    }
     ProgramError::in_file(path, format_args!("malformed PEM: {error}"))
 }

@@ -16,7 +16,8 @@
 //! Namespaces need Linux and either root or a system that lets every user have namespaces; where
 //! there are none, both ends share the loopback interface, and nothing is emulated.
 //!
-//! Only IPv4 is carried. Two links share nothing, and dropping a [`Link`] removes all of it.
+//! Only IPv4 is carried. Two links share nothing, and dropping a [`Link`] removes all of it. For more than two
+//! ends, a [`Network`] has nodes, and links between any two of them.
 //!
 //! ```no_run
 //! use std::net::{TcpListener, TcpStream};
@@ -46,6 +47,7 @@
 
 mod error;
 mod namespace;
+mod network;
 mod packets;
 mod parameters;
 mod scheduler;
@@ -58,6 +60,7 @@ use std::{fmt, io};
 
 pub use self::error::{LinkError, Missing};
 pub use self::namespace::{UserNamespace, enter_user_namespace_if_needed};
+pub use self::network::{Network, Node};
 pub use self::parameters::{End, LinkAddresses, LinkKind, LinkParameters};
 pub use self::scheduler::DirectionStatistics;
 use self::tun::TunLink;
@@ -128,8 +131,12 @@ impl Link {
             Medium::Loopback(reason) if !parameters.is_plain() => {
                 Err(LinkError::NoEmulation { reason: reason.map(Box::new) })
             }
-            medium => Ok(Self { medium, parameters: Mutex::new(parameters.clone()) }),
+            medium => Ok(Self::of(medium, parameters)),
         }
+    }
+
+    fn of(medium: Medium, parameters: &LinkParameters) -> Self {
+        Self { medium, parameters: Mutex::new(parameters.clone()) }
     }
 
     /// What the link is: [`LinkKind::Tun`] or [`LinkKind::Loopback`].
@@ -159,9 +166,9 @@ impl Link {
     /// The addresses of the two ends. They stay the same for as long as the link lives.
     #[must_use]
     pub fn addresses(&self) -> LinkAddresses {
-        match self.medium {
+        match &self.medium {
             Medium::Loopback(_) => LinkAddresses::LOOPBACK,
-            Medium::Tun(_) => LinkAddresses::TUN,
+            Medium::Tun(link) => link.addresses(),
         }
     }
 

@@ -21,6 +21,7 @@ use crate::error::{LinkError, Missing};
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A network namespace, which lives until this value is dropped and no process is left in it.
+#[derive(Debug)]
 pub(crate) struct Namespace {
     jobs: Option<Sender<Job>>,
     owner: Option<JoinHandle<()>>,

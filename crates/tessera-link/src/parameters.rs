@@ -68,12 +68,15 @@ impl LinkAddresses {
     pub(crate) const LOOPBACK: Self =
         Self { server: IpAddr::V4(Ipv4Addr::LOCALHOST), client: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
-    /// The addresses of an emulated link. They exist only in the link's own namespaces, so that
-    /// any number of links can use the same ones at once and none can clash with the machine's.
-    pub(crate) const TUN: Self = Self {
-        server: IpAddr::V4(Ipv4Addr::new(10, 77, 0, 2)),
-        client: IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1)),
-    };
+    /// The addresses of an emulated link, the one with this number in its network. They exist only in the
+    /// network's own namespaces, so that any number of networks can use the same ones at once and none can
+    /// clash with the machine's.
+    pub(crate) const fn tun(number: u8) -> Self {
+        Self {
+            server: IpAddr::V4(Ipv4Addr::new(10, 77, number, 2)),
+            client: IpAddr::V4(Ipv4Addr::new(10, 77, number, 1)),
+        }
+    }
 
     /// The address of one end.
     #[must_use]

@@ -39,13 +39,13 @@ use crate::scheduler::{DirectionStatistics, Scheduler};
 /// from the endpoints under test.
 const WATCH: Duration = Duration::from_micros(200);
 
-/// The prefix that both addresses of [`LinkAddresses::TUN`] share, which gives each namespace its
-/// route to the other end and none elsewhere.
+/// The prefix that both addresses of a link share, which gives each namespace its route to the other end
+/// and none elsewhere.
 const PREFIX: u8 = 30;
 
 /// One end: a namespace and the interface in it.
 struct Station {
-    namespace: Namespace,
+    namespace: Arc<Namespace>,
     device: Arc<SyncDevice>,
 }
 
@@ -58,16 +58,39 @@ pub(crate) struct TunLink {
     to_client: Forwarder,
     client: Station,
     server: Station,
+    addresses: LinkAddresses,
+}
+
+/// Finds out whether this machine allows emulated links.
+pub(crate) fn check() -> Result<(), LinkError> {
+    let namespace = Arc::new(Namespace::new("probe")?);
+    Station::new(namespace, End::Client, 0, &LinkParameters::default()).map(drop)
 }
 
 impl TunLink {
     /// Makes the namespaces and starts carrying packets between them.
     pub(crate) fn open(parameters: &LinkParameters) -> Result<Self, LinkError> {
-        let client = Station::new(End::Client, parameters)?;
-        let server = Station::new(End::Server, parameters)?;
+        let [client, server] = ["client", "server"].map(Namespace::new);
+        Self::join(Arc::new(client?), Arc::new(server?), 0, parameters)
+    }
+
+    /// Starts carrying packets between two namespaces, over the link with this number in both.
+    pub(crate) fn join(
+        client: Arc<Namespace>,
+        server: Arc<Namespace>,
+        number: u8,
+        parameters: &LinkParameters,
+    ) -> Result<Self, LinkError> {
+        let client = Station::new(client, End::Client, number, parameters)?;
+        let server = Station::new(server, End::Server, number, parameters)?;
         let to_server = Forwarder::start(End::Server, parameters, &client, &server)?;
         let to_client = Forwarder::start(End::Client, parameters, &server, &client)?;
-        Ok(Self { to_server, to_client, client, server })
+        let addresses = LinkAddresses::tun(number);
+        Ok(Self { to_server, to_client, client, server, addresses })
+    }
+
+    pub(crate) fn addresses(&self) -> LinkAddresses {
+        self.addresses
     }
 
     /// The namespace of one end.
@@ -112,17 +135,18 @@ impl TunLink {
 }
 
 impl Station {
-    fn new(end: End, parameters: &LinkParameters) -> Result<Self, LinkError> {
-        let name = match end {
-            End::Client => "client",
-            End::Server => "server",
-        };
-        let namespace = Namespace::new(name)?;
-        let address = LinkAddresses::TUN.of(end);
+    fn new(
+        namespace: Arc<Namespace>,
+        end: End,
+        number: u8,
+        parameters: &LinkParameters,
+    ) -> Result<Self, LinkError> {
+        let address = LinkAddresses::tun(number).of(end);
         let mtu = parameters.mtu;
         // The interface belongs to the namespace of the thread that makes it; reading and writing
         // its packets works from every thread.
-        let device = namespace.run(move || make_interface(address, mtu))?.map_err(no_interface)?;
+        let device = namespace.run(move || make_interface(number, address, mtu))?;
+        let device = device.map_err(no_interface)?;
         let device = Arc::new(device);
         Ok(Self { namespace, device })
     }
@@ -136,12 +160,15 @@ impl Station {
 }
 
 /// Makes an interface in the namespace of the calling thread.
-fn make_interface(address: IpAddr, mtu: u16) -> io::Result<SyncDevice> {
+fn make_interface(number: u8, address: IpAddr, mtu: u16) -> io::Result<SyncDevice> {
     let IpAddr::V4(address) = address else {
         return Err(ErrorKind::Unsupported.into());
     };
-    let device =
-        DeviceBuilder::new().name("link0").mtu(mtu).ipv4(address, PREFIX, None).build_sync()?;
+    let device = DeviceBuilder::new()
+        .name(format!("link{number}"))
+        .mtu(mtu)
+        .ipv4(address, PREFIX, None)
+        .build_sync()?;
     device.set_nonblocking(true)?;
     Ok(device)
 }

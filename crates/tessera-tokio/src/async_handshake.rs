@@ -15,7 +15,7 @@ use crate::current::Upholds;
 pub trait AsyncHandshake: Handshake<Question: Send> + Sized + 'static {
     /// The configuration of this role.
     #[doc(hidden)]
-    type Config: Upholds;
+    type Config: Upholds + Send + Sync;
 
     /// A connection of which nothing was sent and nothing read, with another configuration; `None` for
     /// a role that sends first.

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tessera::auth::PeerRejected;
 use tessera::handshake::Checked;
 use tessera::wire::AlertDescription;
-use tessera::{Connection, Error, Event, Output, ReadEvent, Time};
+use tessera::{Connection, Error, Event, Output, ReadEvent, Role, Time};
 use tokio::time::Instant;
 
 use crate::answers::{Answer, Answers};
@@ -112,10 +112,10 @@ impl<S: AsyncHandshake> Machine<S> {
             return Err(error.clone());
         }
         loop {
+            self.check_withdrawn()?;
             if !self.input.plain().is_empty() {
                 return Ok(Step::Plain);
             }
-            self.check_withdrawn()?;
             match self.read().map_err(|error| self.fail(error))? {
                 ReadEvent::NeedInput => return Ok(Step::NeedInput),
                 ReadEvent::OutputFull => return Ok(Step::OutputFull),
@@ -125,7 +125,7 @@ impl<S: AsyncHandshake> Machine<S> {
                     self.pending = Some(S::ask(question, &*self.answers));
                     return Ok(Step::Waiting);
                 }
-                ReadEvent::Handshake(event) => self.note(event),
+                ReadEvent::Handshake(event) => self.note(event)?,
                 ReadEvent::EarlyData(_) => self.plain_is_early = true,
                 ReadEvent::Data(_) => self.plain_is_early = false,
                 // What this version knows nothing of.
@@ -148,9 +148,11 @@ impl<S: AsyncHandshake> Machine<S> {
         Ok(progress.event)
     }
 
-    fn note(&mut self, event: Event) {
+    fn note(&mut self, event: Event) -> Result<(), Error> {
         match event {
             Event::HandshakeComplete => {
+                // The peer may have been accepted in this very step.
+                self.check_withdrawn()?;
                 self.complete = true;
                 self.completion.complete();
             }
@@ -158,11 +160,12 @@ impl<S: AsyncHandshake> Machine<S> {
             // The facts say what became of early data.
             _ => (),
         }
+        Ok(())
     }
 
     /// Ends a handshake whose peer, PSK or session was withdrawn while it was under way. It is looked at
-    /// before each step of the engine, so what is decided afterwards, such as the acceptance of early data,
-    /// is decided under what counts now. A server that has read nothing yet begins again with it.
+    /// before and after each step of the engine: what follows of a step, such as early data for the
+    /// application, counts only under what counts now. A server that has read nothing yet begins again.
     fn check_withdrawn(&mut self) -> Result<(), Error> {
         if self.complete || !self.begun.is_earlier() {
             return Ok(());
@@ -179,8 +182,9 @@ impl<S: AsyncHandshake> Machine<S> {
         if !self.begun.is_withdrawn(self.connection.facts()) {
             return Ok(());
         }
-        // What was not sent says that the peer is accepted.
-        let unsent = self.output.as_slice().len();
+        // What was not sent says that the peer is accepted; but for tickets, which are good for nothing.
+        let are_tickets = S::ROLE == Role::Server && self.connection.facts().handshake_complete;
+        let unsent = if are_tickets { 0 } else { self.output.as_slice().len() };
         self.output.consume(unsent);
         let why = PeerRejected {
             alert: AlertDescription::ACCESS_DENIED,

@@ -4,9 +4,12 @@
 
 mod common;
 
+use std::sync::{Arc, Weak};
+
 use common::{connect, destination, ends, finish};
 use tessera::ServerConfig;
-use tessera::handshake::Checked;
+use tessera::handshake::{Checked, Reply};
+use tessera::resume::{AcceptResumption, ResumptionJudge, ResumptionVerdict};
 use tessera_tokio::{Acceptor, ClientStream, ServerStream};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
 
@@ -99,4 +102,51 @@ async fn connections_see_one_whole_configuration_while_it_is_replaced() {
         works(&mut client, &mut server).await;
     }
     replacing.abort();
+}
+
+/// Part of a configuration, to see when that is gone.
+struct Part;
+
+impl ResumptionJudge for Part {
+    fn judge(&self, _: &AcceptResumption) -> Reply<ResumptionVerdict> {
+        Reply::Now(ResumptionVerdict::Accept)
+    }
+}
+
+/// Of a thousand configurations that were exchanged under load none is left but those in use.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn configurations_that_were_replaced_are_gone_with_their_connections() {
+    let ends = ends();
+    let parts = std::cell::RefCell::new(Vec::<Weak<Part>>::new());
+    let next = || {
+        let part = Arc::new(Part);
+        parts.borrow_mut().push(Arc::downgrade(&part));
+        let mut config = ends.server.clone();
+        config.judge = Some(part);
+        config.checked().unwrap()
+    };
+    let alive = || parts.borrow().iter().filter(|part| part.strong_count() > 0).count();
+    let acceptor = Acceptor::new(next());
+    let connector = ends.connector();
+    let (mut client, mut server) = connect(&connector, &acceptor).await;
+    let load = {
+        let (connector, acceptor) = (connector.clone(), acceptor.clone());
+        tokio::spawn(async move {
+            for _ in 0..50 {
+                let (mut client, mut server) = connect(&connector, &acceptor).await;
+                works(&mut client, &mut server).await;
+            }
+        })
+    };
+    for _ in 0..1000 {
+        acceptor.replace(next());
+        tokio::task::yield_now().await;
+    }
+    load.await.unwrap();
+    assert_eq!(acceptor.generation(), 1001);
+    // The first one belongs to a connection, and the last one to the acceptor.
+    assert_eq!(alive(), 2);
+    works(&mut client, &mut server).await;
+    drop(server);
+    assert_eq!(alive(), 1);
 }

@@ -190,7 +190,7 @@ fn is_refused_with_its_remedy(dir: &Dir, what: &str) {
     let error = dir.refused(&[1]);
     assert!(error.is_of_content(), "{what}: {error}");
     let told = error.to_string();
-    let command = told.split("to start afresh: ").nth(1).and_then(|it| it.split(", which").next());
+    let command = told.split("full handshake: ").nth(1);
     assert!(Command::new("sh").args(["-c", command.unwrap()]).status().unwrap().success());
     let state = dir.open();
     assert_eq!(state.found(), Found::Nothing, "{what}");

@@ -195,6 +195,11 @@ fn a_bad_server_configuration_is_refused_with_the_field_and_the_fix() {
         let text = "external_psks: an identity has 1 to 65,535 bytes, and a secret is not empty";
         check(&|config| config.external_psks = vec![psk.clone()], text);
     }
+    check(
+        // The secrets differ: only the first would ever be used.
+        &|config| config.external_psks = vec![external(3, 32), external(2, 32), external(3, 33)],
+        "external_psks: each identity once",
+    );
     check(&|config| config.scope = vec![1; 257], "scope: at most 256 bytes");
     let week = Duration::from_secs(7 * 24 * 3600);
     check(

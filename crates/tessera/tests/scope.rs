@@ -298,3 +298,64 @@ fn a_new_epoch_of_the_clients_policy_ends_all_its_sessions() {
         assert!(!is_offered(&scene, session(&Scene::new(provider(), mode))), "{mode:?}");
     }
 }
+
+/// Whether what a client's connection rests on counts under another configuration of the server.
+fn upholds(earlier: &Scene, later: &Scene, pair: &Pair) -> bool {
+    let checked = |scene: &Scene| scene.server.clone().checked().expect("it can work");
+    let earlier = checked(earlier);
+    assert!(earlier.upholds(&earlier, pair.server.facts()));
+    checked(later).upholds(&earlier, pair.server.facts())
+}
+
+#[test]
+fn a_configuration_upholds_connections_whose_verifier_counts_there() {
+    for mode in MODES {
+        let scene = scene(mode, required(LAX));
+        let mut full = scene.start(None, at(0));
+        full.run();
+        let (psk, resumed) = come_back(&scene, session(&scene));
+        assert!(psk.is_some());
+        for pair in [&full, &resumed] {
+            assert!(upholds(&scene, &scene, pair));
+            assert!(upholds(&scene, &at_listener(&scene, optional(LAX)), pair));
+            assert!(!upholds(&scene, &at_listener(&scene, required(STRICT)), pair));
+            assert!(!upholds(&scene, &at_listener(&scene, ClientAuthentication::None), pair));
+            let mut later = at_listener(&scene, required(STRICT));
+            later.server.also_resume_peers_accepted_by = vec![LAX.policy()];
+            assert!(upholds(&scene, &later, pair));
+            // Then those of the later one don't count in the earlier one.
+            assert!(!upholds(&later, &scene, pair));
+            let mut later = scene.clone();
+            later.server.policy_epoch = 1;
+            assert!(!upholds(&scene, &later, pair));
+        }
+    }
+}
+
+#[test]
+fn a_connection_of_nobody_rests_on_the_epoch_of_its_session_alone() {
+    let scene = scene(Mode::FsDhe, ClientAuthentication::None);
+    let mut full = scene.start(None, at(0));
+    full.run();
+    let (_, resumed) = come_back(&scene, session(&scene));
+    let other = at_listener(&scene, required(STRICT));
+    let mut later = scene.clone();
+    later.server.policy_epoch = 1;
+    assert!(upholds(&scene, &other, &full) && upholds(&scene, &later, &full));
+    assert!(upholds(&scene, &other, &resumed) && !upholds(&scene, &later, &resumed));
+}
+
+#[test]
+fn who_was_chosen_for_is_upheld_by_the_same_chooser_alone() {
+    let scene = by_protocol(Mode::FsDhe, LAX, STRICT);
+    let mut full = scene.start(None, at(0));
+    full.run();
+    assert!(full.server.facts().peer.is_some());
+    assert!(upholds(&scene, &scene, &full));
+    let mut later = scene.clone();
+    later.server.protocols = vec![b"new".to_vec()];
+    assert!(upholds(&scene, &later, &full));
+    assert!(!upholds(&scene, &by_protocol(Mode::FsDhe, LAX, STRICT), &full));
+    later.server.chooser = None;
+    assert!(!upholds(&scene, &later, &full));
+}

@@ -11,6 +11,7 @@ use tessera_lab::process_memory::{Needle, Place, Snapshot, Window, search, windo
 use tessera_lab::{Capture, open_blindly};
 use zeroize::Zeroizing;
 
+use crate::expanded::expanded_keys;
 use crate::marks::Marks;
 use crate::recorder::Recorder;
 
@@ -64,6 +65,7 @@ pub fn attack(
         Needle { name, bytes: Zeroizing::new(mark[..16].to_vec()) }
     }));
     let public_keys = recorded.public_keys.clone();
+    let ml_kem_keys = recorded.ml_kem_keys.clone();
     drop(recorded);
 
     let mut found = Findings::default();
@@ -74,6 +76,9 @@ pub fn attack(
     for address in private_keys(&windows, &public_keys) {
         found.add(snapshot, "private key of X25519 or its seed", address, address);
     }
+    for (key, address) in expanded_keys(snapshot, &ml_kem_keys) {
+        found.add(snapshot, "private key of ML-KEM", key as u64, address);
+    }
     let tried = open_blindly(snapshot, captures);
     for it in tried.opened {
         found.add(snapshot, &format!("opened: {}", it.used), it.recording as u64, it.address);
@@ -81,7 +86,7 @@ pub fn attack(
     Attacked {
         bytes: snapshot.len(),
         threads: snapshot.threads().len(),
-        known: needles.len(),
+        known: needles.len() + ml_kem_keys.len(),
         tried: tried.windows + windows.len(),
         recordings: tried.recordings,
         findings: found.told(snapshot),

@@ -11,7 +11,7 @@ use tessera::resume::OneTimeKeyGuard;
 use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, ServerConfig};
 use tessera_kit::{SettingFile, credential, trust};
-use tessera_vault::{MemoryVault, TicketKey, TicketKeyRing};
+use tessera_vault::{Limits, MemoryVault, TicketKey, TicketKeyRing};
 use tessera_webpki::WebPkiVerifier;
 
 use crate::Error;
@@ -60,7 +60,12 @@ pub fn server(
     config.tickets = Some(slips::tickets(slip, ring));
     config.policy.tickets = TicketRequest { new_session_count: u8::MAX, resumption_count: 1 };
     if way.has_early_data() {
-        let mut guard = OneTimeKeyGuard::new(slips::vault(slip, MemoryVault::new(CAPACITY)));
+        let mut limits = Limits::new(CAPACITY);
+        if way == Way::FsSeedsPskKe {
+            limits.expanded_bytes = 0;
+        }
+        let vault = slips::vault(slip, MemoryVault::with_limits(limits));
+        let mut guard = OneTimeKeyGuard::new(vault);
         guard.kinds = way.groups().to_vec();
         guard.continuation = way.continuation();
         config.policy.early_data.forward_secret = Some(guard);

@@ -10,6 +10,7 @@
 mod attack;
 mod configuration;
 mod ends;
+mod expanded;
 mod marks;
 mod pki;
 mod process;

@@ -23,6 +23,8 @@ pub struct Recorded {
     pub used: HashSet<Vec<u8>>,
     /// The peer's public keys of X25519, of hybrids too.
     pub public_keys: HashSet<Vec<u8>>,
+    /// The peer's public keys of ML-KEM-768, the first part of the hybrid.
+    pub ml_kem_keys: HashSet<Vec<u8>>,
     /// What is derived from nothing but zeros.
     constants: HashSet<Vec<u8>>,
 }
@@ -58,7 +60,7 @@ impl Recorded {
     /// Those that must not be left. The exceptions, here and nowhere else:
     ///
     /// - PSKs and FS secrets of tickets that nobody used yet. (Other live secrets don't come here: a
-    ///   vault's seeds, the ring's keys and private keys of certificates are nobody's but the process's.)
+    ///   vault's keys, the ring's keys and private keys of certificates are nobody's but the process's.)
     /// - What everybody can compute.
     /// - IVs: the number of a record makes them its nonce, which is no secret of an AEAD and opens nothing
     ///   without the key.
@@ -120,6 +122,11 @@ impl Recorded {
             self.secrets.insert(two.to_vec(), "agreed key, X25519's half".to_owned());
         }
         self.public_keys.extend(public.last_chunk::<32>().map(|key| key.to_vec()));
+        if let [key @ .., _] = public.as_chunks::<32>().0
+            && key.len() * 32 == ML_KEM_KEY
+        {
+            self.ml_kem_keys.insert(key.as_flattened().to_vec());
+        }
     }
 }
 
@@ -134,6 +141,9 @@ const FS_SECRET: &str = "FS secret";
 
 /// Each half of the hybrid's agreed key, in bytes.
 const HALF: usize = 32;
+
+/// Length of a public key of ML-KEM-768; a ciphertext is shorter.
+const ML_KEM_KEY: usize = 1184;
 
 struct RecordedHash {
     hash: &'static dyn Hash,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use tessera::KeyLog;
-use tessera::crypto::{Aead, AeadAlgorithm, HeaderKey, Provider, Suite};
+use tessera::crypto::{Aead, AeadAlgorithm, HeaderKey, KeyForm, Provider, Suite};
 use tessera::handshake::Reply;
 use tessera::resume::{
     FlightHandle, OpenTicket, PutRefused, PutSecret, SessionState, TakeSecret, Taken, TicketKeys,
@@ -30,6 +30,8 @@ pub enum Slip {
     FsSecrets,
     /// The vault keeps seeds that were taken.
     Seeds,
+    /// The vault keeps expanded keys that were taken.
+    ExpandedKeys,
     /// The application keeps what it read.
     Plaintext,
 }
@@ -47,6 +49,9 @@ impl Slip {
             Self::Psks => &[("resumption PSK", "heap")],
             Self::FsSecrets => &[("FS secret", "heap")],
             Self::Seeds => &[("private key of X25519", "heap")],
+            Self::ExpandedKeys => {
+                &[("private key of ML-KEM", "heap"), ("private key of X25519", "heap")]
+            }
             Self::Plaintext => &[("early plaintext", "heap"), ("application plaintext", "heap")],
         }
     }
@@ -159,7 +164,9 @@ impl TicketKeys for KeepingRing {
 /// The vault.
 pub fn vault(slip: Option<Slip>, vault: MemoryVault) -> Arc<dyn Vault> {
     match slip {
-        Some(slip @ (Slip::FsSecrets | Slip::Seeds)) => Arc::new(KeepingVault { vault, slip }),
+        Some(slip @ (Slip::FsSecrets | Slip::Seeds | Slip::ExpandedKeys)) => {
+            Arc::new(KeepingVault { vault, slip })
+        }
         _ => Arc::new(vault),
     }
 }
@@ -178,7 +185,7 @@ impl Vault for KeepingVault {
         let taken = self.vault.take(question);
         if let Reply::Now(Taken::Taken(secret)) = &taken {
             keep(match self.slip {
-                Slip::Seeds => &secret.key,
+                Slip::Seeds | Slip::ExpandedKeys => &secret.key,
                 _ => secret.fs_secret.expose(),
             });
         }
@@ -187,6 +194,13 @@ impl Vault for KeepingVault {
 
     fn burn(&self, handle: &FlightHandle) {
         self.vault.burn(handle);
+    }
+
+    fn key_form(&self) -> KeyForm {
+        match self.slip {
+            Slip::Seeds => KeyForm::Seed,
+            _ => self.vault.key_form(),
+        }
     }
 
     fn len(&self) -> usize {

@@ -27,6 +27,9 @@ pub enum Way {
     /// Forward-secret early data, a hybrid one-time key, and nothing else.
     #[value(name = "0rtt-fs-psk-ke")]
     FsPskKe,
+    /// The same, and the vault keeps seeds.
+    #[value(name = "0rtt-fs-seeds-psk-ke")]
+    FsSeedsPskKe,
     /// The same with X25519.
     #[value(name = "0rtt-fs-x25519-psk-ke")]
     FsX25519PskKe,
@@ -49,7 +52,7 @@ impl Way {
     /// How a handshake goes on after early data.
     pub fn continuation(self) -> Continuation {
         match self {
-            Self::FsPskKe | Self::FsX25519PskKe => Continuation::PskKe,
+            Self::FsPskKe | Self::FsSeedsPskKe | Self::FsX25519PskKe => Continuation::PskKe,
             _ => Continuation::PskDheKe,
         }
     }

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tessera::crypto::KeyForm;
 use tessera::resume::{Absent, TakePurpose, Taken};
 use tessera_aws_lc::provider;
 use tessera_etcd::{EtcdClient, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions};
@@ -54,13 +55,20 @@ fn a_ring_of_version_1_in_etcd_goes_on() {
     assert_eq!(ring.keys().len(), 1);
 }
 
+/// Whatever form it wants for what comes.
 #[test]
-fn a_vault_of_version_1_in_etcd_gives_its_secrets_and_knows_what_became_of_them() {
-    let cluster = cluster_of("1");
+fn a_vault_of_earlier_versions_in_etcd_gives_its_secrets_and_knows_what_became_of_them() {
+    for (version, form) in [("1", KeyForm::Seed), ("2", KeyForm::Expanded)] {
+        vault_gives_its_secrets(version, form);
+    }
+}
+
+fn vault_gives_its_secrets(version: &str, key_form: KeyForm) {
+    let cluster = cluster_of(version);
     let runtime = Runtime::new().unwrap();
     let _inside = runtime.enter();
     let keys = Arc::new(wrapping_keys(WrappingPurpose::Secrets));
-    let options = VaultOptions::new("/vault/");
+    let options = VaultOptions { key_form, ..VaultOptions::new("/vault/") };
     let vault = EtcdVault::open(client(&cluster), &provider(), keys, options);
     let take = |number| {
         let asked = question(number, TakePurpose::Accept, Some(NOW));

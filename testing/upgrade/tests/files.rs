@@ -7,9 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tessera::handshake::Reply;
-use tessera::resume::{Absent, ClientSession, OpenTicket, PskKind, SessionImportError, TicketKeys};
+use tessera::resume::{
+    Absent, ClientSession, OpenTicket, PskKind, SessionImportError, TicketKeys, Vault,
+};
+use tessera::wire::NamedGroup;
 use tessera_aws_lc::provider;
-use tessera_harness::{SERVER_NAME, at};
+use tessera_harness::{EARLY_DATA, SERVER_NAME, at};
 use tessera_tokio::{FileSessionStore, SessionStore};
 use tessera_upgrade::{NOW, of_version, scene, wrapping_keys};
 use tessera_vault::contract::accept;
@@ -95,15 +98,52 @@ fn a_ticket_key_of_version_1_seals_and_its_tickets_cost_a_full_handshake() {
 }
 
 #[test]
-fn a_vault_directory_of_version_1_opens_with_all_it_had() {
-    let copy = Copy::of(&of_version("1").join("vault"), "vault");
+fn vault_directories_of_earlier_versions_open_with_all_they_had() {
+    for version in ["1", "2"] {
+        let (vault, _copy) = vault_of(version);
+        assert_eq!(accept(&vault, 0), Err(Absent::Used));
+        assert_eq!(accept(&vault, 1), Err(Absent::Burned));
+        assert_eq!(accept(&vault, 2), Ok(()));
+        assert_eq!(accept(&vault, 3), Ok(()));
+    }
+}
+
+fn vault_of(version: &str) -> (MemoryVault, Copy) {
+    let copy = Copy::of(&of_version(version).join("vault"), &format!("vault-{version}"));
     let keys = wrapping_keys(WrappingPurpose::Snapshot);
     let (vault, restored) =
         MemoryVault::open(&copy.0, Limits::new(100), &provider(), &keys, NOW).unwrap();
     // Those of the contract, and of two tickets.
-    assert_eq!(restored, Restored::Secrets(2 + 2));
-    assert_eq!(accept(&vault, 0), Err(Absent::Used));
-    assert_eq!(accept(&vault, 1), Err(Absent::Burned));
-    assert_eq!(accept(&vault, 2), Ok(()));
-    assert_eq!(accept(&vault, 3), Ok(()));
+    assert_eq!(restored, Restored::Secrets(2 + 2), "{version}");
+    (vault, copy)
+}
+
+/// Client, ring and vault as version 2 left them: the flight's hybrid key is a seed of that version. What the
+/// vault is given from then on is expanded.
+#[test]
+fn a_flight_under_a_ticket_of_version_2_is_accepted() {
+    let old = of_version("2");
+    let file = files(&old.join("sessions")).pop().expect("a session");
+    let session = ClientSession::import(&fs::read(file).unwrap()).expect("of this version");
+    let ring = Arc::new(TicketKeyRing::new(&provider()));
+    let key = TicketKey::decode(&fs::read(old.join("ring-key")).unwrap()).expect("a key");
+    ring.add(key, NOW).unwrap();
+    let (vault, _copy) = vault_of("2");
+    let vault = Arc::new(vault);
+    let mut scene = scene(ring);
+    if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
+        guard.vault = vault.clone();
+    }
+    let mut session = Some(session);
+    for (moment, left) in [(1, 4), (2, 4)] {
+        let mut pair = scene.start(session.take(), at(moment));
+        pair.run();
+        assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
+        let facts = pair.server.facts();
+        assert_eq!(facts.one_time_key, Some(NamedGroup::X25519MLKEM768));
+        assert_eq!(pair.to_server.early_data, EARLY_DATA);
+        // One was taken, one was put.
+        assert_eq!(vault.len(), left);
+        session = pair.to_client.sessions.pop();
+    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use tessera_commands::{Answer, ClientCertificates, ServeOptions, Tickets};
+use tessera_commands::{Answer, ClientCertificates, ServeOptions, StateKeySource, Tickets};
 
 use super::common::CommonArguments;
 use super::values;
@@ -18,8 +18,11 @@ Examples:
   tessera serve --ca clients.pem --require-client-certificate
   tessera serve --psk-file psks.txt --psk-hash sha384   PSKs, and no certificate
   tessera serve --forward-secret-early-data             0-RTT that is accepted at most once
+  tessera serve --state /var/lib/tessera                clients resume after a restart too
   tessera serve --listen 0 --json -                     a free port; facts for programs
-Ctrl-C ends it: connections are closed properly.
+Ctrl-C and SIGTERM end it: handshakes and answers that are under way are finished, within three seconds, and
+connections closed properly. A listening socket of a supervisor (systemd.socket(5), LISTEN_FDS) is used instead
+of --listen: then clients that come between two servers wait, and see no error.
 SIGHUP loads the files of --certificate, --key, --ca, --crl and --psk-file again, all or none, for new
 connections; those that run go on. If one can't be used, the earlier ones stay in use, and a line says why.";
 
@@ -78,6 +81,20 @@ pub(crate) struct ServeArguments {
           value_parser = |text: &str| values::time(text, ["1s", "7d"]))]
     ticket_lifetime: Duration,
 
+    /// Keeps ticket keys and one-time keys in this directory, sealed, so that a restart costs clients
+    /// nothing. Ended by a signal other than Ctrl-C and SIGTERM, the one-time keys are lost: clients resume,
+    /// and their early data is refused once. One server, one directory; no backups of it.
+    #[arg(long, value_name = "DIR", help_heading = STATE)]
+    state: Option<PathBuf>,
+
+    /// The key of that directory: a file that only its owner can read, with 32 bytes or 64 hexadecimal
+    /// digits (`openssl rand -hex 32`), or a credential of the service (systemd.exec(5)). Without it the
+    /// server makes a key at each start and keeps it below $RUNTIME_DIRECTORY, /run/tessera (root) or
+    /// $XDG_RUNTIME_DIR, which must be a tmpfs: the state then ends with the power.
+    #[arg(long, value_name = "FILE|credential:NAME", requires = "state", help_heading = STATE,
+          value_parser = values::state_key)]
+    state_key: Option<StateKeySource>,
+
     /// How long a handshake may take: 500ms, 10s, or a number of seconds.
     #[arg(long, value_name = "TIME", default_value = "10s", help_heading = LIMITS,
           value_parser = |text: &str| values::time(text, ["1ms", "1h"]))]
@@ -109,6 +126,7 @@ pub(crate) struct ServeArguments {
 }
 
 const LIMITS: &str = "Limits";
+const STATE: &str = "Restarts";
 
 impl From<ServeArguments> for ServeOptions {
     fn from(arguments: ServeArguments) -> Self {
@@ -131,6 +149,8 @@ impl From<ServeArguments> for ServeOptions {
             idle_timeout: arguments.idle_timeout,
             write_timeout: arguments.write_timeout,
             handshake_timeout: arguments.handshake_timeout,
+            state: arguments.state,
+            state_key: arguments.state_key,
             common: arguments.common.into(),
         }
     }

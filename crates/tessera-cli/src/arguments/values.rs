@@ -3,6 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
+use tessera_commands::StateKeySource;
+
 /// A link's time, with a unit; zero needs none.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     const RIGHT: &str = "a time is a number with a unit, such as 33ms, 500us or 1s";
@@ -45,6 +47,15 @@ fn with_unit(text: &str) -> Option<(Duration, &str)> {
     };
     let duration = Duration::try_from_secs_f64(positive(number)? * in_a_second).ok()?;
     Some((duration, unit))
+}
+
+/// A file, or a credential by its name.
+pub(crate) fn state_key(text: &str) -> Result<StateKeySource, String> {
+    match text.strip_prefix("credential:") {
+        Some("") => Err("name the credential after the colon".to_owned()),
+        Some(name) => Ok(StateKeySource::Credential(name.to_owned())),
+        None => Ok(StateKeySource::File(text.into())),
+    }
 }
 
 /// Where to listen. A port alone is this machine's: others can't reach it, and whoever wants that says so.

@@ -4,20 +4,24 @@ use std::cell::RefCell;
 use std::fs;
 use std::io::{BufRead, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::process::Stdio;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 use tessera_test_peers::Directory;
 
 use crate::closing::ended_before_the_answer;
 use crate::document::DOCUMENT;
-use crate::program::{P256, Pki, Server, Started, connect, run, serve, signal, stderr, tessera};
+use crate::program::{P256, Pki, Server, Started, connect, serve, signal, stderr};
 
 /// What no scene makes, with the reason. A fact that is added comes with a scene, or a line here.
-const UNSEEN: &[(&str, &str)] = &[(
-    "connection.continuation \"psk_ke\"",
-    "no option asks for it; a client made with the library can",
-)];
+const UNSEEN: &[(&str, &str)] = &[
+    (
+        "connection.continuation \"psk_ke\"",
+        "no option asks for it; a client made with the library can",
+    ),
+    ("state.found \"key-gone\"", "the machine was started again"),
+    ("state_failed", "a disk fails under a running server, which looks at it once a minute"),
+];
 
 /// Makes every fact, in scenes that are as short as they can be.
 #[test]
@@ -32,6 +36,7 @@ fn every_documented_fact_is_told_as_documented() {
     stage.nobody_there();
     stage.limits();
     stage.reloads();
+    stage.states();
     stage.missed();
     stage.loads();
     let mut unseen = DOCUMENT.unseen(&stage.facts.into_inner());
@@ -225,10 +230,28 @@ impl Stage {
 
         let server = self.serve(&["--psk-file", &psks, "--import-psks"]);
         reload(&server, "reloaded");
+        fs::write(&psks, "no key").unwrap();
+        reload(&server, "reload_failed");
         // A line as it should be, of an identity that is too long to be imported.
         fs::write(&psks, format!("{}{KEY}", "x".repeat(70_000))).unwrap();
         reload(&server, "reload_failed");
         self.end(server);
+    }
+
+    fn states(&self) {
+        let (state, key) = (self.path("state"), self.directory.write("key", "a5".repeat(32)));
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        let options = ["--state", &state, "--state-key", &key];
+        for found in ["nothing", "closed", "crashed"] {
+            let server = self.serve(&options);
+            let fact = server.next();
+            assert_eq!((&fact["event"], &fact["found"]), (&"state".into(), &found.into()));
+            self.facts.borrow_mut().push(fact);
+            // Dropped, it is killed.
+            if found == "nothing" {
+                self.end(server);
+            }
+        }
     }
 
     /// A pipe holds 64 KiB, and the program 1 MiB, of lines of half a kilobyte.
@@ -306,63 +329,30 @@ fn copy_all(from: &str, to: &str) {
     }
 }
 
-/// `/dev/full` is a disk without room.
 #[test]
-fn facts_that_can_not_be_written_are_an_error() {
-    let full = |arguments: &[&str]| {
-        let output = run(tessera().args(arguments).args(["--json", "/dev/full"]), "hello");
-        let told = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {told}");
-        assert!(told.contains("--json /dev/full") && told.contains("No space"), "{told}");
+fn a_line_that_is_not_as_documented_is_found() {
+    let right = serde_json::json!({
+        "event": "listening", "facts": 1, "address": "a:1", "fingerprint": null, "self_signed": true,
+    });
+    assert_eq!(DOCUMENT.check(&right), Ok(()));
+    let wrong = |field: &str, value: Option<Value>| {
+        let mut fact = right.as_object().unwrap().clone();
+        match value {
+            Some(value) => fact.insert(field.to_owned(), value),
+            None => fact.remove(field),
+        };
+        DOCUMENT.check(&fact.into()).unwrap_err()
     };
-    full(&["serve", "--listen", "0"]);
-    let server = Server::start(&[]);
-    let connect = ["connect", &server.address, "--fingerprint", &server.fingerprint];
-    full(&connect);
-    full(&[&connect[..], &["--count", "2", "--mode", "full"]].concat());
-
-    // Nor is a table for people lost in silence, or the exit code with the words that say why.
-    let shell = |line: &str| {
-        let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", line, "sh", env!("CARGO_BIN_EXE_tessera")]);
-        run(shell.args(&connect[1..]), "").status.code()
-    };
-    assert_eq!(shell("t=$1; shift; $t connect \"$@\" --count 2 --mode full >/dev/full"), Some(1));
-    assert_eq!(
-        shell("$1 connect 127.0.0.1:1 --psk a:000102030405060708090a0b0c0d0e0f 2>/dev/full"),
-        Some(1)
+    assert!(wrong("event", Some("other".into())).contains("not documented"));
+    assert!(wrong("more", Some(1.into())).contains("more is not documented"));
+    assert!(wrong("address", None).contains("address is not there"));
+    assert!(wrong("address", Some(Value::Null)).contains("address is null"));
+    assert!(wrong("facts", Some(2.into())).contains("facts is 2"));
+    assert!(wrong("self_signed", Some("true".into())).contains("self_signed"));
+    let unseen = DOCUMENT.unseen(&[right]);
+    assert!(unseen.contains("listening.fingerprint string"), "{unseen:?}");
+    assert!(
+        !unseen.contains("listening.fingerprint null") && unseen.contains("load"),
+        "{unseen:?}"
     );
-    assert_eq!(shell("$1 serve --listen 192.0.2.1:1 2>/dev/full"), Some(1));
-}
-
-/// Its facts come and go with the room; its clients do not notice.
-#[test]
-fn a_disk_that_fills_up_stops_no_connection_of_serve() {
-    // A file that may be so large, which to its writer is a disk without room.
-    let directory = Directory::new();
-    let facts = directory.path("facts");
-    let line = "ulimit -f 4; trap '' XFSZ; exec \"$0\" serve --listen 127.0.0.1:0 --json \"$1\"";
-    let mut child = std::process::Command::new("bash")
-        .args(["-c", line, env!("CARGO_BIN_EXE_tessera"), &facts])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut told = std::io::BufReader::new(child.stdout.take().unwrap());
-    let mut listening = String::new();
-    told.read_line(&mut listening).unwrap();
-    let address = listening.trim_end().rsplit_once(' ').unwrap().1;
-    for _ in 0..20 {
-        let options = [address, "--insecure-accept-any-certificate"];
-        let output = connect(&options, "hello");
-        assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"hello"[..]));
-    }
-    signal(&child, "-TERM");
-    let output = child.wait_with_output().unwrap();
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert_eq!(told.matches("warning: ").count(), 1, "{told}");
-    assert!(told.contains(&facts) && told.contains("error: "), "{told}");
-    let facts = fs::read_to_string(facts).unwrap();
-    assert!(facts.lines().count() > 2, "{facts}");
 }

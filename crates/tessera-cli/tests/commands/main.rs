@@ -5,6 +5,7 @@
 mod closing;
 mod document;
 mod facts;
+mod full_disk;
 mod hostile;
 mod http;
 mod load;
@@ -12,5 +13,6 @@ mod openssl;
 mod program;
 mod readers;
 mod refusals;
+mod reload;
 mod sessions;
 mod ways;

@@ -8,7 +8,7 @@ use crate::program::{P256, Pki, RSA, Server, connect, facts, stderr};
 const IDENTITY: &str = "client1";
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 
-fn s_client(server: &Server, options: &[&str]) -> String {
+pub(crate) fn s_client(server: &Server, options: &[&str]) -> String {
     let address = server.address.parse().unwrap();
     let mut client = openssl::s_client(address, &[&["-tls1_3", "-ign_eof"], options].concat());
     client.tell("GET / HTTP/1.0\r\n\r\n").end_input().ends();

@@ -78,6 +78,10 @@ impl Server {
         Self { child, told, listening, address, fingerprint }
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn port(&self) -> &str {
         self.address.rsplit_once(':').unwrap().1
     }
@@ -180,7 +184,8 @@ impl Pki {
         pki
     }
 
-    fn issue(&self, name: &str, names: &str, kind: &[&str]) {
+    /// A certificate of the authority's: `NAME.pem` with `NAME.key`, whose subject is the name.
+    pub(crate) fn issue(&self, name: &str, names: &str, kind: &[&str]) {
         let (key, certificate) =
             (self.path(&format!("{name}.key")), self.path(&format!("{name}.pem")));
         let (root, root_key) = (self.path("root.pem"), self.path("root.key"));

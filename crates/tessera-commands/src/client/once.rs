@@ -23,7 +23,7 @@ use crate::by_option::start_by_option;
 use crate::counted::Counted;
 use crate::options::ConnectOptions;
 use crate::receive::receive;
-use crate::{names, session_key};
+use crate::{key_file, names};
 
 type Stream = ClientStream<Counted<TcpStream>>;
 
@@ -146,7 +146,8 @@ fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connec
     let store = match &options.sessions_key {
         None => FileSessionStore::open(below),
         Some(path) => {
-            let key = session_key::read(path, directory)?;
+            let file = SettingFile { setting: "--sessions-key", path };
+            let key = key_file::read(file, "sessions", directory)?;
             FileSessionStore::open_wrapped(below, &names::provider(&options.common.groups), &key)
         }
     };

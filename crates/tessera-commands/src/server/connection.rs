@@ -1,6 +1,5 @@
 //! One client, from the handshake to the end.
 
-use std::io;
 use std::time::Duration;
 
 use tessera_kit::report::Report;
@@ -15,9 +14,10 @@ use crate::options::Answer;
 /// Serves a client to its end, and tells about it.
 pub(super) async fn serve(accepted: AcceptedClient, how: Answer, idle: Duration, report: &Report) {
     let mut client = Client::new(accepted);
-    let begun = begin(&mut client).await;
+    // Whoever has begun is served, also when the server ends: its limit for the last goodbyes ends this.
+    let begun = client.handshake().await;
     match how {
-        Answer::Http if matches!(begun, Ok(true)) => {
+        Answer::Http if begun.is_ok() => {
             let client = Shared::new(client);
             let result = http::answer(&client, idle).await;
             if client.lock().timed_out() == Some(TimedOut::Idle) {
@@ -27,8 +27,8 @@ pub(super) async fn serve(accepted: AcceptedClient, how: Answer, idle: Duration,
         }
         _ => {
             let result = match begun {
-                Ok(true) => echo::answer(&mut client).await,
-                other => other.map(drop),
+                Ok(()) => echo::answer(&mut client).await,
+                failed => failed,
             };
             if client.timed_out() == Some(TimedOut::Idle) {
                 // Nothing is missing: the client may know.
@@ -36,15 +36,5 @@ pub(super) async fn serve(accepted: AcceptedClient, how: Answer, idle: Duration,
             }
             client.tell(result, report);
         }
-    }
-}
-
-/// Shakes hands; whether it goes on then.
-async fn begin(client: &mut Client) -> io::Result<bool> {
-    let mut ending = client.ending.clone();
-    tokio::select! {
-        handshake = client.handshake() => handshake.map(|()| true),
-        // Whoever is not through yet will come again.
-        () = ending.begun() => Ok(false),
     }
 }

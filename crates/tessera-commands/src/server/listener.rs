@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use std::net::{self, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use listenfd::ListenFd;
 use serde::Serialize;
 use tessera_kit::credential::fingerprint;
 use tessera_kit::live::LiveConfig;
@@ -16,14 +17,48 @@ use tokio::net::TcpListener;
 
 use super::config::{Configured, configure, configure_again};
 use super::refusals::Refusals;
+use super::state::StateFound;
 use super::stores::Stores;
 use super::{connection, reload};
 use crate::options::ServeOptions;
 
-pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
+/// The listening socket that a supervisor handed over (sd_listen_fds(3)), if it did.
+pub(super) fn inherited() -> Result<Option<net::TcpListener>, ProgramError> {
+    let mut sockets = ListenFd::from_env();
+    let wrong = |what: &str| {
+        ProgramError::settings(format!(
+            "LISTEN_FDS: {what}; hand over one TCP socket, such as with ListenStream=4433"
+        ))
+    };
+    match sockets.len() {
+        0 => Ok(None),
+        1 => {
+            let socket = sockets.take_tcp_listener(0).map_err(|error| wrong(&error.to_string()))?;
+            socket.map(Some).ok_or_else(|| wrong("the socket is gone"))
+        }
+        more => Err(wrong(&format!("{more} sockets, and one is listened at"))),
+    }
+}
+
+pub(super) async fn serve(
+    options: &ServeOptions,
+    inherited: Option<net::TcpListener>,
+) -> Result<(), ProgramError> {
     options.check()?;
-    let stores = Stores::new(options.tickets.lifetime)?;
-    let Configured { config, fresh } = configure(options, &stores)?;
+    let (stores, found) = Stores::new(options)?;
+    let served = serve_with(options, inherited, &stores, found).await;
+    // However that ended: what was read from the state is nowhere else.
+    let closed = stores.close();
+    served.and(closed)
+}
+
+async fn serve_with(
+    options: &ServeOptions,
+    inherited: Option<net::TcpListener>,
+    stores: &Stores,
+    found: Option<StateFound>,
+) -> Result<(), ProgramError> {
+    let Configured { config, fresh } = configure(options, stores)?;
     if let (Some(fresh), Some(path)) = (&fresh, &options.write_certificate) {
         fresh.write(path)?;
     }
@@ -32,8 +67,16 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
 
     let asked = signals::asked_to_end()?;
     let hangups = signals::Hangups::new()?;
-    let listener = TcpListener::bind(options.listen).await;
-    let listener = listener.map_err(|error| cannot_listen(options.listen, &error))?;
+    let listener = match inherited {
+        Some(socket) => {
+            let socket = socket.set_nonblocking(true).and_then(|()| TcpListener::from_std(socket));
+            socket.map_err(|error| ProgramError::failed("the socket of LISTEN_FDS", error))?
+        }
+        None => {
+            let listener = TcpListener::bind(options.listen).await;
+            listener.map_err(|error| cannot_listen(options.listen, &error))?
+        }
+    };
     let address = listener.local_addr();
     let address = address.map_err(|error| ProgramError::failed(options.listen, error))?;
     let certificate = config.credentials.first().and_then(|credential| credential.chain.first());
@@ -42,7 +85,10 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
         fingerprint: certificate.map(|der| fingerprint(der)),
         self_signed: fresh.is_some(),
     });
-    // Who can't be told where it listens finds out before anybody connects.
+    if let Some(found) = &found {
+        report.tell(found);
+    }
+    // A server whose address nobody can be told ends before a client connects.
     report.settle()?;
 
     let acceptor = Acceptor::new(config.clone());
@@ -53,7 +99,7 @@ pub(super) async fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
         tokio::spawn(reload::on(hangups, Arc::new(live), report.clone()))
     };
     let counts = server.counts();
-    let keeping = tokio::spawn(stores.keep());
+    let keeping = tokio::spawn(stores.clone().keep(report.clone()));
     let refusals = Arc::new(Refusals::new(counts, report.clone()));
     let telling = tokio::spawn(refusals.clone().tell());
     let (answer, idle) = (options.answer, options.idle_timeout);

@@ -10,6 +10,7 @@ mod page;
 mod refusals;
 mod reload;
 mod shared;
+mod state;
 mod stores;
 
 use tessera_kit::{ProgramError, runtime};
@@ -23,5 +24,7 @@ use crate::options::ServeOptions;
 /// If the options can't be as they are, or the address can't be had. What goes wrong in a
 /// connection is told as its fact.
 pub fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
-    runtime::run(listener::serve(options))
+    // Before there are threads: it changes the environment.
+    let inherited = listener::inherited()?;
+    runtime::run(listener::serve(options, inherited))
 }

@@ -84,6 +84,7 @@ struct ReloadFailed {
     failures: u64,
     /// The file that is to be looked at, where it is one file's fault.
     file: Option<String>,
+    line: Option<usize>,
     reason: String,
 }
 
@@ -94,11 +95,14 @@ impl Fact for ReloadFailed {
 impl ReloadFailed {
     fn new(live: &LiveConfig<Acceptor>, error: ProgramError) -> Self {
         let counts = live.counts();
-        let (file, reason) = match error {
-            ProgramError::File { path, what } => (Some(path.display().to_string()), what),
-            ProgramError::Settings(what) | ProgramError::Failed(what) => (None, what),
+        let (file, line, reason) = match error {
+            ProgramError::File { path, line, what } => {
+                (Some(path.display().to_string()), line, what)
+            }
+            ProgramError::Settings(what) | ProgramError::Failed(what) => (None, None, what),
         };
-        Self { generation: counts.generation, failures: counts.failures, file, reason }
+        let (generation, failures) = (counts.generation, counts.failures);
+        Self { generation, failures, file, line, reason }
     }
 }
 
@@ -106,7 +110,11 @@ impl fmt::Display for ReloadFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "not reloaded, generation {} goes on: ", self.generation)?;
         if let Some(file) = &self.file {
-            write!(f, "{file}: ")?;
+            write!(f, "{file}:")?;
+            match self.line {
+                Some(line) => write!(f, "{line}: ")?,
+                None => f.write_str(" ")?,
+            }
         }
         f.write_str(&self.reason)
     }

@@ -1,65 +1,114 @@
 //! What the server keeps between connections: ticket keys, one-time keys, tickets that were used.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde::Serialize;
 use tessera_kit::ProgramError;
-use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
-use tokio::time::{interval, sleep};
+use tessera_kit::report::{Fact, Report};
+use tessera_vault::{
+    Limits, MemoryRegister, MemoryVault, RotatingRing, Rotation, ServerState, StateError,
+    StateOptions,
+};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use super::state::{self, Opened, StateFound};
+use crate::options::ServeOptions;
 
 /// The stores of one server.
 #[derive(Clone)]
 pub(super) struct Stores {
-    pub(super) ring: Arc<TicketKeyRing>,
+    pub(super) ring: Arc<RotatingRing>,
     pub(super) vault: Arc<MemoryVault>,
     pub(super) register: Arc<MemoryRegister>,
-    ticket_lifetime: Duration,
+    /// Ring and vault, where they survive the process.
+    state: Option<Arc<ServerState>>,
 }
 
 impl Stores {
-    pub(super) fn new(ticket_lifetime: Duration) -> Result<Self, ProgramError> {
-        let stores = Self {
-            ring: Arc::new(TicketKeyRing::new(&tessera_aws_lc::provider())),
-            vault: Arc::new(MemoryVault::new(CAPACITY)),
-            register: Arc::new(MemoryRegister::new(CAPACITY, unix())),
-            ticket_lifetime,
+    /// New ones, or those of the state, with what was found there.
+    pub(super) fn new(options: &ServeOptions) -> Result<(Self, Option<StateFound>), ProgramError> {
+        let rotation = Rotation { issue_for: 2 * ROTATION, open_for: options.tickets.lifetime };
+        let register = Arc::new(MemoryRegister::new(CAPACITY, unix()));
+        let Some(directory) = &options.state else {
+            let ring = RotatingRing::with_rotation(&tessera_aws_lc::provider(), rotation);
+            let vault = Arc::new(MemoryVault::new(CAPACITY));
+            return Ok((Self { ring: Arc::new(ring), vault, register, state: None }, None));
         };
-        stores.rotate()?;
-        Ok(stores)
-    }
-
-    /// Adds a fresh ticket key, which seals from now on.
-    fn rotate(&self) -> Result<(), ProgramError> {
-        let (provider, now) = (tessera_aws_lc::provider(), unix());
-        let key = TicketKey::generate(&provider, now, 2 * ROTATION, self.ticket_lifetime);
-        let key = key.map_err(|error| ProgramError::failed("a ticket key", error))?;
-        self.ring.add(key, now).map_err(|error| ProgramError::failed("a ticket key", error))
+        let state_options = StateOptions { limits: Limits::new(CAPACITY), rotation };
+        let source = options.state_key.as_ref();
+        let Opened { state, found } = state::open(directory, source, state_options)?;
+        let (ring, vault, state) = (state.ring(), state.vault(), Some(Arc::new(state)));
+        Ok((Self { ring, vault, register, state }, Some(found)))
     }
 
     /// Changes keys in time, and forgets what has expired.
-    pub(super) async fn keep(self) {
-        let mut rotation = interval(ROTATION);
-        // The first key is there.
-        rotation.tick().await;
+    pub(super) async fn keep(self, report: Arc<Report>) {
+        let mut told = None;
         loop {
-            tokio::select! {
-                // Without a new key the old one goes on for as long again.
-                _ = rotation.tick() => drop(self.rotate()),
-                () = sleep(PURGE) => drop(self.vault.purge(unix())),
+            sleep(PURGE).await;
+            let Some(state) = self.state.clone() else {
+                self.ring.keep(unix());
+                self.vault.purge(unix());
+                continue;
+            };
+            // It may wait for a disk.
+            let kept = spawn_blocking(move || state.keep(unix())).await;
+            let trouble = kept.ok().and_then(Result::err).map(StateTrouble::new);
+            if let Some(trouble) = trouble.as_ref().filter(|it| told.as_ref() != Some(*it)) {
+                report.tell(trouble);
             }
+            told = trouble;
         }
+    }
+
+    /// Hands what survives the process to the next one.
+    pub(super) fn close(&self) -> Result<(), ProgramError> {
+        let Some(state) = &self.state else { return Ok(()) };
+        state.close(unix()).map_err(|error| {
+            ProgramError::Failed(format!("{error}; what could not be written is lost"))
+        })
+    }
+}
+
+/// The state could not be written. The server goes on.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct StateTrouble {
+    error: String,
+}
+
+impl Fact for StateTrouble {
+    const EVENT: &'static str = "state_failed";
+}
+
+impl StateTrouble {
+    fn new(error: StateError) -> Self {
+        Self { error: error.to_string() }
+    }
+}
+
+/// One line for people.
+impl fmt::Display for StateTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}; a restart may lose ticket keys, and those that have ended are still there",
+            self.error
+        )
     }
 }
 
 /// Since the Unix epoch.
-fn unix() -> Duration {
+pub(super) fn unix() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// How many secrets, or used tickets, there may be; each takes some hundred bytes when it is there.
 const CAPACITY: usize = 1_000_000;
 
-/// How long one ticket key seals.
+/// How long one ticket key seals alone.
 const ROTATION: Duration = Duration::from_secs(3600);
 
 /// One-time keys that nobody used are destroyed this often.

@@ -117,10 +117,15 @@ impl Snapshot {
     }
 
     fn word(&self, address: u64) -> Option<u64> {
+        self.bytes(address, 8)?.first_chunk().map(|word| u64::from_ne_bytes(*word))
+    }
+
+    /// What stands at an address; `None` if not all of it was read.
+    #[must_use]
+    pub fn bytes(&self, address: u64, len: usize) -> Option<&[u8]> {
         let at = self.segments.partition_point(|it| it.address <= address).checked_sub(1)?;
         let segment = self.segments.get(at)?;
-        let bytes = segment.bytes.get((address - segment.address) as usize..)?;
-        bytes.first_chunk().map(|word| u64::from_ne_bytes(*word))
+        segment.bytes.get((address - segment.address) as usize..)?.get(..len)
     }
 
     /// The threads that the process had.

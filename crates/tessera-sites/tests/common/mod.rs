@@ -192,7 +192,12 @@ impl Home {
         matches!(self.vault.take(&question), Reply::Now(Taken::Taken(_)))
     }
 
-    /// Ends its server, with all connections.
+    /// Ends its server, with all connections; its vault is still there.
+    pub fn cut_off(&self) {
+        self.task.abort();
+    }
+
+    /// Ends its server, so that another can have its address.
     pub async fn end(self) -> (Arc<SiteVault>, SocketAddr) {
         self.task.abort();
         let _ = self.task.await;

@@ -84,11 +84,12 @@ impl StateError {
         )
     }
 
-    /// The command that starts afresh.
-    fn remedy(&self) -> String {
-        let directory = self.directory.display().to_string().replace('\'', r"'\''");
+    /// What to do where what there is is of no use, in words for a person, with the command for it.
+    pub fn how_to_start_afresh(directory: &Path) -> String {
+        let directory = directory.display().to_string().replace('\'', r"'\''");
         format!(
-            "to start afresh: rm -f '{directory}'/ring '{directory}'/state '{directory}'/snapshot"
+            "to start afresh, which costs each client a full handshake: \
+             rm -f '{directory}'/ring '{directory}'/state '{directory}'/snapshot"
         )
     }
 }
@@ -101,7 +102,7 @@ impl fmt::Display for StateError {
         };
         write!(f, "{}: {}", path.display(), self.problem)?;
         if self.is_of_content() {
-            write!(f, "; {}, which costs each client a full handshake", self.remedy())?;
+            write!(f, "; {}", Self::how_to_start_afresh(&self.directory))?;
         }
         Ok(())
     }

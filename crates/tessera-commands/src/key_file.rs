@@ -1,4 +1,4 @@
-//! The key under which sessions in files are wrapped.
+//! Files with a key under which a directory is sealed.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -9,23 +9,27 @@ use tessera_kit::{ProgramError, SettingFile, hex};
 use zeroize::Zeroizing;
 
 /// In a box: it is not moved.
-type SessionKey = Box<Zeroizing<[u8; LEN]>>;
+pub(crate) type FileKey = Box<Zeroizing<[u8; LEN]>>;
 
-/// Reads the key of the sessions in this directory.
-pub(crate) fn read(path: &Path, sessions: &Path) -> Result<SessionKey, ProgramError> {
-    let setting = SettingFile { setting: SETTING, path };
+/// Reads the key of a directory with such things in it.
+pub(crate) fn read(
+    file: SettingFile<'_>,
+    things: &str,
+    directory: &Path,
+) -> Result<FileKey, ProgramError> {
+    let SettingFile { setting, path } = file;
     let wrong = |what: &str| {
-        Err(ProgramError::settings(format!("{}: {what} after {SETTING}", path.display())))
+        Err(ProgramError::settings(format!("{}: {what} after {setting}", path.display())))
     };
-    if let (Ok(key), Ok(sessions)) = (fs::canonicalize(path), fs::canonicalize(sessions))
-        && key.starts_with(sessions)
+    if let (Ok(key), Ok(directory)) = (fs::canonicalize(path), fs::canonicalize(directory))
+        && key.starts_with(directory)
     {
-        return wrong(
-            "the key lies beside the sessions, and goes wherever they go; name one that lies elsewhere, \
+        return wrong(&format!(
+            "the key lies beside the {things}, and goes wherever they go; name one that lies elsewhere, \
              such as below $XDG_RUNTIME_DIR,",
-        );
+        ));
     }
-    let bytes = read_file(path).map_err(|error| ProgramError::input(setting, &error))?;
+    let bytes = read_file(path).map_err(|error| ProgramError::input(file, &error))?;
     let Some(key) = parse(&bytes) else {
         return wrong(
             "not a key: 32 bytes, or 64 hexadecimal digits; `openssl rand -hex 32` writes one; check the path",
@@ -38,8 +42,8 @@ pub(crate) fn read(path: &Path, sessions: &Path) -> Result<SessionKey, ProgramEr
 }
 
 /// 32 bytes, or 64 hexadecimal digits with white space around them.
-fn parse(bytes: &[u8]) -> Option<SessionKey> {
-    let mut key = SessionKey::default();
+fn parse(bytes: &[u8]) -> Option<FileKey> {
+    let mut key = FileKey::default();
     if bytes.len() == LEN {
         key.copy_from_slice(bytes);
     } else {
@@ -66,8 +70,6 @@ fn read_file(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
     bytes.truncate(len);
     Ok(bytes)
 }
-
-const SETTING: &str = "--sessions-key";
 
 /// The length of a key, in bytes.
 const LEN: usize = 32;

@@ -1,0 +1,130 @@
+//! Clients that come back, each with sessions of its own, and what they sent first.
+
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+
+use tessera::resume::{Continuation, Verdict};
+use tessera::{ClientConfig, Destination};
+use tessera_kit::{SettingFile, trust};
+use tessera_tokio::{Connector, EarlyData, MemorySessionStore};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::TcpStream;
+
+pub(crate) struct Client {
+    connector: Connector,
+    number: u32,
+    asked: u32,
+}
+
+/// What became of the first flight of a connection that went well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flight {
+    /// There was no ticket for it.
+    NotSent,
+    Accepted,
+    Rejected(Verdict),
+}
+
+/// The bytes of a first flight.
+pub(crate) type Recording = Vec<u8>;
+
+impl Client {
+    pub(crate) fn new(root: &str, number: u32) -> Self {
+        let file = SettingFile { setting: "a test's", path: Path::new(root) };
+        let verifier = trust::roots(file).unwrap();
+        let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
+        config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
+        let connector = Connector::new(config.checked().unwrap());
+        let sessions = Arc::new(MemorySessionStore::default());
+        Self { connector: connector.with_sessions(sessions), number, asked: 0 }
+    }
+
+    /// A new connection with one question, in the first flight where that can be, and its answer.
+    pub(crate) async fn ask(&mut self, address: SocketAddr) -> io::Result<(Flight, Recording)> {
+        self.asked += 1;
+        let question = [self.number.to_be_bytes(), self.asked.to_be_bytes()].concat();
+        let recording = Arc::new(Mutex::new(Vec::new()));
+        let io = TcpStream::connect(address).await?;
+        io.set_nodelay(true)?;
+        let io = Recorded { io, recording: Some(recording.clone()) };
+        let destination = Destination { server_name: "localhost".into(), ..Default::default() };
+        let early = self.connector.connect_with_early_data(destination, io, &question).await;
+        let (mut stream, flight) = match early {
+            EarlyData::NotSent(stream) => (stream?, Flight::NotSent),
+            EarlyData::Accepted { stream, count, .. } if count == question.len() => {
+                (stream, Flight::Accepted)
+            }
+            EarlyData::Rejected { stream, verdict, .. } => (stream, Flight::Rejected(verdict)),
+            EarlyData::Failed { error, .. } => return Err(error),
+            other => return Err(io::Error::other(format!("{other:?}"))),
+        };
+        if flight != Flight::Accepted {
+            stream.write_all(&question).await?;
+        }
+        let mut answer = [0; 8];
+        stream.read_exact(&mut answer).await?;
+        if answer != question[..] {
+            return Err(io::Error::other("the answer to another question"));
+        }
+        stream.shutdown().await?;
+        // Takes the tickets that come before the end.
+        stream.read_to_end(&mut Vec::new()).await?;
+        let recording = std::mem::take(&mut *recording.lock().unwrap());
+        Ok((flight, recording))
+    }
+}
+
+/// Sends a recorded flight once more, and waits until the server has ended the connection.
+pub(crate) fn replay(address: SocketAddr, recording: &[u8]) {
+    let mut socket = std::net::TcpStream::connect(address).unwrap();
+    socket.write_all(recording).unwrap();
+    socket.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answer = Vec::new();
+    // A reset is an end as well.
+    let _ = socket.read_to_end(&mut answer);
+    assert!(!answer.is_empty(), "the server answers with its hello or an alert");
+}
+
+/// A socket that keeps what is written before anything is read.
+struct Recorded {
+    io: TcpStream,
+    recording: Option<Arc<Mutex<Vec<u8>>>>,
+}
+
+impl AsyncRead for Recorded {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
+        self.recording = None;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Recorded {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let count = ready!(Pin::new(&mut self.io).poll_write(cx, data))?;
+        if let Some(recording) = &self.recording {
+            recording.lock().unwrap().extend_from_slice(&data[..count]);
+        }
+        Poll::Ready(Ok(count))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,179 @@
+//! `tessera serve --state`, replaced while clients come back all the time: no client sees an error, and their
+//! early data is accepted. After a kill it is refused once, and nothing is executed twice.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
+
+mod client;
+#[allow(dead_code, reason = "of the tests of all commands")]
+#[path = "../commands/document.rs"]
+mod document;
+#[allow(dead_code, reason = "of the tests of all commands")]
+#[path = "../commands/program.rs"]
+mod program;
+mod supervisor;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tessera::resume::Verdict;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::client::{Client, Flight, Recording, replay};
+use crate::supervisor::{Supervisor, accepted};
+
+/// As many that one waits for a server while others come: 200 a second for half a second.
+const CLIENTS: u32 = 200;
+
+const RESTARTS: usize = 5;
+
+/// 200 connections a second.
+const PACE: Duration = Duration::from_millis(5);
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+/// Clients that have been here.
+async fn clients(supervisor: &Supervisor, count: u32) -> Vec<Client> {
+    let root = supervisor.pki.path("root.pem");
+    let mut clients = Vec::new();
+    for number in 0..count {
+        let mut client = Client::new(&root, number);
+        let (flight, _) = client.ask(supervisor.address()).await.unwrap();
+        assert_eq!(flight, Flight::NotSent);
+        clients.push(client);
+    }
+    clients
+}
+
+/// Connections at a steady pace until the sender's channel is closed.
+struct Load {
+    ending: UnboundedSender<()>,
+    flights: JoinHandle<Vec<(Flight, Recording)>>,
+}
+
+impl Load {
+    /// Whoever has its answer comes again when it is its turn.
+    fn begin(clients: Vec<Client>, address: SocketAddr) -> Self {
+        let (ending, mut ended) = mpsc::unbounded_channel();
+        let flights = tokio::spawn(async move {
+            let mut pace = interval(PACE);
+            pace.set_missed_tick_behavior(MissedTickBehavior::Burst);
+            let mut idle = std::collections::VecDeque::from(clients);
+            let (mut asking, mut flights) = (JoinSet::new(), Vec::new());
+            let mut note = |done: Result<std::io::Result<_>, tokio::task::JoinError>| {
+                let (flight, client) = done.unwrap().expect("no client sees an error");
+                flights.push(flight);
+                client
+            };
+            while ended.is_empty() && !ended.is_closed() {
+                tokio::select! {
+                    _ = pace.tick() => if let Some(mut client) = idle.pop_front() {
+                        asking.spawn(async move { client.ask(address).await.map(|it| (it, client)) });
+                    },
+                    Some(done) = asking.join_next() => idle.push_back(note(done)),
+                }
+            }
+            while let Some(done) = asking.join_next().await {
+                note(done);
+            }
+            ended.close();
+            flights
+        });
+        Self { ending, flights }
+    }
+
+    async fn end(self) -> Vec<(Flight, Recording)> {
+        drop(self.ending);
+        self.flights.await.unwrap()
+    }
+}
+
+fn replay_all(address: SocketAddr, flights: &[(Flight, Recording)]) {
+    std::thread::scope(|scope| {
+        for part in flights.chunks(flights.len().div_ceil(8)) {
+            scope.spawn(move || part.iter().for_each(|(_, bytes)| replay(address, bytes)));
+        }
+    });
+}
+
+#[test]
+fn restarts_cost_clients_nothing() {
+    let runtime = runtime();
+    let mut supervisor = Supervisor::new();
+    assert_eq!(supervisor.start()["found"], "nothing");
+    let clients = runtime.block_on(clients(&supervisor, CLIENTS));
+    let mut told = Vec::new();
+    let load = runtime.block_on(async { Load::begin(clients, supervisor.address()) });
+    let mut handed_on = 0;
+    for _ in 0..RESTARTS {
+        std::thread::sleep(Duration::from_secs(1));
+        let (status, facts) = supervisor.end("-TERM");
+        assert!(status.success(), "{status}");
+        told.extend(facts);
+        let found = supervisor.start();
+        assert_eq!(found["found"], "closed", "{found}");
+        handed_on += found["one_time_keys"].as_u64().unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let flights = runtime.block_on(load.end());
+    assert!(handed_on >= u64::from(CLIENTS), "{handed_on}");
+
+    // Whoever recorded them executes nothing with them, at this server or the ones before.
+    replay_all(supervisor.address(), &flights);
+    let (status, facts) = supervisor.end("-TERM");
+    assert!(status.success(), "{status}");
+    told.extend(facts);
+
+    let count = |wanted| flights.iter().filter(|(flight, _)| *flight == wanted).count();
+    let (all, taken) = (flights.len(), count(Flight::Accepted));
+    println!(
+        "{RESTARTS} restarts, {all} connections, all answered; early data: {taken} accepted, {} refused, {} \
+         not sent; {handed_on} one-time keys handed on",
+        all - taken - count(Flight::NotSent),
+        count(Flight::NotSent)
+    );
+    assert!(all >= RESTARTS * 100, "{all} connections are no load");
+    assert!(taken * 100 >= all * 99, "{taken} of {all}");
+    assert_eq!(accepted(&told), taken, "each is executed once");
+}
+
+#[test]
+fn a_kill_costs_clients_a_round_trip_and_executes_nothing_twice() {
+    let runtime = runtime();
+    let mut supervisor = Supervisor::new();
+    supervisor.start();
+    let address = supervisor.address();
+    let mut clients = runtime.block_on(clients(&supervisor, 20));
+    let mut round = || {
+        runtime.block_on(async {
+            let mut flights = Vec::new();
+            for client in &mut clients {
+                flights.push(client.ask(address).await.expect("no client fails"));
+            }
+            flights
+        })
+    };
+    let before = round();
+    assert!(before.iter().all(|(flight, _)| *flight == Flight::Accepted));
+    let (status, _) = supervisor.end("-KILL");
+    assert!(!status.success());
+    let found = supervisor.start();
+    assert_eq!(found["found"], "crashed", "{found}");
+
+    // It says that it lost their keys, and their clients know that they have sent since then.
+    let lost = round();
+    for (flight, _) in &lost {
+        assert_eq!(*flight, Flight::Rejected(Verdict::Burned));
+    }
+    let after = round();
+    assert!(after.iter().all(|(flight, _)| *flight == Flight::Accepted));
+    for flights in [&before, &lost, &after] {
+        replay_all(address, flights);
+    }
+    let (status, told) = supervisor.end("-TERM");
+    assert!(status.success(), "{status}");
+    assert_eq!(accepted(&told), after.len());
+}

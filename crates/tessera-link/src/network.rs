@@ -1,0 +1,118 @@
+//! More than two ends: nodes, and links between any two of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::error::LinkError;
+use crate::namespace::Namespace;
+use crate::parameters::{LinkKind, LinkParameters};
+use crate::tun::{self, TunLink};
+use crate::{Link, Medium};
+
+/// Nodes that links join: each is, for TCP, a machine of its own, with one address for each of its links.
+/// What comes over one link goes no further: nodes that are to talk are joined.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use tessera_link::{LinkKind, LinkParameters, Network};
+///
+/// # fn main() -> Result<(), tessera_link::LinkError> {
+/// let network = Network::open(LinkKind::Tun)?;
+/// let [client, near, far] = ["client", "near", "far"].map(|name| network.node(name));
+/// let (client, near, far) = (client?, near?, far?);
+/// let slow = LinkParameters { rtt: Duration::from_millis(80), ..LinkParameters::default() };
+/// let to_near = network.join(&client, &near, &LinkParameters::default())?;
+/// let to_far = network.join(&client, &far, &slow)?;
+/// let between = network.join(&near, &far, &slow)?;
+/// # drop((to_near, to_far, between));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Network {
+    kind: LinkKind,
+    fallback_reason: Option<LinkError>,
+    links: AtomicU8,
+}
+
+/// A node of a [`Network`]. It lives as long as this value, its links and its processes.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// `None` where all nodes share the machine's loopback interface.
+    namespace: Option<Arc<Namespace>>,
+}
+
+impl Network {
+    /// A network without nodes, of links of this kind. [`LinkKind::Auto`] becomes one of loopback links
+    /// only where the machine does not allow others; [`Network::fallback_reason`] then says why.
+    ///
+    /// # Errors
+    ///
+    /// - [`LinkError::Unavailable`] if the kind is [`LinkKind::Tun`] and the machine does not allow it.
+    /// - [`LinkError::System`] if something else fails.
+    pub fn open(kind: LinkKind) -> Result<Self, LinkError> {
+        let of = |kind, fallback_reason| Self { kind, fallback_reason, links: AtomicU8::new(0) };
+        if kind == LinkKind::Loopback {
+            return Ok(of(kind, None));
+        }
+        match tun::check() {
+            Ok(()) => Ok(of(LinkKind::Tun, None)),
+            Err(reason @ LinkError::Unavailable { .. }) if kind == LinkKind::Auto => {
+                Ok(of(LinkKind::Loopback, Some(reason)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What its links are: [`LinkKind::Tun`] or [`LinkKind::Loopback`].
+    #[must_use]
+    pub fn kind(&self) -> LinkKind {
+        self.kind
+    }
+
+    /// Why [`LinkKind::Auto`] became loopback links, if it did.
+    #[must_use]
+    pub fn fallback_reason(&self) -> Option<&LinkError> {
+        self.fallback_reason.as_ref()
+    }
+
+    /// Makes a node. The name is for those who look at this process's threads.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkError::Unavailable`] or [`LinkError::System`].
+    pub fn node(&self, name: &str) -> Result<Node, LinkError> {
+        let namespace = match self.kind {
+            LinkKind::Loopback => None,
+            _ => Some(Arc::new(Namespace::new(name)?)),
+        };
+        Ok(Node { namespace })
+    }
+
+    /// Joins two nodes of this network: the first is the link's [`End::Client`](crate::End::Client), the
+    /// second its [`End::Server`](crate::End::Server), whoever connects.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Link::open`], and [`LinkError::Parameters`] for the 256th link.
+    pub fn join(
+        &self,
+        client: &Node,
+        server: &Node,
+        parameters: &LinkParameters,
+    ) -> Result<Link, LinkError> {
+        parameters.validate()?;
+        let medium = match (&client.namespace, &server.namespace) {
+            (Some(client), Some(server)) => {
+                let next = |number: u8| number.checked_add(1);
+                let number = self.links.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+                let number =
+                    number.map_err(|_| LinkError::Parameters("a network has at most 255 links"))?;
+                Medium::Tun(TunLink::join(client.clone(), server.clone(), number, parameters)?)
+            }
+            _ if parameters.is_plain() => Medium::Loopback(None),
+            _ => return Err(LinkError::NoEmulation { reason: None }),
+        };
+        Ok(Link::of(medium, parameters))
+    }
+}

@@ -1,0 +1,104 @@
+//! Several nodes, joined by several links.
+//!
+//! As root they need emulated links, and fail without them; other users get what the machine allows.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "the helpers here are tests too")]
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use tessera_link::{End, Link, LinkError, LinkKind, LinkParameters, Network};
+
+const MS: Duration = Duration::from_millis(1);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn emulated() -> Option<Network> {
+    let is_root = nix::unistd::geteuid().is_root();
+    let kind = if is_root { LinkKind::Tun } else { LinkKind::Auto };
+    let network = Network::open(kind).unwrap();
+    if let Some(reason) = network.fallback_reason() {
+        eprintln!("not tested: {reason}");
+        return None;
+    }
+    Some(network)
+}
+
+fn far(rtt: Duration) -> LinkParameters {
+    LinkParameters { rtt, ..LinkParameters::default() }
+}
+
+/// Sends a byte from one end of a link to the other: how long it took to connect, and who came.
+fn meet(link: &Link, from: End) -> (Duration, SocketAddr) {
+    let to = if from == End::Client { End::Server } else { End::Client };
+    let address = link.addresses().of(to);
+    let listener = link.spawn_thread(to, move || TcpListener::bind((address, 0)));
+    let listener = listener.unwrap().join().unwrap().unwrap();
+    let address = listener.local_addr().unwrap();
+    let connecting = link.spawn_thread(from, move || {
+        let begun = Instant::now();
+        let mut stream = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
+        let connected = begun.elapsed();
+        stream.write_all(b"x").unwrap();
+        connected
+    });
+    let (mut stream, peer) = listener.accept().unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.read_exact(&mut [0]).unwrap();
+    (connecting.unwrap().join().unwrap(), peer)
+}
+
+#[test]
+fn a_triangle_of_nodes_has_three_links_of_their_own() {
+    let Some(network) = emulated() else { return };
+    assert_eq!(network.kind(), LinkKind::Tun);
+    let [client, near, distant] = ["client", "near", "far"].map(|name| network.node(name).unwrap());
+    let plain = LinkParameters::default();
+    let to_near = network.join(&client, &near, &plain).unwrap();
+    let to_far = network.join(&client, &distant, &far(60 * MS)).unwrap();
+    let between = network.join(&near, &distant, &far(30 * MS)).unwrap();
+    let links = [(&to_near, Duration::ZERO), (&to_far, 60 * MS), (&between, 30 * MS)];
+    for (link, rtt) in links {
+        for from in [End::Client, End::Server] {
+            let (connected, peer) = meet(link, from);
+            assert!(connected >= rtt, "{connected:?} of {rtt:?}");
+            assert_eq!(peer.ip(), link.addresses().of(from));
+        }
+        assert_eq!(link.failure(), None);
+    }
+    // The quickest of several is not delayed by another's distance.
+    let quickest = (0..5).map(|_| meet(&to_near, End::Client).0).min().unwrap();
+    assert!(quickest < 30 * MS, "{quickest:?}");
+
+    // Links change one by one, and go one by one.
+    between.set(&far(Duration::ZERO)).unwrap();
+    drop(to_far);
+    meet(&to_near, End::Server);
+    meet(&between, End::Client);
+}
+
+/// A node doesn't pass on what is not for it: there is no way but a link.
+#[test]
+fn nodes_that_are_not_joined_do_not_reach_each_other() {
+    let Some(network) = emulated() else { return };
+    let [client, middle, distant] =
+        ["client", "middle", "far"].map(|name| network.node(name).unwrap());
+    let plain = LinkParameters::default();
+    let first = network.join(&client, &middle, &plain).unwrap();
+    let second = network.join(&middle, &distant, &plain).unwrap();
+    let address = SocketAddr::new(second.addresses().server, 9);
+    let connecting = first.spawn_thread(End::Client, move || {
+        TcpStream::connect_timeout(&address, PATIENCE).unwrap_err().kind()
+    });
+    assert_eq!(connecting.unwrap().join().unwrap(), ErrorKind::NetworkUnreachable);
+}
+
+#[test]
+fn a_network_of_loopback_links_emulates_nothing() {
+    let network = Network::open(LinkKind::Loopback).unwrap();
+    assert_eq!((network.kind(), network.fallback_reason().is_none()), (LinkKind::Loopback, true));
+    let [one, other] = ["one", "other"].map(|name| network.node(name).unwrap());
+    let link = network.join(&one, &other, &LinkParameters::default()).unwrap();
+    meet(&link, End::Client);
+    let refused = network.join(&one, &other, &far(MS));
+    assert!(matches!(refused, Err(LinkError::NoEmulation { reason: None })));
+}

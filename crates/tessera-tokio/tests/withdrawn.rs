@@ -1,0 +1,454 @@
+//! What a new configuration takes back: from handshakes that are under way, from connections, and from the
+//! stores of clients.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::{Ends, SERVER_NAME, Told, connect, destination, finish, forward_secret, settled};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use tessera::auth::{
+    Credential, PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,
+};
+use tessera::handshake::{Checked, ClientAuthentication, Reply};
+use tessera::resume::{
+    ExternalPsk, FlightHandle, PskKind, PutRefused, PutSecret, TakeSecret, Taken, Vault, Verdict,
+};
+use tessera::wire::{CipherSuite, SignatureScheme};
+use tessera::{Destination, ServerConfig};
+use tessera_aws_lc::SigningKey;
+use tessera_tokio::{
+    Acceptor, Answer, Answers, Connector, EarlyData, FileSessionStore, MemorySessionStore,
+    SessionStore,
+};
+use tessera_webpki::WebPkiVerifier;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use tokio::sync::Notify;
+
+type Ca = CertifiedIssuer<'static, KeyPair>;
+
+fn authority(name: &str) -> Ca {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.distinguished_name.push(DnType::CommonName, name);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+fn issued(ca: &Ca, name: &str) -> Credential {
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, ca).unwrap();
+    let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
+    Credential::new(vec![certificate.der().to_vec()], PrivateKey::Signs(Arc::new(signer)))
+}
+
+fn trusting(ca: &Ca) -> Arc<dyn PeerVerifier> {
+    Arc::new(WebPkiVerifier::new(&[ca.der()]).unwrap())
+}
+
+/// Ends that authenticate each other, with early data.
+struct Mutual {
+    ends: Ends,
+    clients: Ca,
+    servers: Ca,
+}
+
+impl Mutual {
+    fn new() -> Self {
+        let (clients, servers) = (authority("clients"), authority("servers"));
+        let mut ends = forward_secret();
+        ends.client.credentials = vec![issued(&clients, "client.example")];
+        ends.client.verifier = trusting(&servers);
+        ends.server.credentials = vec![issued(&servers, SERVER_NAME)];
+        ends.server.client_authentication = ClientAuthentication::Required(trusting(&clients));
+        Self { ends, clients, servers }
+    }
+
+    /// The server's configuration that trusts clients of this authority.
+    fn for_clients_of(&self, ca: &Ca) -> Checked<ServerConfig> {
+        let mut config = self.ends.server.clone();
+        config.client_authentication = ClientAuthentication::Required(trusting(ca));
+        config.checked().unwrap()
+    }
+
+    /// The server's with another certificate.
+    fn renewed(&self) -> Checked<ServerConfig> {
+        let mut config = self.ends.server.clone();
+        config.credentials = vec![issued(&self.servers, SERVER_NAME)];
+        config.checked().unwrap()
+    }
+
+    fn connector(&self) -> Connector {
+        self.ends.connector().with_sessions(Arc::new(MemorySessionStore::default()))
+    }
+}
+
+/// Keeps an answer back until it is let go.
+#[derive(Default)]
+struct Gate {
+    asked: Notify,
+    open: Notify,
+}
+
+impl Gate {
+    fn keep<A: Send + 'static>(self: &Arc<Self>, answer: A) -> Answer<A> {
+        let gate = self.clone();
+        Box::pin(async move {
+            gate.asked.notify_one();
+            gate.open.notified().await;
+            answer
+        })
+    }
+
+    /// Does something between question and answer.
+    async fn between(&self, change: impl FnOnce()) {
+        self.asked.notified().await;
+        change();
+        self.open.notify_one();
+    }
+}
+
+/// A vault, or a verifier, whose answers come later.
+struct Later<T: ?Sized>(Arc<T>);
+
+impl Vault for Later<dyn Vault> {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.0.put(put)
+    }
+    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+        Reply::Later
+    }
+    fn burn(&self, handle: &FlightHandle) {
+        self.0.burn(handle);
+    }
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl PeerVerifier for Later<dyn PeerVerifier> {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.schemes()
+    }
+    fn policy(&self) -> VerifierPolicy {
+        self.0.policy()
+    }
+    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        Reply::Later
+    }
+}
+
+struct LateTake(Arc<Gate>, Arc<dyn Vault>);
+
+impl Answers for LateTake {
+    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
+        let Reply::Now(taken) = self.1.take(&question) else { panic!("in memory") };
+        self.0.keep(taken)
+    }
+}
+
+struct LateVerdict(Arc<Gate>, Arc<dyn PeerVerifier>);
+
+impl Answers for LateVerdict {
+    fn verify_peer(&self, question: VerifyPeer) -> Answer<Result<PeerAcceptance, PeerRejected>> {
+        let Reply::Now(verdict) = self.1.verify(&question) else { panic!("at once") };
+        self.0.keep(verdict)
+    }
+}
+
+/// A flight whose key is taken when the configuration changes.
+async fn flight_between(
+    change: impl FnOnce(&Mutual, &Acceptor),
+) -> (EarlyData, std::io::Result<Vec<u8>>, usize) {
+    let mut mutual = Mutual::new();
+    let guard = mutual.ends.server.policy.early_data.forward_secret.as_mut().unwrap();
+    let (gate, vault) = (Arc::new(Gate::default()), guard.vault.clone());
+    guard.vault = Arc::new(Later(vault.clone()));
+    let connector = mutual.connector();
+    let answers = LateTake(gate.clone(), vault.clone());
+    let acceptor = mutual.ends.acceptor().with_answers(Arc::new(answers));
+    mutual.ends = mutual.ends.with_tickets(1);
+    let (mut client, mut server) = connect(&connector, &acceptor).await;
+    finish(&mut client, &mut server).await;
+    let keys = vault.len();
+
+    let (near, far) = duplex(64 * 1024);
+    let serve = async {
+        let mut server = acceptor.accept_early(far).await?;
+        let mut early = vec![0; 5];
+        server.read_exact(&mut early).await?;
+        server.handshake().await?;
+        Ok(early)
+    };
+    let (told, served, ()) = tokio::join!(
+        connector.connect_with_early_data(destination(), near, b"early"),
+        serve,
+        gate.between(|| change(&mutual, &acceptor)),
+    );
+    let told = match told {
+        EarlyData::NotSent(stream) => EarlyData::NotSent(stream.map(|_| ())),
+        EarlyData::Failed { error, outcome, .. } => {
+            assert_eq!(outcome.verdict, Some(Verdict::Unknown), "{error}");
+            assert!(!outcome.may_be_sent_again());
+            EarlyData::NotSent(Err(error))
+        }
+        other => {
+            let (_, told) = settled(other);
+            assert_eq!(told, Told::Accepted(5));
+            EarlyData::NotSent(Ok(()))
+        }
+    };
+    (told, served, keys - vault.len())
+}
+
+#[tokio::test]
+async fn early_data_of_a_client_that_is_withdrawn_between_take_and_answer_is_not_executed() {
+    let (told, served, taken) = flight_between(|mutual, acceptor| {
+        acceptor.replace(mutual.for_clients_of(&authority("others")));
+    })
+    .await;
+    // The key is gone, nothing was accepted, and the client knows nothing: it may not send again.
+    assert_eq!(taken, 1);
+    assert!(served.unwrap_err().to_string().contains("withdrawn"));
+    assert!(matches!(told, EarlyData::NotSent(Err(_))), "{told:?}");
+    // In a new epoch it is the same.
+    let (told, served, _) = flight_between(|mutual, acceptor| {
+        let mut config = mutual.ends.server.clone();
+        config.policy_epoch = 1;
+        acceptor.replace(config.checked().unwrap());
+    })
+    .await;
+    assert!(served.is_err() && matches!(told, EarlyData::NotSent(Err(_))), "{told:?}");
+}
+
+#[tokio::test]
+async fn early_data_goes_on_where_only_the_servers_certificate_is_exchanged() {
+    let (told, served, _) =
+        flight_between(|mutual, acceptor| acceptor.replace(mutual.renewed())).await;
+    assert_eq!(served.unwrap(), b"early");
+    assert!(matches!(told, EarlyData::NotSent(Ok(()))), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_client_that_is_withdrawn_while_it_is_judged_is_refused() {
+    for withdrawn in [true, false] {
+        let mut mutual = Mutual::new();
+        let gate = Arc::new(Gate::default());
+        let verifier = trusting(&mutual.clients);
+        mutual.ends.server.client_authentication =
+            ClientAuthentication::Required(Arc::new(Later(verifier.clone())));
+        let answers = LateVerdict(gate.clone(), verifier);
+        let acceptor = mutual.ends.acceptor().with_answers(Arc::new(answers));
+        let next = match withdrawn {
+            true => mutual.for_clients_of(&authority("others")),
+            false => mutual.renewed(),
+        };
+        let (near, far) = duplex(64 * 1024);
+        let connector = mutual.connector();
+        let (client, served, ()) = tokio::join!(
+            connector.connect(destination(), near),
+            acceptor.accept(far),
+            gate.between(|| acceptor.replace(next)),
+        );
+        assert_eq!(served.is_err(), withdrawn);
+        if withdrawn {
+            // The client's handshake was complete before.
+            let error = client.unwrap().read_u8().await.unwrap_err();
+            assert!(error.to_string().contains("ACCESS_DENIED"), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_withdrawn_while_it_is_judged_is_refused() {
+    let mut mutual = Mutual::new();
+    let gate = Arc::new(Gate::default());
+    let verifier = trusting(&mutual.servers);
+    mutual.ends.client.verifier = Arc::new(Later(verifier.clone()));
+    let answers = LateVerdict(gate.clone(), verifier);
+    let connector = mutual.ends.connector().with_answers(Arc::new(answers));
+    let mut next = mutual.ends.client.clone();
+    next.verifier = trusting(&authority("others"));
+    let next = next.checked().unwrap();
+    let (near, far) = duplex(64 * 1024);
+    let acceptor = mutual.ends.acceptor();
+    let (client, served, ()) = tokio::join!(
+        connector.connect(destination(), near),
+        acceptor.accept(far),
+        gate.between(|| connector.replace(next)),
+    );
+    assert!(client.err().unwrap().to_string().contains("withdrawn"));
+    assert!(served.is_err());
+}
+
+#[tokio::test]
+async fn a_connection_of_which_nothing_was_read_begins_under_the_new_trust() {
+    let mutual = Mutual::new();
+    let (connector, acceptor) = (mutual.connector(), mutual.ends.acceptor());
+    let (mut client, mut server) = connect(&connector, &acceptor).await;
+    finish(&mut client, &mut server).await;
+    for (ca, accepted) in [(&authority("others"), false), (&mutual.clients, true)] {
+        let (near, far) = duplex(64 * 1024);
+        let mut waiting = acceptor.start(far).unwrap();
+        acceptor.replace(mutual.for_clients_of(ca));
+        let (told, handshake) = tokio::join!(
+            connector.connect_with_early_data(destination(), near, b"early"),
+            waiting.handshake(),
+        );
+        assert_eq!(handshake.is_ok(), accepted);
+        assert_eq!(waiting.generation(), acceptor.generation());
+        // A ticket of a client that isn't trusted any more is none; that of one that is trusted again is one.
+        assert_eq!(waiting.facts().psk.is_some(), accepted);
+        if accepted {
+            drop(settled(told));
+        } else {
+            assert!(handshake.unwrap_err().to_string().contains("not accepted"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn connections_go_on_and_say_whether_what_they_rest_on_is_withdrawn() {
+    let mutual = Mutual::new();
+    let (connector, acceptor) = (mutual.connector(), mutual.ends.acceptor());
+    let (mut client, mut server) = connect(&connector, &acceptor).await;
+    assert_eq!((server.generation(), client.generation(), acceptor.generation()), (1, 1, 1));
+    acceptor.replace(mutual.renewed());
+    assert_eq!((server.generation(), acceptor.generation()), (1, 2));
+    assert!(!server.is_withdrawn());
+    acceptor.replace(mutual.for_clients_of(&authority("others")));
+    assert!(server.is_withdrawn() && !client.is_withdrawn());
+    let mut config = mutual.ends.client.clone();
+    config.verifier = trusting(&authority("others"));
+    connector.replace(config.checked().unwrap());
+    assert!(client.is_withdrawn());
+    client.write_all(b"ping").await.unwrap();
+    client.flush().await.unwrap();
+    server.read_exact(&mut [0; 4]).await.unwrap();
+    // Whoever was withdrawn by mistake is back.
+    acceptor.replace(mutual.renewed());
+    assert!(!server.is_withdrawn());
+}
+
+#[tokio::test]
+async fn a_psk_that_is_gone_or_changed_withdraws_its_connections_alone() {
+    let psk = |identity: &str, byte: u8| {
+        let secret = vec![byte; 32].into();
+        ExternalPsk::new(identity.into(), secret, CipherSuite::TLS_AES_128_GCM_SHA256)
+    };
+    let mut ends = common::ends();
+    ends.server.external_psks = vec![psk("one", 1), psk("other", 2)];
+    let acceptor = ends.acceptor();
+    let (near, far) = duplex(64 * 1024);
+    let destination = Destination { external_psks: vec![psk("one", 1)], ..destination() };
+    let connector = ends.connector();
+    let (client, server) =
+        tokio::try_join!(connector.connect(destination, near), acceptor.accept(far)).unwrap();
+    assert_eq!(client.facts().psk, Some(PskKind::External));
+    for (psks, withdrawn) in [
+        (vec![psk("one", 1)], false),
+        (vec![psk("other", 2), psk("one", 1), psk("third", 3)], false),
+        (vec![psk("one", 3), psk("other", 2)], true),
+        (vec![psk("other", 2)], true),
+    ] {
+        ends.server.external_psks = psks;
+        acceptor.replace(ends.server.clone().checked().unwrap());
+        assert_eq!(server.is_withdrawn(), withdrawn);
+    }
+}
+
+/// A store that says what was taken out of it.
+#[derive(Default)]
+struct Watched(MemorySessionStore, Mutex<usize>);
+
+impl SessionStore for Watched {
+    fn put(&self, server_name: &str, session: tessera::resume::ClientSession) {
+        self.0.put(server_name, session);
+    }
+    fn pop(&self, server_name: &str) -> Option<tessera::resume::ClientSession> {
+        let popped = self.0.pop(server_name);
+        *self.1.lock().unwrap() += usize::from(popped.is_some());
+        popped
+    }
+    fn blocks(&self) -> bool {
+        false
+    }
+}
+
+/// A store that doesn't know how to remove sessions loses them when they are met.
+#[tokio::test]
+async fn withdrawn_sessions_are_passed_over_until_a_good_one_comes() {
+    let mutual = Mutual::new();
+    let ends = mutual.ends.with_tickets(2);
+    let store = Arc::new(Watched::default());
+    let connector = ends.connector().with_sessions(store.clone());
+    let acceptor = ends.acceptor();
+    let (mut old, mut old_server) = connect(&connector, &acceptor).await;
+    let mut config = ends.client.clone();
+    config.policy_epoch = 1;
+    connector.replace(config.checked().unwrap());
+    let (mut client, mut server) = connect(&connector, &acceptor).await;
+    finish(&mut client, &mut server).await;
+    // Of a connection that began before: they lie above the good ones.
+    finish(&mut old, &mut old_server).await;
+    let (client, _server) = connect(&connector, &acceptor).await;
+    assert!(client.facts().psk.is_some());
+    assert_eq!(*store.1.lock().unwrap(), 3);
+}
+
+#[tokio::test]
+async fn sessions_of_withdrawn_trust_leave_the_store_and_others_stay() {
+    let directory =
+        std::env::temp_dir().join(format!("tessera-tokio-withdrawn-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&directory);
+    let files = |name: &str| FileSessionStore::open(directory.join(name)).unwrap();
+    let wrapped = FileSessionStore::open_wrapped(
+        directory.join("wrapped"),
+        &tessera_aws_lc::provider(),
+        &[7; 32],
+    );
+    let stores: [Arc<dyn SessionStore>; 3] = [
+        Arc::new(MemorySessionStore::default()),
+        Arc::new(files("plain")),
+        Arc::new(wrapped.unwrap()),
+    ];
+    for store in stores {
+        let mutual = Mutual::new();
+        let acceptor = mutual.ends.acceptor();
+        let connector = mutual.ends.connector().with_sessions(store.clone());
+        let (mut client, mut server) = connect(&connector, &acceptor).await;
+        finish(&mut client, &mut server).await;
+        // The same trust, as a new value.
+        let mut config = mutual.ends.client.clone();
+        config.verifier = trusting(&mutual.servers);
+        config.protocols = vec![b"h2".to_vec()];
+        connector.replace(config.clone().checked().unwrap());
+        assert!(connector.config().accepts_session(&store.pop(SERVER_NAME).unwrap()));
+
+        let (mut client, mut server) = connect(&connector, &acceptor).await;
+        finish(&mut client, &mut server).await;
+        config.verifier = trusting(&authority("others"));
+        connector.replace(config.checked().unwrap());
+        // Some stores are asked on another thread.
+        tokio::time::timeout(Duration::from_secs(20), async {
+            while count(&directory) > 0 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await
+        .unwrap();
+        assert!(store.pop(SERVER_NAME).is_none());
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// All files below a directory.
+fn count(directory: &Path) -> usize {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let below = |path: PathBuf| if path.is_dir() { count(&path) } else { 1 };
+    entries.map(|entry| below(entry.path())).sum()
+}
