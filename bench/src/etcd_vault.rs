@@ -15,7 +15,6 @@ use tessera::wire::NamedGroup;
 use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
 use tessera_test_peers::etcd::Cluster;
 use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
-use zeroize::Zeroizing;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -66,7 +65,7 @@ async fn put(vault: &EtcdVault, handle: FlightHandle) -> Result<(), Failure> {
     let secret = OneTimeSecret {
         kind: NamedGroup::X25519,
         form: KeyForm::Seed,
-        key: Zeroizing::new(vec![7; 32]),
+        key: vec![7; 32].into(),
         fs_secret: Secret::filled_by(48, |out| out.fill(9)),
     };
     let unix = now()?;

@@ -13,9 +13,8 @@ use tessera::resume::{
     FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
 };
 use tessera::wire::NamedGroup;
-use tessera_vault::MemoryVault;
+use tessera_vault::{Limits, MemoryVault};
 use tikv_jemalloc_ctl::{epoch, stats};
-use zeroize::Zeroizing;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -31,13 +30,11 @@ fn main() {
 
     let before = allocated();
     // Room to spare: nothing is evicted.
-    let vault = MemoryVault::new(secrets + secrets / 8);
+    let vault = vault_for(secrets);
     let each = |thread: usize| handles.iter().skip(thread).step_by(threads);
     let put = run(threads, |thread| {
         for handle in each(thread) {
-            let mut put = PutSecret::new(*handle, secret(), NOW + LIFETIME, NOW);
-            put.client = Some(&handle.0[..8]);
-            assert!(vault.put(put).is_ok(), "there is room");
+            put_one(&vault, handle, &X25519, Some(&handle.0[..8]));
         }
     });
     let kept = vault.len();
@@ -59,7 +56,53 @@ fn main() {
     println!("puts: {}", rate(put));
     println!("takes: {}", rate(take));
     println!("memory: {bytes:.0} bytes per secret, the vault's tables included");
+    drop(vault);
+    for key in &[X25519, HYBRID_SEED, HYBRID_EXPANDED] {
+        let handles = &handles[..secrets.div_ceil(10)];
+        let before = allocated();
+        let vault = vault_for(handles.len());
+        handles.iter().for_each(|handle| put_one(&vault, handle, key, None));
+        let bytes = (allocated() - before) as f64 / vault.len() as f64;
+        println!(
+            "memory of {} {}, of nobody in particular: {bytes:.0} bytes each",
+            vault.len(),
+            key.name
+        );
+    }
 }
+
+/// A vault with room to spare: nothing is evicted, nothing is refused.
+fn vault_for(secrets: usize) -> MemoryVault {
+    let secrets = secrets + secrets / 8;
+    // A quarter is for clients with a name.
+    MemoryVault::with_limits(Limits { expanded_bytes: usize::MAX, ..Limits::new(secrets * 4 / 3) })
+}
+
+fn put_one(vault: &MemoryVault, handle: &FlightHandle, key: &Key, client: Option<&[u8]>) {
+    let mut put = PutSecret::new(*handle, secret(key), NOW + LIFETIME, NOW);
+    put.client = client;
+    assert!(vault.put(put).is_ok(), "there is room");
+}
+
+/// What is kept of a key.
+struct Key {
+    name: &'static str,
+    kind: NamedGroup,
+    form: KeyForm,
+    len: usize,
+}
+
+const X25519: Key = Key { name: "X25519", kind: NamedGroup::X25519, form: KeyForm::Seed, len: 32 };
+
+const HYBRID_SEED: Key = Key {
+    name: "X25519MLKEM768, seeds",
+    kind: NamedGroup::X25519MLKEM768,
+    form: KeyForm::Seed,
+    len: 96,
+};
+
+const HYBRID_EXPANDED: Key =
+    Key { name: "X25519MLKEM768, expanded", form: KeyForm::Expanded, len: 2432, ..HYBRID_SEED };
 
 /// Runs `job` in threads that begin together, and says how long the last one took, and how long
 /// processors were busy with all of them.
@@ -88,11 +131,11 @@ fn run(threads: usize, job: impl Fn(usize) + Sync) -> (Duration, Duration) {
     })
 }
 
-fn secret() -> OneTimeSecret {
+fn secret(key: &Key) -> OneTimeSecret {
     OneTimeSecret {
-        kind: NamedGroup::X25519,
-        form: KeyForm::Seed,
-        key: Zeroizing::new(vec![7; 32]),
+        kind: key.kind,
+        form: key.form,
+        key: vec![7; key.len].into(),
         fs_secret: Secret::filled_by(48, |out| out.fill(9)),
     }
 }

@@ -85,7 +85,7 @@ static PROVIDER: Provider = Provider {
     stack_depth: STACK_DEPTH,
 };
 
-/// `wiping-cost` in `bench/` measures it: 22,198 bytes, 34,495 with ML-KEM, and 44,223 where a vault keeps seeds,
+/// `wiping-cost` in `bench/` measures it: 22,198 bytes, 36,959 with ML-KEM, and 44,223 where a vault keeps seeds,
 /// from which one-time keys of ML-KEM are derived.
 const STACK_DEPTH: StackDepth = StackDepth { derivation: 24 * 1024, agreement: 48 * 1024 };
 

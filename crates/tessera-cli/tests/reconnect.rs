@@ -104,19 +104,34 @@ fn check_verdicts(verdicts: &Value, [mode, kx, ticket_key, continuation]: [&str;
     assert_eq!(verdicts["pq_confidentiality"], !weakest, "{mode} {kx} {ticket_key}");
 }
 
+/// The emulated link is there. `false` only where the machine forbids it; as root nothing does.
+fn has_link() -> bool {
+    let probe =
+        reconnect(&["--link", "tun", "--rtt", "0", "--modes", "full", "--repetitions", "1"]);
+    if probe.status.success() {
+        return true;
+    }
+    let reason = String::from_utf8_lossy(&probe.stderr).into_owned();
+    let is_root = Command::new("id").arg("-u").output().expect("id").stdout;
+    assert_ne!(is_root, b"0\n", "no link although root: {reason}");
+    eprintln!("not run, this machine allows no emulated link: {reason}");
+    false
+}
+
+/// When the first byte was at the server's application, in µs. The quickest: a busy machine delays some of
+/// them, and never a whole round trip in all.
+fn first_byte(row: &Value) -> f64 {
+    let samples = row["samples"].as_array().expect("samples");
+    let times = samples.iter().filter_map(|sample| sample["first_byte_us"].as_f64());
+    times.min_by(f64::total_cmp).expect("a sample")
+}
+
 /// One round trip less, over the emulated link. How close it comes to replayable 0-RTT is measured, not
 /// tested: see the table of `lab reconnect`.
 #[test]
 fn forward_secret_early_data_saves_a_round_trip() {
     let modes = ["--modes", "psk-dhe,0rtt,0rtt-fs", "--rtt", "33ms", "--repetitions", "5"];
-    let probe =
-        reconnect(&["--link", "tun", "--rtt", "0", "--modes", "full", "--repetitions", "1"]);
-    if !probe.status.success() {
-        // Only where the machine forbids it; as root nothing does.
-        let reason = String::from_utf8_lossy(&probe.stderr).into_owned();
-        let is_root = Command::new("id").arg("-u").output().expect("id").stdout;
-        assert_ne!(is_root, b"0\n", "no link although root: {reason}");
-        eprintln!("not run, this machine allows no emulated link: {reason}");
+    if !has_link() {
         return;
     }
     let report = report(&[modes.as_slice(), &["--link", "tun"]].concat());
@@ -125,16 +140,52 @@ fn forward_secret_early_data_saves_a_round_trip() {
         let row = rows.iter().find(|row| {
             row["mode"] == mode && row["kx"] == kx && row["ticket_key"].as_str() == ticket_key
         });
-        let samples = row.and_then(|row| row["samples"].as_array()).expect("a row with samples");
-        // The quickest: a busy machine delays some of them, and never a whole round trip in all.
-        let times = samples.iter().filter_map(|sample| sample["first_byte_us"].as_f64());
-        times.min_by(f64::total_cmp).expect("a sample")
+        first_byte(row.expect("a row"))
     };
     for kx in ["x25519", "x25519mlkem768"] {
         let forward_secret = first_byte("0rtt-fs", kx, Some(kx));
         let saved = first_byte("psk-dhe", kx, None) - forward_secret;
         assert!(saved >= 0.5 * 33_000.0, "{kx}: saves {saved} µs of a round trip of 33 ms");
     }
+}
+
+/// And another one where the first flight fits into a SYN: the request is there before anything could have
+/// come back.
+#[test]
+fn a_flight_that_fits_into_the_syn_saves_another_round_trip() {
+    if !has_link() {
+        return;
+    }
+    let modes = ["--modes", "0rtt-fs", "--rtt", "60ms", "--repetitions", "3"];
+    let report = report(&[modes.as_slice(), &["--link", "tun", "--tcp-fast-open"]].concat());
+    let rows = report["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2 * 6);
+    for pair in rows.chunks(2) {
+        let [ordinary, in_syn] = pair else { panic!("each way twice") };
+        let way = format!("{} {} {}", in_syn["mode"], in_syn["kx"], in_syn["ticket_key"]);
+        assert!(ordinary["fast_open"].is_null(), "{way}");
+        assert_eq!(in_syn["fast_open"]["taken"], 3, "{way}");
+        let flight = in_syn["first_flight"].as_u64().expect("bytes");
+        // What a SYN of 1,500 bytes has room for, with what Linux keeps for options.
+        assert_eq!(in_syn["fast_open"]["bytes"], flight.min(1420), "{way}");
+        let fits = ![&in_syn["kx"], &in_syn["ticket_key"]].contains(&&"x25519mlkem768".into());
+        assert_eq!(flight <= 1420, fits, "{way}: {flight}");
+        if fits {
+            let saved = first_byte(ordinary) - first_byte(in_syn);
+            assert!(saved >= 0.5 * 60_000.0, "{way}: saves {saved} µs of a round trip of 60 ms");
+            assert!(first_byte(in_syn) < 60_000.0, "{way}: {}", first_byte(in_syn));
+        }
+        // Its copies came in SYNs, too.
+        assert_eq!(in_syn["verdicts"], ordinary["verdicts"], "{way}");
+    }
+}
+
+#[test]
+fn loopback_rows_with_tcp_fast_open_are_refused() {
+    let output = reconnect(&["--link", "loopback", "--tcp-fast-open"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("--tcp-fast-open"), "{stderr}");
 }
 
 /// An adversary that never finds a replay would prove nothing.

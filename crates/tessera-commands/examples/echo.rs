@@ -13,6 +13,7 @@ use tessera_commands::{Answer, ClientCertificates, Common, ServeOptions, Tickets
 fn main() -> ExitCode {
     let options = ServeOptions {
         revocation_lists: vec![],
+        tcp_fast_open: false,
         listen: ([127, 0, 0, 1], 4433).into(),
         answer: Answer::Echo,
         names: vec!["localhost".into()],

@@ -17,6 +17,10 @@ impl<IO> Counted<IO> {
     pub(crate) fn new(io: IO) -> Self {
         Self { io, received: 0, sent: 0 }
     }
+
+    pub(crate) fn get_ref(&self) -> &IO {
+        &self.io
+    }
 }
 
 impl<IO: AsyncRead + Unpin> AsyncRead for Counted<IO> {

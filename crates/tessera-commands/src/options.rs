@@ -93,6 +93,8 @@ pub struct ServeOptions {
     pub common: Common,
     /// Where to listen.
     pub listen: SocketAddr,
+    /// Take data in SYNs (TCP Fast Open, RFC 7413).
+    pub tcp_fast_open: bool,
     /// How clients are answered.
     pub answer: Answer,
     /// The names in a certificate that is made; `localhost` and the address without any.
@@ -170,6 +172,8 @@ pub struct ConnectOptions {
     pub host: String,
     /// And to which port.
     pub port: u16,
+    /// Send the first flight with the SYN (TCP Fast Open, RFC 7413) where the system can.
+    pub tcp_fast_open: bool,
     /// The name that the server's certificate must have; `host` without it.
     pub server_name: Option<String>,
     /// The SHA-256 of the only certificate to accept.

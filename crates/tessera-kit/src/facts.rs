@@ -37,6 +37,10 @@ pub struct ConnectionFacts {
     pub post_quantum: bool,
     /// When the last full handshake of the chain was, in seconds since the Unix epoch.
     authenticated_at: Option<u64>,
+    /// How TCP Fast Open (RFC 7413) ended, where the socket was asked for it.
+    fast_open: Option<&'static str>,
+    /// How many bytes the client's SYN carried, where that is known.
+    syn_bytes: Option<usize>,
     bytes_received: u64,
     bytes_sent: u64,
     handshake_micros: Option<u64>,
@@ -53,6 +57,10 @@ impl Fact for ConnectionFacts {
 pub struct SocketFacts {
     /// The peer's address.
     pub address: Option<SocketAddr>,
+    /// How TCP Fast Open (RFC 7413) ended, such as `taken`; `None` where nobody asked for it.
+    pub fast_open: Option<&'static str>,
+    /// How many bytes the client's SYN carried; `None` where that isn't known.
+    pub syn_bytes: Option<usize>,
     /// Bytes that came from the network.
     pub received: u64,
     /// Bytes that went to it.
@@ -101,6 +109,8 @@ impl ConnectionFacts {
             }),
             post_quantum: facts.ancestry == Some(Ancestry::PostQuantum),
             authenticated_at: facts.authenticated_at,
+            fast_open: socket.fast_open,
+            syn_bytes: socket.syn_bytes,
             bytes_received: socket.received,
             bytes_sent: socket.sent,
             handshake_micros: socket.handshake.map(micros),
@@ -137,6 +147,9 @@ impl std::fmt::Display for ConnectionFacts {
         write!(f, "{}, {suite}", self.beginning())?;
         if self.early_data != "not-offered" {
             write!(f, ", early data {}", self.early_data)?;
+        }
+        if let Some("taken") = self.fast_open {
+            f.write_str(", begun in the SYN")?;
         }
         if let Some(protocol) = &self.protocol {
             write!(f, ", {protocol}")?;

@@ -49,21 +49,21 @@ use crate::error::ProgramError;
 /// asks, or a signal does ([`signals::Hangups`](crate::signals::Hangups)).
 pub struct LiveConfig<T: Replaceable> {
     target: T,
-    load: Box<Load<T::Config>>,
+    load: Box<Load<T::Loaded>>,
     /// One reload at a time.
     turn: Mutex<()>,
     counts: Mutex<LiveCounts>,
 }
 
 /// Loads a configuration from its files.
-type Load<C> = dyn Fn() -> Result<Checked<C>, ProgramError> + Send + Sync;
+type Load<L> = dyn Fn() -> Result<L, ProgramError> + Send + Sync;
 
 impl<T: Replaceable> LiveConfig<T> {
     /// Keeps the configuration of a target, which has the first one already. `load` makes the next one: it
     /// takes what doesn't change, such as ticket keys, vault and key log, from where the first one has it.
     pub fn new(
         target: T,
-        load: impl Fn() -> Result<Checked<T::Config>, ProgramError> + Send + Sync + 'static,
+        load: impl Fn() -> Result<T::Loaded, ProgramError> + Send + Sync + 'static,
     ) -> Self {
         let counts = LiveCounts {
             generation: target.generation(),
@@ -86,8 +86,7 @@ impl<T: Replaceable> LiveConfig<T> {
         let now = SystemTime::now();
         match loaded {
             Ok(config) => {
-                let earlier = self.target.config();
-                let mut changed = T::compare(&earlier, &config);
+                let mut changed = T::compare(&self.target.loaded(), &config);
                 self.target.replace(config);
                 changed.generation = self.target.generation();
                 let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,38 +149,40 @@ pub struct Changed {
     pub psks: bool,
 }
 
-/// What has a configuration that can be replaced: [`Acceptor`] and [`Connector`].
+/// What has a configuration that can be replaced: [`Acceptor`], [`Connector`], and pairs of such, which are
+/// replaced together or not at all. A pair has the generation of its first.
 pub trait Replaceable: sealed::Sealed {
-    /// Its configuration.
-    type Config;
+    /// What is loaded for it.
+    type Loaded;
 
     #[doc(hidden)]
-    fn config(&self) -> Checked<Self::Config>;
+    fn loaded(&self) -> Self::Loaded;
 
     #[doc(hidden)]
-    fn replace(&self, config: Checked<Self::Config>);
+    fn replace(&self, loaded: Self::Loaded);
 
     #[doc(hidden)]
     fn generation(&self) -> u64;
 
     #[doc(hidden)]
-    fn compare(earlier: &Checked<Self::Config>, config: &Checked<Self::Config>) -> Changed;
+    fn compare(earlier: &Self::Loaded, loaded: &Self::Loaded) -> Changed;
 }
 
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Acceptor {}
     impl Sealed for super::Connector {}
+    impl<A: Sealed, B: Sealed> Sealed for (A, B) {}
 }
 
 /// The same for both: their methods bear the same names.
 macro_rules! replaceable {
     ($target:ident, $config:ident, $psks:expr) => {
         impl Replaceable for $target {
-            type Config = $config;
+            type Loaded = Checked<$config>;
 
-            fn config(&self) -> Checked<$config> {
-                $target::config(self)
+            fn loaded(&self) -> Checked<$config> {
+                self.config()
             }
 
             fn replace(&self, config: Checked<$config>) {
@@ -208,6 +209,33 @@ replaceable!(Acceptor, ServerConfig, |earlier, config: &Checked<ServerConfig>| {
     !config.keeps_psks_of(earlier)
 });
 replaceable!(Connector, ClientConfig, |_, _| false);
+
+impl<A: Replaceable, B: Replaceable> Replaceable for (A, B) {
+    type Loaded = (A::Loaded, B::Loaded);
+
+    fn loaded(&self) -> Self::Loaded {
+        (self.0.loaded(), self.1.loaded())
+    }
+
+    fn replace(&self, loaded: Self::Loaded) {
+        self.0.replace(loaded.0);
+        self.1.replace(loaded.1);
+    }
+
+    fn generation(&self) -> u64 {
+        self.0.generation()
+    }
+
+    fn compare(earlier: &Self::Loaded, loaded: &Self::Loaded) -> Changed {
+        let (one, other) = (A::compare(&earlier.0, &loaded.0), B::compare(&earlier.1, &loaded.1));
+        Changed {
+            generation: 0,
+            certificates: one.certificates || other.certificates,
+            peers: one.peers || other.peers,
+            psks: one.psks || other.psks,
+        }
+    }
+}
 
 fn chains(credentials: &[Credential]) -> impl Iterator<Item = &[Vec<u8>]> {
     credentials.iter().map(|credential| credential.chain.as_slice())

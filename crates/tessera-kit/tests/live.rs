@@ -177,6 +177,34 @@ fn a_connector_is_reloaded_in_the_same_way() {
     assert_eq!(connector.generation(), 3);
 }
 
+/// A gateway's two faces, of one set of files.
+#[test]
+fn an_acceptor_and_a_connector_are_reloaded_together_or_not_at_all() {
+    let (files, clients) = (Files::new(), ca("clients"));
+    files.issue(&clients, |_| ());
+    files.write("clients.pem", clients.pem());
+    files.write("clients.crl", revocation_list(&clients, &[]));
+    files.write("servers.pem", ca("servers").pem());
+    let directory = files.0.clone();
+    let load = move || -> Result<_, ProgramError> {
+        let server = load_server(&directory)?;
+        let verifier = trust::roots(setting(&directory.join("servers.pem")))?;
+        let client = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
+        Ok((server, client.checked()?))
+    };
+    let (server, client) = load().unwrap();
+    let both = (Acceptor::new(server), Connector::new(client));
+    let live = LiveConfig::new(both.clone(), load);
+    files.issue(&clients, |_| ());
+    files.write("servers.pem", "");
+    assert_eq!(live.reload().unwrap_err().file(), Some(&*files.path("servers.pem")));
+    assert_eq!((both.0.generation(), both.1.generation()), (1, 1));
+    files.write("servers.pem", ca("others").pem());
+    let changed = live.reload().unwrap();
+    assert_eq!((changed.generation, changed.certificates, changed.peers), (2, true, true));
+    assert_eq!((both.0.generation(), both.1.generation()), (2, 2));
+}
+
 /// Reloads at once take turns, and each that succeeds counts.
 #[test]
 fn reloads_take_turns() {

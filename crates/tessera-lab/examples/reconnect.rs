@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         rtts: None,
         link: LinkKind::Auto,
         parameters: LinkParameters::default(),
+        fast_open: false,
         modes: vec![Mode::Full, Mode::PskDhe, Mode::ZeroRttFs],
         json: None,
         page: None,

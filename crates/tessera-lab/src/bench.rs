@@ -1,8 +1,8 @@
 //! Both endpoints with the link between them, and what an experiment does with them.
 
 use std::net::SocketAddr;
-use std::thread;
 use std::time::Duration;
+use std::{fs, io, thread};
 
 use tessera_link::{End, Link, LinkParameters};
 
@@ -57,6 +57,20 @@ impl Bench {
             other => return Err(unexpected(&server, &other)),
         };
         Ok(Self { client, server, address, pki, link, sites: None })
+    }
+
+    /// Lets both ends begin connections in the SYN. The setting is that of their namespaces, which go with
+    /// the link.
+    pub(crate) fn allow_fast_open(&self) -> Result<(), LabError> {
+        const SYSCTL: &str = "/proc/sys/net/ipv4/tcp_fastopen";
+        const BOTH: &str = "3";
+        for end in [End::Client, End::Server] {
+            let failed = || LabError::system(format!("setting {SYSCTL} at one end"));
+            let set = self.link.spawn_thread(end, || fs::write(SYSCTL, BOTH)).map_err(failed())?;
+            let set = set.join().unwrap_or_else(|_| Err(io::Error::other("the thread failed")));
+            set.map_err(failed())?;
+        }
+        Ok(())
     }
 
     /// Changes the link when the last packets have left it.

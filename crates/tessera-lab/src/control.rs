@@ -199,6 +199,11 @@ pub(crate) struct Connected {
     pub(crate) handshake: Duration,
     /// The first byte of the response was there; `None` if the client gave its request up.
     pub(crate) response: Option<Duration>,
+    /// How many bytes left before anything came.
+    pub(crate) first_flight: u64,
+    /// How many of them the SYN carried, and whether the server took them.
+    pub(crate) syn_bytes: u64,
+    pub(crate) syn_taken: bool,
     /// When it was known what became of early data, and what.
     pub(crate) told: Option<(Duration, EarlyDataOutcome)>,
     pub(crate) cost: Cost,

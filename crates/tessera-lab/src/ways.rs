@@ -214,6 +214,8 @@ pub(crate) struct Way {
     pub(crate) ticket_key: Option<OneTimeKind>,
     /// How the handshake goes on after forward-secret early data.
     pub(crate) continuation: Option<Continuation>,
+    /// Whether the first flight travels in TCP's SYN, as much of it as fits (RFC 7413).
+    pub(crate) fast_open: bool,
 }
 
 impl Way {
@@ -222,8 +224,13 @@ impl Way {
         modes.iter().flat_map(|mode| Self::of(*mode)).collect()
     }
 
+    /// The same way, begun in the SYN.
+    pub(crate) fn in_syn(self) -> Self {
+        Self { fast_open: true, ..self }
+    }
+
     fn of(mode: Mode) -> Vec<Self> {
-        let plain = |kx| Self { mode, kx, ticket_key: None, continuation: None };
+        let plain = |kx| Self { mode, kx, ticket_key: None, continuation: None, fast_open: false };
         match mode {
             Mode::PskOnly => vec![plain(None)],
             Mode::Full | Mode::PskDhe | Mode::ZeroRtt | Mode::ZeroRttUnguarded => {
@@ -250,7 +257,8 @@ impl Way {
             Some(_) => Continuation::PskDheKe,
             None => Continuation::PskKe,
         };
-        Self { mode, kx, ticket_key: Some(key), continuation: Some(continuation) }
+        let (ticket_key, continuation) = (Some(key), Some(continuation));
+        Self { mode, kx, ticket_key, continuation, fast_open: false }
     }
 
     /// The groups of both ends, the one whose share is sent first. A client answers one-time keys

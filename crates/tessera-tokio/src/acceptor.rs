@@ -94,10 +94,9 @@ impl Acceptor {
     /// What is read before the end of the handshake may be early data: see
     /// [`is_early`](ServerStream::is_early) and
     /// [`handshake_watch`](ServerStream::handshake_watch). What is written before may go to someone
-    /// whose certificate was not seen yet. Tickets go out when the handshake is complete, and nothing after
-    /// `shutdown`: call [`handshake`](ServerStream::handshake) before it, or the client comes back without a
-    /// ticket. Reading and writing complete the handshake; it may take
-    /// no longer than the configuration says, slow answers to early data included.
+    /// whose certificate was not seen yet. Tickets go out when the handshake is complete. Reading, writing
+    /// and `shutdown` complete it; it may take no longer than the configuration says, slow answers to early
+    /// data included.
     ///
     /// ```
     /// # use tessera_tokio::Acceptor;
@@ -128,9 +127,10 @@ impl Acceptor {
         &self,
         io: IO,
     ) -> io::Result<ServerStream<IO>> {
+        let (config, begun) = self.config.begin();
         let machine = Machine::new(
-            self.config.begin(),
-            |config, now, _| Ok(ServerConnection::start(config, now)),
+            begun,
+            |now, _| Ok(ServerConnection::start(config, now)),
             self.answers.clone(),
             SessionWriter::default(),
         );

@@ -20,7 +20,7 @@ pub trait AsyncHandshake: Handshake<Question: Send> + Sized + 'static {
     /// A connection of which nothing was sent and nothing read, with another configuration; `None` for
     /// a role that sends first.
     #[doc(hidden)]
-    fn unread(config: &Checked<Self::Config>, now: Time) -> Option<Connection<Self>>;
+    fn unread(config: Checked<Self::Config>, now: Time) -> Option<Connection<Self>>;
 
     /// Puts a question to its method of [`Answers`].
     #[doc(hidden)]
@@ -37,7 +37,7 @@ macro_rules! asks {
         impl AsyncHandshake for $handshake {
             type Config = $config;
 
-            fn unread(config: &Checked<$config>, now: Time) -> Option<Connection<Self>> {
+            fn unread(config: Checked<$config>, now: Time) -> Option<Connection<Self>> {
                 $unread(config, now)
             }
 
@@ -61,7 +61,7 @@ asks! {
 
 asks! {
     ServerHandshake, ServerConfig,
-    |config: &Checked<ServerConfig>, now| Some(ServerConnection::start(config.clone(), now)),
+    |config, now| Some(ServerConnection::start(config, now)),
     ServerQuestion:
     ChooseConfig => choose_config,
     OpenTicket => open_ticket,

@@ -248,9 +248,10 @@ impl Connector {
     ) -> io::Result<ClientStream<IO>> {
         destination.clock.get_or_insert_with(|| self.clock.clone());
         let session_writer = SessionWriter::new(self.sessions.clone(), &destination.server_name);
+        let (config, begun) = self.config.begin();
         let machine = Machine::new(
-            self.config.begin(),
-            |config, now, output| ClientConnection::start(config, destination, now, output),
+            begun,
+            |now, output| ClientConnection::start(config, destination, now, output),
             self.answers.clone(),
             session_writer,
         );

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use tessera::handshake::{Checked, Facts};
+use tessera::handshake::{Checked, Facts, Foundation};
 use tessera::{ClientConfig, ServerConfig};
 
 /// The configuration that new connections use, the same for all clones. A lock is held for as long as
@@ -32,10 +32,11 @@ impl<C> Current<C> {
     }
 
     /// What a connection begins with.
-    pub(crate) fn begin(&self) -> Begun<C> {
-        let config = self.0.config.read().unwrap_or_else(PoisonError::into_inner);
-        let generation = self.generation();
-        Begun { current: self.clone(), config: config.clone(), generation }
+    pub(crate) fn begin(&self) -> (Checked<C>, Begun<C>) {
+        let current = self.0.config.read().unwrap_or_else(PoisonError::into_inner);
+        let (config, generation) = (current.clone(), self.generation());
+        let basis = Basis::Config(config.clone());
+        (config, Begun { current: self.clone(), generation, basis })
     }
 
     /// Gives the earlier one: what belongs to its owner may do anything when it is dropped.
@@ -55,8 +56,14 @@ impl<C> Clone for Current<C> {
 /// The configuration that a connection began with, and what counts since.
 pub(crate) struct Begun<C> {
     current: Current<C>,
-    pub(crate) config: Checked<C>,
     pub(crate) generation: u64,
+    basis: Basis<C>,
+}
+
+/// A connection that is complete keeps no configuration alive: those of long ago have old keys in them.
+enum Basis<C> {
+    Config(Checked<C>),
+    Foundation(Option<Box<Foundation>>),
 }
 
 impl<C> Begun<C> {
@@ -65,34 +72,62 @@ impl<C> Begun<C> {
         self.generation != self.current.generation()
     }
 
-    /// Begins again, with what counts now.
-    pub(crate) fn again(&self) -> Self {
-        self.current.begin()
+    /// Begins again, with what counts now, if others' acceptance counts now than did in the beginning.
+    pub(crate) fn again(&self) -> Option<(Checked<C>, Self)> {
+        let Basis::Config(earlier) = &self.basis else { return None };
+        let (config, begun) = self.current.begin();
+        (!config.keeps_sessions_of(earlier)).then_some((config, begun))
     }
 }
 
 impl<C: Upholds> Begun<C> {
+    /// The handshake is complete.
+    pub(crate) fn complete(&mut self, facts: &Facts) {
+        if let Basis::Config(config) = &self.basis {
+            self.basis = Basis::Foundation(C::foundation(config, facts).map(Box::new));
+        }
+    }
+
     /// Whether what the connection rests on is withdrawn: the configuration of today would not let it
     /// come about.
     pub(crate) fn is_withdrawn(&self, facts: &Facts) -> bool {
-        self.is_earlier() && !C::upholds(&self.current.get(), &self.config, facts)
+        if !self.is_earlier() {
+            return false;
+        }
+        let upholds = |foundation: &Foundation| C::upholds(&self.current.get(), foundation);
+        match &self.basis {
+            Basis::Config(config) => {
+                C::foundation(config, facts).is_some_and(|foundation| !upholds(&foundation))
+            }
+            Basis::Foundation(foundation) => {
+                foundation.as_deref().is_some_and(|foundation| !upholds(foundation))
+            }
+        }
     }
 }
 
 /// A configuration that can say whether it upholds what began under an earlier one.
 pub trait Upholds: Sized {
     #[doc(hidden)]
-    fn upholds(own: &Checked<Self>, earlier: &Checked<Self>, facts: &Facts) -> bool;
+    fn foundation(config: &Checked<Self>, facts: &Facts) -> Option<Foundation>;
+
+    #[doc(hidden)]
+    fn upholds(config: &Checked<Self>, foundation: &Foundation) -> bool;
 }
 
-impl Upholds for ServerConfig {
-    fn upholds(own: &Checked<Self>, earlier: &Checked<Self>, facts: &Facts) -> bool {
-        own.upholds(earlier, facts)
-    }
+/// The same for both: their methods bear the same names.
+macro_rules! upholds {
+    ($($config:ident)*) => {$(
+        impl Upholds for $config {
+            fn foundation(config: &Checked<Self>, facts: &Facts) -> Option<Foundation> {
+                config.foundation(facts)
+            }
+
+            fn upholds(config: &Checked<Self>, foundation: &Foundation) -> bool {
+                config.upholds(foundation)
+            }
+        }
+    )*};
 }
 
-impl Upholds for ClientConfig {
-    fn upholds(own: &Checked<Self>, earlier: &Checked<Self>, facts: &Facts) -> bool {
-        own.upholds(earlier, facts)
-    }
-}
+upholds!(ServerConfig ClientConfig);

@@ -128,12 +128,16 @@ pub mod fast_open;
 mod first_flight;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "hyper")]
+pub mod hyper;
 mod input;
 mod machine;
 mod server;
 mod sessions;
 mod socket;
 mod stream;
+#[cfg(feature = "tonic")]
+pub mod tonic;
 #[cfg(feature = "system-trust")]
 mod trust;
 mod wakers;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tessera::auth::PeerRejected;
-use tessera::handshake::Checked;
 use tessera::wire::AlertDescription;
 use tessera::{Connection, Error, Event, Output, ReadEvent, Role, Time};
 use tokio::time::Instant;
@@ -63,13 +62,13 @@ pub(crate) enum Step {
 impl<S: AsyncHandshake> Machine<S> {
     pub(crate) fn new(
         begun: Begun<S::Config>,
-        start: impl FnOnce(Checked<S::Config>, Time, &mut Output) -> Result<Connection<S>, Error>,
+        start: impl FnOnce(Time, &mut Output) -> Result<Connection<S>, Error>,
         answers: Arc<dyn Answers>,
         session_writer: SessionWriter,
     ) -> Result<Self, Error> {
         let started = Instant::now();
         let mut output = Output::with_limit(OUTPUT_LIMIT);
-        let connection = start(begun.config.clone(), since(started), &mut output)?;
+        let connection = start(since(started), &mut output)?;
         let deadline = connection.deadline().unwrap_or_default();
         let latest_completion = started.checked_add(deadline).unwrap_or(started + A_YEAR);
         Ok(Self {
@@ -153,6 +152,7 @@ impl<S: AsyncHandshake> Machine<S> {
             Event::HandshakeComplete => {
                 // The peer may have been accepted in this very step.
                 self.check_withdrawn()?;
+                self.begun.complete(self.connection.facts());
                 self.complete = true;
                 self.completion.complete();
             }
@@ -170,10 +170,9 @@ impl<S: AsyncHandshake> Machine<S> {
         if self.complete || !self.begun.is_earlier() {
             return Ok(());
         }
-        let begun = self.begun.again();
         if self.unread
-            && !begun.config.keeps_sessions_of(&self.begun.config)
-            && let Some(connection) = S::unread(&begun.config, self.now())
+            && let Some((config, begun)) = self.begun.again()
+            && let Some(connection) = S::unread(config, self.now())
         {
             self.connection = connection;
             self.begun = begun;

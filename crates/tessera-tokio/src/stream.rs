@@ -32,7 +32,8 @@ pub type ServerStream<IO> = TlsStream<IO, ServerHandshake>;
 /// - After the peer's close_notify reading gives 0 bytes, and writing goes on. If the connection ends
 ///   without it, the error is [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): something may be
 ///   missing.
-/// - `shutdown` sends close_notify and ends this side's direction; reading goes on.
+/// - `shutdown` sends close_notify and ends this side's direction; reading goes on. A server whose
+///   flight is made completes its handshake first, so that its tickets go out.
 /// - Errors of TLS are [`tessera::Error`]s inside of [`io::Error`]s. Before one is returned, the
 ///   alert is sent as well as it can be: the error waits for the peer to end too, for a second at
 ///   most.
@@ -304,6 +305,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> AsyncWrite for TlsSt
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if !this.is_shut_down {
+            if S::ROLE == Role::Server && this.driver.machine.is_writable() {
+                // Tickets go out when the handshake is complete, and nothing after close_notify.
+                ready!(this.driver.poll_handshake(Half::Write, Goal::Complete, cx))?;
+            }
             this.is_shut_down = true;
             let machine = &mut *this.driver.machine;
             machine.connection.close(&mut machine.output);

@@ -198,3 +198,40 @@ async fn without_a_ticket_there_is_no_early_data() {
     );
     assert_eq!(settled(client).1, Told::NotSent);
 }
+
+/// Its first answer is its last.
+#[tokio::test]
+async fn a_server_that_answers_early_data_and_ends_gives_its_tickets() {
+    let ends = forward_secret();
+    // The one ticket that there is goes with the flight.
+    let (connector, store) = prepared(&ends).await;
+    let mut sessions = Vec::new();
+    while let Some(session) = store.pop(common::SERVER_NAME) {
+        sessions.push(session);
+    }
+    let destination = to(sessions.pop().unwrap());
+    let (near, far) = duplex(64 * 1024);
+    let mut client = connector.start(destination, near).await.unwrap();
+    client.write_early(b"question").await.unwrap();
+    let mut server = ends.acceptor().accept_early(far).await.unwrap();
+    assert!(!server.is_handshake_complete());
+    server.write_all(b"answer").await.unwrap();
+    let mut answer = Vec::new();
+    let (ended, read) = tokio::join!(server.shutdown(), client.read_to_end(&mut answer));
+    (ended.unwrap(), read.unwrap());
+    assert_eq!(answer, b"answer");
+    assert!(store.pop(common::SERVER_NAME).is_some());
+}
+
+/// The client has sent its flight, and is gone.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ends_waits_for_a_silent_client_no_longer_than_a_handshake_may_take() {
+    let ends = forward_secret();
+    let (connector, _) = prepared(&ends).await;
+    let (near, far) = duplex(64 * 1024);
+    let mut client = connector.start(destination(), near).await.unwrap();
+    client.write_early(b"question").await.unwrap();
+    let mut server = ends.acceptor().accept_early(far).await.unwrap();
+    let error = server.shutdown().await.unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+}

@@ -6,6 +6,7 @@
 mod common;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use common::{Told, connect, destination, ends, forward_secret, settled};
 use tessera_harness::Mark;
@@ -106,5 +107,34 @@ async fn no_plaintext_of_a_stream_stays_in_memory() {
     plaintext.zeroize();
     received.zeroize();
     assert_eq!(mark.count(), 0, "early data stayed behind");
+    drop(fence);
+}
+
+#[tokio::test]
+async fn a_first_flight_keeps_its_plaintext_until_the_verdict_and_no_longer() {
+    let mark = Mark::new();
+    let mut ends = forward_secret();
+    // To look through all memory takes its time.
+    ends.client.handshake_timeout = Duration::from_secs(3600);
+    let connector = common::prepared(&ends).await.0;
+    let (near, far) = duplex(64 * 1024);
+    let mut client = connector.first_flight(destination(), near).await.unwrap();
+    let mut plaintext = marked(&mark, 6_000);
+    // In two writes: what is kept grows.
+    client.write_all(&plaintext[..3_000]).await.unwrap();
+    client.write_all(&plaintext[3_000..]).await.unwrap();
+    plaintext.zeroize();
+    assert!(mark.count() >= 6_000 / 16, "it is kept");
+    let fence = new_fence();
+    let acceptor = ends.acceptor();
+    let (settled, server) = tokio::join!(client.settled(), acceptor.accept(far));
+    (settled.unwrap(), server.as_ref().unwrap());
+    assert_eq!(client.early_data().accepted, 6_000);
+    let mut received = vec![0; 6_000];
+    let mut server = server.unwrap();
+    server.read_exact(&mut received).await.unwrap();
+    nothing_comes(&mut server).await;
+    received.zeroize();
+    assert_eq!(mark.count(), 0, "an accepted first flight stayed behind");
     drop(fence);
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use tessera::resume::{Absent, TakePurpose, Vault};
+use tessera::crypto::{KeyForm, Secret};
+use tessera::resume::{Absent, OneTimeSecret, TakePurpose, Vault};
+use tessera::wire::NamedGroup;
 use tessera_vault::contract::{
     LIFETIME, NOW, accept, handle, put, put_for, put_until, race, secret, take,
 };
@@ -72,6 +74,38 @@ fn a_memory_vault_keeps_its_limits() {
     for capacity in [16, 17, 40, 100, 1000] {
         contract::who_holds_less_keeps_it(&MemoryVault::new(capacity), capacity);
     }
+}
+
+/// As an engine fills it: with what it asks for. The bytes are bounded, and the number of secrets is what it was.
+#[test]
+fn a_vault_whose_bytes_are_used_up_asks_for_seeds() {
+    let vault = MemoryVault::with_limits(Limits { expanded_bytes: 20_000, ..Limits::new(50) });
+    let hybrid = |form| OneTimeSecret {
+        kind: NamedGroup::X25519MLKEM768,
+        form,
+        key: vec![7; if form == KeyForm::Expanded { 2432 } else { 96 }].into(),
+        fs_secret: Secret::filled_by(32, |_| ()),
+    };
+    let put_next = |number| {
+        let form = vault.key_form();
+        assert!(put_until(&vault, number, hybrid(form), NOW + LIFETIME, None), "{number}");
+        form
+    };
+    let forms: Vec<_> = (0..60).map(put_next).collect();
+    // 2,472 bytes each: the ninth is the first one too many. Ten old ones gave way at the end, the expanded
+    // ones first.
+    assert!(forms[..9].iter().all(|form| *form == KeyForm::Expanded), "{forms:?}");
+    assert!(forms[9..50].iter().all(|form| *form == KeyForm::Seed), "{forms:?}");
+    assert!(forms[51..].contains(&KeyForm::Expanded), "what is gone makes room");
+    assert_eq!(vault.len(), 50);
+    // What nobody asked for is taken in up to an eighth more, and then refused.
+    let more = (100..110).filter(|number| {
+        put_until(&vault, *number, hybrid(KeyForm::Expanded), NOW + LIFETIME, None)
+    });
+    assert!(more.count() < 2);
+    assert!(put(&vault, 200), "one that is short");
+    let none = MemoryVault::with_limits(Limits { expanded_bytes: 0, ..Limits::new(50) });
+    assert_eq!(none.key_form(), KeyForm::Seed);
 }
 
 #[test]

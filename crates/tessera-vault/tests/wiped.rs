@@ -2,17 +2,16 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
-use tessera::crypto::{KeyForm, Secret};
+use tessera::crypto::{KeyForm, Secret, SecretBytes};
 use tessera::resume::{OneTimeSecret, TakePurpose, Vault};
 use tessera::wire::NamedGroup;
 use tessera_aws_lc::provider;
 use tessera_harness::Mark;
 use tessera_vault::contract::{LIFETIME, NOW, handle, put_until, question};
 use tessera_vault::{EpochKey, Limits, MemoryVault, WrappingKeys, WrappingPurpose};
-use zeroize::Zeroizing;
 
 fn secret(mark: &Mark) -> OneTimeSecret {
-    let mut key = Zeroizing::new(vec![0; 2432]);
+    let mut key = SecretBytes::zeros(2432);
     mark.fill(&mut key);
     let fs_secret = Secret::filled_by(48, |out| mark.fill(out));
     OneTimeSecret { kind: NamedGroup::X25519MLKEM768, form: KeyForm::Expanded, key, fs_secret }

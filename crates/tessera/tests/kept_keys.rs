@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use tessera::crypto::{KeyForm, Provider};
+use tessera::crypto::{HybridOneTimeKeys, KeyForm, OneTimeKeys, Provider, SecretBytes};
 use tessera::handshake::{EarlyDataStatus, Reply};
 use tessera::resume::{
     FlightHandle, OneTimeSecret, PskKind, PutRefused, PutSecret, TakeSecret, Taken, Vault, Verdict,
@@ -109,9 +109,9 @@ fn a_key_that_cannot_be_read_burns_its_flight_and_nothing_else() {
     let changes: [fn(&mut OneTimeSecret); 7] = [
         |secret| secret.kind = NamedGroup(0x1234),
         |secret| secret.kind = NamedGroup::X25519,
-        |secret| secret.key.truncate(50),
-        |secret| secret.key.clear(),
-        |secret| secret.key.extend([0; 300]),
+        |secret| secret.key = secret.key[..50].into(),
+        |secret| secret.key = SecretBytes::zeros(0),
+        |secret| secret.key = [&*secret.key, &[0; 300]].concat().into(),
         |secret| secret.form = KeyForm::Expanded,
         |secret| secret.form = KeyForm::Seed,
     ];
@@ -152,5 +152,39 @@ fn a_damaged_expanded_key_burns_its_flight() {
     for pair in pairs {
         assert_eq!(pair.to_client.verdict, Some(Verdict::Burned));
         assert_eq!(pair.server.facts().psk, Some(PskKind::Resumption));
+    }
+}
+
+/// A part that has seeds alone keeps its seed in the expanded form of the whole, whichever part it is.
+#[test]
+fn hybrids_of_parts_with_and_without_an_expanded_form_open() {
+    let (aws_lc, null) = (tessera_aws_lc::provider(), tessera_null_provider::provider());
+    let expands = (aws_lc.one_time(HYBRID).expect("keys"), aws_lc.group(HYBRID).expect("a group"));
+    let seeds = (null.one_time(HYBRID).expect("keys"), null.group(HYBRID).expect("a group"));
+    let cases = [
+        (expands, seeds, Some(2432 + 96)),
+        (seeds, expands, Some(96 + 2432)),
+        (expands, expands, Some(2432 * 2)),
+        (seeds, seeds, None),
+    ];
+    for (first, second, expanded_len) in cases {
+        let kind = NamedGroup(0x1234);
+        let first_encapsulated_len = first.1.reply_len();
+        let hybrid =
+            HybridOneTimeKeys { kind, first: first.0, first_encapsulated_len, second: second.0 };
+        assert_eq!(hybrid.expanded_len(), expanded_len);
+        let Some(len) = expanded_len else { continue };
+        let mut private = SecretBytes::zeros(len);
+        let public = hybrid.generate_expanded(aws_lc.random, &mut private).expect("a key");
+        let read = || hybrid.from_expanded(&private);
+        assert_eq!(read().and_then(|key| key.public()), Ok(public.clone()));
+        let (one, two) = public.split_at(first.0.public_len());
+        let (mut encapsulated, one) = first.1.encapsulate(one).expect("answers");
+        let (reply, two) = second.1.encapsulate(two).expect("answers");
+        encapsulated.extend(reply);
+        let agreed = read().and_then(|key| key.open(&encapsulated)).expect("opens");
+        assert_eq!(agreed.expose(), [one.expose(), two.expose()].concat());
+        assert!(hybrid.from_expanded(&private[1..]).is_err());
+        assert!(hybrid.generate_expanded(aws_lc.random, &mut private[1..]).is_err());
     }
 }

@@ -1,13 +1,7 @@
 //! The client.
 
-use std::net::SocketAddr;
-
-use http::Uri;
 use http::uri::PathAndQuery;
-use hyper_util::rt::TokioIo;
-use tessera::Destination;
 use tessera_tokio::Connector;
-use tokio::net::TcpStream;
 use tonic::client::Grpc;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
@@ -15,25 +9,11 @@ use tonic_prost::ProstCodec;
 
 use crate::{HELLO, HelloReply, HelloRequest, SERVER_NAME};
 
-/// A channel whose connections are Tessera's. When one ends, tonic makes another, which resumes the
-/// session that the connector's store has by then.
-pub async fn channel(
-    address: SocketAddr,
-    connector: Connector,
-) -> Result<Channel, tonic::transport::Error> {
-    let connect = move |_: Uri| {
-        let connector = connector.clone();
-        async move {
-            let socket = TcpStream::connect(address).await?;
-            socket.set_nodelay(true)?;
-            let to = Destination { server_name: SERVER_NAME.into(), ..Default::default() };
-            let stream = connector.connect(to, socket).await?;
-            Ok::<_, std::io::Error>(TokioIo::new(stream))
-        }
-    };
-    // tonic has TLS of its own for `https`, which isn't wanted here; the scheme says no more.
-    let endpoint = Endpoint::try_from(format!("http://{SERVER_NAME}"))?;
-    endpoint.connect_with_connector(tower::service_fn(connect)).await
+/// A channel whose connections are Tessera's. It connects when it is called. When a connection ends, tonic makes
+/// another, whose first call travels as early data if the connector's store has a session by then.
+pub fn channel(port: u16, connector: Connector) -> Result<Channel, tonic::transport::Error> {
+    let endpoint = Endpoint::try_from(format!("http://{SERVER_NAME}:{port}"))?;
+    Ok(endpoint.connect_with_connector_lazy(tessera_tokio::tonic::connector(connector)))
 }
 
 /// Calls the service.

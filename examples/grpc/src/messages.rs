@@ -17,4 +17,7 @@ pub struct HelloReply {
     /// Whether the connection that the request came through was resumed.
     #[prost(bool, tag = "2")]
     pub resumed: bool,
+    /// Whether its first call travelled as early data.
+    #[prost(bool, tag = "3")]
+    pub early: bool,
 }

@@ -40,6 +40,14 @@ pub(crate) struct ConnectArguments {
     #[arg(long, conflicts_with_all = ["ca", "fingerprint"], help_heading = "Certificates")]
     insecure_accept_any_certificate: bool,
 
+    /// Sends the first flight with TCP's SYN (TCP Fast Open, RFC 7413), from the second connection to a server
+    /// on; where the system, the server or the network don't take it, connections begin as usual. The
+    /// server, and whoever sees the path, recognise this machine by a cookie that the kernel keeps: see
+    /// docs/fast-open.md. Early data may be executed although the server seems to refuse the connection;
+    /// the program says so.
+    #[arg(long)]
+    tcp_fast_open: bool,
+
     /// Keeps sessions in this directory, for this and later runs to come back with.
     #[arg(long, value_name = "DIRECTORY", conflicts_with = "count")]
     sessions: Option<PathBuf>,
@@ -129,6 +137,7 @@ impl From<ConnectArguments> for ConnectOptions {
         Self {
             host: arguments.server.host,
             port: arguments.server.port,
+            tcp_fast_open: arguments.tcp_fast_open,
             server_name: arguments.server_name,
             fingerprint: arguments.fingerprint,
             insecure_accept_any_certificate: arguments.insecure_accept_any_certificate,

@@ -26,6 +26,7 @@ Examples:
   tessera lab reconnect                                   all modes, at 0 and 33 ms; about a minute
   tessera lab reconnect --modes psk-dhe,0rtt-fs           two modes only
   tessera lab reconnect --modes 0rtt-unguarded            what a replay does at unguarded servers
+  tessera lab reconnect --modes 0rtt-fs --tcp-fast-open   first bytes after half a round trip
   tessera lab reconnect --rtt 5ms,80ms --loss 0.5%        two links, both losing packets
   tessera lab reconnect --rate 2mbit --mtu 1280           a slow link
   tessera lab reconnect --repetitions 101 --json out.json every sample, for other programs
@@ -74,6 +75,11 @@ pub(crate) struct ReconnectArguments {
         default_value = "full,psk-only,psk-dhe,0rtt,0rtt-fs,0rtt-fs-psk"
     )]
     modes: Vec<ModeArgument>,
+
+    /// Measures each way once more with TCP Fast Open (RFC 7413): the SYN carries the first flight, as much of
+    /// it as fits. Needs the emulated link.
+    #[arg(long)]
+    tcp_fast_open: bool,
 }
 
 #[derive(Args)]
@@ -143,6 +149,7 @@ pub(crate) struct CommonArguments {
 impl From<ReconnectArguments> for Options {
     fn from(arguments: ReconnectArguments) -> Self {
         let mut options = Self::from(arguments.common);
+        options.fast_open = arguments.tcp_fast_open;
         for mode in arguments.modes.into_iter().map(Mode::from) {
             if !options.modes.contains(&mode) {
                 options.modes.push(mode);
@@ -175,6 +182,7 @@ impl From<CommonArguments> for Options {
                 ..LinkParameters::default()
             },
             modes: Vec::new(),
+            fast_open: false,
             json: arguments.json.as_deref().map(Destination::named),
             page: arguments.report.as_deref().map(Destination::named),
         }

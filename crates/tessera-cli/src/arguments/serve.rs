@@ -19,8 +19,9 @@ Examples:
   tessera serve --psk-file psks.txt --psk-hash sha384   PSKs, and no certificate
   tessera serve --forward-secret-early-data             0-RTT that is accepted at most once
   tessera serve --state /var/lib/tessera                clients resume after a restart too
+  tessera serve --forward-secret-early-data --tcp-fast-open   and half a round trip after the client began
   tessera serve --listen 0 --json -                     a free port; facts for programs
-Ctrl-C and SIGTERM end it: handshakes and answers that are under way are finished, within three seconds, and
+Ctrl-C and SIGTERM end it: handshakes and answers that are under way are finished, within ten seconds, and
 connections closed properly. A listening socket of a supervisor (systemd.socket(5), LISTEN_FDS) is used instead
 of --listen: then clients that come between two servers wait, and see no error.
 SIGHUP loads the files of --certificate, --key, --ca, --crl and --psk-file again, all or none, for new
@@ -33,6 +34,13 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:4433",
           value_parser = values::address)]
     listen: SocketAddr,
+
+    /// Takes a client's first bytes with its SYN (TCP Fast Open, RFC 7413): early data is here half a round
+    /// trip after the client began. Needs 2 in the sysctl net.ipv4.tcp_fastopen; without it connections
+    /// begin as usual. Clients show a cookie, which links their connections for whoever sees the path, and a
+    /// SYN may be delivered twice: see docs/fast-open.md.
+    #[arg(long)]
+    tcp_fast_open: bool,
 
     /// Answers HTTP with a page about the connection, also as /facts.json; /keyupdate changes the keys
     /// first. Without it the server sends back what comes.
@@ -132,6 +140,7 @@ impl From<ServeArguments> for ServeOptions {
     fn from(arguments: ServeArguments) -> Self {
         Self {
             listen: arguments.listen,
+            tcp_fast_open: arguments.tcp_fast_open,
             answer: if arguments.http { Answer::Http } else { Answer::Echo },
             names: arguments.name,
             write_certificate: arguments.write_certificate,

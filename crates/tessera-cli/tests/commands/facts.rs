@@ -23,6 +23,15 @@ const UNSEEN: &[(&str, &str)] = &[
     ("state_failed", "a disk fails under a running server, which looks at it once a minute"),
 ];
 
+/// What `fast_open.rs` makes, where the system allows it.
+const ELSEWHERE: [&str; 5] = [
+    "listening.fast_open ",
+    "listening.fast_open_lacks ",
+    "connection.fast_open ",
+    "connection.syn_bytes ",
+    "load.begun_in_syn ",
+];
+
 /// Makes every fact, in scenes that are as short as they can be.
 #[test]
 fn every_documented_fact_is_told_as_documented() {
@@ -43,6 +52,7 @@ fn every_documented_fact_is_told_as_documented() {
     for (known, why) in UNSEEN {
         assert!(unseen.remove(*known), "{known} is seen, though {why}");
     }
+    unseen.retain(|name| !ELSEWHERE.iter().any(|it| name.starts_with(it)));
     assert!(unseen.is_empty(), "documented, and made by no scene: {unseen:#?}");
 }
 
@@ -333,6 +343,7 @@ fn copy_all(from: &str, to: &str) {
 fn a_line_that_is_not_as_documented_is_found() {
     let right = serde_json::json!({
         "event": "listening", "facts": 1, "address": "a:1", "fingerprint": null, "self_signed": true,
+        "fast_open": null, "fast_open_lacks": null,
     });
     assert_eq!(DOCUMENT.check(&right), Ok(()));
     let wrong = |field: &str, value: Option<Value>| {

@@ -5,6 +5,7 @@
 mod closing;
 mod document;
 mod facts;
+mod fast_open;
 mod full_disk;
 mod hostile;
 mod http;

@@ -48,34 +48,41 @@ impl Client {
         self.asked += 1;
         let question = [self.number.to_be_bytes(), self.asked.to_be_bytes()].concat();
         let recording = Arc::new(Mutex::new(Vec::new()));
-        let io = TcpStream::connect(address).await?;
+        let io = TcpStream::connect(address).await.map_err(|error| at("connecting", error))?;
         io.set_nodelay(true)?;
         let io = Recorded { io, recording: Some(recording.clone()) };
         let destination = Destination { server_name: "localhost".into(), ..Default::default() };
         let early = self.connector.connect_with_early_data(destination, io, &question).await;
         let (mut stream, flight) = match early {
-            EarlyData::NotSent(stream) => (stream?, Flight::NotSent),
+            EarlyData::NotSent(stream) => {
+                (stream.map_err(|error| at("the handshake", error))?, Flight::NotSent)
+            }
             EarlyData::Accepted { stream, count, .. } if count == question.len() => {
                 (stream, Flight::Accepted)
             }
             EarlyData::Rejected { stream, verdict, .. } => (stream, Flight::Rejected(verdict)),
-            EarlyData::Failed { error, .. } => return Err(error),
+            EarlyData::Failed { error, .. } => return Err(at("the first flight", error)),
             other => return Err(io::Error::other(format!("{other:?}"))),
         };
         if flight != Flight::Accepted {
-            stream.write_all(&question).await?;
+            stream.write_all(&question).await.map_err(|error| at("asking", error))?;
         }
         let mut answer = [0; 8];
-        stream.read_exact(&mut answer).await?;
+        stream.read_exact(&mut answer).await.map_err(|error| at("the answer", error))?;
         if answer != question[..] {
             return Err(io::Error::other("the answer to another question"));
         }
-        stream.shutdown().await?;
+        stream.shutdown().await.map_err(|error| at("the goodbye", error))?;
         // Takes the tickets that come before the end.
-        stream.read_to_end(&mut Vec::new()).await?;
+        stream.read_to_end(&mut Vec::new()).await.map_err(|error| at("the end", error))?;
         let recording = std::mem::take(&mut *recording.lock().unwrap());
         Ok((flight, recording))
     }
+}
+
+/// Where it went wrong.
+fn at(place: &str, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{place}: {error}"))
 }
 
 /// Sends a recorded flight once more, and waits until the server has ended the connection.

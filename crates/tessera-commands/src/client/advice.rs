@@ -17,8 +17,12 @@ pub(super) fn failed(
     also: Option<String>,
 ) -> ProgramError {
     let of_engine = error.get_ref().and_then(|error| error.downcast_ref());
-    let advice =
-        if silent && is_end(error, of_engine) { Some(SILENT) } else { of_engine.and_then(advice) };
+    let advice = match of_engine {
+        _ if silent && is_end(error, of_engine) => Some(SILENT),
+        Some(error) => advice(error),
+        // With TCP Fast Open such errors come this late.
+        None => of_network(error.kind()),
+    };
     let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
     let also = also.map_or_else(String::new, |also| format!("; {also}"));
     ProgramError::Failed(format!("{}:{}: {error}{advice}{also}", options.host, options.port))
@@ -34,6 +38,17 @@ fn is_end(error: &io::Error, of_engine: Option<&Error>) -> bool {
 const SILENT: &str = "the server closed before it said anything: it may refuse this address for a while, \
     as `tessera serve` does with --max-connections-per-address, or speak no TLS, or be \
     a proxy without a server behind it";
+
+/// Why TCP found no server.
+pub(super) fn of_network(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::ConnectionRefused => "nobody listens there: check host and port",
+        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => {
+            "there is no way there: check the network, or try another address of the host"
+        }
+        _ => return None,
+    })
+}
 
 fn advice(error: &Error) -> Option<&'static str> {
     let Error::AlertReceived(alert) = error else { return None };

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use tessera_kit::report::Report;
 use tessera_tokio::ClientStream;
+use tessera_tokio::fast_open::FastOpenStream;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::standard::{Input, Output};
 use crate::counted::Counted;
 use crate::receive::{Plaintext, receive};
 
-type Stream = ClientStream<Counted<TcpStream>>;
+type Stream = ClientStream<Counted<FastOpenStream>>;
 
 /// What a connection carries, and how.
 pub(super) struct Carrier<'a> {

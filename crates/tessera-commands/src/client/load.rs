@@ -12,7 +12,8 @@ use tessera::{Destination, EarlyDataStatus};
 use tessera_kit::facts::micros;
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, SettingFile, open_files, signals};
-use tessera_tokio::{Connector, EarlyData, SessionStore};
+use tessera_tokio::fast_open::{FastOpenStream, Opening};
+use tessera_tokio::{ClientStream, Connector, EarlyData, SessionStore};
 use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
@@ -83,7 +84,7 @@ pub(super) async fn run(options: &ConnectOptions, load: &Load) -> Result<(), Pro
     run.progress.finish_and_clear();
 
     let outcome = std::mem::take(&mut *run.outcome.lock().unwrap_or_else(PoisonError::into_inner));
-    let summary = Summary::new(load, outcome, total);
+    let summary = Summary::new(options, load, outcome, total);
     report.tell(&summary);
     let told = report.finish();
     summary.verdict()?;
@@ -118,10 +119,7 @@ impl Run {
         Ok(())
     }
 
-    async fn stream(
-        &self,
-        resume: bool,
-    ) -> Result<tessera_tokio::ClientStream<tokio::net::TcpStream>, ProgramError> {
+    async fn stream(&self, resume: bool) -> Result<ClientStream<FastOpenStream>, ProgramError> {
         let socket = dial(&self.options).await?;
         let destination = (self.destination)();
         let started = if resume {
@@ -142,6 +140,7 @@ impl Run {
                 Ok(connection) => {
                     outcome.latencies.push(micros(connection.latency));
                     outcome.resumed += usize::from(connection.resumed);
+                    outcome.begun_in_syn += usize::from(connection.begun_in_syn);
                     outcome.early_data_accepted += usize::from(connection.early_data_accepted);
                     outcome.not_as_asked += usize::from(!connection.as_asked);
                 }
@@ -178,7 +177,8 @@ impl Run {
             LoadMode::PskOnly => resumed && facts.group.is_none(),
             LoadMode::ZeroRtt | LoadMode::ZeroRttFs => early_data_accepted,
         };
-        Ok(Connection { latency, resumed, early_data_accepted, as_asked })
+        let begun_in_syn = matches!(stream.get_ref().opening(), Opening::Taken(_));
+        Ok(Connection { latency, resumed, early_data_accepted, as_asked, begun_in_syn })
     }
 }
 
@@ -188,6 +188,8 @@ struct Connection {
     early_data_accepted: bool,
     /// It began as the mode says.
     as_asked: bool,
+    /// The server took data of the SYN.
+    begun_in_syn: bool,
 }
 
 /// On a terminal; nothing elsewhere.

@@ -10,9 +10,11 @@ mod standard;
 mod summary;
 
 use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tessera_kit::{ProgramError, runtime};
+use tessera_tokio::fast_open::FastOpenStream;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
@@ -33,7 +35,7 @@ pub fn connect(options: &ConnectOptions) -> Result<(), ProgramError> {
 }
 
 /// A TCP connection to the server.
-async fn dial(options: &ConnectOptions) -> Result<TcpStream, ProgramError> {
+async fn dial(options: &ConnectOptions) -> Result<FastOpenStream, ProgramError> {
     let ConnectOptions { host, port, .. } = options;
     let dialling = timeout(PATIENCE, async {
         let found = lookup_host((host.as_str(), *port)).await;
@@ -43,24 +45,39 @@ async fn dial(options: &ConnectOptions) -> Result<TcpStream, ProgramError> {
                 ProgramError::Failed(format!("{host}: {error}; {advice}"))
             })?
             .collect();
-        TcpStream::connect(&found[..]).await.map_err(|error| no_connection(options, &error))
+        let connected = if options.tcp_fast_open {
+            open_fast(&found).await
+        } else {
+            TcpStream::connect(&found[..]).await.map(FastOpenStream::from)
+        };
+        connected.map_err(|error| no_connection(options, &error))
     });
     let timed_out = |_| Err(no_connection(options, &ErrorKind::TimedOut.into()));
     let socket = dialling.await.unwrap_or_else(timed_out)?;
     // Without it only the answer is slower.
-    let _ = socket.set_nodelay(true);
+    let _ = socket.get_ref().set_nodelay(true);
     Ok(socket)
+}
+
+/// One address after the other, as `TcpStream::connect` does. One of which the kernel has a cookie is not
+/// tried before the first flight: it was there the last time.
+async fn open_fast(addresses: &[SocketAddr]) -> io::Result<FastOpenStream> {
+    let mut result = Err(ErrorKind::AddrNotAvailable.into());
+    for address in addresses {
+        result = FastOpenStream::connect(*address).await;
+        if result.is_ok() {
+            break;
+        }
+    }
+    result
 }
 
 fn no_connection(options: &ConnectOptions, error: &io::Error) -> ProgramError {
     let advice = match error.kind() {
-        ErrorKind::ConnectionRefused => "; nobody listens there: check host and port",
-        ErrorKind::TimedOut => "; is there a firewall?",
-        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => {
-            "; there is no way there: check the network, or try another address of the host"
-        }
-        _ => "",
+        ErrorKind::TimedOut => Some("is there a firewall?"),
+        kind => advice::of_network(kind),
     };
+    let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
     ProgramError::Failed(format!("{}:{}: {error}{advice}", options.host, options.port))
 }
 

@@ -10,9 +10,9 @@ use tessera::resume::Verdict;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, SettingFile, signals};
+use tessera_tokio::fast_open::{FastOpenStream, Opening};
 use tessera_tokio::{ClientStream, Connector, EarlyData, EarlyDataOutcome, FileSessionStore};
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::advice;
@@ -25,7 +25,7 @@ use crate::options::ConnectOptions;
 use crate::receive::receive;
 use crate::{key_file, names};
 
-type Stream = ClientStream<Counted<TcpStream>>;
+type Stream = ClientStream<Counted<FastOpenStream>>;
 
 pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     options.check()?;
@@ -64,9 +64,10 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
                 return Err(error);
             }
         };
+        let (fast_open, syn_bytes) = opening(options, stream.get_ref());
         report.line(&ConnectionFacts::new(
             stream.facts(),
-            SocketFacts { address, handshake, ..SocketFacts::default() },
+            SocketFacts { address, fast_open, syn_bytes, handshake, ..SocketFacts::default() },
         ));
         let stream = &mut stream;
         Carrier { stream, report: &report, keep_open: options.keep_open, silent }.carry(&left).await
@@ -88,8 +89,11 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
         _ => result,
     };
     let counted = stream.get_ref();
+    let (fast_open, syn_bytes) = opening(options, counted);
     let socket = SocketFacts {
         address,
+        fast_open,
+        syn_bytes,
         received: counted.received,
         sent: counted.sent,
         handshake,
@@ -133,6 +137,15 @@ async fn take_tickets(stream: &mut Stream) {
 
 /// How long tickets may take that the server sends without being asked.
 const TICKETS: Duration = Duration::from_secs(1);
+
+/// How the connection began, for facts, where that was asked for.
+fn opening(
+    options: &ConnectOptions,
+    socket: &Counted<FastOpenStream>,
+) -> (Option<&'static str>, Option<usize>) {
+    let opening = options.tcp_fast_open.then(|| socket.get_ref().opening());
+    (opening.map(Opening::name), opening.map(Opening::syn_bytes))
+}
 
 fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connector, ProgramError> {
     let connector = Connector::new(configured.config.clone());

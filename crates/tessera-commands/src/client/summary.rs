@@ -9,7 +9,7 @@ use tessera_kit::ProgramError;
 use tessera_kit::facts::micros;
 use tessera_kit::report::Fact;
 
-use crate::options::{Load, LoadMode};
+use crate::options::{ConnectOptions, Load, LoadMode};
 
 /// What became of the connections.
 #[derive(Default)]
@@ -20,6 +20,8 @@ pub(super) struct Outcome {
     pub(super) early_data_accepted: usize,
     /// How many began in another way than the mode says.
     pub(super) not_as_asked: usize,
+    /// The server took data of the SYN.
+    pub(super) begun_in_syn: usize,
     pub(super) errors: BTreeMap<String, usize>,
 }
 
@@ -34,6 +36,8 @@ pub(super) struct Summary {
     resumed: usize,
     early_data_accepted: usize,
     not_as_asked: usize,
+    /// The server took data of the SYN; `None` where nobody asked for TCP Fast Open.
+    begun_in_syn: Option<usize>,
     total_micros: u64,
     handshakes_per_second: f64,
     /// From the beginning of the TCP connection to the end of the handshake.
@@ -49,8 +53,14 @@ impl Fact for Summary {
 }
 
 impl Summary {
-    pub(super) fn new(load: &Load, outcome: Outcome, total: Duration) -> Self {
-        let Outcome { mut latencies, resumed, early_data_accepted, not_as_asked, errors } = outcome;
+    pub(super) fn new(
+        options: &ConnectOptions,
+        load: &Load,
+        outcome: Outcome,
+        total: Duration,
+    ) -> Self {
+        let Outcome { mut latencies, resumed, early_data_accepted, .. } = outcome;
+        let Outcome { not_as_asked, begun_in_syn, errors, .. } = outcome;
         latencies.sort_unstable();
         let completed = latencies.len();
         Self {
@@ -61,6 +71,7 @@ impl Summary {
             resumed,
             early_data_accepted,
             not_as_asked,
+            begun_in_syn: options.tcp_fast_open.then_some(begun_in_syn),
             total_micros: micros(total),
             handshakes_per_second: completed as f64 / total.as_secs_f64().max(1e-9),
             median_micros: percentile(&latencies, 50),
@@ -156,6 +167,9 @@ impl fmt::Display for Summary {
         row("resumed", share(self.resumed))?;
         if matches!(self.mode, LoadMode::ZeroRtt | LoadMode::ZeroRttFs) {
             row("early data accepted", share(self.early_data_accepted))?;
+        }
+        if let Some(count) = self.begun_in_syn {
+            row("begun in the SYN", share(count))?;
         }
         if self.not_as_asked > 0 {
             row("not as the mode says", share(self.not_as_asked))?;

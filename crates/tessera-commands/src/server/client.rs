@@ -7,7 +7,12 @@ use std::time::{Duration, Instant};
 use tessera::EarlyDataStatus;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
+use tessera_tokio::fast_open::syn_data_was_taken;
 use tessera_tokio::{AcceptedClient, ClientSocket, Ending, ServerStream, TimedOut};
+use tokio::io::{AsyncRead, AsyncWriteExt};
+use tokio::time::timeout;
+
+use crate::receive::receive;
 
 /// A client's stream, with what was learned on the way.
 pub(super) struct Client {
@@ -35,6 +40,16 @@ impl Client {
         Ok(())
     }
 
+    /// Says goodbye first, and waits a moment for the client's: what comes to a closed socket resets the
+    /// connection, and the client may lose what it has not read yet.
+    pub(super) async fn leave(&mut self) -> io::Result<()> {
+        // An answer to early data may have left before. The next ticket follows the end of the handshake.
+        self.stream.handshake().await?;
+        self.note_handshake();
+        self.stream.shutdown().await?;
+        until_its_end(&mut self.stream).await
+    }
+
     /// Notes when the handshake was complete.
     pub(super) fn note_handshake(&mut self) {
         if self.handshake.is_none() && self.stream.is_handshake_complete() {
@@ -60,6 +75,10 @@ impl Client {
         let counted = self.stream.get_ref();
         let socket = SocketFacts {
             address: Some(self.address),
+            // Null where it began as usual.
+            fast_open: syn_data_was_taken(counted.get_ref())
+                .and_then(|was_taken| was_taken.then_some("taken")),
+            syn_bytes: None,
             received: counted.received(),
             sent: counted.sent(),
             handshake: self.handshake,
@@ -69,3 +88,15 @@ impl Client {
         ConnectionFacts::new(self.stream.facts(), socket)
     }
 }
+
+/// Waits a moment for the end of a client that was told of the server's. What it sends until then is lost.
+pub(super) async fn until_its_end(reader: &mut (impl AsyncRead + Unpin)) -> io::Result<()> {
+    let read = async {
+        while !receive(reader).await?.is_empty() {}
+        Ok(())
+    };
+    timeout(LAST_WORDS, read).await.unwrap_or(Ok(()))
+}
+
+/// How long a client may take to end a connection that the server has ended.
+const LAST_WORDS: Duration = Duration::from_secs(1);

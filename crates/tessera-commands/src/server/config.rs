@@ -20,15 +20,17 @@ use crate::{names, psk};
 /// A configuration, and the certificate that was made for it.
 pub(super) struct Configured {
     pub(super) config: Checked<ServerConfig>,
+    /// Without what came from files that may change.
+    pub(super) lasting: ServerConfig,
     pub(super) fresh: Option<Fresh>,
 }
 
 /// The configuration again, with what its files hold now. A certificate that was made for this run stays.
 pub(super) fn configure_again(
     options: &ServeOptions,
-    first: &ServerConfig,
+    lasting: &ServerConfig,
 ) -> Result<Checked<ServerConfig>, ProgramError> {
-    let mut config = first.clone();
+    let mut config = lasting.clone();
     load_files(options, &mut config)?;
     config.checked().map_err(by_option)
 }
@@ -57,7 +59,6 @@ pub(super) fn configure(
     };
     let credentials = fresh.iter().map(|made| made.credential.clone()).collect();
     let mut config = ServerConfig::new(names::provider(&common.groups), credentials);
-    load_files(options, &mut config)?;
     if !common.suites.is_empty() {
         config.suites.clone_from(&common.suites);
     }
@@ -93,7 +94,9 @@ pub(super) fn configure(
             max_early_data_size: MAX_REPLAYABLE_EARLY_DATA,
         });
     }
-    Ok(Configured { config: config.checked().map_err(by_option)?, fresh })
+    let lasting = config.clone();
+    load_files(options, &mut config)?;
+    Ok(Configured { config: config.checked().map_err(by_option)?, lasting, fresh })
 }
 
 fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication, ProgramError> {

@@ -5,7 +5,7 @@ use std::io;
 use tokio::io::AsyncWriteExt;
 
 use super::client::Client;
-use crate::receive::{Plaintext, receive};
+use crate::receive::receive;
 
 pub(super) async fn answer(client: &mut Client) -> io::Result<()> {
     let mut answered = false;
@@ -14,11 +14,7 @@ pub(super) async fn answer(client: &mut Client) -> io::Result<()> {
             biased;
             received = receive(&mut client.stream) => received?,
             // Who was not answered yet has something under way.
-            () = client.ending.begun(), if answered => {
-                // An answer to early data has left; the ticket follows the end of the handshake.
-                client.stream.handshake().await?;
-                Plaintext::default()
-            }
+            () = client.ending.begun(), if answered => return client.leave().await,
         };
         answered = true;
         client.note_handshake();

@@ -14,6 +14,7 @@ use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt;
 
+use super::client::until_its_end;
 use super::page;
 use super::shared::Shared;
 
@@ -26,6 +27,11 @@ pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
         let client = client.lock();
         (client.ending.clone(), client.stream.protocol() == Some(b"h2"))
     };
+    let ending = async {
+        ending.begun().await;
+        // hyper ends a connection at once from which it has read nothing: its request is under way.
+        client.has_asked().await;
+    };
     let service = {
         let client = client.clone();
         service_fn(move |request| respond(request, client.clone()))
@@ -36,10 +42,13 @@ pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
         server.timer(TokioTimer::new()).max_header_list_size(LONGEST_HEAD);
         let mut connection = pin!(server.serve_connection(io, service));
         tokio::select! {
+            biased;
             served = connection.as_mut() => served,
-            () = ending.begun() => {
+            () = ending => {
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                let served = connection.await;
+                until_its_end(&mut client.clone()).await?;
+                served
             }
         }
     } else {
@@ -48,10 +57,13 @@ pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
         server.max_buf_size(LONGEST_HEAD as usize).half_close(true).title_case_headers(true);
         let mut connection = pin!(server.serve_connection(io, service));
         tokio::select! {
+            biased;
             served = connection.as_mut() => served,
-            () = ending.begun() => {
+            () = ending => {
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                let served = connection.await;
+                until_its_end(&mut client.clone()).await?;
+                served
             }
         }
     };

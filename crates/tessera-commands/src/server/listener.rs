@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{self, SocketAddr};
+use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use tessera_kit::credential::fingerprint;
 use tessera_kit::live::LiveConfig;
 use tessera_kit::report::{Fact, Report};
 use tessera_kit::{ProgramError, open_files, signals};
+use tessera_tokio::fast_open::accept_on;
 use tessera_tokio::{Acceptor, Limits, Server};
 use tokio::net::TcpListener;
 
@@ -58,7 +60,7 @@ async fn serve_with(
     stores: &Stores,
     found: Option<StateFound>,
 ) -> Result<(), ProgramError> {
-    let Configured { config, fresh } = configure(options, stores)?;
+    let Configured { config, lasting, fresh } = configure(options, stores)?;
     if let (Some(fresh), Some(path)) = (&fresh, &options.write_certificate) {
         fresh.write(path)?;
     }
@@ -79,11 +81,14 @@ async fn serve_with(
     };
     let address = listener.local_addr();
     let address = address.map_err(|error| ProgramError::failed(options.listen, error))?;
+    let fast_open = options.tcp_fast_open.then(|| accept_on(&listener, PENDING));
     let certificate = config.credentials.first().and_then(|credential| credential.chain.first());
     report.tell(&Listening {
         address,
         fingerprint: certificate.map(|der| fingerprint(der)),
         self_signed: fresh.is_some(),
+        fast_open: fast_open.as_ref().map(|done| if done.is_ok() { "on" } else { "off" }),
+        fast_open_lacks: fast_open.and_then(Result::err).map(|error| error.to_string()),
     });
     if let Some(found) = &found {
         report.tell(found);
@@ -91,11 +96,11 @@ async fn serve_with(
     // A server whose address nobody can be told ends before a client connects.
     report.settle()?;
 
-    let acceptor = Acceptor::new(config.clone());
+    let acceptor = Acceptor::new(config);
     let server = Server::new(listener, acceptor.clone(), limits(options));
     let reloading = {
         let options = options.clone();
-        let live = LiveConfig::new(acceptor, move || configure_again(&options, &config));
+        let live = LiveConfig::new(acceptor, move || configure_again(&options, &lasting));
         tokio::spawn(reload::on(hangups, Arc::new(live), report.clone()))
     };
     let counts = server.counts();
@@ -163,6 +168,10 @@ struct Listening {
     /// The SHA-256 of the server's certificate.
     fingerprint: Option<String>,
     self_signed: bool,
+    /// Whether data in SYNs is taken; `None` where nobody asked for it.
+    fast_open: Option<&'static str>,
+    /// Why it isn't.
+    fast_open_lacks: Option<String>,
 }
 
 impl Fact for Listening {
@@ -182,9 +191,16 @@ impl fmt::Display for Listening {
                 )?;
             }
         }
-        Ok(())
+        match &self.fast_open_lacks {
+            Some(error) => write!(f, "\nno TCP Fast Open: {error}"),
+            None => Ok(()),
+        }
     }
 }
 
-/// How long the last goodbyes may take.
-const GOODBYES: Duration = Duration::from_secs(3);
+/// How many clients that began in the SYN may be without their end of TCP's handshake. More of them begin as
+/// usual.
+const PENDING: NonZeroU16 = NonZeroU16::MIN.saturating_add(255);
+
+/// How long what is under way at the end may take: handshakes, answers and goodbyes.
+const GOODBYES: Duration = Duration::from_secs(10);

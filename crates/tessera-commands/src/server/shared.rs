@@ -1,6 +1,6 @@
 //! A client whose stream is with hyper, while its facts are asked for.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,11 +18,18 @@ pub(super) struct Inner {
     client: Client,
     /// Both sides change their keys before anything more is written.
     changes_keys: bool,
+    /// Something was read of it.
+    has_asked: bool,
 }
 
 impl Shared {
     pub(super) fn new(client: Client) -> Self {
-        Self(Arc::new(Mutex::new(Inner { client, changes_keys: false })))
+        Self(Arc::new(Mutex::new(Inner { client, changes_keys: false, has_asked: false })))
+    }
+
+    /// Waits until something was read of it, in the task that reads: nobody else is woken.
+    pub(super) async fn has_asked(&self) {
+        poll_fn(|_| if self.lock().has_asked { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
     /// Nobody waits with it: no poll of the stream blocks.
@@ -72,7 +79,9 @@ impl AsyncRead for Shared {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let mut client = self.lock();
+        let before = buffer.filled().len();
         let read = Pin::new(&mut client.stream).poll_read(cx, buffer);
+        client.has_asked |= buffer.filled().len() > before;
         client.note_handshake();
         read
     }

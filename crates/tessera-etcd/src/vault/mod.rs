@@ -30,7 +30,6 @@ use tessera_tokio::{Answer, Answers};
 use tessera_vault::WrappingKeys;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use zeroize::Zeroizing;
 
 use crate::api::Range;
 use crate::client::{EtcdClient, EtcdError};
@@ -245,7 +244,7 @@ impl Shared {
             return Err(PutRefused);
         }
         let expires_at = millis(put.expires_at).to_be_bytes();
-        let secret: Zeroizing<Vec<u8>> = put.secret.encode();
+        let secret = put.secret.encode();
         let context = [&put.handle.0[..], &expires_at].concat();
         let wrapped = self.keys.wrap(&context, &secret, put.unix).ok_or(PutRefused)?;
         let value = [&expires_at, &wrapped[..]].concat();

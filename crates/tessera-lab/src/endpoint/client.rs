@@ -11,6 +11,7 @@ use tessera::resume::{ClientSession, Verdict};
 use tessera::{ClientConfig, ClientConnection, Destination, Event, ReadEvent};
 
 use super::configuration::{self, PATIENCE};
+use super::dial::dial;
 use super::pipes::{Result, answer, orders};
 use super::request;
 use super::wire::Wire;
@@ -60,12 +61,12 @@ impl Client {
             }
             ClientOrder::Connect(server) => self.reconnect(server, None),
             ClientOrder::ConnectRaced(server) => {
-                let adversary = TcpStream::connect_timeout(&server, PATIENCE)?;
+                let adversary = dial(server, self.row()?.preparation.way.fast_open)?;
                 self.reconnect(server, Some(adversary))
             }
             ClientOrder::Replay(server) => {
+                let stream = dial(server, self.row()?.preparation.way.fast_open)?;
                 let Capture { sent, first_flight, .. } = &self.stolen.capture;
-                let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
                 replay(stream, &sent[..*first_flight])?;
                 Ok(ClientAnswer::Ready)
             }
@@ -122,7 +123,7 @@ impl Client {
         let process_cpu = clock::process_cpu()?;
 
         let started = clock::monotonic()?;
-        let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
+        let stream = dial(server, way.fast_open)?;
         let tcp = clock::monotonic()?;
 
         let mut wire = Wire::new(stream, recorded)?;
@@ -197,12 +198,25 @@ impl Client {
             facts.early_data == EarlyDataStatus::Accepted
         );
         let observed = configuration::observed(facts);
+        let (first_flight, syn_bytes, syn_taken) = wire.beginning();
         let (cost, capture) = wire.close(connection, process_cpu)?;
         let capture = capture.unwrap_or_default();
         self.stolen = StolenFromClient { capture, used, ..StolenFromClient::default() };
         self.sessions.append(&mut tickets);
         let handshake = handshake.ok_or("the connection ended during the handshake")?;
-        Ok(Connected { request: id, started, tcp, handshake, response, told, cost, observed })
+        Ok(Connected {
+            request: id,
+            started,
+            tcp,
+            handshake,
+            response,
+            first_flight,
+            syn_bytes,
+            syn_taken,
+            told,
+            cost,
+            observed,
+        })
     }
 }
 

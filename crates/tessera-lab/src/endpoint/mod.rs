@@ -6,6 +6,7 @@
 
 mod client;
 mod configuration;
+mod dial;
 mod pipes;
 mod request;
 mod server;

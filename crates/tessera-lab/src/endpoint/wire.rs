@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use tessera::handshake::Handshake;
 use tessera::{Connection, Error, Output, ReadEvent, Time};
+use tessera_tokio::fast_open::syn_data_was_taken;
 
 use super::configuration::PATIENCE;
+use super::dial;
 use super::pipes::Result;
 use crate::adversary::Capture;
 use crate::control::Cost;
@@ -25,6 +27,10 @@ pub(super) struct Wire {
     output: Output,
     engine_cpu: Duration,
     sent: u64,
+    /// What was sent before anything came.
+    first_flight: u64,
+    /// What of it left in the SYN.
+    syn_bytes: u64,
     /// What the adversary on the path records, if there is one.
     capture: Option<Capture>,
 }
@@ -44,6 +50,8 @@ impl Wire {
             output: Output::new(),
             engine_cpu: Duration::ZERO,
             sent: 0,
+            first_flight: 0,
+            syn_bytes: 0,
             capture: recorded.then(Capture::default),
         })
     }
@@ -113,7 +121,11 @@ impl Wire {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.stream.write_all(bytes)?;
+        if self.sent == 0 {
+            self.syn_bytes = dial::open(&mut self.stream, bytes)? as u64;
+        } else {
+            self.stream.write_all(bytes)?;
+        }
         if let Some(capture) = &mut self.capture {
             capture.sent.extend_from_slice(bytes);
             if capture.received.is_empty() {
@@ -124,6 +136,13 @@ impl Wire {
         self.sent += count as u64;
         self.output.consume(count);
         Ok(())
+    }
+
+    /// How the connection began: the bytes of the first flight, those in the SYN, and whether the server
+    /// took these.
+    pub(super) fn beginning(&self) -> (u64, u64, bool) {
+        let taken = syn_data_was_taken(&self.stream).unwrap_or(false);
+        (self.first_flight, self.syn_bytes, taken)
     }
 
     /// What is to be sent next.
@@ -146,6 +165,9 @@ impl Wire {
         };
         let received = self.unread.end..self.unread.end + count;
         self.unread.end = received.end;
+        if self.first_flight == 0 {
+            self.first_flight = self.sent;
+        }
         if let Some(capture) = &mut self.capture {
             capture.received.extend_from_slice(&self.input[received]);
         }

@@ -21,6 +21,8 @@ pub struct Options {
     pub parameters: LinkParameters,
     /// The modes to measure.
     pub modes: Vec<Mode>,
+    /// Each mode once more with TCP Fast Open, which only emulated links have.
+    pub fast_open: bool,
     /// Where the report goes as JSON, if it goes anywhere.
     pub json: Option<Destination>,
     /// Where it goes as a page for browsers.
@@ -36,6 +38,13 @@ impl Options {
 pub(crate) fn check(options: &Options) -> Result<(), LabError> {
     let emulated = options.rtts.iter().flatten().any(|rtt| !rtt.is_zero());
     if options.link == LinkKind::Loopback {
+        if options.fast_open {
+            return Err(LabError::Options(
+                "--tcp-fast-open: the machine's own loopback interface keeps the machine's settings; leave \
+                 out `--link loopback`"
+                    .to_owned(),
+            ));
+        }
         if emulated {
             return Err(LabError::Options(
                 "--rtt: a loopback link has no round-trip time to choose; say `--rtt 0`, or leave \
@@ -96,7 +105,7 @@ pub(crate) fn rtts(options: &Options, link: &Link) -> Result<Vec<Duration>, LabE
     let possible: Vec<_> = wanted.iter().copied().filter(Duration::is_zero).collect();
     if let Some(reason) = link.fallback_reason() {
         let reason = link_words(reason);
-        if possible.is_empty() || !options.parameters.is_plain() {
+        if possible.is_empty() || !options.parameters.is_plain() || options.fast_open {
             return Err(LabError::Connection(format!(
                 "{reason}.\nNothing of what was asked for can be measured there."
             )));

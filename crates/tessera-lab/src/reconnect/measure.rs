@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tessera_link::LinkParameters;
 
-use super::report::{Row, Sample, Sides};
+use super::report::{InSyn, Row, Sample, Sides};
 use crate::bench::{Bench, Pair, WARM_UP, check, us};
 use crate::control::{ClientOrder, Cost};
 use crate::error::LabError;
@@ -39,14 +39,17 @@ impl Bench {
                 done();
             }
         }
+        let fast_open = if way.fast_open { Some(in_syn(&pairs)?) } else { None };
         let observed = pairs.first().map(|pair| pair.client.observed).unwrap_or_default();
         Ok(Row {
             mode: way.mode,
             kx: way.kx,
             ticket_key: way.ticket_key,
             continuation: way.continuation,
+            fast_open,
             rtt_ms: parameters.rtt.as_secs_f64() * 1e3,
             samples: pairs.iter().map(sample).collect::<Result<_, _>>()?,
+            first_flight: median(&pairs, |pair| pair.client.first_flight),
             bytes: sides(&pairs, |cost| cost.sent as f64),
             heap: sides(&pairs, |cost| cost.heap as f64),
             verdicts: Verdicts::of(&observed, &attack),
@@ -72,6 +75,22 @@ fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
         client_cpu_us: us(client.cost.process_cpu),
         server_cpu_us: us(server.cost.process_cpu),
     })
+}
+
+/// What the SYNs carried. A row of which none carried anything would be one without TCP Fast Open.
+fn in_syn(pairs: &[Pair]) -> Result<InSyn, LabError> {
+    let taken = pairs.iter().filter(|pair| pair.client.syn_taken).count();
+    if taken == 0 {
+        return Err(LabError::Connection(
+            "no SYN brought data to the server: does something on the link drop them?".to_owned(),
+        ));
+    }
+    Ok(InSyn { bytes: median(pairs, |pair| pair.client.syn_bytes), taken })
+}
+
+fn median(pairs: &[Pair], value: impl Fn(&Pair) -> u64) -> u64 {
+    let median = Median::of(pairs.iter().map(|pair| value(pair) as f64));
+    median.map_or(0, |median| median.value.round() as u64)
 }
 
 /// The median of something at each side.

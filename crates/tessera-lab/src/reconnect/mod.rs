@@ -31,7 +31,11 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     screen.line(&format!("seed {seed}; {machine}; link {}", link.kind()))?;
     let kind = link.kind();
     let mut bench = Bench::start(link)?;
-    let ways = Way::all(&options.modes);
+    let mut ways = Way::all(&options.modes);
+    if options.fast_open {
+        bench.allow_fast_open()?;
+        ways = ways.into_iter().flat_map(|way| [way, way.in_syn()]).collect();
+    }
     screen.expect(rtts.len() * ways.len() * options.repetitions);
 
     let mut rows = Vec::new();

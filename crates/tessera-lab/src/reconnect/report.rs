@@ -25,8 +25,12 @@ pub(crate) struct Row {
     pub(crate) kx: Option<Agreement>,
     pub(crate) ticket_key: Option<OneTimeKind>,
     pub(crate) continuation: Option<Continuation>,
+    /// What the SYNs carried, in rows with TCP Fast Open.
+    pub(crate) fast_open: Option<InSyn>,
     pub(crate) rtt_ms: f64,
     pub(crate) samples: Vec<Sample>,
+    /// What the client sent before anything came, in bytes of TCP: the median.
+    pub(crate) first_flight: u64,
     /// Of a connection, request, response, one new ticket and close_notify included: the medians
     /// of what each side sent.
     pub(crate) bytes: Sides<u64>,
@@ -38,9 +42,18 @@ pub(crate) struct Row {
 impl Row {
     /// The way that was measured.
     pub(crate) fn way(&self) -> Way {
-        let Self { mode, kx, ticket_key, continuation, .. } = *self;
-        Way { mode, kx, ticket_key, continuation }
+        let Self { mode, kx, ticket_key, continuation, fast_open, .. } = *self;
+        Way { mode, kx, ticket_key, continuation, fast_open: fast_open.is_some() }
     }
+}
+
+/// What the SYNs of a row carried.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct InSyn {
+    /// How many bytes of the first flight: the median.
+    pub(crate) bytes: u64,
+    /// In how many of the connections the server took them: in all, where no packet is lost.
+    pub(crate) taken: usize,
 }
 
 /// What each way protects: the same at every round-trip time, unless an attack went better at one;

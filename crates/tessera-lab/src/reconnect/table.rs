@@ -11,19 +11,21 @@ use crate::ways::{Agreement, OneTimeKind, Way};
 pub(crate) fn head(rtt_ms: f64) -> String {
     let rtt = format!("round-trip time {rtt_ms} ms");
     format!(
-        "\n{rtt:<36} ms since connect(), median ±95 %                CPU µs cl/server  \
-         TLS bytes heap bytes\n{:<11} {:<6} {:<6} {:<10} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} \
-         {:>9} {:>10}",
+        "\n{rtt:<40} ms since connect(), median ±95 %                CPU µs cl/server  \
+         first flight TLS bytes heap bytes\n{:<11} {:<6} {:<6} {:<10} {:<3} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} \
+         {:>12} {:>9} {:>10}",
         "mode",
         "kx",
         "ticket",
         "continues",
+        "TFO",
         "TCP",
         "first byte",
         "handshake",
         "response",
         "engine",
         "process",
+        "/in SYN",
         "cl/server",
         "cl/server",
     )
@@ -43,7 +45,7 @@ pub(crate) fn costs(row: &Row) -> String {
     };
     let tcp = Median::of(row.samples.iter().map(|sample| sample.tcp_us / 1e3));
     format!(
-        "{} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} {:>9} {:>10}",
+        "{} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} {:>12} {:>9} {:>10}",
         way(&row.way()),
         tcp.map_or_else(String::new, |tcp| number(tcp.value)),
         ms(|sample| sample.first_byte_us),
@@ -51,6 +53,10 @@ pub(crate) fn costs(row: &Row) -> String {
         ms(|sample| sample.response_us),
         both(|sample| sample.client_engine_us, |sample| sample.server_engine_us),
         both(|sample| sample.client_cpu_us, |sample| sample.server_cpu_us),
+        row.fast_open.map_or_else(
+            || row.first_flight.to_string(),
+            |syn| format!("{}/{}", row.first_flight, syn.bytes),
+        ),
         format!("{}/{}", row.bytes.client, row.bytes.server),
         format!("{}/{}", row.heap.client, row.heap.server),
     )
@@ -59,9 +65,9 @@ pub(crate) fn costs(row: &Row) -> String {
 /// The table of what each way protects.
 pub(crate) fn verdicts(rows: &[Row]) -> String {
     let mut table = format!(
-        "\n{:<36} forward secrecy from                        executed   confidential against\n\
-         {:<11} {:<6} {:<6} {:<10} {:<21} {:<21} (replays)  quantum computers\n",
-        "what it protects", "mode", "kx", "ticket", "continues", "first byte", "session",
+        "\n{:<40} forward secrecy from                        executed   confidential against\n\
+         {:<11} {:<6} {:<6} {:<10} {:<3} {:<21} {:<21} (replays)  quantum computers\n",
+        "what it protects", "mode", "kx", "ticket", "continues", "TFO", "first byte", "session",
     );
     for (row_way, verdicts) in verdicts_by_way(rows) {
         // Writing to a string does not fail.
@@ -83,6 +89,7 @@ pub(crate) const LEGEND: &str = "\
 kx, ticket   how the handshake agrees a key, and the kind of the ticket's one-time key;
              hybrid is X25519MLKEM768, psk a one-time PSK: forward-secret only as far as both
              ends really delete it
+TFO          with TCP Fast Open the SYN carries the first flight, as much as fits; in SYN: how much
 first byte   the server's application holds the first byte of the request (early data: accepted)
 handshake    the client's handshake is complete; response: its first byte is at the client
 engine       processor time inside the TLS engine; process: all of the endpoint, kernel included
@@ -112,12 +119,13 @@ fn way(way: &Way) -> String {
         OneTimeKind::KeyPair(key) => agreement(key),
     };
     let columns = format!(
-        "{:<11} {:<6} {:<6} {:<10}",
+        "{:<11} {:<6} {:<6} {:<10} {:<3}",
         way.mode,
         way.kx.map_or("none", agreement),
         way.ticket_key.map_or("-", key),
         way.continuation.map_or("-", |continuation| continuation.name()),
+        if way.fast_open { "syn" } else { "-" },
     );
     // A long name shifts its own columns, and no numbers.
-    format!("{:<36}", columns.trim_end())
+    format!("{:<40}", columns.trim_end())
 }

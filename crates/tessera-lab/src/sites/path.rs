@@ -44,14 +44,19 @@ impl Path {
     pub(crate) fn way(self) -> Way {
         let kx = Some(Agreement::X25519);
         match self {
-            Self::AwayPskDhe => {
-                Way { mode: Mode::PskDhe, kx, ticket_key: None, continuation: None }
-            }
+            Self::AwayPskDhe => Way {
+                mode: Mode::PskDhe,
+                kx,
+                ticket_key: None,
+                continuation: None,
+                fast_open: false,
+            },
             _ => Way {
                 mode: Mode::ZeroRttFs,
                 kx,
                 ticket_key: Some(OneTimeKind::KeyPair(Agreement::X25519)),
                 continuation: Some(Continuation::PskDheKe),
+                fast_open: false,
             },
         }
     }

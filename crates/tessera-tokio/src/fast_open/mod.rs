@@ -23,10 +23,10 @@
 //!   replayed. Forward-secret early data stays accepted at most once: the second take of its key finds
 //!   none. Replayable early data is as replayable as before. Without early data a second ClientHello does
 //!   nothing. Protocols that are not TLS, or that answer before they know their client, have no such guard.
-//! - **The cookie links connections.** The kernel makes it from the client's address and keeps it until it
-//!   is restarted, whatever a program deletes. Whoever sees the path sees it in the clear, and the server
-//!   sees it: both learn that two connections come from one host behind an address that is shared, also
-//!   where the TLS sessions of both have nothing in common.
+//! - **The cookie links connections.** The client's kernel keeps it until it is restarted, whatever programs
+//!   delete, and shows it in the clear: to the server, which may give each client one of its own, and to
+//!   whoever sees the path. So two connections may be known as one client's although their TLS sessions have
+//!   nothing in common.
 //! - **A server works for clients that didn't answer yet.** It reads, computes and answers, up to TCP's
 //!   initial window, before the client's address is proven by an ACK. What proves it is the cookie: that
 //!   this address was reached earlier, from this key. Whoever has stolen cookies can have a server send to

@@ -41,6 +41,8 @@ use super::kernel::{self, State};
 #[derive(Debug)]
 pub struct FastOpenStream {
     stream: TcpStream,
+    /// Where it goes, if that was said here.
+    address: Option<SocketAddr>,
     phase: Phase,
     /// Something was received.
     received: bool,
@@ -123,7 +125,7 @@ impl FastOpenStream {
                 _ => Phase::NoCookie,
             },
         };
-        Ok(Self { stream, phase, received: false, failure: None })
+        Ok(Self { stream, address: Some(address), phase, received: false, failure: None })
     }
 
     /// How the connection began, as far as is known until now.
@@ -143,8 +145,12 @@ impl FastOpenStream {
         }
     }
 
-    /// The stream underneath, to look at its addresses and options. It has no peer before the connection
-    /// is there.
+    /// The server's address, also before the connection is there.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.address.map_or_else(|| self.stream.peer_addr(), Ok)
+    }
+
+    /// The stream underneath, to look at its own address and options.
     pub fn get_ref(&self) -> &TcpStream {
         &self.stream
     }
@@ -234,7 +240,8 @@ impl FastOpenStream {
 /// An ordinary connection, for programs that have both.
 impl From<TcpStream> for FastOpenStream {
     fn from(stream: TcpStream) -> Self {
-        Self { stream, phase: Phase::Ordinary, received: false, failure: None }
+        let phase = Phase::Ordinary;
+        Self { stream, address: None, phase, received: false, failure: None }
     }
 }
 

@@ -277,3 +277,15 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rest is in a box, and gone after the verdict.
+    #[test]
+    fn an_idle_first_flight_costs_two_words_more_than_a_stream() {
+        let words = 2 * size_of::<usize>();
+        assert!(size_of::<FirstFlight<()>>() <= size_of::<ClientStream<()>>() + words);
+    }
+}

@@ -1,6 +1,8 @@
 //! A client and a server with certificates of their own, and what the tests do with them.
 #![allow(dead_code, reason = "no test uses everything")]
 
+pub mod sockets;
+
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -9,13 +9,12 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-use tessera::crypto::{KeyForm, Secret};
+use tessera::crypto::{KeyForm, Secret, SecretBytes};
 use tessera::handshake::Reply;
 use tessera::resume::{
     Absent, FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
 };
 use tessera::wire::NamedGroup;
-use zeroize::Zeroizing;
 
 pub use lives::{a_kill_between_take_and_answer, restart, rolled_back};
 
@@ -53,7 +52,7 @@ pub fn secret(number: u32) -> OneTimeSecret {
         out.fill(0x5a);
         out[..4].copy_from_slice(&number.to_be_bytes());
     };
-    let mut key = Zeroizing::new(vec![0; 32]);
+    let mut key = SecretBytes::zeros(32);
     fill(&mut key);
     let fs_secret = Secret::filled_by(48, fill);
     OneTimeSecret { kind: NamedGroup::X25519, form: KeyForm::Seed, key, fs_secret }
@@ -137,7 +136,7 @@ pub fn a_secret_comes_back_as_it_was(vault: &impl Vault) {
         (NamedGroup::X25519, KeyForm::Expanded, 1),
     ];
     for (number, (kind, form, len)) in (4..).zip(others) {
-        let key = || Zeroizing::new((0..len).map(|at| (at % 251) as u8).collect::<Vec<_>>());
+        let key = || SecretBytes::from((0..len).map(|at| (at % 251) as u8).collect::<Vec<_>>());
         let fs_secret = Secret::filled_by(32, |out| out.fill(1));
         let secret = OneTimeSecret { kind, form, key: key(), fs_secret };
         assert!(put_until(vault, number, secret, NOW + LIFETIME, None), "there is room");

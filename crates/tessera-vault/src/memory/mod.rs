@@ -30,13 +30,12 @@ use tessera::resume::{
     Absent, FlightHandle, Incarnation, OneTimeSecret, PutRefused, PutSecret, TakeSecret, Taken,
     Vault,
 };
-use zeroize::Zeroizing;
 
 use crate::clock::Clock;
 use crate::memory::accounts::{ClientHash, RESERVED};
 #[cfg(unix)]
 use crate::memory::home::Home;
-use crate::memory::store::{EncodedSecret, Fate, Incoming, Store};
+use crate::memory::store::{Fate, Incoming, Store};
 use crate::millis::seconds;
 
 /// Holds one-time secrets in the memory of this process, and gives each out once.
@@ -176,7 +175,7 @@ impl Vault for MemoryVault {
         if put.secret.key.len() > OneTimeSecret::MAX_KEY_LEN {
             return Err(PutRefused);
         }
-        let stored = boxed(put.secret.encode());
+        let stored = put.secret.encode();
         let client = put.client.map(|client| ClientHash(self.hashing.hash_one(client)));
         let hash = self.hashing.hash_one(put.handle);
         let expires_at = seconds(put.expires_at);
@@ -230,13 +229,4 @@ impl Vault for MemoryVault {
     fn len(&self) -> usize {
         self.content().store.len()
     }
-}
-
-/// The very memory that was written; a vector that had more would leave it behind.
-fn boxed(mut encoded: Zeroizing<Vec<u8>>) -> EncodedSecret {
-    let is_exact = encoded.capacity() == encoded.len();
-    EncodedSecret::new(match is_exact {
-        true => std::mem::take(&mut *encoded).into_boxed_slice(),
-        false => Box::from(encoded.as_slice()),
-    })
 }

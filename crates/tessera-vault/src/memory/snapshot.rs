@@ -159,7 +159,7 @@ fn read_records(mut chunk: &[u8], records: &mut Vec<(FlightHandle, Record)>) -> 
                 let (len, rest) = rest.split_first_chunk()?;
                 let (stored, rest) = rest.split_at_checked(u16::from_be_bytes(*len).into())?;
                 let expires_at = u32::from_be_bytes(*expires_at);
-                let stored = EncodedSecret::new(Box::from(stored));
+                let stored = EncodedSecret::from(stored);
                 (Record::Live { stored, expires_at, owner }, rest)
             }
             kind::USED => (Record::Gone(Fate::Used), rest),

@@ -41,11 +41,6 @@ impl<C> Checked<C> {
         Self(Arc::new(Shared { config, authentication }))
     }
 
-    /// Whether both are one and the same.
-    pub(super) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
     /// Where sessions are good, as far as the configuration's verifier decides.
     pub(super) fn authentication(&self) -> &AuthenticationScope {
         &self.0.authentication

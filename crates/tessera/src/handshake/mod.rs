@@ -34,5 +34,7 @@ pub use server::{
     ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, ServerConfig, ServerQuestion,
 };
 
+pub use withdrawal::Foundation;
+
 pub use crate::auth::Sign;
 pub use crate::question::{Asked, Question, Reply, Token};

@@ -1,13 +1,28 @@
 //! What another configuration takes back from connections and sessions that began under an earlier one.
 
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
+use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
 
 use super::client::ClientConfig;
 use super::config::Checked;
 use super::facts::Facts;
-use super::server::ServerConfig;
+use super::server::{ConfigChooser, ServerConfig};
+use crate::auth::VerifierDigest;
 use crate::resume::{Authenticated, ClientSession, ExternalPsk, PskKind};
+
+/// What a connection rests on, as the configuration has it under which it began: who accepts its peer, its
+/// external PSK, and the policy epoch. It keeps nothing of the configuration itself.
+#[derive(Debug)]
+pub struct Foundation {
+    policy_epoch: u64,
+    /// Those that counted, if one of them accepted the peer.
+    verifiers: Vec<VerifierDigest>,
+    /// The identity of the external PSK that was used, now or at the beginning of the chain, and what it was.
+    external_psk: Option<(Vec<u8>, Option<VerifierDigest>)>,
+    /// Who chose the configuration: of whom it is, is not known here.
+    chooser: Option<Weak<dyn ConfigChooser>>,
+}
 
 impl<C> Checked<C> {
     /// Whether the sessions of an earlier configuration are good here, as far as verifiers and
@@ -19,37 +34,65 @@ impl<C> Checked<C> {
     pub fn keeps_sessions_of(&self, earlier: &Self) -> bool {
         self.authentication().covers(earlier.authentication())
     }
+
+    /// The foundation but for a server's parts; `None` if the connection authenticated nobody.
+    fn common_foundation(&self, policy_epoch: u64, facts: &Facts) -> Option<Foundation> {
+        let is_resumed = matches!(facts.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
+        let verifiers = match facts.peer {
+            Some(_) => self.authentication().those_that_count().collect(),
+            None => Vec::new(),
+        };
+        let rests = is_resumed || facts.peer.is_some();
+        let (external_psk, chooser) = (None, None);
+        rests.then_some(Foundation { policy_epoch, verifiers, external_psk, chooser })
+    }
+
+    fn upholds_in_common(&self, policy_epoch: u64, foundation: &Foundation) -> bool {
+        let mut needed = foundation.verifiers.iter();
+        policy_epoch == foundation.policy_epoch && needed.all(|by| self.authentication().counts(by))
+    }
 }
 
 impl Checked<ServerConfig> {
-    /// Whether what a connection rests on counts here too: the client that a verifier accepted, now or
-    /// before the chain of resumptions; the external PSK; and the epoch, where a session was resumed. The
-    /// connection began under the earlier configuration.
-    ///
-    /// A connection that authenticated nobody rests on nothing. With a
-    /// [`chooser`](ServerConfig::chooser) it is unknown who accepted a client: whoever was authenticated
-    /// counts here if it is the same chooser.
+    /// What a connection that began under this configuration rests on: the client that a verifier accepted,
+    /// now or before the chain of resumptions; the external PSK; and the epoch. `None` if it authenticated
+    /// nobody, and rests on nothing.
     #[must_use]
-    pub fn upholds(&self, earlier: &Self, facts: &Facts) -> bool {
-        if self.is(earlier) {
-            return true;
-        }
-        if self.chooser.is_some() || earlier.chooser.is_some() {
-            let same = match (&self.chooser, &earlier.chooser) {
-                (Some(chooser), Some(other)) => Arc::ptr_eq(chooser, other),
-                _ => false,
-            };
-            let rests = facts.peer.is_some() || facts.psk.is_some();
-            return !rests || same && self.policy_epoch == earlier.policy_epoch;
-        }
+    pub fn foundation(&self, facts: &Facts) -> Option<Foundation> {
+        let foundation = self.common_foundation(self.policy_epoch, facts);
         let Some(identity) = &facts.external_psk else {
-            return upholds_peer(self, earlier, self.policy_epoch == earlier.policy_epoch, facts);
+            let chooser = self.chooser.as_ref().map(Arc::downgrade);
+            return foundation.map(|foundation| Foundation { chooser, ..foundation });
         };
-        let named = |psk: &&ExternalPsk| &psk.identity == identity;
-        let known = earlier.external_psks.iter().find(named).is_some_and(|psk| {
-            self.external_psks.iter().find(named).is_some_and(|own| own.is_same(psk))
-        });
-        known && (self.policy_epoch == earlier.policy_epoch || !is_resumed(facts))
+        let psk = self.external_psks.iter().find(|psk| &psk.identity == identity);
+        let digest = psk.map(|psk| psk.digest(&self.provider));
+        Some(Foundation {
+            policy_epoch: self.policy_epoch,
+            verifiers: foundation.map(|foundation| foundation.verifiers).unwrap_or_default(),
+            external_psk: Some((identity.clone(), digest)),
+            chooser: self.chooser.as_ref().map(Arc::downgrade),
+        })
+    }
+
+    /// Whether what a connection rests on counts here too. With a [`chooser`](ServerConfig::chooser) it
+    /// is unknown who accepted a client: whoever was authenticated counts here if it is the same chooser,
+    /// in the same epoch.
+    #[must_use]
+    pub fn upholds(&self, foundation: &Foundation) -> bool {
+        match (&self.chooser, &foundation.chooser) {
+            (None, None) => (),
+            (Some(chooser), Some(earlier)) => {
+                let same = Weak::ptr_eq(&Arc::downgrade(chooser), earlier);
+                return same && self.policy_epoch == foundation.policy_epoch;
+            }
+            _ => return false,
+        }
+        let is_known = |(identity, digest): &(Vec<u8>, Option<VerifierDigest>)| {
+            let own = self.external_psks.iter().find(|psk| &psk.identity == identity);
+            own.is_some_and(|psk| Some(psk.digest(&self.provider)) == *digest)
+        };
+        self.upholds_in_common(self.policy_epoch, foundation)
+            && foundation.external_psk.as_ref().is_none_or(is_known)
     }
 
     /// Whether every external PSK of an earlier configuration is here, with the same secret.
@@ -64,13 +107,18 @@ impl Checked<ServerConfig> {
 }
 
 impl Checked<ClientConfig> {
-    /// Whether what a connection rests on counts here too: the server that the verifier accepted, now or
-    /// before the chain of resumptions, and the epoch. The connection began under the earlier
-    /// configuration. External PSKs belong to destinations, and are no part of it.
+    /// What a connection that began under this configuration rests on: the server that the verifier
+    /// accepted, now or before the chain of resumptions, and the epoch. External PSKs belong to
+    /// destinations, and are no part of it. `None` if it rests on nothing of the configuration's.
     #[must_use]
-    pub fn upholds(&self, earlier: &Self, facts: &Facts) -> bool {
-        let same_epoch = self.policy_epoch == earlier.policy_epoch;
-        self.is(earlier) || upholds_peer(self, earlier, same_epoch, facts)
+    pub fn foundation(&self, facts: &Facts) -> Option<Foundation> {
+        self.common_foundation(self.policy_epoch, facts)
+    }
+
+    /// Whether what a connection rests on counts here too.
+    #[must_use]
+    pub fn upholds(&self, foundation: &Foundation) -> bool {
+        self.upholds_in_common(self.policy_epoch, foundation)
     }
 
     /// Whether a session's server was accepted as it would be here: by a verifier of the same policy, in
@@ -80,20 +128,4 @@ impl Checked<ClientConfig> {
     pub fn accepts_session(&self, session: &ClientSession) -> bool {
         self.authentication().weigh(&session.state) != Authenticated::Elsewhere
     }
-}
-
-fn upholds_peer<C>(
-    own: &Checked<C>,
-    earlier: &Checked<C>,
-    same_epoch: bool,
-    facts: &Facts,
-) -> bool {
-    match &facts.peer {
-        Some(_) => own.keeps_sessions_of(earlier),
-        None => same_epoch || !is_resumed(facts),
-    }
-}
-
-fn is_resumed(facts: &Facts) -> bool {
-    matches!(facts.psk, Some(PskKind::Resumption | PskKind::ForwardSecret))
 }

@@ -306,6 +306,7 @@ mod tests {
     use alloc::format;
 
     use super::*;
+    use crate::crypto::SecretBytes;
 
     /// A party that knows a handle can have its key burned.
     #[test]
@@ -316,7 +317,7 @@ mod tests {
         let secret = OneTimeSecret {
             kind: NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED,
             form: KeyForm::Seed,
-            key: Zeroizing::new(Vec::new()),
+            key: SecretBytes::zeros(0),
             fs_secret,
         };
         let put = PutSecret::new(handle, secret, unix, unix);

@@ -3,9 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use zeroize::Zeroizing;
-
-use crate::crypto::{KeyForm, Secret};
+use crate::crypto::{KeyForm, Secret, SecretBytes};
 use crate::wire::{NamedGroup, Reader, Writer};
 
 /// What a server's vault keeps per forward-secret ticket.
@@ -15,7 +13,7 @@ pub struct OneTimeSecret {
     /// The form of `key`.
     pub form: KeyForm,
     /// The private half of the one-time key; empty where the FS secret is all there is.
-    pub key: Zeroizing<Vec<u8>>,
+    pub key: SecretBytes,
     /// From TLS-Exporter("EXPORTER-tessera-0rttfs", what the ticket says) of the connection that issued
     /// the ticket. Neither it nor the resumption PSK can be derived from the other.
     pub fs_secret: Secret,
@@ -25,17 +23,17 @@ impl OneTimeSecret {
     /// The longest private half that can be kept, in bytes.
     pub const MAX_KEY_LEN: usize = 60_000;
 
-    /// Encodes the secret for a vault that stores bytes, which has to wrap them. The vector is as long as its
-    /// memory: nothing is left behind when it becomes a slice.
+    /// Encodes the secret for a vault that stores bytes, which has to wrap them.
     ///
     /// A short seed is encoded as it always was. What an earlier version can't decode is absent there.
-    pub fn encode(&self) -> Zeroizing<Vec<u8>> {
+    pub fn encode(&self) -> SecretBytes {
         let Self { kind, form, key, fs_secret } = self;
         let fs_secret = fs_secret.expose();
         let is_version_1 = *form == KeyForm::Seed && key.len() <= usize::from(u8::MAX);
         let header = if is_version_1 { 2 + 1 } else { VERSION_2.len() + 1 + 2 + 2 };
         let len = header + key.len() + 1 + fs_secret.len();
-        let mut out = Zeroizing::new(Vec::with_capacity(len));
+        // It never grows: a reallocation would leave secrets behind.
+        let mut out = Vec::with_capacity(len);
         if is_version_1 {
             out.u16(kind.0);
             out.vec8(|out| out.bytes(key));
@@ -49,7 +47,7 @@ impl OneTimeSecret {
             out.vec16(|out| out.bytes(key));
         }
         out.vec8(|out| out.bytes(fs_secret));
-        out
+        out.into()
     }
 
     /// Decodes what [`encode`](Self::encode) wrote, in this version or an earlier one.
@@ -71,7 +69,7 @@ impl OneTimeSecret {
         let secret = Self {
             kind,
             form: form.unwrap_or(KeyForm::Seed),
-            key: Zeroizing::new(key.ok()?.to_vec()),
+            key: key.ok()?.into(),
             fs_secret: Secret::from_slice(reader.vec8().ok()?)?,
         };
         reader.is_empty().then_some(secret)
@@ -102,7 +100,6 @@ mod tests {
             for len in [0, 1, 32, 96, 255, 256, 2432, OneTimeSecret::MAX_KEY_LEN] {
                 for fs_len in [32, 48] {
                     let encoded = secret(form, len, fs_len).encode();
-                    assert_eq!(encoded.capacity(), encoded.len(), "{form:?} {len}");
                     let decoded = OneTimeSecret::decode(&encoded).expect("as encoded");
                     assert_eq!((decoded.kind, decoded.form), (KIND, form));
                     assert_eq!(*decoded.key, *secret(form, len, fs_len).key);

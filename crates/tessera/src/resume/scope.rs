@@ -31,15 +31,19 @@ impl AuthenticationScope {
         }
     }
 
-    /// Whether it is the same epoch, and whoever counted in the earlier one counts here.
-    pub(crate) fn covers(&self, earlier: &Self) -> bool {
-        self.policy_epoch == earlier.policy_epoch && self.counts_those_of(earlier)
+    /// The verifiers whose acceptance counts.
+    pub(crate) fn those_that_count(&self) -> impl Iterator<Item = VerifierDigest> {
+        self.verifier.iter().chain(&self.also).copied()
     }
 
-    /// Whether every verifier that counted in the earlier one counts here.
-    pub(crate) fn counts_those_of(&self, earlier: &Self) -> bool {
-        let counts = |by| self.verifier.iter().chain(&self.also).any(|own| own == by);
-        earlier.verifier.iter().chain(&earlier.also).all(counts)
+    pub(crate) fn counts(&self, by: &VerifierDigest) -> bool {
+        self.those_that_count().any(|own| own == *by)
+    }
+
+    /// Whether it is the same epoch, and whoever counted in the earlier one counts here.
+    pub(crate) fn covers(&self, earlier: &Self) -> bool {
+        self.policy_epoch == earlier.policy_epoch
+            && earlier.those_that_count().all(|by| self.counts(&by))
     }
 
     /// What the authentication behind a session is worth here.
@@ -49,9 +53,7 @@ impl AuthenticationScope {
         }
         match (&session.peer, &session.accepted_by) {
             (None, _) => Authenticated::Nobody,
-            (Some(_), Some(by)) if self.verifier.iter().chain(&self.also).any(|own| own == by) => {
-                Authenticated::Here
-            }
+            (Some(_), Some(by)) if self.counts(by) => Authenticated::Here,
             _ => Authenticated::Elsewhere,
         }
     }

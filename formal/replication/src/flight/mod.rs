@@ -14,7 +14,7 @@ mod tests;
 /// What the client does with a flight that was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
-    /// Sends again after `burned`, once.
+    /// Sends again after `burned`, once; what its owner named repeatable after `used` and `unknown` as well.
     Careful,
     /// Sends again until it hears that it is done.
     Eager,
@@ -56,6 +56,8 @@ pub enum Slip {
     ReceiptDoesNotTake,
     /// A receipt calls a flight that was taken and not yet executed `burned`.
     TakenIsBurned,
+    /// The client sends again, and then once more.
+    ResendsTwice,
     /// The client sends again after `unknown`.
     ResendsOnUnknown,
     /// The client sends again after `used`, or after a receipt that says: taken, not done.
@@ -71,6 +73,8 @@ pub enum Slip {
 pub struct Flight {
     /// The client.
     pub client: Client,
+    /// Whether the owner of the data named it repeatable.
+    pub repeatable: bool,
     /// The application.
     pub application: Application,
     /// The slip.
@@ -215,8 +219,11 @@ pub enum Action {
     LoseResent,
 }
 
-/// What is executed, is executed at most once.
+/// What is executed, is executed at most once, unless its owner named it repeatable.
 pub const AT_MOST_ONCE: &str = "executed at most once";
+
+/// What its owner named repeatable is executed as early data at most once, and at most once when it was sent again.
+pub const AT_MOST_ONCE_MORE: &str = "executed at most once more";
 
 /// `burned` is never told of a flight that was executed or can be.
 pub const BURNED_IS_TRUE: &str = "burned is true";
@@ -267,7 +274,13 @@ impl Model for Flight {
 
     fn properties(&self) -> Vec<Property<Self>> {
         let mut properties = vec![
-            Property::always(AT_MOST_ONCE, |_, state: &State| state.effects() <= 1),
+            Property::always(AT_MOST_ONCE, |flight: &Self, state: &State| {
+                flight.repeatable || state.effects() <= 1
+            }),
+            Property::always(AT_MOST_ONCE_MORE, |flight: &Self, state: &State| {
+                let is_once_more = state.early_effects <= 1 && state.resent_effects <= 1;
+                !flight.repeatable || is_once_more
+            }),
             Property::always(BURNED_IS_TRUE, |_, state: &State| {
                 let lives = state.key || state.pending || state.early_effects > 0;
                 !(state.burned_was_told && lives)
@@ -290,6 +303,11 @@ impl Model for Flight {
                 s.tombstone.is_none() && s.crashes > 0 && s.sent && s.effects() == 0
             }),
         ];
+        if self.repeatable && self.application != Application::Transaction {
+            properties.push(Property::sometimes("it is executed twice", |_, s: &State| {
+                s.early_effects == 1 && s.resent_effects == 1
+            }));
+        }
         properties.push(knows(Word::Accepted, "a client knows: accepted"));
         properties.push(knows(Word::Burned, "a client knows: burned"));
         properties.push(knows(Word::Used, "a client knows: used"));

@@ -61,8 +61,15 @@ impl Flight {
                     Slip::ResendsOnUsed => &[Word::Used, Word::NotDone],
                     _ => &[],
                 };
-                let told = word.is_some_and(|word| word == Word::Burned || slips.contains(&word));
-                state.resends == 0 && told
+                let named: &[Word] = match self.repeatable {
+                    true => &[Word::Used, Word::Unknown],
+                    false => &[],
+                };
+                let told = word.is_some_and(|word| {
+                    word == Word::Burned || named.contains(&word) || slips.contains(&word)
+                });
+                let times = if self.slip == Slip::ResendsTwice { 2 } else { 1 };
+                state.resends < times && !state.resend_on_its_way && told
             }
         }
     }

@@ -5,14 +5,17 @@ use stateright::{Checker, Model};
 use super::*;
 
 fn flight(client: Client, application: Application, slip: Slip) -> Flight {
-    Flight { client, application, slip, ticks: 1 }
+    Flight { client, repeatable: false, application, slip, ticks: 1 }
 }
 
 fn broken(flight: Flight) -> Vec<&'static str> {
     let checker = flight.checker().spawn_bfs().join();
     let found = checker.discoveries();
     let broken = |name: &&str| found.contains_key(*name);
-    [AT_MOST_ONCE, BURNED_IS_TRUE, DONE_IS_TRUE].into_iter().filter(broken).collect()
+    [AT_MOST_ONCE, AT_MOST_ONCE_MORE, BURNED_IS_TRUE, DONE_IS_TRUE]
+        .into_iter()
+        .filter(broken)
+        .collect()
 }
 
 #[test]
@@ -24,6 +27,20 @@ fn a_careful_client_is_served_at_most_once_by_any_application() {
         // All states, and not only some of them: a model that stops early holds for nothing.
         assert!(checker.is_done() && checker.unique_state_count() > 1000);
     }
+}
+
+/// The owner of the data may have it executed twice, and no oftener; nobody else's is sent again.
+#[test]
+fn what_its_owner_named_repeatable_is_sent_again_once() {
+    for application in [Application::Forgetful, Application::TwoSteps, Application::Transaction] {
+        let named = Flight { repeatable: true, ..flight(Client::Careful, application, Slip::None) };
+        named.checker().spawn_bfs().join().assert_properties();
+    }
+    let thrice = flight(Client::Careful, Application::Forgetful, Slip::ResendsTwice);
+    assert_eq!(broken(Flight { repeatable: true, ..thrice }), [AT_MOST_ONCE_MORE]);
+    // Its own transaction serves a request once, however often it comes.
+    let named = flight(Client::Careful, Application::Transaction, Slip::ResendsTwice);
+    assert!(broken(Flight { repeatable: true, ..named }).is_empty());
 }
 
 /// Exactly once: at most once, and "done" is told of nothing else than an execution, so that a client

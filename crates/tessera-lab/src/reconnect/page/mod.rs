@@ -49,10 +49,17 @@ fn head(report: &Report) -> String {
         "<h1>Reconnecting: what each way costs and protects</h1>\n\
          <p>A client and a server, two processes, connected in every way over real TCP. A request \
          of 100 bytes goes out as early as the way allows, and a response of the same size comes \
-         back.</p>\n{}",
+         back.</p>\n{}{}",
+        if rows.iter().any(|row| row.fast_open.is_some()) { FAST_OPEN } else { "" },
         facts(&Setting { machine, link, seed: *seed, repetitions }, Vec::new())
     )
 }
+
+/// What rows with TCP Fast Open are.
+const FAST_OPEN: &str = "<p>In rows with TCP Fast Open (RFC 7413) the client has the server's cookie, and \
+                         TCP's SYN carries the first flight, as much of it as fits; what doesn't fit leaves \
+                         after the server's answer. connect() returns at once there. The adversary's copies \
+                         travel in SYNs too.</p>\n";
 
 fn sections(links: &[&[Row]]) -> Vec<(String, String)> {
     let links = links.iter().map(|rows| {

@@ -6,7 +6,7 @@ use crate::page::words;
 use crate::reconnect::report::{Row, Sample, verdicts_by_way};
 use crate::statistics::Median;
 
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 15] = [
     "way",
     "TCP, ms",
     "first byte, ms",
@@ -16,6 +16,8 @@ const COLUMNS: [&str; 13] = [
     "server engine, µs",
     "client process, µs",
     "server process, µs",
+    "first flight, bytes",
+    "in the SYN, bytes",
     "client bytes",
     "server bytes",
     "client heap, bytes",
@@ -46,10 +48,12 @@ fn cells(row: &Row) -> Vec<String> {
     let median = |value: fn(&Sample) -> f64, unit: f64| {
         cell(Median::of(row.samples.iter().map(|sample| value(sample) / unit)))
     };
+    let flight = [Some(row.first_flight), row.fast_open.map(|syn| syn.bytes)];
+    let flight = flight.map(|size| size.map_or_else(|| "-".to_owned(), |size| size.to_string()));
     let sizes = [row.bytes.client, row.bytes.server, row.heap.client, row.heap.server];
     let ms = ms.into_iter().map(|value| median(value, 1e3));
     let us = us.into_iter().map(|value| median(value, 1.0));
-    ms.chain(us).chain(sizes.map(|size| size.to_string())).collect()
+    ms.chain(us).chain(flight).chain(sizes.map(|size| size.to_string())).collect()
 }
 
 /// What each way protects, with what that means.

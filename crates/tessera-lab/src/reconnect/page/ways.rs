@@ -18,7 +18,8 @@ pub(super) fn key(way: &Way) -> String {
     let kx = way.kx.map_or("none", Agreement::name);
     let key = way.ticket_key.map_or("none", OneTimeKind::name);
     let continuation = way.continuation.map_or("none", |continuation| continuation.name());
-    [way.mode.name(), kx, key, continuation].join("/")
+    let syn = if way.fast_open { "/syn" } else { "" };
+    [way.mode.name(), kx, key, continuation].join("/") + syn
 }
 
 fn choices(way: &Way) -> Vec<String> {
@@ -30,5 +31,6 @@ fn choices(way: &Way) -> Vec<String> {
         OneTimeKind::KeyPair(key) => format!("one-time key {}", key.name()),
     });
     let continuation = way.continuation.map(|continuation| continuation.name().to_owned());
-    [Some(kx), key, continuation].into_iter().flatten().collect()
+    let syn = way.fast_open.then(|| "TCP Fast Open".to_owned());
+    [Some(kx), key, continuation, syn].into_iter().flatten().collect()
 }

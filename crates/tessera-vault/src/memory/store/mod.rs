@@ -6,15 +6,15 @@
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
+use tessera::crypto::SecretBytes;
 use tessera::resume::{FlightHandle, TakePurpose};
-use zeroize::Zeroizing;
 
 use crate::memory::Limits;
 use crate::memory::accounts::{Account, Accounts, ClientHash};
 use crate::memory::list::{Linked, Links, List};
 
 /// A one-time secret, encoded; wiped when dropped.
-pub(crate) type EncodedSecret = Zeroizing<Box<[u8]>>;
+pub(crate) type EncodedSecret = SecretBytes;
 
 pub(crate) struct Store {
     /// From the hash of a handle to its slot.

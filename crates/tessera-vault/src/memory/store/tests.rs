@@ -130,7 +130,7 @@ fn handle(number: u8) -> FlightHandle {
 /// Some are long.
 fn stored(number: u8) -> EncodedSecret {
     let len = if number % 3 == 0 { 257 + usize::from(number) } else { 256 };
-    EncodedSecret::new(vec![number; len].into_boxed_slice())
+    EncodedSecret::from(vec![number; len])
 }
 
 fn limits(secrets: usize, tombstones: usize, per_client: usize) -> Limits {

@@ -3,11 +3,9 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use zeroize::Zeroizing;
-
 use super::config::ServerConfig;
 use super::negotiation::Negotiation;
-use crate::crypto::{KeyForm, OneTimeKeys, Random};
+use crate::crypto::{KeyForm, OneTimeKeys, Random, SecretBytes};
 use crate::error::Error;
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
@@ -198,7 +196,7 @@ struct IssuedKey {
 /// A one-time key that was just made.
 struct FreshKey {
     form: KeyForm,
-    private: Zeroizing<Vec<u8>>,
+    private: SecretBytes,
     public: Vec<u8>,
 }
 
@@ -213,16 +211,16 @@ impl FreshKey {
         let expanded = keys.expanded_len().filter(|len| *len <= OneTimeSecret::MAX_KEY_LEN);
         if let (KeyForm::Expanded, Some(len)) = (form, expanded) {
             random.fill(id)?;
-            let mut private = Zeroizing::new(alloc::vec![0; len]);
+            let mut private = SecretBytes::zeros(len);
             let public = keys.generate_expanded(random, &mut private)?;
             return Ok(Self { form, private, public });
         }
         // One draw for both: generators charge by the call.
-        let mut drawn = Zeroizing::new(alloc::vec![0; TICKET_ID_LEN + keys.seed_len()]);
+        let mut drawn = SecretBytes::zeros(TICKET_ID_LEN + keys.seed_len());
         random.fill(&mut drawn)?;
         let (for_id, for_seed) = drawn.split_at(TICKET_ID_LEN);
         id.copy_from_slice(for_id);
-        let private = Zeroizing::new(for_seed.to_vec());
+        let private = SecretBytes::from(for_seed);
         let public = keys.from_seed(&private)?.public()?;
         Ok(Self { form: KeyForm::Seed, private, public })
     }

@@ -1,0 +1,89 @@
+//! What became of a connection's first flight, for who has its requests.
+
+use std::error::Error;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::Extensions;
+use hyper_util::client::legacy;
+
+use crate::early_data::EarlyDataOutcome;
+use crate::first_flight::FirstFlightError;
+
+/// What is known of a connection's first flight. Responses have it as an extension:
+///
+/// ```
+/// use hyper::Response;
+/// use tessera_tokio::hyper::FlightReport;
+///
+/// /// Whether the connection's first request came a round trip earlier.
+/// fn was_early<B>(response: &Response<B>) -> bool {
+///     let report = response.extensions().get::<FlightReport>();
+///     report.is_some_and(|report| report.early_data().accepted > 0)
+/// }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct FlightReport(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    early_data: EarlyDataOutcome,
+    error: Option<FirstFlightError>,
+}
+
+impl FlightReport {
+    /// What became of the early data, as soon as the server's answer was read; nothing was sent before as
+    /// far as this says.
+    pub fn early_data(&self) -> EarlyDataOutcome {
+        self.with(|known| known.early_data)
+    }
+
+    /// Why the flight doesn't go on, if it doesn't.
+    pub fn error(&self) -> Option<FirstFlightError> {
+        self.with(|known| known.error.clone())
+    }
+
+    pub(super) fn answered(&self, early_data: EarlyDataOutcome) {
+        self.with(|known| known.early_data = early_data);
+    }
+
+    pub(super) fn failed(&self, error: &io::Error, early_data: EarlyDataOutcome) {
+        self.with(|known| {
+            known.early_data = early_data;
+            if let Some(error) = FirstFlightError::of(error) {
+                known.error.get_or_insert_with(|| error.clone());
+            }
+        });
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&mut Known) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The [`FirstFlightError`] behind an error of hyper-util's client, if there is one: with the verdict and the
+/// flight's name. It also finds one behind other errors that name it as their source.
+///
+/// To walk along [`Error::source`] alone does not find it: [`io::Error`] leaves out what it is made of, and
+/// of an error below HTTP/2 the crate `h2` keeps no more than the text. The client's error knows
+/// its connection, and that has it.
+pub fn first_flight_error(error: &(dyn Error + 'static)) -> Option<FirstFlightError> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<FirstFlightError>() {
+            return Some(found.clone());
+        }
+        if let Some(found) = error.downcast_ref().and_then(FirstFlightError::of) {
+            return Some(found.clone());
+        }
+        if let Some(connected) = error.downcast_ref().and_then(legacy::Error::connect_info) {
+            let mut extras = Extensions::new();
+            connected.get_extras(&mut extras);
+            if let Some(found) = extras.get().and_then(FlightReport::error) {
+                return Some(found);
+            }
+        }
+        next = error.source();
+    }
+    None
+}

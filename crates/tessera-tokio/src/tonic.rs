@@ -1,0 +1,85 @@
+//! gRPC with tonic, both ends.
+//!
+//! [`connector`] is for `Endpoint::connect_with_connector`, [`incoming`] for `serve_with_incoming`. tonic's own
+//! TLS stays switched off. `examples/grpc` in the repository is a whole program, and `docs/library.md` has its
+//! outlines.
+//!
+//! Requests of a server's connection have [`StreamInfo`] as an extension: who the client is, and whether its
+//! handshake is complete. Calls are not marked: leave the listener as it is, so that no replayable early
+//! data comes before that.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use tonic::transport::server::Connected;
+
+use crate::connector::Connector;
+use crate::hyper::HttpsConnector;
+use crate::server::{EarlyStream, StreamInfo, TlsListener};
+
+/// A connector for `tonic::transport::Endpoint`, whose configuration must name the protocol `h2`. Whatever
+/// the endpoint's scheme is, the connection is TLS: tonic refuses `https` where one of its own features
+/// for TLS is on. Name the port.
+///
+/// A call on a new connection travels as early data where the session store has a forward-secret ticket.
+/// If it may have been executed and has no answer, its `Status` says so in its message; the crate
+/// `h2` keeps no more than the text.
+///
+/// ```no_run
+/// use tessera_tokio::Connector;
+/// use tonic::transport::{Channel, Endpoint, Error};
+///
+/// async fn channel(connector: Connector) -> Result<Channel, Error> {
+///     let endpoint = Endpoint::from_static("http://server.example:443");
+///     endpoint.connect_with_connector(tessera_tokio::tonic::connector(connector)).await
+/// }
+/// ```
+pub fn connector(tls: Connector) -> HttpsConnector {
+    HttpsConnector::new(tls).for_grpc()
+}
+
+/// The clients of a listener, for `serve_with_incoming`.
+///
+/// ```no_run
+/// use tessera_tokio::{Server, TlsListener};
+/// use tonic::service::Routes;
+///
+/// async fn serve(server: Server, routes: Routes) -> Result<(), tonic::transport::Error> {
+///     let clients = tessera_tokio::tonic::incoming(TlsListener::new(server));
+///     tonic::transport::Server::builder().add_routes(routes).serve_with_incoming(clients).await
+/// }
+/// ```
+pub fn incoming(listener: TlsListener) -> Incoming {
+    Incoming(next(listener))
+}
+
+/// A stream of clients; it never ends.
+pub struct Incoming(Next);
+
+/// The next client, and the listener that gave it.
+type Next = Pin<Box<dyn Future<Output = (EarlyStream, TlsListener)> + Send>>;
+
+fn next(mut listener: TlsListener) -> Next {
+    Box::pin(async move { (listener.accept().await, listener) })
+}
+
+impl Stream for Incoming {
+    type Item = Result<EarlyStream, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let (stream, listener) = ready!(self.0.as_mut().poll(cx));
+        self.0 = next(listener);
+        Poll::Ready(Some(Ok(stream)))
+    }
+}
+
+impl Connected for EarlyStream {
+    type ConnectInfo = StreamInfo;
+
+    fn connect_info(&self) -> StreamInfo {
+        self.info().clone()
+    }
+}

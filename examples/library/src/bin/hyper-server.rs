@@ -1,0 +1,42 @@
+//! `hyper-server CHAIN KEY ADDRESS`
+
+use std::convert::Infallible;
+use std::env::args;
+use std::error::Error;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use tessera_example_library::acceptor;
+use tessera_tokio::{EarlyStream, Limits, Server, TlsListener};
+use tokio::net::TcpListener;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let [_, chain, key, address] = &args().collect::<Vec<_>>()[..] else {
+        return Err("CHAIN KEY ADDRESS".into());
+    };
+    let socket = TcpListener::bind(address).await?;
+    println!("listening on {}", socket.local_addr()?);
+    let acceptor = acceptor(chain.as_ref(), key.as_ref())?;
+    let mut listener = TlsListener::new(Server::new(socket, acceptor, Limits::default()));
+    loop {
+        tokio::spawn(serve(listener.accept().await));
+    }
+}
+
+async fn serve(client: EarlyStream) {
+    let facts = client.info().facts.clone();
+    let service = service_fn(move |_: Request<Incoming>| {
+        let body = Full::new(Bytes::from(format!("early data: {:?}", facts.early_data)));
+        async move { Ok::<_, Infallible>(Response::new(body)) }
+    });
+    let mut server = auto::Builder::new(TokioExecutor::new());
+    // Who sends the head of a request slowly has half a minute.
+    server.http1().timer(TokioTimer::new());
+    // A client that leaves, or speaks no HTTP, is its own trouble.
+    let _ = server.serve_connection(TokioIo::new(client), service).await;
+}
