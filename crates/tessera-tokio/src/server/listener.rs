@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use tessera::Facts;
 use tessera::handshake::EarlyDataStatus;
@@ -166,7 +166,6 @@ impl AsyncWrite for EarlyStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.stream.poll_complete_handshake(cx))?;
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
