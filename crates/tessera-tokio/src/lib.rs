@@ -69,8 +69,9 @@
 //! }
 //! ```
 //!
-//! Share the configuration among all connections of the server. Ring and vault end with the process.
-//! Servers of one name share their ticket keys (`tessera-etcd`). To ask clients for certificates, set
+//! Share the configuration among all connections of the server. Ring and vault end with the process, unless
+//! `tessera_vault::ServerState` keeps them. Servers of one name share their ticket keys (`tessera-etcd`). To ask
+//! clients for certificates, set
 //! [`client_authentication`](tessera::ServerConfig::client_authentication).
 //!
 //! **A client** needs a verifier, a store for its sessions if it wants to resume, and the policy that it

@@ -3,6 +3,7 @@
 //! - [`RotatingRing`] seals sessions into tickets under keys that it makes and destroys itself, for one
 //!   server; [`TicketKeyRing`] does so under [`TicketKey`]s of its owner's, which several servers may share.
 //! - [`MemoryVault`] holds the one-time keys of forward-secret 0-RTT, and gives each out once.
+//! - `ServerState` (on Unix) keeps ring and vault of one server in a sealed directory, over restarts and crashes.
 //! - [`SiteVault`] is the vault of one site of several that share a ring.
 //! - [`MemoryRegister`] keeps replayable 0-RTT from being replayed to this process.
 //!

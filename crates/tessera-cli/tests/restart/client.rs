@@ -16,8 +16,18 @@ use tokio::net::TcpStream;
 
 pub(crate) struct Client {
     connector: Connector,
+    service: Service,
     number: u32,
     asked: u32,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Service {
+    /// What was sent, back.
+    Echo,
+    /// A page, and then the end.
+    Http,
 }
 
 /// What became of the first flight of a connection that went well.
@@ -33,20 +43,25 @@ pub(crate) enum Flight {
 pub(crate) type Recording = Vec<u8>;
 
 impl Client {
-    pub(crate) fn new(root: &str, number: u32) -> Self {
+    pub(crate) fn new(root: &str, service: Service, number: u32) -> Self {
         let file = SettingFile { setting: "a test's", path: Path::new(root) };
         let verifier = trust::roots(file).unwrap();
         let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
         config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
         let connector = Connector::new(config.checked().unwrap());
         let sessions = Arc::new(MemorySessionStore::default());
-        Self { connector: connector.with_sessions(sessions), number, asked: 0 }
+        Self { connector: connector.with_sessions(sessions), service, number, asked: 0 }
     }
 
     /// A new connection with one question, in the first flight where that can be, and its answer.
     pub(crate) async fn ask(&mut self, address: SocketAddr) -> io::Result<(Flight, Recording)> {
         self.asked += 1;
-        let question = [self.number.to_be_bytes(), self.asked.to_be_bytes()].concat();
+        let question = match self.service {
+            Service::Echo => [self.number.to_be_bytes(), self.asked.to_be_bytes()].concat(),
+            Service::Http => {
+                b"GET /facts.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".into()
+            }
+        };
         let recording = Arc::new(Mutex::new(Vec::new()));
         let io = TcpStream::connect(address).await.map_err(|error| at("connecting", error))?;
         io.set_nodelay(true)?;
@@ -67,12 +82,18 @@ impl Client {
         if flight != Flight::Accepted {
             stream.write_all(&question).await.map_err(|error| at("asking", error))?;
         }
-        let mut answer = [0; 8];
+        let mut answer = vec![0; question.len()];
         stream.read_exact(&mut answer).await.map_err(|error| at("the answer", error))?;
-        if answer != question[..] {
+        let is_right = match self.service {
+            Service::Echo => answer == question,
+            Service::Http => answer.starts_with(b"HTTP/1.1 200 OK\r\n"),
+        };
+        if !is_right {
             return Err(io::Error::other("the answer to another question"));
         }
-        stream.shutdown().await.map_err(|error| at("the goodbye", error))?;
+        if self.service == Service::Echo {
+            stream.shutdown().await.map_err(|error| at("the goodbye", error))?;
+        }
         // Takes the tickets that come before the end.
         stream.read_to_end(&mut Vec::new()).await.map_err(|error| at("the end", error))?;
         let recording = std::mem::take(&mut *recording.lock().unwrap());

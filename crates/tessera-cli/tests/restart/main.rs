@@ -4,6 +4,9 @@
 
 mod client;
 #[allow(dead_code, reason = "of the tests of all commands")]
+#[path = "../commands/document.rs"]
+mod document;
+#[allow(dead_code, reason = "of the tests of all commands")]
 #[path = "../commands/program.rs"]
 mod program;
 mod supervisor;
@@ -18,7 +21,7 @@ use tokio::runtime::Runtime;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::client::{Client, Flight, Recording, replay};
+use crate::client::{Client, Flight, Recording, Service, replay};
 use crate::supervisor::{Supervisor, accepted};
 
 /// As many that one waits for a server while others come: 200 a second for half a second.
@@ -37,11 +40,11 @@ fn runtime() -> Runtime {
 }
 
 /// Clients that have been here.
-async fn clients(supervisor: &Supervisor, count: u32) -> Vec<Client> {
+async fn clients(supervisor: &Supervisor, service: Service, count: u32) -> Vec<Client> {
     let root = supervisor.pki.path("root.pem");
     let mut clients = Vec::new();
     for number in 0..count {
-        let mut client = Client::new(&root, number);
+        let mut client = Client::new(&root, service, number);
         let (flight, _) = client.ask(supervisor.address()).await.unwrap();
         assert_eq!(flight, Flight::NotSent);
         clients.push(client);
@@ -110,11 +113,20 @@ fn replay_all(address: SocketAddr, flights: &[(Flight, Recording)]) {
 }
 
 #[test]
-fn restarts_cost_clients_nothing() {
+fn restarts_of_an_echo_cost_clients_nothing() {
+    restarts_cost_clients_nothing(&[], Service::Echo);
+}
+
+#[test]
+fn restarts_of_an_http_server_cost_clients_nothing() {
+    restarts_cost_clients_nothing(&["--http"], Service::Http);
+}
+
+fn restarts_cost_clients_nothing(options: &'static [&'static str], service: Service) {
     let runtime = runtime();
-    let mut supervisor = Supervisor::new();
+    let mut supervisor = Supervisor::new(options);
     assert_eq!(supervisor.start()["found"], "nothing");
-    let clients = runtime.block_on(clients(&supervisor, CLIENTS));
+    let clients = runtime.block_on(clients(&supervisor, service, CLIENTS));
     let mut told = Vec::new();
     let load = runtime.block_on(async { Load::begin(clients, supervisor.address()) });
     let mut handed_on = 0;
@@ -140,7 +152,7 @@ fn restarts_cost_clients_nothing() {
     let count = |wanted| flights.iter().filter(|(flight, _)| *flight == wanted).count();
     let (all, taken) = (flights.len(), count(Flight::Accepted));
     println!(
-        "{RESTARTS} restarts, {all} connections, all answered; early data: {taken} accepted, {} refused, {} \
+        "{service:?}: {RESTARTS} restarts, {all} connections, all answered; early data: {taken} accepted, {} refused, {} \
          not sent; {handed_on} one-time keys handed on",
         all - taken - count(Flight::NotSent),
         count(Flight::NotSent)
@@ -152,10 +164,10 @@ fn restarts_cost_clients_nothing() {
 #[test]
 fn a_kill_costs_clients_a_round_trip_and_executes_nothing_twice() {
     let runtime = runtime();
-    let mut supervisor = Supervisor::new();
+    let mut supervisor = Supervisor::new(&[]);
     supervisor.start();
     let address = supervisor.address();
-    let mut clients = runtime.block_on(clients(&supervisor, 20));
+    let mut clients = runtime.block_on(clients(&supervisor, Service::Echo, 20));
     let mut round = || {
         runtime.block_on(async {
             let mut flights = Vec::new();

@@ -10,11 +10,14 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 use tessera_test_peers::Directory;
 
+use crate::document::DOCUMENT;
 use crate::program::{P256, Pki, signal};
 
 pub(crate) struct Supervisor {
     socket: TcpListener,
     pub(crate) pki: Pki,
+    /// How the servers answer.
+    options: &'static [&'static str],
     /// In memory, as a service manager's.
     runtime: Directory,
     files: Directory,
@@ -27,10 +30,11 @@ struct Running {
 }
 
 impl Supervisor {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(options: &'static [&'static str]) -> Self {
         Self {
             socket: TcpListener::bind("127.0.0.1:0").unwrap(),
             pki: Pki::new(P256),
+            options,
             runtime: Directory::new_in(Path::new("/dev/shm")).unwrap(),
             files: Directory::new(),
             running: None,
@@ -51,13 +55,14 @@ impl Supervisor {
             .args(["--key", &self.pki.path("server.key")])
             .args(["--state", &self.files.path("state"), "--forward-secret-early-data"])
             .args(["--max-connections-per-address", "10000", "--json", "-"])
+            .args(self.options)
             .env("RUNTIME_DIRECTORY", self.runtime.as_path())
             .stdin(Stdio::from(OwnedFd::from(self.socket.try_clone().unwrap())))
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut told = lines.map_while(Result::ok).map(|line| serde_json::from_str(&line).unwrap());
+        let mut told = lines.map_while(Result::ok).map(|line| DOCUMENT.parse(&line));
         let listening: Value = told.next().expect("it listens");
         assert_eq!(listening["address"], self.address().to_string(), "{listening}");
         let found: Value = told.next().expect("it has a state");
