@@ -6,6 +6,7 @@ mod client;
 #[allow(dead_code, reason = "of the tests of all commands")]
 #[path = "../commands/program.rs"]
 mod program;
+mod refusals;
 mod supervisor;
 
 use std::net::SocketAddr;
