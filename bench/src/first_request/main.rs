@@ -57,7 +57,7 @@ fn main() -> Result<(), Failure> {
     link.spawn_thread(End::Server, move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let run = |runtime: tokio::runtime::Runtime| {
-            runtime.block_on(serve(at.into(), &identity, seen, |addresses| {
+            runtime.block_on(serve(at, &identity, seen, |addresses| {
                 let _ = started.send(addresses);
             }))
         };

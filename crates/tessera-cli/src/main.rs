@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod completions;
+mod manual;
 mod warnings;
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -29,13 +31,15 @@ fn main() -> ExitCode {
             ended(tessera_commands::connect(&(*arguments).into()))
         }
         Command::Lab { experiment } => lab(experiment),
+        Command::Completions { shell } => ended(completions::write(shell)),
+        Command::Manual { directory } => ended(manual::write(&directory)),
     }
 }
 
 /// Keeps the secrets of connections in this process.
 fn guard_memory() {
     if let Some(problem) = memory_guard::raise() {
-        eprintln!("warning: {problem}");
+        say(format_args!("warning: {problem}"));
     }
 }
 
@@ -74,6 +78,11 @@ const FAILED: u8 = 1;
 const WRONG_OPTIONS: u8 = 2;
 
 fn failed(error: &dyn std::error::Error, code: u8) -> ExitCode {
-    eprintln!("error: {error}");
+    say(format_args!("error: {error}"));
     ExitCode::from(code)
+}
+
+/// A line on standard error. Where it can't be written, the exit code still says what happened.
+fn say(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }

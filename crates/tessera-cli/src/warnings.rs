@@ -19,7 +19,7 @@ impl Log for StandardError {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            eprintln!("warning: {}", record.args());
+            crate::say(format_args!("warning: {}", record.args()));
         }
     }
 

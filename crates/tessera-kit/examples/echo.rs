@@ -60,8 +60,7 @@ async fn serve(chain: &Path, key: &Path, address: &str) -> Result<(), ProgramErr
         () = accept => (),
         () = asked => (),
     }
-    report.finish();
-    Ok(())
+    report.finish()
 }
 
 /// Serves a client to its end, and tells about it.

@@ -9,11 +9,11 @@ use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{Ancestry, Continuation, PskKind, Verdict};
 
 use crate::hex;
+use crate::report::Fact;
 
 /// One connection. Bytes are those on the network; times are in microseconds.
 #[derive(Debug, Clone, Serialize)]
 pub struct ConnectionFacts {
-    event: &'static str,
     address: Option<SocketAddr>,
     version: Option<&'static str>,
     suite: Option<String>,
@@ -48,6 +48,10 @@ pub struct ConnectionFacts {
     error: Option<String>,
 }
 
+impl Fact for ConnectionFacts {
+    const EVENT: &'static str = "connection";
+}
+
 /// What the stream doesn't know of itself.
 #[derive(Debug, Clone, Default)]
 pub struct SocketFacts {
@@ -75,7 +79,6 @@ impl ConnectionFacts {
     pub fn new(facts: &Facts, socket: SocketFacts) -> Self {
         let psk = facts.psk;
         Self {
-            event: "connection",
             address: socket.address,
             version: facts.suite.is_some().then_some("TLSv1.3"),
             suite: facts.suite.map(|suite| format!("{suite:?}")),

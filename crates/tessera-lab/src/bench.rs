@@ -9,7 +9,7 @@ use tessera_link::{End, Link, LinkParameters};
 use crate::adversary::Opened;
 use crate::control::{
     ClientAnswer, ClientOrder, Connected, Observed, Preparation, Psk, Served, Server, ServerAnswer,
-    ServerOrder, Sites, StolenFromClient, StolenFromServer,
+    ServerOrder, Site, StolenFromClient, StolenFromServer,
 };
 use crate::error::LabError;
 use crate::pki::Pki;
@@ -30,12 +30,10 @@ const SESSIONS_AT_ONCE: u8 = 30;
 pub(crate) struct Bench {
     // Before the link: the processes end before it is taken away.
     pub(crate) client: Process,
-    server: Process,
+    pub(crate) server: Process,
     pub(crate) address: SocketAddr,
-    pki: Pki,
+    pub(crate) pki: Pki,
     pub(crate) link: Link,
-    /// The sites of the next rows, if there are two.
-    pub(crate) sites: Option<Sites>,
 }
 
 /// A connection, as both ends saw it.
@@ -51,12 +49,8 @@ impl Bench {
             .map_err(|error| LabError::Connection(format!("making certificates: {error}")))?;
         let mut server = Process::start(&link, End::Server)?;
         let client = Process::start(&link, End::Client)?;
-        server.tell(&ServerOrder::Listen(link.addresses().server))?;
-        let address = match server.hear()? {
-            ServerAnswer::Listening(address) => address,
-            other => return Err(unexpected(&server, &other)),
-        };
-        Ok(Self { client, server, address, pki, link, sites: None })
+        let address = listen(&mut server, &link)?;
+        Ok(Self { client, server, address, pki, link })
     }
 
     /// Lets both ends begin connections in the SYN. The setting is that of their namespaces, which go with
@@ -93,21 +87,24 @@ impl Bench {
         sessions: usize,
         attacked: bool,
     ) -> Result<(), LabError> {
-        let (sites, identity) = (self.sites, self.pki.server.clone());
-        self.server.tell(&ServerOrder::Prepare(Box::new(Preparation {
-            way,
-            identity,
-            attacked,
-            sites,
-        })))?;
+        let identity = self.pki.server.clone();
+        let preparation = Preparation { way, identity, attacked, site: None };
+        self.server.tell(&ServerOrder::Prepare(Box::new(preparation)))?;
         self.server_is_ready()?;
+        self.prepare_client(way, sessions, attacked, None)
+    }
+
+    /// Starts over at the client, and gets it its sessions.
+    pub(crate) fn prepare_client(
+        &mut self,
+        way: Way,
+        sessions: usize,
+        attacked: bool,
+        site: Option<Site>,
+    ) -> Result<(), LabError> {
         let identity = self.pki.client.clone();
-        self.client.tell(&ClientOrder::Prepare(Box::new(Preparation {
-            way,
-            identity,
-            attacked,
-            sites,
-        })))?;
+        let preparation = Preparation { way, identity, attacked, site };
+        self.client.tell(&ClientOrder::Prepare(Box::new(preparation)))?;
         self.client_is_ready()?;
         if way.mode.resumes() {
             for _ in 0..sessions.div_ceil(SESSIONS_AT_ONCE.into()) {
@@ -140,7 +137,8 @@ impl Bench {
     /// again included.
     pub(crate) fn race(&mut self) -> Result<u32, LabError> {
         self.expect_connection()?;
-        self.client.tell(&ClientOrder::ConnectRaced(self.address))?;
+        let (copy_to, server) = (self.address, self.address);
+        self.client.tell(&ClientOrder::ConnectRaced { copy_to, server })?;
         self.served()?;
         self.expect_connection()?;
         let pair = self.connected()?;
@@ -260,6 +258,19 @@ impl Bench {
             ServerAnswer::Served(served) => Ok(served),
             other => Err(unexpected(&self.server, &other)),
         }
+    }
+}
+
+/// Has a server listen at its end of a link.
+pub(crate) fn listen(server: &mut Process, link: &Link) -> Result<SocketAddr, LabError> {
+    server.tell(&ServerOrder::Listen(link.addresses().server))?;
+    is_listening(server)
+}
+
+pub(crate) fn is_listening(server: &mut Process) -> Result<SocketAddr, LabError> {
+    match server.hear()? {
+        ServerAnswer::Listening(address) => Ok(address),
+        other => Err(unexpected(server, &other)),
     }
 }
 

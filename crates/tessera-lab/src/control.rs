@@ -16,10 +16,13 @@ use crate::ways::{Agreement, Continuation, OneTimeKind, Way};
 pub(crate) enum ServerOrder {
     /// Listen at this address; answered by [`ServerAnswer::Listening`].
     Listen(IpAddr),
-    /// Start over for a row, with empty stores; answered by [`ServerAnswer::Ready`].
+    /// Start over for a row, with empty stores; answered by [`ServerAnswer::Ready`], and by a home site
+    /// by [`ServerAnswer::Listening`] for the other one.
     Prepare(Box<Preparation>),
     /// Be this server of the fleet from now on; answered by [`ServerAnswer::Ready`].
     Become(Server),
+    /// Ask the home site until it answers; answered by [`ServerAnswer::Ready`].
+    ReachHome,
     /// Serve one connection to its end; answered by [`ServerAnswer::Ready`] just before it is
     /// accepted, and [`ServerAnswer::Served`].
     Accept,
@@ -42,12 +45,10 @@ pub(crate) enum Server {
     Other,
     /// The first, restarted: it has the ticket keys, and nothing else that it had.
     Restarted,
-    /// One at another site, which can ask the first one's site; only where there are [`Sites`].
-    OtherSite,
 }
 
 impl Server {
-    /// Those of one site, as the adversary tries them.
+    /// All of them, as the adversary tries them.
     pub(crate) const ALL: [Self; 3] = [Self::First, Self::Other, Self::Restarted];
 }
 
@@ -75,9 +76,9 @@ pub(crate) enum ClientOrder {
     /// Connect in the row's way; answered by [`ClientAnswer::Connected`].
     Connect(SocketAddr),
     /// The same, but the adversary holds the first flight back and sends a copy of it over a
-    /// connection of its own first. What the server then says of the early data decides whether
-    /// the client sends its request again. Answered by [`ClientAnswer::Connected`].
-    ConnectRaced(SocketAddr),
+    /// connection of its own first, to the same server or another. What the server then says of the early
+    /// data decides whether the client sends its request again. Answered by [`ClientAnswer::Connected`].
+    ConnectRaced { copy_to: SocketAddr, server: SocketAddr },
     /// Be the adversary: send the first flight of the last connection again, byte by byte the
     /// same, and read to the end; answered by [`ClientAnswer::Ready`].
     Replay(SocketAddr),
@@ -106,18 +107,32 @@ pub(crate) struct Preparation {
     /// Whether connections are recorded and stores watched, for the adversary. It costs time, so
     /// that what is attacked is not measured.
     pub(crate) attacked: bool,
-    /// Two sites, if there are two.
-    pub(crate) sites: Option<Sites>,
+    /// This process's part, if there are two sites.
+    pub(crate) site: Option<Site>,
 }
 
-/// Two sites with one ring and two vaults, and what is between them.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Sites {
-    /// How long a request and its acknowledgement take.
-    pub(crate) rtt: Duration,
-    /// How long a site waits for an acknowledgement.
-    pub(crate) patience: Duration,
-    pub(crate) acknowledges: Acknowledges,
+/// The part of a process in a row with two sites, which have one ring and two vaults.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) enum Site {
+    /// The client.
+    Visitor,
+    /// The site that issues the tickets, and burns for the other.
+    Home {
+        ticket_key: Vec<u8>,
+        /// For the channel, which it opens at this address.
+        identity: Identity,
+        address: IpAddr,
+    },
+    /// The site that is asked to accept them.
+    Away {
+        ticket_key: Vec<u8>,
+        /// For the channel, which is open at this address of the home.
+        identity: Identity,
+        home: SocketAddr,
+        /// How long it waits for an acknowledgement.
+        patience: Duration,
+        acknowledges: Acknowledges,
+    },
 }
 
 /// How a request from the other site is acknowledged.
@@ -125,8 +140,6 @@ pub(crate) struct Sites {
 pub(crate) enum Acknowledges {
     /// By the home site, when the key is burned.
     Home,
-    /// Not at all: no request arrives.
-    Nobody,
     /// By the other site itself, at once, whatever is true at home. It is wrong, and here to be attacked.
     Guess,
 }

@@ -10,7 +10,7 @@
 //! [`reconnect::run`] is one experiment, [`sites::run`] another. Their two endpoints are the same
 //! program, started again with the arguments of [`endpoint::ARGUMENTS`], which it hands to
 //! [`endpoint::run`].
-//! A link ([`tessera_link`]) joins them.
+//! A link ([`tessera_link`]) joins them. `sites` has two servers, and a link between any two of the three.
 #![forbid(unsafe_code)]
 
 mod adversary;

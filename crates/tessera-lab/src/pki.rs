@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// The name of the server.
 pub(crate) const SERVER_NAME: &str = "server.example";
 const CLIENT_NAME: &str = "client.example";
+/// The names of two sites, for the channel between them alone.
+pub(crate) const HOME_NAME: &str = "home.sites.example";
+pub(crate) const AWAY_NAME: &str = "away.sites.example";
 
 /// What one end needs: its own certificate and key, and whom it trusts. All as DER.
 #[derive(Clone, Serialize, Deserialize)]
@@ -22,6 +25,10 @@ pub(crate) struct Identity {
 pub(crate) struct Pki {
     pub(crate) client: Identity,
     pub(crate) server: Identity,
+    /// The site that answers on the channel.
+    pub(crate) home: Identity,
+    /// The site that asks.
+    pub(crate) away: Identity,
 }
 
 impl Pki {
@@ -48,6 +55,8 @@ impl Pki {
         Ok(Self {
             client: identity(CLIENT_NAME, ExtendedKeyUsagePurpose::ClientAuth)?,
             server: identity(SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth)?,
+            home: identity(HOME_NAME, ExtendedKeyUsagePurpose::ServerAuth)?,
+            away: identity(AWAY_NAME, ExtendedKeyUsagePurpose::ClientAuth)?,
         })
     }
 }

@@ -6,6 +6,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tessera_link::{End, Link};
@@ -29,11 +31,15 @@ pub(crate) struct Process {
 impl Process {
     /// Starts this program again as one end of the link.
     pub(crate) fn start(link: &Link, end: End) -> Result<Self, LabError> {
-        let name = endpoint::name(end);
+        Self::start_as(endpoint::name(end), link, end)
+    }
+
+    /// The same under a name of its own.
+    pub(crate) fn start_as(name: &'static str, link: &Link, end: End) -> Result<Self, LabError> {
         let failed = || LabError::system(format!("starting the {name}'s process"));
         // Not by its path: the program's file may be replaced while it runs.
         let mut command = Command::new("/proc/self/exe");
-        command.args(endpoint::ARGUMENTS).arg(name);
+        command.args(endpoint::ARGUMENTS).arg(endpoint::name(end));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = link.spawn(end, command).map_err(failed())?;
         let (Some(orders), Some(stdout), Some(mut stderr)) =
@@ -83,6 +89,14 @@ impl Process {
             Err(RecvTimeoutError::Disconnected) => Err(self.died("it ended")),
             Err(RecvTimeoutError::Timeout) => Err(self.failed("it does not answer".to_owned())),
         }
+    }
+
+    /// Stops the process, or has it go on: while it is stopped its kernel takes what comes, and nobody
+    /// answers.
+    pub(crate) fn signal(&self, signal: Signal) -> Result<(), LabError> {
+        let pid = i32::try_from(self.child.id()).map_err(io::Error::other);
+        let sent = pid.and_then(|pid| Ok(kill(Pid::from_raw(pid), signal)?));
+        sent.map_err(LabError::system(format!("sending {signal} to the {}'s process", self.name)))
     }
 
     /// The error that the process is still there but of no use.

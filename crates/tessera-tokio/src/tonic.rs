@@ -25,8 +25,9 @@ use crate::server::{EarlyStream, StreamInfo, TlsListener};
 /// for TLS is on. Name the port.
 ///
 /// A call on a new connection travels as early data where the session store has a forward-secret ticket.
-/// If it may have been executed and has no answer, its `Status` says so in its message; the crate
-/// `h2` keeps no more than the text.
+/// If it may have been executed and has no answer, its `Status` says so in its message; verdict and flight
+/// are in the connection's report ([`HttpsConnector::reporting`]), since the crate `h2` keeps no more of an error than
+/// its text.
 ///
 /// ```no_run
 /// use tessera_tokio::Connector;

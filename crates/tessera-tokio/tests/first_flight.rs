@@ -5,11 +5,13 @@
 mod common;
 
 use std::io;
+use std::sync::Arc;
 
+use common::vaults::{BegunAnew, NoClock};
 use common::{Ends, SERVER_NAME, destination, forward_secret, prepared};
-use tessera::Destination;
 use tessera::resume::{ClientSession, Verdict};
 use tessera::wire::NamedGroup;
+use tessera::{Clock, Destination};
 use tessera_tokio::{
     Acceptor, Connector, FirstFlight, FirstFlightError, FirstFlightFailure, ServerStream,
     SessionStore,
@@ -147,4 +149,30 @@ async fn what_its_owner_named_repeatable_is_sent_once_more_after_used() {
     assert!(!server.unwrap().is_early());
     assert_eq!(client.early_data().verdict, Some(Verdict::Used));
     assert!(client.early_data().sent_again);
+}
+
+/// The vault began anew: who knows for how long the flight was under way reads that as `burned`.
+#[tokio::test]
+async fn what_was_lost_is_sent_once_more_by_who_has_a_clock() {
+    let clocks: [Option<Arc<dyn Clock>>; 2] = [None, Some(Arc::new(NoClock))];
+    for clock in clocks {
+        let ends = forward_secret();
+        let (connector, _) = prepared(&ends).await;
+        let mut server = ends.server.clone();
+        let guard = server.policy.early_data.forward_secret.as_mut().unwrap();
+        guard.vault = Arc::new(BegunAnew(guard.vault.clone()));
+        let acceptor = Acceptor::new(server.checked().unwrap());
+        let (near, far) = duplex(64 * 1024);
+        let knows = clock.is_none();
+        let destination = Destination { clock, ..destination() };
+        let mut client = connector.first_flight(destination, near).await.unwrap();
+        let (asked, server) = tokio::join!(ask(&mut client), answer(&acceptor, far));
+        assert_eq!((asked.is_ok(), server.is_ok()), (knows, knows));
+        assert_eq!(client.early_data().sent_again, knows);
+        if let Err(error) = asked {
+            let error = FirstFlightError::of(&error).unwrap();
+            assert_eq!(error.verdict(), Some(Verdict::Unknown));
+            assert!(matches!(error.reason(), FirstFlightFailure::Rejected));
+        }
+    }
 }

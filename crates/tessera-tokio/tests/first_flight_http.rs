@@ -18,7 +18,7 @@ use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tessera::EarlyDataStatus;
 use tessera::wire::NamedGroup;
-use tessera_tokio::{Acceptor, Connector, FirstFlight, ServerStream};
+use tessera_tokio::{Acceptor, Connector, FirstFlight, FirstFlightError, ServerStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::oneshot;
 
@@ -216,5 +216,34 @@ async fn a_request_of_hyper_is_executed_once_whatever_the_verdict() {
             statuses.push(early.lock().unwrap().take().unwrap() == EarlyDataStatus::Accepted);
         }
         assert!(statuses[0] && !statuses[1], "{statuses:?}");
+    }
+}
+
+/// The error of an HTTP/1.1 request has the flight's in it; h2 keeps its text alone.
+#[tokio::test]
+async fn a_request_that_may_have_been_executed_is_an_error_of_hyper() {
+    for protocol in [&b"http/1.1"[..], b"h2"] {
+        let (ends, connector) = speaking(protocol).await;
+        let (near, mut far) = duplex(64 * 1024);
+        let (near, _) = Recording::new(near);
+        let stream = connector.first_flight(destination(), near).await.unwrap();
+        let client = tokio::spawn(fetch(stream));
+        // The server executes the request, and its answer is lost.
+        let mut flight = vec![0; 64 * 1024];
+        let len = far.read(&mut flight).await.unwrap();
+        let (mut relay, server) = duplex(64 * 1024);
+        relay.write_all(&flight[..len]).await.unwrap();
+        let executed = spawn_server(ends.acceptor(), server);
+        while executed.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        drop(far);
+        let error = client.await.unwrap().unwrap_err();
+        let found = FirstFlightError::of(&error);
+        match protocol {
+            b"h2" => assert!(format!("{error:?}").contains("verdict unknown"), "{error:?}"),
+            _ => assert!(found.unwrap().flight().is_some()),
+        }
+        assert_eq!(executed.load(Ordering::SeqCst), 1);
     }
 }

@@ -7,14 +7,15 @@ mod common;
 
 use std::future::poll_fn;
 use std::io;
+use std::num::NonZeroU16;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use common::{SERVER_NAME, bytes, destination, forward_secret, prepared};
-use tessera::Destination;
 use tessera::resume::{ClientSession, Verdict};
 use tessera::wire::NamedGroup;
+use tessera::{Destination, Padding};
 use tessera_tokio::{Acceptor, FirstFlight, FirstFlightError, SessionStore};
 use tokio::io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
@@ -53,8 +54,13 @@ const FATES: [Fate; 5] =
     [Fate::Accepted, Fate::Burned, Fate::Used, Fate::UsedAndRepeatable, Fate::NoTicket];
 
 /// A stream with this fate, and what its server received.
-async fn case(fate: Fate, capacity: usize) -> (FirstFlight<DuplexStream>, JoinHandle<Vec<u8>>) {
-    let ends = forward_secret();
+async fn case(
+    fate: Fate,
+    capacity: usize,
+    padding: Padding,
+) -> (FirstFlight<DuplexStream>, JoinHandle<Vec<u8>>) {
+    let mut ends = forward_secret();
+    ends.client.padding = padding;
     let (connector, store) = prepared(&ends).await;
     let mut server = ends.server.clone();
     let mut destination = destination();
@@ -119,6 +125,8 @@ fn check(case: &str, fate: Fate, data: &[u8], result: io::Result<Vec<u8>>, recei
 const HOUR: Duration = Duration::from_secs(3600);
 
 const CAPACITIES: [usize; 4] = [50, 700, 5_000, 256 * 1024];
+/// Less early data fits than its limit says.
+const WIDE: Padding = Padding::MultipleOf(NonZeroU16::new(3_000).unwrap());
 const SIZES: [usize; 5] = [1, 60, 3_000, 20_000, 70_000];
 
 /// What begins like an HTTP/2 connection waits for a request.
@@ -190,8 +198,9 @@ async fn one_task_may_poll_a_first_flight_in_any_order() {
         let fate = FATES[seed as usize % FATES.len()];
         let capacity = numbers.one_of(&CAPACITIES);
         let data = data(&mut numbers);
+        let padding = numbers.one_of(&[Padding::None, WIDE]);
         let case_name = format!("seed {seed}, {fate:?}, {capacity}, {} bytes", data.len());
-        let (stream, server) = case(fate, capacity).await;
+        let (stream, server) = case(fate, capacity, padding).await;
         let mut program = Program {
             stream,
             numbers: &mut numbers,
@@ -240,8 +249,9 @@ async fn two_tasks_share_a_first_flight_and_both_are_woken() {
         let fate = FATES[seed as usize % FATES.len()];
         let capacity = numbers.one_of(&CAPACITIES);
         let data = data(&mut numbers);
+        let padding = numbers.one_of(&[Padding::None, WIDE]);
         let case_name = format!("seed {seed}, {fate:?}, {capacity}, {} bytes", data.len());
-        let (stream, server) = case(fate, capacity).await;
+        let (stream, server) = case(fate, capacity, padding).await;
         let (reader, writer) = tokio::io::split(stream);
         let write = write(writer, Numbers(seed), data.clone());
         let (reading, writing) = if numbers.below(2) == 0 {

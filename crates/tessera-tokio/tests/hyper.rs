@@ -4,30 +4,28 @@
 
 mod common;
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
+use common::executed::{Executed, Sessions, relay};
 use common::{Ends, SERVER_NAME, forward_secret};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::{Response, Uri, Version};
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tessera::resume::{ClientSession, Verdict};
+use tessera::resume::Verdict;
 use tessera_tokio::hyper::{FlightReport, HttpsConnector, first_flight_error};
-use tessera_tokio::{Connector, Limits, MemorySessionStore, Server, SessionStore, StreamInfo};
-use tessera_tokio::{FirstFlightError, TlsListener};
+use tessera_tokio::{Connector, FirstFlightError, Limits, Server, StreamInfo, TlsListener};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 use tower_service::Service;
 
@@ -55,61 +53,6 @@ impl Service<Uri> for To {
 
 type Pool = Client<HttpsConnector<To>, Full<Bytes>>;
 
-/// How often each path was executed.
-#[derive(Clone, Default)]
-struct Executed {
-    times: Arc<Mutex<HashMap<String, usize>>>,
-    /// Of all paths.
-    all: watch::Sender<usize>,
-}
-
-impl Executed {
-    fn times(&self, path: &str) -> usize {
-        self.times.lock().unwrap().get(path).copied().unwrap_or(0)
-    }
-}
-
-/// Sessions that can be waited for.
-#[derive(Default)]
-struct Sessions {
-    store: MemorySessionStore,
-    count: AtomicUsize,
-    came: Notify,
-    /// Each is given twice, as no honest store does.
-    twice: bool,
-    copy: Mutex<Option<ClientSession>>,
-}
-
-impl Sessions {
-    /// Waits until there is one.
-    async fn come(&self) {
-        while self.count.load(Ordering::SeqCst) == 0 {
-            self.came.notified().await;
-        }
-    }
-}
-
-impl SessionStore for Sessions {
-    fn put(&self, server_name: &str, session: ClientSession) {
-        self.store.put(server_name, session);
-        self.count.fetch_add(1, Ordering::SeqCst);
-        self.came.notify_one();
-    }
-
-    fn pop(&self, server_name: &str) -> Option<ClientSession> {
-        if let Some(copy) = self.copy.lock().unwrap().take() {
-            return Some(copy);
-        }
-        let session = self.store.pop(server_name)?;
-        self.count.fetch_sub(1, Ordering::SeqCst);
-        if self.twice {
-            let copy = ClientSession::import(&session.export()).unwrap();
-            *self.copy.lock().unwrap() = Some(copy);
-        }
-        Some(session)
-    }
-}
-
 /// A server in this process, behind a relay that can swallow its answers.
 struct Site {
     ends: Ends,
@@ -125,8 +68,7 @@ async fn execute(
     ConnectInfo(client): ConnectInfo<StreamInfo>,
     request: Request,
 ) -> String {
-    *executed.times.lock().unwrap().entry(request.uri().path().to_owned()).or_default() += 1;
-    executed.all.send_modify(|all| *all += 1);
+    executed.note(request.uri().path());
     format!("{:?} {}", client.facts.early_data, client.address.port())
 }
 
@@ -169,42 +111,6 @@ impl Site {
         ask(&pool, "/prepare").await.unwrap();
         self.sessions.come().await;
     }
-}
-
-/// Between client and server; while it swallows, the client hears nothing, and loses the connection when something
-/// was executed.
-async fn relay(
-    server: SocketAddr,
-    swallows: Arc<AtomicBool>,
-    executed: watch::Sender<usize>,
-) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        loop {
-            let (client, _) = listener.accept().await.unwrap();
-            let server = TcpStream::connect(server).await.unwrap();
-            let (swallows, mut executed) = (swallows.load(Ordering::SeqCst), executed.subscribe());
-            tokio::spawn(async move {
-                let (mut from_client, mut to_client) = client.into_split();
-                let (mut from_server, mut to_server) = server.into_split();
-                let there = async {
-                    let _ = copy(&mut from_client, &mut to_server).await;
-                    let _ = to_server.shutdown().await;
-                };
-                let back = async {
-                    if swallows {
-                        executed.changed().await.unwrap();
-                    } else {
-                        let _ = copy(&mut from_server, &mut to_client).await;
-                    }
-                    let _ = to_client.shutdown().await;
-                };
-                tokio::join!(there, back);
-            });
-        }
-    });
-    address
 }
 
 async fn ask(pool: &Pool, path: &str) -> Result<Response<String>, Error> {
@@ -328,7 +234,7 @@ async fn after_the_verdict_used_nothing_is_sent_again() {
     for protocols in [H1, BOTH] {
         for retries in [true, false] {
             let mut site = Site::start(protocols).await;
-            site.sessions = Arc::new(Sessions { twice: true, ..Default::default() });
+            site.sessions = Arc::new(Sessions::twice());
             site.prepare().await;
             let pool = || -> Pool {
                 Client::builder(TokioExecutor::new())
@@ -348,14 +254,16 @@ async fn after_the_verdict_used_nothing_is_sent_again() {
 
 #[tokio::test]
 async fn an_error_of_a_first_flight_is_found_behind_others() {
-    let site = Site::start(H1).await;
-    site.prepare().await;
-    site.swallows.store(true, Ordering::SeqCst);
-    let error = ask(&site.pool(), "/once").await.unwrap_err();
-    let wrapped = std::io::Error::other(error);
-    let found: FirstFlightError = first_flight_error(&wrapped).unwrap();
-    assert_eq!(found.verdict(), Some(Verdict::Unknown));
-    assert!(first_flight_error(&std::io::Error::other("another")).is_none());
+    for protocols in [H1, BOTH] {
+        let site = Site::start(protocols).await;
+        site.prepare().await;
+        site.swallows.store(true, Ordering::SeqCst);
+        let error = ask(&site.pool(), "/once").await.unwrap_err();
+        let wrapped = std::io::Error::other(error);
+        let found: FirstFlightError = first_flight_error(&wrapped).unwrap();
+        assert_eq!(found.verdict(), Some(Verdict::Unknown));
+        assert!(first_flight_error(&std::io::Error::other("another")).is_none());
+    }
 }
 
 #[tokio::test]
@@ -402,7 +310,7 @@ async fn a_server_that_speaks_no_tls_or_leaves_is_an_error() {
         let address = listener.local_addr().unwrap();
         let serving = tokio::spawn(async move {
             let (mut socket, _) = listener.accept().await.unwrap();
-            socket.read(&mut [0; 100]).await.unwrap();
+            assert!(socket.read(&mut [0; 100]).await.unwrap() > 0);
             socket.write_all(answer).await.unwrap();
             let _ = socket.shutdown().await;
             // Whatever the client still says.

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use common::vaults::{BegunAnew, NoClock};
 use common::{Ends, Told, connect, destination, finish, forward_secret, settled};
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, FlightHandle, Incarnation, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
-    TakePurpose, TakeSecret, Taken, Vault, Verdict,
+    FlightHandle, Receipt, Receipts, SettleReceipt, TakePurpose, TakeSecret, Vault, Verdict,
 };
-use tessera::{Clock, Destination, Time};
+use tessera::{Clock, Destination};
 use tessera_tokio::{Acceptor, Connector, EarlyData, EarlyDataOutcome, MemorySessionStore};
 use tokio::io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
@@ -293,42 +293,6 @@ async fn what_the_server_answered_is_known_though_the_connection_fails() {
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     assert_eq!((outcome.accepted, outcome.verdict), (REQUEST.len(), None));
     assert!(outcome.flight.is_some() && !outcome.may_be_sent_again());
-}
-
-/// A vault that began anew an hour ago.
-struct BegunAnew(Arc<dyn Vault>);
-
-impl Vault for BegunAnew {
-    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
-        self.0.put(put)
-    }
-
-    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
-        let ended_before = Duration::from_secs(3600);
-        Reply::Now(Taken::Absent(Absent::Lost { ended_before }))
-    }
-
-    fn burn(&self, handle: &FlightHandle) {
-        self.0.burn(handle);
-    }
-
-    fn incarnation(&self) -> Option<Incarnation> {
-        self.0.incarnation()
-    }
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-}
-
-/// A clock that tells nothing.
-#[derive(Debug)]
-struct NoClock;
-
-impl Clock for NoClock {
-    fn now(&self) -> Time {
-        Time { monotonic: Duration::ZERO, unix: None }
-    }
 }
 
 /// A connector brings the machine's clock, unless its user has another.

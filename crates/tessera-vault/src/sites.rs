@@ -33,7 +33,8 @@ pub struct SiteVault {
     sites: Arc<dyn SiteChannel>,
 }
 
-/// Carries requests from this site to others. The owner makes it, of what joins its sites.
+/// Carries requests from this site to others. `tessera-sites` has one over mutual TLS; an owner can make
+/// another, of what joins its sites.
 ///
 /// Whoever can send such a request to a site can have keys burned there, of which it knows the handle,
 /// and whoever can forge an acknowledgement can make a client send again what was executed. So the

@@ -38,6 +38,10 @@ fn words(error: &Error) -> String {
         Error::UnknownIssuer => "no trusted root issued it",
         Error::CertExpired { .. } => "it has expired",
         Error::CertNotValidYet { .. } => "it is not valid yet",
+        // RFC 9525 §2: the common name is no name of a server.
+        Error::CertNotValidForName(context) if context.presented.is_empty() => {
+            "it names no server: names stand in subjectAltName, and the common name (CN) does not count"
+        }
         Error::CertNotValidForName(_) => "it is for other names",
         Error::CertRevoked => "it was revoked",
         Error::UnknownRevocationStatus => "no revocation list says whether it was revoked",

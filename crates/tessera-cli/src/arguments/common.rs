@@ -40,7 +40,8 @@ pub(crate) struct CommonArguments {
     import_psks: bool,
 
     /// What else both sides agreed on about the imported PSKs, such as who is client and who server.
-    #[arg(long, value_name = "TEXT", default_value = "", requires = "import_psks", help_heading = PSKS)]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true,
+          requires = "import_psks", help_heading = PSKS)]
     psk_context: String,
 
     /// Uses PSKs, tickets included, without a key exchange (psk_ke). A PSK that is stolen later opens
@@ -78,8 +79,8 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     key_log: Option<PathBuf>,
 
-    /// Appends facts to this file as JSON, one object a line; `-` is standard output, which then has
-    /// nothing else.
+    /// Appends facts to this file as JSON, one object a line, as docs/facts.md lists them; `-` is standard
+    /// output, which then has nothing else.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     json: Option<PathBuf>,
 

@@ -41,10 +41,10 @@ Examples:
     /// it may send again. An adversary sends the recorded flight to both sites meanwhile; the request
     /// must be executed once.
     ///
-    /// The link between client and sites is emulated as in `lab reconnect`. The time between the sites
-    /// is simulated: the channel between them sleeps. The table shows medians; the report, as JSON or
-    /// as a page with plots, has every sample, and shows up to which distance of the sites early data
-    /// at the wrong one pays.
+    /// The client and the sites are three processes, and the links between them are emulated as in `lab
+    /// reconnect`; loss, jitter, rate and mtu are those of the client's. The sites ask each other over
+    /// mutual TLS. The table shows medians; the report, as JSON or as a page with plots, has every
+    /// sample, and shows up to which distance of the sites early data at the wrong one pays.
     #[command(after_help = "\
 Examples:
   tessera lab sites                              at 0 and 33 ms, with 20 ms between the sites
@@ -87,10 +87,10 @@ pub(crate) struct SitesArguments {
     #[command(flatten)]
     common: CommonArguments,
 
-    /// Round-trip times between the sites, separated by commas, each with a unit: us, ms or s.
-    #[arg(long, value_name = "TIMES", value_delimiter = ',', default_value = "20ms",
-          value_parser = values::duration)]
-    site_rtt: Vec<Duration>,
+    /// Round-trip times between the sites, separated by commas, each with a unit: us, ms or s
+    /// [default: 20ms, and 0 on loopback].
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration)]
+    site_rtt: Option<Vec<Duration>>,
 
     /// Also a site that says `burned` without having asked home. It is wrong: the adversary has a
     /// request executed twice there.

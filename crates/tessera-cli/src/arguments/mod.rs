@@ -6,7 +6,10 @@ mod lab;
 mod serve;
 mod values;
 
-use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
 
 use self::connect::ConnectArguments;
 pub(crate) use self::lab::Lab;
@@ -15,6 +18,7 @@ use self::serve::ServeArguments;
 /// TLS 1.3 that reconnects fast without giving anything up.
 #[derive(Parser)]
 #[command(
+    name = "tessera",
     version,
     arg_required_else_help = true,
     after_help = "\
@@ -22,7 +26,8 @@ Examples:
   tessera serve --http           a server to talk to, with a page about each connection
   tessera connect localhost:443  a client, with standard input and output
   tessera lab reconnect          what each way of reconnecting costs and protects
-  tessera lab reconnect --help   how to measure something else"
+  tessera lab reconnect --help   how to measure something else
+  tessera manual DIRECTORY       the manual pages; `tessera completions` writes those of a shell"
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -52,6 +57,36 @@ Examples:
     Lab {
         #[command(subcommand)]
         experiment: Lab,
+    },
+
+    /// Writes completions for a shell to standard output.
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Examples:
+  source <(tessera completions bash)    for this shell alone
+  tessera completions bash > ~/.local/share/bash-completion/completions/tessera
+  tessera completions zsh > ~/.zfunc/_tessera          a directory of $fpath
+  tessera completions fish > ~/.config/fish/completions/tessera.fish"
+    )]
+    Completions {
+        /// The shell.
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
+
+    /// Writes the manual pages into a directory: one for each command.
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Examples:
+  tessera manual ~/.local/share/man/man1    then: man tessera-connect
+  tessera manual /tmp/pages                 then: man -l /tmp/pages/tessera.1"
+    )]
+    Manual {
+        /// Where to; it is made where there is none.
+        #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
+        directory: PathBuf,
     },
 }
 

@@ -42,8 +42,9 @@ pub(crate) struct ServeArguments {
     #[arg(long)]
     tcp_fast_open: bool,
 
-    /// Answers HTTP with a page about the connection, also as /facts.json; /keyupdate changes the keys
-    /// first. Without it the server sends back what comes.
+    /// Answers HTTP/2 and HTTP/1.1 with a page about the connection, also as /facts.json; /keyupdate changes the
+    /// keys first. Without --alpn it negotiates h2, http/1.1 or http/1.0. Without --http the server sends back
+    /// what comes.
     #[arg(long)]
     http: bool,
 

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::path::Path;
 use std::pin::Pin;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread::JoinHandle;
@@ -167,6 +167,24 @@ fn serve_ends_connections_whose_client_does_not_read() {
     assert_eq!(told["error"], "the peer didn't read for too long", "{told}");
 }
 
+/// `tessera connect` that is ended by Ctrl-C after its flight; the server in its place reads, and never
+/// answers.
+pub(crate) fn ended_before_the_answer(address: &str, options: &[&str]) -> Output {
+    let listener = StdListener::bind(address).unwrap();
+    let child = tessera()
+        .args(["connect", address, "--json", "-"])
+        .args(options)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut socket, _) = listener.accept().unwrap();
+    socket.read_exact(&mut [0; 600]).unwrap();
+    signal(&child, "-INT");
+    child.wait_with_output().unwrap()
+}
+
 /// Whoever ends the program while a flight is on its way must know that it may be executed.
 #[test]
 fn connect_that_is_ended_before_the_answer_tells_what_may_have_been_executed() {
@@ -181,20 +199,8 @@ fn connect_that_is_ended_before_the_answer_tells_what_may_have_been_executed() {
     assert!(first.status.success(), "{}", stderr(&first));
     drop(server);
 
-    // In its place one that reads and never answers.
-    let listener = StdListener::bind(&address).unwrap();
-    let child = tessera()
-        .args(["connect", &address, "--early-data", &question, "--json", "-"])
-        .args(&options)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let (mut socket, _) = listener.accept().unwrap();
-    socket.read_exact(&mut [0; 600]).unwrap();
-    signal(&child, "-INT");
-    let output = child.wait_with_output().unwrap();
+    let output =
+        ended_before_the_answer(&address, &[&options[..], &["--early-data", &question]].concat());
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let told = [stderr(&output), String::from_utf8_lossy(&output.stdout).into_owned()];
     for told in told {

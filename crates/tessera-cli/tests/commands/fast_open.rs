@@ -8,6 +8,7 @@ use serde_json::Value;
 use tessera_link::{End, Link, LinkKind, LinkParameters};
 use tessera_test_peers::Directory;
 
+use super::document::DOCUMENT;
 use super::program::tessera;
 
 const SERVE: [&str; 6] =
@@ -52,7 +53,7 @@ impl Server {
     fn next(&mut self) -> Value {
         let mut line = String::new();
         self.told.read_line(&mut line).unwrap();
-        serde_json::from_str(&line).unwrap()
+        DOCUMENT.parse(&line)
     }
 
     /// Runs `tessera connect` at the other end; its exit code, facts and words.
@@ -69,7 +70,7 @@ impl Server {
         child.stderr.take().unwrap().read_to_string(&mut words).unwrap();
         let output = child.wait_with_output().unwrap();
         let facts = String::from_utf8(output.stdout).unwrap();
-        let facts = facts.lines().last().map_or(Value::Null, |l| serde_json::from_str(l).unwrap());
+        let facts = facts.lines().last().map_or(Value::Null, |line| DOCUMENT.parse(line));
         (output.status.code(), facts, words)
     }
 }

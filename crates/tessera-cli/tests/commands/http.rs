@@ -6,6 +6,7 @@ use serde_json::Value;
 use tessera_test_peers::http::{curl, h2load};
 use tessera_test_peers::{chromium, openssl};
 
+use crate::document::DOCUMENT;
 use crate::program::{P256, Pki, Server, stderr};
 
 #[test]
@@ -25,6 +26,7 @@ fn serve_answers_http_requests_and_closes_the_connection() {
 
     let json = ask("GET /facts.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let facts: Value = serde_json::from_str(json.split_once("\r\n\r\n").unwrap().1).unwrap();
+    assert_eq!(DOCUMENT.check(&facts), Ok(()));
     assert_eq!(facts["suite"], "TLS_AES_128_GCM_SHA256");
 
     for (request, status) in [

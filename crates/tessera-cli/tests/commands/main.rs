@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod closing;
+mod document;
+mod facts;
 mod fast_open;
+mod full_disk;
 mod hostile;
 mod http;
 mod load;

@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tessera_test_peers::{Directory, openssl};
 
+use crate::document::DOCUMENT;
+
 pub(crate) fn tessera() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tessera"))
 }
@@ -17,6 +19,8 @@ pub(crate) struct Started {
     pub(crate) child: Child,
     /// Its standard output, of which the first line was read.
     pub(crate) stdout: BufReader<ChildStdout>,
+    /// What the first line was.
+    pub(crate) listening: Value,
     pub(crate) address: String,
     pub(crate) fingerprint: String,
 }
@@ -35,11 +39,11 @@ fn serve_at(listen: &str, options: &[&str]) -> Started {
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
-    let told: Value = serde_json::from_str(&line).expect("the first line is JSON");
+    let told = DOCUMENT.parse(&line);
     assert_eq!(told["event"], "listening");
     let address = told["address"].as_str().unwrap().to_owned();
     let fingerprint = told["fingerprint"].as_str().unwrap_or_default().to_owned();
-    Started { child, stdout, address, fingerprint }
+    Started { child, stdout, listening: told, address, fingerprint }
 }
 
 pub(crate) fn signal(child: &Child, signal: &str) {
@@ -52,6 +56,7 @@ pub(crate) struct Server {
     child: Child,
     /// What it tells; read at once, since it leaves out what has no room.
     told: Receiver<String>,
+    pub(crate) listening: Value,
     pub(crate) address: String,
     pub(crate) fingerprint: String,
 }
@@ -65,12 +70,12 @@ impl Server {
         Self::of(serve_at(listen, options))
     }
 
-    fn of(Started { child, stdout, address, fingerprint }: Started) -> Self {
+    fn of(Started { child, stdout, listening, address, fingerprint }: Started) -> Self {
         let (sender, told) = channel();
         std::thread::spawn(move || {
             stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
-        Self { child, told, address, fingerprint }
+        Self { child, told, listening, address, fingerprint }
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -89,7 +94,7 @@ impl Server {
     /// The same, if one ends in time.
     pub(crate) fn next_within(&self, patience: Duration) -> Option<Value> {
         let line = self.told.recv_timeout(patience).ok()?;
-        Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}")))
+        Some(DOCUMENT.parse(&line))
     }
 
     /// Runs `tessera connect` to it, with this input.
@@ -105,6 +110,13 @@ impl Server {
 
     pub(crate) fn signal(&self, name: &str) {
         signal(&self.child, name);
+    }
+
+    /// Asks it to end; what it told since, line by line.
+    pub(crate) fn end(mut self) -> Vec<Value> {
+        self.signal("-TERM");
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        self.told.iter().map(|line| DOCUMENT.parse(&line)).collect()
     }
 
     /// Waits for its end; what it told since, and its exit code.
@@ -147,7 +159,7 @@ pub(crate) fn run(command: &mut Command, input: &str) -> Output {
 /// The facts that a successful connection told.
 pub(crate) fn facts(output: &Output) -> Value {
     assert!(output.status.success(), "{}", stderr(output));
-    serde_json::from_slice(&output.stdout).expect("standard output is JSON alone")
+    DOCUMENT.parse(str::from_utf8(&output.stdout).unwrap())
 }
 
 pub(crate) fn stderr(output: &Output) -> String {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::document::DOCUMENT;
 use crate::program::{Started, connect, facts, serve, signal};
 
 /// A server whose facts are read when the test likes.
@@ -19,7 +20,7 @@ struct ReportingServer {
 
 impl ReportingServer {
     fn start() -> Self {
-        let Started { child, stdout, address, fingerprint } = serve(&[]);
+        let Started { child, stdout, address, fingerprint, .. } = serve(&[]);
         Self { child, stdout: Some(stdout), address, fingerprint }
     }
 
@@ -35,7 +36,7 @@ impl ReportingServer {
     fn next(&mut self) -> Value {
         let mut line = String::new();
         self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
-        serde_json::from_str(&line).unwrap()
+        DOCUMENT.parse(&line)
     }
 
     fn serves(&self) {

@@ -1,7 +1,7 @@
 //! What goes wrong says what to do, with an exit code that says whose fault it is.
 
 use std::net::TcpListener;
-use tessera_test_peers::Directory;
+use tessera_test_peers::{Directory, openssl};
 
 use crate::program::{P256, Pki, Server, connect, run, stderr, tessera};
 
@@ -42,6 +42,21 @@ fn connect_refuses_a_certificate_for_another_name() {
     let server = Server::start(&["--certificate", &certificate, "--key", &key]);
     let wrong = ["connect", &server.address, "--ca", &root, "--server-name", "other.example"];
     refused(&wrong, 1, &["not accepted"]);
+}
+
+/// As old tutorials make them.
+#[test]
+fn a_certificate_whose_only_name_is_its_common_name_is_refused_with_that_reason() {
+    let directory = Directory::new();
+    let [certificate, key] = ["pem", "key"].map(|end| directory.path(end));
+    let mut request = vec!["req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=localhost"];
+    request.extend(["-newkey"].iter().chain(P256));
+    request.extend(["-addext", "basicConstraints=critical,CA:FALSE"]);
+    request.extend(["-keyout", &key, "-out", &certificate]);
+    openssl::run(&request);
+    let server = Server::start(&["--certificate", &certificate, "--key", &key]);
+    let connect = ["connect", &server.address, "--ca", &certificate, "--server-name", "localhost"];
+    refused(&connect, 1, &["subjectAltName", "common name"]);
 }
 
 #[test]

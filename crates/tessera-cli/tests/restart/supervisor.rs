@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 use tessera_test_peers::Directory;
 
+use crate::document::DOCUMENT;
 use crate::program::{P256, Pki, signal};
 
 /// Names the place for the key of a state.
@@ -64,7 +65,7 @@ impl Supervisor {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut told = lines.map_while(Result::ok).map(|line| serde_json::from_str(&line).unwrap());
+        let mut told = lines.map_while(Result::ok).map(|line| DOCUMENT.parse(&line));
         let listening: Value = told.next().expect("it listens");
         assert_eq!(listening["address"], self.address().to_string(), "{listening}");
         let found: Value = told.next().expect("it has a state");

@@ -8,14 +8,17 @@ use tessera_kit::ProgramError;
 
 use crate::options::ConnectOptions;
 
-/// Why there is no connection, what may help, and what else is to be known.
+/// Why there is no connection, what may help, and what else is to be known. `silent` is a server from which
+/// nothing came.
 pub(super) fn failed(
     options: &ConnectOptions,
     error: &io::Error,
+    silent: bool,
     also: Option<String>,
 ) -> ProgramError {
     let of_engine = error.get_ref().and_then(|error| error.downcast_ref());
     let advice = match of_engine {
+        _ if silent && is_end(error, of_engine) => Some(SILENT),
         Some(error) => advice(error),
         // With TCP Fast Open such errors come this late.
         None => of_network(error.kind()),
@@ -24,6 +27,17 @@ pub(super) fn failed(
     let also = also.map_or_else(String::new, |also| format!("; {also}"));
     ProgramError::Failed(format!("{}:{}: {error}{advice}{also}", options.host, options.port))
 }
+
+/// Whether the peer closed the connection.
+fn is_end(error: &io::Error, of_engine: Option<&Error>) -> bool {
+    matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
+        || matches!(of_engine, Some(Error::Truncated))
+}
+
+/// A server that closes without a word.
+const SILENT: &str = "the server closed before it said anything: it may refuse this address for a while, \
+    as `tessera serve` does with --max-connections-per-address, or speak no TLS, or be \
+    a proxy without a server behind it";
 
 /// Why TCP found no server.
 pub(super) fn of_network(kind: ErrorKind) -> Option<&'static str> {

@@ -86,7 +86,9 @@ pub(super) async fn run(options: &ConnectOptions, load: &Load) -> Result<(), Pro
     let outcome = std::mem::take(&mut *run.outcome.lock().unwrap_or_else(PoisonError::into_inner));
     let summary = Summary::new(options, load, outcome, total);
     report.tell(&summary);
-    summary.verdict()
+    let told = report.finish();
+    summary.verdict()?;
+    told
 }
 
 impl Run {
@@ -102,7 +104,10 @@ impl Run {
                 while !receive(&mut stream).await?.is_empty() {}
                 io::Result::Ok(())
             };
-            done.await.map_err(|error| advice::failed(&self.options, &error, None))?;
+            let done = done.await;
+            let facts = stream.facts();
+            let silent = facts.suite.is_none() && !facts.hello_retry;
+            done.map_err(|error| advice::failed(&self.options, &error, silent, None))?;
             if pool.len() <= before {
                 return Err(ProgramError::Failed(
                     "the server gives no tickets, and without them nothing can be resumed; turn them \
@@ -137,6 +142,7 @@ impl Run {
                     outcome.resumed += usize::from(connection.resumed);
                     outcome.begun_in_syn += usize::from(connection.begun_in_syn);
                     outcome.early_data_accepted += usize::from(connection.early_data_accepted);
+                    outcome.not_as_asked += usize::from(!connection.as_asked);
                 }
                 Err(error) => *outcome.errors.entry(error.to_string()).or_default() += 1,
             }
@@ -163,12 +169,16 @@ impl Run {
         let _ = stream.shutdown().await;
         while !receive(&mut stream).await.map_err(failed)?.is_empty() {}
         let facts = stream.facts();
-        Ok(Connection {
-            latency,
-            resumed: matches!(facts.psk, Some(PskKind::Resumption | PskKind::ForwardSecret)),
-            early_data_accepted: facts.early_data == EarlyDataStatus::Accepted,
-            begun_in_syn: matches!(stream.get_ref().opening(), Opening::Taken(_)),
-        })
+        let resumed = matches!(facts.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
+        let early_data_accepted = facts.early_data == EarlyDataStatus::Accepted;
+        let as_asked = match self.load.mode {
+            LoadMode::Full => !resumed,
+            LoadMode::PskDhe => resumed && facts.group.is_some(),
+            LoadMode::PskOnly => resumed && facts.group.is_none(),
+            LoadMode::ZeroRtt | LoadMode::ZeroRttFs => early_data_accepted,
+        };
+        let begun_in_syn = matches!(stream.get_ref().opening(), Opening::Taken(_));
+        Ok(Connection { latency, resumed, early_data_accepted, as_asked, begun_in_syn })
     }
 }
 
@@ -176,6 +186,8 @@ struct Connection {
     latency: Duration,
     resumed: bool,
     early_data_accepted: bool,
+    /// It began as the mode says.
+    as_asked: bool,
     /// The server took data of the SYN.
     begun_in_syn: bool,
 }

@@ -3,8 +3,9 @@
 use std::fs;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use tessera::Facts;
 use tessera::resume::Verdict;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
@@ -12,6 +13,7 @@ use tessera_kit::{ProgramError, SettingFile, signals};
 use tessera_tokio::fast_open::{FastOpenStream, Opening};
 use tessera_tokio::{ClientStream, Connector, EarlyData, EarlyDataOutcome, FileSessionStore};
 use tokio::io::AsyncWriteExt;
+use tokio::time::timeout;
 
 use super::advice;
 use super::carry::Carrier;
@@ -20,6 +22,7 @@ use super::dial;
 use crate::by_option::start_by_option;
 use crate::counted::Counted;
 use crate::options::ConnectOptions;
+use crate::receive::receive;
 use crate::{key_file, names};
 
 type Stream = ClientStream<Counted<FastOpenStream>>;
@@ -39,7 +42,11 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     let asked = signals::asked_to_end()?;
     let silent = common.json.as_deref().is_some_and(|path| path == "-");
 
-    let socket = dial(options).await?;
+    let started = Instant::now();
+    let socket = match dial(options).await {
+        Ok(socket) => socket,
+        Err(error) => return Err(no_connection(&report, started, error)),
+    };
     let address = socket.peer_addr().ok();
     let started = Instant::now();
     let mut stream = connector
@@ -48,8 +55,15 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
         .map_err(|error| start_by_option(&error))?;
     let mut handshake = None;
     let work = async {
-        let left = shake_hands(&mut stream, &early_data, &report).await?;
-        handshake = Some(started.elapsed());
+        let left = shake_hands(&mut stream, &early_data, &report).await;
+        handshake = stream.is_handshake_complete().then(|| started.elapsed());
+        let left = match left {
+            Ok(left) => left,
+            Err(error) => {
+                take_tickets(&mut stream).await;
+                return Err(error);
+            }
+        };
         let (fast_open, syn_bytes) = opening(options, stream.get_ref());
         report.line(&ConnectionFacts::new(
             stream.facts(),
@@ -89,9 +103,40 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
             Some(executed) => format!("{error}; {executed}"),
         }),
     };
+    let silent = socket.received == 0;
     report.object(&ConnectionFacts::new(stream.facts(), socket));
-    result.map_err(|error| advice::failed(options, &error, executed))
+    let told = report.finish();
+    result.map_err(|error| advice::failed(options, &error, silent, executed))?;
+    told
 }
+
+/// Tells of a connection that never was.
+fn no_connection(report: &Report, started: Instant, error: ProgramError) -> ProgramError {
+    let socket = SocketFacts {
+        total: started.elapsed(),
+        error: Some(error.to_string()),
+        ..SocketFacts::default()
+    };
+    report.object(&ConnectionFacts::new(&Facts::default(), socket));
+    error
+}
+
+/// Takes the tickets of a connection that is of no more use: those that it had are worth nothing at this
+/// server, and the next connection shall have better ones.
+async fn take_tickets(stream: &mut Stream) {
+    if !stream.is_handshake_complete() {
+        return;
+    }
+    // A server that has nothing more to say ends its side after this one.
+    let _ = stream.shutdown().await;
+    let _ = timeout(TICKETS, async {
+        while receive(stream).await.is_ok_and(|received| !received.is_empty()) {}
+    })
+    .await;
+}
+
+/// How long tickets may take that the server sends without being asked.
+const TICKETS: Duration = Duration::from_secs(1);
 
 /// How the connection began, for facts, where that was asked for.
 fn opening(

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tessera_kit::ProgramError;
 use tessera_kit::facts::micros;
+use tessera_kit::report::Fact;
 
 use crate::options::{ConnectOptions, Load, LoadMode};
 
@@ -17,6 +18,8 @@ pub(super) struct Outcome {
     pub(super) latencies: Vec<u64>,
     pub(super) resumed: usize,
     pub(super) early_data_accepted: usize,
+    /// How many began in another way than the mode says.
+    pub(super) not_as_asked: usize,
     /// The server took data of the SYN.
     pub(super) begun_in_syn: usize,
     pub(super) errors: BTreeMap<String, usize>,
@@ -25,13 +28,14 @@ pub(super) struct Outcome {
 /// The result of a load, for people and for programs. Times are in microseconds.
 #[derive(Debug, Serialize)]
 pub(super) struct Summary {
-    event: &'static str,
-    mode: &'static str,
+    #[serde(serialize_with = "LoadMode::serialize_name")]
+    mode: LoadMode,
     parallel: usize,
     completed: usize,
     failed: usize,
     resumed: usize,
     early_data_accepted: usize,
+    not_as_asked: usize,
     /// The server took data of the SYN; `None` where nobody asked for TCP Fast Open.
     begun_in_syn: Option<usize>,
     total_micros: u64,
@@ -44,6 +48,10 @@ pub(super) struct Summary {
     errors: BTreeMap<String, usize>,
 }
 
+impl Fact for Summary {
+    const EVENT: &'static str = "load";
+}
+
 impl Summary {
     pub(super) fn new(
         options: &ConnectOptions,
@@ -51,23 +59,18 @@ impl Summary {
         outcome: Outcome,
         total: Duration,
     ) -> Self {
-        let Outcome { mut latencies, resumed, early_data_accepted, begun_in_syn, errors } = outcome;
+        let Outcome { mut latencies, resumed, early_data_accepted, .. } = outcome;
+        let Outcome { not_as_asked, begun_in_syn, errors, .. } = outcome;
         latencies.sort_unstable();
         let completed = latencies.len();
         Self {
-            event: "load",
-            mode: match load.mode {
-                LoadMode::Full => "full",
-                LoadMode::PskDhe => "psk-dhe",
-                LoadMode::PskOnly => "psk-only",
-                LoadMode::ZeroRtt => "0rtt",
-                LoadMode::ZeroRttFs => "0rtt-fs",
-            },
+            mode: load.mode,
             parallel: load.parallel,
             completed,
             failed: errors.values().sum(),
             resumed,
             early_data_accepted,
+            not_as_asked,
             begun_in_syn: options.tcp_fast_open.then_some(begun_in_syn),
             total_micros: micros(total),
             handshakes_per_second: completed as f64 / total.as_secs_f64().max(1e-9),
@@ -79,15 +82,62 @@ impl Summary {
         }
     }
 
-    /// Whether the load did what it should.
+    /// Whether the load did what it should: a measurement of something else is none.
     pub(super) fn verdict(&self) -> Result<(), ProgramError> {
-        match self.failed {
-            0 => Ok(()),
-            failed => Err(ProgramError::Failed(format!(
-                "{failed} of {} connections failed",
-                failed + self.completed
-            ))),
+        let Self { completed, failed, not_as_asked, .. } = self;
+        if *failed > 0 {
+            let all = failed + completed;
+            return Err(ProgramError::Failed(format!("{failed} of {all} connections failed")));
         }
+        if *not_as_asked > 0 {
+            return Err(ProgramError::Failed(format!(
+                "{not_as_asked} of {completed} connections did not begin as --mode {} says; {}",
+                self.mode.name(),
+                self.mode.what_it_takes()
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl LoadMode {
+    /// As the command line has it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::PskDhe => "psk-dhe",
+            Self::PskOnly => "psk-only",
+            Self::ZeroRtt => "0rtt",
+            Self::ZeroRttFs => "0rtt-fs",
+        }
+    }
+
+    /// What the server must allow.
+    fn what_it_takes(self) -> &'static str {
+        match self {
+            Self::Full => "the server must not resume",
+            Self::PskDhe => {
+                "the server must take its own tickets, with a key exchange: it may have been restarted, \
+                 or be several that share no ticket keys"
+            }
+            Self::PskOnly => {
+                "the server must allow tickets without a key exchange: --psk-only-without-forward-secrecy \
+                 at `tessera serve`"
+            }
+            Self::ZeroRtt => {
+                "the server must take replayable early data: \
+                 --replayable-early-data-without-forward-secrecy at `tessera serve`"
+            }
+            Self::ZeroRttFs => {
+                "the server must take forward-secret early data: --forward-secret-early-data at \
+                 `tessera serve`"
+            }
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    fn serialize_name<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
@@ -106,7 +156,7 @@ impl fmt::Display for Summary {
             None => "-".to_owned(),
         };
         let mut row = |name: &str, value: String| writeln!(f, "{name:<22}{value:>14}");
-        row("mode", self.mode.to_owned())?;
+        row("mode", self.mode.name().to_owned())?;
         row("at a time", self.parallel.to_string())?;
         row("connections", self.completed.to_string())?;
         row("handshakes a second", format!("{:.0}", self.handshakes_per_second))?;
@@ -115,11 +165,14 @@ impl fmt::Display for Summary {
         row("latency, p99", time(self.p99_micros))?;
         row("latency, longest", time(self.max_micros))?;
         row("resumed", share(self.resumed))?;
-        if self.mode.starts_with("0rtt") {
+        if matches!(self.mode, LoadMode::ZeroRtt | LoadMode::ZeroRttFs) {
             row("early data accepted", share(self.early_data_accepted))?;
         }
         if let Some(count) = self.begun_in_syn {
             row("begun in the SYN", share(count))?;
+        }
+        if self.not_as_asked > 0 {
+            row("not as the mode says", share(self.not_as_asked))?;
         }
         write!(f, "{:<22}{:>14}", "errors", self.failed)?;
         for (error, count) in &self.errors {

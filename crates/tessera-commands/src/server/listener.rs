@@ -11,16 +11,17 @@ use listenfd::ListenFd;
 use serde::Serialize;
 use tessera_kit::credential::fingerprint;
 use tessera_kit::live::LiveConfig;
-use tessera_kit::report::Report;
+use tessera_kit::report::{Fact, Report};
 use tessera_kit::{ProgramError, open_files, signals};
 use tessera_tokio::fast_open::accept_on;
 use tessera_tokio::{Acceptor, Limits, Server};
 use tokio::net::TcpListener;
 
 use super::config::{Configured, configure, configure_again};
+use super::refusals::Refusals;
 use super::state::StateFound;
 use super::stores::Stores;
-use super::{connection, refusals, reload};
+use super::{connection, reload};
 use crate::options::ServeOptions;
 
 /// The listening socket that a supervisor handed over (sd_listen_fds(3)), if it did.
@@ -83,7 +84,6 @@ async fn serve_with(
     let fast_open = options.tcp_fast_open.then(|| accept_on(&listener, PENDING));
     let certificate = config.credentials.first().and_then(|credential| credential.chain.first());
     report.tell(&Listening {
-        event: "listening",
         address,
         fingerprint: certificate.map(|der| fingerprint(der)),
         self_signed: fresh.is_some(),
@@ -93,6 +93,8 @@ async fn serve_with(
     if let Some(found) = &found {
         report.tell(found);
     }
+    // A server whose address nobody can be told ends before a client connects.
+    report.settle()?;
 
     let acceptor = Acceptor::new(config);
     let server = Server::new(listener, acceptor.clone(), limits(options));
@@ -103,7 +105,8 @@ async fn serve_with(
     };
     let counts = server.counts();
     let keeping = tokio::spawn(stores.clone().keep(report.clone()));
-    let telling = tokio::spawn(refusals::tell(counts.clone(), report.clone()));
+    let refusals = Arc::new(Refusals::new(counts, report.clone()));
+    let telling = tokio::spawn(refusals.clone().tell());
     let (answer, idle) = (options.answer, options.idle_timeout);
     let shared = report.clone();
     server
@@ -115,9 +118,8 @@ async fn serve_with(
     keeping.abort();
     telling.abort();
     reloading.abort();
-    refusals::tell_last(&counts, &report);
-    report.finish();
-    Ok(())
+    refusals.tell_news();
+    report.finish()
 }
 
 /// The library's, with what was asked for.
@@ -162,7 +164,6 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> ProgramError {
 /// The first thing that is told.
 #[derive(Serialize)]
 struct Listening {
-    event: &'static str,
     address: SocketAddr,
     /// The SHA-256 of the server's certificate.
     fingerprint: Option<String>,
@@ -171,6 +172,10 @@ struct Listening {
     fast_open: Option<&'static str>,
     /// Why it isn't.
     fast_open_lacks: Option<String>,
+}
+
+impl Fact for Listening {
+    const EVENT: &'static str = "listening";
 }
 
 impl fmt::Display for Listening {

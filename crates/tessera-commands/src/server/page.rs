@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use serde_json::Value;
 use tessera_kit::facts::ConnectionFacts;
+use tessera_kit::report::FactLine;
 
-/// All facts, for programs.
+/// All facts, for programs: the line of the report as it would be now.
 pub(super) fn json(facts: &ConnectionFacts) -> String {
-    let mut text = serde_json::to_string_pretty(facts).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(&FactLine::new(facts)).unwrap_or_default();
     text.push('\n');
     text
 }

@@ -1,41 +1,51 @@
 //! What the limits did, for the server's owner.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
-use tessera_kit::report::Report;
+use tessera_kit::report::{Fact, Report};
 use tessera_tokio::{Counts, ServerCounts};
 use tokio::time::interval;
 
-/// Tells from time to time what the limits did, if they did anything since: who attacks shall not write
-/// the report.
-pub(super) async fn tell(counts: ServerCounts, report: Arc<Report>) {
-    let mut told = Refusals::new(&counts.now());
-    let mut interval = interval(PAUSE);
-    loop {
-        interval.tick().await;
-        let now = Refusals::new(&counts.now());
-        if now != told {
-            report.tell(&now);
-            told = now;
-        }
-    }
+/// Tells what the limits did.
+pub(super) struct Refusals {
+    counts: ServerCounts,
+    report: Arc<Report>,
+    /// What was told last.
+    told: Mutex<LimitSums>,
 }
 
-/// The sums, at the end.
-pub(super) fn tell_last(counts: &ServerCounts, report: &Report) {
-    let now = Refusals::new(&counts.now());
-    if now.any() {
-        report.tell(&now);
+impl Refusals {
+    pub(super) fn new(counts: ServerCounts, report: Arc<Report>) -> Self {
+        let told = Mutex::new(LimitSums::new(&counts.now()));
+        Self { counts, report, told }
+    }
+
+    /// Tells from time to time: who attacks shall not write the report.
+    pub(super) async fn tell(self: Arc<Self>) {
+        let mut interval = interval(PAUSE);
+        loop {
+            interval.tick().await;
+            self.tell_news();
+        }
+    }
+
+    /// Tells, if they did anything that was not told.
+    pub(super) fn tell_news(&self) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = LimitSums::new(&self.counts.now());
+        if now != *told {
+            self.report.tell(&now);
+            *told = now;
+        }
     }
 }
 
 /// Connections that the limits refused or ended, since the server began.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct Refusals {
-    event: &'static str,
+struct LimitSums {
     refused_connections_of_address: u64,
     refused_handshakes_of_address: u64,
     ended_idle: u64,
@@ -43,10 +53,13 @@ struct Refusals {
     accept_errors: u64,
 }
 
-impl Refusals {
+impl Fact for LimitSums {
+    const EVENT: &'static str = "limits";
+}
+
+impl LimitSums {
     fn new(counts: &Counts) -> Self {
         Self {
-            event: "limits",
             refused_connections_of_address: counts.refused_connections,
             refused_handshakes_of_address: counts.refused_handshakes,
             ended_idle: counts.idle,
@@ -64,14 +77,10 @@ impl Refusals {
             (self.accept_errors, "times no file or memory for a connection"),
         ]
     }
-
-    fn any(&self) -> bool {
-        self.parts().iter().any(|(count, _)| *count > 0)
-    }
 }
 
 /// One line for people.
-impl fmt::Display for Refusals {
+impl fmt::Display for LimitSums {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("limits, since the beginning")?;
         let parts = self.parts().into_iter().filter(|(count, _)| *count > 0);

@@ -1,14 +1,13 @@
 //! Certificate, authorities, revocation lists and PSKs, loaded again on SIGHUP.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
 use tessera_kit::ProgramError;
 use tessera_kit::credential::fingerprint;
 use tessera_kit::live::{Changed, LiveConfig};
-use tessera_kit::report::Report;
+use tessera_kit::report::{Fact, Report};
 use tessera_kit::signals::Hangups;
 use tessera_tokio::Acceptor;
 use tokio::task::spawn_blocking;
@@ -31,7 +30,6 @@ pub(super) async fn on(mut hangups: Hangups, live: Arc<LiveConfig<Acceptor>>, re
 /// The files were loaded, and count for whoever comes from now on.
 #[derive(Serialize)]
 struct Reloaded {
-    event: &'static str,
     /// How many configurations there have been, this one included.
     generation: u64,
     /// The SHA-256 of the server's certificate.
@@ -43,12 +41,15 @@ struct Reloaded {
     ended_sessions_of_psks: bool,
 }
 
+impl Fact for Reloaded {
+    const EVENT: &'static str = "reloaded";
+}
+
 impl Reloaded {
     fn new(live: &LiveConfig<Acceptor>, changed: Changed) -> Self {
         let config = live.target().config();
         let certificate = config.credentials.first().and_then(|own| own.chain.first());
         Self {
-            event: "reloaded",
             generation: changed.generation,
             fingerprint: certificate.map(|der| fingerprint(der)),
             certificate_changed: changed.certificates,
@@ -77,32 +78,31 @@ impl fmt::Display for Reloaded {
 /// Nothing has changed.
 #[derive(Serialize)]
 struct ReloadFailed {
-    event: &'static str,
     /// Of the configuration that goes on.
     generation: u64,
     /// How many reloads have failed since the beginning.
     failures: u64,
     /// The file that is to be looked at, where it is one file's fault.
-    file: Option<PathBuf>,
+    file: Option<String>,
     line: Option<usize>,
     reason: String,
+}
+
+impl Fact for ReloadFailed {
+    const EVENT: &'static str = "reload_failed";
 }
 
 impl ReloadFailed {
     fn new(live: &LiveConfig<Acceptor>, error: ProgramError) -> Self {
         let counts = live.counts();
         let (file, line, reason) = match error {
-            ProgramError::File { path, line, what } => (Some(path), line, what),
+            ProgramError::File { path, line, what } => {
+                (Some(path.display().to_string()), line, what)
+            }
             ProgramError::Settings(what) | ProgramError::Failed(what) => (None, None, what),
         };
-        Self {
-            event: "reload_failed",
-            generation: counts.generation,
-            failures: counts.failures,
-            file,
-            line,
-            reason,
-        }
+        let (generation, failures) = (counts.generation, counts.failures);
+        Self { generation, failures, file, line, reason }
     }
 }
 
@@ -110,7 +110,7 @@ impl fmt::Display for ReloadFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "not reloaded, generation {} goes on: ", self.generation)?;
         if let Some(file) = &self.file {
-            write!(f, "{}:", file.display())?;
+            write!(f, "{file}:")?;
             match self.line {
                 Some(line) => write!(f, "{line}: ")?,
                 None => f.write_str(" ")?,

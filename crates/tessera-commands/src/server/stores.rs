@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use tessera_kit::ProgramError;
-use tessera_kit::report::Report;
+use tessera_kit::report::{Fact, Report};
 use tessera_vault::{
     Limits, MemoryRegister, MemoryVault, RotatingRing, Rotation, ServerState, StateError,
     StateOptions,
@@ -76,13 +76,16 @@ impl Stores {
 /// The state could not be written. The server goes on.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct StateTrouble {
-    event: &'static str,
     error: String,
+}
+
+impl Fact for StateTrouble {
+    const EVENT: &'static str = "state_failed";
 }
 
 impl StateTrouble {
     fn new(error: StateError) -> Self {
-        Self { event: "state-error", error: error.to_string() }
+        Self { error: error.to_string() }
     }
 }
 

@@ -1,14 +1,17 @@
 //! Lines on their way to someone who may not read them.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::line::LineWriter;
+use super::warn;
+
 /// Writes lines from a thread of its own: whoever has a line never waits for a reader. Where the reader
-/// is too slow lines are left out, and a line in their place says how many.
-pub(crate) struct Queue(Arc<Shared>);
+/// is too slow, or the disk full, lines are left out, and a line in their place says how many.
+pub(super) struct Queue(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
@@ -20,10 +23,16 @@ struct State {
     lines: VecDeque<Vec<u8>>,
     /// How long the lines are, all together.
     bytes: usize,
-    /// How many lines there was no room for since the last that is here.
+    /// How many lines were left out since the last that is here.
     missed: u64,
+    /// A line is being written.
+    writing: bool,
+    /// The last line could not be written.
+    failing: bool,
+    /// The first reason why a line could not be written.
+    failed: Option<String>,
     ending: bool,
-    /// The writer has written everything, or can't write any more.
+    /// The writer has written everything, or nobody reads any more.
     over: bool,
 }
 
@@ -31,25 +40,25 @@ struct State {
 const ROOM: usize = 1024 * 1024;
 
 impl Queue {
-    /// Writes lines to `to`; `missed` makes the line for those that are left out.
-    pub(crate) fn new(
+    /// Writes lines to `to`, which is called `name`; `missed` makes the line for those that are left out.
+    pub(super) fn new(
+        name: String,
         to: impl Write + Send + 'static,
         missed: fn(u64) -> Vec<u8>,
     ) -> io::Result<Self> {
         let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
         let writer = shared.clone();
         thread::Builder::new().name("report".to_owned()).spawn(move || {
-            // Whoever stopped reading is not told why.
-            let _ = writer.write(to, missed);
+            writer.write(&name, to, missed);
             let mut state = writer.lock();
-            *state = State { over: true, ..State::default() };
+            *state = State { over: true, failed: state.failed.take(), ..State::default() };
             writer.changed.notify_all();
         })?;
         Ok(Self(shared))
     }
 
     /// Takes a line, if there is room and a reader.
-    pub(crate) fn push(&self, line: Vec<u8>) {
+    pub(super) fn push(&self, line: Vec<u8>) {
         let mut state = self.0.lock();
         if state.over || state.ending {
             return;
@@ -63,14 +72,28 @@ impl Queue {
         self.0.changed.notify_all();
     }
 
-    /// Takes no more lines, and waits until they are written, but no longer than this.
-    pub(crate) fn finish(&self, patience: Duration) {
+    /// Waits until the lines are written, but no longer than this; says what failed until now.
+    pub(super) fn settle(&self, patience: Duration) -> Option<String> {
+        let busy = |state: &mut State| !state.over && (state.writing || !state.lines.is_empty());
+        let waiting = self.0.changed.wait_timeout_while(self.0.lock(), patience, busy);
+        waiting.unwrap_or_else(PoisonError::into_inner).0.failed.clone()
+    }
+
+    /// The same, and takes no more lines.
+    pub(super) fn finish(&self, patience: Duration) -> Option<String> {
         let mut state = self.0.lock();
         state.ending = true;
         self.0.changed.notify_all();
         let waiting = self.0.changed.wait_timeout_while(state, patience, |state| !state.over);
-        drop(waiting);
+        waiting.unwrap_or_else(PoisonError::into_inner).0.failed.clone()
     }
+}
+
+/// What the writer does next.
+enum Next {
+    Line(Vec<u8>),
+    Missed(u64),
+    End,
 }
 
 impl Shared {
@@ -78,26 +101,55 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, mut to: impl Write, missed: fn(u64) -> Vec<u8>) -> io::Result<()> {
-        while let Some(line) = self.next(missed) {
-            to.write_all(&line)?;
-            to.flush()?;
+    fn write(&self, name: &str, to: impl Write, missed: fn(u64) -> Vec<u8>) {
+        let mut to = LineWriter::new(to);
+        loop {
+            let (line, count) = match self.next() {
+                Next::Line(line) => (line, 1),
+                Next::Missed(count) => (missed(count), count),
+                Next::End => return,
+            };
+            let written = to.write(&line);
+            let mut state = self.lock();
+            state.writing = false;
+            match written {
+                Ok(()) => state.failing = false,
+                // The reader wants no more.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => return,
+                Err(error) => {
+                    if !state.failing {
+                        warn(name, &error);
+                    }
+                    state.missed += count;
+                    state.failing = true;
+                    state.failed.get_or_insert(error.to_string());
+                }
+            }
+            self.changed.notify_all();
         }
-        Ok(())
     }
 
-    /// Waits for the next line; `None` at the end.
-    fn next(&self, missed: fn(u64) -> Vec<u8>) -> Option<Vec<u8>> {
-        let idle = |state: &mut State| state.lines.is_empty() && state.missed == 0 && !state.ending;
+    /// Waits for the next line.
+    fn next(&self) -> Next {
+        // How many are missing is told where a line was written again.
+        let idle = |state: &mut State| {
+            state.lines.is_empty() && (state.missed == 0 || state.failing) && !state.ending
+        };
         let waiting = self.changed.wait_while(self.lock(), idle);
         let mut state = waiting.unwrap_or_else(PoisonError::into_inner);
         if let Some(line) = state.lines.pop_front() {
             state.bytes -= line.len();
-            return Some(line);
+            state.writing = true;
+            return Next::Line(line);
         }
         match std::mem::take(&mut state.missed) {
-            0 => None,
-            count => Some(missed(count)),
+            0 => Next::End,
+            // The end is the last attempt, and the line before was it.
+            _ if state.failing => Next::End,
+            count => {
+                state.writing = true;
+                Next::Missed(count)
+            }
         }
     }
 }
@@ -114,7 +166,7 @@ mod tests {
     impl Write for Slow {
         fn write(&mut self, line: &[u8]) -> io::Result<usize> {
             let sent = self.0.send(line.to_vec());
-            sent.map(|()| line.len()).map_err(|_| io::ErrorKind::BrokenPipe.into())
+            sent.map(|()| line.len()).map_err(|_| ErrorKind::BrokenPipe.into())
         }
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
@@ -123,7 +175,8 @@ mod tests {
 
     fn queue() -> (Queue, Receiver<Vec<u8>>) {
         let (sender, reader) = sync_channel(0);
-        (Queue::new(Slow(sender), |count| format!("{count} missed").into_bytes()).unwrap(), reader)
+        let missed = |count| format!("{count} missed").into_bytes();
+        (Queue::new("a test's".to_owned(), Slow(sender), missed).unwrap(), reader)
     }
 
     const PATIENCE: Duration = Duration::from_secs(20);
@@ -134,7 +187,7 @@ mod tests {
         let lines: Vec<_> = (0..100_u8).map(|line| vec![line]).collect();
         lines.iter().cloned().for_each(|line| queue.push(line));
         let read = thread::spawn(move || reader.iter().collect::<Vec<_>>());
-        queue.finish(PATIENCE);
+        assert_eq!(queue.finish(PATIENCE), None);
         queue.push(b"too late".to_vec());
         assert_eq!(read.join().unwrap(), lines);
     }
@@ -148,7 +201,7 @@ mod tests {
         let missed = queue.0.lock().missed;
         let room = ROOM as u64 / 1000;
         assert!((room..=room + 1).contains(&(5000 - missed)), "{missed}");
-        queue.finish(Duration::from_millis(1));
+        assert_eq!(queue.finish(Duration::from_millis(1)), None);
         let read: Vec<_> = reader.iter().collect();
         assert_eq!(read.len() as u64, 5000 - missed + 1);
         assert_eq!(read.last().unwrap(), format!("{missed} missed").as_bytes());
@@ -159,7 +212,49 @@ mod tests {
         let (queue, reader) = queue();
         drop(reader);
         (0..5000).for_each(|_| queue.push(vec![7; 1000]));
-        queue.finish(PATIENCE);
+        assert_eq!(queue.finish(PATIENCE), None, "nobody wants them");
         assert!(queue.0.lock().lines.is_empty());
+    }
+
+    /// A disk that is full as long as it is said to be.
+    struct Disk(Arc<Mutex<(Vec<u8>, bool)>>);
+
+    impl Write for Disk {
+        fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+            let mut disk = self.0.lock().unwrap();
+            if disk.1 {
+                return Err(ErrorKind::StorageFull.into());
+            }
+            disk.0.extend_from_slice(line);
+            Ok(line.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_go_on_when_a_full_disk_has_room_again_and_the_end_says_that_some_are_missing() {
+        let disk = Arc::new(Mutex::new((Vec::new(), true)));
+        let missed = |count| format!("{count} missed\n").into_bytes();
+        let queue = Queue::new("a test's".to_owned(), Disk(disk.clone()), missed).unwrap();
+        for line in [b"one\n", b"two\n"] {
+            queue.push(line.to_vec());
+            assert!(queue.settle(PATIENCE).is_some());
+        }
+        disk.lock().unwrap().1 = false;
+        queue.push(b"three\n".to_vec());
+        assert!(queue.finish(PATIENCE).is_some());
+        assert_eq!(disk.lock().unwrap().0, b"three\n2 missed\n");
+    }
+
+    #[test]
+    fn a_disk_that_stays_full_ends_with_its_queue() {
+        let disk = Arc::new(Mutex::new((Vec::new(), true)));
+        let queue = Queue::new("a test's".to_owned(), Disk(disk.clone()), |_| vec![7]).unwrap();
+        (0..1000).for_each(|_| queue.push(vec![7; 2000]));
+        assert!(queue.finish(PATIENCE).is_some());
+        assert!(queue.0.lock().over);
+        assert_eq!(disk.lock().unwrap().0, b"");
     }
 }

@@ -60,8 +60,8 @@ impl Client {
                 self.connect(server, config, None, sessions, None).map(ClientAnswer::Connected)
             }
             ClientOrder::Connect(server) => self.reconnect(server, None),
-            ClientOrder::ConnectRaced(server) => {
-                let adversary = dial(server, self.row()?.preparation.way.fast_open)?;
+            ClientOrder::ConnectRaced { copy_to, server } => {
+                let adversary = dial(copy_to, self.row()?.preparation.way.fast_open)?;
                 self.reconnect(server, Some(adversary))
             }
             ClientOrder::Replay(server) => {
@@ -111,7 +111,8 @@ impl Client {
         sessions: u8,
         adversary: Option<TcpStream>,
     ) -> Result<Connected> {
-        let Preparation { way, attacked: recorded, sites, .. } = self.row()?.preparation;
+        let &Preparation { way, attacked: recorded, ref site, .. } = &self.row()?.preparation;
+        let may_be_rejected = adversary.is_some() || site.is_some();
         let used = session.as_ref().filter(|_| recorded).map(|used| used.export().to_vec());
         let destination = Destination {
             server_name: SERVER_NAME.into(),
@@ -137,7 +138,6 @@ impl Client {
             Ok((connection, early))
         };
         let (mut connection, early) = wire.engine(start)?;
-        let may_be_rejected = adversary.is_some() || sites.is_some();
         if let Some(stream) = adversary {
             replay(stream, wire.unsent())?;
         }

@@ -74,11 +74,11 @@ pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Check
     Ok(config.checked()?)
 }
 
-fn verifier(identity: &Identity) -> Result<Arc<WebPkiVerifier>> {
+pub(super) fn verifier(identity: &Identity) -> Result<Arc<WebPkiVerifier>> {
     Ok(Arc::new(WebPkiVerifier::new(&[&identity.root])?))
 }
 
-fn credential(identity: &Identity) -> Result<Credential> {
+pub(super) fn credential(identity: &Identity) -> Result<Credential> {
     Ok(Credential::new(
         vec![identity.certificate.clone()],
         PrivateKey::Signs(Arc::new(SigningKey::from_pkcs8(&identity.private_key)?)),

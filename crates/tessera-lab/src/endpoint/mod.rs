@@ -22,6 +22,8 @@ use tessera_link::End;
 
 use crate::process_memory::ProcessMemory;
 
+pub(crate) use self::stores::new_ticket_key;
+
 /// The arguments with which the lab starts its program again, to be one of the endpoints: the
 /// first, followed by the name of the end. They are not meant for people.
 pub const ARGUMENTS: [&str; 2] = ["lab", "endpoint"];

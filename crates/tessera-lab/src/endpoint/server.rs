@@ -10,11 +10,12 @@ use tessera::handshake::Checked;
 use tessera::{ReadEvent, ServerConfig, ServerConnection};
 use tessera_tokio::fast_open::accept_on;
 
+use super::configuration;
 use super::pipes::{Result, answer, orders};
 use super::request::{self, Application};
+use super::sites::OpenSite;
 use super::stores::Stores;
 use super::wire::Wire;
-use super::{configuration, sites};
 use crate::adversary;
 use crate::clock;
 use crate::control::{self, Preparation, Served, ServerAnswer, ServerOrder};
@@ -49,29 +50,28 @@ struct Row {
     config: Checked<ServerConfig>,
     /// Of a server that has been there for as long as the first one.
     other: Checked<ServerConfig>,
-    /// Of a server at another site.
-    other_site: Option<Checked<ServerConfig>>,
+    /// The channel to another site, if there is one.
+    site: Option<OpenSite>,
 }
 
 impl Row {
     fn new(preparation: Preparation) -> Result<Self> {
-        let mut stores = Stores::new(preparation.attacked)?;
-        let mut other_site = None;
-        if let Some(sites) = &preparation.sites {
-            let (home, away) = sites::two(sites, &stores)?;
-            other_site = Some(configuration::server(&preparation, &away)?);
-            stores = home;
-        }
+        let (stores, site) = match &preparation.site {
+            Some(site) => {
+                let (stores, site) = OpenSite::open(site)?;
+                (stores, Some(site))
+            }
+            None => (Stores::new(preparation.attacked)?, None),
+        };
         let config = configuration::server(&preparation, &stores)?;
         let other = configuration::server(&preparation, &stores.of_another()?)?;
-        Ok(Self { preparation, stores, config, other, other_site })
+        Ok(Self { preparation, stores, config, other, site })
     }
 
     fn become_server(&mut self, server: control::Server) -> Result<()> {
         self.config = match server {
             control::Server::First => configuration::server(&self.preparation, &self.stores)?,
             control::Server::Other => self.other.clone(),
-            control::Server::OtherSite => self.other_site.clone().ok_or("there is one site")?,
             control::Server::Restarted => {
                 configuration::server(&self.preparation, &self.stores.of_another()?)?
             }
@@ -85,8 +85,14 @@ impl Server {
         match order {
             ServerOrder::Listen(address) => self.listen(address),
             ServerOrder::Prepare(preparation) => {
-                self.row = Some(Row::new(*preparation)?);
+                let row = self.row.insert(Row::new(*preparation)?);
                 self.application = Application::default();
+                let open_at = row.site.as_ref().and_then(OpenSite::open_at);
+                Ok(open_at.map_or(ServerAnswer::Ready, ServerAnswer::Listening))
+            }
+            ServerOrder::ReachHome => {
+                let site = self.row.as_ref().and_then(|row| row.site.as_ref());
+                site.ok_or("there is one site")?.reach_home()?;
                 Ok(ServerAnswer::Ready)
             }
             ServerOrder::Become(server) => {

@@ -1,67 +1,134 @@
-//! Two sites in one process: one ring, two vaults, and the time between them.
+//! One of two sites, each a process: one ring, two vaults, and the channel between them.
 
-use std::future::ready;
-use std::pin::pin;
+use std::future::{pending, ready};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{FlightHandle, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, Vault};
+use tessera::{ClientConfig, ServerConfig};
+use tessera_sites::{
+    ChannelLimits, KnownSites, OtherSite, ServerLimits, SiteProof, SiteServer, TlsSiteChannel,
+    client_config, server_config,
+};
+use tessera_tokio::{Acceptor, Connector, MemorySessionStore};
 use tessera_vault::{Acknowledgement, AnswerFromHome, BurnAtHome, SiteChannel, SiteVault};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Handle, Runtime};
 
+use super::configuration::{self, PATIENCE};
 use super::pipes::Result;
-use super::stores::{Stores, unix_time};
-use crate::control::{Acknowledges, Sites};
+use super::stores::Stores;
+use crate::control::{Acknowledges, Site};
+use crate::pki::{AWAY_NAME, HOME_NAME, Identity};
 
-/// The stores of the home site, and of another one that asks it.
-pub(super) fn two(sites: &Sites, first: &Stores) -> Result<(Stores, Stores)> {
-    let site = |stores: &Stores, channel| -> Result<Arc<SiteVault>> {
-        let vault = stores.vault.clone();
-        Ok(Arc::new(SiteVault::named(vault, name()?, channel)))
-    };
-    let home = site(first, Arc::new(Nowhere))?;
-    let second = first.of_another()?;
-    let away = site(&second, Arc::new(Channel { home: home.clone(), sites: *sites }))?;
-    Ok((first.with_vault(Arc::new(Waits(home))), second.with_vault(Arc::new(Waits(away)))))
+/// The names of the two vaults; those of a row end with it.
+const HOME: [u8; 16] = *b"tessera lab home";
+const AWAY: [u8; 16] = *b"tessera lab away";
+
+/// A site with its end of the channel, which is open until this is dropped.
+pub(super) struct OpenSite {
+    runtime: Runtime,
+    end: End,
 }
 
-fn name() -> Result<[u8; 16]> {
-    let mut name = [0; 16];
-    let random = tessera_aws_lc::provider().random;
-    random.fill(&mut name).map_err(|_| "no random bytes for the name of a site")?;
-    Ok(name)
+enum End {
+    Answers(SocketAddr),
+    Asks(Arc<dyn SiteChannel>),
 }
 
-/// The channel between the sites. Both are in this process, so that nobody else can speak on it; the
-/// time that messages take is slept.
-struct Channel {
-    home: Arc<SiteVault>,
-    sites: Sites,
-}
-
-impl SiteChannel for Channel {
-    fn burn_at_home(&self, request: &BurnAtHome) -> AnswerFromHome {
-        let Sites { rtt, patience, acknowledges } = self.sites;
-        let acknowledgement = match acknowledges {
-            Acknowledges::Home if rtt <= patience => {
-                thread::sleep(rtt / 2);
-                let answer = self.home.burn_for_another(request, unix_time().ok());
-                thread::sleep(rtt / 2);
-                match answer {
-                    Reply::Now(acknowledgement) => Some(acknowledgement),
-                    Reply::Later => None,
-                }
+impl OpenSite {
+    /// The site, and its stores.
+    pub(super) fn open(site: &Site) -> Result<(Stores, Self)> {
+        // The channel has a thread of its own; connections of clients have that of the process.
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        match site {
+            Site::Visitor => Err("a visitor is no site".into()),
+            Site::Home { ticket_key, identity, address } => {
+                let stores = Stores::of_site(ticket_key)?;
+                let site = SiteVault::named(stores.vault.clone(), HOME, Arc::new(Nowhere));
+                let site = Arc::new(site);
+                let address = answer(&runtime, site.clone(), identity, *address)?;
+                Ok((stores.with_vault(site), Self { runtime, end: End::Answers(address) }))
             }
-            Acknowledges::Home | Acknowledges::Nobody => {
-                thread::sleep(patience);
-                None
+            Site::Away { ticket_key, identity, home, patience, acknowledges } => {
+                let stores = Stores::of_site(ticket_key)?;
+                let channel: Arc<dyn SiteChannel> = match acknowledges {
+                    Acknowledges::Home => Arc::new(ask(&runtime, identity, *home, *patience)?),
+                    Acknowledges::Guess => Arc::new(Guesses),
+                };
+                let site = SiteVault::named(stores.vault.clone(), AWAY, channel.clone());
+                let waits = Arc::new(Waits { site, runtime: runtime.handle().clone() });
+                Ok((stores.with_vault(waits), Self { runtime, end: End::Asks(channel) }))
             }
-            Acknowledges::Guess => Some(Acknowledgement::Burned),
-        };
-        Box::pin(ready(acknowledgement))
+        }
     }
+
+    /// Where another site can ask, if this one answers.
+    pub(super) fn open_at(&self) -> Option<SocketAddr> {
+        match self.end {
+            End::Answers(address) => Some(address),
+            End::Asks(_) => None,
+        }
+    }
+
+    /// Asks home until it answers.
+    pub(super) fn reach_home(&self) -> Result<()> {
+        let End::Asks(channel) = &self.end else { return Err("this is home".into()) };
+        // A flight that never was.
+        let home = Incarnation { vault: HOME, number: 0 };
+        let nothing = BurnAtHome::new(FlightHandle([0; FlightHandle::LEN]), home);
+        let begun = Instant::now();
+        while self.runtime.block_on(channel.burn_at_home(&nothing)).is_none() {
+            if begun.elapsed() > PATIENCE {
+                return Err("home can't be reached".into());
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+}
+
+/// Burns for the other site from now on.
+fn answer(
+    runtime: &Runtime,
+    site: Arc<SiteVault>,
+    identity: &Identity,
+    address: IpAddr,
+) -> Result<SocketAddr> {
+    let known = KnownSites::new(configuration::verifier(identity)?)
+        .with("other site", SiteProof::DnsName(AWAY_NAME.to_owned()));
+    let credentials = vec![configuration::credential(identity)?];
+    let config = ServerConfig::new(tessera_aws_lc::provider(), credentials);
+    let acceptor = Acceptor::new(server_config(config, known)?);
+    let listener = runtime.block_on(TcpListener::bind((address, 0)))?;
+    let address = listener.local_addr()?;
+    let server = SiteServer::new(site, ServerLimits::default());
+    runtime.spawn(async move { server.run(listener, acceptor, pending()).await });
+    Ok(address)
+}
+
+/// The channel to the home site.
+fn ask(
+    runtime: &Runtime,
+    identity: &Identity,
+    home: SocketAddr,
+    patience: Duration,
+) -> Result<TlsSiteChannel> {
+    let verifier = configuration::verifier(identity)?;
+    let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier);
+    config.credentials = vec![configuration::credential(identity)?];
+    let connector = Connector::new(client_config(config)?)
+        .with_sessions(Arc::new(MemorySessionStore::default()));
+    let mut limits = ChannelLimits::default();
+    limits.deadline = patience;
+    limits.connect = PATIENCE;
+    let address = home.to_string();
+    let site = OtherSite { vault: HOME, address, server_name: HOME_NAME.to_owned() };
+    let _runtime = runtime.enter();
+    Ok(TlsSiteChannel::open(&connector, vec![site], limits))
 }
 
 /// For the home site, which has nobody to ask: the lab's tickets are all its own.
@@ -73,39 +140,42 @@ impl SiteChannel for Nowhere {
     }
 }
 
-/// A site's vault that lets its one connection wait.
-struct Waits(Arc<SiteVault>);
+/// Says what home would, and asks nobody.
+struct Guesses;
+
+impl SiteChannel for Guesses {
+    fn burn_at_home(&self, _: &BurnAtHome) -> AnswerFromHome {
+        Box::pin(ready(Some(Acknowledgement::Burned)))
+    }
+}
+
+/// A site's vault that lets its one connection wait. The channel bounds for how long.
+struct Waits {
+    site: SiteVault,
+    runtime: Handle,
+}
 
 impl Vault for Waits {
     fn put(&self, put: PutSecret<'_>) -> std::result::Result<(), PutRefused> {
-        self.0.put(put)
+        self.site.put(put)
     }
 
     fn take(&self, question: &TakeSecret) -> Reply<Taken> {
-        if self.0.is_home(question) {
-            return self.0.take(question);
+        if self.site.is_home(question) {
+            return self.site.take(question);
         }
-        // The channel sleeps for as long as messages take, or patience lasts, and answers then.
-        let mut answer = pin!(self.0.take_from_afar(question));
-        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(taken) => Reply::Now(taken),
-            Poll::Pending => Reply::Now(Taken::Unavailable),
-        }
+        Reply::Now(self.runtime.block_on(self.site.take_from_afar(question)))
     }
 
     fn burn(&self, handle: &FlightHandle) {
-        self.0.burn(handle);
-    }
-
-    fn key_form(&self) -> KeyForm {
-        self.0.key_form()
+        self.site.burn(handle);
     }
 
     fn incarnation(&self) -> Option<Incarnation> {
-        self.0.incarnation()
+        self.site.incarnation()
     }
 
     fn len(&self) -> usize {
-        self.0.len()
+        self.site.len()
     }
 }

@@ -35,12 +35,14 @@ struct Watched {
 impl Stores {
     /// Empty stores; `attacked` if the adversary will come for what they hold.
     pub(super) fn new(attacked: bool) -> Result<Self> {
-        let now = unix_time()?;
-        let key = ticket_key(now)?;
-        let ticket_key = key.encode().to_vec();
-        let ring = TicketKeyRing::new(&tessera_aws_lc::provider());
-        ring.install(vec![key], now)?;
-        Ok(Self::with_ring(Arc::new(ring), now, attacked.then_some(ticket_key)))
+        let ticket_key = new_ticket_key()?;
+        let ring = ring_of(&ticket_key)?;
+        Ok(Self::with_ring(ring, unix_time()?, attacked.then_some(ticket_key)))
+    }
+
+    /// Empty stores of a site that shares this ticket key with another.
+    pub(super) fn of_site(ticket_key: &[u8]) -> Result<Self> {
+        Ok(Self::with_ring(ring_of(ticket_key)?, unix_time()?, None))
     }
 
     /// The stores of another server that has the same ticket keys, and began now.
@@ -138,11 +140,18 @@ impl SingleUseRegister for Forgetful {
     }
 }
 
-/// A key that outlives the row.
-fn ticket_key(now: Duration) -> Result<TicketKey> {
+/// A key that outlives the row, encoded.
+pub(crate) fn new_ticket_key() -> Result<Vec<u8>> {
     const DAY: Duration = Duration::from_secs(24 * 3600);
-    let key = TicketKey::generate(&tessera_aws_lc::provider(), now, DAY, DAY);
-    Ok(key.map_err(|_| "no random bytes for a ticket key")?)
+    let key = TicketKey::generate(&tessera_aws_lc::provider(), unix_time()?, DAY, DAY);
+    Ok(key.map_err(|_| "no random bytes for a ticket key")?.encode().to_vec())
+}
+
+fn ring_of(ticket_key: &[u8]) -> Result<Arc<TicketKeyRing>> {
+    let key = TicketKey::decode(ticket_key).ok_or("the ticket key is unreadable")?;
+    let ring = TicketKeyRing::new(&tessera_aws_lc::provider());
+    ring.install(vec![key], unix_time()?)?;
+    Ok(Arc::new(ring))
 }
 
 pub(super) fn unix_time() -> Result<Duration> {

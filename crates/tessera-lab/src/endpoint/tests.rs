@@ -42,9 +42,9 @@ fn prepared(way: Way) -> (Server, Client, SocketAddr) {
     let (mut server, mut client) = (Server::default(), Client::default());
     let listening = server.obey(ServerOrder::Listen(Ipv4Addr::LOCALHOST.into())).unwrap();
     let ServerAnswer::Listening(address) = listening else { panic!("{listening:?}") };
-    let preparation = Preparation { way, identity: pki.server, attacked: true, sites: None };
+    let preparation = Preparation { way, identity: pki.server, attacked: true, site: None };
     server.obey(ServerOrder::Prepare(Box::new(preparation))).unwrap();
-    let preparation = Preparation { way, identity: pki.client, attacked: true, sites: None };
+    let preparation = Preparation { way, identity: pki.client, attacked: true, site: None };
     client.obey(ClientOrder::Prepare(Box::new(preparation))).unwrap();
     both(&mut server, &mut client, ClientOrder::Collect { server: address, sessions: 2 });
     (server, client, address)
@@ -117,7 +117,8 @@ fn a_race_for_forward_secret_early_data_executes_it_once() {
                     server.accept().unwrap();
                     assert_eq!(server.accept().unwrap().error, None);
                 });
-                let answer = client.obey(ClientOrder::ConnectRaced(address)).unwrap();
+                let raced = ClientOrder::ConnectRaced { copy_to: address, server: address };
+                let answer = client.obey(raced).unwrap();
                 serving.join().unwrap();
                 let ClientAnswer::Connected(connected) = answer else { panic!("{answer:?}") };
                 connected

@@ -8,7 +8,7 @@ mod screen;
 
 pub(crate) use numbers::{number, spread};
 pub use options::Options;
-pub(crate) use options::{check, open_link, rtts};
+pub(crate) use options::{check, nothing_possible, open_link, open_network, rtts};
 pub(crate) use output::write;
 pub use report::Destination;
 pub(crate) use report::LinkReport;

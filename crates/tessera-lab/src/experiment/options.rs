@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use tessera_link::{Link, LinkKind, LinkParameters, enter_user_namespace_if_needed};
+use tessera_link::{
+    Link, LinkError, LinkKind, LinkParameters, Network, enter_user_namespace_if_needed,
+};
 
 use super::report::Destination;
 use crate::error::{LabError, link_words, words};
@@ -86,6 +88,18 @@ fn check_destination(option: &str, destination: Option<&Destination>) -> Result<
 
 /// A plain link; rows set it to what they need.
 pub(crate) fn open_link(options: &Options) -> Result<Link, LabError> {
+    become_able(options)?;
+    Ok(Link::open(options.link, &LinkParameters::default())?)
+}
+
+/// A network for several such links.
+pub(crate) fn open_network(options: &Options) -> Result<Network, LabError> {
+    become_able(options)?;
+    Ok(Network::open(options.link)?)
+}
+
+/// Gets this process the rights that links need.
+fn become_able(options: &Options) -> Result<(), LabError> {
     if options.link != LinkKind::Loopback {
         match enter_user_namespace_if_needed() {
             Err(error) if options.link == LinkKind::Tun => return Err(error.into()),
@@ -93,27 +107,36 @@ pub(crate) fn open_link(options: &Options) -> Result<Link, LabError> {
             _ => (),
         }
     }
-    Ok(Link::open(options.link, &LinkParameters::default())?)
+    Ok(())
 }
 
-/// The round-trip times to measure at: all that were asked for, where the link emulates them.
-pub(crate) fn rtts(options: &Options, link: &Link) -> Result<Vec<Duration>, LabError> {
+/// The round-trip times to measure at: all that were asked for, where links of this kind, which may have
+/// a reason, emulate them.
+pub(crate) fn rtts(
+    options: &Options,
+    kind: LinkKind,
+    reason: Option<&LinkError>,
+) -> Result<Vec<Duration>, LabError> {
     let wanted = options.rtts.clone().unwrap_or_else(|| Options::DEFAULT_RTTS.to_vec());
-    if link.emulates() {
+    if kind == LinkKind::Tun {
         return Ok(wanted);
     }
     let possible: Vec<_> = wanted.iter().copied().filter(Duration::is_zero).collect();
-    if let Some(reason) = link.fallback_reason() {
-        let reason = link_words(reason);
+    if let Some(reason) = reason {
         if possible.is_empty() || !options.parameters.is_plain() || options.fast_open {
-            return Err(LabError::Connection(format!(
-                "{reason}.\nNothing of what was asked for can be measured there."
-            )));
+            return Err(nothing_possible(reason));
         }
+        let reason = link_words(reason);
         // Said before the results, so that nobody takes them for others.
         eprintln!("{reason}.\nThis run is on loopback: rows with a round-trip time are left out.");
     } else if options.rtts.is_none() {
         eprintln!("On loopback only rows without a round-trip time can be measured.");
     }
     Ok(possible)
+}
+
+/// On links that emulate nothing, for this reason, none of the rows can be measured.
+pub(crate) fn nothing_possible(reason: &LinkError) -> LabError {
+    let reason = link_words(reason);
+    LabError::Connection(format!("{reason}.\nNothing of what was asked for can be measured there."))
 }

@@ -23,7 +23,7 @@ use crate::ways::Way;
 pub fn run(options: &Options) -> Result<(), LabError> {
     check(options)?;
     let link = open_link(options)?;
-    let rtts = rtts(options, &link)?;
+    let rtts = rtts(options, link.kind(), link.fallback_reason())?;
     let machine = Machine::this();
     let seed = options.parameters.seed;
 

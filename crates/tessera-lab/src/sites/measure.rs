@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use tessera_link::LinkParameters;
 
-use super::path::{PATIENCE_IN_RTTS, Path};
+use super::path::{At, Path, patience};
 use super::report::{Row, Sample};
-use crate::bench::{Bench, Pair, WARM_UP, both_saw, check, us};
-use crate::control::{ClientOrder, Observed, Psk, Server, Sites};
+use super::stage::Stage;
+use crate::bench::{Pair, WARM_UP, both_saw, check, us};
+use crate::control::{ClientOrder, Observed, Psk};
 use crate::error::LabError;
 
-impl Bench {
-    /// Measures a path over a link of these parameters, with this round-trip time between the sites.
-    pub(crate) fn site_row(
+impl Stage {
+    /// Measures a path over links of these parameters, with this round-trip time between the sites.
+    pub(super) fn row(
         &mut self,
         path: Path,
         parameters: &LinkParameters,
@@ -20,22 +22,16 @@ impl Bench {
         repetitions: usize,
         done: impl Fn(),
     ) -> Result<Row, LabError> {
-        let patience = (site_rtt * PATIENCE_IN_RTTS).max(Duration::from_millis(1));
-        let acknowledges = path.acknowledges();
-        self.sites = Some(Sites { rtt: site_rtt, patience, acknowledges });
-
-        // What is not measured goes over a link that costs no time.
-        self.set_link(&LinkParameters::default())?;
-        self.prepare(path.way(), 2, true)?;
+        // What is not measured goes over links that cost no time.
+        self.set_links(&LinkParameters::default(), Duration::ZERO)?;
+        self.prepare(path, site_rtt, 2, true)?;
         let executions = self.replayed_after(path)?.max(self.replayed_before(path)?);
-        self.prepare(path.way(), repetitions + WARM_UP, false)?;
-        self.become_server(path.server())?;
+        self.prepare(path, site_rtt, repetitions + WARM_UP, false)?;
 
-        self.set_link(parameters)?;
+        self.set_links(parameters, site_rtt)?;
         let mut samples = Vec::with_capacity(repetitions);
         for repetition in 0..WARM_UP + repetitions {
-            let pair = self.connect(&ClientOrder::Connect(self.address))?;
-            check_path(path, &pair)?;
+            let pair = self.connect(path)?;
             if repetition >= WARM_UP {
                 samples.push(sample(&pair));
                 done();
@@ -47,42 +43,80 @@ impl Bench {
             told: path.told(),
             rtt_ms: parameters.rtt.as_secs_f64() * 1e3,
             site_rtt_ms: site_rtt.as_secs_f64() * 1e3,
-            patience_ms: patience.as_secs_f64() * 1e3,
+            patience_ms: patience(site_rtt).as_secs_f64() * 1e3,
             samples,
             replay_executions: executions,
         })
     }
 
+    /// The client connects on this path.
+    fn connect(&mut self, path: Path) -> Result<Pair, LabError> {
+        self.reach_home()?;
+        self.turn_to(path.at());
+        let address = self.bench.address;
+        let pair =
+            self.while_home_is(path, |stage| stage.bench.connect(&ClientOrder::Connect(address)))?;
+        check_path(path, &pair)?;
+        Ok(pair)
+    }
+
+    /// Does something while home is stopped, on the path where it is.
+    fn while_home_is<T>(
+        &mut self,
+        path: Path,
+        act: impl FnOnce(&mut Self) -> Result<T, LabError>,
+    ) -> Result<T, LabError> {
+        if !path.stops_home() {
+            return act(self);
+        }
+        self.signal_home(Signal::SIGSTOP)?;
+        let result = act(self);
+        self.signal_home(Signal::SIGCONT)?;
+        result
+    }
+
     /// The client connects and, where it is told to, sends again; then its recorded flight is sent to
     /// both sites, home first.
     fn replayed_after(&mut self, path: Path) -> Result<u32, LabError> {
-        self.become_server(path.server())?;
-        let pair = self.connect(&ClientOrder::Connect(self.address))?;
-        check_path(path, &pair)?;
-        for server in [Server::First, Server::OtherSite] {
-            self.become_server(server)?;
-            self.replay()?;
+        let pair = self.connect(path)?;
+        for at in [At::Home, At::Away] {
+            self.turn_to(at);
+            self.bench.replay()?;
         }
         self.count(&pair)
     }
 
     /// A copy of the client's flight comes home before its own arrives where it goes to.
     fn replayed_before(&mut self, path: Path) -> Result<u32, LabError> {
-        self.become_server(Server::First)?;
-        self.expect_connection()?;
-        self.client.tell(&ClientOrder::ConnectRaced(self.address))?;
-        self.served()?;
-        self.become_server(path.server())?;
-        self.expect_connection()?;
-        let pair = self.connected()?;
+        self.reach_home()?;
+        self.turn_to(At::Home);
+        self.bench.expect_connection()?;
+        let (copy_to, server) = (self.address(At::Home), self.address(path.at()));
+        self.bench.client.tell(&ClientOrder::ConnectRaced { copy_to, server })?;
+        self.bench.served()?;
+        self.turn_to(path.at());
+        let pair = self.while_home_is(path, |stage| {
+            stage.bench.expect_connection()?;
+            stage.bench.connected()
+        })?;
         self.count(&pair)
+    }
+
+    /// How often both sites together executed a request.
+    fn count(&mut self, pair: &Pair) -> Result<u32, LabError> {
+        let mut executions = 0;
+        for at in [At::Home, At::Away] {
+            self.turn_to(at);
+            executions += self.bench.count(pair)?;
+        }
+        Ok(executions)
     }
 }
 
 /// A row is worth something only if its connections were what it says.
 fn check_path(path: Path, Pair { client, server }: &Pair) -> Result<(), LabError> {
     let (seen, way) = (&client.observed, path.way());
-    if path.server() == Server::First {
+    if path.at() == At::Home {
         check(way, seen, &server.observed)?;
     } else {
         let fallback = Observed {

@@ -1,21 +1,23 @@
 //! The experiment `sites`: two sites with one ring and two vaults, and what a client pays at the one
 //! that did not issue its ticket.
 //!
-//! The sites are two servers of one process at one end of the link; the round-trip time between them
-//! is slept in the channel that carries requests and acknowledgements.
+//! The client and the sites are three processes on three nodes. Each link between two of them is emulated;
+//! the one between the sites carries the channel of `tessera-sites`, requests and acknowledgements over
+//! mutual TLS.
 
 mod measure;
 mod page;
 mod path;
 mod report;
+mod stage;
 mod table;
 
 use std::time::Duration;
 
-use tessera_link::LinkParameters;
+use tessera_link::{LinkKind, LinkParameters, Network};
 
 use self::path::Path;
-use crate::bench::Bench;
+use self::stage::Stage;
 use crate::error::LabError;
 use crate::experiment::{self, LinkReport, Screen};
 use crate::machine::Machine;
@@ -23,8 +25,8 @@ use crate::machine::Machine;
 /// What to measure, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The round-trip times between the sites.
-    pub site_rtts: Vec<Duration>,
+    /// The round-trip times between the sites; `None` for 20 ms, where links are emulated.
+    pub site_rtts: Option<Vec<Duration>>,
     /// Also a site that says `burned` without having asked: the adversary has its flights executed
     /// twice.
     pub with_guessing_site: bool,
@@ -40,27 +42,29 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<(), LabError> {
     let common = &options.common;
     experiment::check(common)?;
-    let link = experiment::open_link(common)?;
-    let rtts = experiment::rtts(common, &link)?;
+    check_site_rtts(options)?;
+    let network = experiment::open_network(common)?;
+    let rtts = experiment::rtts(common, network.kind(), network.fallback_reason())?;
+    let site_rtts = site_rtts(options, &network)?;
     let machine = Machine::this();
-    let (seed, kind) = (common.parameters.seed, link.kind());
+    let (seed, kind) = (common.parameters.seed, network.kind());
     let mut paths = Path::SOUND.to_vec();
     paths.extend(options.with_guessing_site.then_some(Path::AwayGuess));
 
     let mut screen = Screen::new(common);
     screen.line(&format!("seed {seed}; {machine}; link {kind}"))?;
-    let mut bench = Bench::start(link)?;
-    screen.expect(rtts.len() * options.site_rtts.len() * paths.len() * common.repetitions);
+    let mut stage = Stage::new(&network)?;
+    screen.expect(rtts.len() * site_rtts.len() * paths.len() * common.repetitions);
     let mut rows = Vec::new();
     for rtt in rtts {
         let parameters = LinkParameters { rtt, ..common.parameters.clone() };
-        for site_rtt in &options.site_rtts {
+        for site_rtt in &site_rtts {
             screen.line(&table::head(rtt, *site_rtt))?;
             for path in &paths {
                 screen.now(path.name());
                 let repetitions = common.repetitions;
                 let done = || screen.advance();
-                let row = bench.site_row(*path, &parameters, *site_rtt, repetitions, done)?;
+                let row = stage.row(*path, &parameters, *site_rtt, repetitions, done)?;
                 screen.line(&table::row(&row))?;
                 rows.push(row);
             }
@@ -75,8 +79,35 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         seed,
         machine,
         link,
-        between_sites: report::BETWEEN_SITES,
+        between_sites: report::between_sites(kind),
         rows,
     };
     experiment::write(common, &report, page::render)
+}
+
+/// Refuses distances that no loopback link has.
+fn check_site_rtts(options: &Options) -> Result<(), LabError> {
+    let emulated = options.site_rtts.iter().flatten().any(|rtt| !rtt.is_zero());
+    if emulated && options.common.link == LinkKind::Loopback {
+        return Err(LabError::Options(
+            "--site-rtt: a loopback link has no round-trip time to choose; say `--site-rtt 0`, or \
+             leave out `--link loopback`"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// The round-trip times between the sites to measure at.
+fn site_rtts(options: &Options, network: &Network) -> Result<Vec<Duration>, LabError> {
+    const DEFAULT: Duration = Duration::from_millis(20);
+    let emulates = network.kind() == LinkKind::Tun;
+    let Some(asked) = &options.site_rtts else {
+        return Ok(vec![if emulates { DEFAULT } else { Duration::ZERO }]);
+    };
+    let possible: Vec<_> = asked.iter().copied().filter(|rtt| emulates || rtt.is_zero()).collect();
+    match network.fallback_reason() {
+        Some(reason) if possible.is_empty() => Err(experiment::nothing_possible(reason)),
+        _ => Ok(possible),
+    }
 }

@@ -1,12 +1,31 @@
 //! The ways to connect to two sites.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
-use crate::control::{Acknowledges, EarlyDataOutcome, Server};
+use crate::control::{Acknowledges, EarlyDataOutcome};
 use crate::ways::{Agreement, Continuation, Mode, OneTimeKind, Way};
 
 /// How long a site waits for an acknowledgement, in round-trip times between the sites.
 pub(crate) const PATIENCE_IN_RTTS: u32 = 3;
+
+/// The least, in milliseconds: sites that are close to each other have more to do than to send.
+pub(crate) const LEAST_PATIENCE_MS: u64 = 50;
+
+/// How long a site waits for an acknowledgement, with this round-trip time between the sites.
+pub(crate) fn patience(site_rtt: Duration) -> Duration {
+    (site_rtt * PATIENCE_IN_RTTS).max(Duration::from_millis(LEAST_PATIENCE_MS))
+}
+
+/// One of the sites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum At {
+    /// The one that issues the tickets.
+    Home,
+    /// The other one.
+    Away,
+}
 
 /// A way to connect, and where to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -16,7 +35,7 @@ pub(crate) enum Path {
     Home,
     /// The same at the other site, which has the key burned at home.
     Away,
-    /// The same, and home does not answer.
+    /// The same, and home's process is stopped: its connection is there, and nobody answers.
     AwayHomeSilent,
     /// No early data, at the other site.
     AwayPskDhe,
@@ -62,14 +81,18 @@ impl Path {
     }
 
     /// Where it connects to.
-    pub(crate) fn server(self) -> Server {
-        if self == Self::Home { Server::First } else { Server::OtherSite }
+    pub(crate) fn at(self) -> At {
+        if self == Self::Home { At::Home } else { At::Away }
+    }
+
+    /// Whether home's process is stopped while the client connects.
+    pub(crate) fn stops_home(self) -> bool {
+        self == Self::AwayHomeSilent
     }
 
     /// Who answers the other site.
     pub(crate) fn acknowledges(self) -> Acknowledges {
         match self {
-            Self::AwayHomeSilent => Acknowledges::Nobody,
             Self::AwayGuess => Acknowledges::Guess,
             _ => Acknowledges::Home,
         }

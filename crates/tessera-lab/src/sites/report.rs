@@ -1,6 +1,7 @@
 //! The report of the experiment `sites`: every sample, as JSON.
 
 use serde::Serialize;
+use tessera_link::LinkKind;
 
 use super::path::Path;
 use crate::control::EarlyDataOutcome;
@@ -8,9 +9,15 @@ use crate::experiment::LinkReport;
 use crate::machine::Machine;
 use crate::ways::Mode;
 
-/// What the numbers between the sites are worth.
-pub(crate) const BETWEEN_SITES: &str = "simulated: half of the round-trip time is slept before the \
-                                        home site is asked, half after it answered";
+/// What is between the sites.
+pub(crate) fn between_sites(kind: LinkKind) -> &'static str {
+    match kind {
+        LinkKind::Tun => {
+            "mutual TLS between two processes, over an emulated link that only has a round-trip time"
+        }
+        _ => "mutual TLS between two processes, over loopback",
+    }
+}
 
 /// The experiment with its results.
 #[derive(Serialize)]

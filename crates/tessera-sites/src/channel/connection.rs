@@ -2,10 +2,10 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use log::{debug, warn};
+use log::{Level, log};
 use tessera::Destination;
 use tessera_tokio::{ClientStream, Connector};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -28,15 +28,14 @@ pub(super) struct Way {
 
 impl Way {
     /// Connects, again and again, until it is aborted.
-    pub(super) async fn keep_connected(self, requests: std::sync::Arc<Requests>) {
+    pub(super) async fn keep_connected(self, requests: Arc<Requests>) {
         let random = RandomState::new();
         let mut pause = SHORTEST_PAUSE;
         let mut attempts = 0;
         loop {
-            let address = &self.site.address;
-            let mut heard = false;
+            let (address, mut heard) = (&self.site.address, false);
             let connected = timeout(self.limits.connect, self.connect()).await;
-            match connected.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into())) {
+            let error = match connected.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into())) {
                 Ok(stream) => {
                     count(&requests.counters.connections);
                     if stream.facts().psk.is_some() {
@@ -45,13 +44,13 @@ impl Way {
                     let mut traffic = Traffic::new(&requests, self.limits);
                     let error = traffic.carry(stream).await;
                     heard = traffic.heard;
-                    warn!("the connection to the site at {address} ended: {error}");
+                    error
                 }
-                Err(error) if attempts == 0 => {
-                    warn!("no connection to the site at {address}: {error}")
-                }
-                Err(error) => debug!("still no connection to the site at {address}: {error}"),
-            }
+                Err(error) => error,
+            };
+            // A site that stays away is news once.
+            let level = if heard || attempts == 0 { Level::Warn } else { Level::Debug };
+            log!(level, "no connection to the site at {address}: {error}");
             count(&requests.counters.failures);
             requests.is_away();
             (pause, attempts) = if heard { (SHORTEST_PAUSE, 0) } else { (pause, attempts + 1) };
@@ -107,9 +106,7 @@ struct Balance {
 
 impl<'a> Traffic<'a> {
     fn new(requests: &'a Requests, limits: ChannelLimits) -> Self {
-        let balance =
-            Balance { asked_below: 0, unanswered: 0, silent_since: None, moved: Instant::now() };
-        Self { requests, limits, balance: Mutex::new(balance), heard: false }
+        Self { requests, limits, balance: Mutex::new(Balance::new()), heard: false }
     }
 
     /// Asks and hears until the connection ends; says why it did.
@@ -144,7 +141,7 @@ impl<'a> Traffic<'a> {
                 ping = false;
                 continue;
             }
-            let ping_at = self.balance().moved + self.limits.ping;
+            let ping_at = self.balance().ping_at(self.limits.ping);
             tokio::select! {
                 () = self.requests.more.notified() => ping = false,
                 () = sleep_until(ping_at) => ping = self.balance().is_quiet(self.limits.ping),
@@ -201,6 +198,10 @@ impl<'a> Traffic<'a> {
 }
 
 impl Balance {
+    fn new() -> Self {
+        Self { asked_below: 0, unanswered: 0, silent_since: None, moved: Instant::now() }
+    }
+
     /// This many requests go out, all with ids below `below`.
     fn asked(&mut self, below: u64, count: u64) {
         let now = Instant::now();
@@ -222,8 +223,53 @@ impl Balance {
         true
     }
 
+    /// When to look next whether nothing moved for this long. While an answer is awaited nobody needs a
+    /// ping.
+    fn ping_at(&self, time: Duration) -> Instant {
+        let since = if self.unanswered > 0 { Instant::now() } else { self.moved };
+        since + time
+    }
+
     /// Whether nothing moved for this long, and nothing is awaited.
     fn is_quiet(&self, time: Duration) -> bool {
         self.unanswered == 0 && self.moved.elapsed() >= time
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_an_answer_does_not_look_for_a_ping_all_the_time() {
+        let interval = Duration::from_secs(15);
+        let mut balance = Balance::new();
+        balance.asked(1, 1);
+        balance.moved -= 2 * interval;
+        assert!(balance.ping_at(interval) > Instant::now() + interval / 2);
+        assert!(!balance.is_quiet(interval));
+        assert!(balance.answered(0) && !balance.answered(0));
+        balance.moved -= 2 * interval;
+        assert!(balance.ping_at(interval) < Instant::now() && balance.is_quiet(interval));
+    }
+
+    #[test]
+    fn only_what_was_asked_is_answered() {
+        let mut balance = Balance::new();
+        assert!(!balance.answered(0));
+        balance.asked(8, 2);
+        assert!(!balance.answered(8), "not yet");
+        assert!(balance.answered(7) && balance.answered(3), "in any order");
+        assert!(!balance.answered(3), "there were two");
+        assert_eq!(balance.silent_since, None);
+    }
+
+    #[test]
+    fn a_pause_is_cut_by_half_of_it_at_most() {
+        let (random, pause) = (RandomState::new(), Duration::from_secs(1));
+        let pauses: Vec<_> = (0..1000).map(|attempt| cut(pause, &random, attempt)).collect();
+        assert!(pauses.iter().all(|cut| *cut > pause / 2 && *cut <= pause));
+        assert!(pauses.iter().any(|cut| *cut < pause * 6 / 10));
+        assert!(pauses.iter().any(|cut| *cut > pause * 9 / 10));
     }
 }

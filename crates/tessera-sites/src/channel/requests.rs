@@ -115,13 +115,9 @@ impl Requests {
         self.table().away_since = None;
     }
 
-    /// The connection to the site ended, or could not be made. Drops what has no time left, in case that
-    /// nobody looks after it.
+    /// The connection to the site ended, or could not be made.
     pub(super) fn is_away(&self) {
-        let now = Instant::now();
-        let mut table = self.table();
-        table.away_since.get_or_insert(now);
-        table.waiting.retain(|_, waiting| waiting.expires > now);
+        self.table().away_since.get_or_insert_with(Instant::now);
     }
 
     /// Nobody carries requests any more.

@@ -13,7 +13,7 @@ use crate::early_data::EarlyDataOutcome;
 /// it again by itself. Every later call of either half gives the same, inside of an [`io::Error`].
 ///
 /// ```
-/// use std::io;
+/// use std::error::Error;
 /// use tessera::resume::FlightHandle;
 /// use tessera_tokio::FirstFlightError;
 ///
@@ -24,7 +24,7 @@ use crate::early_data::EarlyDataOutcome;
 ///     Ask(Option<FlightHandle>),
 /// }
 ///
-/// fn after(error: &io::Error) -> Option<Next> {
+/// fn after(error: &(dyn Error + 'static)) -> Option<Next> {
 ///     let error = FirstFlightError::of(error)?;
 ///     let next = if error.may_be_sent_again() { Next::TryAgain } else { Next::Ask(error.flight()) };
 ///     Some(next)
@@ -58,17 +58,16 @@ pub enum FirstFlightFailure {
 }
 
 impl FirstFlightError {
-    /// The one inside of an error of a stream, if it is one; also behind other errors that name it as
-    /// their source.
-    pub fn of(error: &io::Error) -> Option<&Self> {
-        let mut next: Option<&(dyn Error + 'static)> =
-            error.get_ref().map(|inner| inner as &(dyn Error + 'static));
+    /// The one inside of a stream's [`io::Error`], or behind another error that has it as its source, such as
+    /// that of an HTTP/1.1 client.
+    pub fn of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
+        let mut next = Some(error);
         while let Some(error) = next {
             if let Some(found) = error.downcast_ref() {
                 return Some(found);
             }
             next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-                Some(inner) => Some(inner),
+                Some(inner) => Some(inner as &(dyn Error + 'static)),
                 None => error.source(),
             };
         }

@@ -261,11 +261,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         if let State::Answered = flight.state {
             while !flight.kept.bytes().is_empty() {
                 self.stream.check_writable()?;
+                // Of an accepted flight only what it didn't carry is left.
+                self.sent_again |= flight.sent > 0;
                 let machine = &mut self.stream.driver.machine;
                 let count = machine.write(flight.kept.bytes()).map_err(wrap)?;
                 flight.kept.consume(count);
-                // Of an accepted flight only what it didn't carry is left.
-                self.sent_again |= count > 0 && flight.sent > 0;
                 let sending = self.stream.driver.poll_send(half, cx);
                 if count == 0 {
                     ready!(sending);

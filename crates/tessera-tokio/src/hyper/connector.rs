@@ -4,6 +4,7 @@ use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::Uri;
@@ -14,6 +15,7 @@ use hyper_util::rt::TokioIo;
 use tessera::Destination;
 use tower_service::Service;
 
+use super::report::FlightReport;
 use super::stream::HttpsStream;
 use crate::connector::Connector;
 
@@ -27,6 +29,7 @@ pub struct HttpsConnector<C = HttpConnector> {
     inner: C,
     plaintext: Plaintext,
     protocol: Option<&'static [u8]>,
+    reports: Option<Arc<dyn Fn(FlightReport) + Send + Sync>>,
 }
 
 /// What becomes of `http://`.
@@ -53,13 +56,21 @@ impl HttpsConnector {
 impl<C> HttpsConnector<C> {
     /// Connects as `inner` does, and speaks TLS over that.
     pub fn over(inner: C, tls: Connector) -> Self {
-        Self { tls, inner, plaintext: Plaintext::Refused, protocol: None }
+        Self { tls, inner, plaintext: Plaintext::Refused, protocol: None, reports: None }
     }
 
     /// Allows `http://` too, without TLS.
     #[must_use]
     pub fn with_plaintext_http(mut self) -> Self {
         self.plaintext = Plaintext::Allowed;
+        self
+    }
+
+    /// Gives the report of each connection when it is made: for clients whose errors don't lead to it, as
+    /// tonic's don't.
+    #[must_use]
+    pub fn reporting(mut self, give: impl Fn(FlightReport) + Send + Sync + 'static) -> Self {
+        self.reports = Some(Arc::new(give));
         self
     }
 
@@ -94,7 +105,7 @@ where
             return Box::pin(async { Err(invalid("the URI names no host")) });
         };
         let is_plain = is_plain && self.plaintext == Plaintext::Allowed;
-        let (tls, protocol) = (self.tls.clone(), self.protocol);
+        let (tls, protocol, reports) = (self.tls.clone(), self.protocol, self.reports.clone());
         let connecting = self.inner.call(uri);
         Box::pin(async move {
             let io = connecting.await.map_err(Into::into)?;
@@ -108,7 +119,11 @@ where
             if protocol.is_some_and(|protocol| stream.protocol() != Some(protocol)) {
                 return Err(invalid("the server doesn't speak HTTP/2 (ALPN h2)"));
             }
-            Ok(HttpsStream::tls(stream))
+            let report = FlightReport::default();
+            if let Some(give) = reports {
+                give(report.clone());
+            }
+            Ok(HttpsStream::tls(stream, report))
         })
     }
 }

@@ -64,26 +64,24 @@ impl FlightReport {
 /// The [`FirstFlightError`] behind an error of hyper-util's client, if there is one: with the verdict and the
 /// flight's name. It also finds one behind other errors that name it as their source.
 ///
-/// To walk along [`Error::source`] alone does not find it: [`io::Error`] leaves out what it is made of, and
-/// of an error below HTTP/2 the crate `h2` keeps no more than the text. The client's error knows
-/// its connection, and that has it.
+/// Under HTTP/1.1 [`FirstFlightError::of`] finds it as well. Of an error below HTTP/2 the crate `h2`
+/// keeps no more than the text; but the client's error knows its connection, and that has it.
 pub fn first_flight_error(error: &(dyn Error + 'static)) -> Option<FirstFlightError> {
+    if let Some(found) = FirstFlightError::of(error) {
+        return Some(found.clone());
+    }
     let mut next = Some(error);
     while let Some(error) = next {
-        if let Some(found) = error.downcast_ref::<FirstFlightError>() {
-            return Some(found.clone());
-        }
-        if let Some(found) = error.downcast_ref().and_then(FirstFlightError::of) {
-            return Some(found.clone());
-        }
         if let Some(connected) = error.downcast_ref().and_then(legacy::Error::connect_info) {
             let mut extras = Extensions::new();
             connected.get_extras(&mut extras);
-            if let Some(found) = extras.get().and_then(FlightReport::error) {
-                return Some(found);
-            }
+            return extras.get().and_then(FlightReport::error);
         }
-        next = error.source();
+        // An I/O error names the source of what it is made of, and leaves that out.
+        next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inner) => Some(inner as &(dyn Error + 'static)),
+            None => error.source(),
+        };
     }
     None
 }

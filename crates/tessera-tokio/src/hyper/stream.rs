@@ -31,8 +31,8 @@ impl<IO> HttpsStream<IO> {
         Self(Kind::Plain(io))
     }
 
-    pub(super) fn tls(stream: FirstFlight<TokioIo<IO>>) -> Self {
-        let (stream, report) = (TokioIo::new(stream), FlightReport::default());
+    pub(super) fn tls(stream: FirstFlight<TokioIo<IO>>, report: FlightReport) -> Self {
+        let stream = TokioIo::new(stream);
         Self(Kind::Tls(Box::new(Tls { stream, report, is_answered: false })))
     }
 }

@@ -2,6 +2,9 @@
 #![allow(dead_code, reason = "no test uses everything")]
 
 pub mod sockets;
+pub mod vaults;
+
+pub mod executed;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -29,11 +32,16 @@ pub struct Ends {
 
 /// Full handshakes, and tickets with psk_dhe_ke.
 pub fn ends() -> Ends {
+    ends_for(SERVER_NAME)
+}
+
+/// The same for a server of another name.
+pub fn ends_for(server_name: &str) -> Ends {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let root = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec![SERVER_NAME.to_owned()]).unwrap();
+    let params = CertificateParams::new(vec![server_name.to_owned()]).unwrap();
     let certificate = params.signed_by(&key, &root).unwrap();
     let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
     let credential =

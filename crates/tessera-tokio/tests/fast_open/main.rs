@@ -300,3 +300,48 @@ fn what_was_written_arrives_although_the_stream_is_shut_down_at_once() {
     assert_eq!(opening, Opening::Taken(REQUEST.len()));
     assert_eq!(server.join().unwrap().unwrap(), REQUEST);
 }
+
+/// Clients that begin in the SYN and are gone before the answer keep their places for a minute, as Linux has
+/// it. Others lose the round trip, and nothing else.
+#[test]
+fn clients_that_never_answer_take_the_places_for_syns_with_data_and_no_others() {
+    let Some((link, address, seen, connector)) = prepared(&small()) else { return };
+    link.set(&slow()).unwrap();
+    at(&link, End::Client, move || async move {
+        for _ in 0..PENDING.get() {
+            let mut socket = FastOpenStream::connect(address).await.unwrap();
+            socket.write_all(b"no TLS").await.unwrap();
+            assert_eq!(socket.opening(), Opening::Sent(6));
+        }
+        // Its kernel refuses the server's answers.
+        tokio::time::sleep(2 * slow().rtt).await;
+    });
+    assert_eq!(seen.with_syn_data(), u32::from(PENDING.get()));
+    link.set(&LinkParameters::default()).unwrap();
+    let later = again(&link, address, &connector);
+    let size = later.first_flight.len();
+    assert_eq!((later.began, later.ended), (Opening::Waiting, Opening::NotTaken(size)));
+    assert_eq!((later.told, seen.executed()), (Ok(REQUEST.len()), 2));
+    assert_eq!(seen.with_syn_data(), u32::from(PENDING.get()));
+}
+
+/// A program that knows nothing of early data has its request in the SYN.
+#[test]
+fn the_ordinary_write_of_a_first_flight_travels_in_the_syn() {
+    let Some((link, address, seen, connector)) = prepared(&small()) else { return };
+    link.set(&slow()).unwrap();
+    let (answer, opening) = at(&link, End::Client, move || async move {
+        let socket = FastOpenStream::connect(address).await.unwrap();
+        let mut flight = connector.first_flight(destination(), socket).await.unwrap();
+        assert!(flight.carries_early_data());
+        flight.write_all(REQUEST).await.unwrap();
+        flight.flush().await.unwrap();
+        let mut answer = Vec::new();
+        flight.read_to_end(&mut answer).await.unwrap();
+        (answer, flight.get_ref().opening())
+    });
+    assert_eq!(answer, REQUEST);
+    assert!(matches!(opening, Opening::Taken(_)), "{opening:?}");
+    assert_eq!((seen.executed(), seen.with_syn_data()), (2, 1));
+    assert_eq!(seen.packets.load(Ordering::SeqCst), 1, "the SYN alone");
+}

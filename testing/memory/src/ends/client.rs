@@ -123,12 +123,13 @@ impl Client {
     /// Something to send, with a mark in it.
     fn request(&self, name: &str) -> Zeroizing<Vec<u8>> {
         let mark = mark();
-        if let Some(marks) = &self.marks {
-            marks.keep(name, &mark);
-        }
         if self.way != Way::FsHttp {
+            if let Some(marks) = &self.marks {
+                marks.keep(name, &mark);
+            }
             return mark;
         }
+        // hyper keeps requests in buffers that it doesn't wipe: what is looked for is what opens connections.
         // The first request keeps the connection, the second ends it.
         let connection = if name == "early plaintext" { "keep-alive" } else { "close" };
         let mark = String::from_utf8_lossy(&mark);

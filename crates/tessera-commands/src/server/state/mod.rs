@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use serde::Serialize;
+use tessera_kit::report::Fact;
 use tessera_kit::{ProgramError, SettingFile};
 use tessera_vault::{Found, ServerState, StateError, StateKey, StateOptions};
 
@@ -164,10 +165,13 @@ const SETTING: &str = "--state-key";
 /// What was in the directory.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct StateFound {
-    event: &'static str,
     directory: String,
     found: &'static str,
     one_time_keys: usize,
+}
+
+impl Fact for StateFound {
+    const EVENT: &'static str = "state";
 }
 
 impl StateFound {
@@ -179,7 +183,7 @@ impl StateFound {
             _ => ("nothing", 0),
         };
         let directory = directory.display().to_string();
-        Self { event: "state", directory, found, one_time_keys }
+        Self { directory, found, one_time_keys }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::page::figure::{Figure, Strip};
 use crate::page::strip::LaneData;
 use crate::page::tables::{self, Row as TableRow, cell};
 use crate::page::words;
-use crate::sites::path::{PATIENCE_IN_RTTS, Path};
+use crate::sites::path::{LEAST_PATIENCE_MS, PATIENCE_IN_RTTS, Path};
 use crate::sites::report::{Report, Row, Sample};
 use crate::statistics::Median;
 use distance::Distance;
@@ -54,7 +54,12 @@ fn head(report: &Report) -> String {
     let repetitions = rows.first().map_or(0, |row| row.samples.len());
     let more = vec![
         ("Between the sites", (*between_sites).to_owned()),
-        ("A site waits for the other", format!("{PATIENCE_IN_RTTS} round-trip times between them")),
+        (
+            "A site waits for the other",
+            format!(
+                "{PATIENCE_IN_RTTS} round-trip times between them, {LEAST_PATIENCE_MS} ms at least"
+            ),
+        ),
     ];
     format!(
         "<h1>Two sites: what a client pays at the wrong one</h1>\n\
@@ -62,7 +67,7 @@ fn head(report: &Report) -> String {
          client with a ticket of one site, home, connects to either and sends a request of 100 bytes \
          as early data. The other site never accepts it: it has the key burned at home, and only \
          then tells the client to send again. What is measured, over real TCP, is when the request \
-         and its response arrive. The time between the sites is simulated by sleeping.</p>\n{}",
+         and its response arrive. The sites are two processes, which ask each other over mutual TLS.</p>\n{}",
         facts(&Setting { machine, link, seed: *seed, repetitions }, more)
     )
 }

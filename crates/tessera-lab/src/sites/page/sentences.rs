@@ -8,7 +8,7 @@ pub(super) fn path(path: Path) -> &'static str {
     match path {
         Path::Home => "early data, at the site that issued the ticket",
         Path::Away => "early data, at the other site, which has the key burned at home",
-        Path::AwayHomeSilent => "early data, at the other site, and home does not answer",
+        Path::AwayHomeSilent => "early data, at the other site, and home's process is stopped",
         Path::AwayPskDhe => "no early data, at the other site",
         Path::AwayGuess => "early data, at a site that says burned and asks nobody: wrong",
     }

@@ -5,7 +5,7 @@ use tessera_link::{LinkKind, LinkParameters};
 use super::*;
 use crate::experiment::LinkReport;
 use crate::machine::Machine;
-use crate::sites::report::BETWEEN_SITES;
+use crate::sites::report::between_sites;
 
 const PATHS: [Path; 5] =
     [Path::Home, Path::Away, Path::AwayHomeSilent, Path::AwayPskDhe, Path::AwayGuess];
@@ -22,7 +22,7 @@ fn report(site_rtts: &[f64]) -> Report {
         seed: 7,
         machine: Machine { cpu: "CPU".to_owned(), cores: 2, kernel: "Linux".to_owned() },
         link: LinkReport::new(LinkKind::Tun, &LinkParameters::default()),
-        between_sites: BETWEEN_SITES,
+        between_sites: between_sites(LinkKind::Tun),
         rows,
     }
 }
@@ -70,7 +70,7 @@ fn the_sites_page_has_every_row_of_the_report() {
     assert_eq!(page.matches("<svg role=\"img\"").count(), report.rows.len() + 2);
     assert_eq!(page.matches("<svg").count(), page.matches("<title>").count() - 1);
     assert!(page.contains("executed 2 times"), "the path that is wrong");
-    assert!(page.contains(BETWEEN_SITES));
+    assert!(page.contains(report.between_sites));
 }
 
 #[test]

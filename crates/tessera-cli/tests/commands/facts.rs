@@ -1,0 +1,369 @@
+//! Every fact that `docs/facts.md` lists comes to be, and no other.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io::{BufRead, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+use tessera_test_peers::Directory;
+
+use crate::closing::ended_before_the_answer;
+use crate::document::DOCUMENT;
+use crate::program::{P256, Pki, Server, Started, connect, serve, signal, stderr};
+
+/// What no scene makes, with the reason. A fact that is added comes with a scene, or a line here.
+const UNSEEN: &[(&str, &str)] = &[
+    (
+        "connection.continuation \"psk_ke\"",
+        "no option asks for it; a client made with the library can",
+    ),
+    ("state.found \"key-gone\"", "the machine was started again"),
+    ("state_failed", "a disk fails under a running server, which looks at it once a minute"),
+];
+
+/// What `fast_open.rs` makes, where the system allows it.
+const ELSEWHERE: [&str; 5] = [
+    "listening.fast_open ",
+    "listening.fast_open_lacks ",
+    "connection.fast_open ",
+    "connection.syn_bytes ",
+    "load.begun_in_syn ",
+];
+
+/// Makes every fact, in scenes that are as short as they can be.
+#[test]
+fn every_documented_fact_is_told_as_documented() {
+    let stage = Stage::default();
+    stage.full_and_resumed();
+    stage.early_data_that_is_accepted_or_used();
+    stage.early_data_that_is_burned();
+    stage.early_data_that_nobody_knows_of();
+    stage.early_data_that_is_never_answered();
+    stage.keys_agreed_outside();
+    stage.nobody_there();
+    stage.limits();
+    stage.reloads();
+    stage.states();
+    stage.missed();
+    stage.loads();
+    let mut unseen = DOCUMENT.unseen(&stage.facts.into_inner());
+    for (known, why) in UNSEEN {
+        assert!(unseen.remove(*known), "{known} is seen, though {why}");
+    }
+    unseen.retain(|name| !ELSEWHERE.iter().any(|it| name.starts_with(it)));
+    assert!(unseen.is_empty(), "documented, and made by no scene: {unseen:#?}");
+}
+
+#[derive(Default)]
+struct Stage {
+    facts: RefCell<Vec<Value>>,
+    directory: Directory,
+}
+
+const EARLY: &str = "--forward-secret-early-data";
+const RISKY: &str = "--replayable-early-data-without-forward-secrecy";
+const KEY: &str = "client1:000102030405060708090a0b0c0d0e0f";
+
+impl Stage {
+    fn serve(&self, options: &[&str]) -> Server {
+        let server = Server::start(options);
+        self.facts.borrow_mut().push(server.listening.clone());
+        server
+    }
+
+    fn end(&self, server: Server) {
+        self.facts.borrow_mut().extend(server.end());
+    }
+
+    /// Runs `tessera connect`, which tells one fact and ends with this code.
+    fn connect(&self, options: &[&str], code: i32) -> Value {
+        let output = connect(&[&["--json", "-"], options].concat(), "hello");
+        assert_eq!(output.status.code(), Some(code), "{options:?}: {}", stderr(&output));
+        let fact = DOCUMENT.parse(str::from_utf8(&output.stdout).unwrap());
+        assert_eq!(code == 0, fact["error"].is_null(), "{fact}");
+        self.facts.borrow_mut().push(fact.clone());
+        fact
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.directory.path(name)
+    }
+
+    fn full_and_resumed(&self) {
+        let pki = Pki::new(P256);
+        let path = |name| pki.path(name);
+        let (root, own, key) = (path("root.pem"), path("server.pem"), path("server.key"));
+        let mut options = vec!["--certificate", &own, "--key", &key, "--ca", &root];
+        options.extend(["--ask-client-certificate", "--alpn", "a"]);
+        let server = self.serve(&options);
+        let (own, key, sessions) = (path("client.pem"), path("client.key"), self.path("full"));
+        let address = server.address.replace("127.0.0.1", "localhost");
+        let mut options = vec![address.as_str(), "--certificate", &own, "--key", &key];
+        options.extend(["--ca", &root, "--alpn", "a", "--sessions", &sessions]);
+        for psk in [Value::Null, "resumption".into()] {
+            assert_eq!(self.connect(&options, 0)["psk"], psk);
+        }
+        let name = server.end();
+        assert_eq!(name[0]["peer"], "dns:client.example");
+        self.facts.borrow_mut().extend(name);
+    }
+
+    /// Of a client that keeps its sessions in a directory of this name.
+    fn early<'a>(&self, server: &'a Server, sessions: &'a str) -> Vec<&'a str> {
+        let trust = ["--fingerprint", &server.fingerprint, "--sessions", sessions];
+        [&[server.address.as_str(), EARLY], &trust[..]].concat()
+    }
+
+    fn early_data_that_is_accepted_or_used(&self) {
+        let server = self.serve(&[EARLY]);
+        let (sessions, data) = (self.path("accepted"), self.directory.write("data", "early"));
+        let options = self.early(&server, &sessions);
+        self.connect(&options, 0);
+        // A copy of a session is what no client should have.
+        let copy = self.path("copy");
+        copy_all(&sessions, &copy);
+        for (sessions, told, code) in [(&sessions, "accepted", 0), (&copy, "rejected-used", 1)] {
+            let mut options = self.early(&server, sessions);
+            options.extend(["--early-data", &data]);
+            assert_eq!(self.connect(&options, code)["early_data"], told);
+        }
+        self.end(server);
+    }
+
+    /// A client that begins with a group that the server doesn't have, and is sent back.
+    fn early_data_that_is_burned(&self) {
+        let server = self.serve(&[EARLY, "--groups", "p-256,x25519"]);
+        let (sessions, data) = (self.path("burned"), self.directory.write("data", "early"));
+        let options = self.early(&server, &sessions);
+        self.connect(&[&options[..], &["--groups", "p-256,x25519"]].concat(), 0);
+        let again = ["--groups", "p-384,x25519", "--early-data", &data];
+        let fact = self.connect(&[&options[..], &again].concat(), 0);
+        assert_eq!(fact["early_data"], "rejected-burned", "{fact}");
+        self.end(server);
+    }
+
+    /// A server that was started anew knows none of its old tickets. The client takes the new ones, though
+    /// its request failed.
+    fn early_data_that_nobody_knows_of(&self) {
+        let pki = Pki::new(P256);
+        let (own, key) = (pki.path("server.pem"), pki.path("server.key"));
+        let options = [EARLY, "--certificate", &own, "--key", &key];
+        let (sessions, data) = (self.path("unknown"), self.directory.write("data", "early"));
+        let first = self.serve(&options);
+        self.connect(&self.early(&first, &sessions), 0);
+        let address = first.address.clone();
+        self.end(first);
+        let second = Server::listening(&address, &options);
+        let mut options = self.early(&second, &sessions);
+        options.extend(["--early-data", &data]);
+        for (told, code) in [("rejected-unknown", 1), ("accepted", 0)] {
+            let fact = self.connect(&options, code);
+            assert_eq!(fact["early_data"], told, "{fact}");
+            assert!(fact["handshake_micros"].is_u64(), "{fact}");
+        }
+        self.end(second);
+    }
+
+    /// Ctrl-C before the answer.
+    fn early_data_that_is_never_answered(&self) {
+        let server = self.serve(&[EARLY]);
+        let (sessions, data) = (self.path("offered"), self.directory.write("data", "early"));
+        self.connect(&self.early(&server, &sessions), 0);
+        let (address, fingerprint) = (server.address.clone(), server.fingerprint.clone());
+        self.end(server);
+        let trust = ["--fingerprint", &fingerprint, "--sessions", &sessions];
+        let early = [&trust[..], &[EARLY, "--early-data", &data]].concat();
+        let output = ended_before_the_answer(&address, &early);
+        assert_eq!(output.status.code(), Some(1));
+        let fact = DOCUMENT.parse(str::from_utf8(&output.stdout).unwrap());
+        assert_eq!(fact["early_data"], "offered");
+        self.facts.borrow_mut().push(fact);
+    }
+
+    fn keys_agreed_outside(&self) {
+        let alone: &[&str] = &["--psk-only-without-forward-secrecy"];
+        for more in [&["--groups", "x25519"], &["--import-psks", "--quiet"][..], alone] {
+            let options = [&["--psk", KEY], more].concat();
+            let server = self.serve(&options);
+            self.connect(&[&[server.address.as_str()], &options[..]].concat(), 0);
+            self.end(server);
+        }
+    }
+
+    fn nobody_there(&self) {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let fact = self.connect(&[&address, "--psk", KEY], 1);
+        assert!(fact["error"].as_str().unwrap().contains("nobody listens"), "{fact}");
+    }
+
+    fn limits(&self) {
+        let server = self.serve(&["--max-connections-per-address", "1"]);
+        let _silent = TcpStream::connect(&server.address).unwrap();
+        let options = [server.address.as_str(), "--fingerprint", &server.fingerprint];
+        let output = connect(&options, "");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("--max-connections-per-address"), "{}", stderr(&output));
+        self.connect(&options, 1);
+        let told = server.end();
+        let limits = told.iter().filter(|fact| fact["event"] == "limits");
+        let counts: Vec<_> =
+            limits.map(|fact| fact["refused_connections_of_address"].clone()).collect();
+        assert_eq!(counts, [2], "told once");
+        self.facts.borrow_mut().extend(told);
+    }
+
+    fn reloads(&self) {
+        let (pki, other) = (Pki::new(P256), Pki::new(P256));
+        let [root, own, key] = ["root.pem", "server.pem", "server.key"].map(|it| pki.path(it));
+        let psks = self.directory.write("psks", KEY);
+        let reload = |server: &Server, event: &str| {
+            server.signal("-HUP");
+            let fact = server.next();
+            assert_eq!(fact["event"], event, "{fact}");
+            self.facts.borrow_mut().push(fact);
+        };
+
+        let mut options = vec!["--certificate", &own, "--key", &key, "--psk-file", &psks];
+        options.extend(["--ca", &root, "--ask-client-certificate"]);
+        let server = self.serve(&options);
+        reload(&server, "reloaded");
+        for (from, to) in [("root.pem", &root), ("server.pem", &own), ("server.key", &key)] {
+            fs::copy(other.path(from), to).unwrap();
+        }
+        fs::write(&psks, KEY.replace("00", "11")).unwrap();
+        reload(&server, "reloaded");
+        fs::remove_file(&own).unwrap();
+        reload(&server, "reload_failed");
+        self.end(server);
+
+        let server = self.serve(&["--psk-file", &psks, "--import-psks"]);
+        reload(&server, "reloaded");
+        fs::write(&psks, "no key").unwrap();
+        reload(&server, "reload_failed");
+        // A line as it should be, of an identity that is too long to be imported.
+        fs::write(&psks, format!("{}{KEY}", "x".repeat(70_000))).unwrap();
+        reload(&server, "reload_failed");
+        self.end(server);
+    }
+
+    fn states(&self) {
+        let (state, key) = (self.path("state"), self.directory.write("key", "a5".repeat(32)));
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        let options = ["--state", &state, "--state-key", &key];
+        for found in ["nothing", "closed", "crashed"] {
+            let server = self.serve(&options);
+            let fact = server.next();
+            assert_eq!((&fact["event"], &fact["found"]), (&"state".into(), &found.into()));
+            self.facts.borrow_mut().push(fact);
+            // Dropped, it is killed.
+            if found == "nothing" {
+                self.end(server);
+            }
+        }
+    }
+
+    /// A pipe holds 64 KiB, and the program 1 MiB, of lines of half a kilobyte.
+    fn missed(&self) {
+        let Started { mut child, mut stdout, address, .. } = serve(&[]);
+        for _ in 0..3000 {
+            let mut socket = TcpStream::connect(&address).unwrap();
+            socket.write_all(b"nonsense").unwrap();
+            socket.shutdown(Shutdown::Write).unwrap();
+            let _ = socket.read_to_end(&mut Vec::new());
+        }
+        let (mut read, mut missed) = (0, 0);
+        while read + missed < 3000 {
+            let mut line = String::new();
+            stdout.read_line(&mut line).unwrap();
+            let fact = DOCUMENT.parse(&line);
+            match fact["count"].as_u64() {
+                Some(count) => missed += count,
+                None => read += 1,
+            }
+            self.facts.borrow_mut().push(fact);
+        }
+        assert!(missed > 0 && read + missed == 3000, "{read} {missed}");
+        signal(&child, "-TERM");
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+
+    fn loads(&self) {
+        let allowed = ["--psk-only-without-forward-secrecy", RISKY, EARLY];
+        let server = self.serve(&allowed);
+        // A register refuses tickets that are as old as itself.
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let load = |server: &Server, mode| {
+            let trust = ["--fingerprint", &server.fingerprint, "--json", "-"];
+            let load = ["--count", "5", "--mode", mode];
+            let output = server.connect(&[&trust[..], &load].concat(), "");
+            let fact = DOCUMENT.parse(str::from_utf8(&output.stdout).unwrap());
+            self.facts.borrow_mut().push(fact.clone());
+            (output.status.code(), fact, stderr(&output))
+        };
+        for mode in ["full", "psk-dhe", "psk-only", "0rtt", "0rtt-fs"] {
+            let (code, fact, told) = load(&server, mode);
+            assert_eq!((code, &fact["not_as_asked"]), (Some(0), &0.into()), "{mode}: {told}");
+        }
+        self.end(server);
+
+        // What the server doesn't allow is not what was measured.
+        let server = self.serve(&[]);
+        for (mode, advice) in [("psk-only", allowed[0]), ("0rtt", RISKY), ("0rtt-fs", EARLY)] {
+            let (code, fact, told) = load(&server, mode);
+            assert_eq!((code, &fact["not_as_asked"]), (Some(1), &5.into()), "{mode}");
+            assert!(told.contains(mode) && told.contains(advice), "{told}");
+        }
+        let wrong = ["--fingerprint", &"00".repeat(32), "--json", "-", "--mode", "full"];
+        let output = server.connect(&[&wrong[..], &["--count", "5"]].concat(), "");
+        assert_eq!(output.status.code(), Some(1));
+        let fact = DOCUMENT.parse(str::from_utf8(&output.stdout).unwrap());
+        assert_eq!((&fact["failed"], &fact["median_micros"]), (&5.into(), &Value::Null));
+        assert_eq!(fact["errors"].as_object().unwrap().len(), 1, "{fact}");
+        self.facts.borrow_mut().push(fact);
+        self.end(server);
+    }
+}
+
+fn copy_all(from: &str, to: &str) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (from, to) = (entry.path(), format!("{to}/{}", entry.file_name().to_str().unwrap()));
+        if entry.file_type().unwrap().is_dir() {
+            copy_all(from.to_str().unwrap(), &to);
+        } else {
+            fs::copy(from, to).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_line_that_is_not_as_documented_is_found() {
+    let right = serde_json::json!({
+        "event": "listening", "facts": 1, "address": "a:1", "fingerprint": null, "self_signed": true,
+        "fast_open": null, "fast_open_lacks": null,
+    });
+    assert_eq!(DOCUMENT.check(&right), Ok(()));
+    let wrong = |field: &str, value: Option<Value>| {
+        let mut fact = right.as_object().unwrap().clone();
+        match value {
+            Some(value) => fact.insert(field.to_owned(), value),
+            None => fact.remove(field),
+        };
+        DOCUMENT.check(&fact.into()).unwrap_err()
+    };
+    assert!(wrong("event", Some("other".into())).contains("not documented"));
+    assert!(wrong("more", Some(1.into())).contains("more is not documented"));
+    assert!(wrong("address", None).contains("address is not there"));
+    assert!(wrong("address", Some(Value::Null)).contains("address is null"));
+    assert!(wrong("facts", Some(2.into())).contains("facts is 2"));
+    assert!(wrong("self_signed", Some("true".into())).contains("self_signed"));
+    let unseen = DOCUMENT.unseen(&[right]);
+    assert!(unseen.contains("listening.fingerprint string"), "{unseen:?}");
+    assert!(
+        !unseen.contains("listening.fingerprint null") && unseen.contains("load"),
+        "{unseen:?}"
+    );
+}

@@ -1,0 +1,46 @@
+//! What a vault may say of a key that is gone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::handshake::Reply;
+use tessera::resume::{
+    Absent, FlightHandle, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, Vault,
+};
+use tessera::{Clock, Time};
+
+/// A vault that began anew an hour ago.
+pub struct BegunAnew(pub Arc<dyn Vault>);
+
+impl Vault for BegunAnew {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.0.put(put)
+    }
+
+    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+        let ended_before = Duration::from_secs(3600);
+        Reply::Now(Taken::Absent(Absent::Lost { ended_before }))
+    }
+
+    fn burn(&self, handle: &FlightHandle) {
+        self.0.burn(handle);
+    }
+
+    fn incarnation(&self) -> Option<Incarnation> {
+        self.0.incarnation()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// A clock that tells nothing.
+#[derive(Debug)]
+pub struct NoClock;
+
+impl Clock for NoClock {
+    fn now(&self) -> Time {
+        Time { monotonic: Duration::ZERO, unix: None }
+    }
+}
