@@ -121,8 +121,8 @@ fn a_state_that_is_damaged_newer_or_in_use_is_refused_with_its_remedy() {
 #[test]
 fn a_state_without_its_key_is_begun_afresh_only_after_the_power_was_off() {
     let place = Place::left();
-    let key = fs::read_dir(place.runtime.as_path()).unwrap().map(|it| it.unwrap().path());
-    let key = key.filter(|path| path.extension().is_some_and(|it| it == "key")).next().unwrap();
+    let mut paths = fs::read_dir(place.runtime.as_path()).unwrap().map(|it| it.unwrap().path());
+    let key = paths.find(|path| path.extension().is_some_and(|it| it == "key")).unwrap();
     fs::remove_file(&key).unwrap();
     let words = ["its key is gone", "RuntimeDirectoryPreserve=yes", AFRESH];
     tells(&place.refuses(&[]), &words);
