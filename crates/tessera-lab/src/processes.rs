@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -91,11 +92,25 @@ impl Process {
         }
     }
 
-    /// Stops the process, or has it go on: while it is stopped its kernel takes what comes, and nobody
-    /// answers.
-    pub(crate) fn signal(&self, signal: Signal) -> Result<(), LabError> {
-        let pid = i32::try_from(self.child.id()).map_err(io::Error::other);
-        let sent = pid.and_then(|pid| Ok(kill(Pid::from_raw(pid), signal)?));
+    /// Stops the process: its kernel takes what comes, and nobody answers until it goes on.
+    pub(crate) fn stop(&mut self) -> Result<(), LabError> {
+        let pid = self.signal(Signal::SIGSTOP)?;
+        // The signal is sent, and some thread may run on for a while.
+        match waitpid(pid, Some(WaitPidFlag::WUNTRACED)) {
+            Ok(WaitStatus::Stopped(..)) => Ok(()),
+            Ok(_) => Err(self.died("it ended")),
+            Err(error) => Err(self.failed(format!("it does not stop ({error})"))),
+        }
+    }
+
+    /// Has it go on.
+    pub(crate) fn go_on(&self) -> Result<(), LabError> {
+        self.signal(Signal::SIGCONT).map(drop)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<Pid, LabError> {
+        let pid = i32::try_from(self.child.id()).map(Pid::from_raw).map_err(io::Error::other);
+        let sent = pid.and_then(|pid| Ok(kill(pid, signal).map(|()| pid)?));
         sent.map_err(LabError::system(format!("sending {signal} to the {}'s process", self.name)))
     }
 

@@ -218,7 +218,8 @@ async fn a_server_that_answers_early_data_and_ends_gives_its_tickets() {
     server.write_all(b"answer").await.unwrap();
     let mut answer = Vec::new();
     let (ended, read) = tokio::join!(server.shutdown(), client.read_to_end(&mut answer));
-    (ended.unwrap(), read.unwrap());
+    ended.unwrap();
+    read.unwrap();
     assert_eq!(answer, b"answer");
     assert!(store.pop(common::SERVER_NAME).is_some());
 }

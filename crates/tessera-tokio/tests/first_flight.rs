@@ -107,7 +107,8 @@ async fn with_used_key(ends: &Ends) -> (FirstFlight<DuplexStream>, DuplexStream)
     let mut client = connector.first_flight(to(), near).await.unwrap();
     let acceptor = ends.acceptor();
     let (asked, server) = tokio::join!(ask(&mut client), answer(&acceptor, far));
-    (asked.unwrap(), server.unwrap());
+    asked.unwrap();
+    server.unwrap();
     let (near, far) = duplex(64 * 1024);
     (connector.first_flight(to(), near).await.unwrap(), far)
 }

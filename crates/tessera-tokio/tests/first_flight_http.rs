@@ -162,7 +162,7 @@ async fn an_http_1_1_request_waits_for_no_timer() {
     let (near, _) = Recording::new(near);
     let stream = connector.first_flight(destination(), near).await.unwrap();
     let client = tokio::spawn(fetch(stream));
-    far.read(&mut [0; 64 * 1024]).await.unwrap();
+    assert!(far.read(&mut [0; 64 * 1024]).await.unwrap() > 0);
     assert_eq!(began.elapsed(), Duration::ZERO);
     client.abort();
 }

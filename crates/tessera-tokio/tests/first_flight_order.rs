@@ -78,7 +78,8 @@ async fn case(
             first.write_all(b"first").await.unwrap();
             let acceptor = ends.acceptor();
             let (settled, server) = tokio::join!(first.settled(), acceptor.accept(far));
-            (settled.unwrap(), server.unwrap());
+            settled.unwrap();
+            server.unwrap();
         }
     }
     let acceptor = Acceptor::new(server.checked().unwrap());

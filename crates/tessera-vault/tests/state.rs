@@ -198,7 +198,8 @@ fn is_refused_with_its_remedy(dir: &Dir, what: &str) {
 
 #[test]
 fn damaged_files_of_a_state_are_refused_and_the_remedy_works() {
-    let damage: [(&str, fn(&mut Vec<u8>)); 12] = [
+    type Damage = fn(&mut Vec<u8>);
+    let damage: [(&str, Damage); 12] = [
         ("ring", |bytes| bytes.clear()),
         ("ring", |bytes| bytes.truncate(5)),
         ("ring", |bytes| bytes.truncate(bytes.len() - 1)),

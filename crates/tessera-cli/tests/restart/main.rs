@@ -9,6 +9,7 @@ mod document;
 #[allow(dead_code, reason = "of the tests of all commands")]
 #[path = "../commands/program.rs"]
 mod program;
+mod refusals;
 mod supervisor;
 
 use std::net::SocketAddr;

@@ -13,6 +13,9 @@ use tessera_test_peers::Directory;
 use crate::document::DOCUMENT;
 use crate::program::{P256, Pki, signal};
 
+/// Names the place for the key of a state.
+pub(crate) const RUNTIME_DIRECTORY: &str = "RUNTIME_DIRECTORY";
+
 pub(crate) struct Supervisor {
     socket: TcpListener,
     pub(crate) pki: Pki,
@@ -56,7 +59,7 @@ impl Supervisor {
             .args(["--state", &self.files.path("state"), "--forward-secret-early-data"])
             .args(["--max-connections-per-address", "10000", "--json", "-"])
             .args(self.options)
-            .env("RUNTIME_DIRECTORY", self.runtime.as_path())
+            .env(RUNTIME_DIRECTORY, self.runtime.as_path())
             .stdin(Stdio::from(OwnedFd::from(self.socket.try_clone().unwrap())))
             .stdout(Stdio::piped())
             .spawn()

@@ -1,6 +1,7 @@
 //! The server.
 
 mod client;
+mod clock;
 mod config;
 mod connection;
 mod echo;

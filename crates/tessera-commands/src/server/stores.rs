@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde::Serialize;
 use tessera_kit::ProgramError;
@@ -14,6 +14,7 @@ use tessera_vault::{
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
+use super::clock::unix;
 use super::state::{self, Opened, StateFound};
 use crate::options::ServeOptions;
 
@@ -98,11 +99,6 @@ impl fmt::Display for StateTrouble {
             self.error
         )
     }
-}
-
-/// Since the Unix epoch.
-pub(super) fn unix() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// How many secrets, or used tickets, there may be; each takes some hundred bytes when it is there.

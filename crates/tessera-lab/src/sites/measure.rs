@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
 use tessera_link::LinkParameters;
 
 use super::path::{At, Path, patience};
@@ -69,9 +68,9 @@ impl Stage {
         if !path.stops_home() {
             return act(self);
         }
-        self.signal_home(Signal::SIGSTOP)?;
+        self.home().stop()?;
         let result = act(self);
-        self.signal_home(Signal::SIGCONT)?;
+        self.home().go_on()?;
         result
     }
 

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use std::{mem, thread};
 
-use nix::sys::signal::Signal;
 use tessera_link::{End, Link, LinkParameters, Network, Node};
 
 use super::path::{At, Path, patience};
@@ -120,11 +119,11 @@ impl Stage {
         Ok(())
     }
 
-    /// Stops the home's process, which then answers nobody, or has it go on.
-    pub(super) fn signal_home(&mut self, signal: Signal) -> Result<(), LabError> {
+    /// The home's process.
+    pub(super) fn home(&mut self) -> &mut Process {
         match self.at {
-            At::Home => self.bench.server.signal(signal),
-            At::Away => self.elsewhere.server.signal(signal),
+            At::Home => &mut self.bench.server,
+            At::Away => &mut self.elsewhere.server,
         }
     }
 

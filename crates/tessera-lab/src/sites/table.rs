@@ -50,7 +50,7 @@ home              early data at the site that issued the ticket: accepted
 away              at the other site, which has the key burned at home and answers when home has
                   acknowledged it; then the client sends its request again, in the same connection
 away-home-silent  the same, but home's process is stopped and does not answer: after three
-                  round-trip times between the sites, and 50 ms at least, the client is told
+                  round-trip times between the sites, and 200 ms at least, the client is told
                   `unknown`, and does not send again
 away-psk-dhe      at the other site without early data
 away-guess        (only where asked for) the other site says `burned` and asks nobody: wrong

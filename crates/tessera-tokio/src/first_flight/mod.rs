@@ -42,8 +42,8 @@ use flight::{Flight, State};
 /// **When the flight leaves.** With the first write; where that begins an HTTP/2 connection (RFC 9113 §3.4), with
 /// the one that completes a request, so that preface, SETTINGS and request are one flight. If neither comes, then 10 ms
 /// after the stream was used first ([`wait_at_most`](Self::wait_at_most)), with what there is: where the server
-/// speaks first, reading waits that long. A read alone doesn't have it leave earlier, and a flush only has data leave
-/// that no request is missing in. `shutdown` does, and waits for the verdict.
+/// speaks first, reading waits that long. A read alone doesn't make it leave earlier, nor does a flush while the
+/// request is missing. `shutdown` does, and waits for the verdict.
 ///
 /// **What an application should know.** Early data may be executed before the handshake is complete, and a prefix of it
 /// where whoever is on the path holds the rest back: it has to be self-delimiting, as HTTP is. Who drops

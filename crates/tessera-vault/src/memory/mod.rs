@@ -52,8 +52,8 @@ use crate::millis::seconds;
 /// may have none for long calls [`purge`](Self::purge) from a timer. A clock that jumps ahead is doubted for
 /// a minute, in which it destroys only what it is asked for.
 ///
-/// A classical secret (X25519) takes 200 bytes with everything around it, a post-quantum one 2.6 kB in
-/// expanded form and 260 bytes as a seed, and each client that has a name about 40 more. Post-quantum keys
+/// A classical secret (X25519) takes less than 200 bytes with everything around it, a post-quantum one 2.6 kB in
+/// expanded form and 240 bytes as a seed, and each client that has a name about 40 more. Post-quantum keys
 /// are kept expanded as long as [`Limits::expanded_bytes`] lets them be.
 ///
 /// A vault of [`new`](Self::new) ends with its process. One that was [`open`](Self::open)ed in a

@@ -53,6 +53,10 @@ pub use key::StateKey;
 /// data. A destroyed key is gone from the file at once, and from the disk when its block is written anew or
 /// the directory's key is destroyed.
 ///
+/// A directory that is put back as it was after an earlier [`close`](Self::close), together with the key of
+/// then, brings taken one-time keys back: a flight may be accepted twice. With another key at each start, and
+/// the old one destroyed, it opens no more.
+///
 /// | file | what it is for |
 /// |---|---|
 /// | `lock`, `state`, `snapshot` | the vault's: see [`MemoryVault::open`] |

@@ -14,7 +14,7 @@ use tessera_kit::{ProgramError, SettingFile};
 use tessera_vault::{Found, ServerState, StateError, StateKey, StateOptions};
 
 use self::key_home::{KeyHome, NOTE, Note};
-use super::stores::unix;
+use super::clock::unix;
 use crate::key_file;
 use crate::options::StateKeySource;
 

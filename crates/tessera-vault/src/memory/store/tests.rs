@@ -129,7 +129,7 @@ fn handle(number: u8) -> FlightHandle {
 
 /// Some are long.
 fn stored(number: u8) -> EncodedSecret {
-    let len = if number % 3 == 0 { 257 + usize::from(number) } else { 256 };
+    let len = if number.is_multiple_of(3) { 257 + usize::from(number) } else { 256 };
     EncodedSecret::from(vec![number; len])
 }
 

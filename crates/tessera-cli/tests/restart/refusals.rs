@@ -1,0 +1,196 @@
+//! State directories that can't be used, as whoever starts the server meets them.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::{fs, io};
+
+use tessera_test_peers::Directory;
+
+use crate::program::{run, signal, stderr, tessera};
+use crate::supervisor::RUNTIME_DIRECTORY;
+
+/// A state, and the directory in memory for its key.
+struct Place {
+    files: Directory,
+    runtime: Directory,
+}
+
+impl Place {
+    fn new() -> Self {
+        let runtime = Directory::new_in(Path::new("/dev/shm")).unwrap();
+        Self { files: Directory::new(), runtime }
+    }
+
+    /// One that a server left properly.
+    fn left() -> Self {
+        let place = Self::new();
+        place.start(&[]).end();
+        place
+    }
+
+    fn state(&self, file: &str) -> String {
+        self.files.path(&format!("state/{file}"))
+    }
+
+    fn serve(&self, options: &[&str]) -> Command {
+        let mut serve = tessera();
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--json", "-"]);
+        serve.args(["--state", &self.files.path("state")]).args(options);
+        serve.env(RUNTIME_DIRECTORY, self.runtime.as_path());
+        serve
+    }
+
+    /// A server that starts, and what it found.
+    fn start(&self, options: &[&str]) -> Running {
+        let mut child = self.serve(options).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let told: Vec<_> = lines.take(2).collect::<io::Result<_>>().unwrap();
+        let found: serde_json::Value = serde_json::from_str(&told[1]).unwrap();
+        Running { child, found: found["found"].as_str().unwrap().to_owned() }
+    }
+
+    /// One that refuses to; its words.
+    fn refuses(&self, options: &[&str]) -> String {
+        refuses(&mut self.serve(options))
+    }
+
+    fn change(&self, file: &str, how: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = fs::read(self.state(file)).unwrap();
+        how(&mut bytes);
+        fs::write(self.state(file), bytes).unwrap();
+    }
+}
+
+fn refuses(command: &mut Command) -> String {
+    let output = run(command, "");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    stderr(&output)
+}
+
+struct Running {
+    child: Child,
+    found: String,
+}
+
+impl Running {
+    fn end(mut self) {
+        signal(&self.child, "-TERM");
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn tells(told: &str, words: &[&str]) {
+    assert!(words.iter().all(|word| told.contains(word)), "{told}");
+}
+
+const AFRESH: &str = "to start afresh, which costs each client a full handshake: rm -f ";
+
+#[test]
+fn a_state_that_is_damaged_newer_or_in_use_is_refused_with_its_remedy() {
+    let place = Place::left();
+    for (file, word, how) in [
+        ("ring", "damaged", (|bytes| bytes.truncate(40)) as fn(&mut Vec<u8>)),
+        ("ring", "damaged", |bytes| bytes[60] ^= 4),
+        ("ring", "newer version", |bytes| bytes[7] = 9),
+        ("snapshot", "damaged", |bytes| bytes.truncate(20)),
+        ("snapshot", "newer version", |bytes| bytes[7] = 99),
+        ("state", "damaged", |bytes| bytes[0] ^= 1),
+    ] {
+        let good = fs::read(place.state(file)).unwrap();
+        place.change(file, how);
+        tells(&place.refuses(&[]), &[&place.state(file), word, AFRESH]);
+        fs::write(place.state(file), good).unwrap();
+    }
+    let running = place.start(&[]);
+    assert_eq!(running.found, "closed");
+    tells(&place.refuses(&[]), &["another process uses this state"]);
+    running.end();
+    assert_eq!(place.start(&[]).found, "closed", "nothing of all that was in its way");
+    assert_eq!(place.start(&[]).found, "crashed");
+}
+
+#[test]
+fn a_state_without_its_key_is_begun_afresh_only_after_the_power_was_off() {
+    let place = Place::left();
+    let mut paths = fs::read_dir(place.runtime.as_path()).unwrap().map(|it| it.unwrap().path());
+    let key = paths.find(|path| path.extension().is_some_and(|it| it == "key")).unwrap();
+    fs::remove_file(&key).unwrap();
+    let words = ["its key is gone", "RuntimeDirectoryPreserve=yes", AFRESH];
+    tells(&place.refuses(&[]), &words);
+    // The machine was restarted, or it is another one.
+    place.change("key-was", |note| note[5] ^= 1);
+    assert_eq!(place.start(&[]).found, "key-gone");
+    place.start(&[]).end();
+    fs::remove_file(&key).unwrap();
+    fs::remove_file(place.state("key-was")).unwrap();
+    tells(&place.refuses(&[]), &["not one that this program keeps", "--state-key", AFRESH]);
+}
+
+#[test]
+fn the_key_of_a_state_is_taken_from_where_it_is_said_to_be() {
+    let place = Place::new();
+    let key = place.files.path("key");
+    fs::write(&key, [7; 32]).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).unwrap();
+    let option = ["--state-key", key.as_str()];
+    tells(&place.refuses(&option), &["others can read this key", "chmod 600"]);
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    place.start(&option).end();
+    assert_eq!(place.start(&option).found, "closed");
+    fs::write(&key, [8; 32]).unwrap();
+    tells(&place.refuses(&option), &["another key", AFRESH]);
+    fs::write(&key, [0; 32]).unwrap();
+    tells(&place.refuses(&option), &["zeros"]);
+    fs::write(&key, "short").unwrap();
+    tells(&place.refuses(&option), &["not a key: 32 bytes"]);
+    fs::write(&key, [7; 32]).unwrap();
+    fs::copy(&key, place.state("key")).unwrap();
+    tells(&place.refuses(&["--state-key", &place.state("key")]), &["beside the state"]);
+    fs::remove_file(place.state("key")).unwrap();
+
+    let credential = ["--state-key", "credential:key"];
+    tells(&place.refuses(&credential), &["no credentials", "LoadCredential=key:FILE"]);
+    let mut serve = place.serve(&["--state-key", "credential:../key"]);
+    tells(&refuses(serve.env("CREDENTIALS_DIRECTORY", "/")), &["without a path"]);
+    let mut serve = place.serve(&["--state-key", "credential:gone"]);
+    let told = refuses(serve.env("CREDENTIALS_DIRECTORY", place.files.as_path()));
+    tells(&told, &["no such file"]);
+    // On a disk it would outlive the power.
+    let mut serve = place.serve(&[]);
+    tells(&refuses(serve.env(RUNTIME_DIRECTORY, "/proc")), &["on a disk", "--state-key"]);
+}
+
+/// Runs with the state's directory on a file system of its own.
+fn mounted(place: &Place, options: &str) -> Command {
+    fs::create_dir(place.files.path("state")).unwrap();
+    let script = r#"mount -t tmpfs -o mode=700 none "$1" && chmod "${0%,*}" "$1" && mount -o "remount,${0#*,}" "$1" && shift && exec "$@""#;
+    let serve = place.serve(&[]);
+    let mut command = Command::new("unshare");
+    // Root of a namespace of its own could not use what belongs to the peers' user.
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        command.arg("--map-root-user");
+    }
+    command.args(["--mount", "sh", "-c", script, options]);
+    command.arg(place.files.path("state")).arg(serve.get_program()).args(serve.get_args());
+    command.env(RUNTIME_DIRECTORY, place.runtime.as_path());
+    command
+}
+
+#[test]
+fn a_state_on_a_full_or_read_only_file_system_is_refused() {
+    let place = Place::new();
+    tells(&refuses(&mut mounted(&place, "700,size=4k")), &["there is no room"]);
+    let place = Place::new();
+    tells(&refuses(&mut mounted(&place, "700,ro")), &["can't be written", "on another"]);
+    let place = Place::new();
+    tells(&refuses(&mut mounted(&place, "777,rw")), &["others can write", "chmod go-w"]);
+}
