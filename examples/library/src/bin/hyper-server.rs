@@ -11,7 +11,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tessera_example_library::acceptor;
-use tessera_tokio::{EarlyStream, Limits, Server, TlsListener};
+use tessera_tokio::{Limits, ListenerStream, Server, TlsListener};
 use tokio::net::TcpListener;
 
 #[tokio::main]
@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-async fn serve(client: EarlyStream) {
+async fn serve(client: ListenerStream) {
     let facts = client.info().facts.clone();
     let service = service_fn(move |_: Request<Incoming>| {
         let body = Full::new(Bytes::from(format!("early data: {:?}", facts.early_data)));
