@@ -99,7 +99,7 @@ impl ReloadFailed {
             ProgramError::File { path, line, what } => {
                 (Some(path.display().to_string()), line, what)
             }
-            ProgramError::Settings(what) | ProgramError::Failed(what) => (None, None, what),
+            other => (None, None, other.to_string()),
         };
         let (generation, failures) = (counts.generation, counts.failures);
         Self { generation, failures, file, line, reason }
