@@ -28,7 +28,8 @@ use crate::watch::HandshakeWatch;
 ///   [`with_replayable_early_data`](Self::with_replayable_early_data) says that requests are checked.
 ///
 /// Each handshake has a task of its own: none keeps another waiting. They and the listener end when this
-/// is dropped; clients that were given out stay.
+/// is dropped; clients that were given out stay, and their owner ends them: `Limits::drain` belongs to
+/// [`Server::run`].
 ///
 /// With the feature `axum` it is a listener of `axum::serve`, and with `tonic` the stream of clients that
 /// `serve_with_incoming` takes.
