@@ -96,7 +96,6 @@ pub trait OneTimeKeys: Send + Sync {
 /// The form in which a vault keeps the private half of a one-time key. Keys of X25519 have one form, their
 /// seed, whatever a vault prefers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub enum KeyForm {
     /// Ready to open with, where the kind has such a form: 2,432 bytes of X25519MLKEM768.
     #[default]
