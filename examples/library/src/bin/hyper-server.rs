@@ -35,7 +35,7 @@ async fn serve(client: ListenerStream) {
         async move { Ok::<_, Infallible>(Response::new(body)) }
     });
     let mut server = auto::Builder::new(TokioExecutor::new());
-    // Who sends the head of a request slowly has half a minute.
+    // The head of a request may take half a minute.
     server.http1().timer(TokioTimer::new());
     // A client that leaves, or speaks no HTTP, is its own trouble.
     let _ = server.serve_connection(TokioIo::new(client), service).await;
