@@ -233,6 +233,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> AsyncRead for TlsStr
         let Self { driver, is_early, .. } = self.get_mut();
         let mut any = false;
         while buffer.remaining() > 0 {
+            // If it is, there is no plaintext any more, and the failure comes below.
+            let _ = driver.machine.check_withdrawn();
             let (plain, early) = driver.machine.plain();
             if !plain.is_empty() {
                 if any && early != *is_early {
