@@ -103,7 +103,7 @@ fn expanded_one_time_keys_of_wrong_length_are_refused() {
 
 fn expanded(keys: &dyn OneTimeKeys) -> (Vec<u8>, Vec<u8>) {
     let mut private = vec![0; keys.expanded_len().expect("it has such a form")];
-    let public = keys.generate_expanded(provider().random, &mut private).unwrap();
+    let public = keys.generate_expanded(provider().random, &mut private).expect("randomness");
     (private, public)
 }
 

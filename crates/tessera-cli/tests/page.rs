@@ -24,7 +24,7 @@ impl Report {
         let directory = Directory::new();
         let (page, json) = (directory.path("report.html"), directory.path("report.json"));
         let output = Command::new(env!("CARGO_BIN_EXE_tessera"))
-            .args(["lab", experiment, "--link", "loopback", "--repetitions", "7"])
+            .args(["lab", experiment, "--repetitions", "7"])
             .args(arguments)
             .args(["--report", &page, "--json", &json])
             .output()
@@ -55,7 +55,7 @@ impl Report {
 
 #[test]
 fn a_browser_shows_every_row_of_the_reconnect_report() {
-    let report = Report::of("reconnect", &[]);
+    let report = Report::of("reconnect", &["--link", "loopback"]);
     assert_eq!(report.rows().len(), 15);
     for row in report.rows() {
         let name = |field: &str| row[field].as_str().unwrap_or("none");
@@ -70,7 +70,9 @@ fn a_browser_shows_every_row_of_the_reconnect_report() {
 
 #[test]
 fn a_browser_shows_every_path_of_the_sites_report() {
-    let report = Report::of("sites", &["--site-rtt", "30ms,5ms", "--with-guessing-site"]);
+    // The distance between the sites is a link's.
+    let link = ["--link", "tun", "--rtt", "0", "--site-rtt", "30ms,5ms"];
+    let report = Report::of("sites", &[&link[..], &["--with-guessing-site"]].concat());
     assert_eq!(report.rows().len(), 2 * 5);
     for row in report.rows() {
         let path = row["path"].as_str().expect("a path");
@@ -99,11 +101,12 @@ fn a_report_needs_no_sideways_scrolling_on_a_phone() {
     const MEASURE: &str =
         "<script>document.body.dataset.width = document.body.scrollWidth;</script></body>";
     let directory = Directory::new();
-    for experiment in [["reconnect"].as_slice(), &["sites", "--site-rtt", "5ms,30ms"]] {
+    let sites = ["sites", "--link", "tun", "--rtt", "0", "--site-rtt", "5ms,30ms"];
+    for experiment in [["reconnect", "--link", "loopback"].as_slice(), &sites] {
         let output = Command::new(env!("CARGO_BIN_EXE_tessera"))
             .arg("lab")
             .args(experiment)
-            .args(["--link", "loopback", "--repetitions", "7", "--report", "-"])
+            .args(["--repetitions", "7", "--report", "-"])
             .output()
             .expect("starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

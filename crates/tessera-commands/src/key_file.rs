@@ -57,7 +57,13 @@ fn parse(bytes: &[u8]) -> Option<FileKey> {
 fn read_file(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
     // Read where it stays: a vector that grows leaves secrets in the memory that it gives back.
     let mut bytes = Zeroizing::new(vec![0; MAX_FILE_LEN]);
-    let mut file = File::open(path)?;
+    let len = read_into(&mut File::open(path)?, &mut bytes)?;
+    bytes.truncate(len);
+    Ok(bytes)
+}
+
+/// Reads to the end, or as much as there is room for; returns how many bytes.
+pub(crate) fn read_into(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
     let mut len = 0;
     while let Some(room @ [_, ..]) = bytes.get_mut(len..) {
         match file.read(room) {
@@ -67,8 +73,7 @@ fn read_file(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
             Err(error) => return Err(error),
         }
     }
-    bytes.truncate(len);
-    Ok(bytes)
+    Ok(len)
 }
 
 /// The length of a key, in bytes.

@@ -8,6 +8,7 @@ use crate::setting::SettingFile;
 
 /// Why a program can't do what it was asked to.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ProgramError {
     /// The settings can't be as they are. Programs end with the exit code 2.
     Settings(String),

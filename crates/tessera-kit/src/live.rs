@@ -80,7 +80,7 @@ impl<T: Replaceable> LiveConfig<T> {
     ///
     /// # Errors
     /// If something can't be loaded. Nothing has changed then.
-    pub fn reload(&self) -> Result<Changed, ProgramError> {
+    pub fn reload(&self) -> Result<Changes, ProgramError> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let loaded = (self.load)();
         let now = SystemTime::now();
@@ -136,7 +136,7 @@ pub struct LiveCounts {
 /// What a reload has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Changed {
+pub struct Changes {
     /// Of the new configuration.
     pub generation: u64,
     /// This side shows other certificates. That ends no session.
@@ -165,7 +165,7 @@ pub trait Replaceable: sealed::Sealed {
     fn generation(&self) -> u64;
 
     #[doc(hidden)]
-    fn compare(earlier: &Self::Loaded, loaded: &Self::Loaded) -> Changed;
+    fn compare(earlier: &Self::Loaded, loaded: &Self::Loaded) -> Changes;
 }
 
 mod sealed {
@@ -193,8 +193,8 @@ macro_rules! replaceable {
                 $target::generation(self)
             }
 
-            fn compare(earlier: &Checked<$config>, config: &Checked<$config>) -> Changed {
-                Changed {
+            fn compare(earlier: &Checked<$config>, config: &Checked<$config>) -> Changes {
+                Changes {
                     generation: 0,
                     certificates: chains(&earlier.credentials).ne(chains(&config.credentials)),
                     peers: !config.keeps_sessions_of(earlier),
@@ -226,9 +226,9 @@ impl<A: Replaceable, B: Replaceable> Replaceable for (A, B) {
         self.0.generation()
     }
 
-    fn compare(earlier: &Self::Loaded, loaded: &Self::Loaded) -> Changed {
+    fn compare(earlier: &Self::Loaded, loaded: &Self::Loaded) -> Changes {
         let (one, other) = (A::compare(&earlier.0, &loaded.0), B::compare(&earlier.1, &loaded.1));
-        Changed {
+        Changes {
             generation: 0,
             certificates: one.certificates || other.certificates,
             peers: one.peers || other.peers,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tessera_tokio::Limits;
+use tokio::time::Instant;
 
 /// The limits of a [`TlsSiteChannel`](crate::TlsSiteChannel). Each field can be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,3 +70,10 @@ impl Default for ServerLimits {
         }
     }
 }
+
+/// So long after a moment. A limit may be a time that never comes.
+pub(crate) fn after(moment: Instant, time: Duration) -> Instant {
+    moment.checked_add(time).unwrap_or(moment + A_YEAR)
+}
+
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);

@@ -37,6 +37,18 @@ async fn what_became_of_a_secret_comes_over_the_channel() {
     assert_eq!((counts.connections, counts.requests, counts.answered), (1, 4, 4));
 }
 
+#[tokio::test]
+async fn times_that_never_come_are_limits_too() {
+    let authority = Authority::new();
+    let home = Home::new(&authority).await;
+    home.put(1);
+    let mut limits = patient();
+    (limits.deadline, limits.ping, limits.connect) = (Duration::MAX, Duration::MAX, Duration::MAX);
+    let channel = channel(&authority, home.address, limits);
+    assert_eq!(burn(&channel, 1).await, Some(Acknowledgement::Burned));
+    assert_eq!(channel.counts().failures, 0);
+}
+
 /// A request is for one vault. Others are not asked, and one that is asked for another answers nothing.
 #[tokio::test]
 async fn only_the_site_that_has_the_vault_is_asked() {

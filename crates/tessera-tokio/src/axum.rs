@@ -28,13 +28,13 @@ use axum::response::Response;
 use axum::serve::{IncomingStream, Listener};
 
 use crate::http::{check, mark};
-use crate::server::{EarlyStream, StreamInfo, TlsListener};
+use crate::server::{ListenerStream, StreamInfo, TlsListener};
 
 impl Listener for TlsListener {
-    type Io = EarlyStream;
+    type Io = ListenerStream;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (EarlyStream, SocketAddr) {
+    async fn accept(&mut self) -> (ListenerStream, SocketAddr) {
         let stream = Self::accept(self).await;
         let address = stream.info().address;
         (stream, address)

@@ -166,8 +166,14 @@ impl<S: AsyncHandshake> Machine<S> {
     /// Ends a handshake whose peer, PSK or session was withdrawn while it was under way. It is looked at
     /// before and after each step of the engine: what follows of a step, such as early data for the
     /// application, counts only under what counts now. A server that has read nothing yet begins again.
-    fn check_withdrawn(&mut self) -> Result<(), Error> {
+    pub(crate) fn check_withdrawn(&mut self) -> Result<(), Error> {
         if self.complete || !self.begun.is_earlier() {
+            return Ok(());
+        }
+        if self.failed.is_some() {
+            if self.begun.is_withdrawn(self.connection.facts()) {
+                self.drop_plain();
+            }
             return Ok(());
         }
         if self.unread
@@ -194,7 +200,14 @@ impl<S: AsyncHandshake> Machine<S> {
             // An alert behind a gap is no alert.
             self.output.consume(self.output.as_slice().len());
         }
+        self.drop_plain();
         Err(self.fail(error))
+    }
+
+    /// What nobody has read yet doesn't reach the application.
+    fn drop_plain(&mut self) {
+        self.early_data = EarlyDataBuffer::default();
+        self.input.consume_plain(self.input.plain().len());
     }
 
     /// Gives an answer that came.

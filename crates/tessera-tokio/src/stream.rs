@@ -96,12 +96,6 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
         poll_fn(|cx| self.driver.poll_handshake(Half::Read, Goal::Writable, cx)).await
     }
 
-    /// As [`handshake`](Self::handshake) of a server, for those who are polled to write.
-    #[cfg(feature = "http")]
-    pub(crate) fn poll_complete_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.driver.poll_handshake(Half::Write, Goal::Complete, cx)
-    }
-
     /// Whether the handshake is complete.
     pub fn is_handshake_complete(&self) -> bool {
         self.driver.machine.complete
@@ -239,6 +233,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> AsyncRead for TlsStr
         let Self { driver, is_early, .. } = self.get_mut();
         let mut any = false;
         while buffer.remaining() > 0 {
+            // If it is, there is no plaintext any more, and the failure comes below.
+            let _ = driver.machine.check_withdrawn();
             let (plain, early) = driver.machine.plain();
             if !plain.is_empty() {
                 if any && early != *is_early {

@@ -18,7 +18,7 @@ use tonic::transport::server::Connected;
 
 use crate::connector::Connector;
 use crate::hyper::HttpsConnector;
-use crate::server::{EarlyStream, StreamInfo, TlsListener};
+use crate::server::{ListenerStream, StreamInfo, TlsListener};
 
 /// A connector for `tonic::transport::Endpoint`, whose configuration must name the protocol `h2`. Whatever
 /// the endpoint's scheme is, the connection is TLS: tonic refuses `https` where one of its own features
@@ -61,14 +61,14 @@ pub fn incoming(listener: TlsListener) -> Incoming {
 pub struct Incoming(Next);
 
 /// The next client, and the listener that gave it.
-type Next = Pin<Box<dyn Future<Output = (EarlyStream, TlsListener)> + Send>>;
+type Next = Pin<Box<dyn Future<Output = (ListenerStream, TlsListener)> + Send>>;
 
 fn next(mut listener: TlsListener) -> Next {
     Box::pin(async move { (listener.accept().await, listener) })
 }
 
 impl Stream for Incoming {
-    type Item = Result<EarlyStream, Infallible>;
+    type Item = Result<ListenerStream, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let (stream, listener) = ready!(self.0.as_mut().poll(cx));
@@ -77,7 +77,7 @@ impl Stream for Incoming {
     }
 }
 
-impl Connected for EarlyStream {
+impl Connected for ListenerStream {
     type ConnectInfo = StreamInfo;
 
     fn connect_info(&self) -> StreamInfo {

@@ -19,7 +19,7 @@ use tessera::resume::{
     ExternalPsk, FlightHandle, PskKind, PutRefused, PutSecret, TakeSecret, Taken, Vault, Verdict,
 };
 use tessera::wire::{CipherSuite, SignatureScheme};
-use tessera::{Destination, ServerConfig};
+use tessera::{Destination, EarlyDataStatus, ServerConfig};
 use tessera_aws_lc::SigningKey;
 use tessera_tokio::{
     Acceptor, Answer, Answers, Connector, EarlyData, FileSessionStore, MemorySessionStore,
@@ -223,6 +223,36 @@ async fn early_data_of_a_client_that_is_withdrawn_between_take_and_answer_is_not
     })
     .await;
     assert!(served.is_err() && matches!(told, EarlyData::NotSent(Err(_))), "{told:?}");
+}
+
+/// It was decrypted under the old configuration, and lies in the stream: held for whoever waits for the handshake, or
+/// left by a reader that took a part.
+#[tokio::test(start_paused = true)]
+async fn early_data_that_nobody_has_read_when_its_client_is_withdrawn_is_not_executed() {
+    for reads_first in [false, true] {
+        let mutual = Mutual::new();
+        let (connector, acceptor) = (mutual.connector(), mutual.ends.acceptor());
+        let (mut client, mut server) = connect(&connector, &acceptor).await;
+        finish(&mut client, &mut server).await;
+
+        let (near, far) = duplex(64 * 1024);
+        let mut client = connector.start(destination(), near).await.unwrap();
+        assert_eq!(client.write_early(b"firstsecond").await.unwrap(), 11);
+        let mut server = acceptor.start(far).unwrap();
+        let mut early = [0; 5];
+        if reads_first {
+            server.read_exact(&mut early).await.unwrap();
+            assert_eq!(&early, b"first");
+        } else {
+            // The client doesn't go on.
+            let waiting = tokio::time::timeout(Duration::ZERO, server.handshake());
+            assert!(waiting.await.is_err());
+        }
+        assert_eq!(server.facts().early_data, EarlyDataStatus::Accepted);
+        acceptor.replace(mutual.for_clients_of(&authority("others")));
+        let error = server.read(&mut early).await.unwrap_err();
+        assert!(error.to_string().contains("withdrawn"), "{error}");
+    }
 }
 
 #[tokio::test]

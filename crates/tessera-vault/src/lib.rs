@@ -47,4 +47,4 @@ pub use sites::{
     Acknowledgement, AnswerFromHome, BurnAtHome, NoIncarnation, SiteChannel, SiteVault,
 };
 #[cfg(unix)]
-pub use state::{Found, ServerState, StateError, StateKey, StateOptions, StateProblem};
+pub use state::{PreviousLife, ServerState, StateError, StateKey, StateOptions, StateProblem};

@@ -17,7 +17,7 @@ use tessera::resume::{Absent, OpenTicket, TakePurpose, TakeSecret, Taken, Ticket
 use tessera_aws_lc::provider;
 use tessera_vault::contract::{accept, handle, put};
 use tessera_vault::{
-    EpochKey, Found, Limits, MemoryVault, ServerState, StateError, StateKey, StateOptions,
+    EpochKey, Limits, MemoryVault, PreviousLife, ServerState, StateError, StateKey, StateOptions,
     StateProblem, WrappingKeys, WrappingPurpose,
 };
 
@@ -104,7 +104,7 @@ fn opens(state: &ServerState, ticket: &[u8]) -> bool {
 fn a_state_survives_a_clean_restart_whole() {
     let dir = Dir::new("clean");
     let state = dir.open();
-    assert_eq!(state.found(), Found::Nothing);
+    assert_eq!(state.previous_life(), PreviousLife::None);
     let (ticket, life) = (seal(&state), state.vault().incarnation());
     assert!(put(&*state.vault(), 1) && put(&*state.vault(), 2));
     assert_eq!(accept(&*state.vault(), 2), Ok(()));
@@ -116,7 +116,7 @@ fn a_state_survives_a_clean_restart_whole() {
         assert!(!bytes.windows(16).any(|window| window == [0x5a; 16]), "{name}");
     }
     let state = dir.open();
-    assert_eq!(state.found(), Found::Closed { secrets: 1 });
+    assert_eq!(state.previous_life(), PreviousLife::Closed { secrets: 1 });
     assert_eq!(state.vault().incarnation(), life);
     assert!(opens(&state, &ticket));
     assert!(!dir.path("snapshot").exists());
@@ -132,7 +132,7 @@ fn the_ring_of_a_state_survives_a_crash_and_the_secrets_are_lost() {
     assert!(put(&*state.vault(), 1));
     drop(state);
     let state = dir.open();
-    assert_eq!(state.found(), Found::Crashed);
+    assert_eq!(state.previous_life(), PreviousLife::Crashed);
     assert!(opens(&state, &ticket));
     let mut question = TakeSecret::new(handle(1), TakePurpose::Accept, Some(NOW));
     question.incarnation = life;
@@ -160,7 +160,7 @@ fn a_state_changes_its_key_at_a_restart() {
     let dir = Dir::new("rekeyed");
     let ticket = dir.filled();
     let state = dir.try_open(&[2, 1]).unwrap();
-    assert_eq!(state.found(), Found::Closed { secrets: 1 });
+    assert_eq!(state.previous_life(), PreviousLife::Closed { secrets: 1 });
     state.close(NOW).unwrap();
     drop(state);
     let error = dir.refused(&[1]);
@@ -193,7 +193,7 @@ fn is_refused_with_its_remedy(dir: &Dir, what: &str) {
     let command = told.split("full handshake: ").nth(1);
     assert!(Command::new("sh").args(["-c", command.unwrap()]).status().unwrap().success());
     let state = dir.open();
-    assert_eq!(state.found(), Found::Nothing, "{what}");
+    assert_eq!(state.previous_life(), PreviousLife::None, "{what}");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn every_changed_byte_of_a_states_ring_is_noticed() {
         assert!(error.is_of_content(), "{at}: {error}");
     }
     fs::write(dir.path("ring"), good).unwrap();
-    assert_eq!(dir.open().found(), Found::Closed { secrets: 1 });
+    assert_eq!(dir.open().previous_life(), PreviousLife::Closed { secrets: 1 });
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn files_of_two_states_are_not_mixed() {
         assert!(matches!(error.problem(), StateProblem::Damaged), "{name}: {error}");
         fs::write(one.path(name), good).unwrap();
     }
-    assert_eq!(one.open().found(), Found::Closed { secrets: 1 });
+    assert_eq!(one.open().previous_life(), PreviousLife::Closed { secrets: 1 });
 }
 
 /// A directory as it was earlier in the same life is refused where anything could be accepted twice.
@@ -358,7 +358,7 @@ fn a_state_goes_on_where_its_disk_fills_up_and_says_so() {
     drop(state);
     // The ring of before is there, and the vault was closed.
     let state = dir.open();
-    assert_eq!(state.found(), Found::Closed { secrets: 0 });
+    assert_eq!(state.previous_life(), PreviousLife::Closed { secrets: 0 });
     assert!(opens(&state, &ticket));
 }
 
@@ -369,9 +369,9 @@ fn a_state_can_be_begun_afresh() {
     let options = StateOptions::default();
     let afresh = || ServerState::open_afresh(&dir.0, &[key(9)], &provider(), options, NOW);
     let state = afresh().unwrap();
-    assert_eq!(state.found(), Found::Nothing);
+    assert_eq!(state.previous_life(), PreviousLife::None);
     assert!(!opens(&state, &ticket) && accept(&*state.vault(), 1).is_err());
     assert!(matches!(afresh().err().unwrap().problem(), StateProblem::InUse));
     drop(state);
-    assert_eq!(dir.try_open(&[9]).unwrap().found(), Found::Crashed);
+    assert_eq!(dir.try_open(&[9]).unwrap().previous_life(), PreviousLife::Crashed);
 }

@@ -15,5 +15,6 @@ mod program;
 mod readers;
 mod refusals;
 mod reload;
+mod reloaded_trust;
 mod sessions;
 mod ways;

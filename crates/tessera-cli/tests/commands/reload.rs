@@ -3,34 +3,33 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Output, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use tessera::{ClientConfig, Destination};
 use tessera_kit::{SettingFile, trust};
-use tessera_test_peers::{Directory, openssl};
+use tessera_test_peers::Directory;
 use tessera_tokio::{Connector, MemorySessionStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::openssl::s_client;
-use crate::program::{P256, Pki, RSA, Server, connect, facts, stderr, tessera};
+use crate::program::{P256, Pki, Server, facts, stderr, tessera};
 
-const LOCALHOST: &str = "subjectAltName=DNS:localhost,IP:127.0.0.1";
-const CLIENT: &str = "subjectAltName=DNS:client.example";
+pub(crate) const LOCALHOST: &str = "subjectAltName=DNS:localhost,IP:127.0.0.1";
+pub(crate) const CLIENT: &str = "subjectAltName=DNS:client.example";
 
 /// A server whose certificate and key are copies that a test may spoil.
-struct Live {
-    pki: Pki,
-    files: Directory,
-    server: Server,
+pub(crate) struct Live {
+    pub(crate) pki: Pki,
+    pub(crate) files: Directory,
+    pub(crate) server: Server,
 }
 
 impl Live {
     /// With `{chain}`, `{key}` and the PKI's own files in the options.
-    fn start(options: &[&str]) -> Self {
+    pub(crate) fn start(options: &[&str]) -> Self {
         let (pki, files) = (Pki::new(P256), Directory::new());
         pki.issue("renewed", LOCALHOST, P256);
         let live = |name: &str| files.path(name);
@@ -43,16 +42,16 @@ impl Live {
     }
 
     /// Exchanges both files for those of this name.
-    fn renew(&self, name: &str) {
+    pub(crate) fn renew(&self, name: &str) {
         fs::copy(self.pki.path(&format!("{name}.pem")), self.files.path("chain")).unwrap();
         fs::copy(self.pki.path(&format!("{name}.key")), self.files.path("key")).unwrap();
     }
 
-    fn reload(&self) -> Value {
+    pub(crate) fn reload(&self) -> Value {
         reload(&self.server)
     }
 
-    fn connect(&self) -> Value {
+    pub(crate) fn connect(&self) -> Value {
         let root = self.pki.path("root.pem");
         let told = facts(&self.server.connect(&["--json", "-", "--ca", &root], "hello\n"));
         assert_eq!(self.server.next()["error"], Value::Null);
@@ -61,12 +60,12 @@ impl Live {
 }
 
 /// What a server says to a SIGHUP.
-fn reload(server: &Server) -> Value {
+pub(crate) fn reload(server: &Server) -> Value {
     server.signal("-HUP");
     server.next()
 }
 
-fn assert_failed(told: &Value, generation: u64, file: &str, reason: &str) {
+pub(crate) fn assert_failed(told: &Value, generation: u64, file: &str, reason: &str) {
     assert_eq!(
         (&told["event"], &told["generation"]),
         (&"reload_failed".into(), &generation.into())
@@ -206,224 +205,6 @@ fn a_certificate_that_can_not_be_used_at_the_start_ends_serve_with_2() {
     let read = |path: &str| fs::read_to_string(path).unwrap();
     let chain = files.write("chain", read(&server) + &read(&pki.path("client.pem")));
     refused(&chain, &key, &["chain", "not the issuer of certificate 1"]);
-}
-
-/// Comes back with the sessions of before, as a client with a certificate.
-fn come_back(live: &Live, sessions: &str, early_data: bool) -> Output {
-    let [root, certificate, key] =
-        ["root.pem", "client.pem", "client.key"].map(|name| live.pki.path(name));
-    let own = ["--ca", &root, "--certificate", &certificate, "--key", &key];
-    let options = ["--sessions", sessions, "--json", "-", "--forward-secret-early-data"];
-    let early = live.files.write("early", "early\n");
-    let early: &[&str] = if early_data { &["--early-data", &early] } else { &[] };
-    live.server.connect(&[&own[..], &options, early].concat(), "hello\n")
-}
-
-#[test]
-fn a_client_whose_authority_is_gone_does_not_resume() {
-    let (clients, sessions) = (Directory::new(), Directory::new());
-    let trusted = clients.path("clients.pem");
-    let pki = Pki::new(P256);
-    fs::copy(pki.path("root.pem"), &trusted).unwrap();
-    let (chain, key) = (pki.path("server.pem"), pki.path("server.key"));
-    let server = Server::start(&[
-        "--certificate",
-        &chain,
-        "--key",
-        &key,
-        "--ca",
-        &trusted,
-        "--require-client-certificate",
-        "--forward-secret-early-data",
-    ]);
-    let live = Live { pki, files: Directory::new(), server };
-    let sessions = sessions.path("sessions");
-    assert_eq!(facts(&come_back(&live, &sessions, true))["resumed"], false);
-    live.server.next();
-    let told = facts(&come_back(&live, &sessions, true));
-    assert_eq!((&told["psk"], &told["early_data"]), (&"forward-secret".into(), &"accepted".into()));
-    live.server.next();
-
-    // The same again: nobody is withdrawn.
-    let told = live.reload();
-    assert_eq!(told["ended_sessions_of_certificates"], false, "{told}");
-    assert_eq!(facts(&come_back(&live, &sessions, true))["psk"], "forward-secret");
-    live.server.next();
-
-    let other = Pki::new(P256);
-    fs::copy(other.path("root.pem"), &trusted).unwrap();
-    let told = live.reload();
-    assert_eq!(told["ended_sessions_of_certificates"], true, "{told}");
-    let output = come_back(&live, &sessions, true);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let told = live.server.next();
-    assert_eq!((&told["resumed"], &told["peer"]), (&false.into(), &Value::Null), "{told}");
-    assert_ne!(told["early_data"], "accepted");
-    assert!(told["error"].as_str().unwrap().contains("not accepted"), "{told}");
-}
-
-/// A revocation list of the authority's that has these certificates in it.
-fn revocation_list(pki: &Pki, revoked: &[&str], out: &str) {
-    let directory = &pki.directory;
-    let mut index = String::new();
-    for name in revoked {
-        let serial = pki.path("serial");
-        openssl::run(&["x509", "-in", &pki.path(name), "-noout", "-serial", "-out", &serial]);
-        let serial = fs::read_to_string(serial).unwrap();
-        let (_, serial) = serial.trim().split_once('=').unwrap();
-        index += &format!("R\t300101000000Z\t250101000000Z\t{serial}\tunknown\t/CN=it\n");
-    }
-    let index = directory.write("index", index);
-    let number = directory.write("number", "01\n");
-    let config = directory.write(
-        "ca.cnf",
-        format!(
-            "[ca]\ndefault_ca=own\n[own]\ndatabase={index}\ncrlnumber={number}\ndefault_md=sha256\n\
-             default_crl_days=2\n"
-        ),
-    );
-    let (key, root) = (pki.path("root.key"), pki.path("root.pem"));
-    let own = ["ca", "-gencrl", "-config", &config, "-keyfile", &key, "-cert", &root];
-    openssl::run(&[&own[..], &["-out", out]].concat());
-}
-
-#[test]
-fn a_client_that_a_new_list_revokes_does_not_resume_and_a_list_of_another_authority_is_refused() {
-    let pki = Pki::new(P256);
-    let files = Directory::new();
-    pki.issue("other", CLIENT, P256);
-    let (crl, sessions) = (files.path("clients.crl"), files.path("sessions"));
-    revocation_list(&pki, &[], &crl);
-    let [chain, key, root] = ["server.pem", "server.key", "root.pem"].map(|name| pki.path(name));
-    let server = Server::start(&[
-        "--certificate",
-        &chain,
-        "--key",
-        &key,
-        "--ca",
-        &root,
-        "--crl",
-        &crl,
-        "--require-client-certificate",
-        "--forward-secret-early-data",
-    ]);
-    let live = Live { pki, files, server };
-    assert_eq!(facts(&come_back(&live, &sessions, false))["resumed"], false);
-    live.server.next();
-
-    // A later list that revokes nobody ends nothing.
-    revocation_list(&live.pki, &[], &crl);
-    assert_eq!(live.reload()["ended_sessions_of_certificates"], false);
-    assert_eq!(facts(&come_back(&live, &sessions, false))["resumed"], true);
-    live.server.next();
-
-    let namesake = Pki::new(P256);
-    revocation_list(&namesake, &[], &crl);
-    assert_failed(&live.reload(), 2, "clients.crl", "not signed by a root of that name");
-    fs::write(&crl, "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n").unwrap();
-    assert_failed(&live.reload(), 2, "clients.crl", "revocation list");
-    fs::write(&crl, "").unwrap();
-    assert_failed(&live.reload(), 2, "clients.crl", "no revocation list");
-    assert_eq!(facts(&come_back(&live, &sessions, false))["resumed"], true);
-    live.server.next();
-
-    // Another's revocation ends the sessions of all, and everybody else begins anew.
-    revocation_list(&live.pki, &["other.pem"], &crl);
-    assert_eq!(live.reload()["ended_sessions_of_certificates"], true);
-    assert_eq!(facts(&come_back(&live, &sessions, false))["resumed"], false);
-    live.server.next();
-
-    revocation_list(&live.pki, &["client.pem", "other.pem"], &crl);
-    live.reload();
-    let output = come_back(&live, &sessions, true);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let told = live.server.next();
-    assert!(told["error"].as_str().unwrap().contains("CERTIFICATE_REVOKED"), "{told}");
-    assert_ne!(told["early_data"], "accepted");
-}
-
-#[test]
-fn psks_are_exchanged_and_sessions_of_those_that_are_gone_end() {
-    let files = Directory::new();
-    let [one, other] = [1, 2].map(|byte| format!("client1:{}", format!("{byte:02x}").repeat(16)));
-    let (psks, sessions) = (files.write("psks", &one), files.path("sessions"));
-    let server = Server::start(&["--psk-file", &psks]);
-    let come_back = |psk: &str| {
-        let options = ["--psk", psk, "--sessions", &sessions, "--json", "-"];
-        connect(&[&[&*server.address], &options[..]].concat(), "hello\n")
-    };
-    assert_eq!(facts(&come_back(&one))["psk"], "external");
-    server.next();
-    fs::write(&psks, format!("second:{}\n{one}\n", "07".repeat(16))).unwrap();
-    assert_eq!(reload(&server)["ended_sessions_of_psks"], false);
-    assert_eq!(facts(&come_back(&one))["psk"], "resumption");
-    server.next();
-
-    fs::write(&psks, format!("{one}\n{other}\n")).unwrap();
-    assert_failed(&reload(&server), 2, "psks", "the identity of another PSK");
-    fs::write(&psks, &one[..one.len() / 2]).unwrap();
-    let told = reload(&server);
-    assert_failed(&told, 2, "psks", "16 bytes");
-    assert_eq!(told["line"], 1);
-    fs::write(&psks, "\n# nobody\n").unwrap();
-    assert_failed(&reload(&server), 2, "psks", "no PSK");
-
-    // Another secret under the same name.
-    fs::write(&psks, &other).unwrap();
-    assert_eq!(reload(&server)["ended_sessions_of_psks"], true);
-    assert_eq!(come_back(&one).status.code(), Some(1));
-    let told = server.next();
-    assert_eq!(told["resumed"], false, "{told}");
-    assert_eq!(facts(&come_back(&other))["psk"], "external");
-}
-
-#[test]
-fn s_client_sees_the_new_certificate_and_does_not_resume_under_another_authority() {
-    let (pki, files) = (Pki::new(P256), Directory::new());
-    pki.issue("renewed", LOCALHOST, RSA);
-    let [chain, key, trusted, session] =
-        ["chain", "key", "clients", "session"].map(|name| files.path(name));
-    let exchange = |from: &str, to: &str| {
-        fs::copy(pki.path(from), to).unwrap();
-    };
-    exchange("server.pem", &chain);
-    exchange("server.key", &key);
-    exchange("root.pem", &trusted);
-    let server = Server::start(&[
-        "--http",
-        "--certificate",
-        &chain,
-        "--key",
-        &key,
-        "--ca",
-        &trusted,
-        "--require-client-certificate",
-    ]);
-    let [root, own, own_key] = ["root.pem", "client.pem", "client.key"].map(|name| pki.path(name));
-    let as_client = ["-cert", &own, "-key", &own_key, "-CAfile", &root, "-verify_return_error"];
-    let s_client = |more: &[&str]| s_client(&server, &[&as_client, more].concat());
-    let page = s_client(&["-sess_out", &session]);
-    assert!(page.contains("CN = server") || page.contains("CN=server"), "{page}");
-    server.next();
-
-    exchange("renewed.pem", &chain);
-    exchange("renewed.key", &key);
-    assert_eq!(reload(&server)["certificate_changed"], true);
-    let page = s_client(&[]);
-    assert!(page.contains("CN = renewed") || page.contains("CN=renewed"), "{page}");
-    assert!(page.contains("200 OK"), "{page}");
-    server.next();
-    let page = s_client(&["-sess_in", &session, "-sess_out", &session]);
-    assert!(page.contains("Reused, TLSv1.3") && page.contains("200 OK"), "{page}");
-    server.next();
-
-    let other = Pki::new(P256);
-    fs::copy(other.path("root.pem"), &trusted).unwrap();
-    assert_eq!(reload(&server)["ended_sessions_of_certificates"], true);
-    let page = s_client(&["-sess_in", &session]);
-    assert!(!page.contains("Reused") && !page.contains("200 OK"), "{page}");
-    let told = server.next();
-    assert!(told["error"].as_str().unwrap().contains("not accepted"), "{told}");
 }
 
 /// Connects and is answered, again and again, until it is told to stop; says how often it was. Half of the

@@ -43,10 +43,10 @@ impl Client {
     /// Says goodbye first, and waits a moment for the client's: what comes to a closed socket resets the
     /// connection, and the client may lose what it has not read yet.
     pub(super) async fn leave(&mut self) -> io::Result<()> {
-        // An answer to early data may have left before. The next ticket follows the end of the handshake.
-        self.stream.handshake().await?;
+        let left = self.stream.shutdown().await;
+        // After an answer to early data that was when the handshake was completed.
         self.note_handshake();
-        self.stream.shutdown().await?;
+        left?;
         until_its_end(&mut self.stream).await
     }
 

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use http_body_util::Full;
@@ -40,32 +40,14 @@ pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
     let served = if is_h2 {
         let mut server = http2::Builder::new(TokioExecutor::new());
         server.timer(TokioTimer::new()).max_header_list_size(LONGEST_HEAD);
-        let mut connection = pin!(server.serve_connection(io, service));
-        tokio::select! {
-            biased;
-            served = connection.as_mut() => served,
-            () = ending => {
-                connection.as_mut().graceful_shutdown();
-                let served = connection.await;
-                until_its_end(&mut client.clone()).await?;
-                served
-            }
-        }
+        let connection = server.serve_connection(io, service);
+        serve(connection, http2::Connection::graceful_shutdown, ending, client).await?
     } else {
         let mut server = http1::Builder::new();
         server.timer(TokioTimer::new()).header_read_timeout(longest_wait_for_a_head(idle));
         server.max_buf_size(LONGEST_HEAD as usize).half_close(true).title_case_headers(true);
-        let mut connection = pin!(server.serve_connection(io, service));
-        tokio::select! {
-            biased;
-            served = connection.as_mut() => served,
-            () = ending => {
-                connection.as_mut().graceful_shutdown();
-                let served = connection.await;
-                until_its_end(&mut client.clone()).await?;
-                served
-            }
-        }
+        let connection = server.serve_connection(io, service);
+        serve(connection, http1::Connection::graceful_shutdown, ending, client).await?
     };
     let Err(error) = served else { return Ok(()) };
     if let Some(io) = failure(&error) {
@@ -77,6 +59,26 @@ pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::TimedOut, "the request took too long"));
     }
     ended
+}
+
+/// Drives a connection to its end. When the server ends, so does the connection once its requests are answered.
+async fn serve<C: Future<Output = hyper::Result<()>>>(
+    connection: C,
+    shut_down: fn(Pin<&mut C>),
+    ending: impl Future<Output = ()>,
+    client: &Shared,
+) -> io::Result<hyper::Result<()>> {
+    let mut connection = pin!(connection);
+    tokio::select! {
+        biased;
+        served = connection.as_mut() => Ok(served),
+        () = ending => {
+            shut_down(connection.as_mut());
+            let served = connection.await;
+            until_its_end(&mut client.clone()).await?;
+            Ok(served)
+        }
+    }
 }
 
 /// hyper's timer runs between requests too: a connection that is idle there ends as any other, by its own

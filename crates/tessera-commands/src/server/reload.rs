@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tessera_kit::ProgramError;
 use tessera_kit::credential::fingerprint;
-use tessera_kit::live::{Changed, LiveConfig};
+use tessera_kit::live::{Changes, LiveConfig};
 use tessera_kit::report::{Fact, Report};
 use tessera_kit::signals::Hangups;
 use tessera_tokio::Acceptor;
@@ -46,7 +46,7 @@ impl Fact for Reloaded {
 }
 
 impl Reloaded {
-    fn new(live: &LiveConfig<Acceptor>, changed: Changed) -> Self {
+    fn new(live: &LiveConfig<Acceptor>, changed: Changes) -> Self {
         let config = live.target().config();
         let certificate = config.credentials.first().and_then(|own| own.chain.first());
         Self {
@@ -99,7 +99,7 @@ impl ReloadFailed {
             ProgramError::File { path, line, what } => {
                 (Some(path.display().to_string()), line, what)
             }
-            ProgramError::Settings(what) | ProgramError::Failed(what) => (None, None, what),
+            other => (None, None, other.to_string()),
         };
         let (generation, failures) = (counts.generation, counts.failures);
         Self { generation, failures, file, line, reason }

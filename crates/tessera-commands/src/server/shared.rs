@@ -104,10 +104,9 @@ impl AsyncWrite for Shared {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut client = self.lock();
-        // The answer to early data has left. Its ticket follows the end of the handshake, and nothing follows
-        // the goodbye. All state is in the stream: the future may be another each time.
-        ready!(pin!(client.stream.handshake()).poll(cx))?;
+        let ended = Pin::new(&mut client.stream).poll_shutdown(cx);
+        // After an answer to early data that is when the handshake is completed.
         client.note_handshake();
-        Pin::new(&mut client.stream).poll_shutdown(cx)
+        ended
     }
 }

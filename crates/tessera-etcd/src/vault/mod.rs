@@ -70,7 +70,7 @@ pub struct VaultOptions {
     /// The longest that a secret lives; those that are to live longer are refused. Tombstones live at
     /// least as long.
     pub max_lifetime: Duration,
-    /// In which form it keeps new post-quantum keys. Default: seeds, of which an entry has about 200 bytes.
+    /// In which form it keeps new post-quantum keys. Default: seeds, of which an entry has 0.3 kB.
     /// In expanded form it has 2.6 kB, and handshakes need less than half the processor time. Servers of
     /// earlier versions, which knew seeds alone, can't read that: a flight under it is `unknown` to them. So
     /// choose it when the last of them is gone.

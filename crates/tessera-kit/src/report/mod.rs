@@ -47,8 +47,8 @@ struct Here {
 }
 
 impl Report {
-    /// A client's, which waits for its reader. With `json` on standard output there are no lines for people there; `quiet` leaves
-    /// them out everywhere.
+    /// A client's, which waits for its reader. With `json` on standard output there are no lines for people
+    /// there; `quiet` leaves them out everywhere.
     ///
     /// # Errors
     /// If the file can't be written.

@@ -16,7 +16,7 @@ use super::OtherSite;
 use super::requests::Requests;
 use crate::PROTOCOL;
 use crate::counts::count;
-use crate::limits::ChannelLimits;
+use crate::limits::{ChannelLimits, after};
 use crate::wire::{Answer, Request};
 
 /// How to come to a site.
@@ -55,7 +55,7 @@ impl Way {
             requests.is_away();
             (pause, attempts) = if heard { (SHORTEST_PAUSE, 0) } else { (pause, attempts + 1) };
             sleep(cut(pause, &random, attempts)).await;
-            pause = (2 * pause).min(self.limits.longest_pause);
+            pause = pause.saturating_mul(2).min(self.limits.longest_pause);
         }
     }
 
@@ -184,7 +184,7 @@ impl<'a> Traffic<'a> {
         loop {
             let now = Instant::now();
             let since = self.balance().silent_since.unwrap_or(now);
-            let until = since + self.limits.deadline;
+            let until = after(since, self.limits.deadline);
             if until <= now {
                 return;
             }
@@ -227,7 +227,7 @@ impl Balance {
     /// ping.
     fn ping_at(&self, time: Duration) -> Instant {
         let since = if self.unanswered > 0 { Instant::now() } else { self.moved };
-        since + time
+        after(since, time)
     }
 
     /// Whether nothing moved for this long, and nothing is awaited.

@@ -9,7 +9,7 @@ use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 
 use crate::counts::{ChannelCounters, count};
-use crate::limits::ChannelLimits;
+use crate::limits::{ChannelLimits, after};
 use crate::wire::Request;
 
 /// What one site is asked. It outlives connections.
@@ -68,7 +68,7 @@ impl Requests {
             return None;
         }
         let (give, answer) = oneshot::channel();
-        let expires = now + self.limits.deadline;
+        let expires = after(now, self.limits.deadline);
         let id = table.next_id();
         table.waiting.insert(id, Waiting { burn, expires, give });
         drop(table);

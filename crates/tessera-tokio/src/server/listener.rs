@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use tessera::Facts;
 use tessera::handshake::EarlyDataStatus;
@@ -28,13 +28,14 @@ use crate::watch::HandshakeWatch;
 ///   [`with_replayable_early_data`](Self::with_replayable_early_data) says that requests are checked.
 ///
 /// Each handshake has a task of its own: none keeps another waiting. They and the listener end when this
-/// is dropped; clients that were given out stay.
+/// is dropped; clients that were given out stay, and their owner ends them: `Limits::drain` belongs to
+/// [`Server::run`].
 ///
 /// With the feature `axum` it is a listener of `axum::serve`, and with `tonic` the stream of clients that
 /// `serve_with_incoming` takes.
 pub struct TlsListener {
     server: Server,
-    handshakes: JoinSet<io::Result<EarlyStream>>,
+    handshakes: JoinSet<io::Result<ListenerStream>>,
     takes_replayable: bool,
 }
 
@@ -45,7 +46,7 @@ impl TlsListener {
     }
 
     /// Gives clients with replayable early data too before their handshakes are complete. Their requests
-    /// may be replays: each has to be marked and checked ([`http::check`](crate::http::check)), as the
+    /// may be replays: each has to be marked and checked (`http::check`, with the feature `http`), as the
     /// middleware of the feature `axum` does.
     #[must_use]
     pub fn with_replayable_early_data(mut self) -> Self {
@@ -59,7 +60,7 @@ impl TlsListener {
     }
 
     /// The next client. Dropping the future loses none.
-    pub async fn accept(&mut self) -> EarlyStream {
+    pub async fn accept(&mut self) -> ListenerStream {
         let Self { server, handshakes, takes_replayable } = self;
         let takes_replayable = *takes_replayable;
         loop {
@@ -91,7 +92,7 @@ async fn shake_hands(
     mut stream: ServerStream<ClientSocket>,
     address: SocketAddr,
     takes_replayable: bool,
-) -> io::Result<EarlyStream> {
+) -> io::Result<ListenerStream> {
     stream.writable().await?;
     let facts = stream.facts();
     let is_early = facts.early_data == EarlyDataStatus::Accepted;
@@ -104,7 +105,7 @@ async fn shake_hands(
         facts: Arc::new(stream.facts().clone()),
         watch: stream.handshake_watch(),
     };
-    Ok(EarlyStream { stream, info })
+    Ok(ListenerStream { stream, info })
 }
 
 /// What is known of a client's connection. It can be cloned, and is with each request of the connection:
@@ -121,16 +122,16 @@ pub struct StreamInfo {
     pub watch: HandshakeWatch,
 }
 
-/// A client's stream that a [`TlsListener`] gave, for HTTP servers that know nothing of early data.
+/// A client's stream that a [`TlsListener`] gave, for servers that know nothing of early data.
 ///
 /// Shutting it down completes the handshake before: a client whose early request is answered at once gets its next
 /// ticket after that, and nothing after the goodbye.
-pub struct EarlyStream {
+pub struct ListenerStream {
     stream: ServerStream<ClientSocket>,
     info: StreamInfo,
 }
 
-impl EarlyStream {
+impl ListenerStream {
     /// What was known of the connection when it was given.
     pub fn info(&self) -> &StreamInfo {
         &self.info
@@ -142,7 +143,7 @@ impl EarlyStream {
     }
 }
 
-impl AsyncRead for EarlyStream {
+impl AsyncRead for ListenerStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -152,7 +153,7 @@ impl AsyncRead for EarlyStream {
     }
 }
 
-impl AsyncWrite for EarlyStream {
+impl AsyncWrite for ListenerStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -166,7 +167,6 @@ impl AsyncWrite for EarlyStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.stream.poll_complete_handshake(cx))?;
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

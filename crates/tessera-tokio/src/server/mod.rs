@@ -5,7 +5,6 @@ mod address;
 mod counts;
 mod ending;
 mod limits;
-#[cfg(feature = "http")]
 mod listener;
 mod room;
 mod socket;
@@ -24,8 +23,7 @@ use tokio::time::timeout;
 pub use self::counts::Counts;
 pub use self::ending::Ending;
 pub use self::limits::Limits;
-#[cfg(feature = "http")]
-pub use self::listener::{EarlyStream, StreamInfo, TlsListener};
+pub use self::listener::{ListenerStream, StreamInfo, TlsListener};
 pub use self::socket::{ClientSocket, TimedOut};
 
 use self::accept::accept;

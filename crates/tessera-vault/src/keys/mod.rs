@@ -2,7 +2,7 @@
 //! know them.
 
 mod key;
-mod policy;
+mod key_set;
 mod ring;
 mod rotating;
 mod rotation;
@@ -10,9 +10,9 @@ mod sealed;
 mod wrapping;
 
 pub use key::{KeyTime, RingError, TicketKey};
-pub use policy::Rotation;
 pub use ring::TicketKeyRing;
 pub use rotating::RotatingRing;
+pub use rotation::Rotation;
 #[cfg(unix)]
 pub(crate) use sealed::OVERHEAD;
 pub use wrapping::{EpochKey, WrappingKeys, WrappingPurpose};

@@ -7,7 +7,7 @@ use tessera::handshake::Reply;
 use tessera::resume::{OpenTicket, SessionState, TicketKeys};
 
 use super::key::{RingError, TicketKey};
-use super::rotation::Keys;
+use super::key_set::KeySet;
 use super::sealed::OVERHEAD;
 
 /// Seals sessions into tickets and opens them again, under keys that rotate.
@@ -20,7 +20,7 @@ use super::sealed::OVERHEAD;
 /// [`install`](Self::install) or [`add`](Self::add): a clock that jumps ahead for a moment must not
 /// destroy keys. An owner that rotates keys calls one of them anyway.
 pub struct TicketKeyRing {
-    keys: Keys,
+    keys: KeySet,
 }
 
 impl TicketKeyRing {
@@ -28,7 +28,7 @@ impl TicketKeyRing {
     /// has 32-byte keys; servers that share keys need providers that agree in that. A provider with
     /// neither gets a ring that never seals.
     pub fn new(provider: &Provider) -> Self {
-        Self { keys: Keys::new(provider, b"tessera ticket v1") }
+        Self { keys: KeySet::new(provider, b"tessera ticket v1") }
     }
 
     /// Replaces all keys at `now` (since the Unix epoch). Keys that don't open tickets any more are

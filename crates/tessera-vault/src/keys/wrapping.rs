@@ -6,7 +6,7 @@ use tessera::crypto::Provider;
 use zeroize::Zeroizing;
 
 use super::key::{RingError, TicketKey};
-use super::rotation::Keys;
+use super::key_set::KeySet;
 
 /// Wraps secrets for stores and files outside this process, and unwraps them again, under keys that
 /// rotate.
@@ -19,7 +19,7 @@ use super::rotation::Keys;
 ///
 /// A set of keys has one purpose: the same secret in a set for another opens nothing of this one's.
 pub struct WrappingKeys {
-    keys: Keys,
+    keys: KeySet,
 }
 
 /// A wrapping key for one epoch.
@@ -45,7 +45,7 @@ impl WrappingKeys {
             WrappingPurpose::TicketKeys => b"tessera wrapped ticket key v1",
             WrappingPurpose::Snapshot => b"tessera vault snapshot v1",
         };
-        Self { keys: Keys::new(provider, label) }
+        Self { keys: KeySet::new(provider, label) }
     }
 
     /// Replaces all keys at `now` (since the Unix epoch). Keys that don't open any more are checked, but

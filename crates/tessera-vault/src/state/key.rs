@@ -66,7 +66,7 @@ pub(super) fn wrapping_keys(
 fn id(provider: &Provider, key: &StateKey) -> [u8; 16] {
     let mut id = [0; 16];
     if let Some(suite) = provider.suites.first() {
-        let prk = suite.hash.extract(b"tessera state key v1", &*(*key.0).clone());
+        let prk = suite.hash.extract(b"tessera state key v1", key.expose());
         suite.hash.expand(prk.expose(), b"id", &mut id);
     }
     id

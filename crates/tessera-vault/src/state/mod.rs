@@ -70,7 +70,7 @@ pub struct ServerState {
     keys: WrappingKeys,
     provider: Provider,
     directory: Arc<OwnedDirectory>,
-    found: Found,
+    previous_life: PreviousLife,
 }
 
 /// How a state is to be kept.
@@ -89,12 +89,12 @@ impl Default for StateOptions {
     }
 }
 
-/// What was in a directory.
+/// How the server before ended, and so what was in the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Found {
-    /// Nothing: clients of earlier servers begin with full handshakes.
-    Nothing,
+pub enum PreviousLife {
+    /// There was none, or what it left was removed: clients of earlier servers begin with full handshakes.
+    None,
     /// What a server had when it ended cleanly: its ticket keys, and this many one-time keys that have not
     /// expired.
     Closed {
@@ -178,13 +178,13 @@ impl ServerState {
         let ring = RotatingRing::written(provider, options.rotation, tickets, write, now);
         ring.keep(now);
         ring.write_now().map_err(failed("ring"))?;
-        let found = match restored {
-            _ if is_new => Found::Nothing,
-            Restored::Secrets(secrets) => Found::Closed { secrets },
-            _ => Found::Crashed,
+        let previous_life = match restored {
+            _ if is_new => PreviousLife::None,
+            Restored::Secrets(secrets) => PreviousLife::Closed { secrets },
+            _ => PreviousLife::Crashed,
         };
         let (ring, vault) = (Arc::new(ring), Arc::new(vault));
-        Ok(Self { ring, vault, keys, provider: *provider, directory, found })
+        Ok(Self { ring, vault, keys, provider: *provider, directory, previous_life })
     }
 
     /// The ring, for [`ServerConfig::tickets`](tessera::ServerConfig::tickets).
@@ -197,9 +197,9 @@ impl ServerState {
         self.vault.clone()
     }
 
-    /// What was in the directory.
-    pub fn found(&self) -> Found {
-        self.found
+    /// How the server before ended, and so what was in the directory.
+    pub fn previous_life(&self) -> PreviousLife {
+        self.previous_life
     }
 
     /// Does at `now` (since the Unix epoch) what is due: makes the next ticket key, destroys what has ended.

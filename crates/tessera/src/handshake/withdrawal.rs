@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::client::ClientConfig;
 use super::config::Checked;
@@ -13,7 +14,6 @@ use crate::resume::{Authenticated, ClientSession, ExternalPsk, PskKind};
 
 /// What a connection rests on, as the configuration has it under which it began: who accepts its peer, its
 /// external PSK, and the policy epoch. It keeps nothing of the configuration itself.
-#[derive(Debug)]
 pub struct Foundation {
     policy_epoch: u64,
     /// Those that counted, if one of them accepted the peer.
@@ -22,6 +22,14 @@ pub struct Foundation {
     external_psk: Option<(Vec<u8>, Option<VerifierDigest>)>,
     /// Who chose the configuration: of whom it is, is not known here.
     chooser: Option<Weak<dyn ConfigChooser>>,
+}
+
+/// The digest of a PSK is enough to try guesses of it.
+impl fmt::Debug for Foundation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let epoch = &self.policy_epoch;
+        f.debug_struct("Foundation").field("policy_epoch", epoch).finish_non_exhaustive()
+    }
 }
 
 impl<C> Checked<C> {

@@ -13,7 +13,8 @@ use crate::wire::Rejection;
 pub enum Verdict {
     /// Nobody accepted it, and nobody can accept it any more. Resend.
     Burned,
-    /// The key was taken to accept the flight, and it may have been executed. Never resend.
+    /// The key was taken to accept the flight, and it may have been executed. Resend only what its owner
+    /// named repeatable.
     Used,
     /// Nobody knows. Resend only what may be executed twice.
     Unknown,

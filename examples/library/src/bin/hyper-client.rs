@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 println!("{}", String::from_utf8_lossy(&body));
             }
             Err(error) => match first_flight_error(&error) {
-                // It may have been executed: only who asked can decide. The name is for the receipt.
+                // It may have been executed: only the asker can decide. The name is for the receipt.
                 Some(flight) => return Err(format!("{flight}: {:?}", flight.flight()).into()),
                 None => return Err(error.into()),
             },

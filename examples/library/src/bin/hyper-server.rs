@@ -11,7 +11,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tessera_example_library::acceptor;
-use tessera_tokio::{EarlyStream, Limits, Server, TlsListener};
+use tessera_tokio::{Limits, ListenerStream, Server, TlsListener};
 use tokio::net::TcpListener;
 
 #[tokio::main]
@@ -28,14 +28,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-async fn serve(client: EarlyStream) {
+async fn serve(client: ListenerStream) {
     let facts = client.info().facts.clone();
     let service = service_fn(move |_: Request<Incoming>| {
         let body = Full::new(Bytes::from(format!("early data: {:?}", facts.early_data)));
         async move { Ok::<_, Infallible>(Response::new(body)) }
     });
     let mut server = auto::Builder::new(TokioExecutor::new());
-    // Who sends the head of a request slowly has half a minute.
+    // The head of a request may take half a minute.
     server.http1().timer(TokioTimer::new());
     // A client that leaves, or speaks no HTTP, is its own trouble.
     let _ = server.serve_connection(TokioIo::new(client), service).await;

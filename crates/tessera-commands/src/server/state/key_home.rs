@@ -1,7 +1,7 @@
 //! Where this program keeps the key of a state itself: in memory that outlives the process and not the power.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use tessera_kit::{ProgramError, hex, volatile};
 use tessera_vault::StateKey;
 use zeroize::Zeroizing;
+
+use crate::key_file::read_into;
 
 /// A file with the key of one directory, or with two while it changes. It is locked, so that two servers
 /// that start at a time don't change it at a time.
@@ -68,13 +70,7 @@ impl KeyHome {
         };
         let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
         let mut bytes = Zeroizing::new([0; (MOST_KEYS + 1) * StateKey::LEN]);
-        let mut len = 0;
-        while let Some(room @ [_, ..]) = bytes.get_mut(len..) {
-            match file.read(room).map_err(failed)? {
-                0 => break,
-                count => len += count,
-            }
-        }
+        let len = read_into(&mut file, &mut *bytes).map_err(failed)?;
         let whole = len % StateKey::LEN == 0 && (1..=MOST_KEYS).contains(&(len / StateKey::LEN));
         if mode & 0o077 != 0 || !whole {
             return Err(ProgramError::settings(format!(

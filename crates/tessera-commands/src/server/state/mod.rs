@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Serialize;
 use tessera_kit::report::Fact;
 use tessera_kit::{ProgramError, SettingFile};
-use tessera_vault::{Found, ServerState, StateError, StateKey, StateOptions};
+use tessera_vault::{PreviousLife, ServerState, StateError, StateKey, StateOptions};
 
 use self::key_home::{KeyHome, NOTE, Note};
 use super::clock::unix;
@@ -113,7 +113,7 @@ fn open_state(
         Way::Afresh => ServerState::open_afresh(directory, keys, &provider, options, unix()),
     };
     let state = state.map_err(|error| ProgramError::settings(error.to_string()))?;
-    let found = StateFound::new(directory, state.found(), way);
+    let found = StateFound::new(directory, state.previous_life(), way);
     Ok(Opened { state, found })
 }
 
@@ -175,11 +175,11 @@ impl Fact for StateFound {
 }
 
 impl StateFound {
-    fn new(directory: &Path, found: Found, way: Way) -> Self {
-        let (found, one_time_keys) = match found {
+    fn new(directory: &Path, before: PreviousLife, way: Way) -> Self {
+        let (found, one_time_keys) = match before {
             _ if way == Way::Afresh => ("key-gone", 0),
-            Found::Closed { secrets } => ("closed", secrets),
-            Found::Crashed => ("crashed", 0),
+            PreviousLife::Closed { secrets } => ("closed", secrets),
+            PreviousLife::Crashed => ("crashed", 0),
             _ => ("nothing", 0),
         };
         let directory = directory.display().to_string();

@@ -11,8 +11,8 @@ use tessera::resume::{OpenTicket, SessionState, TicketKeys};
 use zeroize::Zeroizing;
 
 use super::key::TicketKey;
-use super::policy::Rotation;
 use super::ring::TicketKeyRing;
+use super::rotation::Rotation;
 use crate::clock::Clock;
 use crate::millis::{millis, seconds};
 
