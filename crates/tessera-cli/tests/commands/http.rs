@@ -46,6 +46,12 @@ fn serve_answers_http_requests_and_closes_the_connection() {
     assert_eq!(two.matches("HTTP/1.1 200 OK").count(), 2);
     let new_keys = ask("GET /keyupdate HTTP/1.1\r\n\r\nGET / HTTP/1.0\r\n\r\n");
     assert_eq!(new_keys.matches(" 200 OK\r\n").count(), 2);
+    // Who asks in HTTP/1.0 for the connection to be kept is told one thing (RFC 9112 §9.3).
+    let kept = "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n";
+    let kept = ask(&format!("{kept}{kept}GET / HTTP/1.0\r\n\r\n"));
+    assert_eq!(kept.matches("HTTP/1.0 200 OK\r\n").count(), 3, "{kept}");
+    assert_eq!(kept.matches("Connection: keep-alive\r\n").count(), 2, "{kept}");
+    assert_eq!(kept.matches("Connection: close\r\n").count(), 1, "{kept}");
     assert_eq!(server.next()["error"], Value::Null);
 }
 

@@ -130,10 +130,18 @@ async fn respond(request: Request<Incoming>, client: Shared) -> io::Result<Respo
             response.headers_mut().insert(CONTENT_LENGTH, len.into());
         }
     }
-    if request.version() == Version::HTTP_10 {
+    if request.version() == Version::HTTP_10 && !keeps_alive(&request) {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
+}
+
+/// Whether a client of HTTP/1.0 wants the connection for further requests (RFC 9112 §9.3). hyper then says so
+/// in its answer.
+fn keeps_alive<B>(request: &Request<B>) -> bool {
+    let options = request.headers().get_all(CONNECTION).into_iter();
+    let mut options = options.filter_map(|it| it.to_str().ok()).flat_map(|it| it.split(','));
+    options.any(|it| it.trim().eq_ignore_ascii_case("keep-alive"))
 }
 
 fn html(client: &Shared) -> Response<Full<Bytes>> {
