@@ -150,7 +150,7 @@ fn a_state_whose_ring_cannot_be_written_keeps_its_secrets() {
     assert!(matches!(error.problem(), StateProblem::Io(_)), "{error}");
     fs::remove_dir(dir.path("ring.new")).unwrap();
     let state = dir.try_open(&[2, 1]).unwrap();
-    assert_eq!(state.found(), Found::Closed { secrets: 1 });
+    assert_eq!(state.previous_life(), PreviousLife::Closed { secrets: 1 });
     assert!(opens(&state, &ticket));
     assert_eq!(accept(&*state.vault(), 1), Ok(()));
 }
