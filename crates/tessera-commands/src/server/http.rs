@@ -21,7 +21,8 @@ use super::shared::Shared;
 /// What is negotiated if nothing else was asked for, the best first (RFC 7301 §6, RFC 9113 §3.2).
 pub(super) const PROTOCOLS: [&[u8]; 3] = [b"h2", b"http/1.1", b"http/1.0"];
 
-/// Serves a client until it has enough. The head of a request may take about as long as nothing may move.
+/// Serves a client until it has enough. The head of a request of HTTP/1.x may take about as long as nothing may
+/// move; in HTTP/2 each byte counts as a move, and the limits by address bound who sends few.
 pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
     let (mut ending, is_h2) = {
         let client = client.lock();
