@@ -59,7 +59,7 @@ fn page(command: &Command, related: &[&str]) -> io::Result<Vec<u8>> {
 fn last_words(text: &str) -> Roff {
     let mut roff = Roff::new();
     let (mut sentences, mut begun) = (Vec::new(), false);
-    for line in text.lines().filter(|line| *line != "Examples:") {
+    for line in text.lines().filter(|line| !line.is_empty() && *line != "Examples:") {
         match line.strip_prefix("  ") {
             None => sentences.push(line),
             Some(example) => {

@@ -75,14 +75,19 @@ fn check_order(chain: &[Vec<u8>]) -> Result<(), usize> {
 /// webpki looks at validity before anything else, and tells what it found.
 fn check_validity(certificate: &EndEntityCert<'_>) -> Result<(), String> {
     let usage = KeyUsage::server_auth();
-    let days = |time: UnixTime, other: UnixTime| time.as_secs().abs_diff(other.as_secs()) / 86_400;
+    let days =
+        |time: UnixTime, other: UnixTime| match time.as_secs().abs_diff(other.as_secs()) / 86_400 {
+            0 => "less than a day".to_owned(),
+            1 => "a day".to_owned(),
+            days => format!("{days} days"),
+        };
     match certificate.verify_for_usage(&[], &[], &[], UnixTime::now(), usage, None, None) {
         Err(webpki::Error::CertExpired { time, not_after }) => Err(format!(
-            "the first certificate has expired, {} days ago; renew it, or set this machine's clock",
+            "the first certificate has expired, {} ago; renew it, or set this machine's clock",
             days(time, not_after)
         )),
         Err(webpki::Error::CertNotValidYet { time, not_before }) => Err(format!(
-            "the first certificate is not valid yet, but in {} days; set this machine's clock",
+            "the first certificate is not valid yet, but in {}; set this machine's clock",
             days(time, not_before)
         )),
         _ => Ok(()),

@@ -38,6 +38,7 @@ fn words(error: &Error) -> String {
         Error::UnknownIssuer => "no trusted root issued it",
         Error::CertExpired { .. } => "it has expired",
         Error::CertNotValidYet { .. } => "it is not valid yet",
+        Error::InvalidCertValidity => "it ends before it begins",
         // RFC 9525 §2: the common name is no name of a server.
         Error::CertNotValidForName(context) if context.presented.is_empty() => {
             "it names no server: names stand in subjectAltName, and the common name (CN) does not count"

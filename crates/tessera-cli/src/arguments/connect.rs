@@ -19,6 +19,7 @@ Examples:
   tessera connect localhost:4433 --psk-file psks.txt --psk-hash sha384
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --parallel 8   measures
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --mode full --json -
+
 Exit codes: 0 all went well, 1 something failed, 2 the options can't be as they are.";
 
 #[derive(Args)]

@@ -101,7 +101,7 @@ pub(crate) struct SitesArguments {
 /// What the experiments have in common.
 #[derive(Args)]
 pub(crate) struct CommonArguments {
-    /// How many connections of each row count.
+    /// How many connections are measured for each row.
     #[arg(long, value_name = "N", default_value_t = 35,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     repetitions: usize,

@@ -21,13 +21,15 @@ Examples:
   tessera serve --state /var/lib/tessera                clients resume after a restart too
   tessera serve --forward-secret-early-data --tcp-fast-open   its first bytes with TCP's SYN
   tessera serve --listen 0 --json -                     a free port; facts for programs
+
 Ctrl-C and SIGTERM end it: handshakes and answers that are under way are finished, within ten
 seconds, and connections closed properly. A listening socket of a supervisor (systemd.socket(5),
 LISTEN_FDS) is used instead of --listen: then clients that come between two servers wait, and see no
 error.
 SIGHUP loads the files of --certificate, --key, --ca, --crl and --psk-file again, all or none, for
 new connections; those that run go on. If one can't be used, the earlier ones stay in use, and a line
-says why.";
+says why.
+Exit codes: 0 it was asked to end, 1 something failed, 2 the options can't be as they are.";
 
 #[derive(Args)]
 pub(crate) struct ServeArguments {

@@ -54,7 +54,11 @@ fn advice(error: &Error) -> Option<&'static str> {
     let Error::AlertReceived(alert) = error else { return None };
     Some(match *alert {
         AlertDescription::HANDSHAKE_FAILURE => {
-            "maybe for want of a common group or suite, or of a PSK: check --groups, --suites and --psk"
+            "maybe for want of a common group or suite, or of a PSK: check --groups, --suites, --psk and \
+             --import-psks"
+        }
+        AlertDescription::DECRYPT_ERROR => {
+            "a PSK may have another key or hash there: check --psk, --psk-file and --psk-hash"
         }
         AlertDescription::PROTOCOL_VERSION => "the server has no TLS 1.3, or has it turned off",
         AlertDescription::UNRECOGNIZED_NAME => "the server has another name: check --server-name",
@@ -62,6 +66,13 @@ fn advice(error: &Error) -> Option<&'static str> {
             "it speaks none of these protocols: check --alpn"
         }
         AlertDescription::CERTIFICATE_REQUIRED => "it wants a certificate: --certificate FILE",
+        AlertDescription::BAD_CERTIFICATE
+        | AlertDescription::UNSUPPORTED_CERTIFICATE
+        | AlertDescription::CERTIFICATE_REVOKED
+        | AlertDescription::CERTIFICATE_EXPIRED
+        | AlertDescription::UNKNOWN_CA => {
+            "it does not accept this side's certificate: check --certificate"
+        }
         _ => return None,
     })
 }

@@ -91,9 +91,14 @@ fn key_is_gone(directory: &Path, home: &KeyHome) -> Result<Way, ProgramError> {
     };
     match Note::read(directory) {
         None => command("its key is not one that this program keeps".to_owned()),
+        Some(note) if note.is_of_this_boot() && note.key == home.path() => command(format!(
+            "its key is gone, and the machine was not restarted since: it was {}; a service keeps it with \
+             RuntimeDirectoryPreserve=yes",
+            note.key.display()
+        )),
         Some(note) if note.is_of_this_boot() => command(format!(
-            "its key is gone, and the machine was not restarted since: it was {}, and is now looked for \
-             at {}; a service keeps it with RuntimeDirectoryPreserve=yes",
+            "its key was {}, and is now looked for at {}, which goes by the directory's path and by \
+             $RUNTIME_DIRECTORY: start the server with both as before",
             note.key.display(),
             home.path().display()
         )),
