@@ -49,12 +49,16 @@ pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
         let connection = server.serve_connection(io, service);
         serve(connection, http1::Connection::graceful_shutdown, ending, client).await?
     };
-    let Err(error) = served else { return Ok(()) };
+    let Err(error) = served else {
+        take_the_rest(client).await;
+        return Ok(());
+    };
     if let Some(io) = failure(&error) {
         return Err(io);
     }
     // Who doesn't speak HTTP, or no longer, may know that nothing is missing.
     let ended = client.clone().shutdown().await;
+    take_the_rest(client).await;
     if error.is_timeout() {
         return Err(io::Error::new(io::ErrorKind::TimedOut, "the request took too long"));
     }
@@ -79,6 +83,13 @@ async fn serve<C: Future<Output = hyper::Result<()>>>(
             Ok(served)
         }
     }
+}
+
+/// A client that was answered before all of its request was there may still send: what comes to a closed socket
+/// resets the connection, and the answer is lost with it (RFC 9112 §9.6).
+async fn take_the_rest(client: &Shared) {
+    // It has its answer, and may end the connection as it likes.
+    let _ = until_its_end(&mut client.clone()).await;
 }
 
 /// hyper's timer runs between requests too: a connection that is idle there ends as any other, by its own
