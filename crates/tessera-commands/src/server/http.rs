@@ -5,7 +5,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::{http1, http2};
@@ -114,7 +114,11 @@ fn failure(error: &hyper::Error) -> Option<io::Error> {
     None
 }
 
-async fn respond(request: Request<Incoming>, client: Shared) -> io::Result<Response<Full<Bytes>>> {
+async fn respond(
+    mut request: Request<Incoming>,
+    client: Shared,
+) -> io::Result<Response<Full<Bytes>>> {
+    discard(request.body_mut()).await;
     let mut response = match (request.method(), request.uri().path()) {
         (&Method::GET | &Method::HEAD, path) => match path {
             "/" => html(&client),
@@ -147,6 +151,20 @@ async fn respond(request: Request<Incoming>, client: Shared) -> io::Result<Respo
     Ok(response)
 }
 
+/// Takes what a client brings along. HTTP/2 resets a stream that is answered before its request is complete, with
+/// NO_ERROR (RFC 9113 §8.1), which curl 7.88 takes for a failure.
+async fn discard(body: &mut Incoming) {
+    if body.size_hint().lower() > MOST_DISCARDED {
+        return;
+    }
+    let mut taken = 0;
+    while taken <= MOST_DISCARDED
+        && let Some(Ok(frame)) = body.frame().await
+    {
+        taken += frame.data_ref().map_or(0, Bytes::len) as u64;
+    }
+}
+
 /// Whether a client of HTTP/1.0 wants the connection for further requests (RFC 9112 §9.3). hyper then says so
 /// in its answer.
 fn keeps_alive<B>(request: &Request<B>) -> bool {
@@ -170,6 +188,9 @@ fn plain(status: StatusCode) -> Response<Full<Bytes>> {
     *response.status_mut() = status;
     response
 }
+
+/// In bytes. Who brings more is answered at once.
+const MOST_DISCARDED: u64 = 16 * 1024;
 
 /// In bytes.
 const LONGEST_HEAD: u32 = 16 * 1024;
