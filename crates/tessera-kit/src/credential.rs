@@ -90,6 +90,9 @@ fn check_validity(certificate: &EndEntityCert<'_>) -> Result<(), String> {
             "the first certificate is not valid yet, but in {}; set this machine's clock",
             days(time, not_before)
         )),
+        Err(webpki::Error::InvalidCertValidity) => {
+            Err("the first certificate ends before it begins; have it issued again".into())
+        }
         _ => Ok(()),
     }
 }

@@ -238,6 +238,11 @@ fn a_certificate_that_nobody_would_accept_is_refused_with_the_reason() {
     refused("has expired");
     files.issue(&root, |params| params.not_before = date_time_ymd(2090, 1, 1));
     refused("not valid yet");
+    files.issue(&root, |params| {
+        (params.not_before, params.not_after) =
+            (date_time_ymd(2021, 1, 1), date_time_ymd(2020, 1, 1));
+    });
+    refused("ends before it begins");
     files.issue(&root, |_| ());
     files.load_credential().unwrap();
 }

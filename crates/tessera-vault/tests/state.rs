@@ -140,6 +140,21 @@ fn the_ring_of_a_state_survives_a_crash_and_the_secrets_are_lost() {
     assert!(matches!(taken, Reply::Now(Taken::Absent(Absent::Lost { .. }))));
 }
 
+/// It fails when the secrets are in memory alone.
+#[test]
+fn a_state_whose_ring_cannot_be_written_keeps_its_secrets() {
+    let dir = Dir::new("unwritten");
+    let ticket = dir.filled();
+    fs::create_dir(dir.path("ring.new")).unwrap();
+    let error = dir.try_open(&[2, 1]).err().unwrap();
+    assert!(matches!(error.problem(), StateProblem::Io(_)), "{error}");
+    fs::remove_dir(dir.path("ring.new")).unwrap();
+    let state = dir.try_open(&[2, 1]).unwrap();
+    assert_eq!(state.previous_life(), PreviousLife::Closed { secrets: 1 });
+    assert!(opens(&state, &ticket));
+    assert_eq!(accept(&*state.vault(), 1), Ok(()));
+}
+
 /// A key that was destroyed is in no file.
 #[test]
 fn a_state_keeps_no_key_that_has_ended() {

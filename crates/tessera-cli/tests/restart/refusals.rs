@@ -118,6 +118,28 @@ fn a_state_that_is_damaged_newer_or_in_use_is_refused_with_its_remedy() {
     assert_eq!(place.start(&[]).found, "crashed");
 }
 
+/// It has read the one-time keys when it fails.
+#[test]
+fn a_start_that_fails_half_way_costs_clients_nothing() {
+    let place = Place::new();
+    let key = place.files.path("key");
+    fs::write(&key, [7; 32]).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    let note = place.state("key-was");
+    for options in [&["--state-key", key.as_str()][..], &[]] {
+        place.start(options).end();
+        // It can be neither removed nor written.
+        let _ = fs::remove_file(&note);
+        fs::create_dir(&note).unwrap();
+        let output = run(&mut place.serve(options), "");
+        assert!(!output.status.success());
+        tells(&stderr(&output), &[&note]);
+        fs::remove_dir(&note).unwrap();
+        assert_eq!(place.start(options).found, "closed");
+        fs::remove_dir_all(place.files.path("state")).unwrap();
+    }
+}
+
 #[test]
 fn a_state_without_its_key_is_begun_afresh_only_after_the_power_was_off() {
     let place = Place::left();

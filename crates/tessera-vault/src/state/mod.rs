@@ -177,7 +177,11 @@ impl ServerState {
         let write = Box::new(move |keys: &[&[u8]]| file.write(keys));
         let ring = RotatingRing::written(provider, options.rotation, tickets, write, now);
         ring.keep(now);
-        ring.write_now().map_err(failed("ring"))?;
+        if let Err(error) = ring.write_now() {
+            // What was in the snapshot is nowhere else. The first failure is told.
+            let _ = vault.close(provider, &keys, now);
+            return Err(failed("ring")(error));
+        }
         let previous_life = match restored {
             _ if is_new => PreviousLife::None,
             Restored::Secrets(secrets) => PreviousLife::Closed { secrets },

@@ -24,6 +24,17 @@ pub(super) struct Opened {
     pub(super) found: StateFound,
 }
 
+impl Opened {
+    /// Leaves the state to the next start where this one has failed: what was read from it is nowhere else.
+    fn unless_failed(self, rest: Result<(), ProgramError>) -> Result<Self, ProgramError> {
+        if rest.is_err() {
+            // What failed first is told.
+            let _ = self.state.close(unix());
+        }
+        rest.map(|()| self)
+    }
+}
+
 /// Opens the state of a directory.
 pub(super) fn open(
     directory: &Path,
@@ -36,12 +47,12 @@ pub(super) fn open(
             let key = read_key(source, directory)?;
             let opened = open_state(directory, &[key], options, Way::AsItIs)?;
             // It has been a key of our own, perhaps, and is none any more.
-            match fs::remove_file(directory.join(NOTE)) {
+            opened.unless_failed(match fs::remove_file(directory.join(NOTE)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     Err(ProgramError::failed(directory.join(NOTE).display(), error))
                 }
-                _ => Ok(opened),
-            }
+                _ => Ok(()),
+            })
         }
     }
 }
@@ -67,9 +78,7 @@ fn open_with_own_key(directory: &Path, options: StateOptions) -> Result<Opened, 
     }
     let opened = opened?;
     keys.truncate(1);
-    home.keep(&keys)?;
-    Note::of_now(&home).write(directory)?;
-    Ok(opened)
+    opened.unless_failed(home.keep(&keys).and_then(|()| Note::of_now(&home).write(directory)))
 }
 
 /// How to open.
