@@ -101,8 +101,8 @@ fn curl_is_told_in_h2_what_it_may_not() {
         curl(&[&own, arguments].concat())
     };
     assert_eq!(status(&[&url("/nothing")]), "404");
-    // Nobody reads what it brings along. (Of HTTP/2 curl 7.88 takes RST_STREAM with NO_ERROR for a failure,
-    // RFC 9113 §8.1: only a body that is there with its request doesn't lead to one.)
+    // A short body is taken before the answer: of HTTP/2 curl 7.88 takes RST_STREAM with NO_ERROR (RFC 9113 §8.1)
+    // for a failure. A long one is not, and whoever still sends it gets the answer.
     assert_eq!(status(&["--data", "abc", &url("/")]), "405");
     let much = pki.directory.write("much", vec![b'x'; 1 << 20]);
     let much = ["--http1.1", "--data-binary", &format!("@{much}"), &url("/")];

@@ -5,7 +5,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::{http1, http2};
@@ -50,12 +50,16 @@ pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
         let connection = server.serve_connection(io, service);
         serve(connection, http1::Connection::graceful_shutdown, ending, client).await?
     };
-    let Err(error) = served else { return Ok(()) };
+    let Err(error) = served else {
+        take_the_rest(client).await;
+        return Ok(());
+    };
     if let Some(io) = failure(&error) {
         return Err(io);
     }
     // Who doesn't speak HTTP, or no longer, may know that nothing is missing.
     let ended = client.clone().shutdown().await;
+    take_the_rest(client).await;
     if error.is_timeout() {
         return Err(io::Error::new(io::ErrorKind::TimedOut, "the request took too long"));
     }
@@ -82,6 +86,13 @@ async fn serve<C: Future<Output = hyper::Result<()>>>(
     }
 }
 
+/// A client that was answered before all of its request was there may still send: what comes to a closed socket
+/// resets the connection, and the answer is lost with it (RFC 9112 §9.6).
+async fn take_the_rest(client: &Shared) {
+    // It has its answer, and may end the connection as it likes.
+    let _ = until_its_end(&mut client.clone()).await;
+}
+
 /// hyper's timer runs between requests too: a connection that is idle there ends as any other, by its own
 /// limit.
 fn longest_wait_for_a_head(idle: Duration) -> Option<Duration> {
@@ -104,7 +115,11 @@ fn failure(error: &hyper::Error) -> Option<io::Error> {
     None
 }
 
-async fn respond(request: Request<Incoming>, client: Shared) -> io::Result<Response<Full<Bytes>>> {
+async fn respond(
+    mut request: Request<Incoming>,
+    client: Shared,
+) -> io::Result<Response<Full<Bytes>>> {
+    discard(request.body_mut()).await;
     let mut response = match (request.method(), request.uri().path()) {
         (&Method::GET | &Method::HEAD, path) => match path {
             "/" => html(&client),
@@ -137,6 +152,20 @@ async fn respond(request: Request<Incoming>, client: Shared) -> io::Result<Respo
     Ok(response)
 }
 
+/// Takes what a client brings along. HTTP/2 resets a stream that is answered before its request is complete, with
+/// NO_ERROR (RFC 9113 §8.1), which curl 7.88 takes for a failure.
+async fn discard(body: &mut Incoming) {
+    if body.size_hint().lower() > MOST_DISCARDED {
+        return;
+    }
+    let mut taken = 0;
+    while taken <= MOST_DISCARDED
+        && let Some(Ok(frame)) = body.frame().await
+    {
+        taken += frame.data_ref().map_or(0, Bytes::len) as u64;
+    }
+}
+
 /// Whether a client of HTTP/1.0 wants the connection for further requests (RFC 9112 §9.3). hyper then says so
 /// in its answer.
 fn keeps_alive<B>(request: &Request<B>) -> bool {
@@ -160,6 +189,9 @@ fn plain(status: StatusCode) -> Response<Full<Bytes>> {
     *response.status_mut() = status;
     response
 }
+
+/// In bytes. Who brings more is answered at once.
+const MOST_DISCARDED: u64 = 16 * 1024;
 
 /// In bytes.
 const LONGEST_HEAD: u32 = 16 * 1024;
