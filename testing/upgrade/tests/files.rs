@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tessera::handshake::Reply;
 use tessera::resume::{
@@ -23,7 +24,11 @@ struct Copy(std::path::PathBuf);
 
 impl Copy {
     fn of(folder: &Path, name: &str) -> Self {
-        let to = std::env::temp_dir().join(format!("tessera-{name}-{}", std::process::id()));
+        // Tests that run at once have the same name and process.
+        static COPIES: AtomicUsize = AtomicUsize::new(0);
+        let number = COPIES.fetch_add(1, Ordering::Relaxed);
+        let unique = format!("tessera-{name}-{}-{number}", std::process::id());
+        let to = std::env::temp_dir().join(unique);
         let _ = fs::remove_dir_all(&to);
         copy(folder, &to);
         Self(to)
