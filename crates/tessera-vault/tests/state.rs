@@ -6,7 +6,7 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -320,6 +320,13 @@ fn a_directory_that_is_no_state_is_refused() {
     let error = dir.refused(&[1]);
     assert!(matches!(error.problem(), StateProblem::WritableByOthers { mode: 0o777 }), "{error}");
     fs::set_permissions(&dir.0, fs::Permissions::from_mode(0o755)).unwrap();
+    // Only root can give it to another, and only root could have opened it then.
+    if chown(&dir.0, Some(65_534), None).is_ok() {
+        let error = dir.refused(&[1]);
+        let problem = error.problem();
+        assert!(matches!(problem, StateProblem::OwnedByAnother { owner: 65_534 }), "{error}");
+        chown(&dir.0, Some(0), None).unwrap();
+    }
     dir.open();
 
     let file = Dir::new("file");

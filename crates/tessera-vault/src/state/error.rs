@@ -37,6 +37,11 @@ pub enum StateProblem {
         /// The version of the format.
         version: u8,
     },
+    /// Another user owns the directory, and can put files into it.
+    OwnedByAnother {
+        /// The user's number.
+        owner: u32,
+    },
     /// Others than the owner can put files into the directory.
     WritableByOthers {
         /// Its permissions.
@@ -128,6 +133,11 @@ impl fmt::Display for StateProblem {
             Self::Newer { version } => {
                 write!(f, "of a newer version (format {version}); use the program that wrote it")
             }
+            Self::OwnedByAnother { owner } => write!(
+                f,
+                "this directory belongs to another user (number {owner}), who could put an old state back; \
+                 chown it, or use another"
+            ),
             Self::WritableByOthers { mode } => write!(
                 f,
                 "others can write to this directory (mode {mode:04o}), so they could put an old state \

@@ -6,11 +6,12 @@ mod ring_file;
 
 use std::fs;
 use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use nix::unistd::geteuid;
 use tessera::crypto::Provider;
 use tessera::resume::Vault;
 
@@ -262,6 +263,10 @@ fn check_directory(dir: &Path) -> Result<(), StateError> {
     };
     if !metadata.is_dir() {
         return Err(failed(io::ErrorKind::NotADirectory.into()));
+    }
+    if metadata.uid() != geteuid().as_raw() {
+        let problem = StateProblem::OwnedByAnother { owner: metadata.uid() };
+        return Err(StateError::new(dir, "", problem));
     }
     let mode = metadata.permissions().mode() & 0o7777;
     if mode & 0o022 != 0 {
