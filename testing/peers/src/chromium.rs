@@ -42,6 +42,25 @@ pub fn show(url: &str, width: u32) -> Shown {
     let succeeded = browser.end_input().ends_within(Duration::from_secs(60));
     let stderr = browser.stderr();
     assert!(succeeded, "Chromium failed: {stderr}");
-    let console = stderr.lines().filter(|line| line.contains("CONSOLE")).map(Into::into).collect();
+    let console = stderr.lines().filter(|line| is_of_a_page(line)).map(Into::into).collect();
     Shown { dom: browser.stdout(), console }
+}
+
+/// Whether this line of the log is a page's. The browser has pages of its own, which complain of a slow machine.
+fn is_of_a_page(line: &str) -> bool {
+    line.contains("CONSOLE") && !line.contains(", source: chrome://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_a_page;
+
+    #[test]
+    fn what_the_browsers_own_pages_say_is_not_taken_for_the_pages_words() {
+        assert!(is_of_a_page("[1:1:1122/0:INFO:CONSOLE:2] \"x\", source: file:///report.html (2)"));
+        assert!(!is_of_a_page(
+            "[1:1:1122/0:INFO:CONSOLE:5] \"Slow network\", source: chrome://a/b.js (5)"
+        ));
+        assert!(!is_of_a_page("[1:1:1122/0:ERROR:bus.cc] no bus"));
+    }
 }
