@@ -280,7 +280,7 @@ fn server_says(mode: Mode, edit: impl FnOnce(&mut Hello)) -> Option<AlertDescrip
 fn a_client_hello_is_accepted_or_refused_as_its_fields_demand() {
     use ExtensionType as E;
     type Edit = fn(&mut Hello);
-    let cases: [(Edit, Option<AlertDescription>); 17] = [
+    let cases: [(Edit, Option<AlertDescription>); 19] = [
         (|_| (), None),
         (|hello| hello.remove(E::SUPPORTED_VERSIONS), VERSION),
         (|hello| hello.set(E::SUPPORTED_VERSIONS, &[2, 3, 3]), VERSION),
@@ -292,6 +292,9 @@ fn a_client_hello_is_accepted_or_refused_as_its_fields_demand() {
         (|hello| hello.remove(E::SIGNATURE_ALGORITHMS), MISSING),
         (|hello| hello.set(E::SUPPORTED_GROUPS, &[0, 0]), DECODE),
         (|hello| hello.set(E::SUPPORTED_GROUPS, &[0, 1, 0]), DECODE),
+        // Two shares whose groups stand in the other order, and one whose group doesn't stand there.
+        (|hello| hello.set(E::SUPPORTED_GROUPS, &[0, 4, 0, 0x1d, 0x11, 0xec]), None),
+        (|hello| hello.set(E::SUPPORTED_GROUPS, &[0, 2, 0, 0x1d]), ILLEGAL),
         (|hello| hello.extensions.push((43, vec![2, 3, 4])), ILLEGAL),
         (|hello| hello.set(E::COOKIE, &vec16(b"crumbs")), ILLEGAL),
         (|hello| hello.set(E::RECORD_SIZE_LIMIT, &[0, 63]), ILLEGAL),

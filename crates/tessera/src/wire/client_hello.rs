@@ -3,6 +3,7 @@
 use super::certificate_criteria::CertificateCriteria;
 use super::certificate_type::CertificateTypes;
 use super::code_points::{CipherSuite, ExtensionType, HandshakeType, NamedGroup, ProtocolVersion};
+use super::distinct::Distinct;
 use super::entry_extensions::read_status_request;
 use super::extensions::{Extensions, read_extensions};
 use super::key_share::KeyShares;
@@ -175,9 +176,13 @@ impl<'a> ClientHello<'a> {
             return missing("supported_groups and key_share come together or not at all");
         }
         if let (Some(groups), Some(shares)) = (self.supported_groups, self.key_shares) {
-            // §4.2.8: each share stands for a supported group, in the same order.
-            let mut groups = groups.iter();
-            if !shares.iter().all(|share| groups.any(|group| group == share.group.0)) {
+            // §4.2.8: each share stands for a supported group. Their order is not held against the
+            // client: rustls sends the share that worked last time first, wherever its list has it.
+            let mut supported = Distinct::default();
+            groups.iter().for_each(|group| {
+                supported.insert(group);
+            });
+            if !shares.iter().all(|share| supported.contains(share.group.0)) {
                 return Err(illegal_parameter("a key share for a group that is not supported"));
             }
         }

@@ -24,4 +24,9 @@ impl Distinct {
             self.more.insert(code_point)
         }
     }
+
+    /// Whether `code_point` was inserted.
+    pub fn contains(&self, code_point: u16) -> bool {
+        self.first[..self.len].contains(&code_point) || self.more.contains(&code_point)
+    }
 }

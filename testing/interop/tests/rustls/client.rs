@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rustls::crypto::aws_lc_rs::kx_group;
 use rustls::{ClientConfig, HandshakeKind};
 use tessera::ServerConfig;
 use tessera::handshake::ClientAuthentication;
@@ -65,6 +66,23 @@ fn a_rustls_client_sends_another_share_after_a_hello_retry_request() {
     assert!(end.facts().hello_retry);
     assert_eq!(end.facts().psk, Some(PskKind::Resumption));
     assert_eq!(heard.group, Some(rustls::NamedGroup::secp256r1));
+}
+
+/// It begins with the share that worked last time, wherever its list of groups has that.
+#[test]
+fn a_rustls_client_that_prefers_a_classical_group_comes_back_with_the_hybrid_share() {
+    let world = World::new();
+    let groups = [kx_group::X25519, kx_group::SECP256R1, kx_group::X25519MLKEM768];
+    let mut config = server(&world.server);
+    for tickets in [config.tickets.take(), None] {
+        config.tickets = tickets;
+        let rustls = Arc::new(world.rustls_client_with(with_groups(&groups)));
+        for times in 0..3 {
+            let (end, heard) = serve(&config, &rustls, Plan::talk());
+            assert_eq!(end.facts().hello_retry, times == 0, "connection {times}");
+            assert_eq!(heard.group, Some(rustls::NamedGroup::X25519MLKEM768));
+        }
+    }
 }
 
 #[test]
