@@ -1,12 +1,13 @@
 //! Clients that mean no good.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::client::TlsStream;
@@ -29,15 +30,16 @@ pub(crate) struct Flood {
 }
 
 impl Flood {
-    pub(crate) fn start(kind: Kind, address: &str, count: usize) -> Self {
+    pub(crate) fn start(kind: Kind, address: SocketAddr, count: usize) -> Self {
         let connections = Arc::new(AtomicUsize::new(0));
         let mut tasks = JoinSet::new();
-        for _ in 0..count {
-            let (address, connections) = (address.to_owned(), connections.clone());
+        for index in 0..count {
+            let source = source(index);
+            let connections = connections.clone();
             tasks.spawn(async move {
                 loop {
                     connections.fetch_add(1, Ordering::Relaxed);
-                    if let Ok(socket) = TcpStream::connect(&address).await {
+                    if let Ok(socket) = connect_from(source, address).await {
                         attack(kind, socket).await;
                     }
                     // As many as the machine can bear beside the measurement: a flood of new TCP
@@ -71,6 +73,19 @@ pub(crate) fn drip(streams: Vec<TlsStream<TcpStream>>) -> JoinSet<io::Result<()>
         });
     }
     tasks
+}
+
+/// From where one of them comes: a hundred share an address, so that the server's limits for an address refuse none
+/// of them.
+fn source(index: usize) -> SocketAddr {
+    let network = u8::try_from(index / 100).unwrap_or(u8::MAX).saturating_add(1);
+    SocketAddr::from(([127, 0, network, 1], 0))
+}
+
+async fn connect_from(source: SocketAddr, address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(source)?;
+    socket.connect(address).await
 }
 
 async fn attack(kind: Kind, mut socket: TcpStream) {

@@ -39,7 +39,7 @@ async fn measure(program: &str, count: usize, flooders: usize) -> Result<(), Box
     let calm = load(program, &server)?;
     println!("handshakes beside them: {calm}");
     for kind in [flood::Kind::SlowLoris, flood::Kind::Garbage, flood::Kind::Records] {
-        let flood = flood::Flood::start(kind, &server.address, flooders);
+        let flood = flood::Flood::start(kind, server.address.parse()?, flooders);
         tokio::time::sleep(Duration::from_secs(2)).await;
         let flooded = load(program, &server)?;
         let sent = flood.stop();

@@ -19,7 +19,8 @@ pub(super) async fn serve(accepted: AcceptedClient, how: Answer, idle: Duration,
     match how {
         Answer::Http if begun.is_ok() => {
             let client = Shared::new(client);
-            let result = http::answer(&client, idle).await;
+            // In a place of its own: a task is as large as the largest of what it may do, and an echo is small.
+            let result = Box::pin(http::answer(&client, idle)).await;
             if client.lock().timed_out() == Some(TimedOut::Idle) {
                 let _ = client.clone().shutdown().await;
             }
