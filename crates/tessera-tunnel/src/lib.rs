@@ -1,0 +1,2 @@
+//! `tessera tunnel`: any TCP protocol through two small processes.
+#![forbid(unsafe_code)]
