@@ -84,3 +84,89 @@ impl Drop for SocketFile {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::env::temp_dir;
+    use std::process;
+
+    use super::*;
+
+    /// A directory that is removed when it is dropped.
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new(name: &str) -> Self {
+            let path = temp_dir().join(format!("tessera-proxy-{}-{name}", process::id()));
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn bound(path: &Path) -> Result<(UnixListener, SocketFile), String> {
+        bind(path, ListenOptions::default()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_socket_that_a_dead_process_left_is_replaced() {
+        let directory = Directory::new("stale");
+        let path = directory.0.join("socket");
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(path.exists(), "the standard library leaves the file");
+
+        let (listener, file) = bound(&path).unwrap();
+        let client = UnixStream::connect(&path).unwrap();
+        assert!(listener.accept().is_ok());
+        drop((client, listener, file));
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_socket_at_which_somebody_listens_is_left_alone() {
+        let directory = Directory::new("busy");
+        let path = directory.0.join("socket");
+        let first = bound(&path).unwrap();
+        let error = bound(&path).unwrap_err();
+        assert!(error.contains("another program listens there"), "{error}");
+        assert!(UnixStream::connect(&path).is_ok());
+
+        // Whoever has replaced it keeps its own.
+        fs::remove_file(&path).unwrap();
+        let second = bound(&path).unwrap();
+        drop(first);
+        assert!(UnixStream::connect(&path).is_ok());
+        drop(second);
+    }
+
+    #[test]
+    fn files_that_are_no_sockets_are_left_alone() {
+        let directory = Directory::new("file");
+        let path = directory.0.join("socket");
+        fs::write(&path, "data").unwrap();
+        let error = bound(&path).unwrap_err();
+        assert!(error.contains("no socket"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"data");
+        let error = bound(&directory.0.join("missing/socket")).unwrap_err();
+        assert!(error.contains("directory"), "{error}");
+    }
+
+    #[test]
+    fn nobody_else_may_connect_unless_that_is_asked_for() {
+        let directory = Directory::new("mode");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let path = directory.0.join("own");
+        let own = bound(&path).unwrap();
+        assert_eq!(mode(&path), 0o600);
+        let path = directory.0.join("all");
+        let options = ListenOptions { unix_mode: 0o666, ..ListenOptions::default() };
+        let all = bind(&path, options).unwrap();
+        assert_eq!(mode(&path), 0o666);
+        drop((own, all));
+    }
+}
