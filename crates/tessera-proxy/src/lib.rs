@@ -15,5 +15,4 @@ pub mod address;
 pub mod dial;
 pub mod gate;
 pub mod listen;
-mod rate;
 pub mod socket;

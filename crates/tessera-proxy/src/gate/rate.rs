@@ -11,14 +11,14 @@ use governor::{Quota, RateLimiter};
 use tessera_tokio::Origin;
 
 /// Lets each address begin so many things a second.
-pub(crate) struct RateByOrigin<C: Clock = DefaultClock> {
+pub(super) struct RateByOrigin<C: Clock = DefaultClock> {
     limiter: RateLimiter<Origin, DefaultKeyedStateStore<Origin>, C, NoOpMiddleware<C::Instant>>,
     /// When addresses that begin nothing any more were forgotten last.
     forgot: Mutex<C::Instant>,
 }
 
 impl RateByOrigin {
-    pub(crate) fn new(per_second: NonZeroU32) -> Self {
+    pub(super) fn new(per_second: NonZeroU32) -> Self {
         Self::with_clock(per_second, DefaultClock::default())
     }
 }
@@ -31,7 +31,7 @@ impl<C: Clock> RateByOrigin<C> {
     }
 
     /// Whether this address may begin one more now; it has begun it then.
-    pub(crate) fn allows(&self, origin: Origin) -> bool {
+    pub(super) fn allows(&self, origin: Origin) -> bool {
         self.forget();
         self.limiter.check_key(&origin).is_ok()
     }
