@@ -7,6 +7,8 @@
 //! | [`listen`] | listening: TCP, Unix, sockets that a supervisor hands over |
 //! | [`gate`] | who may come in: places for all and for each address, time-outs, the rate of new connections |
 //! | [`dial`] | connecting: every address of a name in turn, within one deadline |
+//! | [`pump`] | carries bytes between two streams, both ways |
+//! | [`proxy_protocol`] | says whom a connection is forwarded for: the header of HAProxy's PROXY protocol, version 2 |
 //!
 //! A connection comes in through a [`gate::Gate`] at a [`listen::Listener`], and goes out by a [`dial::Dialler`].
 #![forbid(unsafe_code)]
@@ -15,5 +17,7 @@ pub mod address;
 pub mod dial;
 pub mod gate;
 pub mod listen;
+pub mod proxy_protocol;
+pub mod pump;
 mod rate;
 pub mod socket;
