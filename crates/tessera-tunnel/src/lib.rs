@@ -1,2 +1,4 @@
 //! `tessera tunnel`: any TCP protocol through two small processes.
 #![forbid(unsafe_code)]
+
+pub mod metrics;
