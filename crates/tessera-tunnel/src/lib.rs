@@ -1,2 +1,5 @@
 //! `tessera tunnel`: any TCP protocol through two small processes.
 #![forbid(unsafe_code)]
+
+pub mod config;
+pub mod metrics;
