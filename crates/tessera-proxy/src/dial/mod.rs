@@ -19,8 +19,7 @@ pub use self::error::DialError;
 use self::failures::Failures;
 use self::resolve::Resolver;
 use crate::address::DialAddress;
-use crate::listen::prepare;
-use crate::socket::Socket;
+use crate::socket::{Socket, prepare};
 
 /// How to connect.
 #[derive(Debug, Clone, Copy)]

@@ -10,18 +10,17 @@ use std::num::NonZeroU16;
 use std::os::unix::net as unix_net;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, TcpKeepalive, Type};
+use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 use tessera_kit::ProgramError;
 use tessera_tokio::fast_open::accept_on;
-use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::net::{TcpListener, UnixListener};
 
 pub use self::inherited::Inherited;
 use self::inherited::InheritedSocket;
 use self::unix::SocketFile;
 use crate::address::ListenAddress;
-use crate::socket::{Peer, Socket};
+use crate::socket::{Peer, Socket, prepare};
 
 /// How to listen.
 #[derive(Debug, Clone, Copy)]
@@ -152,14 +151,6 @@ impl Listening {
     }
 }
 
-/// What every TCP connection gets. Without any of it the connection is as good, and only slower to answer or to
-/// be found dead.
-pub(crate) fn prepare(stream: &TcpStream) {
-    let _ = stream.set_nodelay(true);
-    let keep_alive = TcpKeepalive::new().with_time(SILENCE).with_interval(BETWEEN_PROBES);
-    let _ = SockRef::from(stream).set_tcp_keepalive(&keep_alive);
-}
-
 /// Every address: a socket of IPv6 that takes IPv4 too, or one of IPv4 where the system has no IPv6.
 fn everywhere(port: u16, options: ListenOptions) -> io::Result<Listening> {
     match bind_tcp((Ipv6Addr::UNSPECIFIED, port).into(), options) {
@@ -253,14 +244,10 @@ const BACKLOG: NonZeroU16 = NonZeroU16::MIN.saturating_add(4095);
 /// usual.
 const PENDING: NonZeroU16 = NonZeroU16::MIN.saturating_add(255);
 
-/// How long a peer may be silent before the kernel asks whether it is still there, and how often it asks then.
-/// Nine questions without an answer end the connection: ten minutes after a peer's machine or a NAT forgot it.
-const SILENCE: Duration = Duration::from_secs(240);
-const BETWEEN_PROBES: Duration = Duration::from_secs(40);
-
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
 
     use super::*;
 
