@@ -90,10 +90,10 @@ impl fmt::Display for Peer {
 
 /// What every TCP connection gets. Without any of it the connection is as good, and only slower to answer or to
 /// be found dead.
-pub(crate) fn prepare(stream: &TcpStream) {
-    let _ = stream.set_nodelay(true);
+pub(crate) fn prepare(socket: SockRef<'_>) {
+    let _ = socket.set_tcp_nodelay(true);
     let keep_alive = TcpKeepalive::new().with_time(SILENCE).with_interval(BETWEEN_PROBES);
-    let _ = SockRef::from(stream).set_tcp_keepalive(&keep_alive);
+    let _ = socket.set_tcp_keepalive(&keep_alive);
 }
 
 impl AsyncRead for Socket {

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use socket2::SockRef;
 use tessera_tokio::fast_open::FastOpenStream;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::{Instant, sleep, timeout_at};
@@ -109,11 +110,11 @@ impl Dialler {
     async fn connect(&self, address: SocketAddr) -> io::Result<Socket> {
         if self.options.fast_open {
             let stream = FastOpenStream::connect(address).await?;
-            prepare(stream.get_ref());
+            prepare(SockRef::from(stream.get_ref()));
             return Ok(Socket::FastOpen(Box::new(stream)));
         }
         let stream = TcpStream::connect(address).await?;
-        prepare(&stream);
+        prepare(SockRef::from(&stream));
         Ok(Socket::Tcp(stream))
     }
 

@@ -11,7 +11,7 @@ use std::os::unix::net as unix_net;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
-use socket2::{Domain, Protocol, Socket as RawSocket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
 use tessera_kit::ProgramError;
 use tessera_tokio::fast_open::accept_on;
 use tokio::net::{TcpListener, UnixListener};
@@ -140,10 +140,9 @@ impl Listener {
 impl Listening {
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(Socket, Peer)>> {
         match self {
-            Self::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, address)| {
-                prepare(&stream);
-                (Socket::Tcp(stream), address.into())
-            }),
+            Self::Tcp(listener) => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, address)| (Socket::Tcp(stream), address.into())),
             Self::Unix { listener, .. } => {
                 listener.poll_accept(cx).map_ok(|(stream, _)| (Socket::Unix(stream), Peer::Local))
             }
@@ -206,6 +205,8 @@ fn bind_tcp(address: SocketAddr, options: ListenOptions) -> io::Result<Listening
 
 fn from_tcp(listener: std::net::TcpListener) -> io::Result<Listening> {
     listener.set_nonblocking(true)?;
+    // Linux gives its connections the same.
+    prepare(SockRef::from(&listener));
     Ok(Listening::Tcp(TcpListener::from_std(listener)?))
 }
 
@@ -264,6 +265,10 @@ mod tests {
         let (mut socket, peer) = listener.accept().await.unwrap();
         assert_eq!(peer, Peer::Tcp(client.local_addr().unwrap()), "not ::ffff:127.0.0.1");
         assert_eq!(socket.peer().unwrap(), peer);
+        let Socket::Tcp(accepted) = &socket else { panic!("it is TCP") };
+        assert!(accepted.nodelay().unwrap());
+        assert!(SockRef::from(accepted).keepalive().unwrap());
+        assert_eq!(SockRef::from(accepted).tcp_keepalive_time().unwrap().as_secs(), 240);
         client.write_all(b"x").await.unwrap();
         assert_eq!(socket.read_u8().await.unwrap(), b'x');
     }

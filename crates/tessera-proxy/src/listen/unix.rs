@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use socket2::{Domain, SockAddr, Socket as RawSocket, Type};
@@ -31,24 +31,29 @@ pub(super) fn bind(
                 "there is a file that is no socket; remove it, or use another path",
             ));
         }
-        Ok(_) => match UnixStream::connect(path) {
-            // A process that ended without removing it.
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                fs::remove_file(path).map_err(|error| failed(&error))?;
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => (),
-            Err(error) => return Err(failed(&error)),
-            Ok(_) => {
-                return Err(ProgramError::in_file(
-                    path,
-                    "another program listens there; end it, or use another path",
-                ));
-            }
-        },
+        Ok(_) if is_listened_at(path).map_err(|error| failed(&error))? => {
+            return Err(ProgramError::in_file(
+                path,
+                "another program listens there; end it, or use another path",
+            ));
+        }
+        // A process that ended left it.
+        Ok(_) => fs::remove_file(path).map_err(|error| failed(&error))?,
         Err(error) if error.kind() == ErrorKind::NotFound => (),
         Err(error) => return Err(failed(&error)),
     }
     listen(path, options).map_err(|error| failed(&error))
+}
+
+/// Asks the kernel, and doesn't wait: a queue may be full.
+fn is_listened_at(path: &Path) -> io::Result<bool> {
+    let socket = RawSocket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&SockAddr::unix(path)?) {
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(false),
+        Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error),
+        Ok(()) | Err(_) => Ok(true),
+    }
 }
 
 /// Nobody can connect before `listen`, so nobody can with other permissions than these.
@@ -88,6 +93,8 @@ impl Drop for SocketFile {
 #[cfg(test)]
 mod tests {
     use std::env::temp_dir;
+    use std::num::NonZeroU16;
+    use std::os::unix::net::UnixStream;
     use std::process;
 
     use super::*;
@@ -142,6 +149,26 @@ mod tests {
         drop(first);
         assert!(UnixStream::connect(&path).is_ok());
         drop(second);
+    }
+
+    #[test]
+    fn a_listener_whose_queue_is_full_listens_all_the_same() {
+        let directory = Directory::new("full");
+        let path = directory.0.join("socket");
+        let options = ListenOptions { backlog: NonZeroU16::MIN, ..ListenOptions::default() };
+        let busy = bind(&path, options).unwrap();
+        let queue: Vec<_> = (0..4)
+            .map(|_| {
+                let client = RawSocket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+                client.set_nonblocking(true).unwrap();
+                let connected = client.connect(&SockAddr::unix(&path).unwrap());
+                (client, connected.map_err(|error| error.kind()))
+            })
+            .collect();
+        assert!(matches!(queue.last(), Some((_, Err(ErrorKind::WouldBlock)))));
+        let error = bound(&path).unwrap_err();
+        assert!(error.contains("another program listens there"), "{error}");
+        drop((queue, busy));
     }
 
     #[test]
