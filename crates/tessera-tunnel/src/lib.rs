@@ -4,3 +4,5 @@
 pub mod config;
 pub mod metrics;
 pub mod peers;
+pub mod stores;
+pub mod tls;

@@ -158,11 +158,7 @@ impl WebPkiVerifier {
                     self.anchors.issuers(),
                     intermediates,
                     UnixTime::since_unix_epoch(Duration::from_secs(unix)),
-                    if is_server {
-                        KeyUsage::server_auth()
-                    } else {
-                        KeyUsage::client_auth()
-                    },
+                    if is_server { KeyUsage::server_auth() } else { KeyUsage::client_auth() },
                     self.revocation.as_ref().and_then(|revocation| revocation.options(&lists)),
                     None,
                 )

@@ -29,9 +29,8 @@ pub fn allowed(peers: &Peers, peer: Role, section: &str) -> Result<AllowedPeers,
         let setting = &format!("[{section}.peers] public-keys");
         let file = SettingFile { setting, path };
         let of_file = pem::public_keys(file)?.into_iter();
-        let of_file: Vec<_> = of_file
-            .map(|key| PinnedKey { name: fingerprint(&key), public_key: key })
-            .collect();
+        let of_file: Vec<_> =
+            of_file.map(|key| PinnedKey { name: fingerprint(&key), public_key: key }).collect();
         // Alone, so that the error is this file's.
         pinned_keys(&of_file).map_err(|error| ProgramError::in_file(path, error))?;
         pinned.extend(of_file);
@@ -79,9 +78,7 @@ fn chains(
         }
     };
     let by_uri = match peer {
-        Role::Server if !peers.uris.is_empty() => {
-            Some(load()?.leaving_server_names_to_a_wrapper())
-        }
+        Role::Server if !peers.uris.is_empty() => Some(load()?.leaving_server_names_to_a_wrapper()),
         _ => None,
     };
     Ok(Chains {

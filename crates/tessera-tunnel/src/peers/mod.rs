@@ -60,7 +60,7 @@ impl AllowedPeers {
             return Ok(known_as(format!("sha256:{shown}")));
         }
         let Some(chains) = &self.chains else {
-            let what = if self.types.is_empty() || self.fingerprints.is_empty() {
+            let what = if self.fingerprints.is_empty() {
                 "certificates are not how peers are known here"
             } else {
                 "the certificate is not one of those that are allowed"
@@ -79,7 +79,11 @@ impl AllowedPeers {
         })
     }
 
-    fn judge_key(&self, question: &VerifyPeer, shown: &str) -> Result<PeerAcceptance, PeerRejected> {
+    fn judge_key(
+        &self,
+        question: &VerifyPeer,
+        shown: &str,
+    ) -> Result<PeerAcceptance, PeerRejected> {
         let Some(keys) = &self.keys else {
             let what = "public keys are not how peers are known here";
             return Err(self.advise(AlertDescription::ACCESS_DENIED, what, shown));
@@ -154,7 +158,7 @@ impl Chains {
             alert: AlertDescription::ACCESS_DENIED,
             reason: format!(
                 "the certificate is good, and none of its names is allowed: {}",
-                identity::identity(&peer.blob)
+                identity(&peer.blob)
             ),
         }
     }

@@ -1,7 +1,6 @@
 //! Epoch keys in a file: what was put into etcd is gone when its epoch's key is.
 
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use tessera_kit::{ProgramError, SettingFile, hex};
@@ -60,8 +59,3 @@ const ONE_TIME_KEY: Duration = Duration::from_secs(3600);
 
 const FORM: &str = "an epoch key is BEGINS SECONDS HEX: since the Unix epoch, for how long, and 32 bytes, such as \
                     $(date +%s) 3600 $(openssl rand -hex 32)";
-
-/// The file of a setting.
-pub(super) fn file<'a>(setting: &'a str, path: &'a Path) -> SettingFile<'a> {
-    SettingFile { setting, path }
-}

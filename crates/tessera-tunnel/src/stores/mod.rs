@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::resume::{Receipts, TicketKeys, Vault};
-use tessera_kit::ProgramError;
 use tessera_kit::clock::unix;
 use tessera_kit::state::{self, Opened, StateFound, StateKeySetting};
+use tessera_kit::{ProgramError, hex};
 use tessera_tokio::Answers;
 use tessera_vault::{Limits, MemoryVault, RotatingRing, Rotation, ServerState, StateOptions};
 use tokio::task::spawn_blocking;
@@ -114,6 +114,14 @@ impl Stores {
         self.vault.len()
     }
 
+    /// In a fleet of sites: the name of this server's vault, in hexadecimal, as the others are told it.
+    pub fn vault_name(&self) -> Option<String> {
+        match &self.kept {
+            Kept::Fleet(fleet) => fleet.vault_name().map(|life| hex::encode(&life.vault)),
+            Kept::Memory { .. } | Kept::State(_) => None,
+        }
+    }
+
     /// Loads the keys that come and go in files: the epoch keys of a fleet.
     ///
     /// # Errors
@@ -191,7 +199,5 @@ pub const KEEP_EVERY: Duration = Duration::from_secs(60);
 const CAPACITY: usize = 1_000_000;
 
 /// A ticket key seals for two hours, and opens for a day after that: the lifetime of tickets.
-const ROTATION: Rotation = Rotation {
-    issue_for: Duration::from_secs(2 * 3600),
-    open_for: Duration::from_secs(24 * 3600),
-};
+const ROTATION: Rotation =
+    Rotation { issue_for: Duration::from_secs(2 * 3600), open_for: Duration::from_secs(24 * 3600) };

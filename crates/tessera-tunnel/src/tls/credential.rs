@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use tessera::auth::{Credential, PrivateKey};
-use tessera::crypto::Signer;
 use tessera_kit::{ProgramError, SettingFile, credential, pem};
 
 use super::Own;
@@ -19,8 +18,7 @@ impl Own<'_> {
             (None, Some(path)) => {
                 let key = pem::private_key(SettingFile { setting, path })?;
                 let public_key = key.public_key_info();
-                let public_key = public_key
-                    .map_err(|error| ProgramError::in_file(path, error))?;
+                let public_key = public_key.map_err(|error| ProgramError::in_file(path, error))?;
                 Ok(vec![Credential::raw_public_key(public_key, PrivateKey::Signs(Arc::new(key)))])
             }
             (Some(path), key) => {

@@ -59,4 +59,5 @@ pub fn server(
 
 /// Each connection uses up a ticket and brings another: as many connections as a client has at a time come back
 /// quickly, once as many full handshakes as it takes have brought them.
-pub(super) const TICKETS: TicketRequest = TicketRequest { new_session_count: 4, resumption_count: 1 };
+pub(super) const TICKETS: TicketRequest =
+    TicketRequest { new_session_count: 4, resumption_count: 1 };

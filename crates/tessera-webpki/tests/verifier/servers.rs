@@ -214,7 +214,8 @@ fn a_server_certificate_that_is_truncated_or_flipped_is_refused() {
 #[test]
 fn a_server_whose_name_a_wrapper_judges_is_known_by_all_names_and_is_no_client() {
     let root = root("root");
-    let verifier = || WebPkiVerifier::new(&[root.der()]).unwrap().leaving_server_names_to_a_wrapper();
+    let verifier =
+        || WebPkiVerifier::new(&[root.der()]).unwrap().leaving_server_names_to_a_wrapper();
     let mut params = server_params();
     let uri = rcgen::SanType::URI("spiffe://x/Y".try_into().unwrap());
     params.subject_alt_names =
