@@ -1,4 +1,5 @@
 //! `tessera tunnel`: any TCP protocol through two small processes.
 #![forbid(unsafe_code)]
 
+pub mod client;
 pub mod metrics;

@@ -193,6 +193,12 @@ impl TunnelMetrics {
         }
     }
 
+    /// What was counted until now.
+    #[cfg(test)]
+    pub(crate) fn spare_events(&self, event: SpareEvent) -> u64 {
+        self.spare.as_ref().map_or(0, |spare| spare.events.get(event))
+    }
+
     /// Counts a handshake that is complete, and its duration.
     pub fn handshake(&self, facts: &Facts, duration: Duration) {
         self.handshakes.count(HandshakeKind::of(facts));

@@ -1,0 +1,4 @@
+//! The client end of a tunnel.
+
+pub mod spare;
+pub mod verdict;
