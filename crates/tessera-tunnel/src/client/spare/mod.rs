@@ -3,6 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
@@ -35,7 +36,7 @@ pub trait Source: Send + Sync + 'static {
 pub struct SparePool<C: Source> {
     shared: Arc<Shared<C>>,
     /// One for each place; they end with the pool.
-    keepers: JoinSet<()>,
+    keepers: Mutex<JoinSet<()>>,
 }
 
 /// A connection that was kept ready.
@@ -52,10 +53,12 @@ pub const MAX_RECEIVED: usize = 4096;
 /// A connection that is not kept any longer, and why.
 type Removed<S> = (SpareEvent, S);
 
+type Places<S> = Vec<Option<Box<Idle<S>>>>;
+
 struct Shared<C: Source> {
     source: C,
     metrics: Arc<TunnelMetrics>,
-    places: Mutex<Vec<Option<Box<Idle<C::Stream>>>>>,
+    places: Mutex<Places<C::Stream>>,
     /// How many are made at a time.
     fills: Semaphore,
 }
@@ -80,7 +83,7 @@ impl<C: Source> SparePool<C> {
         for place in 0..count {
             keepers.spawn(keep(shared.clone(), place));
         }
-        Self { shared, keepers }
+        Self { shared, keepers: Mutex::new(keepers) }
     }
 
     /// Takes a connection, if there is one. Its place is filled again.
@@ -101,8 +104,10 @@ impl<C: Source> SparePool<C> {
     }
 
     /// Ends all connections in order, and makes no more.
-    pub async fn close(mut self) {
-        self.keepers.shutdown().await;
+    pub async fn close(&self) {
+        let mut keepers =
+            mem::take(&mut *self.keepers.lock().unwrap_or_else(PoisonError::into_inner));
+        keepers.shutdown().await;
         let idle: Vec<_> = self.shared.places().iter_mut().filter_map(Option::take).collect();
         let mut ends: JoinSet<()> = idle.into_iter().map(|idle| end(idle.spare.stream)).collect();
         while ends.join_next().await.is_some() {}
@@ -196,7 +201,7 @@ impl<C: Source> Shared<C> {
         None
     }
 
-    fn places(&self) -> MutexGuard<'_, Vec<Option<Box<Idle<C::Stream>>>>> {
+    fn places(&self) -> MutexGuard<'_, Places<C::Stream>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -41,7 +41,7 @@ impl Pipes {
     /// The other end of the pipe that was made as the first, second...
     fn far(&self, index: usize) -> DuplexStream {
         let (_, unused) = duplex(1);
-        std::mem::replace(&mut self.0.far.lock().unwrap()[index], unused)
+        mem::replace(&mut self.0.far.lock().unwrap()[index], unused)
     }
 }
 
