@@ -20,6 +20,18 @@ pub enum Ended {
     Server(io::Error),
     /// The connection to the program failed.
     Local(io::Error),
+    /// This end ended it, because the process ends.
+    Cut,
+}
+
+impl Ended {
+    /// As an error.
+    pub(super) fn into_io(self) -> io::Error {
+        match self {
+            Self::Unreachable(error) | Self::Server(error) | Self::Local(error) => error,
+            Self::InOrder | Self::Cut => io::ErrorKind::ConnectionAborted.into(),
+        }
+    }
 }
 
 /// What is known of the connection to the server at its end.
@@ -55,15 +67,13 @@ impl Judgement {
     /// was.
     pub fn of(ended: Ended, server: ServerState) -> Self {
         let early = server.early_data;
-        let verdict = match early {
-            EarlyDataOutcome { sent: 0, .. } => None,
-            EarlyDataOutcome { verdict: None, .. } => Some(EarlyDataVerdict::Accepted),
-            EarlyDataOutcome { verdict: Some(verdict), .. } => Some(verdict.into()),
-        };
+        let verdict = EarlyDataVerdict::of(early);
         let is_open = matches!(early.verdict, Some(verdict) if verdict != Verdict::Burned);
         let outcome = match &ended {
             Ended::InOrder => Outcome::Completed,
             Ended::Unreachable(_) => Outcome::Unreachable,
+            Ended::Cut if is_open => Outcome::ResetByVerdict,
+            Ended::Cut => Outcome::Cut,
             Ended::Local(error) => match error.kind() {
                 _ if is_open => Outcome::ResetByVerdict,
                 io::ErrorKind::TimedOut => Outcome::TimedOut,
@@ -80,7 +90,7 @@ impl Judgement {
         };
         let flight = early.flight.filter(|_| outcome == Outcome::ResetByVerdict);
         let cause = match ended {
-            Ended::InOrder => None,
+            Ended::InOrder | Ended::Cut => None,
             Ended::Unreachable(error) | Ended::Server(error) | Ended::Local(error) => Some(error),
         };
         Self { outcome, verdict, flight, cause }
@@ -162,7 +172,7 @@ impl Judgement {
             Some(_) => tracing::warn!(
                 tunnel, role = "client", %client, outcome, verdict, flight, cause, todo, "{what}"
             ),
-            None => tracing::debug!(
+            None => tracing::info!(
                 tunnel, role = "client", %client, outcome, verdict, cause, "{what}"
             ),
         }

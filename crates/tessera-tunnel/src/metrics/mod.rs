@@ -1,6 +1,7 @@
 //! What a tunnel counts, by the conventions of Prometheus: every series has the labels `tunnel` (the name of
 //! its section) and `role`.
 
+mod gates;
 mod labels;
 
 use std::sync::Arc;
@@ -13,7 +14,9 @@ use tessera_proxy::admin::prometheus_client::metrics::family::Family;
 use tessera_proxy::admin::prometheus_client::metrics::gauge::Gauge;
 use tessera_proxy::admin::prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tessera_proxy::admin::prometheus_client::registry::Unit;
+use tessera_proxy::gate::Gate;
 
+use self::gates::Gates;
 pub use self::labels::{
     DialResult, EarlyDataVerdict, HandshakeKind, Label, Outcome, Refusal, ReloadResult, Role,
     SpareEvent,
@@ -26,6 +29,9 @@ pub use self::labels::{
 /// | `tessera_tunnel_connections_total` | `outcome`: [`Outcome`] | connections that ended |
 /// | `tessera_tunnel_active_connections` | | connections that are there now |
 /// | `tessera_tunnel_refused_connections_total` | `reason`: [`Refusal`] | connections that were closed before anything was done for them |
+/// | `tessera_tunnel_timed_out_connections_total` | `limit`: `idle`, `write` | sides of connections that moved nothing, or didn't read, for longer than that limit |
+/// | `tessera_tunnel_accept_errors_total` | | how often the system had no connection to give, for want of files or memory |
+/// | `tessera_tunnel_open_handshakes` | | handshakes with clients that are under way now |
 /// | `tessera_tunnel_handshakes_total` | `kind`: [`HandshakeKind`] | TLS handshakes |
 /// | `tessera_tunnel_handshake_duration_seconds` | | from when there was a connection to the end of the handshake; at a client the wait for a program's first bytes included |
 /// | `tessera_tunnel_early_data_total` | `verdict`: [`EarlyDataVerdict`] | flights with early data |
@@ -40,7 +46,7 @@ pub use self::labels::{
 pub struct Metrics {
     connections: Counters,
     active: Family<Labels, Gauge>,
-    refused: Counters,
+    gates: Gates,
     handshakes: Counters,
     handshake_duration: Histograms,
     early_data: Counters,
@@ -57,6 +63,8 @@ pub struct Metrics {
 impl Metrics {
     /// Registers the metrics: once in a process, because a name that is registered twice is exposed twice.
     pub fn register(registry: &admin::Metrics) -> Self {
+        let gates = Gates::default();
+        registry.register_collector(gates.clone());
         let counters = |name: &str, help: &str| {
             let family = Counters::default();
             registry.register(&format!("{PREFIX}{name}"), help, family.clone());
@@ -82,7 +90,7 @@ impl Metrics {
         Self {
             connections: counters("connections", "Connections that ended, by outcome"),
             active: gauges("active_connections", "Connections that are there now"),
-            refused: counters("refused_connections", "Connections refused at once, by reason"),
+            gates,
             handshakes: counters("handshakes", "TLS handshakes, by kind"),
             handshake_duration: durations("handshake_duration", "Duration of TLS handshakes"),
             early_data: counters("early_data", "Flights with early data, by verdict"),
@@ -105,7 +113,9 @@ impl Metrics {
         Arc::new(TunnelMetrics {
             connections: Labelled::new(&self.connections, &labels),
             active: self.active.get_or_create_owned(&labels),
-            refused: Labelled::new(&self.refused, &labels),
+            refused_proxy_headers: Counter::default(),
+            gates: self.gates.clone(),
+            labels: labels.clone(),
             handshakes: Labelled::new(&self.handshakes, &labels),
             handshake_duration: self.handshake_duration.get_or_create_owned(&labels),
             early_data: Labelled::new(&self.early_data, &labels),
@@ -128,8 +138,10 @@ pub struct TunnelMetrics {
     /// Connections that ended.
     pub connections: Labelled<Outcome>,
     active: Gauge,
-    /// Connections that were closed before anything was done for them.
-    pub refused: Labelled<Refusal>,
+    /// To a server: connections that were closed since their PROXY header is missing, broken or not trusted.
+    pub refused_proxy_headers: Counter,
+    gates: Gates,
+    labels: Labels,
     /// TLS handshakes; [`handshake`](Self::handshake) counts what the engine knows of one.
     pub handshakes: Labelled<HandshakeKind>,
     handshake_duration: Histogram,
@@ -159,6 +171,11 @@ impl TunnelMetrics {
     #[must_use]
     pub fn unregistered(role: Role) -> Arc<Self> {
         Metrics::register(&admin::Metrics::new()).tunnel("", role)
+    }
+
+    /// Tells what this gate counts from now on, with the refused PROXY headers.
+    pub fn watch(&self, gate: &Gate) {
+        self.gates.watch(&self.labels, gate.clone(), self.refused_proxy_headers.clone());
     }
 
     /// Counts a connection as there until this is dropped.
@@ -280,6 +297,28 @@ mod tests {
         assert!(during.contains(r#"active_connections{tunnel="pg",role="client"} 1"#));
         drop(active);
         assert!(registry.text().contains(r#"active_connections{tunnel="pg",role="client"} 0"#));
+    }
+
+    #[test]
+    fn what_a_gate_counts_is_told_once_for_each_tunnel() {
+        let registry = admin::Metrics::new();
+        let metrics = Metrics::register(&registry);
+        let tunnel = metrics.tunnel("pg", Role::Server);
+        tunnel.watch(&Gate::new(Default::default()));
+        tunnel.watch(&Gate::new(Default::default()));
+        tunnel.refused_proxy_headers.inc();
+        metrics.tunnel("pg", Role::Client).watch(&Gate::new(Default::default()));
+        let text = registry.text();
+        for line in [
+            r#"tessera_tunnel_refused_connections_total{tunnel="pg",role="server",reason="rate"} 0"#,
+            r#"tessera_tunnel_refused_connections_total{tunnel="pg",role="server",reason="proxy_header"} 1"#,
+            r#"tessera_tunnel_timed_out_connections_total{tunnel="pg",role="client",limit="idle"} 0"#,
+            r#"tessera_tunnel_accept_errors_total{tunnel="pg",role="client"} 0"#,
+            r#"tessera_tunnel_open_handshakes{tunnel="pg",role="server"} 0"#,
+            "# TYPE tessera_tunnel_refused_connections counter",
+        ] {
+            assert_eq!(text.matches(&format!("{line}\n")).count(), 1, "{line} in\n{text}");
+        }
     }
 
     #[test]
