@@ -4,3 +4,6 @@
 pub mod client;
 pub mod config;
 pub mod metrics;
+pub mod peers;
+pub mod stores;
+pub mod tls;
