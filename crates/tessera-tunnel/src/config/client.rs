@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use tessera::wire::{CipherSuite, NamedGroup};
 
-use super::values::{self, resolve};
+use super::values::{self, resolve, resolve_key};
 use super::{ClientLimits, Early, KeySource, Peers};
 
 /// `[client.NAME]`: takes connections of programs, and carries each to the server end in a TLS connection of its own.
@@ -91,7 +91,7 @@ impl ClientSection {
     pub fn resolve(&mut self, directory: &Path) {
         let files = self.certificate.iter_mut().chain(&mut self.key).chain(&mut self.sessions);
         resolve(directory, files);
-        self.sessions_key.iter_mut().for_each(|key| key.resolve(directory));
+        self.sessions_key.iter_mut().for_each(|key| resolve_key(directory, key));
         self.peers.resolve(directory);
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::KeySource;
-use super::values::resolve;
+use super::values::{resolve, resolve_key};
 
 /// `[server.NAME.fleet]`: ticket keys are in etcd, so that every server resumes every client; one-time keys are there
 /// too, or in each server's own vault, and other servers have them burned.
@@ -90,7 +90,7 @@ impl Fleet {
     pub(super) fn resolve(&mut self, directory: &Path) {
         let etcd = &mut self.etcd;
         resolve(directory, [&mut etcd.ca, &mut etcd.certificate].into_iter().chain(&mut etcd.key));
-        self.ring_key.resolve(directory);
+        resolve_key(directory, &mut self.ring_key);
         resolve(directory, &mut self.epoch_keys);
         if let Some(sites) = &mut self.sites {
             let files = [&mut sites.ca, &mut sites.certificate];

@@ -21,7 +21,8 @@ pub use limits::{ClientLimits, ServerLimits};
 pub use peers::{Anchors, Peers};
 pub use process::{LogFormat, Process};
 pub use server::ServerSection;
-pub use values::{Early, KeySource};
+pub use tessera_kit::KeySource;
+pub use values::Early;
 
 /// A whole configuration.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use tessera::wire::{CipherSuite, NamedGroup};
 
-use super::values::{self, resolve};
+use super::values::{self, resolve, resolve_key};
 use super::{Early, Fleet, KeySource, Peers, ServerLimits};
 
 /// `[server.NAME]`: takes TLS connections from tunnels' clients, and hands what is in them to a backend.
@@ -88,7 +88,7 @@ impl ServerSection {
     /// Puts a directory before all paths that are relative.
     pub fn resolve(&mut self, directory: &Path) {
         resolve(directory, self.certificate.iter_mut().chain(&mut self.key).chain(&mut self.state));
-        self.state_key.iter_mut().for_each(|key| key.resolve(directory));
+        self.state_key.iter_mut().for_each(|key| resolve_key(directory, key));
         self.peers.resolve(directory);
         self.fleet.iter_mut().for_each(|fleet| fleet.resolve(directory));
     }

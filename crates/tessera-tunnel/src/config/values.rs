@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use tessera::wire::{CipherSuite, NamedGroup};
+use tessera_kit::{KeySource, names};
 
 /// Which data may go in a first flight. Replayable early data is not offered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -18,30 +19,10 @@ pub enum Early {
     Never,
 }
 
-/// Where a key comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(from = "String")]
-pub enum KeySource {
-    /// A file with 32 bytes, or as many in hexadecimal.
-    File(PathBuf),
-    /// Such a file among the service's credentials (systemd.exec(5), `LoadCredential=`): `credential:NAME`.
-    Credential(String),
-}
-
-impl From<String> for KeySource {
-    fn from(text: String) -> Self {
-        match text.strip_prefix("credential:") {
-            Some(name) => Self::Credential(name.to_owned()),
-            None => Self::File(text.into()),
-        }
-    }
-}
-
-impl KeySource {
-    pub(super) fn resolve(&mut self, directory: &Path) {
-        if let Self::File(path) = self {
-            resolve(directory, [path]);
-        }
+/// Puts a directory before the path of a key.
+pub(super) fn resolve_key(directory: &Path, key: &mut KeySource) {
+    if let KeySource::File(path) = key {
+        resolve(directory, [path]);
     }
 }
 
@@ -82,31 +63,20 @@ pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dur
     }
 }
 
-/// Groups by the names of their registry.
+/// Groups by their names.
 pub(super) fn groups<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<NamedGroup>, D::Error> {
-    let provider = tessera_aws_lc::provider_with_rare_groups();
-    let known: Vec<_> = provider.groups.iter().map(|group| group.group()).collect();
-    named(from, &known)
+    named(from, names::group)
 }
 
-/// Cipher suites by the names of their registry.
+/// Cipher suites by their names.
 pub(super) fn suites<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<CipherSuite>, D::Error> {
-    let provider = tessera_aws_lc::provider();
-    let known: Vec<_> = provider.suites.iter().map(|suite| suite.id).collect();
-    named(from, &known)
+    named(from, names::suite)
 }
 
-fn named<'de, D, T>(from: D, known: &[T]) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Copy + std::fmt::Debug,
-{
-    let find = |name: &String| {
-        let found = known.iter().find(|it| format!("{it:?}").eq_ignore_ascii_case(name));
-        found.copied().ok_or_else(|| {
-            let names: Vec<_> = known.iter().map(|it| format!("{it:?}")).collect();
-            D::Error::custom(format!("{name:?} is not known; there are {}", names.join(", ")))
-        })
-    };
+fn named<'de, D: Deserializer<'de>, T>(
+    from: D,
+    find: fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, D::Error> {
+    let find = |name: &String| find(name).map_err(|why| D::Error::custom(format!("{name}: {why}")));
     Vec::<String>::deserialize(from)?.iter().map(find).collect()
 }

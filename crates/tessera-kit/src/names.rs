@@ -6,7 +6,8 @@ use tessera::crypto::Provider;
 use tessera::wire::{CipherSuite, NamedGroup};
 
 /// The provider for these groups; where nothing was said, for those that are not rare.
-pub(crate) fn provider(groups: &[NamedGroup]) -> Provider {
+#[must_use]
+pub fn provider(groups: &[NamedGroup]) -> Provider {
     match groups {
         [] => tessera_aws_lc::provider(),
         _ => tessera_aws_lc::provider_with_rare_groups(),
@@ -14,6 +15,7 @@ pub(crate) fn provider(groups: &[NamedGroup]) -> Provider {
 }
 
 /// What can be said of groups, as the help of an option.
+#[must_use]
 pub fn groups_in_words() -> String {
     let names = |provider: Provider| -> Vec<String> {
         provider.groups.iter().map(|group| format!("{:?}", group.group())).collect()
@@ -30,6 +32,7 @@ pub fn groups_in_words() -> String {
 }
 
 /// What can be said of suites, as the help of an option.
+#[must_use]
 pub fn suites_in_words() -> String {
     let suites = tessera_aws_lc::provider().suites;
     let names: Vec<_> = suites.iter().map(|suite| format!("{:?}", suite.id)).collect();
@@ -39,7 +42,10 @@ pub fn suites_in_words() -> String {
     )
 }
 
-/// The group of this name.
+/// The group of this name, by the registry or as people call it (`p256`).
+///
+/// # Errors
+/// If there is none; the error names all.
 pub fn group(name: &str) -> Result<NamedGroup, String> {
     let provider = tessera_aws_lc::provider_with_rare_groups();
     let groups: Vec<_> = provider.groups.iter().map(|group| group.group()).collect();
@@ -53,6 +59,9 @@ pub fn group(name: &str) -> Result<NamedGroup, String> {
 }
 
 /// The suite of this name.
+///
+/// # Errors
+/// If there is none; the error names all.
 pub fn suite(name: &str) -> Result<CipherSuite, String> {
     let provider = tessera_aws_lc::provider();
     let suites: Vec<_> = provider.suites.iter().map(|suite| suite.id).collect();

@@ -1,13 +1,16 @@
 //! A key with its identity, as people write it.
 
-use tessera_kit::hex;
 use zeroize::Zeroizing;
 
-/// A key with its identity.
+use crate::hex;
+
+/// A key with its identity. It is not Debug-printed.
 #[derive(Clone)]
 pub struct NamedKey {
-    pub(crate) identity: Vec<u8>,
-    pub(crate) secret: Zeroizing<Vec<u8>>,
+    /// By which both ends call it.
+    pub identity: Vec<u8>,
+    /// 16 bytes or more.
+    pub secret: Zeroizing<Vec<u8>>,
 }
 
 impl std::fmt::Debug for NamedKey {
@@ -18,6 +21,9 @@ impl std::fmt::Debug for NamedKey {
 
 impl NamedKey {
     /// Reads `IDENTITY:HEX`. An identity may contain colons, a key can't.
+    ///
+    /// # Errors
+    /// In words, if it is not such a text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (identity, key) = text
             .rsplit_once(':')

@@ -1,27 +1,27 @@
-//! The state that survives a restart, with its key from where the options say.
+//! The state of a server that survives a restart, with its key from where the settings say.
 
 mod key_home;
 
 use std::fmt;
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
-use tessera_kit::report::Fact;
-use tessera_kit::{ProgramError, SettingFile};
 use tessera_vault::{PreviousLife, ServerState, StateError, StateKey, StateOptions};
 
 use self::key_home::{KeyHome, NOTE, Note};
-use super::clock::unix;
-use crate::key_file;
-use crate::options::StateKeySource;
+use crate::clock::unix;
+use crate::error::ProgramError;
+use crate::key_source::KeySource;
+use crate::report::Fact;
 
 /// A state that this server owns, and what it found there.
-pub(super) struct Opened {
-    pub(super) state: ServerState,
-    pub(super) found: StateFound,
+pub struct Opened {
+    /// The state.
+    pub state: ServerState,
+    /// What it was when it was opened.
+    pub found: StateFound,
 }
 
 impl Opened {
@@ -35,16 +35,29 @@ impl Opened {
     }
 }
 
+/// Where the key of a state comes from, as its user set it.
+#[derive(Debug, Clone, Copy)]
+pub struct StateKeySetting<'a> {
+    /// The setting, as its user writes it: `--state-key`.
+    pub setting: &'a str,
+    /// What it says. Without it the program keeps a key of its own in memory that outlives it and not the
+    /// power.
+    pub source: Option<&'a KeySource>,
+}
+
 /// Opens the state of a directory.
-pub(super) fn open(
+///
+/// # Errors
+/// If its key can't be had, or the state can't be opened with it. Nothing was changed then.
+pub fn open(
     directory: &Path,
-    source: Option<&StateKeySource>,
+    key: StateKeySetting<'_>,
     options: StateOptions,
 ) -> Result<Opened, ProgramError> {
-    match source {
-        None => open_with_own_key(directory, options),
+    match key.source {
+        None => open_with_own_key(directory, key.setting, options),
         Some(source) => {
-            let key = read_key(source, directory)?;
+            let key = StateKey::new(source.read(key.setting, "state", directory)?);
             let opened = open_state(directory, &[key], options, Way::AsItIs)?;
             // It has been a key of our own, perhaps, and is none any more.
             opened.unless_failed(match fs::remove_file(directory.join(NOTE)) {
@@ -58,12 +71,16 @@ pub(super) fn open(
 }
 
 /// With a key that this program makes at each start, and that ends with the power.
-fn open_with_own_key(directory: &Path, options: StateOptions) -> Result<Opened, ProgramError> {
-    let home = KeyHome::open(directory)?;
+fn open_with_own_key(
+    directory: &Path,
+    setting: &str,
+    options: StateOptions,
+) -> Result<Opened, ProgramError> {
+    let home = KeyHome::open(directory, setting)?;
     let mut keys = home.keys()?;
     let way = match keys.len() {
         0 if !directory.join("ring").exists() => Way::AsItIs,
-        0 => key_is_gone(directory, &home)?,
+        0 => key_is_gone(directory, setting, &home)?,
         _ => Way::AsItIs,
     };
     let are_new = keys.is_empty();
@@ -90,10 +107,10 @@ enum Way {
 }
 
 /// There is a state, and no key for it. If the power was off since then, that is as it should be.
-fn key_is_gone(directory: &Path, home: &KeyHome) -> Result<Way, ProgramError> {
+fn key_is_gone(directory: &Path, setting: &str, home: &KeyHome) -> Result<Way, ProgramError> {
     let command = |what: String| {
         Err(ProgramError::settings(format!(
-            "{}: {what}; give it with --state-key; {}",
+            "{}: {what}; give it with {setting}; {}",
             directory.display(),
             StateError::how_to_start_afresh(directory)
         )))
@@ -136,49 +153,9 @@ fn new_key() -> Result<StateKey, ProgramError> {
         .map_err(|error| ProgramError::failed("a key for the state", error))
 }
 
-/// Reads a key that somebody else keeps.
-fn read_key(source: &StateKeySource, directory: &Path) -> Result<StateKey, ProgramError> {
-    let path = match source {
-        StateKeySource::File(path) => {
-            let file = SettingFile { setting: SETTING, path };
-            let metadata = fs::metadata(path).map_err(|error| ProgramError::input(file, &error))?;
-            let mode = metadata.permissions().mode() & 0o7777;
-            if metadata.is_file() && mode & 0o077 != 0 {
-                return Err(ProgramError::settings(format!(
-                    "{0}: others can read this key (mode {mode:04o}); chmod 600 {0}",
-                    path.display()
-                )));
-            }
-            path.clone()
-        }
-        // Who may read it is the service manager's to say.
-        StateKeySource::Credential(name) => credential(name)?,
-    };
-    let file = SettingFile { setting: SETTING, path: &path };
-    Ok(StateKey::new(key_file::read(file, "state", directory)?))
-}
-
-fn credential(name: &str) -> Result<PathBuf, ProgramError> {
-    let mut parts = Path::new(name).components();
-    if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
-        return Err(ProgramError::settings(format!(
-            "credential:{name}: a credential is named without a path; check the name after {SETTING}"
-        )));
-    }
-    let Some(directory) = std::env::var_os("CREDENTIALS_DIRECTORY") else {
-        return Err(ProgramError::settings(format!(
-            "credential:{name}: this process has no credentials; start it as a service with \
-             LoadCredential={name}:FILE, or name the file itself after {SETTING}"
-        )));
-    };
-    Ok(Path::new(&directory).join(name))
-}
-
-const SETTING: &str = "--state-key";
-
 /// What was in the directory.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct StateFound {
+pub struct StateFound {
     directory: String,
     found: &'static str,
     one_time_keys: usize,

@@ -5,14 +5,20 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::str;
 
-use tessera_kit::{ProgramError, SettingFile, hex};
 use zeroize::Zeroizing;
 
-/// In a box: it is not moved.
-pub(crate) type FileKey = Box<Zeroizing<[u8; LEN]>>;
+use crate::error::ProgramError;
+use crate::hex;
+use crate::setting::SettingFile;
 
-/// Reads the key of a directory with such things in it.
-pub(crate) fn read(
+/// In a box: it is not moved.
+pub type FileKey = Box<Zeroizing<[u8; LEN]>>;
+
+/// Reads the key of a directory with such things in it: 32 bytes, or as many in hexadecimal.
+///
+/// # Errors
+/// If the file can't be read, is no such key, or lies in that directory.
+pub fn read(
     file: SettingFile<'_>,
     things: &str,
     directory: &Path,

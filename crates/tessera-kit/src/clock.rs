@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Since the Unix epoch.
-pub(super) fn unix() -> Duration {
+/// Since the Unix epoch; zero on a machine whose clock is before it.
+#[must_use]
+pub fn unix() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -6,30 +6,33 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use tessera_kit::{ProgramError, hex, volatile};
 use tessera_vault::StateKey;
 use zeroize::Zeroizing;
 
+use crate::error::ProgramError;
 use crate::key_file::read_into;
+use crate::{hex, volatile};
 
 /// A file with the key of one directory, or with two while it changes. It is locked, so that two servers
 /// that start at a time don't change it at a time.
 pub(super) struct KeyHome {
     path: PathBuf,
+    /// What a user could set instead.
+    setting: String,
     _lock: File,
 }
 
 impl KeyHome {
     /// Finds the place for the key of this directory, and makes it.
-    pub(super) fn open(state: &Path) -> Result<Self, ProgramError> {
+    pub(super) fn open(state: &Path, setting: &str) -> Result<Self, ProgramError> {
         let Some(directory) = volatile::runtime_directory("tessera") else {
             return Err(ProgramError::settings(format!(
                 "{}: there is no place for its key, neither $RUNTIME_DIRECTORY nor $XDG_RUNTIME_DIR; \
-                 set one to a directory on a tmpfs, or give a key with --state-key",
+                 set one to a directory on a tmpfs, or give a key with {setting}",
                 state.display()
             )));
         };
-        let failed = |error| cannot_keep(&directory, &error);
+        let failed = |error| cannot_keep(&directory, setting, &error);
         match DirBuilder::new().mode(0o700).create(&directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(failed(error));
@@ -39,7 +42,7 @@ impl KeyHome {
         if !volatile::is_memory(&directory).map_err(failed)? {
             return Err(ProgramError::settings(format!(
                 "{0}: the key of the state would lie on a disk there, which keeps it for whoever finds \
-                 the disk; set $RUNTIME_DIRECTORY to a directory on a tmpfs, or give a key with --state-key",
+                 the disk; set $RUNTIME_DIRECTORY to a directory on a tmpfs, or give a key with {setting}",
                 directory.display()
             )));
         }
@@ -54,7 +57,7 @@ impl KeyHome {
         let path = directory.join(format!("state-{}.key", name_of(state)));
         let lock = private(OpenOptions::new().create(true)).open(path.with_extension("lock"));
         let lock = lock.and_then(|file| file.lock().map(|()| file)).map_err(failed)?;
-        Ok(Self { path, _lock: lock })
+        Ok(Self { path, setting: setting.to_owned(), _lock: lock })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -63,7 +66,7 @@ impl KeyHome {
 
     /// The keys that are there, the newest first.
     pub(super) fn keys(&self) -> Result<Vec<StateKey>, ProgramError> {
-        let failed = |error: io::Error| cannot_keep(&self.path, &error);
+        let failed = |error: io::Error| cannot_keep(&self.path, &self.setting, &error);
         let mut file = match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             file => file.map_err(failed)?,
@@ -98,7 +101,7 @@ impl KeyHome {
             keys.iter().try_for_each(|key| file.write_all(key.expose()))?;
             fs::rename(&new, &self.path)
         };
-        write().map_err(|error| cannot_keep(&self.path, &error))
+        write().map_err(|error| cannot_keep(&self.path, &self.setting, &error))
     }
 
     /// Removes keys under which nothing was sealed. Where that fails the next start finds them, and says so.
@@ -114,9 +117,9 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options.write(true).mode(0o600)
 }
 
-fn cannot_keep(path: &Path, error: &io::Error) -> ProgramError {
+fn cannot_keep(path: &Path, setting: &str, error: &io::Error) -> ProgramError {
     ProgramError::settings(format!(
-        "{}: {error}; the key of the state belongs there: make it possible, or give a key with --state-key",
+        "{}: {error}; the key of the state belongs there: make it possible, or give a key with {setting}",
         path.display()
     ))
 }
