@@ -3,3 +3,6 @@
 
 pub mod config;
 pub mod metrics;
+pub mod peers;
+pub mod stores;
+pub mod tls;
