@@ -14,11 +14,11 @@ use std::time::Duration;
 use serde::Serialize;
 
 use self::line::{LineWriter, standard_output};
-use self::queue::Queue;
 use crate::error::ProgramError;
 use crate::setting::SettingFile;
 
 pub use self::fact::{FACTS_VERSION, Fact, FactLine};
+pub use self::queue::Queue;
 
 /// Writes facts, one object or line each; the file `-` is standard output. A reader that stopped reading
 /// doesn't stop the connections; where facts can't be written, [`finish`](Self::finish) reports it.

@@ -11,7 +11,7 @@ use super::warn;
 
 /// Writes lines from a thread of its own: whoever has a line never waits for a reader. Where the reader
 /// is too slow, or the disk full, lines are left out, and a line in their place says how many.
-pub(super) struct Queue(Arc<Shared>);
+pub struct Queue(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
@@ -25,6 +25,8 @@ struct State {
     bytes: usize,
     /// How many lines were left out since the last that is here.
     missed: u64,
+    /// How many were left out since the beginning.
+    all_missed: u64,
     /// A line is being written.
     writing: bool,
     /// The last line could not be written.
@@ -41,7 +43,10 @@ const ROOM: usize = 1024 * 1024;
 
 impl Queue {
     /// Writes lines to `to`, which is called `name`; `missed` makes the line for those that are left out.
-    pub(super) fn new(
+    ///
+    /// # Errors
+    /// If there can be no thread.
+    pub fn new(
         name: String,
         to: impl Write + Send + 'static,
         missed: fn(u64) -> Vec<u8>,
@@ -51,20 +56,27 @@ impl Queue {
         thread::Builder::new().name("report".to_owned()).spawn(move || {
             writer.write(&name, to, missed);
             let mut state = writer.lock();
-            *state = State { over: true, failed: state.failed.take(), ..State::default() };
+            *state = State {
+                over: true,
+                failed: state.failed.take(),
+                all_missed: state.all_missed + state.lines.len() as u64,
+                ..State::default()
+            };
             writer.changed.notify_all();
         })?;
         Ok(Self(shared))
     }
 
-    /// Takes a line, if there is room and a reader.
-    pub(super) fn push(&self, line: Vec<u8>) {
+    /// Takes a line, which ends with its newline, if there is room and a reader.
+    pub fn push(&self, line: Vec<u8>) {
         let mut state = self.0.lock();
         if state.over || state.ending {
+            state.all_missed += 1;
             return;
         }
         if state.bytes + line.len() > ROOM {
             state.missed += 1;
+            state.all_missed += 1;
             return;
         }
         state.bytes += line.len();
@@ -72,15 +84,21 @@ impl Queue {
         self.0.changed.notify_all();
     }
 
+    /// How many lines were left out since the beginning.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.0.lock().all_missed
+    }
+
     /// Waits until the lines are written, but no longer than this; says what failed until now.
-    pub(super) fn settle(&self, patience: Duration) -> Option<String> {
+    pub fn settle(&self, patience: Duration) -> Option<String> {
         let busy = |state: &mut State| !state.over && (state.writing || !state.lines.is_empty());
         let waiting = self.0.changed.wait_timeout_while(self.0.lock(), patience, busy);
         waiting.unwrap_or_else(PoisonError::into_inner).0.failed.clone()
     }
 
     /// The same, and takes no more lines.
-    pub(super) fn finish(&self, patience: Duration) -> Option<String> {
+    pub fn finish(&self, patience: Duration) -> Option<String> {
         let mut state = self.0.lock();
         state.ending = true;
         self.0.changed.notify_all();
@@ -104,9 +122,9 @@ impl Shared {
     fn write(&self, name: &str, to: impl Write, missed: fn(u64) -> Vec<u8>) {
         let mut to = LineWriter::new(to);
         loop {
-            let (line, count) = match self.next() {
-                Next::Line(line) => (line, 1),
-                Next::Missed(count) => (missed(count), count),
+            let (line, count, is_line) = match self.next() {
+                Next::Line(line) => (line, 1, true),
+                Next::Missed(count) => (missed(count), count, false),
                 Next::End => return,
             };
             let written = to.write(&line);
@@ -121,6 +139,9 @@ impl Shared {
                         warn(name, &error);
                     }
                     state.missed += count;
+                    if is_line {
+                        state.all_missed += 1;
+                    }
                     state.failing = true;
                     state.failed.get_or_insert(error.to_string());
                 }
@@ -201,6 +222,7 @@ mod tests {
         let missed = queue.0.lock().missed;
         let room = ROOM as u64 / 1000;
         assert!((room..=room + 1).contains(&(5000 - missed)), "{missed}");
+        assert_eq!(queue.missed(), missed);
         assert_eq!(queue.finish(Duration::from_millis(1)), None);
         let read: Vec<_> = reader.iter().collect();
         assert_eq!(read.len() as u64, 5000 - missed + 1);

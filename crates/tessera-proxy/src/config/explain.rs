@@ -1,0 +1,98 @@
+//! Errors of TOML and serde, in words that say what would do.
+
+use toml::de::Error;
+
+use super::place::Place;
+
+/// What is wrong, without the line.
+pub(super) fn in_words(error: &Error, text: &str) -> String {
+    let message = printable(error.message());
+    let place = error.span().and_then(|span| Place::at(&span, text));
+    if let Some((key, known)) = unknown(&message, "unknown field") {
+        let table = place.as_ref().and_then(Place::table);
+        let here =
+            table.map_or("there is no key".to_owned(), |table| format!("{table} has no key"));
+        return format!("{here} `{key}`{}", instead(key, &known, "its keys are"));
+    }
+    let at = place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    if let Some((value, known)) = unknown(&message, "unknown variant") {
+        return format!("{at}`{value}` is not taken{}", instead(value, &known, "it is one of"));
+    }
+    if let Some(key) = message.strip_prefix("missing field ") {
+        let table = place.map(|place| format!(" in {}", place.as_table())).unwrap_or_default();
+        return format!("the key {key} is missing{table}");
+    }
+    if message == "duplicate key" {
+        let key = error.span().and_then(|span| text.get(span)).unwrap_or_default();
+        return format!("`{}` is here for the second time; remove one of them", printable(key));
+    }
+    format!("{at}{}", without_rust(&message))
+}
+
+/// What is taken, in words of TOML: serde says it in words of Rust.
+fn without_rust(message: &str) -> String {
+    let Some((wrong, expected)) = message.rsplit_once(", expected ") else {
+        return message.to_owned();
+    };
+    let (least, number) = match expected.strip_prefix("a nonzero ") {
+        Some(number) => (1, number),
+        None => (0, expected),
+    };
+    let taken = match number {
+        "a map" => "a table".to_owned(),
+        "a sequence" => "an array".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "u8" => format!("a whole number from {least} to {}", u8::MAX),
+        "u16" => format!("a whole number from {least} to {}", u16::MAX),
+        "u32" => format!("a whole number from {least} to {}", u32::MAX),
+        "u64" | "usize" => format!("a whole number from {least} on"),
+        _ if expected.starts_with("struct ") => "a table".to_owned(),
+        _ => expected.to_owned(),
+    };
+    format!("{wrong}, expected {taken}")
+}
+
+/// The name that nobody knows, and those that are known: serde says both between backticks.
+fn unknown<'a>(message: &'a str, what: &str) -> Option<(&'a str, Vec<&'a str>)> {
+    let rest = message.strip_prefix(what)?.strip_prefix(" `")?;
+    // The name is whatever its writer liked; the names that are known have no backticks.
+    let (name, known) = match rest.rfind("`, expected ") {
+        Some(end) => (rest.get(..end)?, rest.get(end + 1..)?),
+        None => (rest.split("`, there are no ").next()?, ""),
+    };
+    Some((name, known.split('`').skip(1).step_by(2).collect()))
+}
+
+/// What to write instead of `name`.
+fn instead(name: &str, known: &[&str], introduction: &str) -> String {
+    let near = known
+        .iter()
+        .map(|&known| (strsim::damerau_levenshtein(&folded(name), &folded(known)), known))
+        // A third of its letters may be wrong, and one always.
+        .filter(|(distance, known)| *distance <= (known.chars().count() / 3).max(1))
+        .min();
+    match near {
+        Some((_, near)) => format!("; did you mean `{near}`?"),
+        None if known.is_empty() => String::new(),
+        None => format!("; {introduction} `{}`", known.join("`, `")),
+    }
+}
+
+/// Names as people mix them up: `tcpFastOpen`, `TCP_FAST_OPEN` and `tcp-fast-open`.
+fn folded(name: &str) -> String {
+    let letters = name.chars().filter(|c| !matches!(c, '-' | '_' | ' ' | '.'));
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// The line that the next byte would be on, counted from 1.
+pub(super) fn line_at_end(before: &[u8]) -> usize {
+    1 + before.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+/// A text without characters that command a terminal, or make a second line.
+fn printable(text: &str) -> String {
+    let escaped = text
+        .chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() });
+    escaped.collect()
+}

@@ -1,0 +1,156 @@
+//! Configuration from a TOML file, with errors that say where they are and what would do.
+
+mod explain;
+mod place;
+mod values;
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use tessera_kit::ProgramError;
+use toml::de::DeTable;
+
+pub use self::values::{ByteSize, FilePath, Seconds};
+
+use self::place::Place;
+
+/// Reads a configuration from a TOML file.
+///
+/// Every type of `T` should bear `#[serde(deny_unknown_fields)]`: an unknown key is then an error with its line and
+/// the nearest key that is known. A type with `#[serde(flatten)]` can't say where its errors are.
+///
+/// ```no_run
+/// use std::collections::BTreeMap;
+/// use std::path::Path;
+///
+/// use serde::Deserialize;
+/// use tessera_proxy::config::{self, FilePath, Seconds};
+///
+/// #[derive(Deserialize)]
+/// #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+/// struct Configuration {
+///     #[serde(default)]
+///     server: BTreeMap<String, Server>,
+/// }
+///
+/// #[derive(Deserialize)]
+/// #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+/// struct Server {
+///     listen: String,
+///     certificate: FilePath,
+///     handshake: Option<Seconds>,
+/// }
+///
+/// # fn main() -> Result<(), tessera_kit::ProgramError> {
+/// let configuration: Configuration = config::load(Path::new("/etc/example.toml"))?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// If the file can't be read, is no TOML, says nothing, or is no `T`.
+pub fn load<T: DeserializeOwned>(path: &Path) -> Result<T, ProgramError> {
+    Document::read(path)?.parse()
+}
+
+/// The text of a configuration, for owners who check what no type can say: their errors name the line too.
+#[derive(Debug, Clone)]
+pub struct Document {
+    path: PathBuf,
+    text: String,
+}
+
+impl Document {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// If it can't be read, is not UTF-8, or is longer than 16 MiB.
+    pub fn read(path: &Path) -> Result<Self, ProgramError> {
+        let bytes = read(path).map_err(|error| unreadable(path, &error))?;
+        if bytes.len() > LONGEST {
+            return Err(ProgramError::in_file(path, "it is longer than 16 MiB"));
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let valid = error.as_bytes().get(..error.utf8_error().valid_up_to());
+            let line = explain::line_at_end(valid.unwrap_or_default());
+            ProgramError::in_line(path, line, "this is not UTF-8, as all TOML is: save it as UTF-8")
+        })?;
+        Ok(Self::from_text(path, text))
+    }
+
+    /// A text that is called by this path in errors, and whose relative paths start there.
+    #[must_use]
+    pub fn from_text(path: &Path, text: String) -> Self {
+        Self { path: path.to_owned(), text }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it says.
+    ///
+    /// # Errors
+    /// If it is no TOML, says nothing, or is no `T`.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, ProgramError> {
+        let root = DeTable::parse(&self.text).map_err(|error| self.explain(&error))?;
+        // A write that a full disk cut off leaves an empty file. To take it would end everything that runs.
+        if root.get_ref().is_empty() {
+            return Err(ProgramError::in_file(&self.path, "there is no key in this file"));
+        }
+        let directory = self.path.parent().unwrap_or(Path::new(""));
+        values::with_directory(directory, || toml::from_str(&self.text))
+            .map_err(|error| self.explain(&error))
+    }
+
+    /// An error about a key, named by the tables that it is in and itself: `["server", "postgres", "listen"]`. Where
+    /// it isn't in the file, the error has the line of the table that it should be in.
+    pub fn error(&self, key: &[&str], what: impl Display) -> ProgramError {
+        let place = Place::named(key);
+        let what = format!("{place}: {what}");
+        match place.position(&self.text) {
+            Some(position) => {
+                let before = self.text.as_bytes().get(..position).unwrap_or_default();
+                ProgramError::in_line(&self.path, explain::line_at_end(before), what)
+            }
+            None => ProgramError::in_file(&self.path, what),
+        }
+    }
+
+    fn explain(&self, error: &toml::de::Error) -> ProgramError {
+        let what = explain::in_words(error, &self.text);
+        match error.span() {
+            Some(span) => {
+                let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
+                ProgramError::in_line(&self.path, explain::line_at_end(before), what)
+            }
+            None => ProgramError::in_file(&self.path, what),
+        }
+    }
+}
+
+/// As much is read of a file: a wrong path may name something without an end.
+const LONGEST: usize = 16 * 1024 * 1024;
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> ProgramError {
+    let what = match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::IsADirectory => "this is a directory, and a TOML file is needed".to_owned(),
+        ErrorKind::PermissionDenied => {
+            "permission denied; run as a user who may read it, or change its permissions".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    ProgramError::in_file(path, what)
+}

@@ -1,0 +1,225 @@
+//! Values that TOML has no type for.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+
+/// A length of time: a number of seconds, or a number with a unit, as `"500ms"`, `"1.5s"`, `"30s"`, `"5m"`, `"12h"` or
+/// `"7d"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seconds(pub Duration);
+
+impl Seconds {
+    /// As much time.
+    #[must_use]
+    pub const fn duration(self) -> Duration {
+        self.0
+    }
+}
+
+impl From<Seconds> for Duration {
+    fn from(seconds: Seconds) -> Self {
+        seconds.0
+    }
+}
+
+const TIME: &str = "seconds, or a number with a unit: \"500ms\", \"10s\", \"5m\", \"12h\", \"7d\"";
+
+impl FromStr for Seconds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let factors = |unit: &str| match unit {
+            "us" => Some(1_000),
+            "ms" => Some(1_000_000),
+            "" | "s" => Some(1_000_000_000),
+            "m" | "min" => Some(60_000_000_000),
+            "h" => Some(3_600_000_000_000),
+            "d" => Some(86_400_000_000_000),
+            _ => None,
+        };
+        let nanos = scaled(text, factors).and_then(|nanos| u64::try_from(nanos).ok());
+        nanos.map(|nanos| Self(Duration::from_nanos(nanos))).ok_or(format!("it takes {TIME}"))
+    }
+}
+
+/// A number of bytes: a number, or a number with a unit, as `"64KiB"`, `"1MiB"`, `"2GiB"`, or `"64kB"`, `"1MB"`, `"2GB"`,
+/// which are powers of 1000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteSize(pub u64);
+
+impl ByteSize {
+    /// As many bytes.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+const SIZE: &str =
+    "bytes, or a number with a unit: \"64KiB\", \"1MiB\", \"2GiB\", \"64kB\", \"1MB\", \"2GB\"";
+
+impl FromStr for ByteSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let factors = |unit: &str| match unit {
+            "" | "B" => Some(1),
+            "kB" | "KB" => Some(1_000),
+            "MB" => Some(1_000_000),
+            "GB" => Some(1_000_000_000),
+            "KiB" => Some(1 << 10),
+            "MiB" => Some(1 << 20),
+            "GiB" => Some(1 << 30),
+            _ => None,
+        };
+        let bytes = scaled(text, factors).and_then(|bytes| u64::try_from(bytes).ok());
+        bytes.map(Self).ok_or(format!("it takes {SIZE}"))
+    }
+}
+
+/// A decimal number times the factor of its unit. Nothing is rounded away: what is no whole multiple is refused.
+fn scaled(text: &str, factor: impl Fn(&str) -> Option<u128>) -> Option<u128> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    let factor = factor(unit.trim_start())?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    // More digits could overflow, and mean nothing.
+    if whole.is_empty() || fraction.is_empty() || whole.len() > 18 || fraction.len() > 9 {
+        return None;
+    }
+    let parts = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
+    let fraction = fraction.parse::<u128>().ok()? * factor;
+    (fraction % parts == 0).then_some(whole.parse::<u128>().ok()? * factor + fraction / parts)
+}
+
+/// A number or a text of one of the types above.
+struct NumberOrText<T> {
+    expected: &'static str,
+    of_number: fn(u64) -> Option<T>,
+}
+
+impl<T: FromStr<Err = String>> Visitor<'_> for NumberOrText<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
+        let value = (self.of_number)(number);
+        value.ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
+        let value = u64::try_from(number).ok().and_then(self.of_number);
+        value.ok_or_else(|| E::invalid_value(Unexpected::Signed(number), &self))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+        number.to_string().parse().map_err(|_| E::invalid_value(Unexpected::Float(number), &self))
+    }
+}
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Longer than any clock: u64::MAX nanoseconds are 584 years.
+        let of_number = |seconds: u64| seconds.to_string().parse().ok();
+        deserializer.deserialize_any(NumberOrText { expected: TIME, of_number })
+    }
+}
+
+impl<'de> Deserialize<'de> for ByteSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let of_number = |bytes| Some(Self(bytes));
+        deserializer.deserialize_any(NumberOrText { expected: SIZE, of_number })
+    }
+}
+
+/// The path of a file or directory. In a configuration a relative path starts at the directory of the file that it
+/// stands in, wherever the program was started.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FilePath(PathBuf);
+
+impl FilePath {
+    /// The path.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Deref for FilePath {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl AsRef<Path> for FilePath {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// A path as it is, of a command line for example.
+impl From<PathBuf> for FilePath {
+    fn from(path: PathBuf) -> Self {
+        Self(path)
+    }
+}
+
+impl<'de> Deserialize<'de> for FilePath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(AnyPath)
+    }
+}
+
+struct AnyPath;
+
+impl Visitor<'_> for AnyPath {
+    type Value = FilePath;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the path of a file, relative to this file")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<FilePath, E> {
+        // A key that stands here in place of its file's name must not reach a log: it is not repeated.
+        if text.is_empty() || text.contains(['\n', '\0']) || text.starts_with("-----BEGIN") {
+            return Err(E::custom("it takes the path of a file, not its content"));
+        }
+        Ok(FilePath(DIRECTORY.with_borrow(|directory| directory.join(text))))
+    }
+}
+
+thread_local! {
+    /// Where the relative paths of the configuration start that this thread reads. serde has no other way to tell.
+    static DIRECTORY: RefCell<PathBuf> = const { RefCell::new(PathBuf::new()) };
+}
+
+/// Does something while relative paths start in this directory.
+pub(super) fn with_directory<T>(directory: &Path, read: impl FnOnce() -> T) -> T {
+    /// Puts the earlier one back, also if `read` panics.
+    struct Restore(PathBuf);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            DIRECTORY.set(std::mem::take(&mut self.0));
+        }
+    }
+
+    let _restore = Restore(DIRECTORY.replace(directory.to_owned()));
+    read()
+}
