@@ -5,6 +5,7 @@
 mod failures;
 mod peer;
 mod schedules;
+mod tls;
 
 use peer::tcp_pair;
 use tessera_proxy::pump::{End, MAX_KEPT, Side, pump};
