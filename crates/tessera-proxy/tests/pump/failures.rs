@@ -1,8 +1,9 @@
 //! A side that fails, and what the other learns.
 
+use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use tessera_proxy::pump::{Doing, End, Pumped, Side, pump};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf, join};
@@ -120,6 +121,19 @@ async fn a_side_that_takes_no_more_and_says_nothing_has_failed() {
             assert!(!is_shut_down(other));
         })
         .await;
+    }
+}
+
+/// Nothing wakes the task once more.
+#[tokio::test]
+async fn a_failed_side_that_stays_silent_is_not_waited_for() {
+    let failing =
+        Scripted::reading([Turn::Never]).taking(0, Turn::Error(ErrorKind::ConnectionReset));
+    let other = Scripted::reading([bytes("question"), Turn::Never]);
+    for (a, b) in [(failing.clone(), other.clone()), (other, failing)] {
+        let mut pumping = Box::pin(pump(a, b));
+        let polled = pumping.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Ready(Pumped { end: End::Failed { .. }, .. })));
     }
 }
 
