@@ -1,27 +1,28 @@
 //! The client end of a tunnel.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use tessera::wire::{CipherSuite, NamedGroup};
 
-use super::values::{self, resolve, resolve_key};
-use super::{ClientLimits, Early, KeySource, Peers};
+use super::{ClientLimits, DialAddress, Early, KeySource, ListenAddress, Peers, values};
 
 /// `[client.NAME]`: takes connections of programs, and carries each to the server end in a TLS connection of its own.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ClientSection {
     /// Where it listens: `127.0.0.1:5432`, `unix:/run/x.sock`, `systemd:NAME`.
-    pub listen: String,
+    pub listen: ListenAddress,
     /// The server end: `db.example:8443`. Every address of a name is tried.
-    pub connect: String,
+    pub connect: DialAddress,
     /// The name that the server's certificate is judged by. Default: the host of `connect`.
     pub server_name: Option<String>,
     /// The certificate chain, PEM, this end's own first.
+    #[serde(default, deserialize_with = "values::some_path")]
     pub certificate: Option<PathBuf>,
     /// Its private key, PEM. Default: in the file of the certificate. Without a certificate this end shows the raw
     /// public key of it (RFC 7250).
+    #[serde(default, deserialize_with = "values::some_path")]
     pub key: Option<PathBuf>,
     /// Who the server may be.
     #[serde(default)]
@@ -33,8 +34,10 @@ pub struct ClientSection {
     #[serde(default)]
     pub early_key_exchange: EarlyKeyExchange,
     /// The directory in which sessions survive a restart. Default: memory alone.
+    #[serde(default, deserialize_with = "values::some_path")]
     pub sessions: Option<PathBuf>,
     /// The key under which they are wrapped.
+    #[serde(default, deserialize_with = "values::some_key")]
     pub sessions_key: Option<KeySource>,
     /// How many connections are kept ready, without early data. Default: 0.
     #[serde(default)]
@@ -67,10 +70,10 @@ pub enum EarlyKeyExchange {
 
 impl ClientSection {
     /// A section with nothing but what it needs.
-    pub fn new(listen: impl Into<String>, connect: impl Into<String>) -> Self {
+    pub fn new(listen: ListenAddress, connect: DialAddress) -> Self {
         Self {
-            listen: listen.into(),
-            connect: connect.into(),
+            listen,
+            connect,
             server_name: None,
             certificate: None,
             key: None,
@@ -85,13 +88,5 @@ impl ClientSection {
             suites: Vec::new(),
             limits: ClientLimits::default(),
         }
-    }
-
-    /// Puts a directory before all paths that are relative.
-    pub fn resolve(&mut self, directory: &Path) {
-        let files = self.certificate.iter_mut().chain(&mut self.key).chain(&mut self.sessions);
-        resolve(directory, files);
-        self.sessions_key.iter_mut().for_each(|key| resolve_key(directory, key));
-        self.peers.resolve(directory);
     }
 }

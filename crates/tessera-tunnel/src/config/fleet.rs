@@ -1,11 +1,10 @@
 //! What several servers behind one name share.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::KeySource;
-use super::values::{resolve, resolve_key};
+use super::{DialAddress, KeySource, ListenAddress, values};
 
 /// `[server.NAME.fleet]`: ticket keys are in etcd, so that every server resumes every client; one-time keys are there
 /// too, or in each server's own vault, and other servers have them burned.
@@ -15,11 +14,13 @@ pub struct Fleet {
     /// The etcd cluster.
     pub etcd: EtcdSection,
     /// The key under which ticket keys are wrapped in etcd, the same at all servers and never in etcd.
+    #[serde(deserialize_with = "values::key")]
     pub ring_key: KeySource,
     /// Where one-time keys are.
     pub vault: FleetVault,
     /// With `vault = "etcd"`: the file of epoch keys under which they are wrapped there, the same at all servers and
     /// never in etcd. One a line: `BEGINS SECONDS HEX`, the first since the Unix epoch.
+    #[serde(default, deserialize_with = "values::some_path")]
     pub epoch_keys: Option<PathBuf>,
     /// With `vault = "sites"`: this server among the others.
     pub sites: Option<SitesSection>,
@@ -35,13 +36,20 @@ pub struct EtcdSection {
     #[serde(default = "default_prefix")]
     pub prefix: String,
     /// The roots of its certificates, PEM.
-    pub ca: PathBuf,
-    /// The name in its certificates.
-    pub server_name: String,
-    /// This server's certificate for etcd, PEM.
-    pub certificate: PathBuf,
+    #[serde(default, deserialize_with = "values::some_path")]
+    pub ca: Option<PathBuf>,
+    /// The name in its certificates; with `ca`.
+    pub server_name: Option<String>,
+    /// This server's certificate for etcd, PEM, if etcd asks for one.
+    #[serde(default, deserialize_with = "values::some_path")]
+    pub certificate: Option<PathBuf>,
     /// Its private key. Default: in the file of the certificate.
+    #[serde(default, deserialize_with = "values::some_path")]
     pub key: Option<PathBuf>,
+    /// In the place of `ca`: no TLS. Whoever can write to the connection can take keys away, and bring back those that
+    /// were taken.
+    #[serde(default)]
+    pub plaintext_on_private_network: bool,
 }
 
 /// Where the one-time keys of a fleet are.
@@ -59,14 +67,18 @@ pub enum FleetVault {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SitesSection {
     /// Where this server listens for the others.
-    pub listen: String,
-    /// The name of this server's vault: 32 hexadecimal digits, random, no other's, the same over restarts.
-    pub vault_name: String,
+    pub listen: ListenAddress,
+    /// The name of this server's vault: 32 hexadecimal digits, random, no other's, the same over restarts. With `state`
+    /// the directory has a name of its own, which the log tells at the start, and this is left out.
+    pub vault_name: Option<String>,
     /// The authority of the sites alone, PEM.
+    #[serde(deserialize_with = "values::path")]
     pub ca: PathBuf,
     /// This site's certificate, for servers and clients both, PEM.
+    #[serde(deserialize_with = "values::path")]
     pub certificate: PathBuf,
     /// Its private key. Default: in the file of the certificate.
+    #[serde(default, deserialize_with = "values::some_path")]
     pub key: Option<PathBuf>,
     /// The others.
     #[serde(default)]
@@ -78,25 +90,11 @@ pub struct SitesSection {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SiteSection {
     /// Where it listens for sites.
-    pub address: String,
+    pub address: DialAddress,
     /// The DNS name of its certificate.
     pub server_name: String,
     /// The name of its vault: 32 hexadecimal digits.
     pub vault_name: String,
-}
-
-impl Fleet {
-    /// Puts a directory before all paths that are relative.
-    pub(super) fn resolve(&mut self, directory: &Path) {
-        let etcd = &mut self.etcd;
-        resolve(directory, [&mut etcd.ca, &mut etcd.certificate].into_iter().chain(&mut etcd.key));
-        resolve_key(directory, &mut self.ring_key);
-        resolve(directory, &mut self.epoch_keys);
-        if let Some(sites) = &mut self.sites {
-            let files = [&mut sites.ca, &mut sites.certificate];
-            resolve(directory, files.into_iter().chain(&mut sites.key));
-        }
-    }
 }
 
 fn default_prefix() -> String {

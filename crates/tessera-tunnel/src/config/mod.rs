@@ -1,6 +1,6 @@
 //! The file of `tessera tunnel run`: what tunnels there are.
 //!
-//! Paths are as written until [`resolve`](Tunnels::resolve) has put the directory of the file before relative ones.
+//! [`tessera_proxy::config::load`] reads it: relative paths start at its directory.
 
 mod client;
 mod fleet;
@@ -11,7 +11,6 @@ mod server;
 mod values;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::Deserialize;
 
@@ -19,9 +18,12 @@ pub use client::{ClientSection, EarlyKeyExchange};
 pub use fleet::{EtcdSection, Fleet, FleetVault, SiteSection, SitesSection};
 pub use limits::{ClientLimits, ServerLimits};
 pub use peers::{Anchors, Peers};
-pub use process::{LogFormat, Process};
+pub use process::Process;
 pub use server::ServerSection;
 pub use tessera_kit::KeySource;
+pub use tessera_proxy::address::{DialAddress, ListenAddress};
+pub use tessera_proxy::logging::LogFormat;
+pub use tessera_proxy::proxy_protocol::TrustedNetworks;
 pub use values::Early;
 
 /// A whole configuration.
@@ -37,12 +39,4 @@ pub struct Tunnels {
     /// `[client.NAME]`: the ends that programs connect to.
     #[serde(default)]
     pub client: BTreeMap<String, ClientSection>,
-}
-
-impl Tunnels {
-    /// Puts the directory of the configuration before all paths that are relative.
-    pub fn resolve(&mut self, directory: &Path) {
-        self.server.values_mut().for_each(|section| section.resolve(directory));
-        self.client.values_mut().for_each(|section| section.resolve(directory));
-    }
 }

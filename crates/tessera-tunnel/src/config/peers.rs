@@ -1,10 +1,10 @@
 //! Who the other end may be.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
-use super::values::resolve;
+use super::values;
 
 /// `[server.NAME.peers]`, `[client.NAME.peers]`: a peer is allowed if it proves one of these.
 ///
@@ -16,6 +16,7 @@ pub struct Peers {
     /// Roots, PEM; at a client `system` is those of the machine.
     pub ca: Option<Anchors>,
     /// Revocation lists, PEM.
+    #[serde(deserialize_with = "values::paths")]
     pub crl: Vec<PathBuf>,
     /// DNS names, one of which the certificate has. At a client they stand for the `server-name`.
     pub names: Vec<String>,
@@ -26,14 +27,15 @@ pub struct Peers {
     /// SHA-256 fingerprints of certificates, in hexadecimal, with or without colons.
     pub fingerprints: Vec<String>,
     /// Raw public keys (RFC 7250), PEM.
+    #[serde(deserialize_with = "values::paths")]
     pub public_keys: Vec<PathBuf>,
     /// A file of external PSKs, `IDENTITY:HEX` a line.
+    #[serde(default, deserialize_with = "values::some_path")]
     pub psk_file: Option<PathBuf>,
 }
 
 /// By which roots certificates are judged.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(from = "String")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Anchors {
     /// Those of the machine.
     System,
@@ -41,22 +43,14 @@ pub enum Anchors {
     File(PathBuf),
 }
 
-impl From<String> for Anchors {
-    fn from(text: String) -> Self {
-        if text == "system" { Self::System } else { Self::File(text.into()) }
+impl<'de> Deserialize<'de> for Anchors {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        if text == "system" { Ok(Self::System) } else { values::path_of(&text).map(Self::File) }
     }
 }
 
 impl Peers {
-    /// Puts a directory before all paths that are relative.
-    pub(super) fn resolve(&mut self, directory: &Path) {
-        if let Some(Anchors::File(path)) = &mut self.ca {
-            resolve(directory, [path]);
-        }
-        let lists = self.crl.iter_mut().chain(&mut self.public_keys);
-        resolve(directory, lists.chain(&mut self.psk_file));
-    }
-
     /// Whether nobody is named.
     pub fn is_empty(&self) -> bool {
         self.ca.is_none()

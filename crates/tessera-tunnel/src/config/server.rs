@@ -1,25 +1,29 @@
 //! The server end of a tunnel.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use tessera::wire::{CipherSuite, NamedGroup};
 
-use super::values::{self, resolve, resolve_key};
-use super::{Early, Fleet, KeySource, Peers, ServerLimits};
+use super::{
+    DialAddress, Early, Fleet, KeySource, ListenAddress, Peers, ServerLimits, TrustedNetworks,
+    values,
+};
 
 /// `[server.NAME]`: takes TLS connections from tunnels' clients, and hands what is in them to a backend.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ServerSection {
     /// Where it listens: `:8443`, `127.0.0.1:8443`, `unix:/run/x.sock`, `systemd:NAME`.
-    pub listen: String,
+    pub listen: ListenAddress,
     /// The backend: `127.0.0.1:5432`, `db.internal:5432`, `unix:/run/x.sock`. Every address of a name is tried.
-    pub forward: String,
+    pub forward: DialAddress,
     /// The certificate chain, PEM, this end's own first. None where external PSKs are all there is.
+    #[serde(default, deserialize_with = "values::some_path")]
     pub certificate: Option<PathBuf>,
     /// Its private key, PEM. Default: in the file of the certificate. Without a certificate this end shows the raw
     /// public key of it (RFC 7250).
+    #[serde(default, deserialize_with = "values::some_path")]
     pub key: Option<PathBuf>,
     /// Who may connect.
     #[serde(default)]
@@ -28,13 +32,15 @@ pub struct ServerSection {
     #[serde(default)]
     pub early: Early,
     /// The directory in which ticket keys and one-time keys survive a restart. Default: memory alone.
+    #[serde(default, deserialize_with = "values::some_path")]
     pub state: Option<PathBuf>,
     /// Where the key of that directory is. Default: the program keeps one in the runtime directory.
+    #[serde(default, deserialize_with = "values::some_key")]
     pub state_key: Option<KeySource>,
     /// Networks whose connections begin with a PROXY header (version 2): `10.0.0.0/8`, `::1`, `unix` for all that come
     /// over a Unix socket. From these it is required; what others send is never read as one.
     #[serde(default)]
-    pub accept_proxy_from: Vec<String>,
+    pub accept_proxy_from: TrustedNetworks,
     /// Whether the backend is sent a PROXY header (version 2). Default: no.
     #[serde(default)]
     pub send_proxy: bool,
@@ -63,17 +69,17 @@ pub struct ServerSection {
 
 impl ServerSection {
     /// A section with nothing but what it needs.
-    pub fn new(listen: impl Into<String>, forward: impl Into<String>) -> Self {
+    pub fn new(listen: ListenAddress, forward: DialAddress) -> Self {
         Self {
-            listen: listen.into(),
-            forward: forward.into(),
+            listen,
+            forward,
             certificate: None,
             key: None,
             peers: Peers::default(),
             early: Early::default(),
             state: None,
             state_key: None,
-            accept_proxy_from: Vec::new(),
+            accept_proxy_from: TrustedNetworks::default(),
             send_proxy: false,
             send_proxy_identity: false,
             wait_for_client: false,
@@ -83,13 +89,5 @@ impl ServerSection {
             limits: ServerLimits::default(),
             fleet: None,
         }
-    }
-
-    /// Puts a directory before all paths that are relative.
-    pub fn resolve(&mut self, directory: &Path) {
-        resolve(directory, self.certificate.iter_mut().chain(&mut self.key).chain(&mut self.state));
-        self.state_key.iter_mut().for_each(|key| resolve_key(directory, key));
-        self.peers.resolve(directory);
-        self.fleet.iter_mut().for_each(|fleet| fleet.resolve(directory));
     }
 }

@@ -1,12 +1,13 @@
 //! Values that are more than a string or a number.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::de::Error;
+use serde::de::{Error, IntoDeserializer};
 use serde::{Deserialize, Deserializer};
 use tessera::wire::{CipherSuite, NamedGroup};
 use tessera_kit::{KeySource, names};
+use tessera_proxy::config::{FilePath, Seconds};
 
 /// Which data may go in a first flight. Replayable early data is not offered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -19,48 +20,43 @@ pub enum Early {
     Never,
 }
 
-/// Puts a directory before the path of a key.
-pub(super) fn resolve_key(directory: &Path, key: &mut KeySource) {
-    if let KeySource::File(path) = key {
-        resolve(directory, [path]);
+/// A length of time.
+pub(super) fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    Seconds::deserialize(from).map(Duration::from)
+}
+
+/// The path of a file or directory, relative to the file of the configuration.
+pub(super) fn path<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+    FilePath::deserialize(from).map(|path| path.to_path_buf())
+}
+
+/// The same where a key may be left out: it is there if this is asked.
+pub(super) fn some_path<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
+    path(from).map(Some)
+}
+
+/// Several paths.
+pub(super) fn paths<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
+    let paths = Vec::<FilePath>::deserialize(from)?;
+    Ok(paths.iter().map(|path| path.to_path_buf()).collect())
+}
+
+/// The same of a text that may also be something else.
+pub(super) fn path_of<E: Error>(text: &str) -> Result<PathBuf, E> {
+    path(text.into_deserializer())
+}
+
+/// Where a key comes from: a path, or `credential:NAME`.
+pub(super) fn key<'de, D: Deserializer<'de>>(from: D) -> Result<KeySource, D::Error> {
+    match KeySource::try_from(String::deserialize(from)?).map_err(D::Error::custom)? {
+        KeySource::File(path) => path_of(&path.to_string_lossy()).map(KeySource::File),
+        credential @ KeySource::Credential(_) => Ok(credential),
     }
 }
 
-/// Puts a directory before paths that are relative.
-pub(super) fn resolve<'a>(directory: &Path, paths: impl IntoIterator<Item = &'a mut PathBuf>) {
-    for path in paths {
-        *path = directory.join(&path);
-    }
-}
-
-/// A time: `"500ms"`, `"10s"`, `"5min"`, `"12h"`, or seconds.
-pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Seconds(u64),
-        Text(String),
-    }
-    let parse = |text: &str| {
-        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-        let (number, unit) = text.split_at(digits);
-        let number: u64 = number.parse().ok()?;
-        let seconds = |each: u64| number.checked_mul(each).map(Duration::from_secs);
-        match unit {
-            "ms" => Some(Duration::from_millis(number)),
-            "" | "s" => seconds(1),
-            "min" => seconds(60),
-            "h" => seconds(3600),
-            "d" => seconds(86_400),
-            _ => None,
-        }
-    };
-    match Written::deserialize(deserializer)? {
-        Written::Seconds(seconds) => Ok(Duration::from_secs(seconds)),
-        Written::Text(text) => parse(&text).ok_or_else(|| {
-            D::Error::custom(format!("{text:?} is no time, such as \"500ms\", \"10s\", \"12h\""))
-        }),
-    }
+/// The same where a key may be left out.
+pub(super) fn some_key<'de, D: Deserializer<'de>>(from: D) -> Result<Option<KeySource>, D::Error> {
+    key(from).map(Some)
 }
 
 /// Groups by their names.

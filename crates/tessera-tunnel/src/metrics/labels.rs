@@ -3,8 +3,8 @@
 use std::io;
 
 use tessera::Facts;
-use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{PskKind, Verdict};
+use tessera_tokio::EarlyDataOutcome;
 
 /// A label with a closed set of values: peers can't make series.
 pub trait Label: Copy + 'static {
@@ -86,8 +86,6 @@ label! {
         Rate = "rate",
         /// The PROXY header is missing, broken or not from a trusted network.
         ProxyHeader = "proxy_header",
-        /// The system had no file or memory for it.
-        NoResources = "no_resources",
     }
 }
 
@@ -134,8 +132,8 @@ label! {
         TimedOut = "timed_out",
         /// There is no way to it.
         Unreachable = "unreachable",
-        /// The name can't be resolved.
-        Unresolved = "unresolved",
+        /// The name has no address, or the Unix socket is not there.
+        NotFound = "not_found",
         /// Anything else.
         Failed = "failed",
     }
@@ -185,13 +183,11 @@ impl HandshakeKind {
 }
 
 impl EarlyDataVerdict {
-    /// Of early data whose handshake is complete or has failed; `None` if there was none.
+    /// Of a client's early data when its handshake is complete or has failed; `None` if nothing was sent.
     #[must_use]
-    pub fn of(status: EarlyDataStatus) -> Option<Self> {
-        match status {
-            EarlyDataStatus::Accepted => Some(Self::Accepted),
-            other => other.verdict().map(Self::from),
-        }
+    pub fn of(outcome: EarlyDataOutcome) -> Option<Self> {
+        let verdict = outcome.verdict.map_or(Self::Accepted, Self::from);
+        (outcome.sent > 0).then_some(verdict)
     }
 }
 
@@ -206,14 +202,15 @@ impl From<Verdict> for EarlyDataVerdict {
     }
 }
 
-impl From<&io::Error> for DialResult {
-    fn from(error: &io::Error) -> Self {
-        match error.kind() {
+impl DialResult {
+    /// Of a dial that failed so.
+    #[must_use]
+    pub fn of(error: io::ErrorKind) -> Self {
+        match error {
             io::ErrorKind::ConnectionRefused => Self::Refused,
             io::ErrorKind::TimedOut => Self::TimedOut,
-            io::ErrorKind::HostUnreachable
-            | io::ErrorKind::NetworkUnreachable
-            | io::ErrorKind::NotFound => Self::Unreachable,
+            io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => Self::Unreachable,
+            io::ErrorKind::NotFound => Self::NotFound,
             _ => Self::Failed,
         }
     }
@@ -247,11 +244,15 @@ mod tests {
     }
 
     #[test]
-    fn early_data_without_an_answer_is_unknown() {
-        assert_eq!(EarlyDataVerdict::of(EarlyDataStatus::NotOffered), None);
-        let offered = EarlyDataVerdict::of(EarlyDataStatus::Offered);
-        assert_eq!(offered, Some(EarlyDataVerdict::Unknown));
-        let rejected = EarlyDataVerdict::of(EarlyDataStatus::Rejected(Verdict::Used));
-        assert_eq!(rejected, Some(EarlyDataVerdict::Used));
+    fn early_data_that_was_not_sent_has_no_verdict() {
+        let of = |sent, verdict| {
+            let mut outcome = EarlyDataOutcome::default();
+            (outcome.sent, outcome.verdict) = (sent, verdict);
+            EarlyDataVerdict::of(outcome)
+        };
+        assert_eq!(of(0, None), None);
+        assert_eq!(of(8, None), Some(EarlyDataVerdict::Accepted));
+        assert_eq!(of(8, Some(Verdict::Unknown)), Some(EarlyDataVerdict::Unknown));
+        assert_eq!(of(8, Some(Verdict::Used)), Some(EarlyDataVerdict::Used));
     }
 }

@@ -1,18 +1,22 @@
 //! What a tunnel counts, by the conventions of Prometheus: every series has the labels `tunnel` (the name of
 //! its section) and `role`.
 
+mod gates;
 mod labels;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use prometheus_client::registry::{Registry, Unit};
 use tessera::Facts;
+use tessera_proxy::admin;
+use tessera_proxy::admin::prometheus_client::metrics::counter::Counter;
+use tessera_proxy::admin::prometheus_client::metrics::family::Family;
+use tessera_proxy::admin::prometheus_client::metrics::gauge::Gauge;
+use tessera_proxy::admin::prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use tessera_proxy::admin::prometheus_client::registry::Unit;
+use tessera_proxy::gate::Gate;
 
+use self::gates::Gates;
 pub use self::labels::{
     DialResult, EarlyDataVerdict, HandshakeKind, Label, Outcome, Refusal, ReloadResult, Role,
     SpareEvent,
@@ -25,8 +29,11 @@ pub use self::labels::{
 /// | `tessera_tunnel_connections_total` | `outcome`: [`Outcome`] | connections that ended |
 /// | `tessera_tunnel_active_connections` | | connections that are there now |
 /// | `tessera_tunnel_refused_connections_total` | `reason`: [`Refusal`] | connections that were closed before anything was done for them |
+/// | `tessera_tunnel_timed_out_connections_total` | `limit`: `idle`, `write` | sides of connections that moved nothing, or didn't read, for longer than that limit |
+/// | `tessera_tunnel_accept_errors_total` | | how often the system had no connection to give, for want of files or memory |
+/// | `tessera_tunnel_open_handshakes` | | handshakes with clients that are under way now |
 /// | `tessera_tunnel_handshakes_total` | `kind`: [`HandshakeKind`] | TLS handshakes |
-/// | `tessera_tunnel_handshake_duration_seconds` | | from the first byte to the end of the handshake |
+/// | `tessera_tunnel_handshake_duration_seconds` | | from when there was a connection to the end of the handshake; at a client the wait for a program's first bytes included |
 /// | `tessera_tunnel_early_data_total` | `verdict`: [`EarlyDataVerdict`] | flights with early data |
 /// | `tessera_tunnel_early_data_bytes_total` | | bytes that were accepted as early data |
 /// | `tessera_tunnel_dials_total` | `result`: [`DialResult`] | connections to the server (client) or to the backend (server) |
@@ -39,7 +46,7 @@ pub use self::labels::{
 pub struct Metrics {
     connections: Counters,
     active: Family<Labels, Gauge>,
-    refused: Counters,
+    gates: Gates,
     handshakes: Counters,
     handshake_duration: Histograms,
     early_data: Counters,
@@ -54,58 +61,47 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Registers the metrics. Once for each registry: a name that is registered twice is exposed twice.
-    pub fn register(registry: &mut Registry) -> Self {
-        let registry = registry.sub_registry_with_prefix("tessera_tunnel");
-        let mut counters = |name: &str, help: &str| {
+    /// Registers the metrics: once in a process, because a name that is registered twice is exposed twice.
+    pub fn register(registry: &admin::Metrics) -> Self {
+        let gates = Gates::default();
+        registry.register_collector(gates.clone());
+        let counters = |name: &str, help: &str| {
             let family = Counters::default();
-            registry.register(name, help, family.clone());
+            registry.register(&format!("{PREFIX}{name}"), help, family.clone());
             family
         };
-        let connections = counters("connections", "Connections that ended, by outcome");
-        let refused = counters("refused_connections", "Connections refused at once, by reason");
-        let handshakes = counters("handshakes", "TLS handshakes, by kind");
-        let early_data = counters("early_data", "Flights with early data, by verdict");
-        let dials = counters("dials", "Connections dialled, by result");
-        let reloads = counters("reloads", "Reloads of certificates and keys, by result");
-        let spare_events = counters("spare_events", "What became of spare connections");
-        let mut bytes = |name: &str, help: &str| {
+        let bytes = |name: &str, help: &str| {
             let family = Counters::default();
-            registry.register_with_unit(name, help, Unit::Bytes, family.clone());
+            let name = format!("{PREFIX}{name}");
+            registry.register_with_unit(&name, help, Unit::Bytes, family.clone());
             family
         };
-        let early_data_bytes = bytes("early_data", "Application data accepted as early data");
-        let sent_bytes = bytes("sent", "Application data that went into TLS");
-        let received_bytes = bytes("received", "Application data that came out of TLS");
-        let mut durations = |name: &str, help: &str| {
+        let durations = |name: &str, help: &str| {
             let family = Histograms::new_with_constructor(durations);
-            registry.register_with_unit(name, help, Unit::Seconds, family.clone());
+            let name = format!("{PREFIX}{name}");
+            registry.register_with_unit(&name, help, Unit::Seconds, family.clone());
             family
         };
-        let handshake_duration = durations("handshake_duration", "Duration of TLS handshakes");
-        let dial_duration = durations("dial_duration", "Duration of dials that succeeded");
-        let mut gauges = |name: &str, help: &str| {
+        let gauges = |name: &str, help: &str| {
             let family = Family::<Labels, Gauge>::default();
-            registry.register(name, help, family.clone());
+            registry.register(&format!("{PREFIX}{name}"), help, family.clone());
             family
         };
-        let active = gauges("active_connections", "Connections that are there now");
-        let spare = gauges("spare_connections", "Connections that wait for a program");
         Self {
-            connections,
-            active,
-            refused,
-            handshakes,
-            handshake_duration,
-            early_data,
-            early_data_bytes,
-            dials,
-            dial_duration,
-            sent_bytes,
-            received_bytes,
-            reloads,
-            spare,
-            spare_events,
+            connections: counters("connections", "Connections that ended, by outcome"),
+            active: gauges("active_connections", "Connections that are there now"),
+            gates,
+            handshakes: counters("handshakes", "TLS handshakes, by kind"),
+            handshake_duration: durations("handshake_duration", "Duration of TLS handshakes"),
+            early_data: counters("early_data", "Flights with early data, by verdict"),
+            early_data_bytes: bytes("early_data", "Application data accepted as early data"),
+            dials: counters("dials", "Connections dialled, by result"),
+            dial_duration: durations("dial_duration", "Duration of dials that succeeded"),
+            sent_bytes: bytes("sent", "Application data that went into TLS"),
+            received_bytes: bytes("received", "Application data that came out of TLS"),
+            reloads: counters("reloads", "Reloads of certificates and keys, by result"),
+            spare: gauges("spare_connections", "Connections that wait for a program"),
+            spare_events: counters("spare_events", "What became of spare connections"),
         }
     }
 
@@ -113,12 +109,13 @@ impl Metrics {
     /// told from what never happened.
     #[must_use]
     pub fn tunnel(&self, name: &str, role: Role) -> Arc<TunnelMetrics> {
-        let labels: Labels = vec![("tunnel", name.to_owned()), ("role", role.name().to_owned())];
-        let spare_labels = || labels.clone();
+        let labels = vec![("tunnel", name.to_owned()), ("role", role.name().to_owned())];
         Arc::new(TunnelMetrics {
             connections: Labelled::new(&self.connections, &labels),
             active: self.active.get_or_create_owned(&labels),
-            refused: Labelled::new(&self.refused, &labels),
+            refused_proxy_headers: Counter::default(),
+            gates: self.gates.clone(),
+            labels: labels.clone(),
             handshakes: Labelled::new(&self.handshakes, &labels),
             handshake_duration: self.handshake_duration.get_or_create_owned(&labels),
             early_data: Labelled::new(&self.early_data, &labels),
@@ -129,8 +126,8 @@ impl Metrics {
             received_bytes: self.received_bytes.get_or_create_owned(&labels),
             reloads: Labelled::new(&self.reloads, &labels),
             spare: (role == Role::Client).then(|| SpareMetrics {
-                connections: self.spare.get_or_create_owned(&spare_labels()),
-                events: Labelled::new(&self.spare_events, &spare_labels()),
+                connections: self.spare.get_or_create_owned(&labels),
+                events: Labelled::new(&self.spare_events, &labels),
             }),
         })
     }
@@ -141,8 +138,10 @@ pub struct TunnelMetrics {
     /// Connections that ended.
     pub connections: Labelled<Outcome>,
     active: Gauge,
-    /// Connections that were closed before anything was done for them.
-    pub refused: Labelled<Refusal>,
+    /// To a server: connections that were closed since their PROXY header is missing, broken or not trusted.
+    pub refused_proxy_headers: Counter,
+    gates: Gates,
+    labels: Labels,
     /// TLS handshakes; [`handshake`](Self::handshake) counts what the engine knows of one.
     pub handshakes: Labelled<HandshakeKind>,
     handshake_duration: Histogram,
@@ -171,7 +170,12 @@ impl TunnelMetrics {
     /// Metrics that nobody looks at.
     #[must_use]
     pub fn unregistered(role: Role) -> Arc<Self> {
-        Metrics::register(&mut Registry::default()).tunnel("", role)
+        Metrics::register(&admin::Metrics::new()).tunnel("", role)
+    }
+
+    /// Tells what this gate counts from now on, with the refused PROXY headers.
+    pub fn watch(&self, gate: &Gate) {
+        self.gates.watch(&self.labels, gate.clone(), self.refused_proxy_headers.clone());
     }
 
     /// Counts a connection as there until this is dropped.
@@ -191,6 +195,12 @@ impl TunnelMetrics {
         if let Some(spare) = &self.spare {
             spare.events.count(event);
         }
+    }
+
+    /// What was counted until now.
+    #[cfg(test)]
+    pub(crate) fn spare_events(&self, event: SpareEvent) -> u64 {
+        self.spare.as_ref().map_or(0, |spare| spare.events.get(event))
     }
 
     /// Counts a handshake that is complete, and its duration.
@@ -250,6 +260,8 @@ impl Drop for Held {
     }
 }
 
+const PREFIX: &str = "tessera_tunnel_";
+
 type Labels = Vec<(&'static str, String)>;
 type Counters = Family<Labels, Counter>;
 type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
@@ -263,18 +275,12 @@ fn durations() -> Histogram {
 mod tests {
     use super::*;
 
-    fn text(registry: &Registry) -> String {
-        let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, registry).unwrap();
-        text
-    }
-
     #[test]
     fn each_series_is_there_before_anything_happened() {
-        let mut registry = Registry::default();
-        let metrics = Metrics::register(&mut registry);
+        let registry = admin::Metrics::new();
+        let metrics = Metrics::register(&registry);
         let tunnel = metrics.tunnel("pg", Role::Client);
-        let before = text(&registry);
+        let before = registry.text();
         for series in [
             r#"tessera_tunnel_connections_total{tunnel="pg",role="client",outcome="reset_by_verdict"} 0"#,
             r#"tessera_tunnel_early_data_total{tunnel="pg",role="client",verdict="used"} 0"#,
@@ -286,16 +292,38 @@ mod tests {
         }
         tunnel.early_data.count(EarlyDataVerdict::Used);
         let active = tunnel.active();
-        let during = text(&registry);
+        let during = registry.text();
         assert!(during.contains(r#"role="client",verdict="used"} 1"#));
         assert!(during.contains(r#"active_connections{tunnel="pg",role="client"} 1"#));
         drop(active);
-        assert!(text(&registry).contains(r#"active_connections{tunnel="pg",role="client"} 0"#));
+        assert!(registry.text().contains(r#"active_connections{tunnel="pg",role="client"} 0"#));
+    }
+
+    #[test]
+    fn what_a_gate_counts_is_told_once_for_each_tunnel() {
+        let registry = admin::Metrics::new();
+        let metrics = Metrics::register(&registry);
+        let tunnel = metrics.tunnel("pg", Role::Server);
+        tunnel.watch(&Gate::new(Default::default()));
+        tunnel.watch(&Gate::new(Default::default()));
+        tunnel.refused_proxy_headers.inc();
+        metrics.tunnel("pg", Role::Client).watch(&Gate::new(Default::default()));
+        let text = registry.text();
+        for line in [
+            r#"tessera_tunnel_refused_connections_total{tunnel="pg",role="server",reason="rate"} 0"#,
+            r#"tessera_tunnel_refused_connections_total{tunnel="pg",role="server",reason="proxy_header"} 1"#,
+            r#"tessera_tunnel_timed_out_connections_total{tunnel="pg",role="client",limit="idle"} 0"#,
+            r#"tessera_tunnel_accept_errors_total{tunnel="pg",role="client"} 0"#,
+            r#"tessera_tunnel_open_handshakes{tunnel="pg",role="server"} 0"#,
+            "# TYPE tessera_tunnel_refused_connections counter",
+        ] {
+            assert_eq!(text.matches(&format!("{line}\n")).count(), 1, "{line} in\n{text}");
+        }
     }
 
     #[test]
     fn a_tunnel_that_is_asked_for_again_goes_on_counting() {
-        let metrics = Metrics::register(&mut Registry::default());
+        let metrics = Metrics::register(&admin::Metrics::new());
         metrics.tunnel("pg", Role::Server).reloads.count(ReloadResult::Failed);
         metrics.tunnel("pg", Role::Client).reloads.count(ReloadResult::Failed);
         let again = metrics.tunnel("pg", Role::Server);
