@@ -9,9 +9,6 @@ mod certificate;
 mod client;
 mod contradictions;
 mod counted;
-mod key_file;
-mod named_key;
-mod names;
 mod options;
 mod psk;
 mod receive;
@@ -19,10 +16,8 @@ mod server;
 mod trust;
 
 pub use client::connect;
-pub use named_key::NamedKey;
-pub use names::{group, groups_in_words, suite, suites_in_words};
 pub use options::{
     Answer, CertificateFiles, ClientCertificates, Common, ConnectOptions, EarlyData, Load,
-    LoadMode, PskHash, PskOptions, ServeOptions, StateKeySource, Tickets,
+    LoadMode, PskHash, PskOptions, ServeOptions, Tickets,
 };
 pub use server::serve;

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tessera::wire::{CipherSuite, NamedGroup};
-use tessera_kit::SettingFile;
-
-use crate::named_key::NamedKey;
+use tessera_kit::psk::NamedKey;
+use tessera_kit::{KeySource, SettingFile};
 
 /// What both sides can be told.
 #[derive(Debug, Clone, Default)]
@@ -121,16 +120,7 @@ pub struct ServeOptions {
     /// Where ticket keys and one-time keys survive a restart; nowhere without.
     pub state: Option<PathBuf>,
     /// Where the key of that directory is; in the runtime directory without.
-    pub state_key: Option<StateKeySource>,
-}
-
-/// Where the key of a state directory comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StateKeySource {
-    /// A file with 32 bytes, or as many in hexadecimal.
-    File(PathBuf),
-    /// Such a file among the service's credentials (systemd.exec(5), `LoadCredential=`), by its name.
-    Credential(String),
+    pub state_key: Option<KeySource>,
 }
 
 /// How clients are answered.

@@ -6,6 +6,10 @@
 //! | [`credential`] | a certificate with its key, checked to belong together; fingerprints |
 //! | [`trust`] | whom to trust: roots from a file or from the system, revocation lists, raw public keys |
 //! | [`live`] | a configuration from files that is loaded again while connections are made with it |
+//! | [`psk`] | external PSKs in files |
+//! | [`names`] | groups and suites by their names |
+//! | [`key_file`], [`KeySource`] | keys under which directories are sealed |
+//! | [`state`] | ticket keys and one-time keys that survive a restart |
 //! | [`key_log`] | the secrets of connections in a file, for Wireshark |
 //! | [`facts`], [`report`] | what became of a connection, as a line and as JSON; a slow reader delays nobody |
 //! | [`runtime`], [`signals`], [`open_files`] | the process: threads, its end, its limits |
@@ -37,21 +41,28 @@
 //! The example `echo` of this crate is a whole server.
 #![forbid(unsafe_code)]
 
+pub mod clock;
 pub mod credential;
 mod error;
 pub mod facts;
 pub mod hex;
+pub mod key_file;
 pub mod key_log;
+mod key_source;
 pub mod live;
 pub mod memory_guard;
+pub mod names;
 pub mod open_files;
 pub mod pem;
+pub mod psk;
 pub mod report;
 pub mod runtime;
 mod setting;
 pub mod signals;
+pub mod state;
 pub mod trust;
 pub mod volatile;
 
 pub use error::ProgramError;
+pub use key_source::KeySource;
 pub use setting::SettingFile;

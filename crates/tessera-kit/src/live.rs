@@ -30,7 +30,7 @@
 //! # }
 //! ```
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use tessera::auth::Credential;
@@ -81,25 +81,22 @@ impl<T: Replaceable> LiveConfig<T> {
     /// # Errors
     /// If something can't be loaded. Nothing has changed then.
     pub fn reload(&self) -> Result<Changes, ProgramError> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let loaded = (self.load)();
-        let now = SystemTime::now();
-        match loaded {
-            Ok(config) => {
-                let mut changed = T::compare(&self.target.loaded(), &config);
-                self.target.replace(config);
-                changed.generation = self.target.generation();
-                let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-                counts.generation = changed.generation;
-                counts.loaded_at = now;
-                counts.reloads += 1;
-                counts.failed_since = None;
-                Ok(changed)
-            }
+        self.prepare().map(Prepared::exchange)
+    }
+
+    /// Loads the configuration again, and changes nothing yet: for several that are exchanged together or not at all.
+    /// It blocks as [`reload`](Self::reload) does, and while another one is prepared.
+    ///
+    /// # Errors
+    /// If something can't be loaded.
+    pub fn prepare(&self) -> Result<Prepared<'_, T>, ProgramError> {
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        match (self.load)() {
+            Ok(config) => Ok(Prepared { live: self, config, _turn: turn }),
             Err(error) => {
                 let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
                 counts.failures += 1;
-                counts.failed_since.get_or_insert(now);
+                counts.failed_since.get_or_insert(SystemTime::now());
                 Err(error)
             }
         }
@@ -113,6 +110,30 @@ impl<T: Replaceable> LiveConfig<T> {
     /// Whose configuration it is.
     pub fn target(&self) -> &T {
         &self.target
+    }
+}
+
+/// A configuration that was loaded again, and is not in use yet. Dropped, it changes nothing.
+#[must_use = "it is in use only when it is exchanged"]
+pub struct Prepared<'l, T: Replaceable> {
+    live: &'l LiveConfig<T>,
+    config: T::Loaded,
+    _turn: MutexGuard<'l, ()>,
+}
+
+impl<T: Replaceable> Prepared<'_, T> {
+    /// Exchanges it.
+    pub fn exchange(self) -> Changes {
+        let target = &self.live.target;
+        let mut changed = T::compare(&target.loaded(), &self.config);
+        target.replace(self.config);
+        changed.generation = target.generation();
+        let mut counts = self.live.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.generation = changed.generation;
+        counts.loaded_at = SystemTime::now();
+        counts.reloads += 1;
+        counts.failed_since = None;
+        changed
     }
 }
 

@@ -177,6 +177,30 @@ fn a_connector_is_reloaded_in_the_same_way() {
     assert_eq!(connector.generation(), 3);
 }
 
+#[test]
+fn what_is_prepared_changes_nothing_before_it_is_exchanged() {
+    let (files, servers) = (Files::new(), ca("servers"));
+    files.write("roots.pem", servers.pem());
+    let path = files.path("roots.pem");
+    let load = move || -> Result<Checked<ClientConfig>, ProgramError> {
+        let verifier = trust::roots(setting(&path))?;
+        Ok(ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier)).checked()?)
+    };
+    let connector = Connector::new(load().unwrap());
+    let live = LiveConfig::new(connector.clone(), load);
+    files.write("roots.pem", ca("others").pem());
+    drop(live.prepare().unwrap());
+    assert_eq!((connector.generation(), live.counts().reloads), (1, 0));
+    let prepared = live.prepare().unwrap();
+    // What comes after it was read is not in it.
+    files.write("roots.pem", "");
+    let changed = prepared.exchange();
+    assert!(changed.peers);
+    assert_eq!((changed.generation, connector.generation(), live.counts().reloads), (2, 2, 1));
+    assert!(live.prepare().is_err());
+    assert_eq!((connector.generation(), live.counts().failures), (2, 1));
+}
+
 /// A gateway's two faces, of one set of files.
 #[test]
 fn an_acceptor_and_a_connector_are_reloaded_together_or_not_at_all() {

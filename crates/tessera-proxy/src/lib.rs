@@ -1,18 +1,34 @@
-//! The byte half of a proxy: what the products of Tessera share.
+//! The byte half of a proxy: what the products of Tessera share. It knows nothing of HTTP.
 //!
 //! | module | what it is for |
 //! |---|---|
+//! | [`address`] | where to listen and where to connect to, as people write it |
+//! | [`socket`] | a socket of TCP or Unix, and who is at its other end |
+//! | [`listen`] | listening: TCP, Unix, sockets that a supervisor hands over |
+//! | [`gate`] | who may come in: places for all and for each address, time-outs, the rate of new connections |
+//! | [`dial`] | connecting: every address of a name in turn, within one deadline |
+//! | [`pump`] | carries bytes between two streams, both ways |
+//! | [`proxy_protocol`] | says whom a connection is forwarded for: the header of HAProxy's PROXY protocol, version 2 |
 //! | [`config`] | a configuration from a TOML file, and errors that say the line and the nearest key |
 //! | [`admin`] | metrics, and whether the process is well, over HTTP |
 //! | [`logging`] | log lines that delay nobody |
 //! | [`service`] | what systemd is told |
 //! | [`confine`] | files, ports and processes that can't be reached any more |
 //! | [`drain`] | the end of a process |
+//!
+//! A connection comes in through a [`gate::Gate`] at a [`listen::Listener`], and goes out by a [`dial::Dialler`].
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod admin;
 pub mod config;
 pub mod confine;
+pub mod dial;
 pub mod drain;
+pub mod gate;
+pub mod listen;
 pub mod logging;
+pub mod proxy_protocol;
+pub mod pump;
 pub mod service;
+pub mod socket;

@@ -9,7 +9,7 @@
 //!   data, for programs that know nothing of it, such as HTTP clients.
 //! - [`Server`] accepts TCP connections within [`Limits`], so that no address can have all of it, and no
 //!   client that neither sends nor reads keeps its part. [`TlsListener`] gives its clients to programs that bring
-//!   their own loop, such as HTTP servers.
+//!   their own loop, such as HTTP servers. A [`Gate`] has the same limits for sockets of other kinds.
 //! - [`SessionStore`]s keep what a client needs to come back: [`MemorySessionStore`], and
 //!   [`FileSessionStore`] for processes that share them.
 //! - [`fast_open`] sends and takes first flights in TCP's SYN (RFC 7413), for those who ask for it.
@@ -152,8 +152,9 @@ pub use connector::Connector;
 pub use early_data::{EarlyData, EarlyDataOutcome};
 pub use first_flight::{FirstFlight, FirstFlightError, FirstFlightFailure};
 pub use server::{
-    AcceptedClient, ClientSocket, Counts, Ending, Limits, ListenerStream, Server, ServerCounts,
-    StreamInfo, TimedOut, TlsListener,
+    AcceptedClient, ClientSocket, Counts, Ending, Gate, HandshakePlace, Limits, ListenerStream,
+    Origin, Refused, ResetOnClose, Server, ServerCounts, StreamInfo, TimedOut, TimedSocket,
+    TlsListener, Vacancy,
 };
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use stream::{ClientStream, ServerStream, TlsStream};

@@ -10,8 +10,9 @@ use webpki::EndEntityCert;
 
 use crate::alerts::reject;
 
-/// The identity of a client; [`WebPkiVerifier`](crate::WebPkiVerifier) documents the format.
-pub(crate) fn of_client(certificate: &EndEntityCert<'_>) -> Result<Vec<u8>, PeerRejected> {
+/// The identity of a peer by all of its names; [`WebPkiVerifier`](crate::WebPkiVerifier) documents the
+/// format.
+pub(crate) fn of_names(certificate: &EndEntityCert<'_>) -> Result<Vec<u8>, PeerRejected> {
     let blob = match names(certificate)? {
         Some(names) => names.into_bytes(),
         None if certificate.subject().is_empty() => {

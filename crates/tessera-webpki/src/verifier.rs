@@ -47,6 +47,7 @@ pub struct WebPkiVerifier {
     chain_schemes: Vec<SignatureScheme>,
     authorities: Vec<Vec<u8>>,
     revocation: Option<Revocation>,
+    leaves_server_names: bool,
 }
 
 impl WebPkiVerifier {
@@ -66,8 +67,15 @@ impl WebPkiVerifier {
         let mut schemes = algorithms.handshake_schemes()?;
         schemes.extend_from_slice(algorithms.chain_schemes);
         let chain_schemes = algorithms.chain_schemes();
-        let authorities = Vec::new();
-        Ok(Self { anchors, algorithms, schemes, chain_schemes, authorities, revocation: None })
+        Ok(Self {
+            anchors,
+            algorithms,
+            schemes,
+            chain_schemes,
+            authorities: Vec::new(),
+            revocation: None,
+            leaves_server_names: false,
+        })
     }
 
     /// Names the trust anchors to peers, which may have several certificates to choose from
@@ -78,6 +86,16 @@ impl WebPkiVerifier {
         let subjects = self.anchors.subjects().iter();
         self.authorities =
             subjects.filter(|name| !name.is_empty()).map(|name| sequence(name)).collect();
+        self
+    }
+
+    /// Leaves it to a verifier around this one whether a server is the right one: servers are judged
+    /// without a name, and have identities as clients have, with all of their names. For owners who know
+    /// servers by their URIs. **Whoever has any certificate of the anchors can be every server, unless
+    /// the verifier around this one looks at the identity.**
+    #[must_use]
+    pub fn leaving_server_names_to_a_wrapper(mut self) -> Self {
+        self.leaves_server_names = true;
         self
     }
 
@@ -111,7 +129,9 @@ impl WebPkiVerifier {
         // What the owner didn't configure is not the peer's fault, but the peer isn't accepted.
         let ours = |reason: &str| reject(AlertDescription::INTERNAL_ERROR, reason);
         let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
+        let is_server = question.peer == Role::Server;
         let server_name = match (question.peer, &question.server_name) {
+            (Role::Server, _) if self.leaves_server_names => None,
             (Role::Server, Some(name)) => Some(name.as_str()),
             (Role::Server, None) => return Err(ours("no server name to verify the server for")),
             (Role::Client, _) => None,
@@ -127,8 +147,8 @@ impl WebPkiVerifier {
         let end_entity = EndEntityCert::try_from(first).map_err(|e| alerts::certificate(&e))?;
 
         let expires_at = if self.anchors.contain(first) {
-            let (algorithms, server) = (self.algorithms.chain, server_name.is_some());
-            check_own(&end_entity, first, algorithms, unix, server)?;
+            let algorithms = self.algorithms.chain;
+            check_own(&end_entity, first, algorithms, unix, is_server)?;
             expiry::not_after(first)
         } else {
             let lists = self.revocation.as_ref().map(Revocation::lists).unwrap_or_default();
@@ -138,11 +158,7 @@ impl WebPkiVerifier {
                     self.anchors.issuers(),
                     intermediates,
                     UnixTime::since_unix_epoch(Duration::from_secs(unix)),
-                    if server_name.is_some() {
-                        KeyUsage::server_auth()
-                    } else {
-                        KeyUsage::client_auth()
-                    },
+                    if is_server { KeyUsage::server_auth() } else { KeyUsage::client_auth() },
                     self.revocation.as_ref().and_then(|revocation| revocation.options(&lists)),
                     None,
                 )
@@ -168,7 +184,7 @@ impl WebPkiVerifier {
             expires_at.ok_or_else(|| ours("the certificates do not tell when they expire"))?;
         let blob = match server_name {
             Some(name) => name.as_bytes().to_vec(),
-            None => identity::of_client(&end_entity)?,
+            None => identity::of_names(&end_entity)?,
         };
         Ok(PeerIdentity { blob, expires_at: Some(expires_at) })
     }
@@ -189,10 +205,12 @@ impl PeerVerifier for WebPkiVerifier {
 
     fn policy(&self) -> VerifierPolicy {
         let revocation = self.revocation.as_ref().map(Revocation::policy);
-        self.algorithms
+        let policy = self
+            .algorithms
             .add_to(VerifierPolicy::new("tessera-webpki: chains, 2"), self.algorithms.chain)
             .with_set(self.anchors.policies())
-            .with_set(revocation)
+            .with_set(revocation);
+        if self.leaves_server_names { policy.with(b"any server name") } else { policy }
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {

@@ -1,6 +1,8 @@
 //! Who a peer runs as, what it reaches, and that it dies with the tests.
 
+use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -29,14 +31,15 @@ pub(crate) fn user() -> Option<&'static User> {
 
 /// The command that becomes `program`, confined. util-linux, which every Debian has, does what only
 /// unsafe code could do between fork and exec.
-pub(crate) fn confined(program: &str, network: Network) -> Command {
-    let mut words = Vec::new();
+pub(crate) fn confined(program: &Path, network: Network) -> Command {
+    let mut words: Vec<OsString> = Vec::new();
     if network == Network::None && *NAMESPACES {
-        words.extend(unshare());
+        words.extend(unshare().into_iter().map(Into::into));
     }
     words.extend(["setpriv", "--no-new-privs", "--pdeathsig=KILL"].map(Into::into));
     if let Some(user) = user() {
-        words.extend([format!("--reuid={}", user.uid), format!("--regid={}", user.gid)]);
+        words.push(format!("--reuid={}", user.uid).into());
+        words.push(format!("--regid={}", user.gid).into());
         words.push("--clear-groups".into());
     }
     words.extend(["--".into(), program.into()]);
@@ -69,7 +72,10 @@ type Order = (Command, Sender<io::Result<Child>>);
 
 /// Starts a child from a thread that ends with the process: `--pdeathsig` is about the thread that
 /// started it, and threads of tests end sooner than what they share.
-pub(crate) fn spawn(command: Command) -> io::Result<Child> {
+///
+/// # Errors
+/// Like [`Command::spawn`].
+pub fn spawn(command: Command) -> io::Result<Child> {
     static PARENT: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
         let (orders, taken) = channel::<Order>();
         std::thread::spawn(move || {

@@ -20,7 +20,8 @@
 //! A program that needs no network has none ([`Network::None`]: an empty network namespace).
 //! Servers, and clients of the test's own servers, share the loopback interface with the test
 //! ([`Network::Loopback`]): a test's process has many threads, and only root can move single threads
-//! into the namespace of a peer. Where the kernel makes no namespaces, standard error says so once.
+//! into the namespace of a peer. A test with an emulated link (`tessera_link`) starts peers at its ends with
+//! [`Process::start_by`]. Where the kernel makes no namespaces, standard error says so once.
 
 // Whatever goes wrong here ends a test, and a panic is how a test says so.
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -30,15 +31,22 @@ pub mod chromium;
 mod confinement;
 mod directory;
 pub mod etcd;
+pub mod haproxy;
 pub mod http;
+pub mod mosquitto;
 pub mod openssl;
 mod peer;
+mod ports;
+pub mod postgres;
 mod process;
+pub mod redis;
+pub mod stunnel;
 pub mod wolfssl;
 
-pub use confinement::Network;
+pub use confinement::{Network, spawn};
 pub use directory::Directory;
 pub use peer::{Peer, table};
+pub use ports::free_port;
 pub use process::Process;
 
 use std::time::{Duration, Instant};

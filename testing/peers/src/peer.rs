@@ -1,6 +1,8 @@
 //! The table of peers, and whether what is installed fits it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
@@ -9,6 +11,9 @@ use std::sync::{Mutex, PoisonError};
 pub struct Peer {
     /// The name of the program.
     pub program: &'static str,
+    /// Where Debian puts it, if that need not be in `PATH`: `*` stands for a directory of each
+    /// version, of which the newest accepted one is taken.
+    place: Option<&'static str>,
     /// The Debian package that has it.
     pub package: &'static str,
     /// The accepted versions: ranges without their ends, joined by commas.
@@ -23,30 +28,37 @@ pub fn table() -> impl Iterator<Item = Peer> {
     rows.map(|row| {
         let mut columns = row.split_whitespace();
         let mut next = || columns.next().expect("a row has five columns");
-        Peer { program: next(), package: next(), versions: next(), asked_by: next() }
+        let program = next();
+        let place = program.contains('/').then_some(program);
+        let program = program.rsplit_once('/').map_or(program, |(_, name)| name);
+        Peer { program, place, package: next(), versions: next(), asked_by: next() }
     })
 }
 
 impl Peer {
-    /// The peer of this name, whose version was checked and printed once in this process.
+    /// The peer of this name and the path of its program, whose version was checked and printed once
+    /// in this process.
     ///
     /// # Panics
     /// If it is not in the table, not installed, or of another version.
     #[track_caller]
-    pub(crate) fn checked(program: &str) -> Self {
-        static CHECKED: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+    pub(crate) fn checked(program: &str) -> (Self, PathBuf) {
+        static CHECKED: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
         let Some(peer) = table().find(|peer| peer.program == program) else {
             panic!("{program} is not in testing/peers/peers.txt")
         };
         let mut checked = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
-        if !checked.contains(peer.program) {
-            match peer.version() {
-                Ok(version) => eprintln!("peer: {program} {version}"),
-                Err(reason) => panic!("{reason}"),
-            }
-            checked.insert(peer.program);
+        if let Some(path) = checked.get(peer.program) {
+            return (peer, path.clone());
         }
-        peer
+        match peer.installed() {
+            Ok((path, version)) => {
+                eprintln!("peer: {program} {version}");
+                checked.insert(peer.program, path.clone());
+                (peer, path)
+            }
+            Err(reason) => panic!("{reason}"),
+        }
     }
 
     /// The installed version.
@@ -54,17 +66,52 @@ impl Peer {
     /// # Errors
     /// A sentence that names the fix, if none is installed or it is not accepted.
     pub fn version(&self) -> Result<String, String> {
-        let Self { program, package, versions, asked_by } = self;
+        self.installed().map(|(_, version)| version)
+    }
+
+    /// The newest accepted one that is installed.
+    fn installed(&self) -> Result<(PathBuf, String), String> {
+        let mut places = self.places();
+        if places.is_empty() {
+            places.push(self.place.unwrap_or(self.program).into());
+        }
+        let mut newest: Result<(PathBuf, String, Vec<u32>), String> = Err(String::new());
+        for path in places {
+            match (self.accepted(&path), &newest) {
+                (Ok((text, version)), Ok((.., before))) if version > *before => {
+                    newest = Ok((path, text, version));
+                }
+                (Ok((text, version)), Err(_)) => newest = Ok((path, text, version)),
+                (Err(reason), Err(_)) => newest = Err(reason),
+                (_, Ok(_)) => {}
+            }
+        }
+        newest.map(|(path, text, _)| (path, text))
+    }
+
+    /// Where it is installed, of all versions. Without a place, where `PATH` has it.
+    fn places(&self) -> Vec<PathBuf> {
+        let Some(place) = self.place else { return vec![self.program.into()] };
+        let Some((above, below)) = place.split_once("/*/") else { return vec![place.into()] };
+        let versions = fs::read_dir(above).into_iter().flatten().flatten();
+        versions.map(|version| version.path().join(below)).filter(|path| path.is_file()).collect()
+    }
+
+    /// The version of this program, as text and as numbers, if it is accepted.
+    fn accepted(&self, path: &Path) -> Result<(String, Vec<u32>), String> {
+        let Self { program, package, versions, asked_by, .. } = self;
         let fix = format!("run scripts/setup-tests, or install Debian's package {package}");
-        let output = Command::new(program).arg(asked_by).output().map_err(|error| {
+        let output = Command::new(path).arg(asked_by).output().map_err(|error| {
             format!("the tests need {program}, which can't be run: {error}; {fix}")
         })?;
-        let answer = String::from_utf8_lossy(&output.stdout);
+        // stunnel answers on standard error.
+        let answer = [output.stdout, output.stderr].concat();
+        let answer = String::from_utf8_lossy(&answer);
         let Some((text, version)) = find_version(&answer) else {
             return Err(format!("`{program} {asked_by}` names no version, but {answer:?}; {fix}"));
         };
         if accepts(versions, &version) {
-            Ok(text)
+            Ok((text, version))
         } else {
             Err(format!("{program} is {text}, and the tests accept {versions}; {fix}"))
         }
@@ -73,8 +120,8 @@ impl Peer {
 
 /// The first word that is a version: as it was written, and its numbers.
 fn find_version(answer: &str) -> Option<(String, Vec<u32>)> {
-    // nghttp2 writes its name and a slash before.
-    let words = answer.split(|c: char| c.is_whitespace() || c == '/');
+    // nghttp2 writes its name and a slash before, Redis `v=`.
+    let words = answer.split(|c: char| c.is_whitespace() || c == '/' || c == '=');
     words.filter(|word| !word.is_empty()).find_map(|word| {
         let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
         let numbers: Option<Vec<_>> =
@@ -98,6 +145,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_program_outside_of_the_path_is_found_where_debian_puts_it() {
+        let peer = Peer {
+            program: "openssl",
+            place: Some("/usr/*/openssl"),
+            package: "openssl",
+            versions: "3.0..",
+            asked_by: "version",
+        };
+        let (path, version) = peer.installed().unwrap();
+        assert_eq!((path, version), ("/usr/bin/openssl".into(), peer.version().unwrap()));
+    }
+
+    #[test]
     fn a_version_is_found_in_what_each_program_prints() {
         for (answer, expected) in [
             ("OpenSSL 3.0.19 27 Jan 2026 (Library: OpenSSL 3.0.19 27 Jan 2026)", "3.0.19"),
@@ -106,6 +166,11 @@ mod tests {
             ("OpenSSL 3.5.0-beta1 25 Mar 2025", "3.5.0"),
             ("curl 7.88.1 (x86_64-pc-linux-gnu) libcurl/7.88.1 OpenSSL/3.0.19", "7.88.1"),
             ("h2load nghttp2/1.52.0", "1.52.0"),
+            ("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", "15.18"),
+            ("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64", "7.0.15"),
+            ("mosquitto version 2.0.11\n\nmosquitto is an MQTT v5.0 broker.", "2.0.11"),
+            ("stunnel 5.68 on x86_64-pc-linux-gnu platform\nCompiled with", "5.68"),
+            ("HAProxy version 2.6.12-1+deb12u4 2026/10/17 - https://haproxy.org/", "2.6.12"),
         ] {
             assert_eq!(find_version(answer).map(|(text, _)| text).as_deref(), Some(expected));
         }
@@ -126,11 +191,19 @@ mod tests {
 
     #[test]
     fn a_peer_that_is_missing_or_too_old_is_an_error_that_names_the_fix() {
-        let absent =
-            Peer { program: "tessera-absent", package: "absent", versions: "1..", asked_by: "-V" };
-        let old =
-            Peer { program: "openssl", package: "openssl", versions: "99..", asked_by: "version" };
-        for (peer, says) in [(absent, "can't be run"), (old, "the tests accept 99..")] {
+        let peer = |program, place, versions| Peer {
+            program,
+            place,
+            package: "package",
+            versions,
+            asked_by: "version",
+        };
+        for (peer, says) in [
+            (peer("tessera-absent", None, "1.."), "can't be run"),
+            (peer("absent", Some("/usr/lib/absent/*/bin/absent"), "1.."), "can't be run"),
+            (peer("openssl", None, "99.."), "the tests accept 99.."),
+            (peer("openssl", Some("/usr/*/openssl"), "99.."), "the tests accept 99.."),
+        ] {
             let reason = peer.version().unwrap_err();
             assert!(
                 reason.contains(says) && reason.contains("run scripts/setup-tests"),

@@ -1,9 +1,9 @@
 //! A running peer whose output is watched.
 
 use std::ffi::OsStr;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
 use crate::confinement::{Network, confined, spawn};
+use crate::ports::is_listening;
 use crate::{Directory, PATIENCE, Peer};
 
 /// A running peer; killed, with its children, when it is dropped.
@@ -36,8 +37,22 @@ impl Process {
         network: Network,
         arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
     ) -> Self {
-        let program = Peer::checked(program).program;
-        Self::launch(program, program, network, arguments)
+        let (peer, path) = Peer::checked(program);
+        let command = confined(&path, network);
+        Self::launch(peer.program, command, arguments, spawn)
+    }
+
+    /// Starts a peer of the table elsewhere: `spawn` starts the command, such as in a network namespace.
+    /// The peer is killed when the thread that starts it ends.
+    #[track_caller]
+    pub fn start_by(
+        spawn: impl FnOnce(Command) -> io::Result<Child>,
+        program: &str,
+        arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Self {
+        let (peer, path) = Peer::checked(program);
+        let command = confined(&path, Network::Loopback);
+        Self::launch(peer.program, command, arguments, spawn)
     }
 
     /// Starts a program that the test compiled, with a library that is a peer. `name` is what errors call it.
@@ -48,18 +63,30 @@ impl Process {
         network: Network,
         arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
     ) -> Self {
-        Self::launch(name, path, network, arguments)
+        Self::launch(name, confined(path.as_ref(), network), arguments, spawn)
+    }
+
+    /// The same, started elsewhere or with more than arguments: `spawn` starts the command, by
+    /// [`crate::spawn`] if nothing else matters. What it sets for standard input is not
+    /// [`tell`](Self::tell)'s.
+    #[track_caller]
+    pub fn start_compiled_by(
+        spawn: impl FnOnce(Command) -> io::Result<Child>,
+        name: &'static str,
+        path: &str,
+        arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Self {
+        Self::launch(name, confined(path.as_ref(), Network::Loopback), arguments, spawn)
     }
 
     #[track_caller]
     fn launch(
         program: &'static str,
-        path: &str,
-        network: Network,
+        mut command: Command,
         arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+        spawn: impl FnOnce(Command) -> io::Result<Child>,
     ) -> Self {
         let directory = Directory::new();
-        let mut command = confined(path, network);
         command
             .args(arguments)
             .env_clear()
@@ -141,6 +168,18 @@ impl Process {
         }
     }
 
+    /// Waits until somebody listens on this TCP port of its network. Nothing is connected.
+    #[track_caller]
+    pub fn listens_on(&self, port: u16) -> &Self {
+        self.wait_for(&format!("to listen on port {port}"), PATIENCE, || {
+            (!self.is_alive() || is_listening(self.id(), port)).then_some(())
+        });
+        if !self.is_alive() {
+            panic!("{} ended before it listened on port {port}:\n{}", self.program, self.output());
+        }
+        self
+    }
+
     /// Writes to its input.
     pub fn tell(&mut self, text: &str) -> &mut Self {
         let input = self.input.as_mut().expect("its input is open");
@@ -163,6 +202,12 @@ impl Process {
     /// The same, with another deadline.
     #[track_caller]
     pub fn ends_within(&mut self, patience: Duration) -> bool {
+        self.status_within(patience).success()
+    }
+
+    /// The same; its exit status.
+    #[track_caller]
+    pub fn status_within(&mut self, patience: Duration) -> ExitStatus {
         let deadline = Instant::now() + patience;
         while self.is_alive() {
             if Instant::now() >= deadline {
@@ -174,11 +219,11 @@ impl Process {
         // Nothing that it left behind holds its output open any more.
         self.stdout.end();
         self.stderr.end();
-        status.success()
+        status
     }
 
-    /// Asks without reaping it: its number stays the group's until the group is killed.
-    fn is_alive(&self) -> bool {
+    /// Whether it has not ended. This reaps nothing: its number stays the group's until the group is killed.
+    pub fn is_alive(&self) -> bool {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         !self.ended && waitid(Id::Pid(self.pid()), flags) == Ok(WaitStatus::StillAlive)
     }
@@ -199,6 +244,21 @@ impl Process {
     /// Lets it go on after [`stop`](Self::stop).
     pub fn go_on(&self) {
         self.signal(Signal::SIGCONT);
+    }
+
+    /// Asks it to end (SIGTERM).
+    pub fn terminate(&self) {
+        self.signal(Signal::SIGTERM);
+    }
+
+    /// Asks it to read its files again (SIGHUP).
+    pub fn hang_up(&self) {
+        self.signal(Signal::SIGHUP);
+    }
+
+    /// Kills it (SIGKILL), and waits for its end. Its directory stays.
+    pub fn kill(&mut self) {
+        self.end();
     }
 
     fn signal(&self, signal: Signal) {

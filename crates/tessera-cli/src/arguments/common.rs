@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tessera::wire::{CipherSuite, NamedGroup};
-use tessera_commands::{CertificateFiles, Common, EarlyData, NamedKey, PskHash, PskOptions};
+use tessera_commands::{CertificateFiles, Common, EarlyData, PskHash, PskOptions};
+use tessera_kit::names;
+use tessera_kit::psk::NamedKey;
 
 use super::values;
 
@@ -49,12 +51,12 @@ pub(crate) struct CommonArguments {
     #[arg(long, help_heading = PSKS)]
     psk_only_without_forward_secrecy: bool,
 
-    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = tessera_commands::group,
-          help = tessera_commands::groups_in_words())]
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = names::group,
+          help = names::groups_in_words())]
     groups: Vec<NamedGroup>,
 
-    #[arg(long, value_name = "SUITES", value_delimiter = ',', value_parser = tessera_commands::suite,
-          help = tessera_commands::suites_in_words())]
+    #[arg(long, value_name = "SUITES", value_delimiter = ',', value_parser = names::suite,
+          help = names::suites_in_words())]
     suites: Vec<CipherSuite>,
 
     /// The application protocols (ALPN), in order of preference, separated by commas.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use tessera_commands::{Answer, ClientCertificates, ServeOptions, StateKeySource, Tickets};
+use tessera_commands::{Answer, ClientCertificates, ServeOptions, Tickets};
+use tessera_kit::KeySource;
 
 use super::common::CommonArguments;
 use super::values;
@@ -106,7 +107,7 @@ pub(crate) struct ServeArguments {
     /// $XDG_RUNTIME_DIR, which must be a tmpfs: the state then ends with the power.
     #[arg(long, value_name = "FILE|credential:NAME", requires = "state", help_heading = STATE,
           value_parser = values::state_key)]
-    state_key: Option<StateKeySource>,
+    state_key: Option<KeySource>,
 
     /// How long a handshake may take: 500ms, 10s, or a number of seconds.
     #[arg(long, value_name = "TIME", default_value = "10s", help_heading = LIMITS,

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-use tessera_commands::StateKeySource;
+use tessera_kit::KeySource;
 
 /// A link's time, with a unit; zero needs none.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -50,12 +50,8 @@ fn with_unit(text: &str) -> Option<(Duration, &str)> {
 }
 
 /// A file, or a credential by its name.
-pub(crate) fn state_key(text: &str) -> Result<StateKeySource, String> {
-    match text.strip_prefix("credential:") {
-        Some("") => Err("name the credential after the colon".to_owned()),
-        Some(name) => Ok(StateKeySource::Credential(name.to_owned())),
-        None => Ok(StateKeySource::File(text.into())),
-    }
+pub(crate) fn state_key(text: &str) -> Result<KeySource, &'static str> {
+    KeySource::try_from(text.to_owned())
 }
 
 /// Where to listen. A port alone is this machine's: others can't reach it, and whoever wants that says so.

@@ -8,13 +8,13 @@ use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, Destination};
 use tessera_kit::credential::fingerprint;
 use tessera_kit::key_log::KeyLogFile;
-use tessera_kit::{ProgramError, SettingFile};
+use tessera_kit::{ProgramError, SettingFile, names};
 
 use crate::by_option::by_option;
 use crate::certificate;
 use crate::options::{ConnectOptions, LoadMode};
+use crate::psk;
 use crate::trust::{self, Trust};
-use crate::{names, psk};
 
 /// A configuration, and what belongs to it.
 pub(super) struct Configured {

@@ -9,7 +9,7 @@ use tessera::Facts;
 use tessera::resume::Verdict;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
-use tessera_kit::{ProgramError, SettingFile, signals};
+use tessera_kit::{ProgramError, SettingFile, key_file, names, signals};
 use tessera_tokio::fast_open::{FastOpenStream, Opening};
 use tessera_tokio::{ClientStream, Connector, EarlyData, EarlyDataOutcome, FileSessionStore};
 use tokio::io::AsyncWriteExt;
@@ -23,7 +23,6 @@ use crate::by_option::start_by_option;
 use crate::counted::Counted;
 use crate::options::ConnectOptions;
 use crate::receive::receive;
-use crate::{key_file, names};
 
 type Stream = ClientStream<Counted<FastOpenStream>>;
 

@@ -8,14 +8,14 @@ use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::resume::{OneTimeKeyGuard, ReplayGuard};
 use tessera::wire::TicketRequest;
 use tessera_kit::key_log::KeyLogFile;
-use tessera_kit::{ProgramError, SettingFile, trust};
+use tessera_kit::{ProgramError, SettingFile, names, trust};
 
 use super::http;
 use super::stores::Stores;
 use crate::by_option::by_option;
 use crate::certificate::{self, Fresh};
 use crate::options::{Answer, ClientCertificates, ServeOptions};
-use crate::{names, psk};
+use crate::psk;
 
 /// A configuration, and the certificate that was made for it.
 pub(super) struct Configured {

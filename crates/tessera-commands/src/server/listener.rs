@@ -12,6 +12,7 @@ use serde::Serialize;
 use tessera_kit::credential::fingerprint;
 use tessera_kit::live::LiveConfig;
 use tessera_kit::report::{Fact, Report};
+use tessera_kit::state::StateFound;
 use tessera_kit::{ProgramError, open_files, signals};
 use tessera_tokio::fast_open::accept_on;
 use tessera_tokio::{Acceptor, Limits, Server};
@@ -19,7 +20,6 @@ use tokio::net::TcpListener;
 
 use super::config::{Configured, configure, configure_again};
 use super::refusals::Refusals;
-use super::state::StateFound;
 use super::stores::Stores;
 use super::{connection, reload};
 use crate::options::ServeOptions;

@@ -1,7 +1,6 @@
 //! The server.
 
 mod client;
-mod clock;
 mod config;
 mod connection;
 mod echo;
@@ -11,7 +10,6 @@ mod page;
 mod refusals;
 mod reload;
 mod shared;
-mod state;
 mod stores;
 
 use tessera_kit::{ProgramError, runtime};

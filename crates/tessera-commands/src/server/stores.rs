@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tessera_kit::ProgramError;
+use tessera_kit::clock::unix;
 use tessera_kit::report::{Fact, Report};
+use tessera_kit::state::{self, Opened, StateFound, StateKeySetting};
 use tessera_vault::{
     Limits, MemoryRegister, MemoryVault, RotatingRing, Rotation, ServerState, StateError,
     StateOptions,
@@ -14,8 +16,6 @@ use tessera_vault::{
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use super::clock::unix;
-use super::state::{self, Opened, StateFound};
 use crate::options::ServeOptions;
 
 /// The stores of one server.
@@ -39,8 +39,8 @@ impl Stores {
             return Ok((Self { ring: Arc::new(ring), vault, register, state: None }, None));
         };
         let state_options = StateOptions { limits: Limits::new(CAPACITY), rotation };
-        let source = options.state_key.as_ref();
-        let Opened { state, found } = state::open(directory, source, state_options)?;
+        let key = StateKeySetting { setting: "--state-key", source: options.state_key.as_ref() };
+        let Opened { state, found } = state::open(directory, key, state_options)?;
         let (ring, vault, state) = (state.ring(), state.vault(), Some(Arc::new(state)));
         Ok((Self { ring, vault, register, state }, Some(found)))
     }

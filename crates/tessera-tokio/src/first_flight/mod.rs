@@ -278,6 +278,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
     }
 }
 
+/// A stream that was started, or handshaken, without early data, for programs that have both: nothing more of it
+/// travels early.
+impl<IO> From<ClientStream<IO>> for FirstFlight<IO> {
+    fn from(stream: ClientStream<IO>) -> Self {
+        Self { stream, flight: None, sent_again: false }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,11 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::refused::Refused;
+
 /// What became of a server's connections since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Connections that were given to the server's owner.
+    /// Connections that were given to the server's owner, or let in by a [`Gate`](super::Gate).
     pub accepted: u64,
     /// Connections that were closed at once: their address had as many as it may.
     pub refused_connections: u64,
@@ -32,6 +34,13 @@ pub(super) struct Counters {
 }
 
 impl Counters {
+    pub(super) fn refused(&self, why: Refused) {
+        count(match why {
+            Refused::Connections => &self.refused_connections,
+            Refused::Handshakes => &self.refused_handshakes,
+        });
+    }
+
     pub(super) fn counts(&self) -> Counts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Counts {

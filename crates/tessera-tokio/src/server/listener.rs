@@ -64,7 +64,7 @@ impl TlsListener {
         let Self { server, handshakes, takes_replayable } = self;
         let takes_replayable = *takes_replayable;
         loop {
-            let mut next = pin!(next(&server.listener, &server.room));
+            let mut next = pin!(next(&server.listener, &server.gate));
             // Those who are through first: they hold places that others wait for.
             let through = poll_fn(|cx| {
                 while let Poll::Ready(Some(done)) = handshakes.poll_join_next(cx) {
@@ -79,9 +79,7 @@ impl TlsListener {
                 Ok(stream) => return stream,
                 Err(client) => client,
             };
-            if let Some((stream, address)) =
-                client.and_then(|client| start(client, &server.acceptor, server.limits))
-            {
+            if let Some((stream, address)) = start(client, &server.acceptor) {
                 handshakes.spawn(shake_hands(stream, address, takes_replayable));
             }
         }

@@ -1,11 +1,14 @@
 //! A server that no address can fill up.
 
 mod accept;
-mod address;
 mod counts;
 mod ending;
+mod gate;
 mod limits;
 mod listener;
+mod origin;
+mod refused;
+mod reset;
 mod room;
 mod socket;
 mod stall;
@@ -13,23 +16,24 @@ mod stall;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Poll;
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 pub use self::counts::Counts;
 pub use self::ending::Ending;
+pub use self::gate::Gate;
 pub use self::limits::Limits;
 pub use self::listener::{ListenerStream, StreamInfo, TlsListener};
-pub use self::socket::{ClientSocket, TimedOut};
+pub use self::origin::Origin;
+pub use self::refused::Refused;
+pub use self::reset::ResetOnClose;
+pub use self::room::{HandshakePlace, Vacancy};
+pub use self::socket::{ClientSocket, TimedOut, TimedSocket};
 
-use self::accept::accept;
-use self::address::Address;
 use self::ending::{End, ending};
-use self::room::{ConnectionPlace, HandshakePlace, Room};
 use crate::acceptor::Acceptor;
 use crate::stream::ServerStream;
 
@@ -61,8 +65,7 @@ use crate::stream::ServerStream;
 pub struct Server {
     listener: TcpListener,
     acceptor: Acceptor,
-    limits: Limits,
-    room: Arc<Room>,
+    gate: Gate,
 }
 
 /// A client, of whom nothing was read.
@@ -79,24 +82,24 @@ pub struct AcceptedClient {
 
 /// What a server counts, to be looked at while it runs. It can be cloned.
 #[derive(Clone)]
-pub struct ServerCounts(Arc<Room>);
+pub struct ServerCounts(Gate);
 
 impl ServerCounts {
     /// What was counted until now.
     pub fn now(&self) -> Counts {
-        self.0.counters.counts()
+        self.0.counts()
     }
 }
 
 impl Server {
     /// A server for a listener.
     pub fn new(listener: TcpListener, acceptor: Acceptor, limits: Limits) -> Self {
-        Self { listener, acceptor, limits, room: Arc::new(Room::new(limits)) }
+        Self { listener, acceptor, gate: Gate::new(limits) }
     }
 
     /// What the server counts.
     pub fn counts(&self) -> ServerCounts {
-        ServerCounts(self.room.clone())
+        ServerCounts(self.gate.clone())
     }
 
     /// Serves until `end` is ready: each client is given to `handle`, in a task of its own. Then the
@@ -107,58 +110,55 @@ impl Server {
         H: Fn(AcceptedClient) -> F,
         F: Future<Output = ()> + Send + 'static,
     {
-        let Self { listener, acceptor, limits, room } = self;
+        let Self { listener, acceptor, gate } = self;
         let (told, ending): (End, Ending) = ending();
         let mut tasks = JoinSet::new();
         let mut end = pin!(end);
         loop {
-            let mut next = pin!(next(&listener, &room));
+            let mut next = pin!(next(&listener, &gate));
             let client = poll_fn(|cx| {
                 if end.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(None);
                 }
                 // Tasks that are done hold their memory until they are joined.
                 while let Poll::Ready(Some(_)) = tasks.poll_join_next(cx) {}
-                next.as_mut().poll(cx)
+                next.as_mut().poll(cx).map(Some)
             });
             let Some(client) = client.await else { break };
-            if let Some((stream, address)) = start(client, &acceptor, limits) {
+            if let Some((stream, address)) = start(client, &acceptor) {
                 tasks.spawn(handle(AcceptedClient { stream, address, ending: ending.clone() }));
             }
         }
         drop(listener);
         told.tell();
         let all_done = async { while tasks.join_next().await.is_some() {} };
-        let _ = timeout(limits.drain, all_done).await;
+        let _ = timeout(gate.limits().drain, all_done).await;
         tasks.shutdown().await;
     }
 }
 
 /// A client that came in, with its places.
-type Incoming = (TcpStream, SocketAddr, ConnectionPlace, HandshakePlace);
+type Incoming = (ClientSocket, SocketAddr, HandshakePlace);
 
 /// The stream of a client; `None` if its connection can't begin: it is dropped, and its places with it.
 fn start(
-    (socket, address, connection, handshake): Incoming,
+    (socket, address, handshake): Incoming,
     acceptor: &Acceptor,
-    limits: Limits,
 ) -> Option<(ServerStream<ClientSocket>, SocketAddr)> {
     // Without it only answers are slower.
-    let _ = socket.set_nodelay(true);
-    let socket = ClientSocket::new(socket, limits.idle, limits.write, connection);
+    let _ = socket.get_ref().set_nodelay(true);
     let mut stream = acceptor.start(socket).ok()?;
     stream.drop_when_complete(Box::new(handshake));
     Some((stream, address))
 }
 
-/// The next client that may come in; `None` never comes.
-async fn next(listener: &TcpListener, room: &Arc<Room>) -> Option<Incoming> {
+/// The next client that may come in.
+async fn next(listener: &TcpListener, gate: &Gate) -> Incoming {
     loop {
-        let vacancy = room.vacancy().await?;
-        let (socket, address) = accept(|| listener.accept(), &room.counters).await;
-        if let Some((connection, handshake)) = room.take(Address::from(address.ip()), vacancy) {
-            counts::count(&room.counters.accepted);
-            return Some((socket, address, connection, handshake));
+        let vacancy = gate.vacancy().await;
+        let (socket, address) = gate.accept(|| listener.accept()).await;
+        if let Ok((socket, handshake)) = vacancy.admit(socket, Origin::from(address.ip())) {
+            return (socket, address, handshake);
         }
     }
 }

@@ -4,131 +4,202 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
-use super::address::Address;
 use super::counts::{Counters, count};
 use super::limits::Limits;
+use super::origin::Origin;
+use super::refused::Refused;
 
 /// The places of a server, and which address has how many.
 pub(super) struct Room {
-    limits: Limits,
-    connections: Arc<Semaphore>,
-    handshakes: Arc<Semaphore>,
-    /// Those that have any.
-    held: Mutex<HashMap<Address, Held>>,
+    pub(super) limits: Limits,
+    connections: Semaphore,
+    handshakes: Semaphore,
+    table: Mutex<Table>,
     pub(super) counters: Counters,
 }
 
-/// What one address has.
 #[derive(Default)]
-struct Held {
-    connections: usize,
-    handshakes: usize,
+struct Table {
+    all: Held,
+    /// Addresses that have any, and aren't trusted.
+    by_origin: HashMap<Origin, Held>,
 }
 
-/// A place that nobody has yet.
-pub(super) struct Vacancy {
-    connection: OwnedSemaphorePermit,
-    handshake: OwnedSemaphorePermit,
+/// What one address has, or all together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) connections: usize,
+    pub(super) handshakes: usize,
+}
+
+/// A place that nobody has yet; given back when it is dropped.
+pub struct Vacancy {
+    /// There until a client takes it.
+    room: Option<Arc<Room>>,
 }
 
 /// The place of a connection; given back when it is dropped.
 pub(super) struct ConnectionPlace {
     room: Arc<Room>,
-    address: Address,
-    _permit: OwnedSemaphorePermit,
+    origin: Origin,
 }
 
-/// The place of a handshake; given back when it is dropped.
-pub(super) struct HandshakePlace {
+/// The place of a handshake; given back when it is dropped: when the handshake is complete, or has failed.
+pub struct HandshakePlace {
     room: Arc<Room>,
-    address: Address,
-    _permit: OwnedSemaphorePermit,
+    origin: Origin,
 }
 
 impl Room {
     pub(super) fn new(limits: Limits) -> Self {
-        let places =
-            |count: usize| Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
+        let places = |count: usize| Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS));
         Self {
             limits,
             connections: places(limits.connections),
             handshakes: places(limits.handshakes),
-            held: Mutex::default(),
+            table: Mutex::default(),
             counters: Counters::default(),
         }
     }
 
-    /// Waits until there is room for one more; `None` never comes, since the room is never closed.
-    pub(super) async fn vacancy(&self) -> Option<Vacancy> {
-        let connection = self.connections.clone().acquire_owned().await.ok()?;
-        let handshake = self.handshakes.clone().acquire_owned().await.ok()?;
-        Some(Vacancy { connection, handshake })
+    /// Waits until there is room for one more.
+    pub(super) async fn vacancy(self: &Arc<Self>) -> Vacancy {
+        let (Ok(connection), Ok(handshake)) =
+            (self.connections.acquire().await, self.handshakes.acquire().await)
+        else {
+            // Rooms are never closed.
+            return std::future::pending().await;
+        };
+        connection.forget();
+        handshake.forget();
+        Vacancy { room: Some(self.clone()) }
     }
 
-    /// Gives a place to an address, unless it has as many as it may.
-    pub(super) fn take(
-        self: &Arc<Self>,
-        address: Address,
-        vacancy: Vacancy,
-    ) -> Option<(ConnectionPlace, HandshakePlace)> {
-        let mut all = self.held();
-        let held = all.entry(address).or_default();
+    /// What all have together.
+    pub(super) fn held(&self) -> Held {
+        self.table().all
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// Gives an address one of each, unless it has as many as it may.
+    fn give(&mut self, origin: Origin, limits: &Limits) -> Result<(), Refused> {
+        if !origin.is_limited() {
+            return Ok(());
+        }
         // Whoever has none of the places is not in the table for longer than this call: limits are 1 at
         // least.
-        if held.connections >= self.limits.connections_per_address.max(1) {
-            count(&self.counters.refused_connections);
-            return None;
+        let held = self.by_origin.entry(origin).or_default();
+        if held.connections >= limits.connections_per_address.max(1) {
+            return Err(Refused::Connections);
         }
-        if held.handshakes >= self.limits.handshakes_per_address.max(1) {
-            count(&self.counters.refused_handshakes);
-            return None;
+        if held.handshakes >= limits.handshakes_per_address.max(1) {
+            return Err(Refused::Handshakes);
         }
         held.connections += 1;
         held.handshakes += 1;
-        drop(all);
-        let (room, other) = (self.clone(), self.clone());
-        Some((
-            ConnectionPlace { room, address, _permit: vacancy.connection },
-            HandshakePlace { room: other, address, _permit: vacancy.handshake },
-        ))
+        Ok(())
     }
 
-    fn give_back(&self, address: Address, what: impl FnOnce(&mut Held)) {
-        let mut all = self.held();
-        if let Entry::Occupied(mut held) = all.entry(address) {
+    fn take_back(&mut self, origin: Origin, what: impl FnOnce(&mut Held)) {
+        if let Entry::Occupied(mut held) = self.by_origin.entry(origin) {
             what(held.get_mut());
-            if held.get().connections == 0 && held.get().handshakes == 0 {
+            if *held.get() == Held::default() {
                 held.remove();
             }
         }
         // An attack from many addresses leaves no table behind.
-        if all.is_empty() {
-            all.shrink_to_fit();
+        if self.by_origin.is_empty() {
+            self.by_origin.shrink_to_fit();
         }
     }
+}
 
-    fn held(&self) -> MutexGuard<'_, HashMap<Address, Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+impl Vacancy {
+    /// Gives the place to an address, unless it has as many as it may.
+    pub(super) fn take(
+        mut self,
+        origin: Origin,
+    ) -> Result<(ConnectionPlace, HandshakePlace), Refused> {
+        // It is there until this call.
+        let Some(room) = self.room.take() else { return Err(Refused::Connections) };
+        let mut table = room.table();
+        if let Err(refused) = table.give(origin, &room.limits) {
+            drop(table);
+            room.counters.refused(refused);
+            self.room = Some(room);
+            return Err(refused);
+        }
+        table.all.connections += 1;
+        table.all.handshakes += 1;
+        drop(table);
+        count(&room.counters.accepted);
+        let handshake = HandshakePlace { room: room.clone(), origin };
+        Ok((ConnectionPlace { room, origin }, handshake))
+    }
+}
+
+impl Drop for Vacancy {
+    fn drop(&mut self) {
+        if let Some(room) = &self.room {
+            room.connections.add_permits(1);
+            room.handshakes.add_permits(1);
+        }
     }
 }
 
 impl Drop for ConnectionPlace {
     fn drop(&mut self) {
-        self.room.give_back(self.address, |held| held.connections -= 1);
+        let mut table = self.room.table();
+        table.take_back(self.origin, |held| held.connections -= 1);
+        table.all.connections -= 1;
+        drop(table);
+        self.room.connections.add_permits(1);
     }
 }
 
 impl Drop for HandshakePlace {
     fn drop(&mut self) {
-        self.room.give_back(self.address, |held| held.handshakes -= 1);
+        let mut table = self.room.table();
+        table.take_back(self.origin, |held| held.handshakes -= 1);
+        table.all.handshakes -= 1;
+        drop(table);
+        self.room.handshakes.add_permits(1);
     }
 }
 
 impl ConnectionPlace {
-    pub(super) fn counters(&self) -> &Counters {
-        &self.room.counters
+    pub(super) fn room(&self) -> &Arc<Room> {
+        &self.room
+    }
+
+    pub(super) fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Moves both places of a client to the address that it has in truth.
+    pub(super) fn move_to(
+        &mut self,
+        handshake: &mut HandshakePlace,
+        origin: Origin,
+    ) -> Result<(), Refused> {
+        let mut table = self.room.table();
+        if let Err(refused) = table.give(origin, &self.room.limits) {
+            drop(table);
+            self.room.counters.refused(refused);
+            return Err(refused);
+        }
+        table.take_back(self.origin, |held| held.connections -= 1);
+        table.take_back(handshake.origin, |held| held.handshakes -= 1);
+        drop(table);
+        (self.origin, handshake.origin) = (origin, origin);
+        Ok(())
     }
 }
 
@@ -138,14 +209,25 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn places_are_given_by_address_and_given_back() {
+    fn room() -> Arc<Room> {
         let mut limits = Limits::for_connections(10);
         (limits.connections_per_address, limits.handshakes_per_address) = (3, 2);
-        let room = Arc::new(Room::new(limits));
-        let one = Address::from(IpAddr::from([192, 0, 2, 1]));
-        let other = Address::from(IpAddr::from([192, 0, 2, 2]));
-        let take = async |address| room.take(address, room.vacancy().await.unwrap());
+        Arc::new(Room::new(limits))
+    }
+
+    fn assert_empty(room: &Room) {
+        assert_eq!(room.table().by_origin.len(), 0);
+        assert_eq!(room.held(), Held::default());
+        assert_eq!(room.connections.available_permits(), 10);
+        assert_eq!(room.handshakes.available_permits(), 10);
+    }
+
+    #[tokio::test]
+    async fn places_are_given_by_address_and_given_back() {
+        let room = room();
+        let one = Origin::from(IpAddr::from([192, 0, 2, 1]));
+        let other = Origin::from(IpAddr::from([192, 0, 2, 2]));
+        let take = async |origin| room.vacancy().await.take(origin).ok();
 
         let (first, first_handshake) = take(one).await.unwrap();
         let second = take(one).await.unwrap();
@@ -157,12 +239,38 @@ mod tests {
         assert!(take(other).await.is_some(), "that is nothing to others");
         let counts = room.counters.counts();
         assert_eq!((counts.refused_handshakes, counts.refused_connections), (1, 1));
+        assert_eq!(room.held(), Held { connections: 3, handshakes: 0 });
 
         drop((first, second.0));
         assert!(take(one).await.is_some());
         drop(third.0);
-        assert_eq!(room.held().len(), 0);
-        assert_eq!(room.connections.available_permits(), 10);
-        assert_eq!(room.handshakes.available_permits(), 10);
+        assert_empty(&room);
+    }
+
+    #[tokio::test]
+    async fn whoever_brings_others_has_no_limit_of_its_own_and_its_clients_have_theirs() {
+        let room = room();
+        let client = Origin::from(IpAddr::from([192, 0, 2, 1]));
+        let mut brought = Vec::new();
+        for _ in 0..5 {
+            brought.push(room.vacancy().await.take(Origin::TRUSTED).unwrap());
+        }
+        let moved: Vec<_> = brought
+            .iter_mut()
+            .map(|(connection, handshake)| connection.move_to(handshake, client))
+            .collect();
+        let refused = Err(Refused::Handshakes);
+        assert_eq!(moved, [Ok(()), Ok(()), refused, refused, refused]);
+        assert_eq!(room.vacancy().await.take(client).err(), Some(Refused::Handshakes));
+        assert_eq!(room.counters.counts().refused_handshakes, 4);
+        drop(brought);
+        assert_empty(&room);
+    }
+
+    #[tokio::test]
+    async fn a_vacancy_that_nobody_takes_is_given_back() {
+        let room = room();
+        drop(room.vacancy().await);
+        assert_empty(&room);
     }
 }

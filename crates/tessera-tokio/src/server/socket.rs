@@ -1,23 +1,43 @@
 //! A client's socket, which ends when nothing moves for too long.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::counts::count;
-use super::room::ConnectionPlace;
+use super::origin::Origin;
+use super::refused::Refused;
+use super::reset::ResetOnClose;
+use super::room::{ConnectionPlace, HandshakePlace, Room};
 use super::stall::Stall;
 
-/// The socket of one client of a [`Server`](super::Server). It holds the client's place until it is
-/// dropped.
-pub struct ClientSocket {
-    timed: Timed<TcpStream>,
+/// The socket of one client of a [`Server`](super::Server) or a [`Gate`](super::Gate). It holds the client's
+/// place until it is dropped.
+pub struct ClientSocket<IO = TcpStream> {
+    timed: TimedSocket<IO>,
     place: ConnectionPlace,
+}
+
+/// A socket that ends when nothing moves for too long: [`Limits::idle`](super::Limits::idle) and
+/// [`Limits::write`](super::Limits::write). [`Gate::time`](super::Gate::time) makes it.
+pub struct TimedSocket<IO = TcpStream> {
+    io: IO,
+    /// Whose limits these are.
+    room: Arc<Room>,
+    received: u64,
+    sent: u64,
+    /// When a byte moved last.
+    moved: Instant,
+    idle: Stall,
+    /// Since when there is something to write and no room for it.
+    blocked: Option<Instant>,
+    write: Stall,
+    timed_out: Option<TimedOut>,
 }
 
 /// Why a connection was ended.
@@ -41,19 +61,14 @@ impl std::fmt::Display for TimedOut {
 
 impl std::error::Error for TimedOut {}
 
-impl ClientSocket {
-    pub(super) fn new(
-        io: TcpStream,
-        idle: Duration,
-        write: Duration,
-        place: ConnectionPlace,
-    ) -> Self {
-        Self { timed: Timed::new(io, idle, write), place }
+impl<IO> ClientSocket<IO> {
+    pub(super) fn new(io: IO, place: ConnectionPlace) -> Self {
+        Self { timed: TimedSocket::new(io, place.room().clone()), place }
     }
 
     /// The socket itself, to look at its addresses and options.
-    pub fn get_ref(&self) -> &TcpStream {
-        &self.timed.io
+    pub fn get_ref(&self) -> &IO {
+        self.timed.get_ref()
     }
 
     /// Bytes that came from the network.
@@ -72,94 +87,107 @@ impl ClientSocket {
         self.timed.timed_out
     }
 
-    /// Looks whether a time-out came with this poll.
-    fn polled<T>(&mut self, before: Option<TimedOut>, result: Poll<T>) -> Poll<T> {
-        if self.timed.timed_out != before {
-            let counters = self.place.counters();
-            match self.timed.timed_out {
-                Some(TimedOut::Idle) => count(&counters.idle),
-                Some(TimedOut::Write) => {
-                    count(&counters.stalled);
-                    // The kernel would keep what the peer doesn't read, megabytes of it, for minutes after
-                    // the socket is closed.
-                    let _ = self.timed.io.set_zero_linger();
-                }
-                None => (),
-            }
-        }
-        result
+    /// Where the client comes from, as far as limits look at it.
+    pub fn origin(&self) -> Origin {
+        self.place.origin()
+    }
+
+    /// Counts a client whose connection another brought ([`Origin::TRUSTED`]) for its own address, unless that
+    /// has as many places as it may: then it stays where it is, and its owner closes it. The handshake is the
+    /// same client's.
+    pub fn move_to(
+        &mut self,
+        handshake: &mut HandshakePlace,
+        origin: Origin,
+    ) -> Result<(), Refused> {
+        self.place.move_to(handshake, origin)
     }
 }
 
-impl AsyncRead for ClientSocket {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let before = this.timed.timed_out;
-        let result = Pin::new(&mut this.timed).poll_read(cx, buffer);
-        this.polled(before, result)
-    }
-}
-
-impl AsyncWrite for ClientSocket {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let before = this.timed.timed_out;
-        let result = Pin::new(&mut this.timed).poll_write(cx, data);
-        this.polled(before, result)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.timed).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.timed).poll_shutdown(cx)
-    }
-}
-
-/// A stream with an idle and a write time-out.
-struct Timed<IO> {
-    io: IO,
-    received: u64,
-    sent: u64,
-    /// When a byte moved last.
-    moved: Instant,
-    idle: Stall,
-    /// Since when there is something to write and no room for it.
-    blocked: Option<Instant>,
-    write: Stall,
-    timed_out: Option<TimedOut>,
-}
-
-impl<IO> Timed<IO> {
-    fn new(io: IO, idle: Duration, write: Duration) -> Self {
+impl<IO> TimedSocket<IO> {
+    pub(super) fn new(io: IO, room: Arc<Room>) -> Self {
         Self {
             io,
+            room,
             received: 0,
             sent: 0,
             moved: Instant::now(),
-            idle: Stall::new(idle),
+            idle: Stall::default(),
             blocked: None,
-            write: Stall::new(write),
+            write: Stall::default(),
             timed_out: None,
         }
     }
 
-    fn fail<T>(&mut self, why: TimedOut) -> Poll<io::Result<T>> {
-        self.timed_out = Some(why);
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)))
+    /// The socket itself, to look at its addresses and options.
+    pub fn get_ref(&self) -> &IO {
+        &self.io
+    }
+
+    /// Bytes that came from the network.
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Bytes that went to it.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Why the connection was ended, if it was. The error has the kind
+    /// [`TimedOut`](io::ErrorKind::TimedOut).
+    pub fn timed_out(&self) -> Option<TimedOut> {
+        self.timed_out
     }
 }
 
-impl<IO: AsyncRead + Unpin> AsyncRead for Timed<IO> {
+impl<IO: ResetOnClose> TimedSocket<IO> {
+    fn fail<T>(&mut self, why: TimedOut) -> Poll<io::Result<T>> {
+        if self.timed_out != Some(why) {
+            self.timed_out = Some(why);
+            let counters = &self.room.counters;
+            match why {
+                TimedOut::Idle => count(&counters.idle),
+                TimedOut::Write => {
+                    count(&counters.stalled);
+                    // The kernel would keep what the peer doesn't read, megabytes of it, for minutes after
+                    // the socket is closed.
+                    self.io.reset_on_close();
+                }
+            }
+        }
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)))
+    }
+
+    fn poll_write_with(
+        &mut self,
+        cx: &mut Context<'_>,
+        write: impl FnOnce(&mut IO, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if self.timed_out == Some(TimedOut::Write) {
+            return self.fail(TimedOut::Write);
+        }
+        match write(&mut self.io, cx) {
+            Poll::Pending => {
+                let since = *self.blocked.get_or_insert_with(Instant::now);
+                match self.write.poll(since, self.room.limits.write, cx) {
+                    Poll::Ready(()) => self.fail(TimedOut::Write),
+                    Poll::Pending => Poll::Pending,
+                }
+            }
+            Poll::Ready(result) => {
+                self.blocked = None;
+                if let Ok(count @ 1..) = result {
+                    self.sent += count as u64;
+                    self.moved = Instant::now();
+                }
+                Poll::Ready(result)
+            }
+        }
+    }
+}
+
+impl<IO: AsyncRead + ResetOnClose + Unpin> AsyncRead for TimedSocket<IO> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -171,8 +199,10 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Timed<IO> {
         }
         let before = buffer.filled().len();
         match Pin::new(&mut this.io).poll_read(cx, buffer) {
-            Poll::Pending if this.idle.poll(this.moved, cx).is_ready() => this.fail(TimedOut::Idle),
-            Poll::Pending => Poll::Pending,
+            Poll::Pending => match this.idle.poll(this.moved, this.room.limits.idle, cx) {
+                Poll::Ready(()) => this.fail(TimedOut::Idle),
+                Poll::Pending => Poll::Pending,
+            },
             Poll::Ready(result) => {
                 let count = buffer.filled().len() - before;
                 if count > 0 {
@@ -185,33 +215,25 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Timed<IO> {
     }
 }
 
-impl<IO: AsyncWrite + Unpin> AsyncWrite for Timed<IO> {
+impl<IO: AsyncWrite + ResetOnClose + Unpin> AsyncWrite for TimedSocket<IO> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        if this.timed_out == Some(TimedOut::Write) {
-            return this.fail(TimedOut::Write);
-        }
-        match Pin::new(&mut this.io).poll_write(cx, data) {
-            Poll::Pending => {
-                let since = *this.blocked.get_or_insert_with(Instant::now);
-                match this.write.poll(since, cx) {
-                    Poll::Ready(()) => this.fail(TimedOut::Write),
-                    Poll::Pending => Poll::Pending,
-                }
-            }
-            Poll::Ready(result) => {
-                this.blocked = None;
-                if let Ok(count @ 1..) = result {
-                    this.sent += count as u64;
-                    this.moved = Instant::now();
-                }
-                Poll::Ready(result)
-            }
-        }
+        self.get_mut().poll_write_with(cx, |io, cx| Pin::new(io).poll_write(cx, data))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.get_mut().poll_write_with(cx, |io, cx| Pin::new(io).poll_write_vectored(cx, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -223,14 +245,75 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Timed<IO> {
     }
 }
 
+impl<IO: AsyncRead + ResetOnClose + Unpin> AsyncRead for ClientSocket<IO> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.timed).poll_read(cx, buffer)
+    }
+}
+
+impl<IO: AsyncWrite + ResetOnClose + Unpin> AsyncWrite for ClientSocket<IO> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.timed).poll_write(cx, data)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.timed).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.timed.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.timed).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.timed).poll_shutdown(cx)
+    }
+}
+
+impl<IO: ResetOnClose> ResetOnClose for TimedSocket<IO> {
+    fn reset_on_close(&self) {
+        self.io.reset_on_close();
+    }
+}
+
+impl<IO: ResetOnClose> ResetOnClose for ClientSocket<IO> {
+    fn reset_on_close(&self) {
+        self.timed.reset_on_close();
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
     use tokio::time::sleep;
 
     use super::*;
+    use crate::server::{Gate, Limits};
 
     const SECOND: Duration = Duration::from_secs(1);
+
+    fn timed(io: DuplexStream, idle: Duration, write: Duration) -> TimedSocket<DuplexStream> {
+        let mut limits = Limits::default();
+        (limits.idle, limits.write) = (idle, write);
+        Gate::new(limits).time(io)
+    }
 
     fn why(error: &io::Error) -> TimedOut {
         *error.get_ref().unwrap().downcast_ref().unwrap()
@@ -239,7 +322,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_socket_is_idle_when_nothing_moved_in_either_direction() {
         let (near, mut far) = duplex(100);
-        let mut socket = Timed::new(near, 10 * SECOND, SECOND);
+        let mut socket = timed(near, 10 * SECOND, SECOND);
         let started = Instant::now();
         // Less than the limit each time, and more in all.
         for _ in 0..3 {
@@ -261,7 +344,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_waits_is_not_forgotten_when_its_limit_moves() {
         let (near, mut far) = duplex(100);
-        let socket = Timed::new(near, 10 * SECOND, SECOND);
+        let socket = timed(near, 10 * SECOND, SECOND);
         let started = Instant::now();
         let reading = tokio::spawn(async move {
             let mut socket = socket;
@@ -278,7 +361,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_does_not_read_ends_its_connection() {
         let (near, mut far) = duplex(100);
-        let mut socket = Timed::new(near, Duration::MAX, 5 * SECOND);
+        let mut socket = timed(near, Duration::MAX, 5 * SECOND);
         let started = Instant::now();
         // Whoever reads now and then is slow, and no more.
         socket.write_all(&[0; 100]).await.unwrap();
@@ -300,7 +383,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn both_halves_of_a_socket_have_timers_of_their_own() {
         let (near, _far) = duplex(100);
-        let (mut reader, mut writer) = split(Timed::new(near, 20 * SECOND, 5 * SECOND));
+        let (mut reader, mut writer) = split(timed(near, 20 * SECOND, 5 * SECOND));
         let started = Instant::now();
         let reading = tokio::spawn(async move {
             (why(&reader.read(&mut [0]).await.unwrap_err()), started.elapsed())

@@ -8,20 +8,19 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// A timer that is set once and moved only when it rings: what moves meanwhile costs a look at the clock.
-pub(super) struct Stall {
-    after: Duration,
-    timer: Option<Pin<Box<Sleep>>>,
-}
+#[derive(Default)]
+pub(super) struct Stall(Option<Pin<Box<Sleep>>>);
 
 impl Stall {
-    pub(super) fn new(after: Duration) -> Self {
-        Self { after, timer: None }
-    }
-
-    /// Ready when nothing has moved since `since` for as long as may be.
-    pub(super) fn poll(&mut self, since: Instant, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(deadline) = since.checked_add(self.after) else { return Poll::Pending };
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+    /// Ready when nothing has moved since `since` for as long as `after`.
+    pub(super) fn poll(
+        &mut self,
+        since: Instant,
+        after: Duration,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        let Some(deadline) = since.checked_add(after) else { return Poll::Pending };
+        let timer = self.0.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
         // It may ring for what was waited for before.
         while timer.deadline() < deadline {
             ready!(timer.as_mut().poll(cx));

@@ -3,7 +3,9 @@
 use rcgen::{
     BasicConstraints, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
 };
+use tessera::auth::PeerVerifier;
 use tessera::wire::AlertDescription;
+use tessera_webpki::WebPkiVerifier;
 
 use crate::pki::{
     BEFORE, Ca, NOT_AFTER, Peer, ca_params, client_params, judge, refused, root, server_params,
@@ -207,4 +209,24 @@ fn a_server_certificate_that_is_truncated_or_flipped_is_refused() {
         let question = with(good.clone(), |it| it.chain = vec![der]);
         assert!(judge(&verifier, &question).is_err(), "bit {bit}");
     }
+}
+
+#[test]
+fn a_server_whose_name_a_wrapper_judges_is_known_by_all_names_and_is_no_client() {
+    let root = root("root");
+    let verifier =
+        || WebPkiVerifier::new(&[root.der()]).unwrap().leaving_server_names_to_a_wrapper();
+    let mut params = server_params();
+    let uri = rcgen::SanType::URI("spiffe://x/Y".try_into().unwrap());
+    params.subject_alt_names =
+        vec![rcgen::SanType::DnsName("server.example".try_into().unwrap()), uri];
+    let peer = Peer::new(&params, &root);
+    for name in [None, Some("other.example".to_owned())] {
+        let question = with(peer.as_server(), |it| it.server_name = name);
+        let identity = judge(&verifier(), &question).unwrap();
+        assert_eq!(identity.blob, b"dns:server.example uri:spiffe://x/Y");
+    }
+    let client = Peer::new(&client_params(&["server.example"]), &root);
+    refused(&verifier(), &client.as_server(), AlertDescription::UNSUPPORTED_CERTIFICATE);
+    assert!(verifier().policy() != WebPkiVerifier::new(&[root.der()]).unwrap().policy());
 }

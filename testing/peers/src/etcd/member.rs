@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{ClientTls, nothing};
-use crate::{Network, Process};
+use crate::{Network, Process, free_port};
 
 pub(crate) struct Member {
     command: Vec<String>,
@@ -31,7 +31,7 @@ impl Member {
     ) -> io::Result<Self> {
         let data = dir.join(format!("m{index}"));
         // Clients with TLS come to one port, this crate's questions to another.
-        let plain = if tls.is_some() { super::free_port()? } else { client };
+        let plain = if tls.is_some() { free_port()? } else { client };
         let mut listen = format!("http://127.0.0.1:{plain}");
         if tls.is_some() {
             listen.push_str(&format!(",https://127.0.0.1:{client}"));

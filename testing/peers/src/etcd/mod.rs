@@ -4,10 +4,8 @@
 mod link;
 mod member;
 
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -15,7 +13,7 @@ use link::{Cuts, Link};
 use member::Member;
 use serde_json::{Value, json};
 
-use crate::Directory;
+use crate::{Directory, free_port};
 
 /// A cluster of members that know each other through links that can be cut.
 pub struct Cluster {
@@ -177,21 +175,6 @@ impl Cluster {
         }
         Ok(())
     }
-}
-
-/// A port that nobody uses. It is below those that the kernel gives to whoever asks for any, so that nobody
-/// gets it before etcd does; other processes of the same tests begin elsewhere.
-fn free_port() -> io::Result<u16> {
-    const PORTS: std::ops::Range<u32> = 15_000..32_000;
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    for _ in PORTS {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed) + std::process::id() * 61;
-        let port = (PORTS.start + number % (PORTS.end - PORTS.start)) as u16;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return Ok(port);
-        }
-    }
-    Err(io::ErrorKind::AddrInUse.into())
 }
 
 /// The empty request.

@@ -1,0 +1,181 @@
+//! Where this program keeps the key of a state itself: in memory that outlives the process and not the power.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tessera_vault::StateKey;
+use zeroize::Zeroizing;
+
+use crate::error::ProgramError;
+use crate::key_file::read_into;
+use crate::{hex, volatile};
+
+/// A file with the key of one directory, or with two while it changes. It is locked, so that two servers
+/// that start at a time don't change it at a time.
+pub(super) struct KeyHome {
+    path: PathBuf,
+    /// What a user could set instead.
+    setting: String,
+    _lock: File,
+}
+
+impl KeyHome {
+    /// Finds the place for the key of this directory, and makes it.
+    pub(super) fn open(state: &Path, setting: &str) -> Result<Self, ProgramError> {
+        let Some(directory) = volatile::runtime_directory("tessera") else {
+            return Err(ProgramError::settings(format!(
+                "{}: there is no place for its key, neither $RUNTIME_DIRECTORY nor $XDG_RUNTIME_DIR; \
+                 set one to a directory on a tmpfs, or give a key with {setting}",
+                state.display()
+            )));
+        };
+        let failed = |error| cannot_keep(&directory, setting, &error);
+        match DirBuilder::new().mode(0o700).create(&directory) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(failed(error));
+            }
+            _ => (),
+        }
+        if !volatile::is_memory(&directory).map_err(failed)? {
+            return Err(ProgramError::settings(format!(
+                "{0}: the key of the state would lie on a disk there, which keeps it for whoever finds \
+                 the disk; set $RUNTIME_DIRECTORY to a directory on a tmpfs, or give a key with {setting}",
+                directory.display()
+            )));
+        }
+        let mode = fs::metadata(&directory).map_err(failed)?.permissions().mode() & 0o7777;
+        if mode & 0o022 != 0 {
+            return Err(ProgramError::settings(format!(
+                "{0}: others can write to this directory (mode {mode:04o}), and the key of the state \
+                 would lie there; chmod go-w {0}",
+                directory.display()
+            )));
+        }
+        let path = directory.join(format!("state-{}.key", name_of(state)));
+        let lock = private(OpenOptions::new().create(true)).open(path.with_extension("lock"));
+        let lock = lock.and_then(|file| file.lock().map(|()| file)).map_err(failed)?;
+        Ok(Self { path, setting: setting.to_owned(), _lock: lock })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The keys that are there, the newest first.
+    pub(super) fn keys(&self) -> Result<Vec<StateKey>, ProgramError> {
+        let failed = |error: io::Error| cannot_keep(&self.path, &self.setting, &error);
+        let mut file = match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            file => file.map_err(failed)?,
+        };
+        let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
+        let mut bytes = Zeroizing::new([0; (MOST_KEYS + 1) * StateKey::LEN]);
+        let len = read_into(&mut file, &mut *bytes).map_err(failed)?;
+        let whole = len % StateKey::LEN == 0 && (1..=MOST_KEYS).contains(&(len / StateKey::LEN));
+        if mode & 0o077 != 0 || !whole {
+            return Err(ProgramError::settings(format!(
+                "{0}: not a key of this program's any more (mode {mode:04o}, {len} bytes); to start \
+                 afresh, which costs each client a full handshake, remove it and what the next message \
+                 names: rm -f {0}",
+                self.path.display()
+            )));
+        }
+        let keys = bytes.chunks_exact(StateKey::LEN).take(len / StateKey::LEN);
+        Ok(keys
+            .map(|bytes| {
+                let mut key = Box::new(Zeroizing::new([0; StateKey::LEN]));
+                key.copy_from_slice(bytes);
+                StateKey::new(key)
+            })
+            .collect())
+    }
+
+    /// Replaces them.
+    pub(super) fn keep(&self, keys: &[StateKey]) -> Result<(), ProgramError> {
+        let new = self.path.with_extension("new");
+        let write = || {
+            let mut file = private(OpenOptions::new().create(true)).truncate(true).open(&new)?;
+            keys.iter().try_for_each(|key| file.write_all(key.expose()))?;
+            fs::rename(&new, &self.path)
+        };
+        write().map_err(|error| cannot_keep(&self.path, &self.setting, &error))
+    }
+
+    /// Removes keys under which nothing was sealed. Where that fails the next start finds them, and says so.
+    pub(super) fn forget(&self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The new one and the one of before.
+const MOST_KEYS: usize = 2;
+
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.write(true).mode(0o600)
+}
+
+fn cannot_keep(path: &Path, setting: &str, error: &io::Error) -> ProgramError {
+    ProgramError::settings(format!(
+        "{}: {error}; the key of the state belongs there: make it possible, or give a key with {setting}",
+        path.display()
+    ))
+}
+
+/// Another name for each directory.
+fn name_of(directory: &Path) -> String {
+    let absolute = fs::canonicalize(directory).or_else(|_| {
+        // It will be made.
+        let absolute = std::path::absolute(directory)?;
+        let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
+            return Ok(absolute);
+        };
+        fs::canonicalize(parent).map(|parent| parent.join(name))
+    });
+    let path = absolute.unwrap_or_else(|_: io::Error| directory.into());
+    let provider = tessera_aws_lc::provider();
+    let hash = provider.suites.first().map(|suite| suite.hash.hash(path.as_os_str().as_bytes()));
+    let hash = hash.as_ref().map_or(&[][..], |hash| hash.as_ref());
+    hex::encode(hash.get(..8).unwrap_or_default())
+}
+
+/// Which boot of which machine a state's key is of, and where it was: for whoever finds it gone.
+pub(super) struct Note {
+    boot: String,
+    pub(super) key: PathBuf,
+}
+
+/// The note's file in the state's directory.
+pub(super) const NOTE: &str = "key-was";
+
+impl Note {
+    pub(super) fn of_now(home: &KeyHome) -> Self {
+        Self { boot: boot().unwrap_or_default(), key: home.path.clone() }
+    }
+
+    pub(super) fn read(directory: &Path) -> Option<Self> {
+        let text = fs::read_to_string(directory.join(NOTE)).ok()?;
+        let boot = text.lines().find_map(|line| line.strip_prefix("boot "))?;
+        let key = text.lines().find_map(|line| line.strip_prefix("key "))?;
+        Some(Self { boot: boot.to_owned(), key: key.into() })
+    }
+
+    pub(super) fn write(&self, directory: &Path) -> Result<(), ProgramError> {
+        let path = directory.join(NOTE);
+        fs::write(&path, format!("boot {}\nkey {}\n", self.boot, self.key.display()))
+            .map_err(|error| ProgramError::failed(path.display(), error))
+    }
+
+    /// Whether the power was on all the time, as far as anybody knows.
+    pub(super) fn is_of_this_boot(&self) -> bool {
+        boot().is_none_or(|boot| boot == self.boot)
+    }
+}
+
+/// Another one after each start of the machine (random(4)).
+fn boot() -> Option<String> {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+}

@@ -1,0 +1,301 @@
+//! Where to listen, and where to connect to, as people write it.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+/// Where to listen: `127.0.0.1:5432`, `[::1]:5432`, `localhost:5432`, `:8443` or `8443` (every address of this
+/// machine), `unix:/run/example.sock`, or `systemd:NAME`, an inherited socket by its `FileDescriptorName=`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub enum ListenAddress {
+    /// A port at every address of this machine, IPv6 and IPv4.
+    Everywhere(u16),
+    /// One address of TCP; port 0 is a free one.
+    Tcp(SocketAddr),
+    /// A name's addresses, all of which must be this machine's, and a port.
+    Name(HostPort),
+    /// A Unix socket, which is made at this path.
+    Unix(PathBuf),
+    /// The sockets that the supervisor handed over under this name (sd_listen_fds(3)).
+    Inherited(String),
+}
+
+/// Where to connect to: `db.example:8443`, `192.0.2.1:8443`, `[2001:db8::1]:8443`, or `unix:/run/example.sock`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub enum DialAddress {
+    /// One address of TCP.
+    Tcp(SocketAddr),
+    /// A name, whose addresses are asked for at each dial, and a port.
+    Name(HostPort),
+    /// A Unix socket.
+    Unix(PathBuf),
+}
+
+/// A DNS name and a port.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct HostPort {
+    /// The name, without the dot at its end.
+    pub host: String,
+    /// The port, in host order.
+    pub port: u16,
+}
+
+/// Why a text is no address: says what is taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressError(String);
+
+impl DialAddress {
+    /// The name or address of the host, without the port, such as for a certificate to be checked against; `None`
+    /// for Unix sockets.
+    #[must_use]
+    pub fn host(&self) -> Option<String> {
+        match self {
+            Self::Tcp(address) => Some(address.ip().to_string()),
+            Self::Name(name) => Some(name.host.clone()),
+            Self::Unix(_) => None,
+        }
+    }
+}
+
+impl FromStr for ListenAddress {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let wrong = |what: &str| AddressError(format!("`{text}`: {what}; {LISTEN_FORMS}"));
+        if let Some(path) = text.strip_prefix(UNIX) {
+            return unix_path(path).map(Self::Unix).map_err(|what| wrong(&what));
+        }
+        if let Some(name) = text.strip_prefix(SYSTEMD) {
+            // sd_listen_fds(3): no control characters, no colon, 255 at most.
+            let fits = (1..=255).contains(&name.len())
+                && name.chars().all(|c| c.is_ascii() && !c.is_ascii_control() && c != ':');
+            return fits
+                .then(|| Self::Inherited(name.to_owned()))
+                .ok_or_else(|| wrong("that is no FileDescriptorName"));
+        }
+        let digits = text.strip_prefix(':').unwrap_or(text);
+        if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return port(digits).map(Self::Everywhere).map_err(wrong);
+        }
+        Ok(match host_and_port(text).map_err(wrong)? {
+            (Host::Ip(ip), port) => Self::Tcp(SocketAddr::new(ip, port)),
+            (Host::Name(host), port) => Self::Name(HostPort { host, port }),
+        })
+    }
+}
+
+impl FromStr for DialAddress {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let wrong = |what: &str| AddressError(format!("`{text}`: {what}; {DIAL_FORMS}"));
+        if let Some(path) = text.strip_prefix(UNIX) {
+            return unix_path(path).map(Self::Unix).map_err(|what| wrong(&what));
+        }
+        let (host, port) = host_and_port(text).map_err(wrong)?;
+        if port == 0 {
+            return Err(wrong("nobody can be reached at port 0"));
+        }
+        Ok(match host {
+            Host::Ip(ip) if ip.is_unspecified() => {
+                return Err(wrong("that is every address of a machine, and one is needed"));
+            }
+            Host::Ip(ip) => Self::Tcp(SocketAddr::new(ip, port)),
+            Host::Name(host) => Self::Name(HostPort { host, port }),
+        })
+    }
+}
+
+enum Host {
+    Ip(IpAddr),
+    Name(String),
+}
+
+fn host_and_port(text: &str) -> Result<(Host, u16), &'static str> {
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Ok((Host::Ip(address.ip()), address.port()));
+    }
+    if text.parse::<Ipv6Addr>().is_ok() {
+        return Err("the port is missing, and an IPv6 address stands in brackets");
+    }
+    let (host, digits) = text.rsplit_once(':').ok_or("the port is missing")?;
+    let port = port(digits)?;
+    let name = host.strip_suffix('.').unwrap_or(host);
+    if !is_name(name) {
+        return Err("the host is neither an address nor a name");
+    }
+    Ok((Host::Name(name.to_ascii_lowercase()), port))
+}
+
+fn port(digits: &str) -> Result<u16, &'static str> {
+    // `+1` is a number to Rust.
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("the port is no number");
+    }
+    digits.parse().map_err(|_| "a port is a number up to 65535")
+}
+
+/// A host name (RFC 1123 §2.1), and what resolvers take beyond it: underscores.
+fn is_name(name: &str) -> bool {
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    };
+    // A last label of digits alone is an address that was mistyped.
+    let last = name.rsplit('.').next().unwrap_or_default();
+    name.len() <= 253
+        && name.split('.').all(label)
+        && !last.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn unix_path(path: &str) -> Result<PathBuf, String> {
+    match path.len() {
+        0 => Err("the path is missing".into()),
+        _ if path.contains('\0') => Err("no path has a zero byte".into()),
+        1..=LONGEST_UNIX_PATH => Ok(PathBuf::from(path)),
+        length => Err(format!(
+            "the path has {length} bytes, and a Unix socket's {LONGEST_UNIX_PATH} at most"
+        )),
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Everywhere(port) => write!(f, ":{port}"),
+            Self::Tcp(address) => address.fmt(f),
+            Self::Name(name) => name.fmt(f),
+            Self::Unix(path) => write!(f, "{UNIX}{}", path.display()),
+            Self::Inherited(name) => write!(f, "{SYSTEMD}{name}"),
+        }
+    }
+}
+
+impl fmt::Display for DialAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Name(name) => name.fmt(f),
+            Self::Unix(path) => write!(f, "{UNIX}{}", path.display()),
+        }
+    }
+}
+
+impl fmt::Display for HostPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for AddressError {}
+
+impl TryFrom<String> for ListenAddress {
+    type Error = AddressError;
+
+    fn try_from(text: String) -> Result<Self, AddressError> {
+        text.parse()
+    }
+}
+
+impl TryFrom<String> for DialAddress {
+    type Error = AddressError;
+
+    fn try_from(text: String) -> Result<Self, AddressError> {
+        text.parse()
+    }
+}
+
+const UNIX: &str = "unix:";
+const SYSTEMD: &str = "systemd:";
+
+/// `sun_path` of unix(7), without the zero at its end.
+const LONGEST_UNIX_PATH: usize = 107;
+
+const LISTEN_FORMS: &str = "such as 127.0.0.1:5432, [::1]:5432, localhost:5432, :8443 (every address), \
+                            unix:/run/example.sock or systemd:NAME";
+const DIAL_FORMS: &str =
+    "such as db.example:8443, 192.0.2.1:8443, [2001:db8::1]:8443 or unix:/run/example.sock";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listen(text: &str) -> Result<ListenAddress, String> {
+        text.parse().map_err(|error: AddressError| error.to_string())
+    }
+
+    fn dial(text: &str) -> Result<DialAddress, String> {
+        text.parse().map_err(|error: AddressError| error.to_string())
+    }
+
+    #[test]
+    fn addresses_are_read_and_written() {
+        for text in [
+            "127.0.0.1:5432",
+            "[::1]:1",
+            ":8443",
+            "localhost:4480",
+            "unix:/run/x.sock",
+            "systemd:pg",
+        ] {
+            assert_eq!(listen(text).unwrap().to_string(), text);
+        }
+        assert_eq!(listen("8443"), Ok(ListenAddress::Everywhere(8443)));
+        assert_eq!(listen("127.0.0.1:0"), Ok(ListenAddress::Tcp(([127, 0, 0, 1], 0).into())));
+        for text in
+            ["db.example:8443", "192.0.2.1:1", "[2001:db8::1]:65535", "unix:x.sock", "a_b:1"]
+        {
+            assert_eq!(dial(text).unwrap().to_string(), text);
+        }
+        assert_eq!(dial("DB.example.:1").unwrap().to_string(), "db.example:1");
+        assert_eq!(dial("[::1]:1").unwrap().host().unwrap(), "::1");
+        assert_eq!(dial("unix:/x").unwrap().host(), None);
+    }
+
+    #[test]
+    fn what_is_no_address_is_told_what_is_one() {
+        for (text, what) in [
+            ("", "the port is missing"),
+            ("127.0.0.1", "the port is missing"),
+            ("::1", "brackets"),
+            ("localhost:", "a port is a number"),
+            ("localhost:+1", "the port is no number"),
+            ("localhost:65536", "a port is a number up to 65535"),
+            ("70000", "a port is a number up to 65535"),
+            ("300.0.0.1:1", "neither an address nor a name"),
+            ("-a.example:1", "neither an address nor a name"),
+            ("a..b:1", "neither an address nor a name"),
+            ("unix:", "the path is missing"),
+            ("systemd:", "FileDescriptorName"),
+            ("systemd:a:b", "FileDescriptorName"),
+        ] {
+            let error = listen(text).unwrap_err();
+            assert!(error.contains(what) && error.contains("such as"), "{text}: {error}");
+        }
+        let long = format!("unix:/{}", "x".repeat(107));
+        assert!(listen(&long).unwrap_err().contains("has 108 bytes"));
+        for (text, what) in [
+            (":8443", "neither an address nor a name"),
+            ("8443", "the port is missing"),
+            ("db.example:0", "port 0"),
+            ("0.0.0.0:1", "every address"),
+            ("systemd:pg", "the port is no number"),
+        ] {
+            let error = dial(text).unwrap_err();
+            assert!(error.contains(what) && error.contains("db.example:8443"), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Sockets that a supervisor hands over (sd_listen_fds(3)).
+
+use std::env;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+
+use listenfd::ListenFd;
+use tessera_kit::ProgramError;
+
+/// The listening sockets that this process was started with, by name.
+#[derive(Debug, Default)]
+pub struct Inherited {
+    sockets: Vec<(String, InheritedSocket)>,
+}
+
+#[derive(Debug)]
+pub(super) enum InheritedSocket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Inherited {
+    /// Takes them from `LISTEN_FDS` and `LISTEN_FDNAMES`, once. To be called before the process has other threads:
+    /// it changes the environment. A socket that nothing here can listen at is an error.
+    pub fn from_env() -> Result<Self, ProgramError> {
+        let names = env::var("LISTEN_FDNAMES").unwrap_or_default();
+        let mut names = names.split(':');
+        let mut descriptors = ListenFd::from_env();
+        let mut sockets = Vec::new();
+        for index in 0..descriptors.len() {
+            let name = names.next().filter(|name| !name.is_empty()).unwrap_or(UNNAMED).to_owned();
+            let socket = match descriptors.take_tcp_listener(index) {
+                Ok(socket) => socket.map(InheritedSocket::Tcp),
+                Err(_) => {
+                    let socket = descriptors.take_unix_listener(index).map_err(|error| {
+                        ProgramError::settings(format!(
+                            "LISTEN_FDS: {name}: {error}; sockets of TCP or Unix streams are taken, such as \
+                             with ListenStream="
+                        ))
+                    })?;
+                    socket.map(InheritedSocket::Unix)
+                }
+            };
+            sockets.extend(socket.map(|socket| (name, socket)));
+        }
+        Ok(Self { sockets })
+    }
+
+    /// The names of those that nobody has taken: a supervisor that hands over more than the configuration names is
+    /// told so.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.sockets.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// All that have this name.
+    pub(super) fn take(&mut self, name: &str) -> Result<Vec<InheritedSocket>, ProgramError> {
+        let of_name: Vec<_> = self.sockets.extract_if(.., |(other, _)| other == name).collect();
+        if of_name.is_empty() {
+            let others: Vec<_> = self.names().collect();
+            let there = match others.as_slice() {
+                [] => "none was handed over".to_owned(),
+                names => format!("there is {}", names.join(", ")),
+            };
+            return Err(ProgramError::settings(format!(
+                "systemd:{name}: no socket of this name; {there}: FileDescriptorName= of the socket unit names it"
+            )));
+        }
+        Ok(of_name.into_iter().map(|(_, socket)| socket).collect())
+    }
+}
+
+/// What systemd calls sockets without a name of their own, when it says nothing: sd_listen_fds_with_names(3).
+const UNNAMED: &str = "unknown";

@@ -1,0 +1,308 @@
+//! Listening sockets: TCP, Unix, and those that a supervisor hands over.
+
+mod inherited;
+mod unix;
+
+use std::future::poll_fn;
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::num::NonZeroU16;
+use std::os::unix::net as unix_net;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
+use tessera_kit::ProgramError;
+use tessera_tokio::fast_open::accept_on;
+use tokio::net::{TcpListener, UnixListener};
+
+pub use self::inherited::Inherited;
+use self::inherited::InheritedSocket;
+use self::unix::SocketFile;
+use crate::address::ListenAddress;
+use crate::socket::{Peer, Socket, prepare};
+
+/// How to listen.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ListenOptions {
+    /// How many connections may wait to be accepted; the kernel takes no more than `net.core.somaxconn`.
+    /// Default: 4,096.
+    pub backlog: NonZeroU16,
+    /// Whether data in SYNs is taken: see [`tessera_tokio::fast_open`] for what that costs. Default: no.
+    pub fast_open: bool,
+    /// The permissions of a Unix socket's file: whoever may write to it may connect. Default: 0o600, the user that
+    /// this process runs as.
+    pub unix_mode: u32,
+}
+
+impl Default for ListenOptions {
+    fn default() -> Self {
+        Self { backlog: BACKLOG, fast_open: false, unix_mode: 0o600 }
+    }
+}
+
+/// A listener at all sockets that one [`ListenAddress`] means. Unix sockets' files are removed when it is dropped.
+#[derive(Debug)]
+pub struct Listener {
+    sockets: Vec<Listening>,
+    /// Which of them is asked first next time: a busy one doesn't keep the others waiting.
+    first: AtomicUsize,
+    fast_open_lacks: Option<io::Error>,
+}
+
+#[derive(Debug)]
+enum Listening {
+    Tcp(TcpListener),
+    Unix {
+        listener: UnixListener,
+        /// `None` for inherited ones: the file is the supervisor's.
+        _file: Option<SocketFile>,
+    },
+}
+
+impl Listener {
+    /// Listens. Inherited sockets are taken out of `inherited`, where each is once. Needs a tokio runtime. Names
+    /// are looked up in this thread.
+    pub fn bind(
+        address: &ListenAddress,
+        options: ListenOptions,
+        inherited: &mut Inherited,
+    ) -> Result<Self, ProgramError> {
+        let cannot = |error: io::Error| cannot_listen(address, &error);
+        let sockets = match address {
+            ListenAddress::Everywhere(port) => vec![everywhere(*port, options).map_err(cannot)?],
+            ListenAddress::Tcp(tcp) => vec![bind_tcp(*tcp, options).map_err(cannot)?],
+            ListenAddress::Name(name) => {
+                let found = (name.host.as_str(), name.port).to_socket_addrs().map_err(cannot)?;
+                bind_all(found, options).map_err(cannot)?
+            }
+            ListenAddress::Unix(path) => {
+                let (listener, file) = unix::bind(path, options)?;
+                vec![from_unix(listener, Some(file)).map_err(cannot)?]
+            }
+            ListenAddress::Inherited(name) => {
+                let taken = inherited.take(name)?.into_iter().map(|socket| match socket {
+                    InheritedSocket::Tcp(listener) => from_tcp(listener),
+                    InheritedSocket::Unix(listener) => from_unix(listener, None),
+                });
+                taken.collect::<io::Result<_>>().map_err(cannot)?
+            }
+        };
+        let mut listener = Self { sockets, first: AtomicUsize::new(0), fast_open_lacks: None };
+        if options.fast_open {
+            listener.fast_open_lacks = listener.take_data_in_syns().err();
+        }
+        Ok(listener)
+    }
+
+    /// The next connection of any of its sockets, for one task at a time. Dropping the future loses none. An error
+    /// says that there was none: [`Gate::accept`](crate::gate::Gate::accept) goes on then.
+    pub async fn accept(&self) -> io::Result<(Socket, Peer)> {
+        poll_fn(|cx| {
+            let first = self.first.load(Ordering::Relaxed);
+            for index in (0..self.sockets.len()).map(|nth| (first + nth) % self.sockets.len()) {
+                let accepted = self.sockets[index].poll_accept(cx);
+                if accepted.is_ready() {
+                    self.first.store(index + 1, Ordering::Relaxed);
+                    return accepted;
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Where it listens, for TCP: with the port that it has where 0 was asked for.
+    pub fn local_addrs(&self) -> io::Result<Vec<SocketAddr>> {
+        let tcp = self.sockets.iter().filter_map(|socket| match socket {
+            Listening::Tcp(listener) => Some(listener.local_addr()),
+            Listening::Unix { .. } => None,
+        });
+        tcp.collect()
+    }
+
+    /// Why data in SYNs is not taken although it was asked for; connections begin as usual then.
+    pub fn fast_open_lacks(&self) -> Option<&io::Error> {
+        self.fast_open_lacks.as_ref()
+    }
+
+    fn take_data_in_syns(&self) -> io::Result<()> {
+        for socket in &self.sockets {
+            if let Listening::Tcp(listener) = socket {
+                accept_on(listener, PENDING)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Listening {
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(Socket, Peer)>> {
+        match self {
+            Self::Tcp(listener) => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, address)| (Socket::Tcp(stream), address.into())),
+            Self::Unix { listener, .. } => {
+                listener.poll_accept(cx).map_ok(|(stream, _)| (Socket::Unix(stream), Peer::Local))
+            }
+        }
+    }
+}
+
+/// Every address: a socket of IPv6 that takes IPv4 too, or one of IPv4 where the system has no IPv6.
+fn everywhere(port: u16, options: ListenOptions) -> io::Result<Listening> {
+    match bind_tcp((Ipv6Addr::UNSPECIFIED, port).into(), options) {
+        Err(error) if has_no_ipv6(&error) => {
+            bind_tcp((Ipv4Addr::UNSPECIFIED, port).into(), options)
+        }
+        bound => bound,
+    }
+}
+
+/// The addresses of a name, at one port. Where the system has no IPv6, `localhost` has an address too many.
+fn bind_all(
+    addresses: impl Iterator<Item = SocketAddr>,
+    options: ListenOptions,
+) -> io::Result<Vec<Listening>> {
+    let mut bound = Vec::<Listening>::new();
+    let mut lacks = None;
+    for mut address in addresses {
+        if let Some(Listening::Tcp(first)) = bound.first() {
+            // Where any free port was asked for, it is that of the first.
+            address.set_port(first.local_addr()?.port());
+        }
+        match bind_tcp(address, options) {
+            Ok(listening) => bound.push(listening),
+            Err(error) if address.is_ipv6() && has_no_ipv6(&error) => lacks = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match lacks {
+        Some(error) if bound.is_empty() => Err(error),
+        _ => Ok(bound),
+    }
+}
+
+/// EAFNOSUPPORT has no kind of its own.
+fn has_no_ipv6(error: &io::Error) -> bool {
+    const EAFNOSUPPORT: i32 = 97;
+    error.raw_os_error() == Some(EAFNOSUPPORT) || error.kind() == ErrorKind::AddrNotAvailable
+}
+
+fn bind_tcp(address: SocketAddr, options: ListenOptions) -> io::Result<Listening> {
+    let socket = RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        // The other addresses of a name may be IPv4's.
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    // Without it nobody can listen for a minute after a server with connections has ended.
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(options.backlog.get().into())?;
+    from_tcp(socket.into())
+}
+
+fn from_tcp(listener: std::net::TcpListener) -> io::Result<Listening> {
+    listener.set_nonblocking(true)?;
+    // Linux gives its connections the same.
+    prepare(SockRef::from(&listener));
+    Ok(Listening::Tcp(TcpListener::from_std(listener)?))
+}
+
+fn from_unix(listener: unix_net::UnixListener, file: Option<SocketFile>) -> io::Result<Listening> {
+    listener.set_nonblocking(true)?;
+    Ok(Listening::Unix { listener: UnixListener::from_std(listener)?, _file: file })
+}
+
+fn cannot_listen(address: &ListenAddress, error: &io::Error) -> ProgramError {
+    ProgramError::Failed(match error.kind() {
+        ErrorKind::AddrInUse => {
+            format!("{address}: another program listens there; end it, or use another port")
+        }
+        ErrorKind::PermissionDenied if is_privileged(address) => format!(
+            "{address}: ports below 1024 need privileges: take another, or have systemd listen (systemd:NAME)"
+        ),
+        ErrorKind::AddrNotAvailable => {
+            format!("{address}: this machine doesn't have that address; :PORT listens on all")
+        }
+        _ => format!("{address}: can't listen: {error}"),
+    })
+}
+
+fn is_privileged(address: &ListenAddress) -> bool {
+    match address {
+        ListenAddress::Everywhere(port) => *port < 1024,
+        ListenAddress::Tcp(address) => address.port() < 1024,
+        ListenAddress::Name(name) => name.port < 1024,
+        ListenAddress::Unix(_) | ListenAddress::Inherited(_) => false,
+    }
+}
+
+const BACKLOG: NonZeroU16 = NonZeroU16::MIN.saturating_add(4095);
+
+/// How many clients that began in the SYN may be without their end of TCP's handshake. More of them begin as
+/// usual.
+const PENDING: NonZeroU16 = NonZeroU16::MIN.saturating_add(255);
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    fn bind(address: &str) -> Result<Listener, ProgramError> {
+        let address = address.parse().unwrap();
+        Listener::bind(&address, ListenOptions::default(), &mut Inherited::default())
+    }
+
+    #[tokio::test]
+    async fn every_address_is_one_of_ipv4_too() {
+        let listener = bind(":0").unwrap();
+        let port = listener.local_addrs().unwrap()[0].port();
+        let mut client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.unwrap();
+        let (mut socket, peer) = listener.accept().await.unwrap();
+        assert_eq!(peer, Peer::Tcp(client.local_addr().unwrap()), "not ::ffff:127.0.0.1");
+        assert_eq!(socket.peer().unwrap(), peer);
+        let Socket::Tcp(accepted) = &socket else { panic!("it is TCP") };
+        assert!(accepted.nodelay().unwrap());
+        assert!(SockRef::from(accepted).keepalive().unwrap());
+        assert_eq!(SockRef::from(accepted).tcp_keepalive_time().unwrap().as_secs(), 240);
+        client.write_all(b"x").await.unwrap();
+        assert_eq!(socket.read_u8().await.unwrap(), b'x');
+    }
+
+    #[tokio::test]
+    async fn all_sockets_of_a_name_take_turns() {
+        let loopback = [[127, 0, 0, 1], [127, 0, 0, 2]].map(|ip| SocketAddr::from((ip, 0)));
+        let sockets = bind_all(loopback.into_iter(), ListenOptions::default()).unwrap();
+        let listener = Listener { sockets, first: AtomicUsize::new(0), fast_open_lacks: None };
+        let addresses = listener.local_addrs().unwrap();
+        assert_eq!(addresses[0].port(), addresses[1].port());
+
+        let mut clients = Vec::new();
+        for address in [addresses[0], addresses[0], addresses[1], addresses[1]] {
+            clients.push(TcpStream::connect(address).await.unwrap());
+        }
+        let mut ips = Vec::new();
+        for _ in 0..4 {
+            let (socket, _) = listener.accept().await.unwrap();
+            ips.push(socket.local_addr().unwrap().unwrap().ip().to_string());
+        }
+        assert_eq!(ips, ["127.0.0.1", "127.0.0.2", "127.0.0.1", "127.0.0.2"]);
+    }
+
+    #[tokio::test]
+    async fn whoever_cannot_listen_is_told_why() {
+        let listener = bind("127.0.0.1:0").unwrap();
+        let taken = listener.local_addrs().unwrap()[0];
+        let error = bind(&taken.to_string()).unwrap_err().to_string();
+        assert!(error.contains("another program listens there"), "{error}");
+        // TEST-NET-1 (RFC 5737) is nobody's.
+        let error = bind("192.0.2.1:8443").unwrap_err().to_string();
+        assert!(error.contains("this machine doesn't have that address"), "{error}");
+        let error = bind("systemd:pg").unwrap_err().to_string();
+        assert!(error.contains("none was handed over"), "{error}");
+    }
+}

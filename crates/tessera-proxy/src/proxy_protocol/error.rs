@@ -1,0 +1,94 @@
+//! Why there is no header.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+/// Why a header can't be taken, or made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum HeaderError {
+    /// Reading failed.
+    Io(io::Error),
+    /// The sender was too slow.
+    TimedOut {
+        /// What it had.
+        limit: Duration,
+    },
+    /// The connection ended in the middle of it.
+    Truncated {
+        /// After so many bytes.
+        received: usize,
+    },
+    /// Something else came.
+    NotAHeader {
+        /// What it looks like.
+        looks_like: LooksLike,
+    },
+    /// Another version than 2, or a command that version 2 doesn't have.
+    UnknownVersion(u8),
+    /// It is too long.
+    TooLong {
+        /// Bytes that it has, or would have.
+        len: usize,
+        /// Bytes that it may have.
+        limit: usize,
+    },
+    /// What it says makes no sense.
+    Malformed(String),
+    /// Its checksum is another one.
+    Checksum,
+}
+
+/// What came instead of a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LooksLike {
+    /// A header of version 1.
+    Version1,
+    /// A ClientHello: the sender is no proxy, or its `send-proxy-v2` is off.
+    Tls,
+    /// None of these.
+    Unknown,
+}
+
+impl fmt::Display for HeaderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "reading the PROXY header failed: {error}"),
+            Self::TimedOut { limit } => write!(f, "no whole PROXY header within {limit:?}"),
+            Self::Truncated { received: 0 } => {
+                f.write_str("the connection ended before its PROXY header")
+            }
+            Self::Truncated { received } => {
+                write!(f, "the connection ended after {received} bytes of its PROXY header")
+            }
+            Self::NotAHeader { looks_like: LooksLike::Version1 } => f.write_str(
+                "a PROXY header of version 1, where version 2 is taken (HAProxy: send-proxy-v2)",
+            ),
+            Self::NotAHeader { looks_like: LooksLike::Tls } => f.write_str(
+                "TLS without a PROXY header before it (HAProxy sends one with send-proxy-v2)",
+            ),
+            Self::NotAHeader { looks_like: LooksLike::Unknown } => {
+                f.write_str("what came is no PROXY header")
+            }
+            Self::UnknownVersion(byte) => {
+                write!(f, "a PROXY header with version and command {byte:#04x}")
+            }
+            Self::TooLong { len, limit } => {
+                write!(f, "a PROXY header of {len} bytes, where {limit} are the limit")
+            }
+            Self::Malformed(why) => write!(f, "a malformed PROXY header: {why}"),
+            Self::Checksum => f.write_str("a PROXY header with a wrong checksum"),
+        }
+    }
+}
+
+impl std::error::Error for HeaderError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Reads a header, and nothing of what follows.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::timeout;
+
+use super::error::{HeaderError, LooksLike};
+use super::{FIXED, Header, PREFIX};
+
+/// What a sender of headers may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeaderLimits {
+    /// Bytes of a whole header. Default: 4096. The format has room for 65551.
+    pub len: usize,
+    /// From the first read to the last byte. Default: 5 seconds.
+    pub time: Duration,
+}
+
+impl Default for HeaderLimits {
+    fn default() -> Self {
+        Self { len: 4096, time: Duration::from_secs(5) }
+    }
+}
+
+/// Reads a header. What comes after it is not touched, and what is none is found out with the first byte that
+/// differs.
+///
+/// If it fails, or is dropped, bytes may be lost: the connection is of no use any more.
+pub async fn read_header<R: AsyncRead + Unpin>(
+    io: &mut R,
+    limits: HeaderLimits,
+) -> Result<Header, HeaderError> {
+    let limit = limits.time;
+    timeout(limit, read(io, limits.len)).await.map_err(|_| HeaderError::TimedOut { limit })?
+}
+
+async fn read<R: AsyncRead + Unpin>(io: &mut R, limit: usize) -> Result<Header, HeaderError> {
+    let mut header = vec![0; FIXED];
+    let mut received = 0;
+    while received < header.len() {
+        let count = io.read(&mut header[received..]).await.map_err(HeaderError::Io)?;
+        if count == 0 {
+            return Err(HeaderError::Truncated { received });
+        }
+        received += count;
+        let begin = &header[..received.min(PREFIX.len())];
+        if !PREFIX.starts_with(begin) {
+            return Err(HeaderError::NotAHeader { looks_like: looks_like(begin) });
+        }
+        if received == FIXED && header.len() == FIXED {
+            let len = FIXED + usize::from(u16::from_be_bytes([header[14], header[15]]));
+            if len > limit {
+                return Err(HeaderError::TooLong { len, limit });
+            }
+            header.resize(len, 0);
+        }
+    }
+    Header::parse(&header)
+}
+
+fn looks_like(begin: &[u8]) -> LooksLike {
+    const VERSION_1: &[u8] = b"PROXY ";
+    match begin {
+        // handshake(22), and any legacy_record_version.
+        [22] | [22, 3, ..] => LooksLike::Tls,
+        _ if begin.starts_with(VERSION_1) || VERSION_1.starts_with(begin) => LooksLike::Version1,
+        _ => LooksLike::Unknown,
+    }
+}

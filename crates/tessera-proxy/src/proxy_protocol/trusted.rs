@@ -1,0 +1,163 @@
+//! From whom headers are taken.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+/// The networks whose connections begin with a header. From these it is required; from everywhere else the bytes of
+/// a connection are the connection's, so that a header there is garbage to what comes after.
+///
+/// ```
+/// use tessera_proxy::proxy_protocol::TrustedNetworks;
+///
+/// let networks = ["10.0.0.0/8".parse()?, "2001:db8::7".parse()?, "unix".parse()?];
+/// let trusted = TrustedNetworks::new(networks);
+/// assert!(trusted.requires_header(Some("10.1.2.3".parse()?)));
+/// assert!(!trusted.requires_header(Some("192.0.2.1".parse()?)));
+/// assert!(trusted.requires_header(None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct TrustedNetworks {
+    networks: Vec<Network>,
+}
+
+impl TrustedNetworks {
+    /// These networks. Default: none.
+    pub fn new(networks: impl IntoIterator<Item = Network>) -> Self {
+        Self { networks: networks.into_iter().collect() }
+    }
+
+    /// Whether a connection of this peer begins with a header; `None` is one over a Unix socket.
+    pub fn requires_header(&self, peer: Option<IpAddr>) -> bool {
+        self.networks.iter().any(|network| network.contains(peer))
+    }
+
+    /// Whether no connection begins with a header.
+    pub fn is_empty(&self) -> bool {
+        self.networks.is_empty()
+    }
+}
+
+/// A network: `10.0.0.0/8`, `2001:db8::/32`, one address, or `unix` for all who connect to a Unix socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Network {
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Unix,
+    /// The first address, and how many bits of it count.
+    Ip(IpAddr, u8),
+}
+
+impl Network {
+    /// Whether this peer is in it; `None` is one over a Unix socket. An IPv4 address is the same in its mapped form.
+    pub fn contains(&self, peer: Option<IpAddr>) -> bool {
+        match (self.place, peer.map(|address| address.to_canonical())) {
+            (Place::Unix, None) => true,
+            (Place::Ip(first, bits), Some(address)) => first_of(address, bits) == Some(first),
+            _ => false,
+        }
+    }
+}
+
+/// The first address of the network of that many bits, if there can be one.
+fn first_of(address: IpAddr, bits: u8) -> Option<IpAddr> {
+    Some(match address {
+        IpAddr::V4(v4) => {
+            let rest = 32_u32.checked_sub(bits.into())?;
+            Ipv4Addr::from_bits(v4.to_bits() & u32::MAX.checked_shl(rest).unwrap_or(0)).into()
+        }
+        IpAddr::V6(v6) => {
+            let rest = 128_u32.checked_sub(bits.into())?;
+            Ipv6Addr::from_bits(v6.to_bits() & u128::MAX.checked_shl(rest).unwrap_or(0)).into()
+        }
+    })
+}
+
+impl FromStr for Network {
+    type Err = NetworkError;
+
+    fn from_str(text: &str) -> Result<Self, NetworkError> {
+        if text == "unix" {
+            return Ok(Self { place: Place::Unix });
+        }
+        let unknown = || NetworkError::Unknown(text.into());
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| unknown())?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let bits = match bits {
+            None => most,
+            Some(bits) => bits.parse().map_err(|_| unknown())?,
+        };
+        let first = first_of(address, bits).ok_or_else(unknown)?;
+        if first != address {
+            return Err(NetworkError::NotTheFirst { text: text.into(), first, bits });
+        }
+        if first != first.to_canonical() {
+            return Err(unknown());
+        }
+        Ok(Self { place: Place::Ip(first, bits) })
+    }
+}
+
+impl TryFrom<String> for Network {
+    type Error = NetworkError;
+
+    fn try_from(text: String) -> Result<Self, NetworkError> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Place::Unix => f.write_str("unix"),
+            Place::Ip(first, bits) => write!(f, "{first}/{bits}"),
+        }
+    }
+}
+
+/// Why a text is no network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NetworkError {
+    /// It is none.
+    Unknown(String),
+    /// Bits of its address don't count, which may be a slip.
+    #[non_exhaustive]
+    NotTheFirst {
+        /// What was given.
+        text: String,
+        /// The first address of the network.
+        first: IpAddr,
+        /// How many bits of it count.
+        bits: u8,
+    },
+}
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(text) => write!(
+                f,
+                "{text:?} is no network: give one as 10.0.0.0/8, 2001:db8::/32, one address, or unix for all who \
+                 connect to a Unix socket"
+            ),
+            Self::NotTheFirst { text, first, bits } => {
+                write!(f, "{text:?} is an address in the network {first}/{bits}: give either")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NetworkError {}

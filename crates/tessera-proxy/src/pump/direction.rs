@@ -1,0 +1,185 @@
+//! One direction of a pump.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::Doing;
+use super::scratch::{Rest, Scratch};
+
+/// How far the bytes of one side came.
+#[derive(Default)]
+pub(super) struct Direction {
+    state: State,
+    /// What was read and could not be written.
+    rest: Option<Rest>,
+    /// Bytes that were written.
+    pub(super) count: u64,
+    /// Something was written since the last flush.
+    unflushed: bool,
+}
+
+#[derive(Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Copying,
+    /// Nothing more comes; the other side is told.
+    Ending,
+    Done,
+}
+
+/// Why a direction stopped for now.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// There is nothing to read, and nothing left to write.
+    Waiting,
+    /// The other side takes no more, or other tasks are to have their turn.
+    Blocked,
+    /// It has ended, and the other side was told.
+    Done,
+    Failed(Fault),
+}
+
+#[derive(Debug)]
+pub(super) struct Fault {
+    /// Reading from the one side, or writing to the other.
+    pub(super) doing: Doing,
+    pub(super) error: io::Error,
+}
+
+impl Direction {
+    /// Goes on until it has to wait.
+    pub(super) fn step<R, W>(
+        &mut self,
+        from: &mut R,
+        to: &mut W,
+        scratch: &mut Scratch,
+        cx: &mut Context<'_>,
+    ) -> Step
+    where
+        R: AsyncRead + Unpin,
+        W: AsyncWrite + Unpin,
+    {
+        match self.poll(from, to, scratch, cx) {
+            Ok(step) => step,
+            Err(fault) => {
+                self.rest = None;
+                Step::Failed(fault)
+            }
+        }
+    }
+
+    fn poll<R, W>(
+        &mut self,
+        from: &mut R,
+        to: &mut W,
+        scratch: &mut Scratch,
+        cx: &mut Context<'_>,
+    ) -> Result<Step, Fault>
+    where
+        R: AsyncRead + Unpin,
+        W: AsyncWrite + Unpin,
+    {
+        let mut moved = 0;
+        while self.state == State::Copying {
+            if let Some(mut rest) = self.rest.take() {
+                let written = self.write(to, rest.bytes(), cx)?;
+                rest.consume(written);
+                moved += written;
+                if !rest.bytes().is_empty() {
+                    self.rest = Some(rest);
+                    return Ok(Step::Blocked);
+                }
+            }
+            if moved >= TURN {
+                cx.waker().wake_by_ref();
+                return Ok(Step::Blocked);
+            }
+            let mut buffer = ReadBuf::new(scratch.room());
+            match Pin::new(&mut *from).poll_read(cx, &mut buffer) {
+                Poll::Pending => return self.flush(to, cx),
+                Poll::Ready(Err(error)) => return Err(Fault { doing: Doing::Reading, error }),
+                Poll::Ready(Ok(())) => {
+                    let count = buffer.filled().len();
+                    if count == 0 {
+                        self.state = State::Ending;
+                        break;
+                    }
+                    let read = scratch.filled(count);
+                    let written = self.write(to, read, cx)?;
+                    moved += written;
+                    if written < count {
+                        self.rest = Some(Rest::new(&read[written..]));
+                        return Ok(Step::Blocked);
+                    }
+                }
+            }
+        }
+        if self.state == State::Ending {
+            match Pin::new(to).poll_shutdown(cx) {
+                Poll::Pending => return Ok(Step::Blocked),
+                Poll::Ready(Err(error)) => return Err(writing(error)),
+                Poll::Ready(Ok(())) => self.state = State::Done,
+            }
+        }
+        Ok(Step::Done)
+    }
+
+    /// Writes until the other side takes no more; gives how much it took.
+    fn write<W: AsyncWrite + Unpin>(
+        &mut self,
+        to: &mut W,
+        bytes: &[u8],
+        cx: &mut Context<'_>,
+    ) -> Result<usize, Fault> {
+        let mut written = 0;
+        while written < bytes.len() {
+            match Pin::new(&mut *to).poll_write(cx, &bytes[written..]) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(0)) => return Err(writing(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(Ok(count)) => {
+                    written += count;
+                    self.count += count as u64;
+                    self.unflushed = true;
+                }
+                Poll::Ready(Err(error)) => return Err(writing(error)),
+            }
+        }
+        Ok(written)
+    }
+
+    /// There is nothing to read: what was written is to leave.
+    fn flush<W: AsyncWrite + Unpin>(
+        &mut self,
+        to: &mut W,
+        cx: &mut Context<'_>,
+    ) -> Result<Step, Fault> {
+        if self.unflushed {
+            match Pin::new(to).poll_flush(cx) {
+                Poll::Pending => return Ok(Step::Blocked),
+                Poll::Ready(Err(error)) => return Err(writing(error)),
+                Poll::Ready(Ok(())) => self.unflushed = false,
+            }
+        }
+        Ok(Step::Waiting)
+    }
+
+    /// Whether nothing more comes from the one side.
+    pub(super) fn has_ended(&self) -> bool {
+        self.state != State::Copying
+    }
+
+    /// Whether the other side was told, too.
+    pub(super) fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+}
+
+fn writing(error: io::Error) -> Fault {
+    Fault { doing: Doing::Writing, error }
+}
+
+/// After so many bytes other tasks and the other direction have their turn: a fraction of a millisecond of work.
+const TURN: usize = 256 * 1024;

@@ -1,0 +1,205 @@
+//! Carries bytes between two streams, both ways, and holds no buffer while nothing moves.
+
+mod direction;
+mod scratch;
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::coop;
+
+use self::direction::{Direction, Step};
+use self::scratch::Scratch;
+
+/// Carries bytes between `a` and `b`, both ways, until both have ended or one fails.
+///
+/// - The end of one side's direction is told to the other by `shutdown`, and the opposite direction goes on: a
+///   half-closed connection stays half-closed.
+/// - A side that fails is not followed by a `shutdown` of the other, because that would look like a regular end. The
+///   caller tells it: it resets a TCP connection, and drops a TLS stream, whose peer then misses close_notify. Give
+///   `&mut` of the streams to have them afterwards.
+/// - A side that takes no more may have said why: what it sent already is delivered before the end.
+/// - Bytes are read when they are there, into a buffer that the thread's connections share. Only what the other side
+///   didn't take is kept, at most [`MAX_KEPT`] bytes for each direction, and while it is, nothing more is read: a slow
+///   side slows the other down. What was in these buffers is wiped.
+/// - Time is the business of the streams: a side that stalls for ever keeps the pump waiting for ever, unless it has
+///   time-outs of its own.
+/// - Dropping the future loses what was read and not yet written, and leaves the streams as they are.
+///
+/// ```
+/// use tessera_proxy::pump::{End, pump};
+/// use tokio::net::TcpStream;
+///
+/// async fn forward(mut client: TcpStream, mut backend: TcpStream) {
+///     let pumped = pump(&mut client, &mut backend).await;
+///     if let End::Failed { .. } = pumped.end {
+///         // Both: neither is to take what it got for the whole.
+///         let _ = client.set_zero_linger();
+///         let _ = backend.set_zero_linger();
+///     }
+/// }
+/// ```
+pub async fn pump<A, B>(mut a: A, mut b: B) -> Pumped
+where
+    A: AsyncRead + AsyncWrite + Unpin,
+    B: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut state = State::default();
+    let end = poll_fn(|cx| state.poll(&mut a, &mut b, cx)).await;
+    Pumped { a_to_b: state.a_to_b.count, b_to_a: state.b_to_a.count, end }
+}
+
+/// What a [`pump`] did.
+#[derive(Debug)]
+pub struct Pumped {
+    /// Bytes of `a` that `b` took.
+    pub a_to_b: u64,
+    /// Bytes of `b` that `a` took.
+    pub b_to_a: u64,
+    /// How it ended.
+    pub end: End,
+}
+
+/// How a [`pump`] ended.
+#[derive(Debug)]
+pub enum End {
+    /// Both sides ended their directions, and each was told of the other's end.
+    Closed {
+        /// Who ended its direction first.
+        first: Side,
+    },
+    /// This side ended its direction, and didn't take all that the other sent. The other was told of the end; if it
+    /// goes on sending, closing its connection tells it the rest.
+    EndedEarly {
+        /// Who.
+        side: Side,
+        /// Why writing to it failed.
+        error: io::Error,
+    },
+    /// This side failed. The other doesn't know it yet: the caller tells it, see [`pump`].
+    Failed {
+        /// Who.
+        side: Side,
+        /// What was being done with it.
+        doing: Doing,
+        /// How.
+        error: io::Error,
+    },
+}
+
+/// One of the two streams of a [`pump`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+/// What a [`pump`] was doing with a side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// Reading from it.
+    Reading,
+    /// Writing to it, or telling it the end.
+    Writing,
+}
+
+/// How many bytes a [`pump`] keeps at most for each direction, of those that were read and could not be written.
+pub const MAX_KEPT: usize = scratch::SIZE;
+
+/// Both directions.
+#[derive(Default)]
+struct State {
+    a_to_b: Direction,
+    b_to_a: Direction,
+    first: Option<Side>,
+    /// A side to which nothing can be written any more. It is heard out.
+    deaf: Option<(Side, io::Error)>,
+}
+
+impl State {
+    fn poll<A, B>(&mut self, a: &mut A, b: &mut B, cx: &mut Context<'_>) -> Poll<End>
+    where
+        A: AsyncRead + AsyncWrite + Unpin,
+        B: AsyncRead + AsyncWrite + Unpin,
+    {
+        let mut scratch = Scratch::take();
+        loop {
+            let deaf = self.deaf_side();
+            for from in [Side::A, Side::B] {
+                // A side that was found deaf in this round is heard out in this round or the next.
+                if self.deaf_side() == Some(from.other()) {
+                    continue;
+                }
+                let step = match from {
+                    Side::A => self.a_to_b.step(a, b, &mut scratch, cx),
+                    Side::B => self.b_to_a.step(b, a, &mut scratch, cx),
+                };
+                if let Some(end) = self.after(from, step) {
+                    // What was taken already leaves as far as it can. Nobody waits for it.
+                    let _ = Pin::new(&mut *a).poll_flush(cx);
+                    let _ = Pin::new(&mut *b).poll_flush(cx);
+                    return Poll::Ready(end);
+                }
+            }
+            if self.deaf_side() == deaf {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Looks at what the direction from this side did.
+    fn after(&mut self, from: Side, step: Step) -> Option<End> {
+        let (this, opposite) = match from {
+            Side::A => (&self.a_to_b, &self.b_to_a),
+            Side::B => (&self.b_to_a, &self.a_to_b),
+        };
+        if self.first.is_none() && this.has_ended() {
+            self.first = Some(from);
+        }
+        let is_deaf = self.deaf_side() == Some(from);
+        match step {
+            Step::Done if is_deaf => {
+                let (side, error) = self.deaf.take()?;
+                Some(End::EndedEarly { side, error })
+            }
+            Step::Done if opposite.is_done() => {
+                Some(End::Closed { first: self.first.unwrap_or(from) })
+            }
+            Step::Waiting if !is_deaf => None,
+            // A task without budget finds nothing to read, whatever is there.
+            Step::Waiting if !coop::has_budget_remaining() => None,
+            Step::Done | Step::Blocked => None,
+            Step::Failed(fault) if self.deaf.is_none() && fault.doing == Doing::Writing => {
+                self.deaf = Some((from.other(), fault.error));
+                None
+            }
+            Step::Failed(fault) if self.deaf.is_none() => {
+                Some(End::Failed { side: from, doing: fault.doing, error: fault.error })
+            }
+            // It has nothing more to say, or nobody hears it. The first failure is the reason.
+            Step::Waiting | Step::Failed(_) => {
+                let (side, error) = self.deaf.take()?;
+                Some(End::Failed { side, doing: Doing::Writing, error })
+            }
+        }
+    }
+
+    fn deaf_side(&self) -> Option<Side> {
+        self.deaf.as_ref().map(|(side, _)| *side)
+    }
+}
+
+impl Side {
+    /// The other one.
+    pub fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+}

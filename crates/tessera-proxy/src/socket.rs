@@ -1,0 +1,162 @@
+//! A socket of either kind.
+
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use socket2::{SockRef, TcpKeepalive};
+use tessera_tokio::fast_open::FastOpenStream;
+use tessera_tokio::{Origin, ResetOnClose};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+/// A connection, whatever it goes through.
+#[derive(Debug)]
+pub enum Socket {
+    /// TCP.
+    Tcp(TcpStream),
+    /// TCP whose first bytes may travel in the SYN (RFC 7413): whoever has it writes first.
+    FastOpen(Box<FastOpenStream>),
+    /// A Unix socket.
+    Unix(UnixStream),
+}
+
+/// Who is at the other end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Peer {
+    /// An address of TCP. IPv4 addresses are such, also where the listener is IPv6's.
+    Tcp(SocketAddr),
+    /// A program of this machine.
+    Local,
+}
+
+impl Socket {
+    /// Who is at the other end.
+    pub fn peer(&self) -> io::Result<Peer> {
+        match self {
+            Self::Tcp(socket) => socket.peer_addr().map(Peer::from),
+            Self::FastOpen(socket) => socket.peer_addr().map(Peer::from),
+            Self::Unix(_) => Ok(Peer::Local),
+        }
+    }
+
+    /// This end's address; `None` for Unix sockets.
+    pub fn local_addr(&self) -> io::Result<Option<SocketAddr>> {
+        match self {
+            Self::Tcp(socket) => socket.local_addr().map(Some),
+            Self::FastOpen(socket) => socket.get_ref().local_addr().map(Some),
+            Self::Unix(_) => Ok(None),
+        }
+    }
+}
+
+/// TCP connections are reset: SO_LINGER with 0 seconds. Unix sockets end as usual.
+impl ResetOnClose for Socket {
+    fn reset_on_close(&self) {
+        match self {
+            Self::Tcp(socket) => socket.reset_on_close(),
+            Self::FastOpen(socket) => socket.reset_on_close(),
+            Self::Unix(socket) => socket.reset_on_close(),
+        }
+    }
+}
+
+impl From<SocketAddr> for Peer {
+    fn from(address: SocketAddr) -> Self {
+        Self::Tcp(SocketAddr::new(address.ip().to_canonical(), address.port()))
+    }
+}
+
+impl From<Peer> for Origin {
+    fn from(peer: Peer) -> Self {
+        match peer {
+            Peer::Tcp(address) => address.ip().into(),
+            Peer::Local => Self::LOCAL,
+        }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Local => f.write_str("unix"),
+        }
+    }
+}
+
+/// What every TCP connection gets. Without any of it the connection is as good, and only slower to answer or to
+/// be found dead.
+pub(crate) fn prepare(socket: SockRef<'_>) {
+    let _ = socket.set_tcp_nodelay(true);
+    let keep_alive = TcpKeepalive::new().with_time(SILENCE).with_interval(BETWEEN_PROBES);
+    let _ = socket.set_tcp_keepalive(&keep_alive);
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(socket) => Pin::new(socket).poll_read(cx, buffer),
+            Self::FastOpen(socket) => Pin::new(socket).poll_read(cx, buffer),
+            Self::Unix(socket) => Pin::new(socket).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(socket) => Pin::new(socket).poll_write(cx, data),
+            Self::FastOpen(socket) => Pin::new(socket).poll_write(cx, data),
+            Self::Unix(socket) => Pin::new(socket).poll_write(cx, data),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(socket) => Pin::new(socket).poll_write_vectored(cx, slices),
+            Self::FastOpen(socket) => Pin::new(socket).poll_write_vectored(cx, slices),
+            Self::Unix(socket) => Pin::new(socket).poll_write_vectored(cx, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(socket) => Pin::new(socket).poll_flush(cx),
+            Self::FastOpen(socket) => Pin::new(socket).poll_flush(cx),
+            Self::Unix(socket) => Pin::new(socket).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(socket) => Pin::new(socket).poll_shutdown(cx),
+            Self::FastOpen(socket) => Pin::new(socket).poll_shutdown(cx),
+            Self::Unix(socket) => Pin::new(socket).poll_shutdown(cx),
+        }
+    }
+}
+
+/// How long a peer may be silent before the kernel asks whether it is still there, and how often it asks then.
+/// Nine questions without an answer end the connection: ten minutes after a peer's machine or a NAT forgot it.
+const SILENCE: Duration = Duration::from_secs(240);
+const BETWEEN_PROBES: Duration = Duration::from_secs(40);

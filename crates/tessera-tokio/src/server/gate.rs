@@ -1,0 +1,106 @@
+//! Limits for loops of one's own.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use super::accept::accept;
+use super::counts::{Counts, count};
+use super::limits::Limits;
+use super::origin::Origin;
+use super::refused::Refused;
+use super::room::{HandshakePlace, Room, Vacancy};
+use super::socket::{ClientSocket, TimedSocket};
+
+/// The limits of a server, for a loop of one's own and for sockets of any kind. [`Server`](super::Server)
+/// stands on it. It can be cloned: all clones are one gate.
+///
+/// ```no_run
+/// use tessera_tokio::{Gate, Limits, Origin};
+/// use tokio::net::UnixListener;
+///
+/// # async fn example() -> std::io::Result<()> {
+/// let listener = UnixListener::bind("/run/example.sock")?;
+/// let gate = Gate::new(Limits::default());
+/// loop {
+///     // Whoever finds no place waits in the listener's queue.
+///     let vacancy = gate.vacancy().await;
+///     let (socket, _) = gate.accept(|| listener.accept()).await;
+///     let Ok((socket, handshake)) = vacancy.admit(socket, Origin::LOCAL) else { continue };
+///     tokio::spawn(async move {
+///         // The handshake, if there is one.
+///         drop(handshake);
+///         // The rest.
+///         drop(socket);
+///     });
+/// }
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Gate(Arc<Room>);
+
+impl Gate {
+    /// A gate of its own.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self(Arc::new(Room::new(limits)))
+    }
+
+    /// The limits that it keeps.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    /// Waits until there is room for one more. Dropping the future loses nothing.
+    pub async fn vacancy(&self) -> Vacancy {
+        self.0.vacancy().await
+    }
+
+    /// Accepts until there is a connection, whatever the system says: without files or memory it asks again
+    /// after longer and longer pauses, from 5 ms to a second, and counts them
+    /// ([`Counts::accept_errors`]). Clients that left meanwhile are none. Dropping the future loses nothing
+    /// if dropping that of `accept` doesn't.
+    pub async fn accept<T, F>(&self, accept_one: impl Fn() -> F) -> T
+    where
+        F: Future<Output = io::Result<T>>,
+    {
+        accept(accept_one, || count(&self.0.counters.accept_errors)).await
+    }
+
+    /// The time-outs of the gate's clients for a socket of another kind, such as the one to a backend. It has
+    /// no place, and what becomes of it is counted with the clients.
+    pub fn time<IO>(&self, io: IO) -> TimedSocket<IO> {
+        TimedSocket::new(io, self.0.clone())
+    }
+
+    /// What was counted until now.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.0.counters.counts()
+    }
+
+    /// How many connections there are now.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.0.held().connections
+    }
+
+    /// How many handshakes are under way now.
+    #[must_use]
+    pub fn handshakes(&self) -> usize {
+        self.0.held().handshakes
+    }
+}
+
+impl Vacancy {
+    /// Lets a client in, unless its address has as many places as it may: its socket is closed then.
+    pub fn admit<IO>(
+        self,
+        io: IO,
+        origin: Origin,
+    ) -> Result<(ClientSocket<IO>, HandshakePlace), Refused> {
+        let (connection, handshake) = self.take(origin)?;
+        Ok((ClientSocket::new(io, connection), handshake))
+    }
+}

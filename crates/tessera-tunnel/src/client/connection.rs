@@ -1,0 +1,78 @@
+//! One connection of a program, from its beginning to its end.
+
+use std::sync::Arc;
+
+use tessera_proxy::gate::Admitted;
+use tessera_proxy::pump::{self, Side, pump};
+use tessera_proxy::socket::{Peer, Socket};
+use tessera_tokio::{ClientSocket, FirstFlight, ResetOnClose, TimedSocket};
+use tokio::io::AsyncWriteExt;
+
+use super::Tunnel;
+use super::carrier::Carrier;
+use super::verdict::{Ended, Judgement};
+use crate::metrics::Held;
+
+/// A program's connection. Dropped before its end it is cut, and its program learns that it is no regular end.
+pub(super) struct Connection {
+    tunnel: Arc<Tunnel>,
+    peer: Peer,
+    local: ClientSocket<Socket>,
+    server: Option<Carrier<TimedSocket<Socket>>>,
+    has_ended: bool,
+    _active: Held,
+}
+
+impl Connection {
+    pub(super) fn new(tunnel: Arc<Tunnel>, Admitted { socket, peer, .. }: Admitted) -> Self {
+        let _active = tunnel.metrics.active();
+        Self { tunnel, peer, local: socket, server: None, has_ended: false, _active }
+    }
+
+    /// Carries it.
+    pub(super) async fn run(mut self) {
+        // What is needed once is given back before the long part begins.
+        if let Err(ended) = Box::pin(self.open()).await {
+            return self.end(ended);
+        }
+        let Some(server) = &mut self.server else { return };
+        let pumped = pump(&mut self.local, server).await;
+        self.end(match pumped.end {
+            pump::End::Closed { .. } | pump::End::EndedEarly { .. } => Ended::InOrder,
+            pump::End::Failed { side: Side::A, error, .. } => Ended::Local(error),
+            pump::End::Failed { side: Side::B, error, .. } => Ended::Server(error),
+        });
+    }
+
+    /// Takes a spare connection to the server, or makes one.
+    async fn open(&mut self) -> Result<(), Ended> {
+        let Tunnel { server, metrics, .. } = &*self.tunnel;
+        let Some(spare) = self.tunnel.spare() else {
+            self.server = Some(server.first_flight().await?);
+            return Ok(());
+        };
+        let stream = FirstFlight::from(spare.stream);
+        self.server = Some(Carrier::handshaken(stream, metrics.clone()));
+        metrics.received_bytes.inc_by(spare.received.len() as u64);
+        self.local.write_all(&spare.received).await.map_err(Ended::Local)
+    }
+
+    fn end(&mut self, ended: Ended) {
+        self.has_ended = true;
+        let server = self.server.as_mut().map(Carrier::end);
+        let judged = Judgement::of(ended, server.unwrap_or_default());
+        if judged.resets_local() {
+            self.local.reset_on_close();
+        }
+        self.tunnel.metrics.connections.count(judged.outcome);
+        judged.log(&self.tunnel.name, &self.peer);
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.end(Ended::Cut);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The client end of a tunnel: programs connect to it, and each connection is carried to the server in a TLS
+//! connection of its own.
+//!
+//! What a program writes first travels as early data, where there is a ticket for it: forward-secret, and accepted at
+//! most once. Where the server refuses it and nobody executed it, it is sent again, once. Where it may have been
+//! executed, the program's connection is reset and nothing is sent again; the log names the flight, and says what to
+//! do ([`Judgement`](verdict::Judgement)).
+
+mod carrier;
+mod connection;
+mod server;
+pub mod spare;
+pub mod verdict;
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
+use std::task::Poll;
+use std::time::Duration;
+
+use tessera_kit::ProgramError;
+use tessera_kit::live::{Changes, LiveConfig};
+use tessera_proxy::gate::Gate;
+use tessera_proxy::listen::Listener;
+use tessera_proxy::socket::Socket;
+use tessera_tokio::{ClientStream, Connector, TimedSocket};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use self::connection::Connection;
+use self::server::Server;
+use self::spare::{Spare, SparePool};
+use crate::metrics::{ReloadResult, TunnelMetrics};
+
+/// The client end of one tunnel.
+pub struct ClientEnd {
+    tunnel: Arc<Tunnel>,
+    live: LiveConfig<Connector>,
+    spare: usize,
+}
+
+/// What its connections share.
+struct Tunnel {
+    name: String,
+    server: Arc<Server>,
+    gate: Gate,
+    metrics: Arc<TunnelMetrics>,
+    /// From when it runs, if there are to be any.
+    spare: OnceLock<SparePool<Arc<Server>>>,
+}
+
+impl Tunnel {
+    fn spare(&self) -> Option<Spare<ClientStream<TimedSocket<Socket>>>> {
+        self.spare.get()?.take()
+    }
+}
+
+impl ClientEnd {
+    /// Takes connections until `end` is ready. Then it stops listening, gives the connections that there are `drain`
+    /// to end, and cuts what is left: their programs see a reset.
+    pub async fn run(&self, listener: Listener, end: impl Future<Output = ()>, drain: Duration) {
+        let tunnel = &self.tunnel;
+        if self.spare > 0 {
+            let pool = || SparePool::new(tunnel.server.clone(), self.spare, tunnel.metrics.clone());
+            tunnel.spare.get_or_init(pool);
+        }
+        let mut connections = JoinSet::new();
+        let mut end = pin!(end);
+        loop {
+            let mut next = pin!(tunnel.gate.accept(&listener));
+            let admitted = poll_fn(|cx| {
+                if end.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(None);
+                }
+                // Tasks that are done hold their memory until they are joined.
+                while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
+                next.as_mut().poll(cx).map(Some)
+            });
+            let Some(admitted) = admitted.await else { break };
+            connections.spawn(Connection::new(tunnel.clone(), admitted).run());
+        }
+        drop(listener);
+        let all_done = async { while connections.join_next().await.is_some() {} };
+        let close_spare = async {
+            if let Some(pool) = tunnel.spare.get() {
+                pool.close().await;
+            }
+        };
+        tokio::join!(close_spare, async { drop(timeout(drain, all_done).await) });
+        connections.shutdown().await;
+    }
+
+    /// Loads the files again, and exchanges what they say: all of it or nothing. Connections that are there go on, and
+    /// spare ones are replaced. It blocks while it reads.
+    ///
+    /// # Errors
+    /// If a file can't be used. Nothing has changed then.
+    pub fn reload(&self) -> Result<Changes, ProgramError> {
+        let changes = self.live.reload();
+        let result = if changes.is_ok() { ReloadResult::Reloaded } else { ReloadResult::Failed };
+        self.tunnel.metrics.reloads.count(result);
+        if let Some(pool) = self.tunnel.spare.get() {
+            pool.renew();
+        }
+        changes
+    }
+}

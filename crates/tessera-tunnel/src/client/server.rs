@@ -1,0 +1,80 @@
+//! The way to the server: dials it, and begins TLS.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tessera::Destination;
+use tessera::resume::ExternalPsk;
+use tessera_proxy::dial::Dialler;
+use tessera_proxy::gate::Gate;
+use tessera_proxy::socket::Socket;
+use tessera_tokio::{ClientStream, Connector, TimedSocket};
+use tokio::time::Instant;
+
+use super::carrier::Carrier;
+use super::spare::Source;
+use super::verdict::Ended;
+use crate::metrics::{DialResult, HandshakeKind, TunnelMetrics};
+
+/// Makes connections to one server.
+pub(super) struct Server {
+    pub(super) dialler: Dialler,
+    pub(super) connector: Connector,
+    /// As certificates name it; sessions are kept under it.
+    pub(super) name: String,
+    /// Of the configuration in use.
+    pub(super) psks: Arc<Mutex<Vec<ExternalPsk>>>,
+    /// Its time-outs hold for both sides.
+    pub(super) gate: Gate,
+    pub(super) metrics: Arc<TunnelMetrics>,
+}
+
+impl Server {
+    /// A connection whose first bytes travel as early data, where there is a ticket for it. Nothing of TLS has left.
+    pub(super) async fn first_flight(&self) -> Result<Carrier<TimedSocket<Socket>>, Ended> {
+        let socket = self.dial().await?;
+        let stream = self.connector.first_flight(self.destination(), socket).await;
+        // What the configuration can't do with this server. Nothing was sent.
+        let stream = stream.map_err(Ended::Server)?;
+        Ok(Carrier::new(stream, self.metrics.clone()))
+    }
+
+    async fn dial(&self) -> Result<TimedSocket<Socket>, Ended> {
+        let began = Instant::now();
+        match self.dialler.dial().await {
+            Ok(socket) => {
+                self.metrics.dialled(began.elapsed());
+                Ok(self.gate.time(socket))
+            }
+            Err(error) => {
+                self.metrics.dials.count(DialResult::of(error.kind()));
+                Err(Ended::Unreachable(io::Error::new(error.kind(), error)))
+            }
+        }
+    }
+
+    fn destination(&self) -> Destination {
+        let external_psks = self.psks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Destination { server_name: self.name.clone(), external_psks, ..Destination::default() }
+    }
+}
+
+/// Spare connections: handshaken, without early data.
+impl Source for Arc<Server> {
+    type Stream = ClientStream<TimedSocket<Socket>>;
+
+    async fn connect(&self) -> io::Result<Self::Stream> {
+        let socket = self.dial().await.map_err(Ended::into_io)?;
+        let began = Instant::now();
+        let stream = self.connector.connect(self.destination(), socket).await;
+        match &stream {
+            Ok(stream) => self.metrics.handshake(stream.facts(), began.elapsed()),
+            Err(_) => self.metrics.handshakes.count(HandshakeKind::Failed),
+        }
+        stream
+    }
+
+    fn generation(&self) -> u64 {
+        self.connector.generation()
+    }
+}

@@ -1,0 +1,258 @@
+//! Connections that are kept ready: handshaken ahead, and without early data.
+
+use std::future::{Future, poll_fn};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::mem;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::metrics::{Held, SpareEvent, TunnelMetrics};
+
+/// Makes connections for a [`SparePool`].
+pub trait Source: Send + Sync + 'static {
+    /// What they are.
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// Makes a connection whose handshake is complete.
+    fn connect(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+
+    /// Which configuration connections are made with now. Those of an earlier one are replaced.
+    fn generation(&self) -> u64;
+}
+
+/// Keeps connections ready. Each is given out once, the newest first: it is the one most likely to be alive.
+///
+/// Meanwhile it is read, so that its end is noticed and it is replaced; what a server says first goes along with it.
+/// It is replaced as well when it is 3 minutes old, for routers forget connections on which nothing happens. Where
+/// none can be made the next attempt comes after 0.1 to 10 seconds, and programs have theirs made when they come.
+pub struct SparePool<C: Source> {
+    shared: Arc<Shared<C>>,
+    /// One for each place; they end with the pool.
+    keepers: Mutex<JoinSet<()>>,
+}
+
+/// A connection that was kept ready.
+pub struct Spare<S> {
+    /// It.
+    pub stream: S,
+    /// What the server said first, at most [`MAX_RECEIVED`] bytes.
+    pub received: Vec<u8>,
+}
+
+/// What a server says before its client does: greetings are shorter. More is left where it is.
+pub const MAX_RECEIVED: usize = 4096;
+
+/// A connection that is not kept any longer, and why.
+type Removed<S> = (SpareEvent, S);
+
+type Places<S> = Vec<Option<Box<Idle<S>>>>;
+
+struct Shared<C: Source> {
+    source: C,
+    metrics: Arc<TunnelMetrics>,
+    places: Mutex<Places<C::Stream>>,
+    /// How many are made at a time.
+    fills: Semaphore,
+}
+
+/// A connection that waits in its place.
+struct Idle<S> {
+    spare: Spare<S>,
+    made: Instant,
+    generation: u64,
+    /// Who looks after it.
+    keeper: Option<Waker>,
+    _held: Option<Held>,
+}
+
+impl<C: Source> SparePool<C> {
+    /// Begins to make this many. Needs a tokio runtime.
+    pub fn new(source: C, count: usize, metrics: Arc<TunnelMetrics>) -> Self {
+        let places = Mutex::new((0..count).map(|_| None).collect());
+        let fills = Semaphore::new(FILLS);
+        let shared = Arc::new(Shared { source, metrics, places, fills });
+        let mut keepers = JoinSet::new();
+        for place in 0..count {
+            keepers.spawn(keep(shared.clone(), place));
+        }
+        Self { shared, keepers: Mutex::new(keepers) }
+    }
+
+    /// Takes a connection, if there is one. Its place is filled again.
+    pub fn take(&self) -> Option<Spare<C::Stream>> {
+        let spare = self.shared.take();
+        let event = if spare.is_some() { SpareEvent::Used } else { SpareEvent::Missed };
+        self.shared.metrics.spare_event(event);
+        spare
+    }
+
+    /// Replaces the connections of an earlier [generation](Source::generation). None of them is given out
+    /// meanwhile.
+    pub fn renew(&self) {
+        let mut places = self.shared.places();
+        for idle in places.iter_mut().flatten() {
+            wake(idle);
+        }
+    }
+
+    /// Ends all connections in order, and makes no more.
+    pub async fn close(&self) {
+        let mut keepers =
+            mem::take(&mut *self.keepers.lock().unwrap_or_else(PoisonError::into_inner));
+        keepers.shutdown().await;
+        let idle: Vec<_> = self.shared.places().iter_mut().filter_map(Option::take).collect();
+        let mut ends: JoinSet<()> = idle.into_iter().map(|idle| end(idle.spare.stream)).collect();
+        while ends.join_next().await.is_some() {}
+    }
+}
+
+/// Keeps a place filled.
+async fn keep<C: Source>(shared: Arc<Shared<C>>, place: usize) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        if let Err(error) = shared.fill(place).await {
+            shared.metrics.spare_event(SpareEvent::FillFailed);
+            tracing::debug!(%error, "a spare connection can't be made");
+        } else {
+            let made = Instant::now();
+            let age = jitter(MAX_AGE);
+            let idle = timeout(age, poll_fn(|cx| shared.poll_idle(place, cx))).await;
+            let removed = match idle {
+                Ok(removed) => removed,
+                Err(_) => shared.remove(place, SpareEvent::Aged),
+            };
+            let Some((event, stream)) = removed else {
+                // It was given out.
+                pause = FIRST_PAUSE;
+                continue;
+            };
+            shared.metrics.spare_event(event);
+            end(stream).await;
+            // A server that ends each at once is not asked without a pause.
+            if event != SpareEvent::Ended || made.elapsed() >= LAST_PAUSE {
+                pause = FIRST_PAUSE;
+                continue;
+            }
+        }
+        sleep(jitter(pause)).await;
+        pause = (2 * pause).min(LAST_PAUSE);
+    }
+}
+
+impl<C: Source> Shared<C> {
+    async fn fill(&self, place: usize) -> io::Result<()> {
+        let _turn = self.fills.acquire().await.map_err(io::Error::other)?;
+        // A reload that comes meanwhile makes it an old one.
+        let generation = self.source.generation();
+        let spare = Spare { stream: self.source.connect().await?, received: Vec::new() };
+        let made = Instant::now();
+        self.metrics.spare_event(SpareEvent::Filled);
+        let _held = self.metrics.spare();
+        let idle = Idle { spare, made, generation, keeper: None, _held };
+        self.places()[place] = Some(Box::new(idle));
+        Ok(())
+    }
+
+    /// Ready when a connection has to be replaced, or was given out (`None`).
+    fn poll_idle(&self, place: usize, cx: &mut Context<'_>) -> Poll<Option<Removed<C::Stream>>> {
+        let mut places = self.places();
+        let Some(idle) = &mut places[place] else { return Poll::Ready(None) };
+        let event = if idle.generation != self.source.generation() {
+            SpareEvent::Withdrawn
+        } else {
+            idle.keeper = Some(cx.waker().clone());
+            ready!(idle.spare.poll_end(cx));
+            SpareEvent::Ended
+        };
+        drop(places);
+        Poll::Ready(self.remove(place, event))
+    }
+
+    fn remove(&self, place: usize, event: SpareEvent) -> Option<Removed<C::Stream>> {
+        self.places()[place].take().map(|idle| (event, idle.spare.stream))
+    }
+
+    fn take(&self) -> Option<Spare<C::Stream>> {
+        let mut places = self.places();
+        let generation = self.source.generation();
+        let by_age = |place: &&mut Option<Box<Idle<C::Stream>>>| {
+            place.as_ref().filter(|idle| idle.generation == generation).map(|idle| idle.made)
+        };
+        while let Some(newest) =
+            places.iter_mut().filter(|place| by_age(place).is_some()).max_by_key(by_age)
+        {
+            let mut idle = newest.take()?;
+            wake(&mut idle);
+            // Its end may have come since its keeper looked.
+            let mut cx = Context::from_waker(Waker::noop());
+            if idle.spare.poll_end(&mut cx).is_pending() {
+                return Some(idle.spare);
+            }
+            self.metrics.spare_event(SpareEvent::Ended);
+        }
+        None
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places<C::Stream>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wake<S>(idle: &mut Idle<S>) {
+    if let Some(keeper) = idle.keeper.take() {
+        keeper.wake();
+    }
+}
+
+impl<S: AsyncRead + Unpin> Spare<S> {
+    /// Ready when the connection has ended or failed. What comes before is kept.
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let mut buffer = [0; 512];
+            let room = buffer.len().min(MAX_RECEIVED - self.received.len());
+            if room == 0 {
+                // It goes on where it is used, and its end is found there.
+                return Poll::Pending;
+            }
+            let mut buffer = ReadBuf::new(&mut buffer[..room]);
+            match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer)) {
+                Ok(()) if !buffer.filled().is_empty() => {
+                    self.received.extend_from_slice(buffer.filled());
+                }
+                _ => return Poll::Ready(()),
+            }
+        }
+    }
+}
+
+/// Tells the server that nothing comes, as well as can be done in a short time.
+async fn end<S: AsyncWrite + Unpin>(mut stream: S) {
+    let _ = timeout(Duration::from_secs(1), stream.shutdown()).await;
+}
+
+/// Between three quarters of a time and all of it: what began together does not go on together.
+fn jitter(time: Duration) -> Duration {
+    // Not secret, only different each time.
+    let share = RandomState::new().hash_one(()) as u32;
+    time * 3 / 4 + (time / 4).mul_f64(f64::from(share) / f64::from(u32::MAX))
+}
+
+/// How many are made at a time: a server limits the handshakes of an address.
+const FILLS: usize = 8;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LAST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Less than the four minutes after which the first routers of clouds forget an idle connection.
+const MAX_AGE: Duration = Duration::from_secs(180);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+//! The file of `tessera tunnel run`: what tunnels there are.
+//!
+//! [`tessera_proxy::config::load`] reads it: relative paths start at its directory.
+
+mod client;
+mod fleet;
+mod limits;
+mod peers;
+mod process;
+mod server;
+mod values;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+pub use client::{ClientSection, EarlyKeyExchange};
+pub use fleet::{EtcdSection, Fleet, FleetVault, SiteSection, SitesSection};
+pub use limits::{ClientLimits, ServerLimits};
+pub use peers::{Anchors, Peers};
+pub use process::Process;
+pub use server::ServerSection;
+pub use tessera_kit::KeySource;
+pub use tessera_proxy::address::{DialAddress, ListenAddress};
+pub use tessera_proxy::logging::LogFormat;
+pub use tessera_proxy::proxy_protocol::TrustedNetworks;
+pub use values::Early;
+
+/// A whole configuration.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tunnels {
+    /// `[process]`: what all tunnels share.
+    #[serde(default)]
+    pub process: Process,
+    /// `[server.NAME]`: the ends that clients of tunnels connect to.
+    #[serde(default)]
+    pub server: BTreeMap<String, ServerSection>,
+    /// `[client.NAME]`: the ends that programs connect to.
+    #[serde(default)]
+    pub client: BTreeMap<String, ClientSection>,
+}

@@ -1,0 +1,333 @@
+//! What a tunnel counts, by the conventions of Prometheus: every series has the labels `tunnel` (the name of
+//! its section) and `role`.
+
+mod gates;
+mod labels;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::Facts;
+use tessera_proxy::admin;
+use tessera_proxy::admin::prometheus_client::metrics::counter::Counter;
+use tessera_proxy::admin::prometheus_client::metrics::family::Family;
+use tessera_proxy::admin::prometheus_client::metrics::gauge::Gauge;
+use tessera_proxy::admin::prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use tessera_proxy::admin::prometheus_client::registry::Unit;
+use tessera_proxy::gate::Gate;
+
+use self::gates::Gates;
+pub use self::labels::{
+    DialResult, EarlyDataVerdict, HandshakeKind, Label, Outcome, Refusal, ReloadResult, Role,
+    SpareEvent,
+};
+
+/// The metrics of all tunnels of a process.
+///
+/// | metric | labels | counts |
+/// |---|---|---|
+/// | `tessera_tunnel_connections_total` | `outcome`: [`Outcome`] | connections that ended |
+/// | `tessera_tunnel_active_connections` | | connections that are there now |
+/// | `tessera_tunnel_refused_connections_total` | `reason`: [`Refusal`] | connections that were closed before anything was done for them |
+/// | `tessera_tunnel_timed_out_connections_total` | `limit`: `idle`, `write` | sides of connections that moved nothing, or didn't read, for longer than that limit |
+/// | `tessera_tunnel_accept_errors_total` | | how often the system had no connection to give, for want of files or memory |
+/// | `tessera_tunnel_open_handshakes` | | handshakes with clients that are under way now |
+/// | `tessera_tunnel_handshakes_total` | `kind`: [`HandshakeKind`] | TLS handshakes |
+/// | `tessera_tunnel_handshake_duration_seconds` | | from when there was a connection to the end of the handshake; at a client the wait for a program's first bytes included |
+/// | `tessera_tunnel_early_data_total` | `verdict`: [`EarlyDataVerdict`] | flights with early data |
+/// | `tessera_tunnel_early_data_bytes_total` | | bytes that were accepted as early data |
+/// | `tessera_tunnel_dials_total` | `result`: [`DialResult`] | connections to the server (client) or to the backend (server) |
+/// | `tessera_tunnel_dial_duration_seconds` | | how long those took that were made |
+/// | `tessera_tunnel_sent_bytes_total`, `tessera_tunnel_received_bytes_total` | | bytes of the application that went into TLS, and that came out |
+/// | `tessera_tunnel_reloads_total` | `result`: [`ReloadResult`] | reloads of certificates and keys |
+/// | `tessera_tunnel_spare_connections` | | connections that wait for a program, handshake done |
+/// | `tessera_tunnel_spare_events_total` | `event`: [`SpareEvent`] | what became of such |
+#[derive(Clone)]
+pub struct Metrics {
+    connections: Counters,
+    active: Family<Labels, Gauge>,
+    gates: Gates,
+    handshakes: Counters,
+    handshake_duration: Histograms,
+    early_data: Counters,
+    early_data_bytes: Counters,
+    dials: Counters,
+    dial_duration: Histograms,
+    sent_bytes: Counters,
+    received_bytes: Counters,
+    reloads: Counters,
+    spare: Family<Labels, Gauge>,
+    spare_events: Counters,
+}
+
+impl Metrics {
+    /// Registers the metrics: once in a process, because a name that is registered twice is exposed twice.
+    pub fn register(registry: &admin::Metrics) -> Self {
+        let gates = Gates::default();
+        registry.register_collector(gates.clone());
+        let counters = |name: &str, help: &str| {
+            let family = Counters::default();
+            registry.register(&format!("{PREFIX}{name}"), help, family.clone());
+            family
+        };
+        let bytes = |name: &str, help: &str| {
+            let family = Counters::default();
+            let name = format!("{PREFIX}{name}");
+            registry.register_with_unit(&name, help, Unit::Bytes, family.clone());
+            family
+        };
+        let durations = |name: &str, help: &str| {
+            let family = Histograms::new_with_constructor(durations);
+            let name = format!("{PREFIX}{name}");
+            registry.register_with_unit(&name, help, Unit::Seconds, family.clone());
+            family
+        };
+        let gauges = |name: &str, help: &str| {
+            let family = Family::<Labels, Gauge>::default();
+            registry.register(&format!("{PREFIX}{name}"), help, family.clone());
+            family
+        };
+        Self {
+            connections: counters("connections", "Connections that ended, by outcome"),
+            active: gauges("active_connections", "Connections that are there now"),
+            gates,
+            handshakes: counters("handshakes", "TLS handshakes, by kind"),
+            handshake_duration: durations("handshake_duration", "Duration of TLS handshakes"),
+            early_data: counters("early_data", "Flights with early data, by verdict"),
+            early_data_bytes: bytes("early_data", "Application data accepted as early data"),
+            dials: counters("dials", "Connections dialled, by result"),
+            dial_duration: durations("dial_duration", "Duration of dials that succeeded"),
+            sent_bytes: bytes("sent", "Application data that went into TLS"),
+            received_bytes: bytes("received", "Application data that came out of TLS"),
+            reloads: counters("reloads", "Reloads of certificates and keys, by result"),
+            spare: gauges("spare_connections", "Connections that wait for a program"),
+            spare_events: counters("spare_events", "What became of spare connections"),
+        }
+    }
+
+    /// The metrics of one tunnel. All its series are there from now on, with 0: what is not there can't be
+    /// told from what never happened.
+    #[must_use]
+    pub fn tunnel(&self, name: &str, role: Role) -> Arc<TunnelMetrics> {
+        let labels = vec![("tunnel", name.to_owned()), ("role", role.name().to_owned())];
+        Arc::new(TunnelMetrics {
+            connections: Labelled::new(&self.connections, &labels),
+            active: self.active.get_or_create_owned(&labels),
+            refused_proxy_headers: Counter::default(),
+            gates: self.gates.clone(),
+            labels: labels.clone(),
+            handshakes: Labelled::new(&self.handshakes, &labels),
+            handshake_duration: self.handshake_duration.get_or_create_owned(&labels),
+            early_data: Labelled::new(&self.early_data, &labels),
+            early_data_bytes: self.early_data_bytes.get_or_create_owned(&labels),
+            dials: Labelled::new(&self.dials, &labels),
+            dial_duration: self.dial_duration.get_or_create_owned(&labels),
+            sent_bytes: self.sent_bytes.get_or_create_owned(&labels),
+            received_bytes: self.received_bytes.get_or_create_owned(&labels),
+            reloads: Labelled::new(&self.reloads, &labels),
+            spare: (role == Role::Client).then(|| SpareMetrics {
+                connections: self.spare.get_or_create_owned(&labels),
+                events: Labelled::new(&self.spare_events, &labels),
+            }),
+        })
+    }
+}
+
+/// The metrics of one end of one tunnel. Counting takes no lock but for durations.
+pub struct TunnelMetrics {
+    /// Connections that ended.
+    pub connections: Labelled<Outcome>,
+    active: Gauge,
+    /// To a server: connections that were closed since their PROXY header is missing, broken or not trusted.
+    pub refused_proxy_headers: Counter,
+    gates: Gates,
+    labels: Labels,
+    /// TLS handshakes; [`handshake`](Self::handshake) counts what the engine knows of one.
+    pub handshakes: Labelled<HandshakeKind>,
+    handshake_duration: Histogram,
+    /// Flights with early data.
+    pub early_data: Labelled<EarlyDataVerdict>,
+    /// Bytes that were accepted as early data.
+    pub early_data_bytes: Counter,
+    /// Connections to the server or to the backend; [`dialled`](Self::dialled) counts one with its duration.
+    pub dials: Labelled<DialResult>,
+    dial_duration: Histogram,
+    /// Bytes of the application that went into TLS.
+    pub sent_bytes: Counter,
+    /// Bytes of the application that came out of TLS.
+    pub received_bytes: Counter,
+    /// Reloads of certificates and keys.
+    pub reloads: Labelled<ReloadResult>,
+    spare: Option<SpareMetrics>,
+}
+
+struct SpareMetrics {
+    connections: Gauge,
+    events: Labelled<SpareEvent>,
+}
+
+impl TunnelMetrics {
+    /// Metrics that nobody looks at.
+    #[must_use]
+    pub fn unregistered(role: Role) -> Arc<Self> {
+        Metrics::register(&admin::Metrics::new()).tunnel("", role)
+    }
+
+    /// Tells what this gate counts from now on, with the refused PROXY headers.
+    pub fn watch(&self, gate: &Gate) {
+        self.gates.watch(&self.labels, gate.clone(), self.refused_proxy_headers.clone());
+    }
+
+    /// Counts a connection as there until this is dropped.
+    #[must_use]
+    pub fn active(&self) -> Held {
+        Held::new(&self.active)
+    }
+
+    /// Counts a spare connection as there until this is dropped. To a server there are none.
+    #[must_use]
+    pub fn spare(&self) -> Option<Held> {
+        self.spare.as_ref().map(|spare| Held::new(&spare.connections))
+    }
+
+    /// Counts what became of a spare connection. To a server there are none.
+    pub fn spare_event(&self, event: SpareEvent) {
+        if let Some(spare) = &self.spare {
+            spare.events.count(event);
+        }
+    }
+
+    /// What was counted until now.
+    #[cfg(test)]
+    pub(crate) fn spare_events(&self, event: SpareEvent) -> u64 {
+        self.spare.as_ref().map_or(0, |spare| spare.events.get(event))
+    }
+
+    /// Counts a handshake that is complete, and its duration.
+    pub fn handshake(&self, facts: &Facts, duration: Duration) {
+        self.handshakes.count(HandshakeKind::of(facts));
+        self.handshake_duration.observe(duration.as_secs_f64());
+    }
+
+    /// Counts a dial that succeeded, and its duration.
+    pub fn dialled(&self, duration: Duration) {
+        self.dials.count(DialResult::Connected);
+        self.dial_duration.observe(duration.as_secs_f64());
+    }
+}
+
+/// A counter for each value of a label.
+pub struct Labelled<L> {
+    counters: Box<[Counter]>,
+    label: std::marker::PhantomData<L>,
+}
+
+impl<L: Label> Labelled<L> {
+    fn new(family: &Counters, labels: &Labels) -> Self {
+        let counter = |value: &L| {
+            let mut labels = labels.clone();
+            labels.push((L::KEY, value.name().to_owned()));
+            family.get_or_create_owned(&labels)
+        };
+        Self { counters: L::ALL.iter().map(counter).collect(), label: std::marker::PhantomData }
+    }
+
+    /// Counts one.
+    pub fn count(&self, value: L) {
+        self.counters[value.index()].inc();
+    }
+
+    /// What was counted until now.
+    #[must_use]
+    pub fn get(&self, value: L) -> u64 {
+        self.counters[value.index()].get()
+    }
+}
+
+/// Counts one in a gauge until it is dropped.
+pub struct Held(Gauge);
+
+impl Held {
+    fn new(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+const PREFIX: &str = "tessera_tunnel_";
+
+type Labels = Vec<(&'static str, String)>;
+type Counters = Family<Labels, Counter>;
+type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
+
+/// From half a millisecond, about a round trip in one data centre, to 16 seconds.
+fn durations() -> Histogram {
+    Histogram::new(exponential_buckets(0.0005, 2.0, 16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_series_is_there_before_anything_happened() {
+        let registry = admin::Metrics::new();
+        let metrics = Metrics::register(&registry);
+        let tunnel = metrics.tunnel("pg", Role::Client);
+        let before = registry.text();
+        for series in [
+            r#"tessera_tunnel_connections_total{tunnel="pg",role="client",outcome="reset_by_verdict"} 0"#,
+            r#"tessera_tunnel_early_data_total{tunnel="pg",role="client",verdict="used"} 0"#,
+            r#"tessera_tunnel_early_data_bytes_total{tunnel="pg",role="client"} 0"#,
+            r#"tessera_tunnel_handshake_duration_seconds_count{tunnel="pg",role="client"} 0"#,
+            r#"tessera_tunnel_spare_connections{tunnel="pg",role="client"} 0"#,
+        ] {
+            assert!(before.contains(&format!("{series}\n")), "{series} is not in\n{before}");
+        }
+        tunnel.early_data.count(EarlyDataVerdict::Used);
+        let active = tunnel.active();
+        let during = registry.text();
+        assert!(during.contains(r#"role="client",verdict="used"} 1"#));
+        assert!(during.contains(r#"active_connections{tunnel="pg",role="client"} 1"#));
+        drop(active);
+        assert!(registry.text().contains(r#"active_connections{tunnel="pg",role="client"} 0"#));
+    }
+
+    #[test]
+    fn what_a_gate_counts_is_told_once_for_each_tunnel() {
+        let registry = admin::Metrics::new();
+        let metrics = Metrics::register(&registry);
+        let tunnel = metrics.tunnel("pg", Role::Server);
+        tunnel.watch(&Gate::new(Default::default()));
+        tunnel.watch(&Gate::new(Default::default()));
+        tunnel.refused_proxy_headers.inc();
+        metrics.tunnel("pg", Role::Client).watch(&Gate::new(Default::default()));
+        let text = registry.text();
+        for line in [
+            r#"tessera_tunnel_refused_connections_total{tunnel="pg",role="server",reason="rate"} 0"#,
+            r#"tessera_tunnel_refused_connections_total{tunnel="pg",role="server",reason="proxy_header"} 1"#,
+            r#"tessera_tunnel_timed_out_connections_total{tunnel="pg",role="client",limit="idle"} 0"#,
+            r#"tessera_tunnel_accept_errors_total{tunnel="pg",role="client"} 0"#,
+            r#"tessera_tunnel_open_handshakes{tunnel="pg",role="server"} 0"#,
+            "# TYPE tessera_tunnel_refused_connections counter",
+        ] {
+            assert_eq!(text.matches(&format!("{line}\n")).count(), 1, "{line} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_tunnel_that_is_asked_for_again_goes_on_counting() {
+        let metrics = Metrics::register(&admin::Metrics::new());
+        metrics.tunnel("pg", Role::Server).reloads.count(ReloadResult::Failed);
+        metrics.tunnel("pg", Role::Client).reloads.count(ReloadResult::Failed);
+        let again = metrics.tunnel("pg", Role::Server);
+        assert_eq!(again.reloads.get(ReloadResult::Failed), 1);
+        assert!(again.spare().is_none(), "a server has no spare connections");
+    }
+}

@@ -1,0 +1,212 @@
+//! Who may be at the other end: the verifier of both roles.
+//!
+//! A certificate is accepted if it leads to a root and has an allowed name or URI, or if its fingerprint is
+//! allowed, whatever dates and names are in it; a raw public key if it is listed. The private key of either has to
+//! sign. Peers that are known by external PSKs alone show no certificate, and none is accepted.
+
+mod identity;
+mod load;
+
+use std::collections::BTreeSet;
+
+use tessera::Role;
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
+use tessera::handshake::Reply;
+use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
+use tessera_kit::credential::fingerprint;
+use tessera_webpki::{Algorithms, PinnedKeyVerifier, WebPkiVerifier};
+
+pub use identity::{Named, identity};
+pub use load::{allowed, psks};
+
+/// Accepts those whom a section of the configuration names.
+///
+/// # Identities
+/// Of a client by `ca`: all its DNS names and URIs, or its subject (as of [`WebPkiVerifier`]). Of a server by `ca`: the
+/// name that it was accepted for, or all, where it is known by a URI. By fingerprint: `sha256:HEX` of the certificate.
+/// By public key: `key:sha256:HEX` of the SubjectPublicKeyInfo.
+pub struct AllowedPeers {
+    /// `[server.NAME.peers]`: where whoever is refused could be allowed.
+    section: String,
+    chains: Option<Chains>,
+    /// SHA-256 of certificates, in hexadecimal.
+    fingerprints: BTreeSet<String>,
+    keys: Option<PinnedKeyVerifier>,
+    types: Vec<CertificateType>,
+    schemes: Vec<SignatureScheme>,
+}
+
+/// Those whom authorities vouch for.
+struct Chains {
+    verifier: WebPkiVerifier,
+    names: BTreeSet<String>,
+    uris: BTreeSet<String>,
+    /// Servers by their URIs: the verifier looks at no name then.
+    by_uri: Option<WebPkiVerifier>,
+    any: bool,
+}
+
+impl AllowedPeers {
+    fn judge(&self, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
+        let first = question.chain.first().map(Vec::as_slice).unwrap_or_default();
+        let shown = fingerprint(first);
+        if question.certificate_type == CertificateType::RAW_PUBLIC_KEY {
+            return self.judge_key(question, &shown);
+        }
+        if self.fingerprints.contains(&shown) {
+            Algorithms::AWS_LC.verify_signature(question)?;
+            return Ok(known_as(format!("sha256:{shown}")));
+        }
+        let Some(chains) = &self.chains else {
+            let what = if self.fingerprints.is_empty() {
+                "certificates are not how peers are known here"
+            } else {
+                "the certificate is not one of those that are allowed"
+            };
+            return Err(self.advise(AlertDescription::ACCESS_DENIED, what, &shown));
+        };
+        let accepted = match question.peer {
+            Role::Client => chains.judge_client(question),
+            Role::Server => chains.judge_server(question),
+        };
+        accepted.map_err(|refused| match refused.alert {
+            AlertDescription::ACCESS_DENIED | AlertDescription::UNKNOWN_CA => {
+                self.advise(refused.alert, &refused.reason, &shown)
+            }
+            _ => refused,
+        })
+    }
+
+    fn judge_key(
+        &self,
+        question: &VerifyPeer,
+        shown: &str,
+    ) -> Result<PeerAcceptance, PeerRejected> {
+        let Some(keys) = &self.keys else {
+            let what = "public keys are not how peers are known here";
+            return Err(self.advise(AlertDescription::ACCESS_DENIED, what, shown));
+        };
+        // Whoever has a listed key is allowed, whatever the name is by which it was reached.
+        let mut question = question.clone();
+        question.server_name = question.server_name.map(|_| shown.to_owned());
+        match keys.verify(&question) {
+            Reply::Now(Ok(_)) => Ok(known_as(format!("key:sha256:{shown}"))),
+            Reply::Now(Err(refused)) => Err(refused),
+            Reply::Later => Err(internal("the verifier of public keys left its answer for later")),
+        }
+    }
+
+    fn advise(&self, alert: AlertDescription, what: &str, shown: &str) -> PeerRejected {
+        let reason =
+            format!("{what}; {} says who is allowed, and this is sha256:{shown}", self.section);
+        PeerRejected { alert, reason }
+    }
+}
+
+impl Chains {
+    fn judge_client(&self, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
+        let accepted = ask(&self.verifier, question)?;
+        if self.any || self.lists(&accepted.identity) {
+            return Ok(accepted);
+        }
+        Err(self.not_allowed(&accepted.identity))
+    }
+
+    /// By the name that was asked for, or by one of those that stand for it.
+    fn judge_server(&self, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
+        let mut refused = None;
+        if self.names.is_empty() && self.by_uri.is_none() {
+            return ask(&self.verifier, question);
+        }
+        for name in &self.names {
+            let mut question = question.clone();
+            question.server_name = Some(name.clone());
+            match ask(&self.verifier, &question) {
+                Ok(accepted) => return Ok(accepted),
+                Err(error) => refused = Some(error),
+            }
+        }
+        match &self.by_uri {
+            None => Err(refused.unwrap_or_else(|| internal("there is no name to judge by"))),
+            Some(verifier) => {
+                let accepted = ask(verifier, question)?;
+                match self.has_uri(&accepted.identity) {
+                    true => Ok(accepted),
+                    false => Err(self.not_allowed(&accepted.identity)),
+                }
+            }
+        }
+    }
+
+    /// Whether one of its names is allowed.
+    fn lists(&self, peer: &PeerIdentity) -> bool {
+        identity::listed(&peer.blob).any(|name| match name {
+            Named::Dns(name) => self.names.contains(name),
+            Named::Uri(uri) => self.uris.contains(uri),
+        })
+    }
+
+    fn has_uri(&self, peer: &PeerIdentity) -> bool {
+        identity::listed(&peer.blob)
+            .any(|name| matches!(name, Named::Uri(uri) if self.uris.contains(uri)))
+    }
+
+    fn not_allowed(&self, peer: &PeerIdentity) -> PeerRejected {
+        PeerRejected {
+            alert: AlertDescription::ACCESS_DENIED,
+            reason: format!(
+                "the certificate is good, and none of its names is allowed: {}",
+                identity(&peer.blob)
+            ),
+        }
+    }
+}
+
+fn ask(verifier: &WebPkiVerifier, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
+    match verifier.verify(question) {
+        Reply::Now(answer) => answer,
+        Reply::Later => Err(internal("the verifier of certificates left its answer for later")),
+    }
+}
+
+fn known_as(name: String) -> PeerAcceptance {
+    PeerIdentity { blob: name.into_bytes(), expires_at: None }.into()
+}
+
+fn internal(reason: &str) -> PeerRejected {
+    PeerRejected { alert: AlertDescription::INTERNAL_ERROR, reason: reason.to_owned() }
+}
+
+impl PeerVerifier for AllowedPeers {
+    fn schemes(&self) -> &[SignatureScheme] {
+        &self.schemes
+    }
+
+    fn chain_schemes(&self) -> &[SignatureScheme] {
+        self.chains.as_ref().map_or(&[], |chains| chains.verifier.chain_schemes())
+    }
+
+    fn certificate_types(&self) -> &[CertificateType] {
+        &self.types
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        let policy = VerifierPolicy::new("tessera-tunnel: peers, 1").with_set(&self.fingerprints);
+        let keys = self.keys.as_ref().map(|keys| keys.policy());
+        let policy = policy.with_set(keys.iter().map(VerifierPolicy::as_bytes));
+        match &self.chains {
+            None => policy.with(b"no chains"),
+            Some(chains) => policy
+                .with(if chains.any { b"any name" } else { b"chains" })
+                .with_policy(&chains.verifier.policy())
+                .with_set(&chains.names)
+                .with_set(&chains.uris),
+        }
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        Reply::Now(self.judge(question))
+    }
+}

@@ -1,0 +1,61 @@
+//! Epoch keys in a file: what was put into etcd is gone when its epoch's key is.
+
+use std::fs;
+use std::time::Duration;
+
+use tessera_kit::{ProgramError, SettingFile, hex};
+use tessera_vault::EpochKey;
+use zeroize::Zeroizing;
+
+/// Reads the epoch keys of a file, at least one: `BEGINS SECONDS HEX` a line, where BEGINS is since the Unix epoch,
+/// and the key has 32 bytes. Each wraps for so many seconds, and opens for an hour after that, as long as a one-time
+/// key lives. Empty lines and those that begin with # are skipped.
+pub(super) fn read(file: SettingFile<'_>) -> Result<Vec<EpochKey>, ProgramError> {
+    let text = fs::read_to_string(file.path).map(Zeroizing::new);
+    let text = text.map_err(|error| ProgramError::input(file, &error))?;
+    let lines = text.lines().map(str::trim).enumerate();
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let keys: Vec<EpochKey> = lines
+        .map(|(index, line)| {
+            parse(line).map_err(|what| ProgramError::in_line(file.path, index + 1, what))
+        })
+        .collect::<Result<_, _>>()?;
+    if keys.is_empty() {
+        return Err(ProgramError::in_file(file.path, format_args!("no epoch key in it; {FORM}")));
+    }
+    Ok(keys)
+}
+
+fn parse(line: &str) -> Result<EpochKey, String> {
+    let mut words = line.split_ascii_whitespace();
+    let (Some(begins), Some(seconds), Some(digits), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(FORM.to_owned());
+    };
+    let (Ok(begins), Ok(seconds)) = (begins.parse(), seconds.parse()) else {
+        return Err(FORM.to_owned());
+    };
+    let bytes = hex::decode(digits).filter(|bytes| bytes.len() == 32).ok_or(FORM)?;
+    let mut secret = Zeroizing::new([0; 32]);
+    secret.copy_from_slice(&bytes);
+    // The same at all servers, and not a secret: the beginning, which no two epochs share.
+    let mut id = [0; 16];
+    id[8..].copy_from_slice(&u64::to_be_bytes(begins));
+    let begins = Duration::from_secs(begins);
+    let until = begins.saturating_add(Duration::from_secs(seconds));
+    Ok(EpochKey {
+        // The clocks of a fleet differ by minutes.
+        known_from: begins.saturating_sub(Duration::from_secs(600)),
+        issues_from: begins,
+        issues_until: until,
+        opens_until: until.saturating_add(ONE_TIME_KEY),
+        ..EpochKey::forever(id, secret)
+    })
+}
+
+/// How long a one-time key lives.
+const ONE_TIME_KEY: Duration = Duration::from_secs(3600);
+
+const FORM: &str = "an epoch key is BEGINS SECONDS HEX: since the Unix epoch, for how long, and 32 bytes, such as \
+                    $(date +%s) 3600 $(openssl rand -hex 32)";

@@ -1,0 +1,63 @@
+//! The configuration of a server end.
+
+use std::sync::Arc;
+
+use tessera::ServerConfig;
+use tessera::handshake::{Checked, ClientAuthentication};
+use tessera::resume::{Continuation, OneTimeKeyGuard};
+use tessera::wire::TicketRequest;
+use tessera_kit::ProgramError;
+
+use super::Own;
+use crate::config::{Early, ServerSection};
+use crate::peers;
+use crate::stores::Stores;
+
+/// Loads the configuration of the section of this name; its stores are those of before, where it is loaded again.
+///
+/// # Errors
+/// If a file can't be read or isn't what it should be, or what they hold can't be used together.
+pub fn server(
+    name: &str,
+    section: &ServerSection,
+    stores: &Stores,
+) -> Result<Checked<ServerConfig>, ProgramError> {
+    let label = format!("server.{name}");
+    let own = Own {
+        section: &label,
+        certificate: section.certificate.as_ref(),
+        key: section.key.as_ref(),
+        groups: &section.groups,
+        suites: &section.suites,
+    };
+    let mut config = ServerConfig::new(own.provider(), own.credentials()?);
+    own.choose(&mut config.groups, &mut config.suites);
+    config.certificate_codecs = tessera_compression::codecs();
+    config.handshake_timeout = section.limits.handshake;
+    config.external_psks = peers::psks(&section.peers, &label)?;
+    if section.peers.uses_certificates() {
+        let allowed = peers::allowed(&section.peers, tessera::Role::Client, &label)?;
+        config.client_authentication = ClientAuthentication::Required(Arc::new(allowed));
+    }
+    config.tickets = Some(stores.tickets.clone());
+    config.policy.tickets = TICKETS;
+    if section.early == Early::Fs {
+        let mut guard = OneTimeKeyGuard::new(stores.vault.clone());
+        // Of clients that offer it: theirs is the choice (`early-key-exchange`).
+        guard.continuation = Continuation::PskKe;
+        guard.receipts = Some(stores.receipts.clone());
+        let wanted: Vec<_> =
+            config.groups.iter().copied().filter(|group| guard.kinds.contains(group)).collect();
+        if !wanted.is_empty() {
+            guard.kinds = wanted;
+        }
+        config.policy.early_data.forward_secret = Some(guard);
+        config.judge = Some(Arc::new(super::backend_first::BackendFirst));
+    }
+    config.checked().map_err(|error| own.by_key(error))
+}
+
+/// Each connection uses up a ticket and brings another: as many connections as a client has at a time come back
+/// quickly, once as many full handshakes as it takes have brought them.
+pub(super) const TICKETS: TicketRequest =
+    TicketRequest { new_session_count: 4, resumption_count: 1 };

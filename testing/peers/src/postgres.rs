@@ -1,0 +1,104 @@
+//! PostgreSQL: a server with a cluster of its own, and its clients.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::{Child, Command};
+
+use crate::{Directory, Network, PATIENCE, Process, free_port};
+
+/// The name of the superuser, who needs no password.
+const USER: &str = "tester";
+
+/// A running server. Its data ends with it.
+pub struct Postgres {
+    port: u16,
+    process: Process,
+    // Removed after the process is killed.
+    _data: Directory,
+}
+
+impl Postgres {
+    /// Makes a cluster and starts a server on the loopback interface.
+    #[track_caller]
+    pub fn start() -> Self {
+        Self::start_by(crate::spawn, Ipv4Addr::LOCALHOST.into())
+    }
+
+    /// The same elsewhere: `spawn` starts the server, such as in a network namespace. It listens there on
+    /// this address too, and takes in whoever reaches it.
+    #[track_caller]
+    pub fn start_by(spawn: impl FnOnce(Command) -> io::Result<Child>, also_on: IpAddr) -> Self {
+        let data = Directory::new();
+        let cluster = data.path("cluster");
+        let mut made = Process::start(
+            "initdb",
+            Network::None,
+            ["-D", &cluster, "-U", USER, "--auth=trust", "--no-sync", "--no-locale"],
+        );
+        assert!(made.end_input().ends_within(3 * PATIENCE), "initdb failed: {}", made.output());
+        let everybody = "local all all trust\nhost all all all trust\n";
+        data.write("cluster/pg_hba.conf", everybody);
+        let port = free_port().expect("a port is free");
+        let sockets = data.as_path().display().to_string();
+        let port_text = port.to_string();
+        let listen = format!("listen_addresses=127.0.0.1,{also_on}");
+        let settings = [&listen, "fsync=off", "max_connections=200"];
+        let mut arguments = vec!["-D", &cluster, "-k", &sockets, "-p", &port_text];
+        arguments.extend(settings.iter().flat_map(|setting| ["-c", setting]));
+        let process = Process::start_by(spawn, "postgres", &arguments);
+        // It listens before it takes anybody in.
+        process.says("ready to accept connections");
+        Self { port, process, _data: data }
+    }
+
+    /// Where it listens on the loopback interface.
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+
+    /// Its process.
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+}
+
+/// Runs these statements by `psql` over whatever forwards `address`; what they answered, without
+/// decoration. They must succeed.
+#[track_caller]
+pub fn psql(address: SocketAddr, statements: &str) -> String {
+    let mut psql = psql_on_its_way(address, statements);
+    let succeeded = psql.end_input().ends();
+    assert!(succeeded, "psql failed: {}", psql.output());
+    psql.stdout()
+}
+
+/// `psql` with these statements.
+#[track_caller]
+pub fn psql_on_its_way(address: SocketAddr, statements: &str) -> Process {
+    let server = connection(address);
+    let options = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", statements, &server];
+    Process::start("psql", Network::Loopback, options)
+}
+
+/// Runs `pgbench -C`, a connection for each transaction, with these options more; its report. It must
+/// succeed.
+#[track_caller]
+pub fn pgbench(address: SocketAddr, options: &[&str]) -> String {
+    let server = connection(address);
+    let arguments = [&["-n", "-C"], options, &[&server]].concat();
+    let mut bench = Process::start("pgbench", Network::Loopback, arguments);
+    // Many connections on a loaded machine.
+    let succeeded = bench.end_input().ends_within(6 * PATIENCE);
+    assert!(succeeded, "pgbench failed: {}", bench.output());
+    bench.stdout()
+}
+
+/// What `psql` and `pgbench` take for a database. Nothing of the client's own stands between it and the tunnel:
+/// no TLS, and no round trip that asks for it.
+pub fn connection(address: SocketAddr) -> String {
+    format!(
+        "host={} port={} user={USER} dbname=postgres sslmode=disable gssencmode=disable",
+        address.ip(),
+        address.port()
+    )
+}

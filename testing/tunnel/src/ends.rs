@@ -1,0 +1,113 @@
+//! The ends of a tunnel, by any of the programs: plain mutual TLS 1.3 between them.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+
+use tessera_test_peers::{Process, free_port, haproxy, stunnel};
+
+use crate::{CLIENT_NAME, Pki, SERVER_NAME};
+
+/// A program that can be an end of a tunnel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// stunnel.
+    Stunnel,
+    /// HAProxy.
+    HaProxy,
+}
+
+/// A running end with a way for each service.
+pub struct RunningEnd {
+    /// Where each service of it is reached, in the order in which they were given.
+    pub addresses: Vec<SocketAddr>,
+    /// The process.
+    pub process: Process,
+}
+
+/// Starts the end that takes plain connections, and forwards each service to the other end's addresses.
+#[track_caller]
+pub fn client_end(program: Program, pki: &Pki, to: &[SocketAddr]) -> RunningEnd {
+    start(program, Role::Client, pki, to)
+}
+
+/// Starts the end that takes TLS, and forwards each service to its backend.
+#[track_caller]
+pub fn server_end(program: Program, pki: &Pki, to: &[SocketAddr]) -> RunningEnd {
+    start(program, Role::Server, pki, to)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Client,
+    Server,
+}
+
+/// One service: where it listens, and where it goes.
+struct Way {
+    listen: SocketAddr,
+    to: SocketAddr,
+}
+
+fn start(program: Program, role: Role, pki: &Pki, to: &[SocketAddr]) -> RunningEnd {
+    let ways: Vec<_> = to.iter().map(|to| Way { listen: free_address(), to: *to }).collect();
+    let ports: Vec<_> = ways.iter().map(|way| way.listen.port()).collect();
+    let process = match program {
+        Program::Stunnel => start_stunnel(role, pki, &ways, &ports),
+        Program::HaProxy => start_haproxy(role, pki, &ways, &ports),
+    };
+    RunningEnd { addresses: ways.iter().map(|way| way.listen).collect(), process }
+}
+
+/// An address of the loopback interface that nobody uses.
+pub fn free_address() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], free_port().unwrap()))
+}
+
+fn start_stunnel(role: Role, pki: &Pki, ways: &[Way], ports: &[u16]) -> Process {
+    let (own, peer) = match role {
+        Role::Client => (&pki.client, SERVER_NAME),
+        Role::Server => (&pki.server, CLIENT_NAME),
+    };
+    let options = format!(
+        "debug = notice\nsslVersionMin = TLSv1.3\ncert = {}\nkey = {}\nCAfile = {}\nverifyChain = yes\n\
+         socket = l:TCP_NODELAY=1\nsocket = r:TCP_NODELAY=1\n",
+        own.certificate, own.key, pki.ca
+    );
+    let mut services = String::new();
+    for (number, Way { listen, to }) in ways.iter().enumerate() {
+        let _ = writeln!(services, "[way{number}]\naccept = {listen}\nconnect = {to}");
+        let _ = writeln!(services, "checkHost = {peer}");
+        if role == Role::Client {
+            let _ = writeln!(services, "client = yes\nsni = {SERVER_NAME}");
+        }
+    }
+    stunnel::start(&options, &services, ports)
+}
+
+fn start_haproxy(role: Role, pki: &Pki, ways: &[Way], ports: &[u16]) -> Process {
+    let mut settings = String::from(
+        "global\n  nbthread 1\n  maxconn 4000\ndefaults\n  mode tcp\n  timeout connect 5s\n  \
+         timeout client 60s\n  timeout server 60s\n",
+    );
+    let tls = |both: &str| {
+        format!("ssl crt {both} ca-file {} verify required ssl-min-ver TLSv1.3", pki.ca)
+    };
+    let (listen_by, dial_by) = match role {
+        Role::Client => {
+            let name = format!("verifyhost {SERVER_NAME} sni str({SERVER_NAME})");
+            (String::new(), format!("{} {name}", tls(&pki.client.both)))
+        }
+        Role::Server => (tls(&pki.server.both), String::new()),
+    };
+    for (number, Way { listen, to }) in ways.iter().enumerate() {
+        let _ = write!(
+            settings,
+            "listen way{number}\n  bind {listen} {listen_by}\n  server s {to} {dial_by}\n"
+        );
+        if role == Role::Server {
+            let named = format!("{{ ssl_c_s_dn(cn) {CLIENT_NAME} }}");
+            let _ = writeln!(settings, "  tcp-request session reject unless {named}");
+        }
+    }
+    haproxy::start(&settings, ports)
+}

@@ -1,0 +1,17 @@
+//! What the tests of `tessera tunnel` stand on: certificates ([`Pki`]), the ends of a tunnel by any program
+//! ([`ends`]), real programs that talk through it ([`applications`]), and a backend that counts what it
+//! executes ([`counting`]).
+//!
+//! stunnel and HAProxy run the same tables alone: what fails there is not the tunnel's fault.
+
+// Whatever goes wrong here ends a test, and a panic is how a test says so.
+#![allow(clippy::unwrap_used, clippy::panic)]
+#![forbid(unsafe_code)]
+
+pub mod applications;
+pub mod counting;
+pub mod ends;
+mod pki;
+mod serving;
+
+pub use pki::{CLIENT_NAME, Identity, Pki, SERVER_NAME};
