@@ -24,6 +24,11 @@ impl Sink {
         self.0.missed()
     }
 
+    #[cfg(test)]
+    pub(super) fn settle(&self) {
+        let _ = self.0.settle(Duration::from_secs(60));
+    }
+
     pub(super) fn finish(&self, patience: Duration) {
         // Nobody is left to hear what failed.
         let _ = self.0.finish(patience);
