@@ -21,7 +21,7 @@ impl Sink {
     }
 
     pub(super) fn lost(&self) -> u64 {
-        self.0.missed()
+        self.0.all_missed()
     }
 
     #[cfg(test)]
