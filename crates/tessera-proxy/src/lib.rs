@@ -25,5 +25,4 @@ pub mod listen;
 pub mod logging;
 pub mod proxy_protocol;
 pub mod pump;
-mod rate;
 pub mod socket;

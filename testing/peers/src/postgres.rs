@@ -1,6 +1,8 @@
 //! PostgreSQL: a server with a cluster of its own, and its clients.
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::{Child, Command};
 
 use crate::{Directory, Network, PATIENCE, Process, free_port};
 
@@ -19,6 +21,13 @@ impl Postgres {
     /// Makes a cluster and starts a server on the loopback interface.
     #[track_caller]
     pub fn start() -> Self {
+        Self::start_by(crate::spawn, Ipv4Addr::LOCALHOST.into())
+    }
+
+    /// The same elsewhere: `spawn` starts the server, such as in a network namespace. It listens there on
+    /// this address too, and takes in whoever reaches it.
+    #[track_caller]
+    pub fn start_by(spawn: impl FnOnce(Command) -> io::Result<Child>, also_on: IpAddr) -> Self {
         let data = Directory::new();
         let cluster = data.path("cluster");
         let mut made = Process::start(
@@ -27,19 +36,22 @@ impl Postgres {
             ["-D", &cluster, "-U", USER, "--auth=trust", "--no-sync", "--no-locale"],
         );
         assert!(made.end_input().ends_within(3 * PATIENCE), "initdb failed: {}", made.output());
+        let everybody = "local all all trust\nhost all all all trust\n";
+        data.write("cluster/pg_hba.conf", everybody);
         let port = free_port().expect("a port is free");
         let sockets = data.as_path().display().to_string();
         let port_text = port.to_string();
-        let settings = ["listen_addresses=127.0.0.1", "fsync=off", "max_connections=200"];
+        let listen = format!("listen_addresses=127.0.0.1,{also_on}");
+        let settings = [&listen, "fsync=off", "max_connections=200"];
         let mut arguments = vec!["-D", &cluster, "-k", &sockets, "-p", &port_text];
         arguments.extend(settings.iter().flat_map(|setting| ["-c", setting]));
-        let process = Process::start("postgres", Network::Loopback, &arguments);
+        let process = Process::start_by(spawn, "postgres", &arguments);
         // It listens before it takes anybody in.
         process.says("ready to accept connections");
         Self { port, process, _data: data }
     }
 
-    /// Where it listens.
+    /// Where it listens on the loopback interface.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.port))
     }
@@ -81,8 +93,9 @@ pub fn pgbench(address: SocketAddr, options: &[&str]) -> String {
     bench.stdout()
 }
 
-/// Nothing of the client's own stands between it and the tunnel: no TLS, and no round trip that asks for it.
-fn connection(address: SocketAddr) -> String {
+/// What `psql` and `pgbench` take for a database. Nothing of the client's own stands between it and the tunnel:
+/// no TLS, and no round trip that asks for it.
+pub fn connection(address: SocketAddr) -> String {
     format!(
         "host={} port={} user={USER} dbname=postgres sslmode=disable gssencmode=disable",
         address.ip(),

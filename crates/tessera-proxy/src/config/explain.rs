@@ -26,7 +26,30 @@ pub(super) fn in_words(error: &Error, text: &str) -> String {
         let key = error.span().and_then(|span| text.get(span)).unwrap_or_default();
         return format!("`{}` is here for the second time; remove one of them", printable(key));
     }
-    format!("{at}{message}")
+    format!("{at}{}", without_rust(&message))
+}
+
+/// What is taken, in words of TOML: serde says it in words of Rust.
+fn without_rust(message: &str) -> String {
+    let Some((wrong, expected)) = message.rsplit_once(", expected ") else {
+        return message.to_owned();
+    };
+    let (least, number) = match expected.strip_prefix("a nonzero ") {
+        Some(number) => (1, number),
+        None => (0, expected),
+    };
+    let taken = match number {
+        "a map" => "a table".to_owned(),
+        "a sequence" => "an array".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "u8" => format!("a whole number from {least} to {}", u8::MAX),
+        "u16" => format!("a whole number from {least} to {}", u16::MAX),
+        "u32" => format!("a whole number from {least} to {}", u32::MAX),
+        "u64" | "usize" => format!("a whole number from {least} on"),
+        _ if expected.starts_with("struct ") => "a table".to_owned(),
+        _ => expected.to_owned(),
+    };
+    format!("{wrong}, expected {taken}")
 }
 
 /// The name that nobody knows, and those that are known: serde says both between backticks.

@@ -21,15 +21,12 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    pub(super) fn tcp(address: SocketAddr, error: io::Error) -> Self {
+    pub(super) fn of(address: SocketAddr, error: io::Error) -> Self {
         Self { address: Some(address), error }
     }
 
-    pub(super) fn unix(error: io::Error) -> Self {
-        Self { address: None, error }
-    }
-
-    pub(super) fn lookup(error: io::Error) -> Self {
+    /// What failed before any address, or where the target is one itself.
+    pub(super) fn of_all(error: io::Error) -> Self {
         Self { address: None, error }
     }
 }

@@ -1,23 +1,26 @@
 //! Connects to one address, or to each of a name's in turn.
 
 mod error;
+mod failures;
 mod resolve;
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use socket2::SockRef;
 use tessera_tokio::fast_open::FastOpenStream;
 use tokio::net::{TcpStream, UnixStream};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use self::error::Attempt;
 pub use self::error::DialError;
+use self::failures::Failures;
 use self::resolve::Resolver;
 use crate::address::DialAddress;
-use crate::listen::prepare;
-use crate::socket::Socket;
+use crate::socket::{Socket, prepare};
 
 /// How to connect.
 #[derive(Debug, Clone, Copy)]
@@ -42,13 +45,14 @@ pub struct Dialler {
     address: DialAddress,
     options: DialOptions,
     resolver: Resolver,
+    failures: Arc<Failures>,
 }
 
 impl Dialler {
     /// Connects to this address.
     #[must_use]
     pub fn new(address: DialAddress, options: DialOptions) -> Self {
-        Self { address, options, resolver: Resolver::default() }
+        Self { address, options, resolver: Resolver::default(), failures: Arc::default() }
     }
 
     /// Where it connects to.
@@ -57,60 +61,83 @@ impl Dialler {
         &self.address
     }
 
-    /// Connects. The addresses of a name are tried in the order that the system gives (RFC 6724), each within an
-    /// equal share of what is left of the deadline.
+    /// Connects. The addresses of a name are tried in the order that the system gives (RFC 6724), those last that
+    /// failed in the last ten seconds. Each has an equal share of what is left of the deadline.
     pub async fn dial(&self) -> Result<Socket, DialError> {
         let deadline = Instant::now() + self.options.deadline;
-        let mut tried = Vec::new();
-        let found = match &self.address {
-            DialAddress::Unix(path) => return self.dial_unix(path, deadline).await,
-            DialAddress::Tcp(address) => vec![*address],
+        let connected = match &self.address {
+            DialAddress::Unix(path) => self.dial_unix(path, deadline).await,
+            DialAddress::Tcp(address) => self.dial_each(vec![*address], deadline).await,
             DialAddress::Name(name) => {
-                match timeout_at(deadline, self.resolver.addresses(name)).await {
-                    Ok(Ok(found)) => found,
-                    Ok(Err(error)) => return Err(self.failed(vec![Attempt::lookup(error)])),
-                    Err(_) => {
-                        return Err(
-                            self.failed(vec![Attempt::lookup(no_answer(self.options.deadline))])
-                        );
-                    }
+                let found = timeout_at(deadline, self.resolver.addresses(name)).await;
+                match found.unwrap_or_else(|_| Err(no_answer(self.options.deadline))) {
+                    Ok(found) => self.dial_each(found, deadline).await,
+                    Err(error) => Err(vec![Attempt::of_all(error)]),
                 }
             }
         };
-        for (index, address) in found.iter().enumerate() {
+        connected.map_err(|tried| DialError::new(self.address.clone(), tried))
+    }
+
+    /// Tries this address last for a while: its connection came to nothing later, such as with the first write
+    /// after a dial with [`DialOptions::fast_open`].
+    pub fn avoid(&self, address: SocketAddr) {
+        self.failures.note(address);
+    }
+
+    async fn dial_each(
+        &self,
+        mut addresses: Vec<SocketAddr>,
+        deadline: Instant,
+    ) -> Result<Socket, Vec<Attempt>> {
+        self.failures.to_the_end(&mut addresses);
+        let mut tried = Vec::new();
+        for (index, address) in addresses.iter().copied().enumerate() {
             let left = deadline.saturating_duration_since(Instant::now());
-            let share = left / u32::try_from(found.len() - index).unwrap_or(u32::MAX);
-            match timeout_at(Instant::now() + share, self.connect(*address)).await {
-                Ok(Ok(socket)) => return Ok(socket),
-                Ok(Err(error)) => tried.push(Attempt::tcp(*address, error)),
-                Err(_) => tried.push(Attempt::tcp(*address, no_answer(share))),
+            let share = left / u32::try_from(addresses.len() - index).unwrap_or(u32::MAX);
+            let connected = timeout_at(Instant::now() + share, self.connect(address)).await;
+            match connected.unwrap_or_else(|_| Err(no_answer(share))) {
+                Ok(socket) => return Ok(socket),
+                Err(error) => {
+                    self.failures.note_if_its_own(address, &error);
+                    tried.push(Attempt::of(address, error));
+                }
             }
         }
-        Err(self.failed(tried))
+        Err(tried)
     }
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Socket> {
         if self.options.fast_open {
             let stream = FastOpenStream::connect(address).await?;
-            prepare(stream.get_ref());
+            prepare(SockRef::from(stream.get_ref()));
             return Ok(Socket::FastOpen(Box::new(stream)));
         }
         let stream = TcpStream::connect(address).await?;
-        prepare(&stream);
+        prepare(SockRef::from(&stream));
         Ok(Socket::Tcp(stream))
     }
 
-    async fn dial_unix(&self, path: &Path, deadline: Instant) -> Result<Socket, DialError> {
-        let error = match timeout_at(deadline, UnixStream::connect(path)).await {
-            Ok(Ok(stream)) => return Ok(Socket::Unix(stream)),
-            Ok(Err(error)) => error,
-            Err(_) => no_answer(self.options.deadline),
-        };
-        Err(self.failed(vec![Attempt::unix(error)]))
+    async fn dial_unix(&self, path: &Path, deadline: Instant) -> Result<Socket, Vec<Attempt>> {
+        let connected = timeout_at(deadline, connect_unix(path)).await;
+        match connected.unwrap_or_else(|_| Err(no_answer(self.options.deadline))) {
+            Ok(stream) => Ok(Socket::Unix(stream)),
+            Err(error) => Err(vec![Attempt::of_all(error)]),
+        }
     }
+}
 
-    fn failed(&self, tried: Vec<Attempt>) -> DialError {
-        DialError::new(self.address.clone(), tried)
+/// A listener whose queue is full says so at once: EAGAIN of connect(2).
+async fn connect_unix(path: &Path) -> io::Result<UnixStream> {
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        match UnixStream::connect(path).await {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                sleep(pause).await;
+                pause = (2 * pause).min(LONGEST_PAUSE);
+            }
+            connected => return connected,
+        }
     }
 }
 
@@ -120,3 +147,9 @@ fn no_answer(within: Duration) -> io::Error {
         format!("no answer within {:.1} s", within.as_secs_f64()),
     )
 }
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests;

@@ -8,19 +8,19 @@ use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU16;
 use std::os::unix::net as unix_net;
-use std::task::Poll;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 
-use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, TcpKeepalive, Type};
+use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
 use tessera_kit::ProgramError;
 use tessera_tokio::fast_open::accept_on;
-use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::net::{TcpListener, UnixListener};
 
 pub use self::inherited::Inherited;
 use self::inherited::InheritedSocket;
 use self::unix::SocketFile;
 use crate::address::ListenAddress;
-use crate::socket::{Peer, Socket};
+use crate::socket::{Peer, Socket, prepare};
 
 /// How to listen.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +46,8 @@ impl Default for ListenOptions {
 #[derive(Debug)]
 pub struct Listener {
     sockets: Vec<Listening>,
+    /// Which of them is asked first next time: a busy one doesn't keep the others waiting.
+    first: AtomicUsize,
     fast_open_lacks: Option<io::Error>,
 }
 
@@ -73,8 +75,7 @@ impl Listener {
             ListenAddress::Tcp(tcp) => vec![bind_tcp(*tcp, options).map_err(cannot)?],
             ListenAddress::Name(name) => {
                 let found = (name.host.as_str(), name.port).to_socket_addrs().map_err(cannot)?;
-                let bound = found.map(|tcp| bind_tcp(tcp, options));
-                bound.collect::<io::Result<_>>().map_err(cannot)?
+                bind_all(found, options).map_err(cannot)?
             }
             ListenAddress::Unix(path) => {
                 let (listener, file) = unix::bind(path, options)?;
@@ -88,30 +89,22 @@ impl Listener {
                 taken.collect::<io::Result<_>>().map_err(cannot)?
             }
         };
-        let mut listener = Self { sockets, fast_open_lacks: None };
+        let mut listener = Self { sockets, first: AtomicUsize::new(0), fast_open_lacks: None };
         if options.fast_open {
             listener.fast_open_lacks = listener.take_data_in_syns().err();
         }
         Ok(listener)
     }
 
-    /// The next connection of any of its sockets. Dropping the future loses none. An error says that there was
-    /// none: [`Gate::accept`](crate::gate::Gate::accept) goes on then.
+    /// The next connection of any of its sockets, for one task at a time. Dropping the future loses none. An error
+    /// says that there was none: [`Gate::accept`](crate::gate::Gate::accept) goes on then.
     pub async fn accept(&self) -> io::Result<(Socket, Peer)> {
         poll_fn(|cx| {
-            for socket in &self.sockets {
-                let accepted = match socket {
-                    Listening::Tcp(listener) => {
-                        listener.poll_accept(cx).map_ok(|(stream, address)| {
-                            prepare(&stream);
-                            (Socket::Tcp(stream), Peer::from(address))
-                        })
-                    }
-                    Listening::Unix { listener, .. } => listener
-                        .poll_accept(cx)
-                        .map_ok(|(stream, _)| (Socket::Unix(stream), Peer::Local)),
-                };
+            let first = self.first.load(Ordering::Relaxed);
+            for index in (0..self.sockets.len()).map(|nth| (first + nth) % self.sockets.len()) {
+                let accepted = self.sockets[index].poll_accept(cx);
                 if accepted.is_ready() {
+                    self.first.store(index + 1, Ordering::Relaxed);
                     return accepted;
                 }
             }
@@ -144,12 +137,17 @@ impl Listener {
     }
 }
 
-/// What every TCP connection gets. Without any of it the connection is as good, and only slower to answer or to
-/// be found dead.
-pub(crate) fn prepare(stream: &TcpStream) {
-    let _ = stream.set_nodelay(true);
-    let keep_alive = TcpKeepalive::new().with_time(SILENCE).with_interval(BETWEEN_PROBES);
-    let _ = SockRef::from(stream).set_tcp_keepalive(&keep_alive);
+impl Listening {
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(Socket, Peer)>> {
+        match self {
+            Self::Tcp(listener) => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, address)| (Socket::Tcp(stream), address.into())),
+            Self::Unix { listener, .. } => {
+                listener.poll_accept(cx).map_ok(|(stream, _)| (Socket::Unix(stream), Peer::Local))
+            }
+        }
+    }
 }
 
 /// Every address: a socket of IPv6 that takes IPv4 too, or one of IPv4 where the system has no IPv6.
@@ -159,6 +157,30 @@ fn everywhere(port: u16, options: ListenOptions) -> io::Result<Listening> {
             bind_tcp((Ipv4Addr::UNSPECIFIED, port).into(), options)
         }
         bound => bound,
+    }
+}
+
+/// The addresses of a name, at one port. Where the system has no IPv6, `localhost` has an address too many.
+fn bind_all(
+    addresses: impl Iterator<Item = SocketAddr>,
+    options: ListenOptions,
+) -> io::Result<Vec<Listening>> {
+    let mut bound = Vec::<Listening>::new();
+    let mut lacks = None;
+    for mut address in addresses {
+        if let Some(Listening::Tcp(first)) = bound.first() {
+            // Where any free port was asked for, it is that of the first.
+            address.set_port(first.local_addr()?.port());
+        }
+        match bind_tcp(address, options) {
+            Ok(listening) => bound.push(listening),
+            Err(error) if address.is_ipv6() && has_no_ipv6(&error) => lacks = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match lacks {
+        Some(error) if bound.is_empty() => Err(error),
+        _ => Ok(bound),
     }
 }
 
@@ -183,6 +205,8 @@ fn bind_tcp(address: SocketAddr, options: ListenOptions) -> io::Result<Listening
 
 fn from_tcp(listener: std::net::TcpListener) -> io::Result<Listening> {
     listener.set_nonblocking(true)?;
+    // Linux gives its connections the same.
+    prepare(SockRef::from(&listener));
     Ok(Listening::Tcp(TcpListener::from_std(listener)?))
 }
 
@@ -196,7 +220,7 @@ fn cannot_listen(address: &ListenAddress, error: &io::Error) -> ProgramError {
         ErrorKind::AddrInUse => {
             format!("{address}: another program listens there; end it, or use another port")
         }
-        ErrorKind::PermissionDenied => format!(
+        ErrorKind::PermissionDenied if is_privileged(address) => format!(
             "{address}: ports below 1024 need privileges: take another, or have systemd listen (systemd:NAME)"
         ),
         ErrorKind::AddrNotAvailable => {
@@ -206,13 +230,79 @@ fn cannot_listen(address: &ListenAddress, error: &io::Error) -> ProgramError {
     })
 }
 
+fn is_privileged(address: &ListenAddress) -> bool {
+    match address {
+        ListenAddress::Everywhere(port) => *port < 1024,
+        ListenAddress::Tcp(address) => address.port() < 1024,
+        ListenAddress::Name(name) => name.port < 1024,
+        ListenAddress::Unix(_) | ListenAddress::Inherited(_) => false,
+    }
+}
+
 const BACKLOG: NonZeroU16 = NonZeroU16::MIN.saturating_add(4095);
 
 /// How many clients that began in the SYN may be without their end of TCP's handshake. More of them begin as
 /// usual.
 const PENDING: NonZeroU16 = NonZeroU16::MIN.saturating_add(255);
 
-/// How long a peer may be silent before the kernel asks whether it is still there, and how often it asks then.
-/// Nine questions without an answer end the connection: ten minutes after a peer's machine or a NAT forgot it.
-const SILENCE: Duration = Duration::from_secs(240);
-const BETWEEN_PROBES: Duration = Duration::from_secs(40);
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    fn bind(address: &str) -> Result<Listener, ProgramError> {
+        let address = address.parse().unwrap();
+        Listener::bind(&address, ListenOptions::default(), &mut Inherited::default())
+    }
+
+    #[tokio::test]
+    async fn every_address_is_one_of_ipv4_too() {
+        let listener = bind(":0").unwrap();
+        let port = listener.local_addrs().unwrap()[0].port();
+        let mut client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.unwrap();
+        let (mut socket, peer) = listener.accept().await.unwrap();
+        assert_eq!(peer, Peer::Tcp(client.local_addr().unwrap()), "not ::ffff:127.0.0.1");
+        assert_eq!(socket.peer().unwrap(), peer);
+        let Socket::Tcp(accepted) = &socket else { panic!("it is TCP") };
+        assert!(accepted.nodelay().unwrap());
+        assert!(SockRef::from(accepted).keepalive().unwrap());
+        assert_eq!(SockRef::from(accepted).tcp_keepalive_time().unwrap().as_secs(), 240);
+        client.write_all(b"x").await.unwrap();
+        assert_eq!(socket.read_u8().await.unwrap(), b'x');
+    }
+
+    #[tokio::test]
+    async fn all_sockets_of_a_name_take_turns() {
+        let loopback = [[127, 0, 0, 1], [127, 0, 0, 2]].map(|ip| SocketAddr::from((ip, 0)));
+        let sockets = bind_all(loopback.into_iter(), ListenOptions::default()).unwrap();
+        let listener = Listener { sockets, first: AtomicUsize::new(0), fast_open_lacks: None };
+        let addresses = listener.local_addrs().unwrap();
+        assert_eq!(addresses[0].port(), addresses[1].port());
+
+        let mut clients = Vec::new();
+        for address in [addresses[0], addresses[0], addresses[1], addresses[1]] {
+            clients.push(TcpStream::connect(address).await.unwrap());
+        }
+        let mut ips = Vec::new();
+        for _ in 0..4 {
+            let (socket, _) = listener.accept().await.unwrap();
+            ips.push(socket.local_addr().unwrap().unwrap().ip().to_string());
+        }
+        assert_eq!(ips, ["127.0.0.1", "127.0.0.2", "127.0.0.1", "127.0.0.2"]);
+    }
+
+    #[tokio::test]
+    async fn whoever_cannot_listen_is_told_why() {
+        let listener = bind("127.0.0.1:0").unwrap();
+        let taken = listener.local_addrs().unwrap()[0];
+        let error = bind(&taken.to_string()).unwrap_err().to_string();
+        assert!(error.contains("another program listens there"), "{error}");
+        // TEST-NET-1 (RFC 5737) is nobody's.
+        let error = bind("192.0.2.1:8443").unwrap_err().to_string();
+        assert!(error.contains("this machine doesn't have that address"), "{error}");
+        let error = bind("systemd:pg").unwrap_err().to_string();
+        assert!(error.contains("none was handed over"), "{error}");
+    }
+}

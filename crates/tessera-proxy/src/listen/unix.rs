@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use socket2::{Domain, SockAddr, Socket as RawSocket, Type};
@@ -31,24 +31,29 @@ pub(super) fn bind(
                 "there is a file that is no socket; remove it, or use another path",
             ));
         }
-        Ok(_) => match UnixStream::connect(path) {
-            // A process that ended without removing it.
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                fs::remove_file(path).map_err(|error| failed(&error))?;
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => (),
-            Err(error) => return Err(failed(&error)),
-            Ok(_) => {
-                return Err(ProgramError::in_file(
-                    path,
-                    "another program listens there; end it, or use another path",
-                ));
-            }
-        },
+        Ok(_) if is_listened_at(path).map_err(|error| failed(&error))? => {
+            return Err(ProgramError::in_file(
+                path,
+                "another program listens there; end it, or use another path",
+            ));
+        }
+        // A process that ended left it.
+        Ok(_) => fs::remove_file(path).map_err(|error| failed(&error))?,
         Err(error) if error.kind() == ErrorKind::NotFound => (),
         Err(error) => return Err(failed(&error)),
     }
     listen(path, options).map_err(|error| failed(&error))
+}
+
+/// Asks the kernel, and doesn't wait: a queue may be full.
+fn is_listened_at(path: &Path) -> io::Result<bool> {
+    let socket = RawSocket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&SockAddr::unix(path)?) {
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(false),
+        Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error),
+        Ok(()) | Err(_) => Ok(true),
+    }
 }
 
 /// Nobody can connect before `listen`, so nobody can with other permissions than these.
@@ -82,5 +87,113 @@ impl Drop for SocketFile {
         if self.identity.is_some() && identity(&self.path) == self.identity {
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env::temp_dir;
+    use std::num::NonZeroU16;
+    use std::os::unix::net::UnixStream;
+    use std::process;
+
+    use super::*;
+
+    /// A directory that is removed when it is dropped.
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new(name: &str) -> Self {
+            let path = temp_dir().join(format!("tessera-proxy-{}-{name}", process::id()));
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn bound(path: &Path) -> Result<(UnixListener, SocketFile), String> {
+        bind(path, ListenOptions::default()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_socket_that_a_dead_process_left_is_replaced() {
+        let directory = Directory::new("stale");
+        let path = directory.0.join("socket");
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(path.exists(), "the standard library leaves the file");
+
+        let (listener, file) = bound(&path).unwrap();
+        let client = UnixStream::connect(&path).unwrap();
+        assert!(listener.accept().is_ok());
+        drop((client, listener, file));
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_socket_at_which_somebody_listens_is_left_alone() {
+        let directory = Directory::new("busy");
+        let path = directory.0.join("socket");
+        let first = bound(&path).unwrap();
+        let error = bound(&path).unwrap_err();
+        assert!(error.contains("another program listens there"), "{error}");
+        assert!(UnixStream::connect(&path).is_ok());
+
+        // Whoever has replaced it keeps its own.
+        fs::remove_file(&path).unwrap();
+        let second = bound(&path).unwrap();
+        drop(first);
+        assert!(UnixStream::connect(&path).is_ok());
+        drop(second);
+    }
+
+    #[test]
+    fn a_listener_whose_queue_is_full_listens_all_the_same() {
+        let directory = Directory::new("full");
+        let path = directory.0.join("socket");
+        let options = ListenOptions { backlog: NonZeroU16::MIN, ..ListenOptions::default() };
+        let busy = bind(&path, options).unwrap();
+        let queue: Vec<_> = (0..4)
+            .map(|_| {
+                let client = RawSocket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+                client.set_nonblocking(true).unwrap();
+                let connected = client.connect(&SockAddr::unix(&path).unwrap());
+                (client, connected.map_err(|error| error.kind()))
+            })
+            .collect();
+        assert!(matches!(queue.last(), Some((_, Err(ErrorKind::WouldBlock)))));
+        let error = bound(&path).unwrap_err();
+        assert!(error.contains("another program listens there"), "{error}");
+        drop((queue, busy));
+    }
+
+    #[test]
+    fn files_that_are_no_sockets_are_left_alone() {
+        let directory = Directory::new("file");
+        let path = directory.0.join("socket");
+        fs::write(&path, "data").unwrap();
+        let error = bound(&path).unwrap_err();
+        assert!(error.contains("no socket"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"data");
+        let error = bound(&directory.0.join("missing/socket")).unwrap_err();
+        assert!(error.contains("directory"), "{error}");
+    }
+
+    #[test]
+    fn nobody_else_may_connect_unless_that_is_asked_for() {
+        let directory = Directory::new("mode");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let path = directory.0.join("own");
+        let own = bound(&path).unwrap();
+        assert_eq!(mode(&path), 0o600);
+        let path = directory.0.join("all");
+        let options = ListenOptions { unix_mode: 0o666, ..ListenOptions::default() };
+        let all = bind(&path, options).unwrap();
+        assert_eq!(mode(&path), 0o666);
+        drop((own, all));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::room::Refused;
+use super::refused::Refused;
 
 /// What became of a server's connections since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use super::accept::accept;
 use super::counts::{Counts, count};
 use super::limits::Limits;
 use super::origin::Origin;
-use super::room::{HandshakePlace, Refused, Room, Vacancy};
+use super::refused::Refused;
+use super::room::{HandshakePlace, Room, Vacancy};
 use super::socket::{ClientSocket, TimedSocket};
 
 /// The limits of a server, for a loop of one's own and for sockets of any kind. [`Server`](super::Server)

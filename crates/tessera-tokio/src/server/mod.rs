@@ -7,6 +7,7 @@ mod gate;
 mod limits;
 mod listener;
 mod origin;
+mod refused;
 mod reset;
 mod room;
 mod socket;
@@ -27,8 +28,9 @@ pub use self::gate::Gate;
 pub use self::limits::Limits;
 pub use self::listener::{ListenerStream, StreamInfo, TlsListener};
 pub use self::origin::Origin;
+pub use self::refused::Refused;
 pub use self::reset::ResetOnClose;
-pub use self::room::{HandshakePlace, Refused, Vacancy};
+pub use self::room::{HandshakePlace, Vacancy};
 pub use self::socket::{ClientSocket, TimedOut, TimedSocket};
 
 use self::ending::{End, ending};

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
@@ -10,6 +9,7 @@ use tokio::sync::Semaphore;
 use super::counts::{Counters, count};
 use super::limits::Limits;
 use super::origin::Origin;
+use super::refused::Refused;
 
 /// The places of a server, and which address has how many.
 pub(super) struct Room {
@@ -51,27 +51,6 @@ pub struct HandshakePlace {
     room: Arc<Room>,
     origin: Origin,
 }
-
-/// Why a client was not let in, or not any further.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Refused {
-    /// Its address has [`Limits::connections_per_address`].
-    Connections,
-    /// Its address has [`Limits::handshakes_per_address`] under way.
-    Handshakes,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Connections => "its address has as many connections as it may",
-            Self::Handshakes => "its address has as many handshakes under way as it may",
-        })
-    }
-}
-
-impl std::error::Error for Refused {}
 
 impl Room {
     pub(super) fn new(limits: Limits) -> Self {

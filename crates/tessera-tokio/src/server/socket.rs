@@ -11,8 +11,9 @@ use tokio::time::Instant;
 
 use super::counts::count;
 use super::origin::Origin;
+use super::refused::Refused;
 use super::reset::ResetOnClose;
-use super::room::{ConnectionPlace, HandshakePlace, Refused, Room};
+use super::room::{ConnectionPlace, HandshakePlace, Room};
 use super::stall::Stall;
 
 /// The socket of one client of a [`Server`](super::Server) or a [`Gate`](super::Gate). It holds the client's

@@ -1,13 +1,15 @@
 //! Who may come in.
 
+mod rate;
+
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tessera_tokio::{ClientSocket, Counts, HandshakePlace, Limits, Origin, TimedSocket};
 
+use self::rate::RateByOrigin;
 use crate::listen::Listener;
-use crate::rate::RateByOrigin;
 use crate::socket::{Peer, Socket};
 
 /// The limits of a listener: [`tessera_tokio::Gate`]'s, and how many new connections an address may begin.
@@ -130,3 +132,6 @@ impl Gate {
         is_within
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! The processor time of both ends for a new connection that is resumed, with a small request and its
+//! answer, on loopback.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::options::Options;
+use crate::proxies::Proxies;
+use crate::report::{Aim, Report};
+use crate::scene::Scene;
+use crate::ways::{HYBRID, WITHOUT_EARLY_DATA, X25519, X25519_PSK_KE};
+use crate::{Failure, load};
+
+const AT_ONCE: usize = 1;
+const REQUEST: usize = 100;
+/// Not counted: what is filled by the first connections.
+const WARM_UP: usize = 100;
+const AIM: Aim = Aim { of_haproxy: 0.67, of_stunnel: 0.5, of_better: false };
+
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let (rounds, count) = (options.rounds(9), options.count(1000));
+    let scene = Scene::new(options)?;
+    let mut all = Vec::new();
+    for way in scene.ways(&[X25519_PSK_KE, X25519, HYBRID, WITHOUT_EARLY_DATA]) {
+        check_resumption(&scene, &scene.start(way, true)?)?;
+        let proxies = scene.start(way, false)?;
+        measure(&scene, &proxies, WARM_UP)?;
+        all.push(proxies);
+    }
+    let notes = format!("{rounds} rounds of {count} connections, {AT_ONCE} at a time");
+    let mut report = Report::new("processor time of both ends per resumed connection", "µs", notes);
+    for _ in 0..rounds {
+        for proxies in &all {
+            let used = measure(&scene, proxies, count)?;
+            report.add(proxies.way, "", used.as_secs_f64() * 1e6 / count as f64);
+        }
+    }
+    report.finish(options.json, Some((&[X25519_PSK_KE], AIM)))
+}
+
+/// The processor time of so many connections.
+fn measure(scene: &Scene<'_>, proxies: &Proxies, count: usize) -> Result<Duration, Failure> {
+    let before = proxies.processor_time()?;
+    let made = scene.runtime.block_on(load::connections(proxies.address, count, AT_ONCE, REQUEST));
+    if let Some(error) = made.errors.first() {
+        return Err(format!("{}: {error}", proxies.way.name).into());
+    }
+    // What the ends do after the last connection is theirs too.
+    thread::sleep(Duration::from_millis(50));
+    Ok(proxies.processor_time()? - before)
+}
+
+/// Fails unless all connections but the first ones are resumed, as both ends say.
+fn check_resumption(scene: &Scene<'_>, proxies: &Proxies) -> Result<(), Failure> {
+    const FIRST: usize = 4 * AT_ONCE;
+    measure(scene, proxies, WARM_UP)?;
+    for end in proxies.resumed()? {
+        if end.yes + end.no < WARM_UP || end.no > FIRST {
+            let name = proxies.way.name;
+            return Err(format!("{name} does not resume: of {WARM_UP} connections {end:?}").into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! HAProxy at either end.
+
+use tessera_interop::SERVER_NAME;
+use tessera_link::End;
+
+use crate::proxies::{Resumed, Setting};
+
+/// The cipher suite of all tunnels.
+pub(crate) const SUITE: &str = "TLS_AES_128_GCM_SHA256";
+/// The key exchange of all tunnels but the hybrid one.
+pub(crate) const GROUP: &str = "X25519";
+
+/// More than any benchmark makes at once.
+pub(crate) const MOST_CONNECTIONS: usize = 9000;
+
+pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
+    let Setting { way, files, listen, connect, told, .. } = setting;
+    let ca = &files.ca;
+    // One line for a connection, when it has ended.
+    let (log, format) = match (told, end) {
+        (false, _) => ("", ""),
+        (true, End::Server) => (LOG, "log-format resumed=%[ssl_fc_is_resumed]"),
+        (true, End::Client) => (LOG, "log-format resumed=%[ssl_bc_is_resumed]"),
+    };
+    let fast_open = if way.fast_open { "tfo" } else { "" };
+    let (bind, server) = match end {
+        End::Server => (
+            format!(
+                "{fast_open} ssl crt {} ca-file {ca} verify required ssl-min-ver TLSv1.3 \
+                 ciphersuites {SUITE} curves {GROUP}",
+                files.server
+            ),
+            String::new(),
+        ),
+        End::Client => (
+            String::new(),
+            format!(
+                "{fast_open} ssl crt {} ca-file {ca} verify required verifyhost {SERVER_NAME} \
+                 sni str({SERVER_NAME}) ssl-min-ver TLSv1.3 ciphersuites {SUITE}",
+                files.client
+            ),
+        ),
+    };
+    // Fast Open needs to be free to connect again (the manual, `tfo`).
+    let retry = if way.fast_open { "retry-on conn-failure" } else { "" };
+    format!(
+        "global\n maxconn {MOST_CONNECTIONS}\n {log}\n\
+         defaults\n mode tcp\n timeout connect 10s\n timeout client 1h\n timeout server 1h\n\
+         frontend in\n bind {listen} {bind}\n log global\n {format}\n default_backend out\n\
+         backend out\n {retry}\n server one {connect} {server}\n",
+    )
+}
+
+const LOG: &str = "log stdout format raw local0";
+
+pub(crate) fn resumed(log: &str) -> Resumed {
+    Resumed { yes: log.matches("resumed=1").count(), no: log.matches("resumed=0").count() }
+}

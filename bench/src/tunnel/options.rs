@@ -1,0 +1,76 @@
+//! What is measured, and how often.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::Failure;
+
+/// The usage, for who mistypes it.
+const USAGE: &str = "tunnel-cost pgbench|connections|bulk|idle|many [--program TESSERA] \
+                     [--rounds N] [--count N] [--rtt-ms N] [--json]";
+
+/// One of the programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bench {
+    Pgbench,
+    Connections,
+    Bulk,
+    Idle,
+    Many,
+}
+
+/// The arguments.
+pub(crate) struct Options {
+    pub(crate) bench: Bench,
+    /// The program `tessera`; without it stunnel and HAProxy are compared with each other.
+    pub(crate) program: Option<String>,
+    rounds: Option<usize>,
+    count: Option<usize>,
+    /// The round trip of the emulated link.
+    pub(crate) rtt: Duration,
+    /// One JSON object instead of a table.
+    pub(crate) json: bool,
+}
+
+impl Options {
+    pub(crate) fn from_arguments(
+        mut arguments: impl Iterator<Item = String>,
+    ) -> Result<Self, Failure> {
+        let bench = match arguments.next().as_deref() {
+            Some("pgbench") => Bench::Pgbench,
+            Some("connections") => Bench::Connections,
+            Some("bulk") => Bench::Bulk,
+            Some("idle") => Bench::Idle,
+            Some("many") => Bench::Many,
+            _ => return Err(USAGE.into()),
+        };
+        let rtt = Duration::from_millis(33);
+        let mut options =
+            Self { bench, program: None, rounds: None, count: None, rtt, json: false };
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--program" => options.program = Some(value(&mut arguments)?),
+                "--rounds" => options.rounds = Some(value(&mut arguments)?),
+                "--count" => options.count = Some(value(&mut arguments)?),
+                "--rtt-ms" => options.rtt = Duration::from_millis(value(&mut arguments)?),
+                "--json" => options.json = true,
+                _ => return Err(USAGE.into()),
+            }
+        }
+        Ok(options)
+    }
+
+    /// How often each way has its turn.
+    pub(crate) fn rounds(&self, default: usize) -> usize {
+        self.rounds.unwrap_or(default).max(1)
+    }
+
+    /// How many connections (or MiB, or transactions) a turn has.
+    pub(crate) fn count(&self, default: usize) -> usize {
+        self.count.unwrap_or(default).max(1)
+    }
+}
+
+fn value<T: FromStr>(arguments: &mut impl Iterator<Item = String>) -> Result<T, Failure> {
+    arguments.next().and_then(|text| text.parse().ok()).ok_or_else(|| USAGE.into())
+}

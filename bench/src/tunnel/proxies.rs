@@ -1,0 +1,119 @@
+//! Both ends of a tunnel as processes, killed when the value is dropped.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use tessera_link::{End, Link};
+use tessera_test_peers::{Directory, Process, free_port};
+
+use crate::files::Files;
+use crate::usage::{processor_time, resident};
+use crate::ways::{Tunnel, Way};
+use crate::{Failure, haproxy, stunnel, tessera};
+
+/// A tunnel from the client's end to a backend at the server's.
+pub(crate) struct Proxies {
+    pub(crate) way: Way,
+    /// Where clients connect.
+    pub(crate) address: SocketAddr,
+    /// The server's end and the client's; none without a tunnel.
+    ends: Vec<Running>,
+}
+
+/// What the configuration of an end has to say.
+pub(crate) struct Setting<'a> {
+    pub(crate) way: Way,
+    pub(crate) files: &'a Files,
+    pub(crate) listen: SocketAddr,
+    pub(crate) connect: SocketAddr,
+    /// Each connection is to be told in the log, with whether it was resumed.
+    pub(crate) told: bool,
+    /// Where the end's own files are.
+    pub(crate) directory: &'a Directory,
+}
+
+/// How many connections were resumed, as an end says, and how many were not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Resumed {
+    pub(crate) yes: usize,
+    pub(crate) no: usize,
+}
+
+/// A program at one end.
+struct Running {
+    process: Process,
+    // Removed after the process is killed.
+    directory: Directory,
+}
+
+impl Proxies {
+    /// Starts both ends. `program` is the program `tessera`.
+    pub(crate) fn start(
+        way: Way,
+        link: &Link,
+        backend: SocketAddr,
+        files: &Files,
+        program: Option<&str>,
+        told: bool,
+    ) -> Result<Self, Failure> {
+        if way.tunnel == Tunnel::None {
+            return Ok(Self { way, address: backend, ends: Vec::new() });
+        }
+        let between = SocketAddr::from((link.addresses().server, free_port()?));
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
+        let mut ends = Vec::new();
+        for (end, listen, connect) in
+            [(End::Server, between, backend), (End::Client, address, between)]
+        {
+            let directory = Directory::new();
+            let setting = Setting { way, files, listen, connect, told, directory: &directory };
+            let spawn = |command| link.spawn(end, command);
+            let process = match way.tunnel {
+                Tunnel::None => break,
+                Tunnel::Stunnel => {
+                    let file = directory.write("conf", stunnel::configuration(end, &setting));
+                    Process::start_by(spawn, "stunnel", [file])
+                }
+                Tunnel::Haproxy => {
+                    let file = directory.write("conf", haproxy::configuration(end, &setting));
+                    Process::start_by(spawn, "haproxy", ["-db", "-f", &file])
+                }
+                Tunnel::Tessera(ours) => {
+                    let program = program.ok_or("--program names no tessera")?;
+                    let text = tessera::configuration(end, &setting, ours);
+                    let file = directory.write("conf", text);
+                    Process::start_compiled_by(spawn, "tessera", program, ["tunnel", "run", &file])
+                }
+            };
+            process.listens_on(listen.port());
+            ends.push(Running { process, directory });
+        }
+        Ok(Self { way, address, ends })
+    }
+
+    /// The processor time of both ends since they were started.
+    pub(crate) fn processor_time(&self) -> Result<Duration, Failure> {
+        self.ends.iter().map(|end| processor_time(end.process.id())).sum()
+    }
+
+    /// The resident memory of both ends, in bytes.
+    pub(crate) fn resident(&self) -> Result<u64, Failure> {
+        self.ends.iter().map(|end| resident(end.process.id())).sum()
+    }
+
+    /// What each end says of its connections, the server's first. The ends must have been told to tell.
+    pub(crate) fn resumed(&self) -> Result<Vec<Resumed>, Failure> {
+        let count = |end: &Running| match self.way.tunnel {
+            Tunnel::None => Ok(Resumed { yes: 0, no: 0 }),
+            Tunnel::Stunnel => Ok(stunnel::resumed(&end.process.output())),
+            Tunnel::Haproxy => Ok(haproxy::resumed(&end.process.output())),
+            Tunnel::Tessera(ours) => tessera::resumed(&end.directory, ours),
+        };
+        self.ends.iter().map(count).collect()
+    }
+
+    /// Has both ends read their configuration and files again.
+    pub(crate) fn reload(&self) {
+        self.ends.iter().for_each(|end| end.process.hang_up());
+    }
+}

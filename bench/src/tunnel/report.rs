@@ -1,0 +1,151 @@
+//! Tables and JSON.
+
+use std::{fs, thread};
+
+use serde_json::{Value, json};
+
+use crate::Failure;
+use crate::ways::{HAPROXY, STUNNEL, Way};
+
+/// What a benchmark found: a number for each way and round.
+pub(crate) struct Report {
+    title: &'static str,
+    unit: &'static str,
+    notes: String,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    way: Way,
+    /// What distinguishes the rows of one way, such as a direction.
+    of: &'static str,
+    values: Vec<f64>,
+}
+
+/// What a way of ours is to reach.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Aim {
+    pub(crate) of_haproxy: f64,
+    pub(crate) of_stunnel: f64,
+    /// Whether the better of both is meant, and not each of them.
+    pub(crate) of_better: bool,
+}
+
+impl Report {
+    pub(crate) fn new(title: &'static str, unit: &'static str, notes: String) -> Self {
+        Self { title, unit, notes, rows: Vec::new() }
+    }
+
+    /// Adds a round's value.
+    pub(crate) fn add(&mut self, way: Way, of: &'static str, value: f64) {
+        match self.rows.iter_mut().find(|row| row.way == way && row.of == of) {
+            Some(row) => row.values.push(value),
+            None => self.rows.push(Row { way, of, values: vec![value] }),
+        }
+    }
+
+    /// The median of all rounds.
+    pub(crate) fn median(&self, way: Way, of: &str) -> Option<f64> {
+        let row = self.rows.iter().find(|row| row.way == way && row.of == of)?;
+        median(&row.values)
+    }
+
+    /// Writes it all, and says which of the ways that are named missed the aim.
+    pub(crate) fn finish(&self, json: bool, aim: Option<(&[Way], Aim)>) -> Result<(), Failure> {
+        if json {
+            println!("{:#}", self.json())
+        } else {
+            self.table()
+        }
+        let Some((ways, aim)) = aim else { return Ok(()) };
+        let missed: Vec<_> = self
+            .rows
+            .iter()
+            .filter(|row| ways.contains(&row.way) && !self.reached(row, aim))
+            .map(|row| format!("{} {}", row.way.name, row.of).trim().to_owned())
+            .collect();
+        if missed.is_empty() { Ok(()) } else { Err(format!("aim missed: {missed:?}").into()) }
+    }
+
+    fn reached(&self, row: &Row, aim: Aim) -> bool {
+        let ratio = |to: Way| self.ratio(row, to).unwrap_or(f64::NAN);
+        let (of_haproxy, of_stunnel) = (ratio(HAPROXY), ratio(STUNNEL));
+        if aim.of_better {
+            return of_haproxy.max(of_stunnel) <= aim.of_haproxy;
+        }
+        of_haproxy <= aim.of_haproxy && of_stunnel <= aim.of_stunnel
+    }
+
+    fn ratio(&self, row: &Row, to: Way) -> Option<f64> {
+        Some(median(&row.values)? / self.median(to, row.of)?).filter(|ratio| ratio.is_finite())
+    }
+
+    fn table(&self) {
+        println!("{}, {}; {}; {}\n", self.title, self.unit, self.notes, machine());
+        println!(
+            "| way | median | of HAProxy | of stunnel | least and most |\n|---|---|---|---|---|"
+        );
+        for row in &self.rows {
+            let ratio = |to| self.ratio(row, to).map_or(String::new(), |it| format!("{it:.2}"));
+            let (least, most) = range(&row.values);
+            let of = if row.of.is_empty() { String::new() } else { format!(", {}", row.of) };
+            println!(
+                "| {}{of} | {:.2} | {} | {} | {least:.2} to {most:.2} |",
+                row.way.name,
+                median(&row.values).unwrap_or(f64::NAN),
+                ratio(HAPROXY),
+                ratio(STUNNEL),
+            );
+        }
+    }
+
+    fn json(&self) -> Value {
+        let rows: Vec<_> = self
+            .rows
+            .iter()
+            .map(|row| {
+                json!({
+                    "way": row.way.name,
+                    "of": row.of,
+                    "median": median(&row.values),
+                    "of_haproxy": self.ratio(row, HAPROXY),
+                    "of_stunnel": self.ratio(row, STUNNEL),
+                    "values": row.values,
+                })
+            })
+            .collect();
+        json!({
+            "bench": self.title,
+            "unit": self.unit,
+            "notes": self.notes,
+            "machine": machine(),
+            "rows": rows,
+        })
+    }
+}
+
+/// The middle, or what is between the two in the middle.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let upper = *sorted.get(sorted.len() / 2)?;
+    if sorted.len() % 2 == 1 {
+        Some(upper)
+    } else {
+        Some((sorted[sorted.len() / 2 - 1] + upper) / 2.0)
+    }
+}
+
+fn range(values: &[f64]) -> (f64, f64) {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+}
+
+fn machine() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find(|line| line.starts_with("model name"));
+    let model = model.and_then(|line| line.split_once(':')).map_or("?", |(_, name)| name.trim());
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("{model}, {cores} cores, Linux {}", kernel.trim())
+}

@@ -1,0 +1,46 @@
+//! What the benchmarks on loopback share: a backend, certificates, and ways to start.
+
+use std::net::SocketAddr;
+
+use tessera_link::{Link, LinkKind, LinkParameters};
+use tokio::runtime::Runtime;
+
+use crate::files::Files;
+use crate::options::Options;
+use crate::proxies::Proxies;
+use crate::ways::{HAPROXY, STUNNEL, Way};
+use crate::{Failure, backend};
+
+/// A machine with a backend.
+pub(crate) struct Scene<'a> {
+    /// Clients and backend run in it.
+    pub(crate) runtime: Runtime,
+    link: Link,
+    backend: SocketAddr,
+    files: Files,
+    options: &'a Options,
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(options: &'a Options) -> Result<Self, Failure> {
+        let runtime = Runtime::new()?;
+        let backend = runtime.block_on(backend::start())?;
+        let link = Link::open(LinkKind::Loopback, &LinkParameters::default())?;
+        Ok(Self { runtime, link, backend, files: Files::new()?, options })
+    }
+
+    /// stunnel, HAProxy, and these of ours if there is a program.
+    pub(crate) fn ways(&self, ours: &[Way]) -> Vec<Way> {
+        let mut ways = vec![STUNNEL, HAPROXY];
+        if self.options.program.is_some() {
+            ways.extend(ours);
+        }
+        ways
+    }
+
+    /// Starts both ends; `told` has them tell of each connection.
+    pub(crate) fn start(&self, way: Way, told: bool) -> Result<Proxies, Failure> {
+        let program = self.options.program.as_deref();
+        Proxies::start(way, &self.link, self.backend, &self.files, program, told)
+    }
+}

@@ -1,0 +1,35 @@
+//! stunnel at either end.
+
+use tessera_interop::{CLIENT_NAME, SERVER_NAME};
+use tessera_link::End;
+
+use crate::haproxy;
+use crate::proxies::{Resumed, Setting};
+
+pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
+    let Setting { files, listen, connect, told, .. } = setting;
+    // At `info` it tells of each connection whether its session was resumed, and much else.
+    let level = if *told { "info" } else { "err" };
+    let (of_end, certificate) = match end {
+        End::Server => (format!("client = no\ncheckHost = {CLIENT_NAME}"), &files.server),
+        End::Client => {
+            (format!("client = yes\ncheckHost = {SERVER_NAME}\nsni = {SERVER_NAME}"), &files.client)
+        }
+    };
+    format!(
+        "foreground = yes\npid =\ndebug = {level}\nsyslog = no\n\
+         [tunnel]\n{of_end}\naccept = {listen}\nconnect = {connect}\ncert = {certificate}\n\
+         CAfile = {ca}\nverifyChain = yes\nsslVersion = TLSv1.3\nciphersuites = {suite}\n\
+         curves = {group}\nsessionCacheSize = 20000\nsessionCacheTimeout = 3600\n",
+        ca = files.ca,
+        suite = haproxy::SUITE,
+        group = haproxy::GROUP,
+    )
+}
+
+pub(crate) fn resumed(log: &str) -> Resumed {
+    Resumed {
+        yes: log.matches("previous session reused").count(),
+        no: log.matches("new session negotiated").count(),
+    }
+}

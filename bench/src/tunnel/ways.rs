@@ -1,0 +1,74 @@
+//! The tunnels that are compared.
+
+/// One row of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub(crate) name: &'static str,
+    pub(crate) tunnel: Tunnel,
+    /// TCP Fast Open at all ends.
+    pub(crate) fast_open: bool,
+}
+
+/// Whose tunnel, and how it comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tunnel {
+    /// No tunnel: the client talks to the backend.
+    None,
+    Stunnel,
+    Haproxy,
+    Tessera(Tessera),
+}
+
+/// What is chosen for ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tessera {
+    /// Forward-secret early data.
+    pub(crate) early: bool,
+    pub(crate) exchange: Exchange,
+    /// Connections kept ready.
+    pub(crate) spare: usize,
+}
+
+/// The key exchange of a connection that comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exchange {
+    /// One-time keys and key shares are of X25519.
+    X25519,
+    /// One-time keys are of X25519; the handshake has no key exchange of its own.
+    X25519PskKe,
+    /// One-time keys and key shares are of X25519MLKEM768.
+    Hybrid,
+}
+
+pub(crate) const NONE: Way = Way { name: "no tunnel", tunnel: Tunnel::None, fast_open: false };
+pub(crate) const STUNNEL: Way = Way { name: "stunnel", tunnel: Tunnel::Stunnel, fast_open: false };
+pub(crate) const HAPROXY: Way = Way { name: "HAProxy", tunnel: Tunnel::Haproxy, fast_open: false };
+pub(crate) const HAPROXY_FAST_OPEN: Way =
+    Way { name: "HAProxy, Fast Open", fast_open: true, ..HAPROXY };
+pub(crate) const X25519_PSK_KE: Way = tessera("Tessera, X25519, psk_ke", Exchange::X25519PskKe);
+pub(crate) const X25519: Way = tessera("Tessera, X25519", Exchange::X25519);
+pub(crate) const HYBRID: Way = tessera("Tessera, hybrid", Exchange::Hybrid);
+pub(crate) const FAST_OPEN: Way =
+    Way { name: "Tessera, X25519, Fast Open", fast_open: true, ..X25519 };
+pub(crate) const WITHOUT_EARLY_DATA: Way = Way {
+    name: "Tessera, X25519, no early data",
+    tunnel: Tunnel::Tessera(Tessera { early: false, exchange: Exchange::X25519, spare: 0 }),
+    fast_open: false,
+};
+pub(crate) const SPARE: Way = Way {
+    name: "Tessera, X25519, spare = 4",
+    tunnel: Tunnel::Tessera(Tessera { early: false, exchange: Exchange::X25519, spare: 4 }),
+    fast_open: false,
+};
+
+const fn tessera(name: &'static str, exchange: Exchange) -> Way {
+    let tunnel = Tunnel::Tessera(Tessera { early: true, exchange, spare: 0 });
+    Way { name, tunnel, fast_open: false }
+}
+
+impl Way {
+    /// Whether it is one of ours.
+    pub(crate) fn is_ours(&self) -> bool {
+        matches!(self.tunnel, Tunnel::Tessera(_))
+    }
+}

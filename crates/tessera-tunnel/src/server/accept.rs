@@ -1,0 +1,55 @@
+//! The loop that accepts, and its end.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera_proxy::listen::Listener;
+use tessera_proxy::socket::Peer;
+use tessera_tokio::Origin;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::connection::Connection;
+use super::{Drained, Shared};
+
+/// Accepts until `end` is ready, and waits for the connections that are there then.
+pub(super) async fn serve(
+    shared: &Arc<Shared>,
+    listener: Listener,
+    end: impl Future<Output = ()>,
+    drain: Duration,
+) -> Drained {
+    let mut connections = JoinSet::new();
+    let mut end = pin!(end);
+    loop {
+        let origin = |peer: Peer| {
+            if requires_header(shared, peer) { Origin::TRUSTED } else { Origin::from(peer) }
+        };
+        tokio::select! {
+            () = &mut end => break,
+            admitted = shared.gate.accept_as(&listener, origin) => {
+                let connection = Connection::new(shared.clone(), admitted);
+                connections.spawn(connection.run());
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+    // Whoever comes now is refused, or waits for the process that has the socket next.
+    drop(listener);
+    let ending = async { while connections.join_next().await.is_some() {} };
+    let _ = timeout(drain, ending).await;
+    let cut = connections.len();
+    connections.shutdown().await;
+    Drained { cut }
+}
+
+/// Whether a peer's connection begins with a PROXY header.
+pub(super) fn requires_header(shared: &Shared, peer: Peer) -> bool {
+    let address = match peer {
+        Peer::Tcp(address) => Some(address.ip()),
+        Peer::Local => None,
+    };
+    shared.settings().section.accept_proxy_from.requires_header(address)
+}

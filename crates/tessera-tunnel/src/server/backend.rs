@@ -1,0 +1,74 @@
+//! The way to the backend, and what it is told of the client.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use tessera::Facts;
+use tessera_proxy::dial::DialError;
+use tessera_proxy::proxy_protocol::{Addresses, Command, Header, HeaderError, Tls};
+use tessera_proxy::socket::Socket;
+
+use super::Shared;
+use crate::config::ServerSection;
+use crate::metrics::DialResult;
+
+/// Dials the backend once, all its addresses in turn.
+pub(super) async fn dial(shared: &Shared) -> Result<Socket, DialError> {
+    let settings = shared.settings();
+    let began = Instant::now();
+    let dialled = settings.dialler.dial().await;
+    match &dialled {
+        Ok(_) => shared.metrics.dialled(began.elapsed()),
+        Err(error) => shared.metrics.dials.count(DialResult::from(&error.kind().into())),
+    }
+    dialled
+}
+
+/// Between whom the client's connection is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Between {
+    /// The client, where its address is known: also behind a load balancer that tells it.
+    pub(super) client: Option<SocketAddr>,
+    /// What it connected to.
+    pub(super) server: Option<SocketAddr>,
+}
+
+/// The header for the backend; `None` where it is sent none.
+pub(super) fn header(
+    section: &ServerSection,
+    between: Between,
+    facts: &Facts,
+) -> Result<Option<Vec<u8>>, HeaderError> {
+    if !section.send_proxy {
+        return Ok(None);
+    }
+    let addresses = match between {
+        Between { client: Some(source), server: Some(destination) } => {
+            Addresses::Ip { source, destination }
+        }
+        _ => Addresses::Unspecified,
+    };
+    let mut header = Header { command: Command::Proxy, addresses, ..Header::default() };
+    if section.send_proxy_identity {
+        let by_certificate = facts.peer.is_some();
+        header.authority = facts.server_name.clone();
+        header.identity = identity(facts);
+        header.flight = facts.flight.map(|flight| flight.0.to_vec());
+        header.tls = Some(Tls {
+            is_encrypted: true,
+            gave_certificate: by_certificate && facts.psk.is_none(),
+            gave_certificate_in_session: by_certificate,
+            is_verified: by_certificate,
+            version: Some("TLSv1.3".to_owned()),
+            cipher: facts.suite.map(|suite| format!("{suite:?}")),
+            ..Tls::default()
+        });
+    }
+    header.write().map(Some)
+}
+
+/// Who the client is: what its verifier calls it, or `psk:` and the identity of its external PSK.
+pub(super) fn identity(facts: &Facts) -> Option<Vec<u8>> {
+    let by_psk = || facts.external_psk.as_ref().map(|psk| [b"psk:", psk.as_slice()].concat());
+    facts.peer.as_ref().map(|peer| peer.blob.clone()).or_else(by_psk)
+}

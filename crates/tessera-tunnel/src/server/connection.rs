@@ -1,0 +1,250 @@
+//! One client's connection, from its beginning to its end.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, PoisonError};
+use std::task::{Poll, ready};
+use std::time::Instant;
+
+use tessera::handshake::EarlyDataStatus;
+use tessera_proxy::gate::Admitted;
+use tessera_proxy::proxy_protocol::{Addresses, Command, HeaderLimits, read_header};
+use tessera_proxy::pump::{self, Pumped, Side, pump};
+use tessera_proxy::socket::{Peer, Socket};
+use tessera_tokio::{ClientSocket, HandshakePlace, Origin, ResetOnClose, TimedSocket};
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
+
+use super::accept::requires_header;
+use super::answers::{BackendFirst, Dialled};
+use super::backend::{self, Between};
+use super::carried::Carried;
+use super::ended::{Ended, Story};
+use super::{Settings, Shared};
+use crate::metrics::{EarlyDataVerdict, Held, Refusal};
+
+/// A client's connection. Dropped before its end it is cut, and its backend learns that it is no regular end.
+pub(super) struct Connection {
+    shared: Arc<Shared>,
+    began: Instant,
+    between: Between,
+    peer: Peer,
+    /// There until TLS begins.
+    admitted: Option<(ClientSocket<Socket>, HandshakePlace)>,
+    client: Option<Carried>,
+    backend: Option<TimedSocket<Socket>>,
+    has_ended: bool,
+    _active: Held,
+}
+
+impl Connection {
+    pub(super) fn new(shared: Arc<Shared>, admitted: Admitted) -> Self {
+        let Admitted { socket, handshake, peer, .. } = admitted;
+        let between = Between {
+            client: match peer {
+                Peer::Tcp(address) => Some(address),
+                Peer::Local => None,
+            },
+            server: socket.get_ref().local_addr().ok().flatten().map(canonical),
+        };
+        Self {
+            _active: shared.metrics.active(),
+            shared,
+            began: Instant::now(),
+            between,
+            peer,
+            admitted: Some((socket, handshake)),
+            client: None,
+            backend: None,
+            has_ended: false,
+        }
+    }
+
+    /// Carries it.
+    pub(super) async fn run(mut self) {
+        // What is needed once is given back before the long part begins.
+        if let Err(ended) = Box::pin(self.open()).await {
+            return self.end(ended);
+        }
+        let pumped = self.pump().await;
+        let ended = pumped.map_or(Ended::InOrder, |pumped| match pumped.end {
+            pump::End::Closed { .. } => Ended::InOrder,
+            pump::End::EndedEarly { side: Side::A, error }
+            | pump::End::Failed { side: Side::A, error, .. } => Ended::Client(error),
+            pump::End::EndedEarly { side: Side::B, error }
+            | pump::End::Failed { side: Side::B, error, .. } => Ended::Backend(error),
+        });
+        self.end(ended);
+    }
+
+    /// Until there is a client who may be here, and a backend that knows of it.
+    async fn open(&mut self) -> Result<(), Ended> {
+        let settings = self.shared.settings();
+        let Some((mut socket, mut handshake)) = self.admitted.take() else {
+            return Err(Ended::InOrder);
+        };
+        if requires_header(&self.shared, self.peer) {
+            self.read_header(&settings, &mut socket, &mut handshake).await?;
+        }
+        let dialled = Dialled::default();
+        self.shake_hands(socket, handshake, &dialled).await?;
+        let first = match settings.section.wait_for_client {
+            true if lock(&dialled).is_none() => self.first_bytes().await?,
+            _ => Vec::new(),
+        };
+        self.reach_backend(&settings, &dialled).await?;
+        self.tell_backend(&settings, first).await
+    }
+
+    /// Takes the word of a load balancer for who the client is.
+    async fn read_header(
+        &mut self,
+        settings: &Settings,
+        socket: &mut ClientSocket<Socket>,
+        place: &mut HandshakePlace,
+    ) -> Result<(), Ended> {
+        let mut limits = HeaderLimits::default();
+        limits.time = settings.section.limits.handshake;
+        let header = read_header(socket, limits).await.map_err(Ended::NoHeader)?;
+        let origin = match (header.command, header.addresses) {
+            (Command::Proxy, Addresses::Ip { source, destination }) => {
+                let source = canonical(source);
+                self.between = Between { client: Some(source), server: Some(canonical(destination)) };
+                self.peer = Peer::Tcp(source);
+                Origin::from(source.ip())
+            }
+            // A look whether this end is there, or a client of which nothing is said.
+            _ => return Ok(()),
+        };
+        match self.shared.gate.admit_as(socket, place, origin) {
+            true => Ok(()),
+            false => Err(Ended::Refused),
+        }
+    }
+
+    /// Authenticates the client. With early data that was accepted its end is not waited for.
+    async fn shake_hands(
+        &mut self,
+        socket: ClientSocket<Socket>,
+        place: HandshakePlace,
+        dialled: &Dialled,
+    ) -> Result<(), Ended> {
+        let answers = BackendFirst { shared: self.shared.clone(), dialled: dialled.clone() };
+        let acceptor = self.shared.acceptor.clone().with_answers(Arc::new(answers));
+        let stream = acceptor.start(socket).map_err(Ended::Handshake)?;
+        let metrics = self.shared.metrics.clone();
+        let client = self.client.insert(Carried::new(stream, metrics, self.began));
+        let flight = client.writable().await;
+        let early_data = client.facts().early_data;
+        if let Some(verdict) = EarlyDataVerdict::of(early_data) {
+            self.shared.metrics.early_data.count(verdict);
+        }
+        flight.map_err(Ended::Handshake)?;
+        if early_data != EarlyDataStatus::Accepted {
+            client.handshake().await.map_err(Ended::Handshake)?;
+        }
+        // The client has proved who it is.
+        drop(place);
+        Ok(())
+    }
+
+    /// What the client says first, however long that takes. Nothing is kept for it meanwhile.
+    async fn first_bytes(&mut self) -> Result<Vec<u8>, Ended> {
+        let Some(client) = &mut self.client else { return Ok(Vec::new()) };
+        let mut reloads = self.shared.reloads.subscribe();
+        let read = poll_fn(|cx| {
+            let mut scratch = [0; FIRST];
+            let mut buffer = ReadBuf::new(&mut scratch);
+            ready!(Pin::new(&mut *client).poll_read(cx, &mut buffer))?;
+            Poll::Ready(Ok(buffer.filled().to_vec()))
+        });
+        let first: io::Result<Vec<u8>> = until_ready(read, &mut reloads).await;
+        match first {
+            // It leaves without a word.
+            Ok(first) if first.is_empty() => {
+                let _ = client.shutdown().await;
+                Err(Ended::InOrder)
+            }
+            other => other.map_err(Ended::Client),
+        }
+    }
+
+    /// The connection that the handshake needed, or another one.
+    async fn reach_backend(&mut self, settings: &Settings, dialled: &Dialled) -> Result<(), Ended> {
+        let there = lock(dialled).take();
+        let socket = match there {
+            Some(socket) => socket,
+            None => backend::dial(&self.shared).await.map_err(Ended::Unreachable)?,
+        };
+        let _ = settings;
+        self.backend = Some(self.shared.gate.time(socket));
+        Ok(())
+    }
+
+    /// Says whom it is for, and what the client has said.
+    async fn tell_backend(&mut self, settings: &Settings, first: Vec<u8>) -> Result<(), Ended> {
+        let (Some(client), Some(backend)) = (&self.client, &mut self.backend) else {
+            return Ok(());
+        };
+        let header = backend::header(&settings.section, self.between, client.facts());
+        let header = header.map_err(|error| Ended::Backend(io::Error::other(error)))?;
+        let mut bytes = header.unwrap_or_default();
+        bytes.extend(first);
+        backend.write_all(&bytes).await.map_err(Ended::Backend)
+    }
+
+    async fn pump(&mut self) -> Option<Pumped> {
+        let mut reloads = self.shared.reloads.subscribe();
+        let (client, backend) = (self.client.as_mut()?, self.backend.as_mut()?);
+        Some(until_ready(pump(client, backend), &mut reloads).await)
+    }
+
+    fn end(&mut self, ended: Ended) {
+        self.has_ended = true;
+        let metrics = &self.shared.metrics;
+        if let Ended::NoHeader(_) = &ended {
+            metrics.refused.count(Refusal::ProxyHeader);
+        }
+        let story = Story::of(&ended, self.peer, self.began, self.client.as_mut());
+        if let (Some(backend), true) = (&self.backend, story.resets_backend()) {
+            backend.reset_on_close();
+        }
+        if let Some(outcome) = story.outcome {
+            metrics.connections.count(outcome);
+        }
+        story.log(&self.shared.name, &ended);
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.end(Ended::Cut);
+        }
+    }
+}
+
+/// Polls a future that looks at the client's stream also after every reload: what a stream rests on may be gone.
+async fn until_ready<F: Future>(future: F, reloads: &mut tokio::sync::watch::Receiver<()>) -> F::Output {
+    let mut future = pin!(future);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut future => return done,
+            changed = reloads.changed() => if changed.is_err() { return future.await },
+        }
+    }
+}
+
+fn lock(dialled: &Dialled) -> std::sync::MutexGuard<'_, Option<Socket>> {
+    dialled.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// IPv4 addresses are such, also where the listener is IPv6's.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// How much of what a client says first is read at once, in bytes: a record.
+const FIRST: usize = 16 * 1024;

@@ -1,0 +1,157 @@
+//! How a connection came to its end: for the log and the metrics.
+
+use std::fmt;
+use std::io;
+use std::time::{Duration, Instant};
+
+use tessera_kit::hex;
+use tessera_proxy::dial::DialError;
+use tessera_proxy::logging::{TRUSTED, tracing};
+use tessera_proxy::proxy_protocol::HeaderError;
+use tessera_proxy::socket::Peer;
+
+use super::backend;
+use super::carried::Carried;
+use crate::metrics::{EarlyDataVerdict, HandshakeKind, Label, Outcome};
+use crate::peers;
+
+/// How a connection came to its end.
+pub(super) enum Ended {
+    /// Both directions ended in order.
+    InOrder,
+    /// No header of the PROXY protocol came from where one is required.
+    NoHeader(HeaderError),
+    /// A load balancer's client has as much as it may.
+    Refused,
+    /// The TLS handshake failed.
+    Handshake(io::Error),
+    /// There is no backend.
+    Unreachable(DialError),
+    /// The connection with the client failed.
+    Client(io::Error),
+    /// The connection with the backend failed.
+    Backend(io::Error),
+    /// This end ended it, because the process ends.
+    Cut,
+}
+
+/// What is told of a connection.
+pub(super) struct Story {
+    /// `None` where nothing was done for it.
+    pub(super) outcome: Option<Outcome>,
+    peer: Peer,
+    duration: Duration,
+    identity: Option<String>,
+    kind: Option<HandshakeKind>,
+    verdict: Option<EarlyDataVerdict>,
+    flight: Option<String>,
+    received: u64,
+    sent: u64,
+}
+
+impl Story {
+    pub(super) fn of(
+        ended: &Ended,
+        peer: Peer,
+        began: Instant,
+        client: Option<&mut Carried>,
+    ) -> Self {
+        let mut story = Self {
+            outcome: None,
+            peer,
+            duration: began.elapsed(),
+            identity: None,
+            kind: None,
+            verdict: None,
+            flight: None,
+            received: 0,
+            sent: 0,
+        };
+        let mut withdrawn = false;
+        if let Some(client) = client {
+            let failed = client.end();
+            let facts = client.facts();
+            story.identity = backend::identity(facts).map(|blob| peers::identity(&blob));
+            story.kind =
+                Some(if failed { HandshakeKind::Failed } else { HandshakeKind::of(facts) });
+            story.verdict = EarlyDataVerdict::of(facts.early_data);
+            story.flight = facts.flight.map(|flight| hex::encode(&flight.0));
+            (story.received, story.sent) = (client.received, client.sent);
+            withdrawn = client.withdrawn;
+        }
+        story.outcome = match ended {
+            Ended::NoHeader(_) | Ended::Refused => None,
+            Ended::InOrder => Some(Outcome::Completed),
+            Ended::Handshake(_) => Some(Outcome::HandshakeFailed),
+            Ended::Unreachable(_) => Some(Outcome::Unreachable),
+            Ended::Cut => Some(Outcome::Cut),
+            Ended::Client(_) | Ended::Backend(_) if withdrawn => Some(Outcome::Cut),
+            Ended::Client(error) | Ended::Backend(error)
+                if error.kind() == io::ErrorKind::TimedOut =>
+            {
+                Some(Outcome::TimedOut)
+            }
+            Ended::Client(_) => Some(Outcome::PeerFailed),
+            Ended::Backend(_) => Some(Outcome::LocalFailed),
+        };
+        story
+    }
+
+    /// Whether the backend must not take what it got for the whole.
+    pub(super) fn resets_backend(&self) -> bool {
+        self.outcome != Some(Outcome::Completed)
+    }
+
+    /// Writes the event. Only what clients did who proved who they are is never left out for being much.
+    pub(super) fn log(&self, tunnel: &str, ended: &Ended) {
+        let Self { peer, identity, verdict, flight, received, sent, .. } = self;
+        let outcome = self.outcome.map_or("refused", Label::name);
+        let handshake = self.kind.map(Label::name);
+        let verdict = verdict.map(Label::name);
+        let seconds = self.duration.as_secs_f64();
+        let cause = ended.cause();
+        macro_rules! tell {
+            ($level:ident, $target:expr) => {
+                tracing::$level!(
+                    target: $target, tunnel, role = "server", client = %peer, identity, outcome, handshake, verdict,
+                    flight, received, sent, seconds, cause, "{ended}"
+                )
+            };
+        }
+        match (ended, identity) {
+            (Ended::Unreachable(_) | Ended::Backend(_), Some(_)) => tell!(warn, TRUSTED),
+            (_, Some(_)) => tell!(info, TRUSTED),
+            (Ended::Unreachable(_) | Ended::Backend(_), None) => tell!(warn, module_path!()),
+            (_, None) => tell!(info, module_path!()),
+        }
+    }
+}
+
+impl Ended {
+    fn cause(&self) -> Option<String> {
+        match self {
+            Self::InOrder | Self::Cut | Self::Refused => None,
+            Self::NoHeader(error) => Some(error.to_string()),
+            Self::Unreachable(error) => Some(error.to_string()),
+            Self::Handshake(error) | Self::Client(error) | Self::Backend(error) => {
+                Some(error.to_string())
+            }
+        }
+    }
+}
+
+/// What happened, in a sentence.
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InOrder => "the connection ended in order",
+            Self::NoHeader(_) => "no PROXY header came from where one is required",
+            Self::Refused => "the client's address has as many connections as it may",
+            Self::Handshake(_) => "the TLS handshake with the client failed",
+            Self::Unreachable(_) => "the backend can't be reached; nothing was sent to it",
+            Self::Client(_) => "the connection with the client failed",
+            Self::Backend(_) => "the connection with the backend failed",
+            Self::Cut => "the connection was cut, since the process ends",
+        })
+    }
+}

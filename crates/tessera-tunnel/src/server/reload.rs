@@ -1,0 +1,1 @@
+//! Files and settings that are loaded again while connections run.
