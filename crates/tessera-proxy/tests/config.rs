@@ -312,6 +312,18 @@ fn a_key_in_place_of_its_file_is_not_repeated() {
 }
 
 #[test]
+fn a_key_in_any_other_place_is_not_repeated_either() {
+    for text in [
+        "process = '-----BEGIN PRIVATE KEY-----MC4CAQ'",
+        "process.drain = '-----BEGIN PRIVATE KEY-----MC4CAQ'",
+        "server.a = { listen = 'x', early = '-----BEGIN PRIVATE KEY-----MC4CAQ' }",
+    ] {
+        let said = said(text);
+        assert!(!said.contains("MC4") && said.ends_with("name the file that has it"), "{said}");
+    }
+}
+
+#[test]
 fn owners_errors_have_the_line_of_the_key_or_of_its_table() {
     let text = "[process]\n[server.a]\nlisten = 'x'\nlimits.idle = 1\n".to_owned();
     let document = Document::from_text(Path::new("a.toml"), text);

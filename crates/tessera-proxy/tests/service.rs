@@ -4,8 +4,10 @@
 mod child;
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 use tessera_proxy::service::Supervisor;
@@ -35,8 +37,8 @@ fn a_supervisor_hears_the_life_of_its_service() {
     assert!(time.trim_end().parse::<u64>().unwrap() > 0);
     // Nothing that a status says becomes another message.
     assert_eq!(next(&socket), "READY=1\nSTATUS=4 tunnels WATCHDOG=trigger\n");
-    assert_eq!(next(&socket), "STATUS=well\n");
     assert_eq!(next(&socket), "STOPPING=1\nSTATUS=2 connections are left\n");
+    assert_eq!(next(&socket), "STATUS=1 connection is left\n");
     fs::remove_file(path).unwrap();
 }
 
@@ -47,8 +49,8 @@ fn child_lives() {
     supervisor.ready("3 tunnels");
     supervisor.reloading();
     supervisor.ready("4 tunnels\nWATCHDOG=trigger");
-    supervisor.status("well");
     supervisor.stopping("2 connections are left");
+    supervisor.status("1 connection is left");
     supervisor.finish();
 }
 
@@ -83,6 +85,27 @@ fn a_supervisor_that_does_not_listen_delays_nobody() {
 }
 
 #[test]
+fn a_supervisor_that_listens_late_hears_each_step_and_the_newest_status() {
+    let (socket, path) = socket("late");
+    let environment = [("NOTIFY_SOCKET", path.to_str().unwrap())];
+    let mut command = child::command("child_talks", &environment);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stdout.take().unwrap());
+    assert!(said.by_ref().lines().any(|line| line.unwrap().contains("it has said everything")));
+    let mut heard = Vec::new();
+    while heard.last().is_none_or(|last: &String| !last.starts_with("STATUS=the last")) {
+        heard.push(next(&socket));
+    }
+    // It waits for the end of its input.
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    let end = ["READY=1\nSTATUS=a\n", "STOPPING=1\nSTATUS=b\n", "STATUS=the last\n"];
+    assert_eq!(heard[heard.len() - 3..], end);
+    assert!(heard.len() < 10_000, "{}", heard.len());
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
 fn no_supervisor_and_a_wrong_one_are_no_obstacle() {
     child::run("child_talks", &[]);
     child::run("child_talks", &[("NOTIFY_SOCKET", "/nonexistent/socket")]);
@@ -95,5 +118,10 @@ fn child_talks() {
     for number in 0..100_000 {
         supervisor.status(&number.to_string());
     }
+    supervisor.ready("a");
+    supervisor.stopping("b");
+    supervisor.status("the last");
+    println!("it has said everything");
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     supervisor.finish();
 }
