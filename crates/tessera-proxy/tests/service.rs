@@ -59,18 +59,23 @@ fn a_watchdog_hears_that_the_process_lives() {
     let (socket, path) = socket("watchdog");
     let path = path.to_str().unwrap();
     let environment = [("NOTIFY_SOCKET", path), ("WATCHDOG_USEC", "2000")];
-    let mut child = child::command("child_keeps_alive", &environment).spawn().unwrap();
+    let mut command = child::command("child_keeps_alive", &environment);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     for _ in 0..5 {
         assert_eq!(next(&socket), "WATCHDOG=1\n");
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
     fs::remove_file(path).unwrap();
 }
 
 #[test]
-#[ignore = "runs in a process of its own, until it is killed"]
+#[ignore = "runs in a process of its own, until its input ends"]
 fn child_keeps_alive() {
+    std::thread::spawn(|| {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        std::process::exit(0);
+    });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let supervisor = Supervisor::from_env().unwrap();
     runtime.block_on(supervisor.keep_alive());

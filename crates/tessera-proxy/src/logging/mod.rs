@@ -78,21 +78,6 @@ pub enum LogLevel {
     Trace,
 }
 
-impl FromStr for LogLevel {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "error" => Ok(Self::Error),
-            "warn" => Ok(Self::Warn),
-            "info" => Ok(Self::Info),
-            "debug" => Ok(Self::Debug),
-            "trace" => Ok(Self::Trace),
-            _ => Err("one of error, warn, info, debug, trace".to_owned()),
-        }
-    }
-}
-
 impl FromStr for LogFormat {
     type Err = String;
 
