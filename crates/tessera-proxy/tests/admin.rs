@@ -1,4 +1,5 @@
 //! What an operator's program is answered, and what others can't prevent.
+#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
 #[path = "open_metrics/mod.rs"]
 mod open_metrics;

@@ -1,4 +1,5 @@
 //! Configurations that are right, and every way in which they are not.
+#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -280,7 +281,7 @@ fn a_file_that_nobody_may_read_says_so() {
     use std::os::unix::fs::PermissionsExt;
 
     let path = file("secret.toml", b"x = 1");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(&path).is_ok() {
         // Root may read everything: there is nothing to see here.
         return;

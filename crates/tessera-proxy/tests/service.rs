@@ -1,4 +1,5 @@
 //! What a supervisor hears, and one that doesn't listen.
+#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
 #[path = "child/mod.rs"]
 mod child;
