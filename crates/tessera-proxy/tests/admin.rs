@@ -212,8 +212,8 @@ fn metrics_of_all_types_are_valid_open_metrics_whatever_their_labels() {
         r#"tunnel_connections_total{role="server",tunnel="line\nquote\" back\\slash {},= é"}"#;
     assert_eq!(connections.samples[name], 3.0);
     assert_eq!(families["tunnel_handshake_seconds"].unit, "seconds");
-    assert_eq!(families["condition_holds"].samples.values().copied().sum::<f64>(), 0.0);
-    assert_eq!(families["ready"].samples["ready{}"], 0.0);
+    assert_eq!(families["tessera_condition_holds"].samples.values().copied().sum::<f64>(), 0.0);
+    assert_eq!(families["tessera_ready"].samples["tessera_ready{}"], 0.0);
     // What Linux knows of the process.
     let value = |name: &str| families[name].samples.values().copied().sum::<f64>();
     assert!(value("process_resident_memory_bytes") > 100_000.0);

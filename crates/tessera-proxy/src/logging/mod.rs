@@ -175,7 +175,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Adds `log_lines_lost`, which a slow reader caused, and `log_lines_left_out`, which were too many.
+    /// Adds `tessera_log_lines_lost`, which a slow reader caused, and `tessera_log_lines_left_out`, which were too many.
     pub fn register(&self, metrics: &Metrics) {
         metrics.register_collector(self.clone());
     }
@@ -200,8 +200,8 @@ impl Collector for Log {
             let count = ConstCounter::new(count);
             count.encode(encoder.encode_descriptor(name, help, None, count.metric_type())?)
         };
-        tell("log_lines_lost", "Lines that were not taken in time.", self.sink.lost())?;
+        tell("tessera_log_lines_lost", "Lines that were not taken in time.", self.sink.lost())?;
         let help = "Lines that were left out: there were too many like them.";
-        tell("log_lines_left_out", help, self.limits.left_out())
+        tell("tessera_log_lines_left_out", help, self.limits.left_out())
     }
 }

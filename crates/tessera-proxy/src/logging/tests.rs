@@ -202,7 +202,7 @@ fn a_reader_that_does_not_read_delays_nobody_and_what_it_misses_is_counted() {
         assert!((3500..4500).contains(&lost), "{lost}");
         let metrics = Metrics::new();
         log.register(&metrics);
-        assert!(metrics.text().contains(&format!("\nlog_lines_lost_total {lost}\n")));
+        assert!(metrics.text().contains(&format!("\ntessera_log_lines_lost_total {lost}\n")));
         // It comes back, and reads what there is.
         let reading = std::thread::spawn(move || reader.iter().collect::<Vec<_>>());
         log.sink.finish(Duration::from_secs(60));
