@@ -115,7 +115,7 @@ async fn peers_are_allowed_by_raw_public_key_at_both_ends() {
         fs::write(files.path(&format!("{name}.key")), pair.serialize_pem()).unwrap();
         fs::write(files.path(&format!("{name}.pub")), pair.public_key_pem()).unwrap();
     };
-    ["server", "client", "other"].map(key);
+    ["server", "client", "other"].into_iter().for_each(key);
     let own = |name: &str| Some(files.path(&format!("{name}.key")));
     let only = |name: &str| Peers {
         public_keys: vec![files.path(&format!("{name}.pub"))],
