@@ -8,18 +8,19 @@
 
 mod carrier;
 mod connection;
+mod load;
 mod server;
 pub mod spare;
 pub mod verdict;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
-use tessera_kit::ProgramError;
-use tessera_kit::live::{Changes, LiveConfig};
+use tessera::resume::ExternalPsk;
+use tessera_kit::live::LiveConfig;
 use tessera_proxy::gate::Gate;
 use tessera_proxy::listen::Listener;
 use tessera_proxy::socket::Socket;
@@ -28,15 +29,20 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use self::connection::Connection;
+pub use self::load::{PreparedClient, check};
 use self::server::Server;
 use self::spare::{Spare, SparePool};
-use crate::metrics::{ReloadResult, TunnelMetrics};
+use crate::config::ListenAddress;
+use crate::metrics::TunnelMetrics;
 
 /// The client end of one tunnel.
 pub struct ClientEnd {
     tunnel: Arc<Tunnel>,
     live: LiveConfig<Connector>,
+    /// Of the configuration that is prepared.
+    next_psks: Arc<Mutex<Vec<ExternalPsk>>>,
     spare: usize,
+    listen: ListenAddress,
 }
 
 /// What its connections share.
@@ -88,20 +94,5 @@ impl ClientEnd {
         };
         tokio::join!(close_spare, async { drop(timeout(drain, all_done).await) });
         connections.shutdown().await;
-    }
-
-    /// Loads the files again, and exchanges what they say: all of it or nothing. Connections that are there go on, and
-    /// spare ones are replaced. It blocks while it reads.
-    ///
-    /// # Errors
-    /// If a file can't be used. Nothing has changed then.
-    pub fn reload(&self) -> Result<Changes, ProgramError> {
-        let changes = self.live.reload();
-        let result = if changes.is_ok() { ReloadResult::Reloaded } else { ReloadResult::Failed };
-        self.tunnel.metrics.reloads.count(result);
-        if let Some(pool) = self.tunnel.spare.get() {
-            pool.renew();
-        }
-        changes
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Server {
     /// As certificates name it; sessions are kept under it.
     pub(super) name: String,
     /// Of the configuration in use.
-    pub(super) psks: Arc<Mutex<Vec<ExternalPsk>>>,
+    pub(super) psks: Mutex<Vec<ExternalPsk>>,
     /// Its time-outs hold for both sides.
     pub(super) gate: Gate,
     pub(super) metrics: Arc<TunnelMetrics>,

@@ -1,0 +1,269 @@
+//! The client end of a tunnel, with programs at one side and a server at the other.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod ends;
+mod spare;
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+use ends::{Application, Ends, Seen, files_below};
+use tessera::resume::OneTimeKeyGuard;
+use tessera::wire::NamedGroup;
+use tessera_tunnel::config::{DialAddress, Early};
+use tessera_vault::MemoryVault;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+fn later(bytes: &[u8]) -> Seen {
+    Seen { early: Vec::new(), later: bytes.to_vec() }
+}
+
+fn early(bytes: &[u8]) -> Seen {
+    Seen { early: bytes.to_vec(), later: Vec::new() }
+}
+
+#[tokio::test]
+async fn from_the_second_connection_on_a_programs_first_bytes_are_early_data() {
+    let ends = Ends::new(Application::Echo).await;
+    let client = ends.start(&ends.section());
+    for question in [b"question 1", b"question 2", b"question 3"] {
+        assert_eq!(client.ask(question).await.unwrap(), question);
+    }
+    let seen = ends.server.ended(3).await;
+    assert_eq!(seen, [later(b"question 1"), early(b"question 2"), early(b"question 3")]);
+    ends.until(r#"connections_total{outcome="completed"}"#, 3).await;
+    assert_eq!(ends.metric(r#"handshakes_total{kind="full"}"#), 1);
+    assert_eq!(ends.metric(r#"handshakes_total{kind="forward_secret"}"#), 2);
+    assert_eq!(ends.metric(r#"early_data_total{verdict="accepted"}"#), 2);
+    assert_eq!(ends.metric("early_data_bytes_total"), 20);
+    assert_eq!((ends.metric("sent_bytes_total"), ends.metric("received_bytes_total")), (30, 30));
+    assert_eq!(ends.metric(r#"dials_total{result="connected"}"#), 3);
+    assert_eq!(ends.metric("active_connections"), 0);
+}
+
+#[tokio::test]
+async fn where_early_data_is_not_wanted_none_is_sent() {
+    let ends = Ends::new(Application::Echo).await;
+    let mut section = ends.section();
+    section.early = Early::Never;
+    let client = ends.start(&section);
+    for question in [b"question 1", b"question 2"] {
+        assert_eq!(client.ask(question).await.unwrap(), question);
+    }
+    assert_eq!(ends.server.ended(2).await, [later(b"question 1"), later(b"question 2")]);
+    assert_eq!(ends.metric(r#"handshakes_total{kind="resumed"}"#), 1);
+}
+
+#[tokio::test]
+async fn what_was_burned_is_sent_again_once_and_its_program_notices_nothing() {
+    let ends = Ends::new(Application::Echo).await;
+    let client = ends.start(&ends.section());
+    client.ask(b"question 1").await.unwrap();
+    // A HelloRetryRequest: the key is burned.
+    ends.server.change(|config| config.groups = vec![NamedGroup::SECP256R1]);
+    assert_eq!(client.ask(b"question 2").await.unwrap(), b"question 2");
+    assert_eq!(ends.server.ended(2).await, [later(b"question 1"), later(b"question 2")]);
+    ends.until(r#"connections_total{outcome="completed"}"#, 2).await;
+    assert_eq!(ends.metric(r#"early_data_total{verdict="burned"}"#), 1);
+    assert_eq!(ends.metric(r#"dials_total{result="connected"}"#), 2);
+}
+
+/// The server heard the flight, and nothing after it; the program sees a reset.
+async fn check_reset(ends: &Ends, client: &ends::Client, verdict: &str) {
+    let error = client.ask(b"question 2").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    ends.until(r#"connections_total{outcome="reset_by_verdict"}"#, 1).await;
+    assert_eq!(ends.metric(&format!("early_data_total{{verdict=\"{verdict}\"}}")), 1);
+    // One more connection than that of the ticket: nothing was tried again.
+    let seen = ends.server.ended(2).await;
+    assert_eq!(seen[1..], [Seen::default()]);
+    assert_eq!(ends.metric(r#"dials_total{result="connected"}"#), 2);
+}
+
+#[tokio::test]
+async fn after_unknown_the_program_is_reset_and_nothing_is_sent_again() {
+    let ends = Ends::new(Application::Echo).await;
+    let client = ends.start(&ends.section());
+    client.ask(b"question 1").await.unwrap();
+    // The ticket's key is in a vault that is gone.
+    ends.server.change(|config| {
+        let guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::new(1000)));
+        config.policy.early_data.forward_secret = Some(guard);
+    });
+    check_reset(&ends, &client, "unknown").await;
+}
+
+#[tokio::test]
+async fn after_used_the_program_is_reset_and_nothing_is_sent_again() {
+    let ends = Ends::new(Application::Echo).await;
+    let mut section = ends.section();
+    let directory = ends.files.path("sessions");
+    section.sessions = Some(directory.clone());
+    let client = ends.start(&section);
+    client.ask(b"question 1").await.unwrap();
+    // Somebody puts back what was deleted: the same flight once more.
+    let kept = files_below(&directory);
+    assert!(!kept.is_empty());
+    for _ in 0..kept.len() {
+        client.ask(b"question 1").await.unwrap();
+    }
+    for (path, _) in files_below(&directory) {
+        std::fs::remove_file(path).unwrap();
+    }
+    for (path, content) in &kept {
+        std::fs::write(path, content).unwrap();
+    }
+    let before = ends.server.ended(1 + kept.len()).await;
+    let error = client.ask(b"question 2").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    ends.until(r#"connections_total{outcome="reset_by_verdict"}"#, 1).await;
+    assert_eq!(ends.metric(r#"early_data_total{verdict="used"}"#), 1);
+    let seen = ends.server.ended(before.len() + 1).await;
+    assert_eq!(seen[before.len()..], [Seen::default()]);
+}
+
+#[tokio::test]
+async fn a_connection_that_dies_with_its_flight_under_way_is_reset_and_not_tried_again() {
+    let mut ends = Ends::new(Application::Echo).await;
+    let mut section = ends.section();
+    section.sessions = Some(ends.files.path("sessions"));
+    let client = ends.start(&section);
+    client.ask(b"question 1").await.unwrap();
+    drop(client);
+    // Another server at another address, which is the same one to the client.
+    let other = Ends::new(Application::Refuses).await;
+    ends.server.leave().await;
+    section.connect = DialAddress::Tcp(other.server.address);
+    let client = ends.start(&section);
+    let error = client.ask(b"question 2").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    ends.until(r#"connections_total{outcome="reset_by_verdict"}"#, 1).await;
+    assert_eq!(ends.metric(r#"early_data_total{verdict="unknown"}"#), 1);
+    assert_eq!(ends.metric(r#"handshakes_total{kind="failed"}"#), 1);
+    assert_eq!(other.server.ended(1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_handshake_that_fails_without_early_data_resets_the_program_and_is_counted_apart() {
+    let ends = Ends::new(Application::Refuses).await;
+    let client = ends.start(&ends.section());
+    let error = client.ask(b"question").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    ends.until(r#"connections_total{outcome="handshake_failed"}"#, 1).await;
+    assert_eq!(ends.metric(r#"handshakes_total{kind="failed"}"#), 1);
+    assert_eq!(ends.metric(r#"early_data_total{verdict="unknown"}"#), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_resets_the_program() {
+    let mut ends = Ends::new(Application::Echo).await;
+    let client = ends.start(&ends.section());
+    client.ask(b"question").await.unwrap();
+    ends.server.leave().await;
+    let error = client.ask(b"question").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    ends.until(r#"connections_total{outcome="unreachable"}"#, 1).await;
+    assert_eq!(ends.metric(r#"dials_total{result="refused"}"#), 1);
+}
+
+#[tokio::test]
+async fn a_server_may_speak_first() {
+    let ends = Ends::new(Application::Greets).await;
+    let client = ends.start(&ends.section());
+    // The first without a ticket, the others with one.
+    for _ in 0..3 {
+        let mut program = client.connect().await;
+        let mut greeting = [0; 5];
+        program.read_exact(&mut greeting).await.unwrap();
+        assert_eq!(&greeting, b"hello");
+        program.write_all(b"question").await.unwrap();
+        program.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        program.read_to_end(&mut answer).await.unwrap();
+        assert_eq!(answer, b"question");
+    }
+    ends.until(r#"connections_total{outcome="completed"}"#, 3).await;
+    assert_eq!(ends.metric(r#"handshakes_total{kind="forward_secret"}"#), 2);
+    // Nothing was there to be sent.
+    assert_eq!(ends.metric(r#"early_data_total{verdict="accepted"}"#), 0);
+}
+
+#[tokio::test]
+async fn a_program_that_ends_its_side_still_gets_the_answer() {
+    let ends = Ends::new(Application::Counts).await;
+    let client = ends.start(&ends.section());
+    for question in [&b"question"[..], b"another question", b""] {
+        // The answer comes only after the end of the question.
+        assert_eq!(client.ask(question).await.unwrap(), [question.len() as u8]);
+    }
+    ends.until(r#"connections_total{outcome="completed"}"#, 3).await;
+}
+
+/// The program must not take what it got for the whole.
+#[tokio::test]
+async fn a_server_that_dies_later_resets_the_program() {
+    let ends = Ends::new(Application::Dies).await;
+    let client = ends.start(&ends.section());
+    let mut program = client.connect().await;
+    program.write_all(b"question").await.unwrap();
+    let error = program.read(&mut [0; 8]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    ends.until(r#"connections_total{outcome="peer_failed"}"#, 1).await;
+}
+
+#[tokio::test]
+async fn a_program_that_dies_is_no_end_to_the_server() {
+    let ends = Ends::new(Application::Counts).await;
+    let client = ends.start(&ends.section());
+    let mut program = client.connect().await;
+    program.write_all(b"question").await.unwrap();
+    ends.until("sent_bytes_total", 8).await;
+    program.set_zero_linger().unwrap();
+    drop(program);
+    ends.until(r#"connections_total{outcome="local_failed"}"#, 1).await;
+    // It answers what has ended only; here it read an error.
+    assert_eq!(ends.server.ended(1).await, [later(b"question")]);
+    assert_eq!(ends.metric("received_bytes_total"), 0);
+}
+
+#[tokio::test]
+async fn at_the_end_of_the_process_what_is_left_is_cut_and_not_ended() {
+    let ends = Ends::new(Application::Echo).await;
+    let mut client = ends.start(&ends.section());
+    let mut program = client.connect().await;
+    program.write_all(b"question").await.unwrap();
+    program.read_exact(&mut [0; 8]).await.unwrap();
+    client.stop().await;
+    let error = program.read(&mut [0; 8]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    assert_eq!(ends.metric(r#"connections_total{outcome="cut"}"#), 1);
+    assert_eq!(ends.metric("active_connections"), 0);
+}
+
+#[tokio::test]
+async fn a_reload_exchanges_the_files_or_nothing() {
+    let ends = Ends::new(Application::Echo).await;
+    let client = ends.start(&ends.section());
+    client.ask(b"question 1").await.unwrap();
+    let path = ends.files.path("ca.pem");
+    let root = std::fs::read(&path).unwrap();
+    std::fs::write(&path, "not a certificate").unwrap();
+    assert_eq!(client.end.reload().unwrap_err().file(), Some(&*path));
+    assert_eq!(client.ask(b"question 2").await.unwrap(), b"question 2");
+    let other = Ends::new(Application::Echo).await;
+    std::fs::copy(other.files.path("ca.pem"), &path).unwrap();
+    assert!(client.end.reload().unwrap().peers);
+    // Nobody vouches for the server any more, and its ticket is not used.
+    assert_eq!(client.ask(b"question 3").await.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    ends.until(r#"connections_total{outcome="handshake_failed"}"#, 1).await;
+    std::fs::write(&path, root).unwrap();
+    // What is prepared is not in use yet.
+    let prepared = client.end.prepare().unwrap();
+    drop(prepared);
+    assert!(client.ask(b"question 4").await.is_err());
+    client.end.reload().unwrap();
+    assert_eq!(client.ask(b"question 5").await.unwrap(), b"question 5");
+    assert_eq!(ends.metric(r#"reloads_total{result="reloaded"}"#), 2);
+    assert_eq!(ends.metric(r#"reloads_total{result="failed"}"#), 1);
+}
