@@ -102,7 +102,7 @@ async fn peers_are_allowed_by_fingerprint_at_both_ends() {
     let error = is_allowed(&server, &client).await.unwrap_err();
     let text = error.to_string();
     assert!(
-        text.contains("[client.test.peers]") && text.contains(&fingerprint(&server_der)),
+        text.contains("`peers` of [client.test]") && text.contains(&fingerprint(&server_der)),
         "{text}"
     );
 }
