@@ -19,7 +19,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
-use tessera::resume::ExternalPsk;
 use tessera_kit::live::LiveConfig;
 use tessera_proxy::gate::Gate;
 use tessera_proxy::listen::Listener;
@@ -29,20 +28,23 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use self::connection::Connection;
+use self::load::Next;
 pub use self::load::{PreparedClient, check};
 use self::server::Server;
 use self::spare::{Spare, SparePool};
-use crate::config::ListenAddress;
+use crate::config::ClientSection;
 use crate::metrics::TunnelMetrics;
 
 /// The client end of one tunnel.
 pub struct ClientEnd {
     tunnel: Arc<Tunnel>,
     live: LiveConfig<Connector>,
-    /// Of the configuration that is prepared.
-    next_psks: Arc<Mutex<Vec<ExternalPsk>>>,
+    /// What is in use.
+    section: Mutex<ClientSection>,
+    next: Arc<Mutex<Next>>,
+    /// One at a time says what is loaded next.
+    turn: Mutex<()>,
     spare: usize,
-    listen: ListenAddress,
 }
 
 /// What its connections share.
