@@ -10,8 +10,11 @@
 //! | [`pump`] | carries bytes between two streams, both ways |
 //! | [`proxy_protocol`] | says whom a connection is forwarded for: the header of HAProxy's PROXY protocol, version 2 |
 //! | [`config`] | a configuration from a TOML file, and errors that say the line and the nearest key |
-//! | [`admin`] | metrics, and whether the process is well |
+//! | [`admin`] | metrics, and whether the process is well, over HTTP |
 //! | [`logging`] | log lines that delay nobody |
+//! | [`service`] | what systemd is told |
+//! | [`confine`] | files, ports and processes that can't be reached any more |
+//! | [`drain`] | the end of a process |
 //!
 //! A connection comes in through a [`gate::Gate`] at a [`listen::Listener`], and goes out by a [`dial::Dialler`].
 #![forbid(unsafe_code)]
@@ -19,10 +22,13 @@
 pub mod address;
 pub mod admin;
 pub mod config;
+pub mod confine;
 pub mod dial;
+pub mod drain;
 pub mod gate;
 pub mod listen;
 pub mod logging;
 pub mod proxy_protocol;
 pub mod pump;
+pub mod service;
 pub mod socket;

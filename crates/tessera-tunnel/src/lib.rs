@@ -5,5 +5,6 @@ pub mod client;
 pub mod config;
 pub mod metrics;
 pub mod peers;
+pub mod server;
 pub mod stores;
 pub mod tls;

@@ -8,7 +8,7 @@ use super::{DialAddress, KeySource, ListenAddress, values};
 
 /// `[server.NAME.fleet]`: ticket keys are in etcd, so that every server resumes every client; one-time keys are there
 /// too, or in each server's own vault, and other servers have them burned.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fleet {
     /// The etcd cluster.
@@ -27,7 +27,7 @@ pub struct Fleet {
 }
 
 /// `etcd = { ... }`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EtcdSection {
     /// Its members, `host:port` each.
@@ -63,7 +63,7 @@ pub enum FleetVault {
 }
 
 /// `[server.NAME.fleet.sites]`: the channel by which servers burn each other's one-time keys (docs/sites.md).
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SitesSection {
     /// Where this server listens for the others.
@@ -86,7 +86,7 @@ pub struct SitesSection {
 }
 
 /// Another server of the fleet.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SiteSection {
     /// Where it listens for sites.

@@ -3,6 +3,7 @@
 use std::io;
 
 use tessera::Facts;
+use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{PskKind, Verdict};
 use tessera_tokio::EarlyDataOutcome;
 
@@ -188,6 +189,16 @@ impl EarlyDataVerdict {
     pub fn of(outcome: EarlyDataOutcome) -> Option<Self> {
         let verdict = outcome.verdict.map_or(Self::Accepted, Self::from);
         (outcome.sent > 0).then_some(verdict)
+    }
+
+    /// Of what a server answered; `None` if nothing was offered, or nothing answered.
+    #[must_use]
+    pub fn answered(status: EarlyDataStatus) -> Option<Self> {
+        match status {
+            EarlyDataStatus::Accepted => Some(Self::Accepted),
+            EarlyDataStatus::Rejected(verdict) => Some(verdict.into()),
+            _ => None,
+        }
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) async fn dial(shared: &Shared) -> Result<Socket, DialError> {
     let dialled = settings.dialler.dial().await;
     match &dialled {
         Ok(_) => shared.metrics.dialled(began.elapsed()),
-        Err(error) => shared.metrics.dials.count(DialResult::from(&error.kind().into())),
+        Err(error) => shared.metrics.dials.count(DialResult::of(error.kind())),
     }
     dialled
 }

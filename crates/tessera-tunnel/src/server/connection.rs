@@ -22,7 +22,7 @@ use super::backend::{self, Between};
 use super::carried::Carried;
 use super::ended::{Ended, Story};
 use super::{Settings, Shared};
-use crate::metrics::{EarlyDataVerdict, Held, Refusal};
+use crate::metrics::{EarlyDataVerdict, Held};
 
 /// A client's connection. Dropped before its end it is cut, and its backend learns that it is no regular end.
 pub(super) struct Connection {
@@ -93,7 +93,7 @@ impl Connection {
             true if lock(&dialled).is_none() => self.first_bytes().await?,
             _ => Vec::new(),
         };
-        self.reach_backend(&settings, &dialled).await?;
+        self.reach_backend(&dialled).await?;
         self.tell_backend(&settings, first).await
     }
 
@@ -110,7 +110,8 @@ impl Connection {
         let origin = match (header.command, header.addresses) {
             (Command::Proxy, Addresses::Ip { source, destination }) => {
                 let source = canonical(source);
-                self.between = Between { client: Some(source), server: Some(canonical(destination)) };
+                self.between =
+                    Between { client: Some(source), server: Some(canonical(destination)) };
                 self.peer = Peer::Tcp(source);
                 Origin::from(source.ip())
             }
@@ -137,7 +138,7 @@ impl Connection {
         let client = self.client.insert(Carried::new(stream, metrics, self.began));
         let flight = client.writable().await;
         let early_data = client.facts().early_data;
-        if let Some(verdict) = EarlyDataVerdict::of(early_data) {
+        if let Some(verdict) = EarlyDataVerdict::answered(early_data) {
             self.shared.metrics.early_data.count(verdict);
         }
         flight.map_err(Ended::Handshake)?;
@@ -171,13 +172,12 @@ impl Connection {
     }
 
     /// The connection that the handshake needed, or another one.
-    async fn reach_backend(&mut self, settings: &Settings, dialled: &Dialled) -> Result<(), Ended> {
+    async fn reach_backend(&mut self, dialled: &Dialled) -> Result<(), Ended> {
         let there = lock(dialled).take();
         let socket = match there {
             Some(socket) => socket,
             None => backend::dial(&self.shared).await.map_err(Ended::Unreachable)?,
         };
-        let _ = settings;
         self.backend = Some(self.shared.gate.time(socket));
         Ok(())
     }
@@ -204,7 +204,7 @@ impl Connection {
         self.has_ended = true;
         let metrics = &self.shared.metrics;
         if let Ended::NoHeader(_) = &ended {
-            metrics.refused.count(Refusal::ProxyHeader);
+            metrics.refused_proxy_headers.inc();
         }
         let story = Story::of(&ended, self.peer, self.began, self.client.as_mut());
         if let (Some(backend), true) = (&self.backend, story.resets_backend()) {
@@ -226,7 +226,10 @@ impl Drop for Connection {
 }
 
 /// Polls a future that looks at the client's stream also after every reload: what a stream rests on may be gone.
-async fn until_ready<F: Future>(future: F, reloads: &mut tokio::sync::watch::Receiver<()>) -> F::Output {
+async fn until_ready<F: Future>(
+    future: F,
+    reloads: &mut tokio::sync::watch::Receiver<()>,
+) -> F::Output {
     let mut future = pin!(future);
     loop {
         tokio::select! {

@@ -30,7 +30,7 @@ mod reload;
 
 use std::future::Future;
 use std::num::NonZeroU32;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use tessera_kit::ProgramError;
@@ -43,7 +43,8 @@ use tessera_proxy::logging::tracing;
 use tessera_tokio::{Acceptor, Limits};
 use tokio::sync::watch;
 
-pub use reload::Prepared;
+pub use self::reload::Prepared;
+use self::reload::Wanted;
 
 use crate::config::{ServerLimits, ServerSection};
 use crate::metrics::TunnelMetrics;
@@ -61,6 +62,7 @@ struct Shared {
     name: String,
     acceptor: Acceptor,
     live: LiveConfig<Acceptor>,
+    wanted: Wanted,
     stores: Stores,
     gate: Gate,
     metrics: Arc<TunnelMetrics>,
@@ -98,12 +100,15 @@ impl ServerEnd {
         let (stores, found) = Stores::open(name, &section)?;
         let acceptor = Acceptor::new(tls::server(name, &section, &stores)?);
         let gate = Gate::new(gate_limits(&section.limits));
+        metrics.watch(&gate);
         let settings = Settings::new(section);
-        let live = reload::live(name, &settings.section, &stores, &acceptor);
+        let wanted = Arc::new(Mutex::new(settings.section.clone()));
+        let live = reload::live(name, &wanted, &stores, &acceptor);
         let shared = Shared {
             name: name.to_owned(),
             acceptor,
             live,
+            wanted,
             stores,
             gate,
             metrics,
@@ -133,13 +138,9 @@ impl ServerEnd {
         drain: Duration,
     ) -> Result<Drained, ProgramError> {
         let shared = &self.shared;
-        let (drained, ()) = {
-            let serving = accept::serve(shared, listener, end, drain);
-            let keeping = keep(shared);
-            tokio::select! {
-                drained = serving => (drained, ()),
-                never = keeping => match never {},
-            }
+        let drained = tokio::select! {
+            drained = accept::serve(shared, listener, end, drain) => drained,
+            never = keep(shared) => match never {},
         };
         shared.stores.close().await?;
         Ok(drained)

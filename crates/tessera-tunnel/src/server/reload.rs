@@ -1,1 +1,109 @@
 //! Files and settings that are loaded again while connections run.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tessera_kit::ProgramError;
+use tessera_kit::live::{self, Changes, LiveConfig};
+use tessera_tokio::Acceptor;
+
+use super::{ServerEnd, Settings};
+use crate::config::ServerSection;
+use crate::metrics::ReloadResult;
+use crate::stores::{LoadedAgain, Stores};
+use crate::tls;
+
+/// The section that is loaded next.
+pub(super) type Wanted = Arc<Mutex<ServerSection>>;
+
+/// What loads the TLS configuration again. The stores stay.
+pub(super) fn live(
+    name: &str,
+    wanted: &Wanted,
+    stores: &Stores,
+    acceptor: &Acceptor,
+) -> LiveConfig<Acceptor> {
+    let (name, wanted, stores) = (name.to_owned(), wanted.clone(), stores.clone());
+    LiveConfig::new(acceptor.clone(), move || {
+        let section = lock(&wanted).clone();
+        tls::server(&name, &section, &stores)
+    })
+}
+
+/// What was loaded again for one server end, and is not in use yet. Dropped, it changes nothing.
+#[must_use = "it is in use only when it is exchanged"]
+pub struct Prepared<'e> {
+    end: &'e ServerEnd,
+    tls: live::Prepared<'e, Acceptor>,
+    stores: LoadedAgain,
+    settings: Settings,
+}
+
+impl ServerEnd {
+    /// Loads the files again, by a section that may have changed, and changes nothing yet: for several tunnels that are
+    /// exchanged together or not at all. It blocks while it reads files, and while another one is prepared.
+    ///
+    /// # Errors
+    /// If something can't be loaded, or what changed needs a restart.
+    pub fn prepare(&self, section: ServerSection) -> Result<Prepared<'_>, ProgramError> {
+        let prepared = self.load(section);
+        if prepared.is_err() {
+            self.shared.metrics.reloads.count(ReloadResult::Failed);
+        }
+        prepared
+    }
+
+    /// Loads the files again, and exchanges them: see [`prepare`](Self::prepare).
+    ///
+    /// # Errors
+    /// If something can't be loaded, or what changed needs a restart. Nothing has changed then.
+    pub fn reload(&self, section: ServerSection) -> Result<Changes, ProgramError> {
+        self.prepare(section).map(Prepared::exchange)
+    }
+
+    fn load(&self, section: ServerSection) -> Result<Prepared<'_>, ProgramError> {
+        let shared = &self.shared;
+        if let Some(key) = needs_restart(&shared.settings().section, &section) {
+            return Err(ProgramError::settings(format!(
+                "[server.{}] {key} has changed: that needs a restart, and the rest was not loaded either",
+                shared.name
+            )));
+        }
+        let stores = shared.stores.load_again()?;
+        *lock(&shared.wanted) = section.clone();
+        let tls = shared.live.prepare();
+        // Whoever asks later without a section of their own has the one that is in use.
+        *lock(&shared.wanted) = shared.settings().section.clone();
+        Ok(Prepared { end: self, tls: tls?, stores, settings: Settings::new(section) })
+    }
+}
+
+impl Prepared<'_> {
+    /// Exchanges it. Connections whose peer is not allowed any more end.
+    pub fn exchange(self) -> Changes {
+        let shared = &self.end.shared;
+        let changes = self.tls.exchange();
+        shared.stores.exchange(self.stores);
+        *shared.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(self.settings);
+        shared.metrics.reloads.count(ReloadResult::Reloaded);
+        // Connections look at what they rest on.
+        shared.reloads.send_replace(());
+        changes
+    }
+}
+
+/// A key that has changed, and is looked at once, at the start.
+fn needs_restart(now: &ServerSection, next: &ServerSection) -> Option<&'static str> {
+    let changed = [
+        ("listen", now.listen != next.listen),
+        ("tcp-fast-open", now.tcp_fast_open != next.tcp_fast_open),
+        ("state", now.state != next.state),
+        ("state-key", now.state_key != next.state_key),
+        ("limits", now.limits != next.limits),
+        ("fleet", now.fleet != next.fleet),
+    ];
+    changed.iter().find(|(_, changed)| *changed).map(|(key, _)| *key)
+}
+
+fn lock(wanted: &Wanted) -> MutexGuard<'_, ServerSection> {
+    wanted.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -125,10 +125,17 @@ impl FleetStores {
         }
     }
 
-    pub(super) fn reload(&self) -> Result<(), ProgramError> {
+    pub(super) fn load_again(&self) -> Result<Option<Vec<EpochKey>>, ProgramError> {
         match &self.one_time_keys {
-            OneTimeKeys::Etcd { epochs, .. } => epochs.load(),
-            OneTimeKeys::Sites(_) => Ok(()),
+            OneTimeKeys::Etcd { epochs, .. } => epochs.load().map(Some),
+            OneTimeKeys::Sites(_) => Ok(None),
+        }
+    }
+
+    pub(super) fn exchange(&self, keys: Vec<EpochKey>) {
+        if let OneTimeKeys::Etcd { epochs, .. } = &self.one_time_keys {
+            // They were installed elsewhere before, to see whether they can be.
+            let _ = epochs.keys.install(keys, unix());
         }
     }
 
@@ -173,16 +180,18 @@ impl Epochs {
         let provider = tessera_aws_lc::provider();
         let keys = Arc::new(WrappingKeys::new(&provider, WrappingPurpose::Secrets));
         let epochs = Self { setting, path, keys };
-        epochs.load()?;
+        let installed = epochs.keys.install(epochs.load()?, unix());
+        installed.map_err(|error| ProgramError::in_file(&epochs.path, error))?;
         Ok(epochs)
     }
 
-    /// Keys that left the file are destroyed, and so are those that have ended.
-    fn load(&self) -> Result<(), ProgramError> {
+    /// The keys of the file, which can be installed.
+    fn load(&self) -> Result<Vec<EpochKey>, ProgramError> {
         let file = SettingFile { setting: &self.setting, path: &self.path };
-        let keys = epoch_keys::read(file)?;
-        let installed = self.keys.install(keys, unix());
-        installed.map_err(|error| ProgramError::in_file(&self.path, error))
+        let trial = WrappingKeys::new(&tessera_aws_lc::provider(), WrappingPurpose::Secrets);
+        let installed = trial.install(epoch_keys::read(file)?, unix());
+        installed.map_err(|error| ProgramError::in_file(&self.path, error))?;
+        epoch_keys::read(file)
     }
 }
 

@@ -15,7 +15,9 @@ use tessera_kit::clock::unix;
 use tessera_kit::state::{self, Opened, StateFound, StateKeySetting};
 use tessera_kit::{ProgramError, hex};
 use tessera_tokio::Answers;
-use tessera_vault::{Limits, MemoryVault, RotatingRing, Rotation, ServerState, StateOptions};
+use tessera_vault::{
+    EpochKey, Limits, MemoryVault, RotatingRing, Rotation, ServerState, StateOptions,
+};
 use tokio::task::spawn_blocking;
 
 use self::fleet::FleetStores;
@@ -32,6 +34,9 @@ pub struct Stores {
     pub(crate) answers: Option<Arc<dyn Answers>>,
     kept: Kept,
 }
+
+/// Keys of stores that were loaded again.
+pub(crate) struct LoadedAgain(Option<Vec<EpochKey>>);
 
 /// What wants care while time passes.
 #[derive(Clone)]
@@ -122,14 +127,18 @@ impl Stores {
         }
     }
 
-    /// Loads the keys that come and go in files: the epoch keys of a fleet.
-    ///
-    /// # Errors
-    /// If their file can't be read, or isn't one. Nothing has changed then.
-    pub fn reload(&self) -> Result<(), ProgramError> {
+    /// Loads the keys that come and go in files, the epoch keys of a fleet, and changes nothing yet.
+    pub(crate) fn load_again(&self) -> Result<LoadedAgain, ProgramError> {
         match &self.kept {
-            Kept::Fleet(fleet) => fleet.reload(),
-            Kept::Memory { .. } | Kept::State(_) => Ok(()),
+            Kept::Fleet(fleet) => fleet.load_again().map(LoadedAgain),
+            Kept::Memory { .. } | Kept::State(_) => Ok(LoadedAgain(None)),
+        }
+    }
+
+    /// Keys that left their file are destroyed.
+    pub(crate) fn exchange(&self, loaded: LoadedAgain) {
+        if let (Kept::Fleet(fleet), Some(keys)) = (&self.kept, loaded.0) {
+            fleet.exchange(keys);
         }
     }
 

@@ -1,0 +1,99 @@
+//! What a supervisor hears, and one that doesn't listen.
+
+#[path = "child/mod.rs"]
+mod child;
+
+use std::fs;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tessera_proxy::service::Supervisor;
+
+fn socket(name: &str) -> (UnixDatagram, PathBuf) {
+    let path =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.{}", std::process::id()));
+    let _ = fs::remove_file(&path);
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    (socket, path)
+}
+
+fn next(socket: &UnixDatagram) -> String {
+    let mut buffer = [0; 4096];
+    let count = socket.recv(&mut buffer).unwrap();
+    String::from_utf8(buffer[..count].to_vec()).unwrap()
+}
+
+#[test]
+fn a_supervisor_hears_the_life_of_its_service() {
+    let (socket, path) = socket("life");
+    child::run("child_lives", &[("NOTIFY_SOCKET", path.to_str().unwrap())]);
+    assert_eq!(next(&socket), "READY=1\nSTATUS=3 tunnels\n");
+    let reloading = next(&socket);
+    let time = reloading.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").expect(&reloading);
+    assert!(time.trim_end().parse::<u64>().unwrap() > 0);
+    // Nothing that a status says becomes another message.
+    assert_eq!(next(&socket), "READY=1\nSTATUS=4 tunnels WATCHDOG=trigger\n");
+    assert_eq!(next(&socket), "STATUS=well\n");
+    assert_eq!(next(&socket), "STOPPING=1\nSTATUS=2 connections are left\n");
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+#[ignore = "runs in a process of its own"]
+fn child_lives() {
+    let supervisor = Supervisor::from_env().unwrap();
+    supervisor.ready("3 tunnels");
+    supervisor.reloading();
+    supervisor.ready("4 tunnels\nWATCHDOG=trigger");
+    supervisor.status("well");
+    supervisor.stopping("2 connections are left");
+    supervisor.finish();
+}
+
+#[test]
+fn a_watchdog_hears_that_the_process_lives() {
+    let (socket, path) = socket("watchdog");
+    let path = path.to_str().unwrap();
+    let environment = [("NOTIFY_SOCKET", path), ("WATCHDOG_USEC", "2000")];
+    let mut child = child::command("child_keeps_alive", &environment).spawn().unwrap();
+    for _ in 0..5 {
+        assert_eq!(next(&socket), "WATCHDOG=1\n");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+#[ignore = "runs in a process of its own, until it is killed"]
+fn child_keeps_alive() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let supervisor = Supervisor::from_env().unwrap();
+    runtime.block_on(supervisor.keep_alive());
+}
+
+#[test]
+fn a_supervisor_that_does_not_listen_delays_nobody() {
+    let (_socket, path) = socket("deaf");
+    // Nobody reads: the socket's queue is full after a few, and the child ends even so.
+    child::run("child_talks", &[("NOTIFY_SOCKET", path.to_str().unwrap())]);
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn no_supervisor_and_a_wrong_one_are_no_obstacle() {
+    child::run("child_talks", &[]);
+    child::run("child_talks", &[("NOTIFY_SOCKET", "/nonexistent/socket")]);
+}
+
+#[test]
+#[ignore = "runs in a process of its own"]
+fn child_talks() {
+    let supervisor = Supervisor::from_env().unwrap();
+    for number in 0..100_000 {
+        supervisor.status(&number.to_string());
+    }
+    supervisor.finish();
+}
