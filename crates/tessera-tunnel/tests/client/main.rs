@@ -289,3 +289,24 @@ async fn a_reload_exchanges_the_files_or_nothing() {
     assert_eq!(ends.metric(r#"reloads_total{result="reloaded"}"#), 4);
     assert_eq!(ends.metric(r#"reloads_total{result="failed"}"#), 1);
 }
+
+#[tokio::test]
+async fn a_connection_whose_server_is_not_trusted_any_more_carries_nothing() {
+    let ends = Ends::new(Application::Echo).await;
+    let client = ends.start(&ends.section());
+    let mut program = client.connect().await;
+    let mut answer = [0; 8];
+    program.write_all(b"question").await.unwrap();
+    program.read_exact(&mut answer).await.unwrap();
+    // The same files are no reason.
+    client.end.reload().unwrap();
+    program.write_all(b"question").await.unwrap();
+    program.read_exact(&mut answer).await.unwrap();
+    let other = Ends::new(Application::Echo).await;
+    fs::copy(other.files.path("ca.pem"), ends.files.path("ca.pem")).unwrap();
+    assert!(client.end.reload().unwrap().peers);
+    program.write_all(b"question").await.unwrap();
+    assert_eq!(program.read(&mut answer).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    ends.until(r#"connections_total{outcome="cut"}"#, 1).await;
+    assert_eq!(ends.server.ended(1).await, [later(b"questionquestion")]);
+}
