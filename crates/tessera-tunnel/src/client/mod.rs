@@ -5,6 +5,9 @@
 //! most once. Where the server refuses it and nobody executed it, it is sent again, once. Where it may have been
 //! executed, the program's connection is reset and nothing is sent again; the log names the flight, and says what to
 //! do ([`Judgement`](verdict::Judgement)).
+//!
+//! A program at a Unix socket sees an end where one at TCP sees a reset, since Unix sockets have none: its protocol has to
+//! tell an answer that is cut off from a whole one.
 
 mod carrier;
 mod connection;

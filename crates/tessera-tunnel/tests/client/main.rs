@@ -12,11 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ends::{Application, Ends, Seen, files_below};
+use tessera::ServerConfig;
 use tessera::resume::OneTimeKeyGuard;
 use tessera::wire::{NamedGroup, TicketRequest};
-use tessera_tunnel::config::{Anchors, DialAddress, Early};
+use tessera_tunnel::config::{Anchors, DialAddress, Early, ListenAddress};
 use tessera_vault::MemoryVault;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
 use tokio::time::sleep;
 
 fn later(bytes: &[u8]) -> Seen {
@@ -85,16 +87,18 @@ async fn check_reset(ends: &Ends, client: &ends::Client, verdict: &str) {
     assert_eq!(ends.metric(r#"dials_total{result="connected"}"#), 2);
 }
 
+/// The keys of all tickets are in a vault that is gone.
+fn lose_keys(config: &mut ServerConfig) {
+    let guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::new(1000)));
+    config.policy.early_data.forward_secret = Some(guard);
+}
+
 #[tokio::test]
 async fn after_unknown_the_program_is_reset_and_nothing_is_sent_again() {
     let ends = Ends::new(Application::Echo).await;
     let client = ends.start(&ends.section());
     client.ask(b"question 1").await.unwrap();
-    // The ticket's key is in a vault that is gone.
-    ends.server.change(|config| {
-        let guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::new(1000)));
-        config.policy.early_data.forward_secret = Some(guard);
-    });
+    ends.server.change(lose_keys);
     check_reset(&ends, &client, "unknown").await;
 }
 
@@ -213,6 +217,32 @@ async fn a_program_that_ends_its_side_still_gets_the_answer() {
         assert_eq!(client.ask(question).await.unwrap(), [question.len() as u8]);
     }
     ends.until(r#"connections_total{outcome="completed"}"#, 3).await;
+}
+
+/// A Unix socket can't be reset: there is no answer, and no part of one.
+#[tokio::test]
+async fn programs_at_a_unix_socket_are_served_and_see_an_end_for_a_reset() {
+    let ends = Ends::new(Application::Echo).await;
+    let mut section = ends.section();
+    let path = ends.files.path("pg.sock");
+    section.listen = ListenAddress::Unix(path.clone());
+    let _client = ends.start(&section);
+    let ask = async |question: &[u8]| {
+        let mut program = UnixStream::connect(&path).await.unwrap();
+        program.write_all(question).await.unwrap();
+        program.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        program.read_to_end(&mut answer).await.unwrap();
+        answer
+    };
+    for question in [b"question 1", b"question 2"] {
+        assert_eq!(ask(question).await, question);
+    }
+    ends.server.change(lose_keys);
+    assert_eq!(ask(b"question 3").await, b"");
+    ends.until(r#"connections_total{outcome="reset_by_verdict"}"#, 1).await;
+    let seen = ends.server.ended(3).await;
+    assert_eq!(seen, [later(b"question 1"), early(b"question 2"), Seen::default()]);
 }
 
 /// The program must not take what it got for the whole.
