@@ -82,6 +82,17 @@ impl Stores {
         Ok((stores, found))
     }
 
+    /// Reads the keys and files that the stores of this section need, and opens nothing.
+    ///
+    /// # Errors
+    /// If one of them can't be as it is.
+    pub fn check(name: &str, section: &ServerSection) -> Result<(), ProgramError> {
+        if let (Some(directory), Some(source)) = (&section.state, &section.state_key) {
+            source.read(&format!("[server.{name}] state-key"), "state", directory)?;
+        }
+        section.fleet.as_ref().map_or(Ok(()), |fleet| FleetStores::check(name, fleet))
+    }
+
     fn in_memory() -> Self {
         let ring = Arc::new(RotatingRing::with_rotation(&tessera_aws_lc::provider(), ROTATION));
         let vault = Arc::new(MemoryVault::new(CAPACITY));
