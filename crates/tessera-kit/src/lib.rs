@@ -12,6 +12,7 @@
 //! | [`state`] | ticket keys and one-time keys that survive a restart |
 //! | [`key_log`] | the secrets of connections in a file, for Wireshark |
 //! | [`facts`], [`report`] | what became of a connection, as a line and as JSON; a slow reader delays nobody |
+//! | [`inherited`] | listening sockets that a supervisor hands over |
 //! | [`runtime`], [`signals`], [`open_files`] | the process: threads, its end, its limits |
 //! | [`memory_guard`] | no core dumps, no tracing by others, no swap |
 //! | [`volatile`] | where secrets outlive the process and not the power |
@@ -46,6 +47,7 @@ pub mod credential;
 mod error;
 pub mod facts;
 pub mod hex;
+pub mod inherited;
 pub mod key_file;
 pub mod key_log;
 mod key_source;

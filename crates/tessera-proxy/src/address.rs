@@ -30,7 +30,7 @@ pub enum ListenAddress {
 pub enum DialAddress {
     /// One address of TCP.
     Tcp(SocketAddr),
-    /// A name, whose addresses are asked for at each dial, and a port.
+    /// A name, each of whose addresses may be the one, and a port.
     Name(HostPort),
     /// A Unix socket.
     Unix(PathBuf),

@@ -30,7 +30,7 @@ fn the_first_write_travels_in_the_syn() {
     let server = at(&link, End::Server, 2, move || async move {
         let mut options = ListenOptions::default();
         options.fast_open = true;
-        let address = SocketAddr::new(ip.into(), 0).to_string().parse().unwrap();
+        let address = SocketAddr::new(ip, 0).to_string().parse().unwrap();
         let listener = Listener::bind(&address, options, &mut Inherited::default()).unwrap();
         assert!(listener.fast_open_lacks().is_none(), "{:?}", listener.fast_open_lacks());
         tell.send(listener.local_addrs().unwrap()[0]).unwrap();

@@ -7,9 +7,9 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
-use listenfd::ListenFd;
 use serde::Serialize;
 use tessera_kit::credential::fingerprint;
+use tessera_kit::inherited::{Inherited, InheritedSocket};
 use tessera_kit::live::LiveConfig;
 use tessera_kit::report::{Fact, Report};
 use tessera_kit::state::StateFound;
@@ -26,19 +26,17 @@ use crate::options::ServeOptions;
 
 /// The listening socket that a supervisor handed over (sd_listen_fds(3)), if it did.
 pub(super) fn inherited() -> Result<Option<net::TcpListener>, ProgramError> {
-    let mut sockets = ListenFd::from_env();
     let wrong = |what: &str| {
         ProgramError::settings(format!(
             "LISTEN_FDS: {what}; hand over one TCP socket, such as with ListenStream=4433"
         ))
     };
-    match sockets.len() {
-        0 => Ok(None),
-        1 => {
-            let socket = sockets.take_tcp_listener(0).map_err(|error| wrong(&error.to_string()))?;
-            socket.map(Some).ok_or_else(|| wrong("the socket is gone"))
-        }
-        more => Err(wrong(&format!("{more} sockets, and one is listened at"))),
+    let mut sockets = Inherited::from_env()?.take_all();
+    match (sockets.pop(), sockets.len()) {
+        (None, _) => Ok(None),
+        (Some(InheritedSocket::Tcp(socket)), 0) => Ok(Some(socket)),
+        (Some(InheritedSocket::Unix(_)), 0) => Err(wrong("the socket is none of TCP")),
+        (_, more) => Err(wrong(&format!("{} sockets, and one is listened at", more + 1))),
     }
 }
 

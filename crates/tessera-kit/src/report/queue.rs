@@ -86,7 +86,7 @@ impl Queue {
 
     /// How many lines were left out since the beginning.
     #[must_use]
-    pub fn missed(&self) -> u64 {
+    pub fn all_missed(&self) -> u64 {
         self.0.lock().all_missed
     }
 
@@ -133,15 +133,16 @@ impl Shared {
             match written {
                 Ok(()) => state.failing = false,
                 // The reader wants no more.
-                Err(error) if error.kind() == ErrorKind::BrokenPipe => return,
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                    state.all_missed += u64::from(is_line);
+                    return;
+                }
                 Err(error) => {
                     if !state.failing {
                         warn(name, &error);
                     }
                     state.missed += count;
-                    if is_line {
-                        state.all_missed += 1;
-                    }
+                    state.all_missed += u64::from(is_line);
                     state.failing = true;
                     state.failed.get_or_insert(error.to_string());
                 }
@@ -222,7 +223,7 @@ mod tests {
         let missed = queue.0.lock().missed;
         let room = ROOM as u64 / 1000;
         assert!((room..=room + 1).contains(&(5000 - missed)), "{missed}");
-        assert_eq!(queue.missed(), missed);
+        assert_eq!(queue.all_missed(), missed);
         assert_eq!(queue.finish(Duration::from_millis(1)), None);
         let read: Vec<_> = reader.iter().collect();
         assert_eq!(read.len() as u64, 5000 - missed + 1);
@@ -236,6 +237,7 @@ mod tests {
         (0..5000).for_each(|_| queue.push(vec![7; 1000]));
         assert_eq!(queue.finish(PATIENCE), None, "nobody wants them");
         assert!(queue.0.lock().lines.is_empty());
+        assert_eq!(queue.all_missed(), 5000);
     }
 
     /// A disk that is full as long as it is said to be.
@@ -268,6 +270,7 @@ mod tests {
         queue.push(b"three\n".to_vec());
         assert!(queue.finish(PATIENCE).is_some());
         assert_eq!(disk.lock().unwrap().0, b"three\n2 missed\n");
+        assert_eq!(queue.all_missed(), 2);
     }
 
     #[test]

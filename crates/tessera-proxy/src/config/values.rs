@@ -200,26 +200,30 @@ impl Visitor<'_> for AnyPath {
         if text.is_empty() || text.contains(['\n', '\0']) || text.starts_with("-----BEGIN") {
             return Err(E::custom("it takes the path of a file, not its content"));
         }
-        Ok(FilePath(DIRECTORY.with_borrow(|directory| directory.join(text))))
+        let path = DIRECTORY.with_borrow(|directory| match directory {
+            Some(directory) => directory.join(text),
+            None => PathBuf::from(text),
+        });
+        Ok(FilePath(path))
     }
 }
 
 thread_local! {
     /// Where the relative paths of the configuration start that this thread reads. serde has no other way to tell.
-    static DIRECTORY: RefCell<PathBuf> = const { RefCell::new(PathBuf::new()) };
+    static DIRECTORY: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
 }
 
 /// Does something while relative paths start in this directory.
 pub(super) fn with_directory<T>(directory: &Path, read: impl FnOnce() -> T) -> T {
     /// Puts the earlier one back, also if `read` panics.
-    struct Restore(PathBuf);
+    struct Restore(Option<PathBuf>);
 
     impl Drop for Restore {
         fn drop(&mut self) {
-            DIRECTORY.set(std::mem::take(&mut self.0));
+            DIRECTORY.set(self.0.take());
         }
     }
 
-    let _restore = Restore(DIRECTORY.replace(directory.to_owned()));
+    let _restore = Restore(DIRECTORY.replace(Some(directory.to_owned())));
     read()
 }

@@ -6,7 +6,7 @@ mod resolve;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,16 +43,28 @@ impl Default for DialOptions {
 #[derive(Debug, Clone)]
 pub struct Dialler {
     address: DialAddress,
+    target: Target,
     options: DialOptions,
-    resolver: Resolver,
     failures: Arc<Failures>,
+}
+
+#[derive(Debug, Clone)]
+enum Target {
+    Tcp(SocketAddr),
+    Name(Resolver),
+    Unix(PathBuf),
 }
 
 impl Dialler {
     /// Connects to this address.
     #[must_use]
     pub fn new(address: DialAddress, options: DialOptions) -> Self {
-        Self { address, options, resolver: Resolver::default(), failures: Arc::default() }
+        let target = match &address {
+            DialAddress::Tcp(address) => Target::Tcp(*address),
+            DialAddress::Name(name) => Target::Name(Resolver::new(name.clone())),
+            DialAddress::Unix(path) => Target::Unix(path.clone()),
+        };
+        Self { address, target, options, failures: Arc::default() }
     }
 
     /// Where it connects to.
@@ -62,19 +74,14 @@ impl Dialler {
     }
 
     /// Connects. The addresses of a name are tried in the order that the system gives (RFC 6724), those last that
-    /// failed in the last ten seconds. Each has an equal share of what is left of the deadline.
+    /// failed in the last ten seconds. Each has an equal share of what is left of the deadline. What a name's look-up
+    /// found is used for a minute, and looked up again meanwhile; it is forgotten when none of it can be reached.
     pub async fn dial(&self) -> Result<Socket, DialError> {
         let deadline = Instant::now() + self.options.deadline;
-        let connected = match &self.address {
-            DialAddress::Unix(path) => self.dial_unix(path, deadline).await,
-            DialAddress::Tcp(address) => self.dial_each(vec![*address], deadline).await,
-            DialAddress::Name(name) => {
-                let found = timeout_at(deadline, self.resolver.addresses(name)).await;
-                match found.unwrap_or_else(|_| Err(no_answer(self.options.deadline))) {
-                    Ok(found) => self.dial_each(found, deadline).await,
-                    Err(error) => Err(vec![Attempt::of_all(error)]),
-                }
-            }
+        let connected = match &self.target {
+            Target::Tcp(address) => self.dial_each(vec![*address], deadline).await,
+            Target::Name(resolver) => self.dial_name(resolver, deadline).await,
+            Target::Unix(path) => self.dial_unix(path, deadline).await,
         };
         connected.map_err(|tried| DialError::new(self.address.clone(), tried))
     }
@@ -83,6 +90,21 @@ impl Dialler {
     /// after a dial with [`DialOptions::fast_open`].
     pub fn avoid(&self, address: SocketAddr) {
         self.failures.note(address);
+    }
+
+    async fn dial_name(
+        &self,
+        resolver: &Resolver,
+        deadline: Instant,
+    ) -> Result<Socket, Vec<Attempt>> {
+        let found = timeout_at(deadline, resolver.addresses()).await;
+        match found.unwrap_or_else(|_| Err(no_answer(self.options.deadline))) {
+            Ok(found) => {
+                let connected = self.dial_each(found, deadline).await;
+                connected.inspect_err(|_| resolver.forget())
+            }
+            Err(error) => Err(vec![Attempt::of_all(error)]),
+        }
     }
 
     async fn dial_each(

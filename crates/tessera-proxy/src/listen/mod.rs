@@ -1,6 +1,5 @@
 //! Listening sockets: TCP, Unix, and those that a supervisor hands over.
 
-mod inherited;
 mod unix;
 
 use std::future::poll_fn;
@@ -13,11 +12,11 @@ use std::task::{Context, Poll};
 
 use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
 use tessera_kit::ProgramError;
+pub use tessera_kit::inherited::Inherited;
+use tessera_kit::inherited::InheritedSocket;
 use tessera_tokio::fast_open::accept_on;
 use tokio::net::{TcpListener, UnixListener};
 
-pub use self::inherited::Inherited;
-use self::inherited::InheritedSocket;
 use self::unix::SocketFile;
 use crate::address::ListenAddress;
 use crate::socket::{Peer, Socket, prepare};

@@ -38,7 +38,11 @@ pub(super) fn bind(
             ));
         }
         // A process that ended left it.
-        Ok(_) => fs::remove_file(path).map_err(|error| failed(&error))?,
+        Ok(_) => match fs::remove_file(path) {
+            // It has removed it itself meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => (),
+            removed => removed.map_err(|error| failed(&error))?,
+        },
         Err(error) if error.kind() == ErrorKind::NotFound => (),
         Err(error) => return Err(failed(&error)),
     }
@@ -50,9 +54,12 @@ fn is_listened_at(path: &Path) -> io::Result<bool> {
     let socket = RawSocket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
     match socket.connect(&SockAddr::unix(path)?) {
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(false),
-        Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error),
-        Ok(()) | Err(_) => Ok(true),
+        Err(error) => match error.kind() {
+            ErrorKind::ConnectionRefused | ErrorKind::NotFound => Ok(false),
+            ErrorKind::WouldBlock => Ok(true),
+            _ => Err(error),
+        },
+        Ok(()) => Ok(true),
     }
 }
 

@@ -4,6 +4,8 @@ mod format;
 mod libraries;
 mod limit;
 mod sink;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::fs::File;
@@ -148,8 +150,16 @@ pub fn log_to(
     to: impl Write + Send + 'static,
     options: LogOptions,
 ) -> io::Result<(Log, impl Subscriber + Send + Sync)> {
+    log_within(to, options, Limits::new(options.lines_per_second))
+}
+
+fn log_within(
+    to: impl Write + Send + 'static,
+    options: LogOptions,
+    limits: Limits,
+) -> io::Result<(Log, impl Subscriber + Send + Sync)> {
     let sink = Arc::new(Sink::new(to, options.format)?);
-    let limits = Arc::new(Limits::new(options.lines_per_second));
+    let limits = Arc::new(limits);
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(LevelFilter::from(options.level))
         // Whoever can't write here has nowhere else to write.

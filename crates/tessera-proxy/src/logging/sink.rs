@@ -21,7 +21,12 @@ impl Sink {
     }
 
     pub(super) fn lost(&self) -> u64 {
-        self.0.missed()
+        self.0.all_missed()
+    }
+
+    #[cfg(test)]
+    pub(super) fn settle(&self) {
+        let _ = self.0.settle(Duration::from_secs(60));
     }
 
     pub(super) fn finish(&self, patience: Duration) {

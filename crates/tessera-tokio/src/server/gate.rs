@@ -10,7 +10,8 @@ use super::limits::Limits;
 use super::origin::Origin;
 use super::refused::Refused;
 use super::room::{HandshakePlace, Room, Vacancy};
-use super::socket::{ClientSocket, TimedSocket};
+use super::socket::ClientSocket;
+use super::timed::TimedSocket;
 
 /// The limits of a server, for a loop of one's own and for sockets of any kind. [`Server`](super::Server)
 /// stands on it. It can be cloned: all clones are one gate.

@@ -12,6 +12,7 @@ mod reset;
 mod room;
 mod socket;
 mod stall;
+mod timed;
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
@@ -31,7 +32,8 @@ pub use self::origin::Origin;
 pub use self::refused::Refused;
 pub use self::reset::ResetOnClose;
 pub use self::room::{HandshakePlace, Vacancy};
-pub use self::socket::{ClientSocket, TimedOut, TimedSocket};
+pub use self::socket::ClientSocket;
+pub use self::timed::{TimedOut, TimedSocket};
 
 use self::ending::{End, ending};
 use crate::acceptor::Acceptor;

@@ -39,8 +39,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Carrier<IO> {
             self.metrics.handshakes.count(HandshakeKind::Failed);
             self.count_early_data(early_data);
         }
-        let handshake_complete = self.stream.facts().handshake_complete;
-        ServerState { handshake_complete, early_data }
+        let facts = self.stream.facts();
+        let handshake = facts.handshake_complete.then(|| HandshakeKind::of(facts));
+        ServerState { handshake, early_data }
     }
 
     /// Counts the handshake when it is complete.

@@ -236,3 +236,63 @@ const SESSIONS_IN_FILES: usize = 128;
 
 /// Each holds a place at the server.
 const MOST_SPARE: usize = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::DialAddress;
+
+    /// By a fingerprint, which needs no file.
+    fn section(listen: &str, connect: &str) -> ClientSection {
+        let connect: DialAddress = connect.parse().unwrap();
+        let mut section = ClientSection::new(listen.parse().unwrap(), connect);
+        section.peers.fingerprints = vec!["a5".repeat(32)];
+        section
+    }
+
+    #[test]
+    fn whoever_listens_to_others_in_plain_text_is_warned() {
+        for (listen, warnings) in [
+            ("127.0.0.1:5432", 0),
+            ("[::1]:5432", 0),
+            ("[::ffff:127.0.0.1]:5432", 0),
+            ("localhost:5432", 0),
+            ("unix:/run/x.sock", 0),
+            ("systemd:pg", 0),
+            (":5432", 1),
+            ("0.0.0.0:5432", 1),
+            ("192.0.2.1:5432", 1),
+            ("db.example:5432", 1),
+        ] {
+            let found = check("pg", &section(listen, "db.example:8443")).unwrap();
+            assert_eq!(found.len(), warnings, "{listen}: {found:?}");
+            assert!(found.iter().all(|warning| warning.starts_with("[client.pg] listen: ")));
+        }
+    }
+
+    #[test]
+    fn what_a_section_can_not_say_is_told_by_its_key() {
+        let (listen, connect) = ("127.0.0.1:5432", "db.example:8443");
+        let mut unnamed = section(listen, "unix:/run/tls.sock");
+        assert!(
+            check("pg", &unnamed).unwrap_err().to_string().starts_with("[client.pg] server-name: ")
+        );
+        unnamed.server_name = Some("db.example".into());
+        check("pg", &unnamed).unwrap();
+
+        let mut keyed = section(listen, connect);
+        keyed.sessions_key = Some(crate::config::KeySource::File("/nowhere".into()));
+        assert!(
+            check("pg", &keyed).unwrap_err().to_string().starts_with("[client.pg] sessions-key: ")
+        );
+        keyed.sessions = Some("/nowhere/sessions".into());
+        let error = check("pg", &keyed).unwrap_err();
+        assert_eq!(error.file(), Some(Path::new("/nowhere")), "{error}");
+
+        let mut many = section(listen, connect);
+        many.spare = MOST_SPARE;
+        check("pg", &many).unwrap();
+        many.spare += 1;
+        assert!(check("pg", &many).unwrap_err().to_string().starts_with("[client.pg] spare: "));
+    }
+}

@@ -39,10 +39,6 @@ impl Carried {
         self.stream.facts()
     }
 
-    pub(super) fn socket(&self) -> &ClientSocket<Socket> {
-        self.stream.get_ref()
-    }
-
     /// Until the server's flight is made: early data can be read then.
     pub(super) async fn writable(&mut self) -> io::Result<()> {
         let done = self.stream.writable().await;

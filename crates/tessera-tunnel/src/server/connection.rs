@@ -110,7 +110,8 @@ impl Connection {
         let origin = match (header.command, header.addresses) {
             (Command::Proxy, Addresses::Ip { source, destination }) => {
                 let source = canonical(source);
-                self.between = Between { client: Some(source), server: Some(canonical(destination)) };
+                self.between =
+                    Between { client: Some(source), server: Some(canonical(destination)) };
                 self.peer = Peer::Tcp(source);
                 Origin::from(source.ip())
             }
@@ -225,7 +226,10 @@ impl Drop for Connection {
 }
 
 /// Polls a future that looks at the client's stream also after every reload: what a stream rests on may be gone.
-async fn until_ready<F: Future>(future: F, reloads: &mut tokio::sync::watch::Receiver<()>) -> F::Output {
+async fn until_ready<F: Future>(
+    future: F,
+    reloads: &mut tokio::sync::watch::Receiver<()>,
+) -> F::Output {
     let mut future = pin!(future);
     loop {
         tokio::select! {

@@ -5,9 +5,10 @@ use std::io;
 
 use tessera::resume::{FlightHandle, Verdict};
 use tessera_kit::hex;
+use tessera_proxy::logging::{TRUSTED, tracing};
 use tessera_tokio::{EarlyDataOutcome, FirstFlightError, FirstFlightFailure};
 
-use crate::metrics::{EarlyDataVerdict, Label, Outcome};
+use crate::metrics::{EarlyDataVerdict, HandshakeKind, Label, Outcome};
 
 /// How a connection came to its end.
 #[derive(Debug)]
@@ -37,8 +38,8 @@ impl Ended {
 /// What is known of the connection to the server at its end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ServerState {
-    /// Whether the handshake was complete.
-    pub handshake_complete: bool,
+    /// How the handshake was made; `None` if it wasn't completed.
+    pub handshake: Option<HandshakeKind>,
     /// What became of early data.
     pub early_data: EarlyDataOutcome,
 }
@@ -48,6 +49,8 @@ pub struct ServerState {
 pub struct Judgement {
     /// As it is counted.
     pub outcome: Outcome,
+    /// How the handshake with the server was made; `None` if it wasn't completed.
+    pub handshake: Option<HandshakeKind>,
     /// The verdict on early data, if any left.
     pub verdict: Option<EarlyDataVerdict>,
     /// The name of the flight whose fate its program has to find out.
@@ -83,7 +86,7 @@ impl Judgement {
                 // With the verdict burned too: what the program said is in the wrong protocol.
                 Some(error) if early.sent > 0 && is_final(error) => Outcome::ResetByVerdict,
                 _ if is_open => Outcome::ResetByVerdict,
-                _ if !server.handshake_complete => Outcome::HandshakeFailed,
+                _ if server.handshake.is_none() => Outcome::HandshakeFailed,
                 _ if error.kind() == io::ErrorKind::TimedOut => Outcome::TimedOut,
                 _ => Outcome::PeerFailed,
             },
@@ -93,7 +96,7 @@ impl Judgement {
             Ended::InOrder | Ended::Cut => None,
             Ended::Unreachable(error) | Ended::Server(error) | Ended::Local(error) => Some(error),
         };
-        Self { outcome, verdict, flight, cause }
+        Self { outcome, handshake: server.handshake, verdict, flight, cause }
     }
 
     /// Whether the local connection is reset: its program is not to take what it got for the whole, nor the
@@ -161,20 +164,28 @@ impl Judgement {
         }
     }
 
-    /// Writes the event: a warning where somebody has something to do.
+    /// Writes the event: a warning where somebody has something to do. Verdicts are never left out for being many.
     pub fn log(&self, tunnel: &str, client: &dyn fmt::Display) {
-        let outcome = self.outcome.name();
+        let (outcome, what) = (self.outcome.name(), self.what());
+        let handshake = self.handshake.map(Label::name);
         let verdict = self.verdict.map(Label::name);
-        let flight = self.flight.map(|flight| hex::encode(&flight.0));
         let cause = self.cause.as_ref().map(|error| Causes(error).to_string());
-        let (what, todo) = (self.what(), self.what_to_do());
-        match todo {
-            Some(_) => tracing::warn!(
-                tunnel, role = "client", %client, outcome, verdict, flight, cause, todo, "{what}"
-            ),
-            None => tracing::info!(
-                tunnel, role = "client", %client, outcome, verdict, cause, "{what}"
-            ),
+        let Some(what_to_do) = self.what_to_do() else {
+            tracing::info!(
+                tunnel, role = "client", %client, outcome, handshake, verdict, cause, "{what}"
+            );
+            return;
+        };
+        if self.outcome == Outcome::ResetByVerdict {
+            let flight = self.flight.map(|flight| hex::encode(&flight.0));
+            tracing::warn!(
+                target: TRUSTED, tunnel, role = "client", %client, outcome, handshake, verdict, flight, cause,
+                what_to_do, "{what}"
+            );
+        } else {
+            tracing::warn!(
+                tunnel, role = "client", %client, outcome, handshake, verdict, cause, what_to_do, "{what}"
+            );
         }
     }
 }
@@ -208,98 +219,4 @@ impl fmt::Display for Causes<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn early(verdict: Option<Verdict>) -> ServerState {
-        let mut early_data = EarlyDataOutcome::default();
-        (early_data.sent, early_data.verdict) = (8, verdict);
-        early_data.flight = Some(FlightHandle([7; 32]));
-        ServerState { handshake_complete: true, early_data }
-    }
-
-    fn judge(ended: fn(io::Error) -> Ended, kind: io::ErrorKind, server: ServerState) -> Judgement {
-        Judgement::of(ended(kind.into()), server)
-    }
-
-    #[test]
-    fn a_connection_that_ends_in_order_is_not_reset_whatever_became_of_early_data() {
-        use EarlyDataVerdict::{Accepted, Burned};
-        for (told, verdict) in [(None, Accepted), (Some(Verdict::Burned), Burned)] {
-            let judged = Judgement::of(Ended::InOrder, early(told));
-            assert_eq!((judged.outcome, judged.verdict), (Outcome::Completed, Some(verdict)));
-            assert!(!judged.resets_local());
-            assert!(judged.flight.is_none() && judged.what_to_do().is_none());
-        }
-    }
-
-    #[test]
-    fn what_may_have_been_executed_is_named_whoever_failed() {
-        for verdict in [Verdict::Used, Verdict::Unknown] {
-            for ended in [Ended::Server, Ended::Local] {
-                let judged = judge(ended, io::ErrorKind::ConnectionReset, early(Some(verdict)));
-                assert_eq!(judged.outcome, Outcome::ResetByVerdict);
-                assert_eq!(judged.flight, Some(FlightHandle([7; 32])));
-                assert!(judged.resets_local());
-                assert!(judged.what_to_do().unwrap().contains("flight's name"));
-            }
-        }
-        let used = judge(Ended::Server, io::ErrorKind::Other, early(Some(Verdict::Used)));
-        let unknown = judge(Ended::Server, io::ErrorKind::Other, early(Some(Verdict::Unknown)));
-        assert_ne!(used.what(), unknown.what());
-        assert_ne!(used.what_to_do(), unknown.what_to_do());
-    }
-
-    /// No answer is `unknown`, and so is an answer that isn't proven.
-    #[test]
-    fn a_connection_that_fails_before_the_answer_may_have_been_executed() {
-        let server = ServerState { handshake_complete: false, ..early(Some(Verdict::Unknown)) };
-        let judged = judge(Ended::Server, io::ErrorKind::ConnectionReset, server);
-        assert_eq!(judged.outcome, Outcome::ResetByVerdict);
-        assert_eq!(judged.verdict, Some(EarlyDataVerdict::Unknown));
-    }
-
-    #[test]
-    fn failures_without_early_data_are_counted_apart_and_reset_too() {
-        let nothing = ServerState::default();
-        let complete = ServerState { handshake_complete: true, ..nothing };
-        let accepted = early(None);
-        use io::ErrorKind::{ConnectionReset, TimedOut};
-        for (judged, outcome) in [
-            (judge(Ended::Unreachable, ConnectionReset, nothing), Outcome::Unreachable),
-            (judge(Ended::Server, ConnectionReset, nothing), Outcome::HandshakeFailed),
-            (judge(Ended::Server, TimedOut, nothing), Outcome::HandshakeFailed),
-            (judge(Ended::Server, ConnectionReset, complete), Outcome::PeerFailed),
-            (judge(Ended::Server, ConnectionReset, accepted), Outcome::PeerFailed),
-            (judge(Ended::Server, TimedOut, complete), Outcome::TimedOut),
-            (judge(Ended::Local, ConnectionReset, complete), Outcome::LocalFailed),
-            (judge(Ended::Local, TimedOut, accepted), Outcome::TimedOut),
-        ] {
-            assert_eq!(judged.outcome, outcome);
-            assert!(judged.flight.is_none());
-            assert!(judged.resets_local());
-        }
-    }
-
-    #[test]
-    fn the_causes_of_an_error_stand_once() {
-        let inner = io::Error::other("the name has no address");
-        let outer = io::Error::other(Outer(inner));
-        assert_eq!(Causes(&outer).to_string(), "no connection: the name has no address");
-    }
-
-    #[derive(Debug)]
-    struct Outer(io::Error);
-
-    impl fmt::Display for Outer {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("no connection")
-        }
-    }
-
-    impl std::error::Error for Outer {
-        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-            Some(&self.0)
-        }
-    }
-}
+mod tests;

@@ -4,8 +4,8 @@ use std::env;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 
+use crate::ProgramError;
 use listenfd::ListenFd;
-use tessera_kit::ProgramError;
 
 /// The listening sockets that this process was started with, by name.
 #[derive(Debug, Default)]
@@ -13,9 +13,12 @@ pub struct Inherited {
     sockets: Vec<(String, InheritedSocket)>,
 }
 
+/// One of them.
 #[derive(Debug)]
-pub(super) enum InheritedSocket {
+pub enum InheritedSocket {
+    /// It listens at an address of TCP.
     Tcp(TcpListener),
+    /// It listens at a path, whose file is the supervisor's.
     Unix(UnixListener),
 }
 
@@ -52,8 +55,13 @@ impl Inherited {
         self.sockets.iter().map(|(name, _)| name.as_str())
     }
 
-    /// All that have this name.
-    pub(super) fn take(&mut self, name: &str) -> Result<Vec<InheritedSocket>, ProgramError> {
+    /// All that nobody has taken.
+    pub fn take_all(&mut self) -> Vec<InheritedSocket> {
+        self.sockets.drain(..).map(|(_, socket)| socket).collect()
+    }
+
+    /// All that have this name: one at least, and none of them a second time.
+    pub fn take(&mut self, name: &str) -> Result<Vec<InheritedSocket>, ProgramError> {
         let of_name: Vec<_> = self.sockets.extract_if(.., |(other, _)| other == name).collect();
         if of_name.is_empty() {
             let others: Vec<_> = self.names().collect();

@@ -1,0 +1,181 @@
+//! A client end and a server end of a tunnel, and the processor time that they took.
+
+use std::cell::RefCell;
+use std::fs;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::process::Child;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tessera::handshake::ClientAuthentication;
+use tessera::wire::CipherSuite;
+use tessera_interop::{Identity, KeyKind, Pki};
+use tessera_proxy::pump::pump;
+use tessera_tokio::{Acceptor, Connector};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::Failure;
+
+pub(crate) struct Ends {
+    pub(crate) name: &'static str,
+    /// The client end's.
+    pub(crate) address: SocketAddr,
+    client: End,
+    server: End,
+    speeds: RefCell<Vec<f64>>,
+}
+
+/// One of them.
+pub(crate) enum End {
+    /// Threads of this process with this name.
+    Threads(String, #[allow(dead_code)] Runtime),
+    Process(Child),
+}
+
+pub(crate) static PKI: LazyLock<(Pki, Identity, Identity)> = LazyLock::new(|| {
+    let pki = Pki::new();
+    let (client, server) = (pki.client(KeyKind::P256), pki.server(KeyKind::P256));
+    (pki, client, server)
+});
+
+impl Ends {
+    pub(crate) fn new(name: &'static str, address: SocketAddr, client: End, server: End) -> Self {
+        Self { name, address, client, server, speeds: RefCell::default() }
+    }
+
+    pub(crate) fn note(&self, speed: f64) {
+        self.speeds.borrow_mut().push(speed);
+    }
+
+    /// The median of what was noted; forgets it.
+    pub(crate) fn speed(&self) -> f64 {
+        let mut speeds = self.speeds.take();
+        speeds.sort_by(f64::total_cmp);
+        speeds.get(speeds.len() / 2).copied().unwrap_or_default()
+    }
+
+    /// Nanoseconds of the client end and of the server end.
+    pub(crate) fn processor_time(&self) -> Result<(f64, f64), Failure> {
+        Ok((self.client.processor_time()?, self.server.processor_time()?))
+    }
+
+    /// Without TLS: the part of the kernel and of the runtime.
+    pub(crate) fn plain(threads: usize, backend: SocketAddr) -> Result<Self, Failure> {
+        let hop = move |next: SocketAddr| {
+            move |mut socket: TcpStream| async move {
+                let mut next = connect(next).await?;
+                pump(&mut socket, &mut next).await;
+                Ok(())
+            }
+        };
+        let (server, server_end) = end(threads, hop(backend))?;
+        let (client, client_end) = end(threads, hop(server))?;
+        Ok(Self::new("plain", client, client_end, server_end))
+    }
+
+    pub(crate) fn tessera(threads: usize, backend: SocketAddr) -> Result<Self, Failure> {
+        let (pki, client, server) = &*PKI;
+        let mut server_config = tessera_interop::server(server);
+        server_config.client_authentication = ClientAuthentication::Required(pki.verifier());
+        let mut client_config = tessera_interop::client(pki);
+        client_config.credentials = vec![client.credential()];
+        client_config.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
+        let acceptor = Acceptor::new(server_config.checked()?);
+        let connector = Connector::new(client_config.checked()?);
+        let (server, server_end) = end(threads, move |socket| {
+            let acceptor = acceptor.clone();
+            async move {
+                let mut stream = acceptor.accept(socket).await?;
+                let mut next = connect(backend).await?;
+                pump(&mut stream, &mut next).await;
+                Ok(())
+            }
+        })?;
+        let (client, client_end) = end(threads, move |mut socket| {
+            let connector = connector.clone();
+            async move {
+                let next = connect(server).await?;
+                let mut stream = connector.first_flight(tessera_interop::to(None), next).await?;
+                pump(&mut socket, &mut stream).await;
+                Ok(())
+            }
+        })?;
+        Ok(Self::new("tessera", client, client_end, server_end))
+    }
+}
+
+/// An end of ours in threads of its own.
+fn end<F, R>(threads: usize, serve: F) -> Result<(SocketAddr, End), Failure>
+where
+    F: Fn(TcpStream) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<(), Failure>> + Send + 'static,
+{
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("end-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_name(&name)
+        .enable_all()
+        .build()?;
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
+    let address = listener.local_addr()?;
+    runtime.spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            let _ = socket.set_nodelay(true);
+            let work = serve(socket);
+            tokio::spawn(async move {
+                if let Err(error) = work.await {
+                    eprintln!("{error}");
+                }
+            });
+        }
+    });
+    Ok((address, End::Threads(name, runtime)))
+}
+
+async fn connect(next: SocketAddr) -> Result<TcpStream, Failure> {
+    let socket = TcpStream::connect(next).await?;
+    socket.set_nodelay(true)?;
+    Ok(socket)
+}
+
+impl End {
+    /// Nanoseconds, of all its threads.
+    fn processor_time(&self) -> Result<f64, Failure> {
+        let name = match self {
+            Self::Threads(name, _) => name,
+            Self::Process(child) => return of_process(child.id()),
+        };
+        let mut total = 0.0;
+        for thread in fs::read_dir("/proc/self/task")? {
+            let path = thread?.path();
+            // A thread may have ended by now.
+            let Ok(comm) = fs::read_to_string(path.join("comm")) else { continue };
+            if comm.trim_end() == name {
+                let stat = fs::read_to_string(path.join("schedstat"))?;
+                total += stat.split_whitespace().next().ok_or("no schedstat")?.parse::<f64>()?;
+            }
+        }
+        Ok(total)
+    }
+}
+
+/// With threads that have ended, which stunnel has one of for each connection. In ticks of 10 ms.
+fn of_process(id: u32) -> Result<f64, Failure> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
+    // proc_pid_stat(5): utime is the 14th field, stime the 15th; the 2nd may hold spaces and ends with a parenthesis.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+    let ticks = fields.map(str::parse::<f64>).sum::<Result<f64, _>>()?;
+    Ok(ticks * 1e7)
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if let Self::Process(child) = self {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! A socket that ends when nothing moves for too long.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use super::counts::count;
+use super::reset::ResetOnClose;
+use super::room::Room;
+use super::stall::Stall;
+
+/// A socket that ends when nothing moves for too long: [`Limits::idle`](super::Limits::idle) and
+/// [`Limits::write`](super::Limits::write). [`Gate::time`](super::Gate::time) makes it.
+pub struct TimedSocket<IO = TcpStream> {
+    io: IO,
+    /// Whose limits these are.
+    room: Arc<Room>,
+    received: u64,
+    sent: u64,
+    /// When a byte moved last.
+    moved: Instant,
+    idle: Stall,
+    /// Since when there is something to write and no room for it.
+    blocked: Option<Instant>,
+    write: Stall,
+    timed_out: Option<TimedOut>,
+}
+
+/// Why a connection was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TimedOut {
+    /// No byte moved for as long as [`Limits::idle`](super::Limits::idle).
+    Idle,
+    /// The peer didn't read for as long as [`Limits::write`](super::Limits::write).
+    Write,
+}
+
+impl std::fmt::Display for TimedOut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Idle => "the connection was idle for too long",
+            Self::Write => "the peer didn't read for too long",
+        })
+    }
+}
+
+impl std::error::Error for TimedOut {}
+
+impl<IO> TimedSocket<IO> {
+    pub(super) fn new(io: IO, room: Arc<Room>) -> Self {
+        Self {
+            io,
+            room,
+            received: 0,
+            sent: 0,
+            moved: Instant::now(),
+            idle: Stall::default(),
+            blocked: None,
+            write: Stall::default(),
+            timed_out: None,
+        }
+    }
+
+    /// The socket itself, to look at its addresses and options.
+    pub fn get_ref(&self) -> &IO {
+        &self.io
+    }
+
+    /// Bytes that came from the network.
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Bytes that went to it.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Why the connection was ended, if it was. The error has the kind
+    /// [`TimedOut`](io::ErrorKind::TimedOut).
+    pub fn timed_out(&self) -> Option<TimedOut> {
+        self.timed_out
+    }
+}
+
+impl<IO: ResetOnClose> TimedSocket<IO> {
+    fn fail<T>(&mut self, why: TimedOut) -> Poll<io::Result<T>> {
+        if self.timed_out != Some(why) {
+            self.timed_out = Some(why);
+            let counters = &self.room.counters;
+            match why {
+                TimedOut::Idle => count(&counters.idle),
+                TimedOut::Write => {
+                    count(&counters.stalled);
+                    // The kernel would keep what the peer doesn't read, megabytes of it, for minutes after
+                    // the socket is closed.
+                    self.io.reset_on_close();
+                }
+            }
+        }
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)))
+    }
+
+    fn poll_write_with(
+        &mut self,
+        cx: &mut Context<'_>,
+        write: impl FnOnce(&mut IO, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if self.timed_out == Some(TimedOut::Write) {
+            return self.fail(TimedOut::Write);
+        }
+        match write(&mut self.io, cx) {
+            Poll::Pending => {
+                let since = *self.blocked.get_or_insert_with(Instant::now);
+                match self.write.poll(since, self.room.limits.write, cx) {
+                    Poll::Ready(()) => self.fail(TimedOut::Write),
+                    Poll::Pending => Poll::Pending,
+                }
+            }
+            Poll::Ready(result) => {
+                self.blocked = None;
+                if let Ok(count @ 1..) = result {
+                    self.sent += count as u64;
+                    self.moved = Instant::now();
+                }
+                Poll::Ready(result)
+            }
+        }
+    }
+}
+
+impl<IO: AsyncRead + ResetOnClose + Unpin> AsyncRead for TimedSocket<IO> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.timed_out == Some(TimedOut::Write) {
+            return this.fail(TimedOut::Write);
+        }
+        let before = buffer.filled().len();
+        match Pin::new(&mut this.io).poll_read(cx, buffer) {
+            Poll::Pending => match this.idle.poll(this.moved, this.room.limits.idle, cx) {
+                Poll::Ready(()) => this.fail(TimedOut::Idle),
+                Poll::Pending => Poll::Pending,
+            },
+            Poll::Ready(result) => {
+                let count = buffer.filled().len() - before;
+                if count > 0 {
+                    this.received += count as u64;
+                    this.moved = Instant::now();
+                }
+                Poll::Ready(result)
+            }
+        }
+    }
+}
+
+impl<IO: AsyncWrite + ResetOnClose + Unpin> AsyncWrite for TimedSocket<IO> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.get_mut().poll_write_with(cx, |io, cx| Pin::new(io).poll_write(cx, data))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.get_mut().poll_write_with(cx, |io, cx| Pin::new(io).poll_write_vectored(cx, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
+
+impl<IO: ResetOnClose> ResetOnClose for TimedSocket<IO> {
+    fn reset_on_close(&self) {
+        self.io.reset_on_close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
+    use tokio::time::sleep;
+
+    use super::*;
+    use crate::server::{Gate, Limits};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn timed(io: DuplexStream, idle: Duration, write: Duration) -> TimedSocket<DuplexStream> {
+        let mut limits = Limits::default();
+        (limits.idle, limits.write) = (idle, write);
+        Gate::new(limits).time(io)
+    }
+
+    fn why(error: &io::Error) -> TimedOut {
+        *error.get_ref().unwrap().downcast_ref().unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_socket_is_idle_when_nothing_moved_in_either_direction() {
+        let (near, mut far) = duplex(100);
+        let mut socket = timed(near, 10 * SECOND, SECOND);
+        let started = Instant::now();
+        // Less than the limit each time, and more in all.
+        for _ in 0..3 {
+            sleep(6 * SECOND).await;
+            far.write_all(b"x").await.unwrap();
+            socket.read_exact(&mut [0]).await.unwrap();
+            sleep(6 * SECOND).await;
+            socket.write_all(b"x").await.unwrap();
+        }
+        assert_eq!(started.elapsed(), 36 * SECOND);
+        let error = socket.read(&mut [0]).await.unwrap_err();
+        assert_eq!(why(&error), TimedOut::Idle);
+        assert_eq!(started.elapsed(), 46 * SECOND);
+        assert_eq!((socket.received, socket.sent), (3, 3));
+        // The owner can still say goodbye.
+        socket.write_all(b"bye").await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_that_waits_is_not_forgotten_when_its_limit_moves() {
+        let (near, mut far) = duplex(100);
+        let socket = timed(near, 10 * SECOND, SECOND);
+        let started = Instant::now();
+        let reading = tokio::spawn(async move {
+            let mut socket = socket;
+            socket.read_exact(&mut [0; 4]).await.unwrap_err()
+        });
+        for _ in 0..3 {
+            sleep(9 * SECOND).await;
+            far.write_all(b"x").await.unwrap();
+        }
+        assert_eq!(why(&reading.await.unwrap()), TimedOut::Idle);
+        assert_eq!(started.elapsed(), 37 * SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_does_not_read_ends_its_connection() {
+        let (near, mut far) = duplex(100);
+        let mut socket = timed(near, Duration::MAX, 5 * SECOND);
+        let started = Instant::now();
+        // Whoever reads now and then is slow, and no more.
+        socket.write_all(&[0; 100]).await.unwrap();
+        let reading = async {
+            for _ in 0..3 {
+                sleep(4 * SECOND).await;
+                far.read_exact(&mut [0; 100]).await.unwrap();
+            }
+        };
+        let (written, ()) = tokio::join!(socket.write_all(&[0; 300]), reading);
+        written.unwrap();
+        assert_eq!(started.elapsed(), 12 * SECOND);
+        let error = socket.write_all(&[0; 300]).await.unwrap_err();
+        assert_eq!(why(&error), TimedOut::Write);
+        assert_eq!(started.elapsed(), 17 * SECOND);
+        assert_eq!(why(&socket.read(&mut [0]).await.unwrap_err()), TimedOut::Write);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn both_halves_of_a_socket_have_timers_of_their_own() {
+        let (near, _far) = duplex(100);
+        let (mut reader, mut writer) = split(timed(near, 20 * SECOND, 5 * SECOND));
+        let started = Instant::now();
+        let reading = tokio::spawn(async move {
+            (why(&reader.read(&mut [0]).await.unwrap_err()), started.elapsed())
+        });
+        let writing = tokio::spawn(async move {
+            (why(&writer.write_all(&[0; 200]).await.unwrap_err()), started.elapsed())
+        });
+        assert_eq!(writing.await.unwrap(), (TimedOut::Write, 5 * SECOND));
+        assert_eq!(reading.await.unwrap().0, TimedOut::Write);
+    }
+}

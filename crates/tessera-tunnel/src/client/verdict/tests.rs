@@ -1,0 +1,183 @@
+//! What is said of connections.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use tessera_proxy::logging::tracing::field::{Field, Visit};
+use tessera_proxy::logging::tracing::span::{Attributes, Id, Record};
+use tessera_proxy::logging::tracing::{Event, Metadata, Subscriber};
+
+use super::*;
+
+fn early(verdict: Option<Verdict>) -> ServerState {
+    let mut early_data = EarlyDataOutcome::default();
+    (early_data.sent, early_data.verdict) = (8, verdict);
+    early_data.flight = Some(FlightHandle([7; 32]));
+    ServerState { handshake: Some(HandshakeKind::ForwardSecret), early_data }
+}
+
+fn judge(ended: fn(io::Error) -> Ended, kind: io::ErrorKind, server: ServerState) -> Judgement {
+    Judgement::of(ended(kind.into()), server)
+}
+
+#[test]
+fn a_connection_that_ends_in_order_is_not_reset_whatever_became_of_early_data() {
+    use EarlyDataVerdict::{Accepted, Burned};
+    for (told, verdict) in [(None, Accepted), (Some(Verdict::Burned), Burned)] {
+        let judged = Judgement::of(Ended::InOrder, early(told));
+        assert_eq!((judged.outcome, judged.verdict), (Outcome::Completed, Some(verdict)));
+        assert!(!judged.resets_local());
+        assert!(judged.flight.is_none() && judged.what_to_do().is_none());
+    }
+}
+
+#[test]
+fn what_may_have_been_executed_is_named_whoever_failed() {
+    for verdict in [Verdict::Used, Verdict::Unknown] {
+        for ended in [Ended::Server, Ended::Local] {
+            let judged = judge(ended, io::ErrorKind::ConnectionReset, early(Some(verdict)));
+            assert_eq!(judged.outcome, Outcome::ResetByVerdict);
+            assert_eq!(judged.flight, Some(FlightHandle([7; 32])));
+            assert!(judged.resets_local());
+            assert!(judged.what_to_do().unwrap().contains("flight's name"));
+        }
+    }
+    let used = judge(Ended::Server, io::ErrorKind::Other, early(Some(Verdict::Used)));
+    let unknown = judge(Ended::Server, io::ErrorKind::Other, early(Some(Verdict::Unknown)));
+    assert_ne!(used.what(), unknown.what());
+    assert_ne!(used.what_to_do(), unknown.what_to_do());
+}
+
+/// No answer is `unknown`, and so is an answer that isn't proven.
+#[test]
+fn a_connection_that_fails_before_the_answer_may_have_been_executed() {
+    let server = ServerState { handshake: None, ..early(Some(Verdict::Unknown)) };
+    let judged = judge(Ended::Server, io::ErrorKind::ConnectionReset, server);
+    assert_eq!(judged.outcome, Outcome::ResetByVerdict);
+    assert_eq!(judged.verdict, Some(EarlyDataVerdict::Unknown));
+}
+
+#[test]
+fn failures_without_early_data_are_counted_apart_and_reset_too() {
+    let nothing = ServerState::default();
+    let complete = ServerState { handshake: Some(HandshakeKind::Full), ..nothing };
+    let accepted = early(None);
+    use io::ErrorKind::{ConnectionReset, TimedOut};
+    for (judged, outcome) in [
+        (judge(Ended::Unreachable, ConnectionReset, nothing), Outcome::Unreachable),
+        (judge(Ended::Server, ConnectionReset, nothing), Outcome::HandshakeFailed),
+        (judge(Ended::Server, TimedOut, nothing), Outcome::HandshakeFailed),
+        (judge(Ended::Server, ConnectionReset, complete), Outcome::PeerFailed),
+        (judge(Ended::Server, ConnectionReset, accepted), Outcome::PeerFailed),
+        (judge(Ended::Server, TimedOut, complete), Outcome::TimedOut),
+        (judge(Ended::Local, ConnectionReset, complete), Outcome::LocalFailed),
+        (judge(Ended::Local, TimedOut, accepted), Outcome::TimedOut),
+    ] {
+        assert_eq!(judged.outcome, outcome);
+        assert!(judged.flight.is_none());
+        assert!(judged.resets_local());
+    }
+}
+
+#[test]
+fn the_causes_of_an_error_stand_once() {
+    let inner = io::Error::other("the name has no address");
+    let outer = io::Error::other(Outer(inner));
+    assert_eq!(Causes(&outer).to_string(), "no connection: the name has no address");
+}
+
+#[derive(Debug)]
+struct Outer(io::Error);
+
+impl fmt::Display for Outer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no connection")
+    }
+}
+
+impl std::error::Error for Outer {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// Keeps the events of a thread, as their fields.
+#[derive(Clone, Default)]
+struct Events(Arc<Mutex<Vec<BTreeMap<&'static str, String>>>>);
+
+impl Subscriber for Events {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields(BTreeMap::new());
+        event.record(&mut fields);
+        fields.0.insert("level", event.metadata().level().to_string());
+        fields.0.insert("target", event.metadata().target().to_owned());
+        self.0.lock().unwrap().push(fields.0);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+struct Fields(BTreeMap<&'static str, String>);
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name(), value.to_owned());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.insert(field.name(), format!("{value:?}"));
+    }
+}
+
+fn logged(judged: &Judgement) -> BTreeMap<&'static str, String> {
+    let events = Events::default();
+    tracing::subscriber::with_default(events.clone(), || judged.log("pg", &"192.0.2.1:5"));
+    let mut events = std::mem::take(&mut *events.0.lock().unwrap());
+    assert_eq!(events.len(), 1);
+    events.remove(0)
+}
+
+#[test]
+fn the_line_of_a_verdict_has_the_flights_name_and_what_to_do() {
+    let line = logged(&judge(Ended::Server, io::ErrorKind::Other, early(Some(Verdict::Used))));
+    for (field, value) in [
+        ("level", "WARN"),
+        ("target", TRUSTED),
+        ("tunnel", "pg"),
+        ("role", "client"),
+        ("client", "192.0.2.1:5"),
+        ("outcome", "reset_by_verdict"),
+        ("handshake", "forward_secret"),
+        ("verdict", "used"),
+        ("flight", &"07".repeat(32)),
+        ("cause", "other error"),
+    ] {
+        assert_eq!(line[field], value, "{field}");
+    }
+    assert!(line["message"].contains("may have been executed"));
+    assert!(line["what_to_do"].contains("look at the backend"));
+}
+
+#[test]
+fn the_line_of_a_connection_that_ended_in_order_names_no_flight() {
+    let line = logged(&Judgement::of(Ended::InOrder, early(None)));
+    assert_eq!((&*line["level"], &*line["verdict"]), ("INFO", "accepted"));
+    assert!(!line.contains_key("flight") && !line.contains_key("what_to_do"));
+    let line = logged(&judge(Ended::Unreachable, io::ErrorKind::TimedOut, ServerState::default()));
+    assert_eq!((&*line["level"], &*line["outcome"]), ("WARN", "unreachable"));
+    assert_ne!(line["target"], TRUSTED, "programs that try again and again fill no disk");
+}

@@ -1,0 +1,11 @@
+//! The server end of a tunnel, with clients of `tessera_tokio` and backends of the test's own.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod backend_first;
+mod backends;
+mod peers;
+mod proxy_headers;
+mod reload;
+mod state;
+mod world;

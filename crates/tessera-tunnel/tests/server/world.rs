@@ -1,0 +1,201 @@
+//! Files, a server end that runs, and clients.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use std::{fs, process};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    SanType,
+};
+use tessera::Destination;
+use tessera::resume::ExternalPsk;
+use tessera_proxy::listen::{Inherited, Listener};
+use tessera_tokio::{ClientStream, Connector, EarlyData, MemorySessionStore};
+use tessera_tunnel::config::{Anchors, ClientSection, Peers, ServerSection};
+use tessera_tunnel::metrics::{Role, TunnelMetrics};
+use tessera_tunnel::server::ServerEnd;
+use tessera_tunnel::tls;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// A directory with an authority, and what it certified.
+pub struct Files {
+    pub directory: PathBuf,
+    ca: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Files {
+    pub fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("server-{}-{count}", process::id());
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&directory).unwrap();
+        let ca = authority("tunnel");
+        fs::write(directory.join("ca.pem"), ca.pem()).unwrap();
+        let files = Self { directory, ca };
+        files.issue("server", SanType::DnsName("server.example".try_into().unwrap()));
+        files.issue("client", SanType::DnsName("client.example".try_into().unwrap()));
+        files
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// Certificate and key in one file, `NAME.pem`; returns the certificate.
+    pub fn issue(&self, name: &str, san: SanType) -> Vec<u8> {
+        let (der, pem) = certify(&self.ca, san);
+        fs::write(self.path(&format!("{name}.pem")), pem).unwrap();
+        der
+    }
+
+    /// The same of an authority that nobody knows.
+    pub fn issue_elsewhere(&self, name: &str, san: SanType) -> Vec<u8> {
+        let (der, pem) = certify(&authority("elsewhere"), san);
+        fs::write(self.path(&format!("{name}.pem")), pem).unwrap();
+        der
+    }
+
+    pub fn server(&self, forward: &str) -> ServerSection {
+        let listen = "127.0.0.1:0".parse().unwrap();
+        let mut section = ServerSection::new(listen, forward.parse().unwrap());
+        section.certificate = Some(self.path("server.pem"));
+        section.peers.ca = Some(Anchors::File(self.path("ca.pem")));
+        section.peers.names = vec!["client.example".to_owned()];
+        section.limits.connect = Duration::from_millis(500);
+        section
+    }
+
+    pub fn client(&self) -> ClientSection {
+        let listen = "127.0.0.1:0".parse().unwrap();
+        let mut section = ClientSection::new(listen, "server.example:1".parse().unwrap());
+        section.certificate = Some(self.path("client.pem"));
+        section.peers = Peers { ca: Some(Anchors::File(self.path("ca.pem"))), ..Peers::default() };
+        section
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn authority(name: &str) -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.distinguished_name.push(rcgen::DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+fn certify(ca: &CertifiedIssuer<'static, KeyPair>, san: SanType) -> (Vec<u8>, String) {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.subject_alt_names = vec![san];
+    params.extended_key_usages =
+        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.signed_by(&key, ca).unwrap();
+    (certificate.der().to_vec(), format!("{}{}", certificate.pem(), key.serialize_pem()))
+}
+
+/// A server end that runs.
+pub struct Running {
+    pub end: ServerEnd,
+    pub metrics: Arc<TunnelMetrics>,
+    pub address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    pub fn start(section: &ServerSection) -> Self {
+        let metrics = TunnelMetrics::unregistered(Role::Server);
+        let (end, _) = ServerEnd::open("test", section.clone(), metrics.clone()).unwrap();
+        let options = end.listen_options();
+        let listener = Listener::bind(&section.listen, options, &mut Inherited::default()).unwrap();
+        let address = listener.local_addrs().unwrap()[0];
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = end.clone();
+        let task = tokio::spawn(async move {
+            let stopped = async { drop(stopped.await) };
+            running.run(listener, stopped, Duration::from_secs(5)).await.unwrap();
+        });
+        Self { end, metrics, address, stop, task }
+    }
+
+    /// Ends it, and waits for its end.
+    pub async fn stop(self) {
+        drop(self.stop);
+        within(self.task).await.unwrap();
+    }
+}
+
+/// A client with its sessions.
+pub struct Client {
+    connector: Connector,
+    server_name: String,
+    psks: Vec<ExternalPsk>,
+}
+
+impl Client {
+    pub fn new(section: &ClientSection) -> Self {
+        let (config, to) = tls::client("test", section, "server.example").unwrap();
+        let sessions = Arc::new(MemorySessionStore::default());
+        let connector = Connector::new(config).with_sessions(sessions);
+        Self { connector, server_name: to.server_name, psks: to.external_psks }
+    }
+
+    fn destination(&self) -> Destination {
+        Destination {
+            server_name: self.server_name.clone(),
+            external_psks: self.psks.clone(),
+            ..Destination::default()
+        }
+    }
+
+    pub async fn connect(&self, to: SocketAddr) -> std::io::Result<ClientStream<TcpStream>> {
+        self.over(TcpStream::connect(to).await.unwrap()).await
+    }
+
+    pub async fn over(&self, socket: TcpStream) -> std::io::Result<ClientStream<TcpStream>> {
+        within(self.connector.connect(self.destination(), socket)).await
+    }
+
+    /// A connection whose early data this is.
+    pub async fn early(&self, to: SocketAddr, data: &[u8]) -> EarlyData<ClientStream<TcpStream>> {
+        let socket = TcpStream::connect(to).await.unwrap();
+        let early = self.connector.connect_with_early_data(self.destination(), socket, data);
+        within(early).await
+    }
+
+    /// One request and its answer, until both directions have ended: tickets came with it.
+    pub async fn request(&self, to: SocketAddr, data: &[u8]) -> std::io::Result<Vec<u8>> {
+        let mut stream = self.connect(to).await?;
+        stream.write_all(data).await?;
+        answer(&mut stream).await
+    }
+}
+
+/// Ends this side, and gives what came until the other's end.
+pub async fn answer(stream: &mut ClientStream<TcpStream>) -> std::io::Result<Vec<u8>> {
+    within(async {
+        stream.shutdown().await?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await?;
+        Ok(answer)
+    })
+    .await
+}
+
+/// Nothing here takes as long.
+pub async fn within<F: Future>(future: F) -> F::Output {
+    timeout(Duration::from_secs(60), future).await.expect("it takes too long")
+}
