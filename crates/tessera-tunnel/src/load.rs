@@ -28,7 +28,7 @@ impl Source {
     pub(crate) fn load(&self) -> Result<Loaded, ProgramError> {
         let path = match self {
             Self::CommandLine(tunnels) => {
-                return Ok(Loaded { tunnels: (**tunnels).clone(), document: None });
+                return Loaded { tunnels: (**tunnels).clone(), document: None }.checked();
             }
             Self::File(path) => path,
         };
@@ -40,7 +40,7 @@ impl Source {
                 "there is no tunnel in it: add a [server.NAME] or a [client.NAME]",
             ));
         }
-        Ok(Loaded { tunnels, document: Some(document) })
+        Loaded { tunnels, document: Some(document) }.checked()
     }
 
     /// The file, if it is one.
@@ -53,6 +53,17 @@ impl Source {
 }
 
 impl Loaded {
+    /// Without contradictions; no file that it names was looked at.
+    fn checked(self) -> Result<Self, ProgramError> {
+        let Tunnels { server, client, .. } = &self.tunnels;
+        let servers = server.iter().try_for_each(|(name, section)| section.check(name));
+        let clients = || client.iter().try_for_each(|(name, section)| section.check(name));
+        match servers.and_then(|()| clients()) {
+            Ok(()) => Ok(self),
+            Err(error) => Err(self.locate(error)),
+        }
+    }
+
     /// An error about a key, `[server.NAME] key: what`, with the line of the key. Others are as they are: they name
     /// another file.
     pub(crate) fn locate(&self, error: ProgramError) -> ProgramError {

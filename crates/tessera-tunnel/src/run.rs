@@ -109,7 +109,14 @@ impl Running {
                 tracing::info!(tunnel = name, role = role.name(), %address, "listening");
             }
         }
-        let status = format!("{} tunnels", tunnels.ends().count());
+        let own = admin.as_ref().and_then(|listener| listener.local_addrs().ok());
+        for address in own.unwrap_or_default() {
+            tracing::info!(%address, "metrics and health are served");
+        }
+        let status = match tunnels.ends().count() {
+            1 => "1 tunnel".to_owned(),
+            count => format!("{count} tunnels"),
+        };
         ready.holds();
         supervisor.ready(&status);
 

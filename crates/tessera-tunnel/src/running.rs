@@ -79,8 +79,7 @@ impl RunningTunnels {
             Err(error) => {
                 for Loaded { end, .. } in loaded {
                     if let End::Server(end) = end {
-                        // What was read from a state is nowhere else. What failed first is told.
-                        let _ = end.stores().close().await;
+                        end.stores().give_back();
                     }
                 }
                 Err(error)

@@ -175,6 +175,19 @@ impl Stores {
         }
     }
 
+    /// Leaves what was read from a state to the next start, where this one has failed: it is nowhere else. It blocks.
+    pub(crate) fn give_back(&self) {
+        let state = match &self.kept {
+            Kept::Memory { .. } => None,
+            Kept::State(state) => Some(state.clone()),
+            Kept::Fleet(fleet) => fleet.state(),
+        };
+        if let Some(state) = state {
+            // What failed first is told.
+            let _ = state.close(unix());
+        }
+    }
+
     /// Hands what survives the process to the next one: when the last connection is through, since the vault gives
     /// nothing afterwards.
     ///
