@@ -16,7 +16,6 @@ use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{ClientSocket, HandshakePlace, Origin, ResetOnClose, TimedSocket};
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 
-use super::accept::requires_header;
 use super::answers::{BackendFirst, Dialled};
 use super::backend::{self, Between};
 use super::carried::Carried;
@@ -84,7 +83,7 @@ impl Connection {
         let Some((mut socket, mut handshake)) = self.admitted.take() else {
             return Err(Ended::InOrder);
         };
-        if requires_header(&self.shared, self.peer) {
+        if self.shared.requires_header(self.peer) {
             self.read_header(&settings, &mut socket, &mut handshake).await?;
         }
         let dialled = Dialled::default();
