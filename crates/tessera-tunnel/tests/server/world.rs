@@ -12,7 +12,7 @@ use rcgen::{
     SanType,
 };
 use tessera::Destination;
-use tessera::resume::ExternalPsk;
+use tessera::resume::{ExternalPsk, FlightHandle, Receipt};
 use tessera_proxy::listen::{Inherited, Listener};
 use tessera_tokio::{ClientStream, Connector, EarlyData, MemorySessionStore};
 use tessera_tunnel::config::{Anchors, ClientSection, Peers, ServerSection};
@@ -174,6 +174,18 @@ impl Client {
         let socket = TcpStream::connect(to).await.unwrap();
         let early = self.connector.connect_with_early_data(self.destination(), socket, data);
         within(early).await
+    }
+
+    /// What became of a flight, asked with a ticket that an ordinary connection brings first.
+    pub async fn receipt(&self, to: SocketAddr, flight: FlightHandle) -> Receipt {
+        self.request(to, b"").await.unwrap();
+        let destination = Destination { ask_receipts: vec![flight], ..self.destination() };
+        let socket = TcpStream::connect(to).await.unwrap();
+        let mut stream = within(self.connector.connect(destination, socket)).await.unwrap();
+        answer(&mut stream).await.unwrap();
+        let receipts = &stream.facts().receipts;
+        assert_eq!((receipts.len(), receipts[0].0), (1, flight));
+        receipts[0].1
     }
 
     /// One request and its answer, until both directions have ended: tickets came with it.
