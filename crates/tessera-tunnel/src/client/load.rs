@@ -3,7 +3,7 @@
 use std::mem;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tessera::ClientConfig;
 use tessera::handshake::Checked;
@@ -47,12 +47,13 @@ impl ClientEnd {
             gate: gate.clone(),
             metrics: metrics.clone(),
         };
-        let next_psks = Arc::new(Mutex::new(Vec::new()));
+        let next = Arc::new(Mutex::new(Next { section: section.clone(), psks: Vec::new() }));
         let live = LiveConfig::new(connector, {
-            let (name, section, next_psks) = (name.to_owned(), section.clone(), next_psks.clone());
+            let (name, next) = (name.to_owned(), next.clone());
             move || {
+                let section = lock(&next).section.clone();
                 let (config, psks) = configuration(&name, &section)?;
-                *next_psks.lock().unwrap_or_else(PoisonError::into_inner) = psks;
+                lock(&next).psks = psks;
                 Ok(config)
             }
         });
@@ -66,9 +67,10 @@ impl ClientEnd {
         Ok(Self {
             tunnel: Arc::new(tunnel),
             live,
-            next_psks,
+            section: Mutex::new(section.clone()),
+            next,
+            turn: Mutex::new(()),
             spare: section.spare,
-            listen: section.listen.clone(),
         })
     }
 
@@ -77,17 +79,34 @@ impl ClientEnd {
     /// # Errors
     /// If that can't be: the address is another program's, or no inherited socket has that name.
     pub fn bind(&self, inherited: &mut Inherited) -> Result<Listener, ProgramError> {
-        Listener::bind(&self.listen, ListenOptions::default(), inherited)
+        Listener::bind(&lock(&self.section).listen, ListenOptions::default(), inherited)
     }
 
-    /// Loads the files again, and changes nothing yet: for several tunnels that are reloaded together or not at all.
-    /// It blocks while it reads.
+    /// Loads the files again, and changes nothing yet: see [`prepare_with`](Self::prepare_with).
     ///
     /// # Errors
     /// If a file can't be used.
     pub fn prepare(&self) -> Result<PreparedClient<'_>, ProgramError> {
+        let section = lock(&self.section).clone();
+        self.prepare_with(section)
+    }
+
+    /// Loads the files again, by a section that may have changed, and changes nothing yet: for several tunnels that are
+    /// reloaded together or not at all. It blocks while it reads, and while another one is prepared.
+    ///
+    /// What the section says of certificates, peers, early data, groups and suites is taken. All the rest is looked at
+    /// once, at the start.
+    ///
+    /// # Errors
+    /// If a file can't be used.
+    pub fn prepare_with(&self, section: ClientSection) -> Result<PreparedClient<'_>, ProgramError> {
+        let _turn = lock(&self.turn);
+        lock(&self.next).section = section.clone();
         match self.live.prepare() {
-            Ok(prepared) => Ok(PreparedClient { end: self, prepared }),
+            Ok(prepared) => {
+                let psks = mem::take(&mut lock(&self.next).psks);
+                Ok(PreparedClient { end: self, prepared, section, psks })
+            }
             Err(error) => {
                 self.tunnel.metrics.reloads.count(ReloadResult::Failed);
                 Err(error)
@@ -104,19 +123,28 @@ impl ClientEnd {
     }
 }
 
+/// What is loaded next.
+pub(super) struct Next {
+    section: ClientSection,
+    /// What came of it, beside the configuration.
+    psks: Vec<ExternalPsk>,
+}
+
 /// What a client end's files say now. Dropped, it changes nothing.
 #[must_use = "it is in use only when it is exchanged"]
 pub struct PreparedClient<'e> {
     end: &'e ClientEnd,
     prepared: Prepared<'e, Connector>,
+    section: ClientSection,
+    psks: Vec<ExternalPsk>,
 }
 
 impl PreparedClient<'_> {
     /// Exchanges it: connections that are there go on, and spare ones are replaced.
     pub fn exchange(self) -> Changes {
         let tunnel = &self.end.tunnel;
-        let psks = &mut *self.end.next_psks.lock().unwrap_or_else(PoisonError::into_inner);
-        *tunnel.server.psks.lock().unwrap_or_else(PoisonError::into_inner) = mem::take(psks);
+        *lock(&tunnel.server.psks) = self.psks;
+        *lock(&self.end.section) = self.section;
         let changes = self.prepared.exchange();
         tunnel.metrics.reloads.count(ReloadResult::Reloaded);
         if let Some(pool) = tunnel.spare.get() {
@@ -124,6 +152,10 @@ impl PreparedClient<'_> {
         }
         changes
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Checks a section and its files, and changes nothing. Gives what is allowed, and probably not meant.

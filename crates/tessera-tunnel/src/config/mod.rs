@@ -24,7 +24,7 @@ pub use server::ServerSection;
 pub use tessera_kit::KeySource;
 pub use tessera_proxy::address::{DialAddress, ListenAddress};
 pub use tessera_proxy::logging::LogFormat;
-pub use tessera_proxy::proxy_protocol::TrustedNetworks;
+pub use tessera_proxy::proxy_protocol::{Network, TrustedNetworks};
 pub use values::Early;
 
 /// A whole configuration.
