@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use rcgen::SanType;
 use tessera::resume::Verdict;
@@ -49,7 +50,7 @@ async fn tickets_come(client: &Client, server: &Running, echo: &Echo) {
     within(async {
         while by_ticket() == 0 {
             client.request(server.address, b"").await.unwrap();
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     })
     .await;
@@ -158,4 +159,49 @@ async fn with_vaults_at_sites_a_flight_is_burned_at_home_before_it_is_sent_again
     assert_eq!(echo.seen(), [b"pay".to_vec(), b"at home".to_vec()]);
     one.stop().await;
     other.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_with_a_state_has_its_name_and_its_keys_after_a_restart() {
+    let (files, echo) = (Files::new(), Echo::start().await);
+    let cluster = Cluster::start(1).unwrap();
+    let fleet = fleet(&files, &cluster, FleetVault::Sites);
+    let ports = (free_port().unwrap(), free_port().unwrap());
+    let mut section =
+        site(&files, &files.server(&echo.forward()), &fleet, [("a", ports.0), ("b", ports.1)]);
+    section.state = Some(files.path("state"));
+    fs::create_dir(files.path("state")).unwrap();
+    fs::set_permissions(files.path("state"), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::copy(files.path("ring.key"), files.path("state.key")).unwrap();
+    section.state_key = Some(KeySource::File(files.path("state.key")));
+    let error = section.check("test").unwrap_err().to_string();
+    assert!(error.starts_with("[server.test] fleet.sites.vault-name: "), "{error}");
+    section.fleet.as_mut().unwrap().sites.as_mut().unwrap().vault_name = None;
+
+    let server = Running::start(&section);
+    let client = Client::new(&files.client());
+    tickets_come(&client, &server, &echo).await;
+    let name = server.end.stores().vault_name().unwrap();
+    server.stop().await;
+    // Directory and port are free again when the last of the old stores is dropped.
+    let server = within(async {
+        loop {
+            match Running::try_start(&section) {
+                Ok(server) => return server,
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(text.contains("in use") || text.contains("uses this state"), "{text}");
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    assert_eq!(server.end.stores().vault_name().unwrap(), name);
+    // Its ring comes from etcd, a moment after the start: another client waits for it.
+    tickets_come(&Client::new(&files.client()), &server, &echo).await;
+    let early = client.early(server.address, b"pay").await;
+    let EarlyData::Accepted { mut stream, .. } = early else { panic!("{early:?}") };
+    assert_eq!(answer(&mut stream).await.unwrap(), b"pay");
+    assert_eq!(echo.seen(), [b"pay".to_vec()]);
 }
