@@ -13,6 +13,8 @@ use clap::Parser;
 use tessera_kit::{ProgramError, memory_guard};
 use tessera_lab::{LabError, endpoint, reconnect, sites};
 
+#[cfg(feature = "tunnel")]
+use crate::arguments::TunnelTask;
 use crate::arguments::{Arguments, Command, Lab};
 
 /// The lab reads from it what a connection holds.
@@ -30,6 +32,8 @@ fn main() -> ExitCode {
             warnings::show();
             ended(tessera_commands::connect(&(*arguments).into()))
         }
+        #[cfg(feature = "tunnel")]
+        Command::Tunnel { task } => tunnel(task.into()),
         Command::Lab { experiment } => lab(experiment),
         Command::Completions { shell } => ended(completions::write(shell)),
         Command::Manual { directory } => ended(manual::write(&directory)),
@@ -47,6 +51,18 @@ fn ended(result: Result<(), ProgramError>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed(&error, error.exit_code()),
+    }
+}
+
+#[cfg(feature = "tunnel")]
+fn tunnel(task: TunnelTask) -> ExitCode {
+    match task {
+        TunnelTask::Run(source) => {
+            guard_memory();
+            ended(tessera_tunnel::run(source))
+        }
+        TunnelTask::Check(file) => ended(tessera_tunnel::check(&file)),
+        TunnelTask::Demo(options) => ended(tessera_tunnel::demo(&options)),
     }
 }
 

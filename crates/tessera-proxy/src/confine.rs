@@ -15,8 +15,8 @@ use tessera_kit::ProgramError;
 ///
 /// Landlock confines the calling thread and those that it starts later; Linux 7.0 confines all. So this belongs before
 /// a runtime's threads, and [`Enforced::threads_outside`] tells where it didn't. After it, nothing can be executed,
-/// neither this program nor another. What the process finds out about the machine (its number of processors, for
-/// example) it has to find out before.
+/// neither this program nor another. What the process finds out about the machine (how many processors its control
+/// group has, for example) it has to find out before; so has [`Metrics`](crate::admin::Metrics), when it is made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
     /// Files and directories that may be read: all that is loaded again, by its directory where it may be replaced.

@@ -1,15 +1,16 @@
 //! What the supervisor of a service is told, by the protocol of `sd_notify(3)`.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread;
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use std::{env, io};
+use std::{env, io, thread};
 
 use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval};
 
 /// Tells the supervisor that started this process how it is. Where none asked (`NOTIFY_SOCKET`), nothing is told. A
-/// supervisor that doesn't listen delays nobody: a thread waits for it, and what is too much is left out.
+/// supervisor that doesn't listen delays nobody: a thread waits for it, and keeps the newest of what it should hear.
 ///
 /// ```
 /// use tessera_proxy::service::Supervisor;
@@ -26,14 +27,16 @@ use tokio::time::{MissedTickBehavior, interval};
 /// ```
 #[derive(Debug)]
 pub struct Supervisor {
-    messages: Option<SyncSender<String>>,
-    /// Nothing comes; it ends when all was told.
-    told: Option<Receiver<()>>,
+    teller: Option<Teller>,
     watchdog: Option<Duration>,
 }
 
-/// As many messages wait.
-const ROOM: usize = 16;
+#[derive(Debug)]
+struct Teller {
+    shared: Arc<Shared>,
+    /// Nothing comes; its sender is gone when all was told.
+    told: Receiver<()>,
+}
 
 /// How long the last message may take.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -45,40 +48,42 @@ impl Supervisor {
     /// If there can be no thread.
     pub fn from_env() -> io::Result<Self> {
         if env::var_os("NOTIFY_SOCKET").is_none() {
-            return Ok(Self { messages: None, told: None, watchdog: None });
+            return Ok(Self { teller: None, watchdog: None });
         }
-        let (sender, messages) = sync_channel::<String>(ROOM);
+        let shared = Arc::new(Shared::default());
         let (telling, told) = sync_channel(0);
+        let messages = shared.clone();
         thread::Builder::new().name("supervisor".to_owned()).spawn(move || {
             let _telling = telling;
             tell(&messages);
         })?;
         let watchdog = sd_notify::watchdog_enabled().filter(|interval| !interval.is_zero());
-        Ok(Self { messages: Some(sender), told: Some(told), watchdog })
+        Ok(Self { teller: Some(Teller { shared, told }), watchdog })
     }
 
     /// It serves, for the first time or after a reload.
     pub fn ready(&self, status: &str) {
-        self.send(&[NotifyState::Ready, NotifyState::Status(&line(status))]);
+        self.step(&[NotifyState::Ready, NotifyState::Status(&line(status))]);
     }
 
     /// It loads its configuration again; [`ready`](Self::ready) says that this is over, whatever came of it.
     pub fn reloading(&self) {
         // Since systemd 253 the time has to come with it, in the same message: sd_notify(3), "MONOTONIC_USEC=".
         match NotifyState::monotonic_usec_now() {
-            Ok(now) => self.send(&[NotifyState::Reloading, now]),
-            Err(_) => self.send(&[NotifyState::Reloading]),
+            Ok(now) => self.step(&[NotifyState::Reloading, now]),
+            Err(_) => self.step(&[NotifyState::Reloading]),
         }
     }
 
     /// It ends.
     pub fn stopping(&self, status: &str) {
-        self.send(&[NotifyState::Stopping, NotifyState::Status(&line(status))]);
+        self.step(&[NotifyState::Stopping, NotifyState::Status(&line(status))]);
     }
 
     /// How it is: a line that `systemctl status` shows.
     pub fn status(&self, status: &str) {
-        self.send(&[NotifyState::Status(&line(status))]);
+        let status = message(&[NotifyState::Status(&line(status))]);
+        self.change(|pending| pending.status = Some(status));
     }
 
     /// Says for ever that the process is alive, twice as often as the supervisor asks (`WatchdogSec=`). It says so
@@ -89,40 +94,92 @@ impl Supervisor {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            self.send(&[NotifyState::Watchdog]);
+            self.change(|pending| pending.is_alive = true);
         }
     }
 
     /// The last that a process does: waits a second for what was told.
     pub fn finish(self) {
-        drop(self.messages);
-        if let Some(told) = self.told {
-            let over = told.recv_timeout(PATIENCE);
-            debug_assert!(matches!(
-                over,
-                Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout)
-            ));
+        self.change(|pending| pending.ends = true);
+        if let Some(teller) = self.teller {
+            // Either all was told, or the supervisor doesn't listen.
+            let _ = teller.told.recv_timeout(PATIENCE);
         }
     }
 
-    fn send(&self, states: &[NotifyState<'_>]) {
-        if let Some(messages) = &self.messages {
-            let lines: Vec<_> = states.iter().map(ToString::to_string).collect();
-            // A supervisor that has sixteen to read won't miss the next one.
-            let _ = messages.try_send(lines.join("\n"));
+    /// A step of its life, in the order of these.
+    fn step(&self, states: &[NotifyState<'_>]) {
+        self.change(|pending| {
+            if pending.steps.len() == MOST_STEPS {
+                pending.steps.pop_front();
+            }
+            pending.steps.push_back(message(states));
+            // What was said before has no place after it.
+            pending.status = None;
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Pending)) {
+        if let Some(teller) = &self.teller {
+            change(&mut teller.shared.lock());
+            teller.shared.changed.notify_one();
         }
     }
 }
 
-fn tell(messages: &Receiver<String>) {
+#[derive(Debug, Default)]
+struct Shared {
+    pending: Mutex<Pending>,
+    changed: Condvar,
+}
+
+/// What the supervisor should hear.
+#[derive(Debug, Default)]
+struct Pending {
+    steps: VecDeque<String>,
+    status: Option<String>,
+    is_alive: bool,
+    ends: bool,
+}
+
+/// As many steps wait: several reloads.
+const MOST_STEPS: usize = 16;
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the next message; none at the end.
+    fn next(&self) -> Option<String> {
+        let idle = |pending: &mut Pending| {
+            let Pending { steps, status, is_alive, ends } = pending;
+            steps.is_empty() && status.is_none() && !*is_alive && !*ends
+        };
+        let pending = self.changed.wait_while(self.lock(), idle);
+        let mut pending = pending.unwrap_or_else(PoisonError::into_inner);
+        let step = pending.steps.pop_front().or_else(|| pending.status.take());
+        step.or_else(|| {
+            let is_alive = std::mem::take(&mut pending.is_alive);
+            is_alive.then(|| message(&[NotifyState::Watchdog]))
+        })
+    }
+}
+
+fn tell(shared: &Shared) {
     let mut failed = false;
-    for message in messages {
+    while let Some(message) = shared.next() {
         let told = sd_notify::notify(&[NotifyState::Custom(&message)]);
         if let (Err(error), false) = (&told, failed) {
             tracing::warn!(%error, "the supervisor (NOTIFY_SOCKET) can't be told how this process is");
         }
         failed = told.is_err();
     }
+}
+
+fn message(states: &[NotifyState<'_>]) -> String {
+    let lines: Vec<_> = states.iter().map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 /// A status is one line: the next one would be another message.

@@ -1,4 +1,5 @@
 //! Configurations that are right, and every way in which they are not.
+#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -280,7 +281,7 @@ fn a_file_that_nobody_may_read_says_so() {
     use std::os::unix::fs::PermissionsExt;
 
     let path = file("secret.toml", b"x = 1");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(&path).is_ok() {
         // Root may read everything: there is nothing to see here.
         return;
@@ -308,6 +309,18 @@ fn a_key_in_place_of_its_file_is_not_repeated() {
         let expected =
             "a.toml:1: [server.a] certificate: it takes the path of a file, not its content";
         assert_eq!(said, expected);
+    }
+}
+
+#[test]
+fn a_key_in_any_other_place_is_not_repeated_either() {
+    for text in [
+        "process = '-----BEGIN PRIVATE KEY-----MC4CAQ'",
+        "process.drain = '-----BEGIN PRIVATE KEY-----MC4CAQ'",
+        "server.a = { listen = 'x', early = '-----BEGIN PRIVATE KEY-----MC4CAQ' }",
+    ] {
+        let said = said(text);
+        assert!(!said.contains("MC4") && said.ends_with("name the file that has it"), "{said}");
     }
 }
 

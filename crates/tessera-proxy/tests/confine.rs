@@ -1,4 +1,5 @@
 //! What a confined process can't do any more. Where the kernel has no Landlock, it says so.
+#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
 #[path = "child/mod.rs"]
 mod child;

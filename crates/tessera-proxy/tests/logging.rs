@@ -1,4 +1,5 @@
 //! The log of a whole process, on its standard error.
+#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
 #[path = "child/mod.rs"]
 mod child;

@@ -226,6 +226,45 @@ async fn a_slow_sender_has_its_time_and_no_more() {
     }
 }
 
+/// Of HAProxy 2.6: `send-proxy-v2 proxy-v2-options ssl,cert-cn,ssl-cipher,cert-sig,cert-key,authority,crc32c,unique-id`.
+#[tokio::test]
+async fn a_header_of_haproxy_is_understood() {
+    let bytes: &[&[u8]] = &[
+        b"\r\n\r\n\0\r\nQUIT\n!\x11\0\x88",
+        b"\x7f\0\0\x01\x7f\0\0\x01\xc6XH\x0b",
+        b"\x03\0\x04H\xbcq\xf3",
+        b"\x01\0\npostgresql",
+        b"\x02\0\ndb.example",
+        b"\x05\0\x07conn-97",
+        b" \0N\x07\0\0\0\0",
+        b"!\0\x07TLSv1.3",
+        b"\"\0\x0eclient.example",
+        b"%\0\x05EC256",
+        b"$\0\nRSA-SHA256",
+        b"#\0\x16TLS_AES_256_GCM_SHA384",
+    ];
+    let header = read(&bytes.concat()).await.unwrap();
+    let expected = Header {
+        addresses: ip("127.0.0.1:50776", "127.0.0.1:18443"),
+        authority: Some("db.example".into()),
+        alpn: Some(b"postgresql".to_vec()),
+        unique_id: Some(b"conn-97".to_vec()),
+        tls: Some(Tls {
+            is_encrypted: true,
+            gave_certificate: true,
+            gave_certificate_in_session: true,
+            is_verified: true,
+            version: Some("TLSv1.3".into()),
+            common_name: Some("client.example".into()),
+            cipher: Some("TLS_AES_256_GCM_SHA384".into()),
+            signature_algorithm: Some("RSA-SHA256".into()),
+            key_algorithm: Some("EC256".into()),
+        }),
+        ..Header::default()
+    };
+    assert_eq!(header, expected);
+}
+
 /// "discard the protocol block including the family which is ignored"
 #[tokio::test]
 async fn of_a_local_header_nothing_else_counts() {

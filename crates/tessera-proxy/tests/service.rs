@@ -1,11 +1,14 @@
 //! What a supervisor hears, and one that doesn't listen.
+#![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
 #[path = "child/mod.rs"]
 mod child;
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 use tessera_proxy::service::Supervisor;
@@ -35,8 +38,8 @@ fn a_supervisor_hears_the_life_of_its_service() {
     assert!(time.trim_end().parse::<u64>().unwrap() > 0);
     // Nothing that a status says becomes another message.
     assert_eq!(next(&socket), "READY=1\nSTATUS=4 tunnels WATCHDOG=trigger\n");
-    assert_eq!(next(&socket), "STATUS=well\n");
     assert_eq!(next(&socket), "STOPPING=1\nSTATUS=2 connections are left\n");
+    assert_eq!(next(&socket), "STATUS=1 connection is left\n");
     fs::remove_file(path).unwrap();
 }
 
@@ -47,8 +50,8 @@ fn child_lives() {
     supervisor.ready("3 tunnels");
     supervisor.reloading();
     supervisor.ready("4 tunnels\nWATCHDOG=trigger");
-    supervisor.status("well");
     supervisor.stopping("2 connections are left");
+    supervisor.status("1 connection is left");
     supervisor.finish();
 }
 
@@ -57,18 +60,23 @@ fn a_watchdog_hears_that_the_process_lives() {
     let (socket, path) = socket("watchdog");
     let path = path.to_str().unwrap();
     let environment = [("NOTIFY_SOCKET", path), ("WATCHDOG_USEC", "2000")];
-    let mut child = child::command("child_keeps_alive", &environment).spawn().unwrap();
+    let mut command = child::command("child_keeps_alive", &environment);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     for _ in 0..5 {
         assert_eq!(next(&socket), "WATCHDOG=1\n");
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
     fs::remove_file(path).unwrap();
 }
 
 #[test]
-#[ignore = "runs in a process of its own, until it is killed"]
+#[ignore = "runs in a process of its own, until its input ends"]
 fn child_keeps_alive() {
+    std::thread::spawn(|| {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        std::process::exit(0);
+    });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let supervisor = Supervisor::from_env().unwrap();
     runtime.block_on(supervisor.keep_alive());
@@ -79,6 +87,27 @@ fn a_supervisor_that_does_not_listen_delays_nobody() {
     let (_socket, path) = socket("deaf");
     // Nobody reads: the socket's queue is full after a few, and the child ends even so.
     child::run("child_talks", &[("NOTIFY_SOCKET", path.to_str().unwrap())]);
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_supervisor_that_listens_late_hears_each_step_and_the_newest_status() {
+    let (socket, path) = socket("late");
+    let environment = [("NOTIFY_SOCKET", path.to_str().unwrap())];
+    let mut command = child::command("child_talks", &environment);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stdout.take().unwrap());
+    assert!(said.by_ref().lines().any(|line| line.unwrap().contains("it has said everything")));
+    let mut heard = Vec::new();
+    while heard.last().is_none_or(|last: &String| !last.starts_with("STATUS=the last")) {
+        heard.push(next(&socket));
+    }
+    // It waits for the end of its input.
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    let end = ["READY=1\nSTATUS=a\n", "STOPPING=1\nSTATUS=b\n", "STATUS=the last\n"];
+    assert_eq!(heard[heard.len() - 3..], end);
+    assert!(heard.len() < 10_000, "{}", heard.len());
     fs::remove_file(path).unwrap();
 }
 
@@ -95,5 +124,10 @@ fn child_talks() {
     for number in 0..100_000 {
         supervisor.status(&number.to_string());
     }
+    supervisor.ready("a");
+    supervisor.stopping("b");
+    supervisor.status("the last");
+    println!("it has said everything");
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     supervisor.finish();
 }

@@ -1,10 +1,22 @@
 //! `tessera tunnel`: any TCP protocol through two small processes.
 #![forbid(unsafe_code)]
 
+mod changes;
+mod check;
 pub mod client;
 pub mod config;
+mod confinement;
+mod demo;
+mod load;
 pub mod metrics;
 pub mod peers;
+mod run;
+mod running;
 pub mod server;
 pub mod stores;
 pub mod tls;
+
+pub use check::check;
+pub use demo::{DemoOptions, demo};
+pub use load::Source;
+pub use run::run;

@@ -4,6 +4,8 @@ mod common;
 mod connect;
 mod lab;
 mod serve;
+#[cfg(feature = "tunnel")]
+mod tunnel;
 mod values;
 
 use std::path::PathBuf;
@@ -14,6 +16,8 @@ use clap_complete::Shell;
 use self::connect::ConnectArguments;
 pub(crate) use self::lab::Lab;
 use self::serve::ServeArguments;
+#[cfg(feature = "tunnel")]
+pub(crate) use self::tunnel::{Task as TunnelTask, Tunnel};
 
 /// TLS 1.3 that reconnects fast without giving anything up.
 #[derive(Parser)]
@@ -44,6 +48,23 @@ pub(crate) enum Command {
     /// Connects to a TLS 1.3 server: carries standard input and output, or measures many connections.
     #[command(arg_required_else_help = true, after_help = connect::EXAMPLES)]
     Connect(Box<ConnectArguments>),
+
+    /// Carries any TCP protocol through two small processes: mutual TLS 1.3, whose new connections need no round
+    /// trip of their own and are never executed twice.
+    #[cfg(feature = "tunnel")]
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Examples:
+  tessera tunnel demo              what it does, in a few seconds
+  tessera tunnel server --help     the end beside a database
+  tessera tunnel client --help     the end beside its user
+  tessera tunnel check FILE        many tunnels in a file: docs/tunnel.md"
+    )]
+    Tunnel {
+        #[command(subcommand)]
+        task: Tunnel,
+    },
 
     /// Measures on real processes over an emulated link.
     #[command(

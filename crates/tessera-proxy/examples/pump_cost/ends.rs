@@ -4,13 +4,11 @@ use std::cell::RefCell;
 use std::fs;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::process::Child;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::CipherSuite;
-use tessera_interop::{Identity, KeyKind, Pki};
+use tessera_interop::{KeyKind, Pki};
 use tessera_proxy::pump::pump;
 use tessera_tokio::{Acceptor, Connector};
 use tokio::net::{TcpListener, TcpStream};
@@ -27,21 +25,15 @@ pub(crate) struct Ends {
     speeds: RefCell<Vec<f64>>,
 }
 
-/// One of them.
-pub(crate) enum End {
-    /// Threads of this process with this name.
-    Threads(String, #[allow(dead_code)] Runtime),
-    Process(Child),
+/// One of them: threads of this process with a name.
+struct End {
+    name: String,
+    #[expect(dead_code, reason = "the threads end with it")]
+    runtime: Runtime,
 }
 
-pub(crate) static PKI: LazyLock<(Pki, Identity, Identity)> = LazyLock::new(|| {
-    let pki = Pki::new();
-    let (client, server) = (pki.client(KeyKind::P256), pki.server(KeyKind::P256));
-    (pki, client, server)
-});
-
 impl Ends {
-    pub(crate) fn new(name: &'static str, address: SocketAddr, client: End, server: End) -> Self {
+    fn new(name: &'static str, address: SocketAddr, client: End, server: End) -> Self {
         Self { name, address, client, server, speeds: RefCell::default() }
     }
 
@@ -75,11 +67,12 @@ impl Ends {
         Ok(Self::new("plain", client, client_end, server_end))
     }
 
-    pub(crate) fn tessera(threads: usize, backend: SocketAddr) -> Result<Self, Failure> {
-        let (pki, client, server) = &*PKI;
-        let mut server_config = tessera_interop::server(server);
+    pub(crate) fn tls(threads: usize, backend: SocketAddr) -> Result<Self, Failure> {
+        let pki = Pki::new();
+        let (client, server) = (pki.client(KeyKind::P256), pki.server(KeyKind::P256));
+        let mut server_config = tessera_interop::server(&server);
         server_config.client_authentication = ClientAuthentication::Required(pki.verifier());
-        let mut client_config = tessera_interop::client(pki);
+        let mut client_config = tessera_interop::client(&pki);
         client_config.credentials = vec![client.credential()];
         client_config.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
         let acceptor = Acceptor::new(server_config.checked()?);
@@ -102,7 +95,7 @@ impl Ends {
                 Ok(())
             }
         })?;
-        Ok(Self::new("tessera", client, client_end, server_end))
+        Ok(Self::new("TLS", client, client_end, server_end))
     }
 }
 
@@ -132,7 +125,7 @@ where
             });
         }
     });
-    Ok((address, End::Threads(name, runtime)))
+    Ok((address, End { name, runtime }))
 }
 
 async fn connect(next: SocketAddr) -> Result<TcpStream, Failure> {
@@ -144,38 +137,16 @@ async fn connect(next: SocketAddr) -> Result<TcpStream, Failure> {
 impl End {
     /// Nanoseconds, of all its threads.
     fn processor_time(&self) -> Result<f64, Failure> {
-        let name = match self {
-            Self::Threads(name, _) => name,
-            Self::Process(child) => return of_process(child.id()),
-        };
         let mut total = 0.0;
         for thread in fs::read_dir("/proc/self/task")? {
             let path = thread?.path();
             // A thread may have ended by now.
             let Ok(comm) = fs::read_to_string(path.join("comm")) else { continue };
-            if comm.trim_end() == name {
+            if comm.trim_end() == self.name {
                 let stat = fs::read_to_string(path.join("schedstat"))?;
                 total += stat.split_whitespace().next().ok_or("no schedstat")?.parse::<f64>()?;
             }
         }
         Ok(total)
-    }
-}
-
-/// With threads that have ended, which stunnel has one of for each connection. In ticks of 10 ms.
-fn of_process(id: u32) -> Result<f64, Failure> {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
-    // proc_pid_stat(5): utime is the 14th field, stime the 15th; the 2nd may hold spaces and ends with a parenthesis.
-    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
-    let ticks = fields.map(str::parse::<f64>).sum::<Result<f64, _>>()?;
-    Ok(ticks * 1e7)
-}
-
-impl Drop for End {
-    fn drop(&mut self) {
-        if let Self::Process(child) = self {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }

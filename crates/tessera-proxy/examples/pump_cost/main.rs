@@ -1,12 +1,12 @@
-//! What bytes cost that go through both ends of a tunnel, next to HAProxy and stunnel.
+//! What bytes cost that go through two pumps, with TLS between them and without.
 //!
-//! `pump_cost [MIB [ROUNDS [THREADS [WHO]]]]` sends MIB mebibytes through each pair of ends, ROUNDS times in turn, in
-//! one stream and in 64, and prints the processor time of both ends per GiB. THREADS is that of each end (default 1),
-//! WHO those to be measured, such as `tessera,haproxy`. All are mutual TLS 1.3 with AES-128-GCM and P-256 over
-//! loopback. HAProxy and stunnel have to be installed.
+//! `pump_cost [MIB [ROUNDS [THREADS]]]` sends MIB mebibytes (default 1024) over loopback through both ends, ROUNDS
+//! times (default 5) in turn, in one stream and in 64, and prints the processor time of the ends per GiB. THREADS is
+//! that of each end (default 1). TLS is mutual, with AES-128-GCM and P-256.
+//!
+//! It is for a profiler: `bench/tunnel-cost bulk` measures the program itself, beside HAProxy and stunnel.
 
 mod ends;
-mod foreign;
 mod load;
 
 use std::env;
@@ -21,18 +21,8 @@ fn main() -> Result<(), Failure> {
     let mut arguments = env::args().skip(1);
     let mut number = |or| arguments.next().map_or(Ok(or), |text| text.parse::<usize>());
     let (mebibytes, rounds, threads) = (number(1024)?, number(5)?, number(1)?);
-    let who = arguments.next().unwrap_or_else(|| "tessera,haproxy,stunnel".into());
     let load = Load::start()?;
-    let mut ends = Vec::new();
-    for name in who.split(',') {
-        ends.push(match name {
-            "plain" => Ends::plain(threads, load.backend)?,
-            "tessera" => Ends::tessera(threads, load.backend)?,
-            "haproxy" => Ends::haproxy(threads, load.backend)?,
-            "stunnel" => Ends::stunnel(load.backend)?,
-            _ => return Err(format!("nobody is called {name}").into()),
-        });
-    }
+    let ends = [Ends::plain(threads, load.backend)?, Ends::tls(threads, load.backend)?];
     println!(
         "seconds of processor time per GiB, and GiB per second; median of {rounds}, {mebibytes} MiB each"
     );
@@ -55,7 +45,7 @@ fn main() -> Result<(), Failure> {
                 spent.sort_by(|a, b| a[2].total_cmp(&b[2]));
                 let [client, server, both] = spent[spent.len() / 2];
                 println!(
-                    "{streams:>3} streams {direction:?}  {:<8} client {client:.3}  server {server:.3}  both {both:.3}  \
+                    "{streams:>3} streams {direction:?}  {:<5} client {client:.3}  server {server:.3}  both {both:.3}  \
                      (least {:.3})  {:.2} GiB/s",
                     ends.name,
                     spent[0][2],

@@ -105,7 +105,7 @@ impl Drop for Condition {
     }
 }
 
-/// For [`Metrics::register_collector`](super::Metrics::register_collector): `ready`, and `condition_holds` by name.
+/// For [`Metrics::register_collector`](super::Metrics::register_collector): `tessera_ready`, and `tessera_condition_holds` by name.
 impl Collector for Health {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut holding = BTreeMap::new();
@@ -114,13 +114,18 @@ impl Collector for Health {
         }
         let ready = ConstGauge::new(u64::from(holding.values().all(|holds| *holds)));
         let help = "Whether all conditions hold: 1, or 0.";
-        ready.encode(encoder.encode_descriptor("ready", help, None, ready.metric_type())?)?;
+        ready.encode(encoder.encode_descriptor(
+            "tessera_ready",
+            help,
+            None,
+            ready.metric_type(),
+        )?)?;
         if holding.is_empty() {
             return Ok(());
         }
         let help = "Whether the condition holds: 1, or 0.";
         let mut family =
-            encoder.encode_descriptor("condition_holds", help, None, MetricType::Gauge)?;
+            encoder.encode_descriptor("tessera_condition_holds", help, None, MetricType::Gauge)?;
         for (name, holds) in holding {
             let holds = ConstGauge::new(u64::from(holds));
             holds.encode(family.encode_family(&[("condition", name)])?)?;

@@ -15,6 +15,10 @@ pub(super) fn in_words(error: &Error, text: &str) -> String {
         return format!("{here} `{key}`{}", instead(key, &known, "its keys are"));
     }
     let at = place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    if message.contains("-----BEGIN") {
+        // It may be a private key, and this goes to a log.
+        return format!("{at}a text in PEM stands here; name the file that has it");
+    }
     if let Some((value, known)) = unknown(&message, "unknown variant") {
         return format!("{at}`{value}` is not taken{}", instead(value, &known, "it is one of"));
     }

@@ -78,21 +78,6 @@ pub enum LogLevel {
     Trace,
 }
 
-impl FromStr for LogLevel {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "error" => Ok(Self::Error),
-            "warn" => Ok(Self::Warn),
-            "info" => Ok(Self::Info),
-            "debug" => Ok(Self::Debug),
-            "trace" => Ok(Self::Trace),
-            _ => Err("one of error, warn, info, debug, trace".to_owned()),
-        }
-    }
-}
-
 impl FromStr for LogFormat {
     type Err = String;
 
@@ -190,7 +175,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Adds `log_lines_lost`, which a slow reader caused, and `log_lines_left_out`, which were too many.
+    /// Adds `tessera_log_lines_lost`, which a slow reader caused, and `tessera_log_lines_left_out`, which were too many.
     pub fn register(&self, metrics: &Metrics) {
         metrics.register_collector(self.clone());
     }
@@ -215,8 +200,8 @@ impl Collector for Log {
             let count = ConstCounter::new(count);
             count.encode(encoder.encode_descriptor(name, help, None, count.metric_type())?)
         };
-        tell("log_lines_lost", "Lines that were not taken in time.", self.sink.lost())?;
+        tell("tessera_log_lines_lost", "Lines that were not taken in time.", self.sink.lost())?;
         let help = "Lines that were left out: there were too many like them.";
-        tell("log_lines_left_out", help, self.limits.left_out())
+        tell("tessera_log_lines_left_out", help, self.limits.left_out())
     }
 }

@@ -42,6 +42,16 @@ impl TrustedNetworks {
     }
 }
 
+impl fmt::Display for TrustedNetworks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, network) in self.networks.iter().enumerate() {
+            let before = if index == 0 { "" } else { ", " };
+            write!(f, "{before}{network}")?;
+        }
+        Ok(())
+    }
+}
+
 /// A network: `10.0.0.0/8`, `2001:db8::/32`, one address, or `unix` for all who connect to a Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]

@@ -50,11 +50,12 @@ pub(super) struct Fault {
 }
 
 impl Direction {
-    /// Goes on until it has to wait.
+    /// Goes on until it has to wait. `was_reset`: the end of what can be read is a failure.
     pub(super) fn step<R, W>(
         &mut self,
         from: &mut R,
         to: &mut W,
+        was_reset: bool,
         scratch: &mut Scratch,
         cx: &mut Context<'_>,
     ) -> Step
@@ -62,7 +63,7 @@ impl Direction {
         R: AsyncRead + Unpin,
         W: AsyncWrite + Unpin,
     {
-        match self.poll(from, to, scratch, cx) {
+        match self.poll(from, to, was_reset, scratch, cx) {
             Ok(step) => step,
             Err(fault) => {
                 self.rest = None;
@@ -75,6 +76,7 @@ impl Direction {
         &mut self,
         from: &mut R,
         to: &mut W,
+        was_reset: bool,
         scratch: &mut Scratch,
         cx: &mut Context<'_>,
     ) -> Result<Step, Fault>
@@ -103,6 +105,10 @@ impl Direction {
                 Poll::Ready(Err(error)) => return Err(Fault { doing: Doing::Reading, error }),
                 Poll::Ready(Ok(())) => {
                     let count = buffer.filled().len();
+                    if count == 0 && was_reset {
+                        let error = io::ErrorKind::ConnectionReset.into();
+                        return Err(Fault { doing: Doing::Reading, error });
+                    }
                     if count == 0 {
                         self.state = State::Ending;
                         break;

@@ -135,9 +135,10 @@ impl State {
                 if self.deaf_side() == Some(from.other()) {
                     continue;
                 }
+                let was_reset = self.was_reset(from);
                 let step = match from {
-                    Side::A => self.a_to_b.step(a, b, &mut scratch, cx),
-                    Side::B => self.b_to_a.step(b, a, &mut scratch, cx),
+                    Side::A => self.a_to_b.step(a, b, was_reset, &mut scratch, cx),
+                    Side::B => self.b_to_a.step(b, a, was_reset, &mut scratch, cx),
                 };
                 if let Some(end) = self.after(from, step) {
                     // What was taken already leaves as far as it can. Nobody waits for it.
@@ -187,6 +188,14 @@ impl State {
                 Some(End::Failed { side, doing: Doing::Writing, error })
             }
         }
+    }
+
+    /// Whether this side's end is none: a reset without an end before it is told once, and writing to it has heard
+    /// it. Reading gives what came before, and then looks like an end (Linux: `tcp_reset` sets EPIPE after a FIN, and
+    /// ECONNRESET otherwise).
+    fn was_reset(&self, side: Side) -> bool {
+        let reset = io::ErrorKind::ConnectionReset;
+        self.deaf.as_ref().is_some_and(|(deaf, error)| *deaf == side && error.kind() == reset)
     }
 
     fn deaf_side(&self) -> Option<Side> {

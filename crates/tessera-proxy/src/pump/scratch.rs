@@ -74,7 +74,9 @@ impl Drop for Rest {
     }
 }
 
-/// `Zeroize` of a slice writes byte by byte, which would cost as much as decrypting.
+/// `Zeroize` of a slice writes byte by byte, which would cost as much as decrypting. This costs less than a hundredth
+/// of the processor time of a bulk transfer through TLS, so it is done after each poll: whoever waited until the end of
+/// the connection would have to find the threads that it ran in.
 fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     optimization_barrier(bytes);

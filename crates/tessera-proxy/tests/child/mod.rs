@@ -1,10 +1,10 @@
 //! Parts of a test that need a process of their own.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// Runs an ignored test of this file as a process of its own, with these variables of its environment. It must succeed.
 pub fn run(test: &str, environment: &[(&str, &str)]) -> Output {
-    let child = command(test, environment).output().unwrap();
+    let child = command(test, environment).stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&child.stdout);
     assert!(child.status.success(), "{said}\n{}", String::from_utf8_lossy(&child.stderr));
     assert!(said.contains("1 passed"), "no test has this name: {said}");

@@ -1,9 +1,13 @@
 //! A side that fails, and what the other learns.
 
-use std::io::ErrorKind;
+use std::future::Future;
+use std::io::{self, ErrorKind};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
 
 use tessera_proxy::pump::{Doing, End, Pumped, Side, pump};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf, join};
+use tokio::task::coop::poll_proceed;
 
 use crate::peer::{Scripted, Turn, tcp_pair};
 
@@ -72,6 +76,36 @@ async fn the_last_words_of_a_side_that_takes_no_more_arrive() {
     .await;
 }
 
+/// As a socket of tokio reads: a task that has done enough finds nothing, whatever is there.
+struct Budgeted(Scripted);
+
+impl AsyncRead for Budgeted {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let proceed = ready!(poll_proceed(cx));
+        let result = Pin::new(&mut self.get_mut().0).poll_read(cx, buffer);
+        if result.is_ready() {
+            proceed.made_progress();
+        }
+        result
+    }
+}
+
+#[tokio::test]
+async fn last_words_arrive_however_many_reads_they_take() {
+    let words = (0..1000).map(|_| bytes("x"));
+    let refusing =
+        Scripted::reading(words.chain([Turn::End])).taking(0, Turn::Error(ErrorKind::BrokenPipe));
+    let mut other = Scripted::reading([bytes("question"), Turn::Never]);
+    let refusing = join(Budgeted(refusing.clone()), refusing);
+    let pumped = pump(&mut other, refusing).await;
+    assert!(matches!(pumped.end, End::EndedEarly { side: Side::B, .. }), "{pumped:?}");
+    assert_eq!((pumped.b_to_a, text(&other).len()), (1000, 1000));
+}
+
 #[tokio::test]
 async fn a_side_that_takes_no_more_and_says_nothing_has_failed() {
     for then in [Turn::Never, Turn::Error(ErrorKind::ConnectionReset)] {
@@ -87,6 +121,19 @@ async fn a_side_that_takes_no_more_and_says_nothing_has_failed() {
             assert!(!is_shut_down(other));
         })
         .await;
+    }
+}
+
+/// Nothing wakes the task once more.
+#[tokio::test]
+async fn a_failed_side_that_stays_silent_is_not_waited_for() {
+    let failing =
+        Scripted::reading([Turn::Never]).taking(0, Turn::Error(ErrorKind::ConnectionReset));
+    let other = Scripted::reading([bytes("question"), Turn::Never]);
+    for (a, b) in [(failing.clone(), other.clone()), (other, failing)] {
+        let mut pumping = Box::pin(pump(a, b));
+        let polled = pumping.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Ready(Pumped { end: End::Failed { .. }, .. })));
     }
 }
 

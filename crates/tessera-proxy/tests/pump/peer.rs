@@ -42,6 +42,7 @@ pub(crate) struct Written {
     pub(crate) bytes: Vec<u8>,
     /// So many of them were flushed.
     pub(crate) flushed: usize,
+    pub(crate) flushes: usize,
     pub(crate) is_shut_down: bool,
 }
 
@@ -115,6 +116,7 @@ impl AsyncWrite for Scripted {
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut written = self.written.lock().unwrap();
         written.flushed = written.bytes.len();
+        written.flushes += 1;
         Poll::Ready(Ok(()))
     }
 

@@ -118,7 +118,7 @@ mod moody {
 #[tokio::test]
 async fn whatever_the_schedule_bytes_arrive_once_and_in_order() {
     let (mut closed, mut failed) = (0, 0);
-    for seed in 0..400 {
+    for seed in 0..200 {
         let mut random = Random(seed);
         let mut side = || {
             let (turns, all, fails) = random.script();
@@ -151,5 +151,5 @@ async fn whatever_the_schedule_bytes_arrive_once_and_in_order() {
             end => panic!("seed {seed}: {end:?}"),
         }
     }
-    assert!(closed > 50 && failed > 50, "{closed} closed, {failed} failed");
+    assert!(closed > 20 && failed > 20, "{closed} closed, {failed} failed");
 }

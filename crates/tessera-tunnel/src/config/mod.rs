@@ -2,6 +2,7 @@
 //!
 //! [`tessera_proxy::config::load`] reads it: relative paths start at its directory.
 
+mod check;
 mod client;
 mod fleet;
 mod limits;
@@ -23,7 +24,7 @@ pub use server::ServerSection;
 pub use tessera_kit::KeySource;
 pub use tessera_proxy::address::{DialAddress, ListenAddress};
 pub use tessera_proxy::logging::LogFormat;
-pub use tessera_proxy::proxy_protocol::TrustedNetworks;
+pub use tessera_proxy::proxy_protocol::{Network, TrustedNetworks};
 pub use values::Early;
 
 /// A whole configuration.

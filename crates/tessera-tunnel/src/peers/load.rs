@@ -26,7 +26,7 @@ pub fn allowed(peers: &Peers, peer: Role, section: &str) -> Result<AllowedPeers,
         peers.fingerprints.iter().map(|text| parse(text, section)).collect::<Result<_, _>>()?;
     let mut pinned = Vec::new();
     for path in &peers.public_keys {
-        let setting = &format!("[{section}.peers] public-keys");
+        let setting = &format!("[{section}] peers.public-keys");
         let file = SettingFile { setting, path };
         let of_file = pem::public_keys(file)?.into_iter();
         let of_file: Vec<_> =
@@ -38,7 +38,7 @@ pub fn allowed(peers: &Peers, peer: Role, section: &str) -> Result<AllowedPeers,
     let keys = match pinned.as_slice() {
         [] => None,
         pinned => Some(pinned_keys(pinned).map_err(|error| {
-            ProgramError::settings(format!("[{section}.peers] public-keys: {error}"))
+            ProgramError::settings(format!("[{section}] peers.public-keys: {error}"))
         })?),
     };
     let mut types = Vec::new();
@@ -50,7 +50,7 @@ pub fn allowed(peers: &Peers, peer: Role, section: &str) -> Result<AllowedPeers,
         Some(chains) => chains.verifier.schemes().to_vec(),
         None => Algorithms::AWS_LC.handshake.iter().map(|(scheme, _)| *scheme).collect(),
     };
-    let section = format!("[{section}.peers]");
+    let section = format!("[{section}]");
     Ok(AllowedPeers { section, chains, fingerprints, keys, types, schemes })
 }
 
@@ -65,8 +65,8 @@ fn chains(
     section: &str,
 ) -> Result<Chains, ProgramError> {
     let load = || -> Result<WebPkiVerifier, ProgramError> {
-        let setting = format!("[{section}.peers] ca");
-        let lists = format!("[{section}.peers] crl");
+        let setting = format!("[{section}] peers.ca");
+        let lists = format!("[{section}] peers.crl");
         let lists: Vec<_> =
             peers.crl.iter().map(|path| SettingFile { setting: &lists, path }).collect();
         match anchors {
@@ -96,7 +96,7 @@ fn parse(text: &str, section: &str) -> Result<String, ProgramError> {
     match hex::decode(&digits) {
         Some(bytes) if bytes.len() == 32 => Ok(digits.to_ascii_lowercase()),
         _ => Err(ProgramError::settings(format!(
-            "[{section}.peers] fingerprints: {text:?} is no SHA-256 of a certificate, 64 hexadecimal digits; \
+            "[{section}] peers.fingerprints: {text:?} is no SHA-256 of a certificate, 64 hexadecimal digits; \
              openssl x509 -noout -fingerprint -sha256 -in FILE writes one"
         ))),
     }
@@ -108,7 +108,7 @@ fn parse(text: &str, section: &str) -> Result<String, ProgramError> {
 /// If their file can't be read, or isn't one.
 pub fn psks(peers: &Peers, section: &str) -> Result<Vec<ExternalPsk>, ProgramError> {
     let Some(path) = &peers.psk_file else { return Ok(Vec::new()) };
-    let setting = &format!("[{section}.peers] psk-file");
+    let setting = &format!("[{section}] peers.psk-file");
     let mut keys = Vec::new();
     psk::read_into(&mut keys, SettingFile { setting, path })?;
     // RFC 8446 §4.2.11: SHA-256 where nothing else was agreed.

@@ -28,7 +28,7 @@ pub use load::{allowed, psks};
 /// name that it was accepted for, or all, where it is known by a URI. By fingerprint: `sha256:HEX` of the certificate.
 /// By public key: `key:sha256:HEX` of the SubjectPublicKeyInfo.
 pub struct AllowedPeers {
-    /// `[server.NAME.peers]`: where whoever is refused could be allowed.
+    /// `[server.NAME]`: where whoever is refused could be allowed.
     section: String,
     chains: Option<Chains>,
     /// SHA-256 of certificates, in hexadecimal.
@@ -100,7 +100,7 @@ impl AllowedPeers {
 
     fn advise(&self, alert: AlertDescription, what: &str, shown: &str) -> PeerRejected {
         let reason =
-            format!("{what}; {} says who is allowed, and this is sha256:{shown}", self.section);
+            format!("{what}; `peers` of {} says who is, and this is sha256:{shown}", self.section);
         PeerRejected { alert, reason }
     }
 }

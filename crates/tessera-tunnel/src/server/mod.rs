@@ -98,7 +98,8 @@ impl ServerEnd {
         metrics: Arc<TunnelMetrics>,
     ) -> Result<(Self, Option<StateFound>), ProgramError> {
         let (stores, found) = Stores::open(name, &section)?;
-        let acceptor = Acceptor::new(tls::server(name, &section, &stores)?);
+        let config = tls::server(name, &section, &stores).inspect_err(|_| stores.give_back())?;
+        let acceptor = Acceptor::new(config);
         let gate = Gate::new(gate_limits(&section.limits));
         metrics.watch(&gate);
         let settings = Settings::new(section);

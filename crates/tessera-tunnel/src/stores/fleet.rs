@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tessera::auth::Credential;
 use tessera::resume::{Incarnation, Receipts, TicketKeys, Vault};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_etcd::{EtcdClient, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions};
@@ -18,12 +19,13 @@ use tessera_tokio::{Acceptor, Answers, Connector, MemorySessionStore};
 use tessera_vault::{
     EpochKey, MemoryVault, ServerState, SiteVault, TicketKeyRing, WrappingKeys, WrappingPurpose,
 };
+use tessera_webpki::WebPkiVerifier;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::receipts::OfVault;
 use super::{CAPACITY, epoch_keys};
-use crate::config::{EtcdSection, Fleet, FleetVault};
+use crate::config::{EtcdSection, Fleet, FleetVault, SitesSection};
 
 /// The stores of one server of a fleet.
 pub(super) struct FleetStores {
@@ -90,6 +92,17 @@ impl FleetStores {
             FleetVault::Sites => OneTimeKeys::Sites(Sites::open(&section, fleet, state)?),
         };
         Ok(Self { tickets: ring.keys(), ring: Mutex::new(Some(ring)), one_time_keys })
+    }
+
+    /// Reads all files, and connects to nobody.
+    pub(super) fn check(name: &str, fleet: &Fleet) -> Result<(), ProgramError> {
+        let section = format!("server.{name}.fleet");
+        etcd(&section, &fleet.etcd)?;
+        fleet.ring_key.read(&format!("[{section}] ring-key"), "ring", Path::new(""))?;
+        match fleet.vault {
+            FleetVault::Etcd => Epochs::open(&section, fleet).map(|_| ()),
+            FleetVault::Sites => Sites::files(&section, fleet).map(|_| ()),
+        }
     }
 
     pub(super) fn tickets(&self) -> Arc<dyn TicketKeys> {
@@ -196,18 +209,17 @@ impl Epochs {
 }
 
 impl Sites {
-    fn open(
+    /// What its files hold.
+    fn files<'f>(
         section: &str,
-        fleet: &Fleet,
-        state: Option<Arc<ServerState>>,
-    ) -> Result<Self, ProgramError> {
+        fleet: &'f Fleet,
+    ) -> Result<(&'f SitesSection, Arc<WebPkiVerifier>, Credential), ProgramError> {
         let Some(sites) = &fleet.sites else {
             return Err(ProgramError::settings(format!(
                 "[{section}] sites is missing: vault = \"sites\" is told of the others there"
             )));
         };
         let label = format!("{section}.sites");
-        let provider = tessera_aws_lc::provider();
         let settings = ["ca", "certificate", "key"].map(|key| format!("[{label}] {key}"));
         let [ca, certificate, key] = settings.each_ref().map(String::as_str);
         let verifier = trust::roots(SettingFile { setting: ca, path: &sites.ca })?;
@@ -217,7 +229,20 @@ impl Sites {
             SettingFile { setting: certificate, path: &sites.certificate },
             SettingFile { setting: key, path: key_path },
         )?;
+        for other in &sites.others {
+            vault_name(&label, &other.vault_name)?;
+        }
+        Ok((sites, verifier, credential))
+    }
 
+    fn open(
+        section: &str,
+        fleet: &Fleet,
+        state: Option<Arc<ServerState>>,
+    ) -> Result<Self, ProgramError> {
+        let (sites, verifier, credential) = Self::files(section, fleet)?;
+        let label = format!("{section}.sites");
+        let provider = tessera_aws_lc::provider();
         let mut client = ClientConfig::new(provider, verifier.clone());
         client.credentials = vec![credential.clone()];
         let connector = Connector::new(client_config(client)?)

@@ -82,6 +82,17 @@ impl Stores {
         Ok((stores, found))
     }
 
+    /// Reads the keys and files that the stores of this section need, and opens nothing.
+    ///
+    /// # Errors
+    /// If one of them can't be as it is.
+    pub fn check(name: &str, section: &ServerSection) -> Result<(), ProgramError> {
+        if let (Some(directory), Some(source)) = (&section.state, &section.state_key) {
+            source.read(&format!("[server.{name}] state-key"), "state", directory)?;
+        }
+        section.fleet.as_ref().map_or(Ok(()), |fleet| FleetStores::check(name, fleet))
+    }
+
     fn in_memory() -> Self {
         let ring = Arc::new(RotatingRing::with_rotation(&tessera_aws_lc::provider(), ROTATION));
         let vault = Arc::new(MemoryVault::new(CAPACITY));
@@ -161,6 +172,19 @@ impl Stores {
                     None => Ok(()),
                 }
             }
+        }
+    }
+
+    /// Leaves what was read from a state to the next start, where this one has failed: it is nowhere else. It blocks.
+    pub(crate) fn give_back(&self) {
+        let state = match &self.kept {
+            Kept::Memory { .. } => None,
+            Kept::State(state) => Some(state.clone()),
+            Kept::Fleet(fleet) => fleet.state(),
+        };
+        if let Some(state) = state {
+            // What failed first is told.
+            let _ = state.close(unix());
         }
     }
 

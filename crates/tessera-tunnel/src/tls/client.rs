@@ -17,12 +17,14 @@ use crate::peers;
 /// `host` is that of `connect`; it is the server's name where the section has no other.
 ///
 /// # Errors
-/// If a file can't be read or isn't what it should be, or what they hold can't be used together.
+/// If the section contradicts itself, a file can't be read or isn't what it should be, or what they hold can't be used
+/// together.
 pub fn client(
     name: &str,
     section: &ClientSection,
     host: &str,
 ) -> Result<(Checked<ClientConfig>, Destination), ProgramError> {
+    section.check(name)?;
     let label = format!("client.{name}");
     let own = Own {
         section: &label,

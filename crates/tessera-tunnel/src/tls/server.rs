@@ -16,12 +16,14 @@ use crate::stores::Stores;
 /// Loads the configuration of the section of this name; its stores are those of before, where it is loaded again.
 ///
 /// # Errors
-/// If a file can't be read or isn't what it should be, or what they hold can't be used together.
+/// If the section contradicts itself, a file can't be read or isn't what it should be, or what they hold can't be used
+/// together.
 pub fn server(
     name: &str,
     section: &ServerSection,
     stores: &Stores,
 ) -> Result<Checked<ServerConfig>, ProgramError> {
+    section.check(name)?;
     let label = format!("server.{name}");
     let own = Own {
         section: &label,

@@ -102,7 +102,7 @@ async fn peers_are_allowed_by_fingerprint_at_both_ends() {
     let error = is_allowed(&server, &client).await.unwrap_err();
     let text = error.to_string();
     assert!(
-        text.contains("[client.test.peers]") && text.contains(&fingerprint(&server_der)),
+        text.contains("`peers` of [client.test]") && text.contains(&fingerprint(&server_der)),
         "{text}"
     );
 }
@@ -115,7 +115,7 @@ async fn peers_are_allowed_by_raw_public_key_at_both_ends() {
         fs::write(files.path(&format!("{name}.key")), pair.serialize_pem()).unwrap();
         fs::write(files.path(&format!("{name}.pub")), pair.public_key_pem()).unwrap();
     };
-    ["server", "client", "other"].map(key);
+    ["server", "client", "other"].into_iter().for_each(key);
     let own = |name: &str| Some(files.path(&format!("{name}.key")));
     let only = |name: &str| Peers {
         public_keys: vec![files.path(&format!("{name}.pub"))],

@@ -1,0 +1,72 @@
+//! Tunnels from a program to its backend.
+
+use crate::running::{Running, Stage, ask, backend};
+
+#[test]
+fn two_tunnels_of_a_file_carry_each_its_own() {
+    let stage = Stage::new();
+    let (one, two) = (backend("one: "), backend("two: "));
+    let sections = [stage.server("a", one, ""), stage.server("b", two, "send-proxy = false")];
+    let servers = Running::start(&stage.write("servers", &[&sections[0], &sections[1]]));
+    let [a, b] = servers.addresses();
+    let sections = [stage.client("a", a, ""), stage.client("b", b, "early = \"never\"")];
+    let clients = Running::start(&stage.write("clients", &[&sections[0], &sections[1]]));
+    let [a, b] = clients.addresses();
+    for round in 0..3 {
+        let line = format!("round {round}");
+        assert_eq!(ask(a, &line).unwrap(), format!("one: {line}"));
+        assert_eq!(ask(b, &line).unwrap(), format!("two: {line}"));
+    }
+    // The first connection brings what the others use.
+    let metrics = stage.ask("servers", "/metrics");
+    let accepted = |tunnel: &str, count: u32| {
+        let name = "tessera_tunnel_early_data_total";
+        format!("{name}{{tunnel=\"{tunnel}\",role=\"server\",verdict=\"accepted\"}} {count}\n")
+    };
+    assert!(metrics.contains(&accepted("a", 2)), "{metrics}");
+    assert!(metrics.contains(&accepted("b", 0)), "{metrics}");
+    for (name, process) in [("servers", servers), ("clients", clients)] {
+        assert!(stage.ask(name, "/readyz").starts_with("HTTP/1.1 200"));
+        assert_eq!(process.end().code(), Some(0));
+    }
+}
+
+#[test]
+fn options_are_a_tunnel_too() {
+    let stage = Stage::new();
+    let path = |name: &str| stage.pki.path(name);
+    let backend = backend("here: ").to_string();
+    let ca = path("root.pem");
+    let shared = ["--ca", ca.as_str(), "--log", "json", "--listen", "127.0.0.1:0"];
+    let mut server = crate::program::tessera();
+    server.args(["tunnel", "server", "--forward", &backend, "--names", "client.example"]);
+    server.args(shared).args(["--certificate", &path("server.pem"), "--key", &path("server.key")]);
+    let server = Running::spawn(&mut server);
+    let [address] = server.addresses();
+    let mut client = crate::program::tessera();
+    client.args(["tunnel", "client", "--connect", &address.to_string()]).args(shared);
+    client.args(["--server-name", "localhost", "--certificate", &path("client.pem")]);
+    let client = Running::spawn(client.args(["--key", &path("client.key")]));
+    let [entrance] = client.addresses();
+    assert_eq!(ask(entrance, "hello").unwrap(), "here: hello");
+    assert_eq!(client.end().code(), Some(0));
+    assert_eq!(server.end().code(), Some(0));
+}
+
+#[test]
+fn a_process_that_ends_lets_connections_end_and_cuts_the_rest() {
+    let stage = Stage::new();
+    let server = Running::start(&stage.write("server", &[&stage.server("a", backend(""), "")]));
+    let [address] = server.addresses();
+    let client = Running::start(&stage.write("client", &[&stage.client("a", address, "")]));
+    let [entrance] = client.addresses();
+    let mut talk = crate::running::Talk::begin(entrance).unwrap();
+    assert_eq!(talk.ask("before").unwrap(), "before");
+    client.signal("-TERM");
+    client.says("asked to end");
+    // There is a second for it.
+    assert_eq!(talk.ask("meanwhile").unwrap(), "meanwhile");
+    client.says("ended");
+    assert!(talk.ask("afterwards").is_err());
+    assert_eq!(client.end().code(), Some(0));
+}

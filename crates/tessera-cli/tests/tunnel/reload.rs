@@ -1,0 +1,79 @@
+//! SIGHUP: all files again, or none.
+
+use std::fs;
+
+use crate::program::P256;
+use crate::running::{Running, Stage, ask, backend};
+
+#[test]
+fn a_reload_takes_all_of_the_files_or_none() {
+    let stage = Stage::new();
+    let good = [stage.server("a", backend(""), ""), stage.server("b", backend(""), "")];
+    let file = stage.write("server", &[&good[0], &good[1]]);
+    let server = Running::start(&file);
+    let [a, b] = server.addresses();
+    let sections = [stage.client("a", a, ""), stage.client("b", b, "")];
+    let client = Running::start(&stage.write("client", &[&sections[0], &sections[1]]));
+    let [entrance, _] = client.addresses();
+    assert_eq!(ask(entrance, "one").unwrap(), "one");
+
+    // Only the second tunnel's file is broken; the first one's is another.
+    let (certificate, key) = (stage.pki.path("server.pem"), stage.pki.path("server.key"));
+    let kept = fs::read(&certificate).unwrap();
+    stage.pki.issue("other", "subjectAltName=DNS:localhost", P256);
+    let other = good[0].replace(&key, &stage.pki.path("other.key"));
+    let other = other.replace(&certificate, &stage.pki.path("other.pem"));
+    let broken = stage.files.write("broken.pem", "garbage\n");
+    stage.write("server", &[&other, &good[1].replace(&certificate, &broken)]);
+    server.signal("-HUP");
+    let told = server.says("not reloaded");
+    assert_eq!(told["level"], "ERROR");
+    assert!(told["message"].as_str().unwrap().contains("broken.pem"), "{told}");
+    assert_eq!(ask(entrance, "two").unwrap(), "two");
+    let failed = "tessera_tunnel_reloads_total{tunnel=\"b\",role=\"server\",result=\"failed\"} 1\n";
+    let metrics = stage.ask("server", "/metrics");
+    assert!(metrics.contains(failed), "{metrics}");
+
+    // A file that is no configuration at all.
+    fs::write(&file, "[server.a\n").unwrap();
+    server.signal("-HUP");
+    let told = server.says("not reloaded");
+    assert!(told["message"].as_str().unwrap().contains("server:1: "), "{told}");
+    assert_eq!(told["file"], file);
+    assert_eq!(ask(entrance, "three").unwrap(), "three");
+
+    // Now all of it; what can't change is named, and stays.
+    let moved = other.replace("127.0.0.1:0", "127.0.0.1:1");
+    stage.write("server", &[&moved, &good[1]]);
+    server.signal("-HUP");
+    let told = server.says("waits for a restart");
+    assert!(told["message"].as_str().unwrap().starts_with("[server.a] listen"), "{told}");
+    let told = server.says("reloaded");
+    assert_eq!(
+        (told["tunnel"].as_str(), told["certificate_changed"].as_bool()),
+        (Some("a"), Some(true))
+    );
+    assert_eq!(ask(entrance, "four").unwrap(), "four");
+    assert_eq!(fs::read(&certificate).unwrap(), kept);
+    assert_eq!(server.end().code(), Some(0));
+}
+
+#[test]
+fn a_client_that_is_not_named_any_more_is_refused_after_a_reload() {
+    let stage = Stage::new();
+    let section = stage.server("a", backend(""), "");
+    let server = Running::start(&stage.write("server", &[&section]));
+    let [address] = server.addresses();
+    let client = Running::start(&stage.write("client", &[&stage.client("a", address, "")]));
+    let [entrance] = client.addresses();
+    assert_eq!(ask(entrance, "one").unwrap(), "one");
+    stage.write("server", &[&section.replace("client.example", "another.example")]);
+    server.signal("-HUP");
+    assert_eq!(server.says("reloaded")["ended_sessions_of_certificates"], true);
+    assert!(ask(entrance, "two").is_err());
+    stage.write("server", &[&section]);
+    server.signal("-HUP");
+    server.says("reloaded");
+    assert_eq!(ask(entrance, "three").unwrap(), "three");
+    assert_eq!(server.end().code(), Some(0));
+}

@@ -1,0 +1,184 @@
+//! A process with tunnels, and programs that use it.
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+use tessera_test_peers::Directory;
+
+use crate::program::{P256, Pki, signal, tessera};
+
+/// Longer than anything here takes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Certificates and configurations.
+pub(crate) struct Stage {
+    pub(crate) pki: Pki,
+    pub(crate) files: Directory,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self { pki: Pki::new(P256), files: Directory::new() }
+    }
+
+    /// A section of a server end.
+    pub(crate) fn server(&self, name: &str, backend: SocketAddr, more: &str) -> String {
+        format!(
+            "[server.{name}]\nlisten = \"127.0.0.1:0\"\nforward = \"{backend}\"\ncertificate = \"{}\"\nkey = \"{}\"\n\
+             {more}\n[server.{name}.peers]\nca = \"{}\"\nnames = [\"client.example\"]\n",
+            self.pki.path("server.pem"),
+            self.pki.path("server.key"),
+            self.pki.path("root.pem"),
+        )
+    }
+
+    /// A section of a client end.
+    pub(crate) fn client(&self, name: &str, server: SocketAddr, more: &str) -> String {
+        format!(
+            "[client.{name}]\nlisten = \"127.0.0.1:0\"\nconnect = \"{server}\"\nserver-name = \"localhost\"\n\
+             certificate = \"{}\"\nkey = \"{}\"\n{more}\n[client.{name}.peers]\nca = \"{}\"\n",
+            self.pki.path("client.pem"),
+            self.pki.path("client.key"),
+            self.pki.path("root.pem"),
+        )
+    }
+
+    pub(crate) fn write(&self, name: &str, sections: &[&str]) -> String {
+        let mut text = "[process]\nlog = \"json\"\ndrain = \"1s\"\nadmin = \"unix:".to_owned();
+        writeln!(text, "{}\"", self.admin(name)).unwrap();
+        self.files.write(name, text + &sections.concat())
+    }
+
+    /// Where a process with the configuration of this name is asked for its metrics.
+    pub(crate) fn admin(&self, name: &str) -> String {
+        self.files.path(&format!("{name}.sock"))
+    }
+
+    /// What it answers for this path.
+    pub(crate) fn ask(&self, name: &str, path: &str) -> String {
+        let mut socket = std::os::unix::net::UnixStream::connect(self.admin(name)).unwrap();
+        write!(socket, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut text = String::new();
+        socket.read_to_string(&mut text).unwrap();
+        text
+    }
+}
+
+/// `tessera tunnel run`.
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    log: Receiver<Value>,
+}
+
+impl Running {
+    pub(crate) fn start(file: &str) -> Self {
+        Self::spawn(tessera().args(["tunnel", "run", file]))
+    }
+
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let (sender, log) = channel();
+        std::thread::spawn(move || {
+            lines.map_while(Result::ok).try_for_each(|line| {
+                let told = serde_json::from_str(&line);
+                sender.send(told.unwrap_or_else(|error| panic!("{line:?}: {error}")))
+            })
+        });
+        Self { child, log }
+    }
+
+    /// The next line with this in its message.
+    pub(crate) fn says(&self, text: &str) -> Value {
+        let mut before = Vec::new();
+        loop {
+            let told = self.log.recv_timeout(PATIENCE);
+            let told = told.unwrap_or_else(|_| panic!("nothing of {text:?} after {before:#?}"));
+            if told["message"].as_str().unwrap().contains(text) {
+                return told;
+            }
+            before.push(told);
+        }
+    }
+
+    /// Where its ends listen: as many as are asked for, in the order of their names.
+    pub(crate) fn addresses<const N: usize>(&self) -> [SocketAddr; N] {
+        std::array::from_fn(|_| {
+            self.says("listening")["address"].as_str().unwrap().parse().unwrap()
+        })
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        signal(&self.child, name);
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) fn end(mut self) -> ExitStatus {
+        self.signal("-TERM");
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A backend that sends back what comes, with this before it.
+pub(crate) fn backend(before: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for socket in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || drop(answer(socket, before)));
+        }
+    });
+    address
+}
+
+fn answer(mut socket: TcpStream, before: &str) -> io::Result<()> {
+    let reader = BufReader::new(socket.try_clone()?);
+    for line in reader.lines() {
+        socket.write_all(format!("{before}{}\n", line?).as_bytes())?;
+    }
+    socket.shutdown(Shutdown::Write)
+}
+
+/// Connects, says a line, and returns the answer.
+pub(crate) fn ask(address: SocketAddr, line: &str) -> io::Result<String> {
+    let mut talk = Talk::begin(address)?;
+    let answer = talk.ask(line)?;
+    talk.0.get_mut().shutdown(Shutdown::Write)?;
+    let mut rest = String::new();
+    talk.0.read_to_string(&mut rest)?;
+    assert_eq!(rest, "");
+    Ok(answer)
+}
+
+/// A program's connection.
+pub(crate) struct Talk(pub(crate) BufReader<TcpStream>);
+
+impl Talk {
+    pub(crate) fn begin(address: SocketAddr) -> io::Result<Self> {
+        let socket = TcpStream::connect(address)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        Ok(Self(BufReader::new(socket)))
+    }
+
+    pub(crate) fn ask(&mut self, line: &str) -> io::Result<String> {
+        self.0.get_mut().write_all(format!("{line}\n").as_bytes())?;
+        let mut answer = String::new();
+        self.0.read_line(&mut answer)?;
+        match answer.strip_suffix('\n') {
+            Some(answer) => Ok(answer.to_owned()),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! `tessera tunnel check`: everything that `run` would find wrong, without listening.
+
+use std::fmt::{self, Display, Write as _};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use tessera_kit::ProgramError;
+use tessera_kit::credential::fingerprint;
+
+use crate::config::{
+    Anchors, ClientSection, Early, EarlyKeyExchange, FleetVault, KeySource, Peers, Process,
+    ServerSection, Tunnels,
+};
+use crate::load::Source;
+use crate::stores::Stores;
+use crate::{client, tls};
+
+/// Checks a file as [`run`](crate::run) does, with the files that it names, and writes to standard output what it
+/// would do.
+///
+/// Nothing is listened at, nobody is connected to, and no state is opened: a process that runs has it.
+///
+/// # Errors
+/// If it could not run.
+pub fn check(path: &Path) -> Result<(), ProgramError> {
+    let source = Source::File(path.to_owned());
+    let loaded = source.load()?;
+    let shown = Checked::of(&loaded.tunnels).map_err(|error| loaded.locate(error))?;
+    let text = format!("{} can run.\n{shown}", path.display());
+    let mut stdout = io::stdout();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        // Whoever has seen enough needs no word about it.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(ProgramError::failed("standard output", error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What tunnels would do, as rows.
+struct Checked(Vec<Table>);
+
+/// One section.
+struct Table {
+    title: String,
+    rows: Vec<(&'static str, String)>,
+}
+
+impl Table {
+    fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), rows: Vec::new() }
+    }
+
+    fn row(&mut self, key: &'static str, value: impl Display) {
+        self.rows.push((key, value.to_string()));
+    }
+
+    fn row_if(&mut self, key: &'static str, value: Option<impl Display>) {
+        if let Some(value) = value {
+            self.row(key, value);
+        }
+    }
+}
+
+impl Display for Checked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for table in &self.0 {
+            writeln!(f, "\n{}", table.title)?;
+            let width = table.rows.iter().map(|(key, _)| key.len()).max().unwrap_or_default();
+            for (key, value) in &table.rows {
+                writeln!(f, "  {key:<width$}  {value}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Checked {
+    /// Loads all files.
+    fn of(tunnels: &Tunnels) -> Result<Self, ProgramError> {
+        let mut tables = vec![of_process(&tunnels.process)];
+        for (name, section) in &tunnels.server {
+            tables.push(of_server(name, section)?);
+        }
+        for (name, section) in &tunnels.client {
+            tables.push(of_client(name, section)?);
+        }
+        Ok(Self(tables))
+    }
+}
+
+fn of_process(process: &Process) -> Table {
+    let mut table = Table::new("[process]");
+    let admin = process.admin.as_ref().map(ToString::to_string);
+    table.row("metrics and health", admin.as_deref().unwrap_or("nowhere: no `admin`"));
+    table.row("drain", in_words(process.drain));
+    table
+}
+
+fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError> {
+    Stores::check(name, section)?;
+    // A state belongs to the process that runs: keys that are in memory are as good to check with.
+    let alone = ServerSection { state: None, state_key: None, fleet: None, ..section.clone() };
+    let (stores, _) = Stores::open(name, &alone)?;
+    let config = tls::server(name, section, &stores)?;
+    let mut table = Table::new(format!("[server.{name}]"));
+    table.row("listens at", &section.listen);
+    if !section.accept_proxy_from.is_empty() {
+        table.row("", format_args!("with a PROXY header from {}", section.accept_proxy_from));
+    }
+    let certificate = config.credentials.first().and_then(|own| own.chain.first());
+    table.row("shows", shown(section.certificate.as_deref(), certificate));
+    table.row("lets in", allowed(&section.peers, None));
+    let early = match section.early {
+        Early::Fs => "forward-secret, at most once; the backend is connected first",
+        Early::Never => "never",
+    };
+    table.row("early data", early);
+    table.row("ticket keys", where_stores_are(section));
+    let proxy = match (section.send_proxy, section.send_proxy_identity) {
+        (_, true) => ", with a PROXY header that has the client's identity and the flight's name",
+        (true, false) => ", with a PROXY header",
+        (false, false) => "",
+    };
+    let late = if section.wait_for_client { ", at the client's first byte" } else { "" };
+    table.row("forwards to", format_args!("{}{proxy}{late}", section.forward));
+    if section.tcp_fast_open {
+        table.row("TCP Fast Open", "data is taken in SYNs");
+    }
+    let limits = &section.limits;
+    let mut places = places(limits.connections, limits.connections_per_address);
+    if let Some(rate) = limits.new_per_second_per_address {
+        let _ = write!(places, ", {rate} new ones a second of one address");
+    }
+    table.row("limits", places);
+    table.row("", times(limits.handshake, limits.connect, limits.idle, limits.write));
+    Ok(table)
+}
+
+fn of_client(name: &str, section: &ClientSection) -> Result<Table, ProgramError> {
+    let warnings = client::check(name, section)?;
+    let host = section.connect.host().unwrap_or_default();
+    let (config, destination) = tls::client(name, section, &host)?;
+    let mut table = Table::new(format!("[client.{name}]"));
+    table.row("listens at", &section.listen);
+    table.row("connects to", &section.connect);
+    table.row("lets in", allowed(&section.peers, Some(&destination.server_name)));
+    let certificate = config.credentials.first().and_then(|own| own.chain.first());
+    table.row("shows", shown(section.certificate.as_deref(), certificate));
+    let early = match (section.early, section.early_key_exchange) {
+        (Early::Never, _) => "never",
+        (Early::Fs, EarlyKeyExchange::PskDheKe) => "forward-secret, at most once",
+        (Early::Fs, EarlyKeyExchange::PskKe) => {
+            "forward-secret, at most once; psk_ke for the rest of the connection"
+        }
+    };
+    table.row("early data", early);
+    let sessions = section.sessions.as_deref().map(Path::display);
+    let sessions = sessions.map_or("in memory".to_owned(), |it| format!("in {it}"));
+    table.row("sessions", sessions);
+    table.row_if("spare", (section.spare > 0).then(|| format!("{} connections", section.spare)));
+    if section.tcp_fast_open {
+        table.row("TCP Fast Open", "first flights go in the SYN, with a cookie that links them");
+    }
+    let limits = &section.limits;
+    table.row("limits", places(limits.connections, limits.connections_per_address));
+    table.row("", times(limits.handshake, limits.connect, limits.idle, limits.write));
+    for warning in warnings {
+        table.row("warning", warning);
+    }
+    Ok(table)
+}
+
+fn shown(path: Option<&Path>, certificate: Option<&Vec<u8>>) -> String {
+    match (path, certificate) {
+        (Some(path), Some(der)) => format!("{}, SHA-256 {}", path.display(), fingerprint(der)),
+        (_, Some(der)) => format!("a raw public key, SHA-256 {}", fingerprint(der)),
+        (_, None) => "no certificate".to_owned(),
+    }
+}
+
+/// Whom these peers are.
+fn allowed(peers: &Peers, server_name: Option<&str>) -> String {
+    let mut ways = Vec::new();
+    if let Some(ca) = &peers.ca {
+        let ca = match ca {
+            Anchors::System => "the system's authorities".to_owned(),
+            Anchors::File(path) => path.display().to_string(),
+        };
+        let names: Vec<_> = peers.names.iter().chain(&peers.uris).map(String::as_str).collect();
+        let whom = match (names.as_slice(), server_name) {
+            ([], Some(name)) => format!("for {name}"),
+            ([], None) => "whoever has one".to_owned(),
+            (names, _) => format!("for {}", names.join(" or ")),
+        };
+        let lists = if peers.crl.is_empty() { "" } else { ", not revoked" };
+        ways.push(format!("certificates of {ca} {whom}{lists}"));
+    }
+    let count = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    ways.extend(count(peers.fingerprints.len(), "certificates by fingerprint"));
+    ways.extend(count(peers.public_keys.len(), "files of public keys"));
+    ways.extend(peers.psk_file.as_ref().map(|path| format!("the PSKs of {}", path.display())));
+    ways.join("; ")
+}
+
+fn where_stores_are(section: &ServerSection) -> String {
+    let state = section.state.as_ref().map(|directory| {
+        let key = match &section.state_key {
+            None => "sealed under a key in the runtime directory".to_owned(),
+            Some(KeySource::File(path)) => format!("sealed under {}", path.display()),
+            Some(KeySource::Credential(name)) => format!("sealed under the credential {name}"),
+        };
+        format!("in {}, {key}", directory.display())
+    });
+    match (&section.fleet, state) {
+        (None, None) => "in memory: a restart costs each client a full handshake".to_owned(),
+        (None, Some(state)) => state,
+        (Some(fleet), state) => {
+            let vault = match fleet.vault {
+                FleetVault::Etcd => "one-time keys there too".to_owned(),
+                FleetVault::Sites => {
+                    let own = state.map_or("in memory".to_owned(), |state| state);
+                    format!("one-time keys {own}, and burned by site channel")
+                }
+            };
+            format!("in etcd at {}; {vault}", fleet.etcd.endpoints.join(", "))
+        }
+    }
+}
+
+fn places(connections: usize, per_address: Option<usize>) -> String {
+    let of_one = per_address.map_or(String::new(), |count| format!(", {count} of one address"));
+    format!("{connections} connections{of_one}")
+}
+
+fn times(handshake: Duration, connect: Duration, idle: Duration, write: Duration) -> String {
+    let [handshake, connect, idle, write] = [handshake, connect, idle, write].map(in_words);
+    format!("handshake {handshake}, connect {connect}, idle {idle}, write {write}")
+}
+
+/// With the largest unit that fits.
+fn in_words(time: Duration) -> String {
+    let millis = time.as_millis();
+    [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")]
+        .into_iter()
+        .find(|(unit, _)| millis > 0 && millis.is_multiple_of(*unit))
+        .map_or_else(|| format!("{millis}ms"), |(unit, name)| format!("{}{name}", millis / unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shown_with_their_largest_unit() {
+        for (millis, text) in [(0, "0ms"), (500, "500ms"), (90_000, "90s"), (43_200_000, "12h")] {
+            assert_eq!(in_words(Duration::from_millis(millis)), text);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Keys that can't be meant together. What would be ignored in silence is refused with a sentence.
+
+use std::fmt::Display;
+
+use tessera_kit::ProgramError;
+
+use super::{Anchors, ClientSection, Early, Fleet, FleetVault, Peers, ServerLimits, ServerSection};
+
+impl ServerSection {
+    /// Finds what contradicts itself in the section of this name, without looking at a file.
+    ///
+    /// # Errors
+    /// `[server.NAME] key: ` and what to do.
+    pub fn check(&self, name: &str) -> Result<(), ProgramError> {
+        self.find_contradiction().map_or(Ok(()), |(key, what)| wrong("server", name, key, what))
+    }
+
+    fn find_contradiction(&self) -> Contradiction {
+        let server_peers = || self.peers.find_contradiction_at_server();
+        let own = || own(&self.peers, self.certificate.is_some(), self.key.is_some());
+        let rest = || {
+            if self.state_key.is_some() && self.state.is_none() {
+                return Some((
+                    "state-key",
+                    "there is no `state` that it could open: name one, or leave it out",
+                ));
+            }
+            if self.send_proxy_identity && !self.send_proxy {
+                return Some((
+                    "send-proxy-identity",
+                    "it is part of the header that `send-proxy = true` sends: say that too",
+                ));
+            }
+            self.limits.find_contradiction(self.early)
+        };
+        let fleet = || self.fleet.as_ref()?.find_contradiction(self.state.is_some());
+        self.peers
+            .find_contradiction()
+            .or_else(server_peers)
+            .or_else(own)
+            .or_else(rest)
+            .or_else(fleet)
+    }
+}
+
+impl ClientSection {
+    /// Finds what contradicts itself in the section of this name, without looking at a file.
+    ///
+    /// # Errors
+    /// `[client.NAME] key: ` and what to do.
+    pub fn check(&self, name: &str) -> Result<(), ProgramError> {
+        self.find_contradiction().map_or(Ok(()), |(key, what)| wrong("client", name, key, what))
+    }
+
+    fn find_contradiction(&self) -> Contradiction {
+        let rest = || {
+            if self.peers.any_of_ca {
+                return Some((
+                    "peers.any-of-ca",
+                    "whoever has a certificate could be the server: name it in `names` or `uris`, or leave \
+                     all out for the `server-name`",
+                ));
+            }
+            if self.key.is_some() && self.certificate.is_none() && self.peers.psk_file.is_some() {
+                return Some(("key", "the server knows this end by its PSK: leave it out"));
+            }
+            if self.limits.connections == 0 {
+                return Some(NO_CONNECTIONS);
+            }
+            None
+        };
+        self.peers.find_contradiction().or_else(rest)
+    }
+}
+
+/// A key, and what is wrong with it.
+type Contradiction = Option<(&'static str, &'static str)>;
+
+impl Peers {
+    fn find_contradiction(&self) -> Contradiction {
+        if self.is_empty() {
+            return Some((
+                "peers",
+                "nothing says who may be at the other end: name a `ca`, `fingerprints`, `public-keys` or a \
+                 `psk-file`",
+            ));
+        }
+        if self.psk_file.is_some() && self.uses_certificates() {
+            return Some((
+                "peers.psk-file",
+                "who comes with a PSK shows no certificate: give those a section of their own",
+            ));
+        }
+        if self.ca.is_none() {
+            let without = [
+                ("peers.names", !self.names.is_empty()),
+                ("peers.uris", !self.uris.is_empty()),
+                ("peers.crl", !self.crl.is_empty()),
+                ("peers.any-of-ca", self.any_of_ca),
+            ];
+            let (key, _) = without.into_iter().find(|(_, is_set)| *is_set)?;
+            return Some((key, "it is about certificates of a `ca`, and none is named"));
+        }
+        if self.ca == Some(Anchors::System) && !self.crl.is_empty() {
+            return Some((
+                "peers.crl",
+                "revocation lists are for the authorities of a file: name it in the place of `system`",
+            ));
+        }
+        None
+    }
+
+    fn find_contradiction_at_server(&self) -> Contradiction {
+        let named = !self.names.is_empty() || !self.uris.is_empty();
+        match (self.ca.is_some(), named, self.any_of_ca) {
+            (true, false, false) => Some((
+                "peers.ca",
+                "whoever it certifies could connect: say who may in `names` or `uris`, or that all may with \
+                 `any-of-ca = true`",
+            )),
+            (true, true, true) => Some((
+                "peers.any-of-ca",
+                "`names` and `uris` allow some, and this allows all: leave out either",
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// What a server shows of itself.
+fn own(peers: &Peers, certificate: bool, key: bool) -> Contradiction {
+    if peers.psk_file.is_some() && (certificate || key) {
+        let which = if certificate { "certificate" } else { "key" };
+        return Some((
+            which,
+            "clients are known by PSKs, and look at no certificate: leave it out, or name a `ca`",
+        ));
+    }
+    if peers.uses_certificates() && !certificate && !key {
+        return Some((
+            "certificate",
+            "a server needs one, or a `key` alone for clients that know its public key",
+        ));
+    }
+    None
+}
+
+impl ServerLimits {
+    fn find_contradiction(&self, early: Early) -> Contradiction {
+        let more = |part: Option<usize>, all: usize| part.is_some_and(|part| part > all);
+        let handshakes = self.handshakes.unwrap_or(self.connections);
+        if self.connections == 0 {
+            return Some(NO_CONNECTIONS);
+        }
+        if more(self.connections_per_address, self.connections) {
+            return Some(("limits.connections-per-address", "that is more than all `connections`"));
+        }
+        if more(self.handshakes, self.connections) {
+            return Some(("limits.handshakes", "that is more than all `connections`"));
+        }
+        if more(self.handshakes_per_address, handshakes) {
+            return Some(("limits.handshakes-per-address", "that is more than all `handshakes`"));
+        }
+        if self.new_per_second_per_address == Some(0) {
+            return Some((
+                "limits.new-per-second-per-address",
+                "nobody could connect: leave it out for no limit",
+            ));
+        }
+        if early == Early::Fs && self.connect >= self.handshake {
+            return Some((
+                "limits.connect",
+                "a client with early data waits for the backend: less than `handshake`, or it hears nothing",
+            ));
+        }
+        None
+    }
+}
+
+impl Fleet {
+    fn find_contradiction(&self, has_state: bool) -> Contradiction {
+        match (self.vault, &self.sites) {
+            (FleetVault::Etcd, _) if has_state => Some((
+                "state",
+                "ticket keys and one-time keys are in etcd: leave it out, or keep one-time keys here with \
+                 `vault = \"sites\"`",
+            )),
+            (FleetVault::Etcd, _) if self.epoch_keys.is_none() => Some((
+                "fleet.epoch-keys",
+                "`vault = \"etcd\"` wraps one-time keys under them: name their file",
+            )),
+            (FleetVault::Etcd, Some(_)) => Some((
+                "fleet.sites",
+                "one-time keys are in etcd: leave it out, or say `vault = \"sites\"`",
+            )),
+            (FleetVault::Sites, None) => {
+                Some(("fleet.sites", "`vault = \"sites\"` has this server and the others there"))
+            }
+            (FleetVault::Sites, Some(_)) if self.epoch_keys.is_some() => {
+                Some(("fleet.epoch-keys", "they are for one-time keys in etcd: leave it out"))
+            }
+            (FleetVault::Sites, Some(sites)) if has_state && sites.vault_name.is_some() => Some((
+                "fleet.sites.vault-name",
+                "a vault in a `state` directory has a name of its own, which the log tells: leave it out",
+            )),
+            (FleetVault::Sites, Some(sites)) if !has_state && sites.vault_name.is_none() => Some((
+                "fleet.sites.vault-name",
+                "others know this vault by 32 hexadecimal digits: openssl rand -hex 16 writes them",
+            )),
+            _ => None,
+        }
+    }
+}
+
+const NO_CONNECTIONS: (&str, &str) = ("limits.connections", "nobody could connect: at least 1");
+
+fn wrong(role: &str, name: &str, key: &str, what: impl Display) -> Result<(), ProgramError> {
+    Err(ProgramError::settings(format!("[{role}.{name}] {key}: {what}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a server that is right.
+    fn server() -> ServerSection {
+        let mut section = ServerSection::new(":8443".parse().unwrap(), "db:5432".parse().unwrap());
+        section.certificate = Some("server.pem".into());
+        section.peers.ca = Some(Anchors::File("ca.pem".into()));
+        section.peers.names = vec!["app.example".into()];
+        section
+    }
+
+    #[track_caller]
+    fn refused(change: impl FnOnce(&mut ServerSection), key: &str) {
+        let mut section = server();
+        change(&mut section);
+        let error = section.check("pg").unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().starts_with(&format!("[server.pg] {key}: ")), "{error}");
+    }
+
+    #[test]
+    fn what_a_server_can_not_mean_is_told_by_its_key() {
+        server().check("pg").unwrap();
+        refused(|it| it.peers = Peers::default(), "peers");
+        refused(|it| it.peers.names.clear(), "peers.ca");
+        refused(|it| it.peers.any_of_ca = true, "peers.any-of-ca");
+        refused(|it| it.peers.psk_file = Some("psks".into()), "peers.psk-file");
+        refused(
+            |it| {
+                it.peers.ca = None;
+                it.peers.fingerprints = vec!["00".into()];
+            },
+            "peers.names",
+        );
+        refused(|it| it.certificate = None, "certificate");
+        refused(
+            |it| it.peers = Peers { psk_file: Some("psks".into()), ..Peers::default() },
+            "certificate",
+        );
+        refused(|it| it.send_proxy_identity = true, "send-proxy-identity");
+        refused(|it| it.limits.connect = it.limits.handshake, "limits.connect");
+        refused(|it| it.limits.connections = 0, "limits.connections");
+        refused(
+            |it| it.limits.connections_per_address = Some(20_000),
+            "limits.connections-per-address",
+        );
+        refused(
+            |it| it.limits.new_per_second_per_address = Some(0),
+            "limits.new-per-second-per-address",
+        );
+    }
+
+    #[test]
+    fn a_client_says_which_server_is_right() {
+        let section = || {
+            let connect = "db.example:8443".parse().unwrap();
+            let mut section = ClientSection::new("127.0.0.1:5432".parse().unwrap(), connect);
+            section.peers.ca = Some(Anchors::System);
+            section
+        };
+        section().check("pg").unwrap();
+        let (mut nobody, mut any, mut lists) = (section(), section(), section());
+        nobody.peers.ca = None;
+        any.peers.any_of_ca = true;
+        lists.peers.crl = vec!["x.crl".into()];
+        for (section, key) in [(nobody, "peers"), (any, "peers.any-of-ca"), (lists, "peers.crl")] {
+            let error = section.check("pg").unwrap_err().to_string();
+            assert!(error.starts_with(&format!("[client.pg] {key}: ")), "{error}");
+        }
+    }
+}

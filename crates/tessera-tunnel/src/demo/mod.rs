@@ -1,0 +1,305 @@
+//! `tessera tunnel demo`: both ends, somebody on the path, and what came of it.
+
+mod adversary;
+mod backend;
+mod files;
+mod trace;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tessera_kit::{ProgramError, runtime};
+use tessera_proxy::admin;
+use tessera_proxy::listen::Inherited;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use self::adversary::Adversary;
+use self::backend::Backend;
+use self::files::{CLIENT, Files, SERVER};
+use self::trace::{Actor, Outcome, Trace};
+use crate::config::{
+    Anchors, ClientSection, DialAddress, KeySource, ListenAddress, Peers, ServerSection, Tunnels,
+};
+use crate::metrics::{EarlyDataVerdict, Metrics, Role};
+use crate::running::RunningTunnels;
+
+/// What the demonstration is asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DemoOptions {
+    /// One JSON object a line instead of the trace.
+    pub json: bool,
+}
+
+/// Runs both ends of a tunnel on loopback, with an adversary between them who records first flights and sends them
+/// again: at once, late, and after a restart of the server end. Tells on standard output what happens, and ends by
+/// itself.
+///
+/// # Errors
+/// If something was executed twice, or not at all; or if something that this needs can't be had.
+pub fn demo(options: &DemoOptions) -> Result<(), ProgramError> {
+    let trace = Arc::new(Trace::begin(options.json)?);
+    runtime::run(async move {
+        let outcome = tell(&trace).await?;
+        trace.end(&outcome)?;
+        match outcome.is_good() {
+            true => Ok(()),
+            false => Err(ProgramError::Failed(
+                "the demonstration did not go as it should: see the trace".to_owned(),
+            )),
+        }
+    })
+}
+
+/// The story.
+async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
+    let mut stage = Stage::set(trace).await?;
+    trace.say(&format!(
+        "Payments through a tunnel. Somebody on the path records what a client sends first, and sends it again.\n\n\
+         \x20 program ── client end ══ ADVERSARY, {} ms each way ══ server end ── database\n",
+        DELAY.as_millis()
+    ));
+
+    trace.step(Actor::Client, "PAY 1, in the first connection: a full handshake comes before it");
+    let full = stage.pay("PAY 1").await?;
+    // A ClientHello without data, whose replay can execute nothing.
+    stage.recording().await?;
+
+    trace.step(Actor::Client, "PAY 2, in a new connection: it goes in the first flight");
+    let early = stage.pay("PAY 2").await?;
+    let second = stage.recording().await?;
+    stage.replay("PAY 2", &second).await?;
+
+    trace.say("");
+    stage.adversary.keep_next_back();
+    trace.step(Actor::Client, "PAY 3, in a new connection");
+    let third = stage.pay_in_vain("PAY 3").await?;
+    trace.step(Actor::Adversary, "lets the flight of PAY 3 through, late");
+    stage.adversary.replay(&third, SILENCE).await.map_err(stage_failed)?;
+    stage.backend.wait("PAY 3", 0, PATIENCE).await;
+    trace.step(Actor::Client, "looks at the database, finds PAY 3, and knows: done, once");
+    stage.replay("PAY 3", &third).await?;
+
+    trace.say("");
+    trace.step(Actor::Server, "ends, and begins again with its sealed state");
+    stage.restart().await?;
+    stage.replay("PAY 2", &second).await?;
+    stage.replay("PAY 3", &third).await?;
+    trace.step(Actor::Client, "PAY 4, in a new connection: the server has its key again");
+    stage.pay("PAY 4").await?;
+    let fourth = stage.recording().await?;
+    stage.replay("PAY 4", &fourth).await?;
+
+    stage.end(full, early).await
+}
+
+/// The scene: all that runs, and what has happened.
+struct Stage {
+    trace: Arc<Trace>,
+    backend: Backend,
+    adversary: Adversary,
+    client: RunningTunnels,
+    /// None between two of its lives.
+    server: Option<RunningTunnels>,
+    server_section: ServerSection,
+    /// Where the program connects to.
+    entrance: SocketAddr,
+    requests: usize,
+    replays: usize,
+    /// Of all lives.
+    metrics: Metrics,
+    /// Goes last.
+    _files: Files,
+}
+
+impl Stage {
+    async fn set(trace: &Arc<Trace>) -> Result<Self, ProgramError> {
+        let files = Files::make()?;
+        let told = trace.clone();
+        let backend = Backend::start(move |request| {
+            told.step(Actor::Backend, format!("executes {request}"));
+        });
+        let backend = backend.await.map_err(stage_failed)?;
+
+        let mut server_section = ServerSection {
+            certificate: Some(files.path("server.pem")),
+            peers: peers(&files, CLIENT),
+            state: Some(files.path("state")),
+            state_key: Some(KeySource::File(files.path("state.key"))),
+            ..ServerSection::new(FREE, DialAddress::Tcp(backend.address))
+        };
+        let metrics = Metrics::register(&admin::Metrics::new());
+        let server = start(&server_of(&server_section), &metrics).await?;
+        let server_address = address(&server, Role::Server)?;
+        // The next life listens there too.
+        server_section.listen = ListenAddress::Tcp(server_address);
+        let adversary = Adversary::stand_before(server_address, DELAY).await;
+        let adversary = adversary.map_err(stage_failed)?;
+
+        let client_section = ClientSection {
+            server_name: Some(SERVER.to_owned()),
+            certificate: Some(files.path("client.pem")),
+            peers: peers(&files, SERVER),
+            ..ClientSection::new(FREE, DialAddress::Tcp(adversary.address))
+        };
+        let client = [(NAME.to_owned(), client_section)].into();
+        let client = start(&Tunnels { client, ..Tunnels::default() }, &metrics).await?;
+        let entrance = address(&client, Role::Client)?;
+        let (trace, requests, replays) = (trace.clone(), 0, 0);
+        Ok(Self {
+            trace,
+            backend,
+            adversary,
+            client,
+            server: Some(server),
+            server_section,
+            entrance,
+            requests,
+            replays,
+            metrics,
+            _files: files,
+        })
+    }
+
+    /// What the program does: connects, asks, reads the answer, goes. Returns how long it took.
+    async fn pay(&mut self, request: &str) -> Result<Duration, ProgramError> {
+        self.requests += 1;
+        let began = Instant::now();
+        let answer = ask(self.entrance, request).await.map_err(|error| {
+            ProgramError::Failed(format!("{request}: no answer came through the tunnel: {error}"))
+        })?;
+        let took = began.elapsed();
+        self.trace.step(Actor::Client, format!("{answer}, after {} ms", took.as_millis()));
+        Ok(took)
+    }
+
+    /// The same, where the adversary keeps the flight back; returns the recording of it.
+    async fn pay_in_vain(&mut self, request: &str) -> Result<Vec<u8>, ProgramError> {
+        self.requests += 1;
+        let asked = ask(self.entrance, request);
+        let (asked, flight) = tokio::join!(asked, self.adversary.recording());
+        let flight = flight.ok_or_else(nothing_recorded)?;
+        self.trace.step(
+            Actor::Adversary,
+            format!("keeps the first flight back, {} bytes, and cuts the connection", flight.len()),
+        );
+        match asked {
+            Ok(answer) => Err(ProgramError::Failed(format!("{request}: {answer}, from nowhere"))),
+            Err(error) => {
+                let what = format!(
+                    "has an error ({}): nobody knows whether {request} was executed",
+                    error.kind()
+                );
+                self.trace.step(Actor::Client, what);
+                Ok(flight)
+            }
+        }
+    }
+
+    async fn recording(&mut self) -> Result<Vec<u8>, ProgramError> {
+        self.adversary.recording().await.ok_or_else(nothing_recorded)
+    }
+
+    /// The adversary sends a recording again, and looks what comes of it.
+    async fn replay(&mut self, request: &str, flight: &[u8]) -> Result<(), ProgramError> {
+        self.replays += 1;
+        let before = self.backend.counts().get(request).copied().unwrap_or_default();
+        let what = format!("sends the first flight of {request} again, {} bytes", flight.len());
+        self.trace.step(Actor::Adversary, what);
+        self.adversary.replay(flight, SILENCE).await.map_err(stage_failed)?;
+        let what = match self.backend.wait(request, before, Duration::ZERO).await - before {
+            0 => "its key is gone: nothing is taken, nothing is executed".to_owned(),
+            _ => format!("TAKES IT: {request} is executed again"),
+        };
+        self.trace.step(Actor::Server, what);
+        Ok(())
+    }
+
+    async fn restart(&mut self) -> Result<(), ProgramError> {
+        if let Some(server) = self.server.take() {
+            server.end().await?;
+        }
+        self.server = Some(start(&server_of(&self.server_section), &self.metrics).await?);
+        Ok(())
+    }
+
+    async fn end(self, full: Duration, early: Duration) -> Result<Outcome, ProgramError> {
+        let metrics = self.metrics.tunnel(NAME, Role::Server);
+        let accepted = metrics.early_data.get(EarlyDataVerdict::Accepted);
+        self.client.end().await?;
+        if let Some(server) = &self.server {
+            server.end().await?;
+        }
+        let counts = self.backend.counts();
+        let in_millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Ok(Outcome {
+            requests: self.requests,
+            executed: counts.len(),
+            executed_twice: counts.values().filter(|count| **count > 1).count(),
+            accepted_in_first_flight: accepted,
+            replays: self.replays,
+            full_millis: in_millis(full),
+            early_millis: in_millis(early),
+        })
+    }
+}
+
+async fn start(tunnels: &Tunnels, metrics: &Metrics) -> Result<RunningTunnels, ProgramError> {
+    RunningTunnels::start(tunnels, &mut Inherited::default(), metrics.clone()).await
+}
+
+fn server_of(section: &ServerSection) -> Tunnels {
+    Tunnels { server: [(NAME.to_owned(), section.clone())].into(), ..Tunnels::default() }
+}
+
+fn peers(files: &Files, name: &str) -> Peers {
+    let ca = Some(Anchors::File(files.path("ca.pem")));
+    Peers { ca, names: vec![name.to_owned()], ..Peers::default() }
+}
+
+fn address(tunnels: &RunningTunnels, role: Role) -> Result<SocketAddr, ProgramError> {
+    tunnels.address(role, NAME).ok_or_else(|| stage_failed("an end without an address"))
+}
+
+/// What a program does that knows nothing of tunnels.
+async fn ask(address: SocketAddr, request: &str) -> io::Result<String> {
+    let talk = async {
+        let mut socket = TcpStream::connect(address).await?;
+        socket.write_all(format!("{request}\n").as_bytes()).await?;
+        let mut answer = String::new();
+        BufReader::new(&mut socket).read_line(&mut answer).await?;
+        socket.shutdown().await?;
+        match answer.strip_suffix('\n') {
+            Some(answer) => Ok(answer.to_owned()),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    };
+    timeout(PATIENCE, talk).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+fn nothing_recorded() -> ProgramError {
+    stage_failed("the adversary recorded nothing")
+}
+
+fn stage_failed(error: impl std::fmt::Display) -> ProgramError {
+    ProgramError::failed("the demonstration", error)
+}
+
+/// A free port of loopback.
+const FREE: ListenAddress =
+    ListenAddress::Tcp(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)));
+
+/// The one tunnel.
+const NAME: &str = "payments";
+
+/// What every byte takes from one end to the other: about as long as from one country to the next.
+const DELAY: Duration = Duration::from_millis(20);
+
+/// How long the adversary waits for an answer to a replay.
+const SILENCE: Duration = Duration::from_millis(250);
+
+/// How long anything may take that should come at once.
+const PATIENCE: Duration = Duration::from_secs(5);

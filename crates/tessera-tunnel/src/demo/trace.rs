@@ -1,0 +1,141 @@
+//! What the demonstration tells, to people and to programs.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::time::Instant;
+
+use serde::Serialize;
+use tessera_kit::report::{Fact, Report};
+use tessera_kit::{ProgramError, SettingFile};
+
+/// Tells what happens, when it happens.
+pub(super) struct Trace {
+    report: Report,
+    began: Instant,
+}
+
+impl Trace {
+    /// On standard output: a line each, or an object each.
+    pub(super) fn begin(json: bool) -> Result<Self, ProgramError> {
+        let file = SettingFile { setting: "--json", path: Path::new("-") };
+        let report = Report::of_client(json.then_some(file), false, io::stdout())?;
+        Ok(Self { report, began: Instant::now() })
+    }
+
+    /// Something that people want to know before the next steps, or between them.
+    pub(super) fn say(&self, text: &str) {
+        self.report.line(&text);
+    }
+
+    /// Somebody does something, now.
+    pub(super) fn step(&self, actor: Actor, what: impl Into<String>) {
+        let at = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.report.tell(&Step { at, actor, what: what.into() });
+    }
+
+    /// The end.
+    pub(super) fn end(&self, outcome: &Outcome) -> Result<(), ProgramError> {
+        self.report.tell(outcome);
+        self.report.finish()
+    }
+}
+
+/// Who does something.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Actor {
+    /// The program, and the client end beside it.
+    Client,
+    /// Somebody on the path.
+    Adversary,
+    /// The server end.
+    Server,
+    /// What the server end forwards to.
+    Backend,
+}
+
+impl Actor {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Adversary => "adversary",
+            Self::Server => "server",
+            Self::Backend => "database",
+        }
+    }
+}
+
+/// One line of the trace.
+#[derive(Serialize)]
+struct Step {
+    /// Since the beginning, in milliseconds.
+    at: u64,
+    actor: Actor,
+    what: String,
+}
+
+impl Fact for Step {
+    const EVENT: &'static str = "step";
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, actor, what } = self;
+        // Columns for those whom the eye follows: what is on the left comes from the client.
+        write!(f, "{at:>6} ms  {:<10}  {what}", actor.name())
+    }
+}
+
+/// What it came to.
+#[derive(Serialize)]
+pub(super) struct Outcome {
+    /// Requests that the client made.
+    pub(super) requests: usize,
+    /// Those that the backend executed.
+    pub(super) executed: usize,
+    /// Of these, those that it executed more than once.
+    pub(super) executed_twice: usize,
+    /// Requests that came in a first flight, and were taken from there.
+    pub(super) accepted_in_first_flight: u64,
+    /// How often the adversary sent a first flight again.
+    pub(super) replays: usize,
+    /// From the request to its answer in a connection that began with a full handshake, in milliseconds.
+    pub(super) full_millis: u64,
+    /// The same with the request in the first flight.
+    pub(super) early_millis: u64,
+}
+
+impl Outcome {
+    pub(super) fn is_good(&self) -> bool {
+        // Without early data nothing was shown.
+        self.executed_twice == 0
+            && self.executed == self.requests
+            && self.accepted_in_first_flight > 0
+    }
+}
+
+impl Fact for Outcome {
+    const EVENT: &'static str = "demo";
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { requests, executed, executed_twice, replays, full_millis, early_millis, .. } =
+            self;
+        writeln!(
+            f,
+            "\n{requests} payments asked for, {executed} executed, {} of them from a first flight; {replays} replays.",
+            self.accepted_in_first_flight
+        )?;
+        match executed_twice {
+            0 => writeln!(f, "No payment was executed twice.")?,
+            1 => writeln!(f, "ONE PAYMENT WAS EXECUTED TWICE: that is a bug, please report it.")?,
+            n => writeln!(f, "{n} PAYMENTS WERE EXECUTED TWICE: that is a bug, please report it.")?,
+        }
+        write!(
+            f,
+            "The first connection had its answer after {full_millis} ms, one that came back after {early_millis} ms."
+        )
+    }
+}

@@ -1,0 +1,108 @@
+//! Where a configuration comes from.
+
+use std::path::{Path, PathBuf};
+
+use tessera_kit::ProgramError;
+use tessera_proxy::config::Document;
+
+use crate::config::Tunnels;
+
+/// Where the tunnels are described.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// In a file, which is read again at each reload.
+    File(PathBuf),
+    /// On a command line, which stays as it is: a reload loads the files that it names.
+    CommandLine(Box<Tunnels>),
+}
+
+/// A configuration as it was read, with what says where its errors are.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) tunnels: Tunnels,
+    document: Option<Document>,
+}
+
+impl Source {
+    /// Reads the configuration as it is now.
+    pub(crate) fn load(&self) -> Result<Loaded, ProgramError> {
+        let path = match self {
+            Self::CommandLine(tunnels) => {
+                return Loaded { tunnels: (**tunnels).clone(), document: None }.checked();
+            }
+            Self::File(path) => path,
+        };
+        let document = Document::read(path)?;
+        let tunnels: Tunnels = document.parse()?;
+        if tunnels.server.is_empty() && tunnels.client.is_empty() {
+            return Err(ProgramError::in_file(
+                path,
+                "there is no tunnel in it: add a [server.NAME] or a [client.NAME]",
+            ));
+        }
+        Loaded { tunnels, document: Some(document) }.checked()
+    }
+
+    /// The file, if it is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::CommandLine(_) => None,
+        }
+    }
+}
+
+impl Loaded {
+    /// Without contradictions; no file that it names was looked at.
+    fn checked(self) -> Result<Self, ProgramError> {
+        let Tunnels { server, client, .. } = &self.tunnels;
+        let servers = server.iter().try_for_each(|(name, section)| section.check(name));
+        let clients = || client.iter().try_for_each(|(name, section)| section.check(name));
+        match servers.and_then(|()| clients()) {
+            Ok(()) => Ok(self),
+            Err(error) => Err(self.locate(error)),
+        }
+    }
+
+    /// An error about a key, `[server.NAME] key: what`, with the line of the key. Others are as they are: they name
+    /// another file.
+    pub(crate) fn locate(&self, error: ProgramError) -> ProgramError {
+        let (Some(document), ProgramError::Settings(text)) = (&self.document, &error) else {
+            return error;
+        };
+        let Some((path, what)) = split(text) else { return error };
+        document.error(&path, what)
+    }
+}
+
+/// The tables and the key that an error names, and what it says of them.
+fn split(text: &str) -> Option<(Vec<&str>, &str)> {
+    let (section, rest) = text.strip_prefix('[')?.split_once("] ")?;
+    let (key, what) = rest.split_once(": ")?;
+    if key.contains(' ') {
+        return None;
+    }
+    // A name may have dots in it, and `[server.NAME.peers]` is not written in these errors.
+    let (role, name) = section.split_once('.')?;
+    Some(([role, name].into_iter().chain(key.split('.')).collect(), what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_about_keys_have_the_line_of_the_key() {
+        let text = "[process]\ndrain = 1\n[server.a]\nlisten = \":1\"\nforward = \":2\"\n[server.a.peers]\nca = \"x\"\n";
+        let document = Document::from_text(Path::new("t.toml"), text.to_owned());
+        let loaded = Loaded { tunnels: Tunnels::default(), document: Some(document) };
+        for (what, at) in [
+            ("[server.a] listen: it is wrong", "t.toml:4: "),
+            ("[server.a] peers.ca: it is wrong", "t.toml:7: "),
+            ("something else", "something else"),
+        ] {
+            let told = loaded.locate(ProgramError::settings(what)).to_string();
+            assert!(told.starts_with(at), "{told}");
+        }
+    }
+}

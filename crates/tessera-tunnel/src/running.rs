@@ -1,0 +1,223 @@
+//! The tunnels of a process while they run.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tessera_kit::ProgramError;
+use tessera_kit::live::Changes;
+use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
+use tessera_proxy::logging::tracing;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::client::ClientEnd;
+use crate::config::{ListenAddress, Tunnels};
+use crate::metrics::{Metrics, ReloadResult, Role};
+use crate::server::ServerEnd;
+
+/// All ends of a configuration, each with its task.
+pub(crate) struct RunningTunnels {
+    running: Vec<Running>,
+    /// Until somebody waits for their ends.
+    tasks: Mutex<Vec<Task>>,
+    metrics: Metrics,
+    /// Whether they have been asked to end.
+    ending: watch::Sender<bool>,
+}
+
+/// One end.
+struct Running {
+    name: String,
+    addresses: Vec<SocketAddr>,
+    end: End,
+}
+
+type Task = JoinHandle<Result<(), ProgramError>>;
+
+#[derive(Clone)]
+enum End {
+    Server(ServerEnd),
+    Client(Arc<ClientEnd>),
+}
+
+/// One end that is ready to listen.
+struct Loaded {
+    name: String,
+    listen: ListenAddress,
+    end: End,
+}
+
+impl Loaded {
+    fn bind(&self, inherited: &mut Inherited) -> Result<Listener, ProgramError> {
+        let options = match &self.end {
+            End::Server(end) => end.listen_options(),
+            End::Client(_) => ListenOptions::default(),
+        };
+        let listener = Listener::bind(&self.listen, options, inherited)?;
+        if let Some(lacks) = listener.fast_open_lacks() {
+            tracing::warn!(tunnel = self.name, "no TCP Fast Open: {lacks}");
+        }
+        Ok(listener)
+    }
+}
+
+impl RunningTunnels {
+    /// Loads all files, listens everywhere, and takes connections: all of it or nothing.
+    pub(crate) async fn start(
+        tunnels: &Tunnels,
+        inherited: &mut Inherited,
+        metrics: Metrics,
+    ) -> Result<Self, ProgramError> {
+        let mut loaded = Vec::new();
+        let started = load(tunnels, &metrics, &mut loaded).and_then(|()| {
+            // Whoever connects to one of them finds all of them there.
+            loaded.iter().map(|it| it.bind(inherited)).collect::<Result<Vec<_>, _>>()
+        });
+        match started {
+            Ok(listeners) => Ok(Self::run(loaded, listeners, tunnels.process.drain, metrics)),
+            Err(error) => {
+                for Loaded { end, .. } in loaded {
+                    if let End::Server(end) = end {
+                        end.stores().give_back();
+                    }
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn run(
+        loaded: Vec<Loaded>,
+        listeners: Vec<Listener>,
+        drain: Duration,
+        metrics: Metrics,
+    ) -> Self {
+        let (ending, asked) = watch::channel(false);
+        let run = |(Loaded { name, end, .. }, listener): (Loaded, Listener)| {
+            // Not knowing its address is no reason not to listen there.
+            let addresses = listener.local_addrs().unwrap_or_default();
+            let task = tokio::spawn(end.clone().run(listener, asked.clone(), drain));
+            (Running { name, addresses, end }, task)
+        };
+        let (running, tasks) = loaded.into_iter().zip(listeners).map(run).unzip();
+        Self { running, tasks: Mutex::new(tasks), metrics, ending }
+    }
+
+    /// Where an end listens, if it has an address.
+    pub(crate) fn address(&self, role: Role, name: &str) -> Option<SocketAddr> {
+        let found = self.running.iter().find(|it| it.end.role() == role && it.name == name);
+        found.and_then(|it| it.addresses.first().copied())
+    }
+
+    /// Each end, with where it listens.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = (Role, &str, &[SocketAddr])> {
+        self.running.iter().map(|it| (it.end.role(), it.name.as_str(), it.addresses.as_slice()))
+    }
+
+    /// Counts a reload that failed before any end was asked.
+    pub(crate) fn count_failed_reload(&self) {
+        for (role, name, _) in self.ends() {
+            self.metrics.tunnel(name, role).reloads.count(ReloadResult::Failed);
+        }
+    }
+
+    /// Loads the files of all ends again, and exchanges what they say in all of them or in none; sections that are not
+    /// there any more go on as they are. It blocks while it reads.
+    pub(crate) fn reload(
+        &self,
+        tunnels: &Tunnels,
+    ) -> Result<Vec<(Role, &str, Changes)>, ProgramError> {
+        let mut prepared = Vec::new();
+        for Running { name, end, .. } in &self.running {
+            match end {
+                End::Server(end) => {
+                    if let Some(section) = tunnels.server.get(name) {
+                        let ready = Prepared::Server(end.prepare(section.clone())?);
+                        prepared.push((Role::Server, name.as_str(), ready));
+                    }
+                }
+                End::Client(end) => {
+                    if tunnels.client.contains_key(name) {
+                        let ready = Prepared::Client(end.prepare()?);
+                        prepared.push((Role::Client, name.as_str(), ready));
+                    }
+                }
+            }
+        }
+        let exchange = |(role, name, ready): (Role, _, Prepared<'_>)| match ready {
+            Prepared::Server(ready) => (role, name, ready.exchange()),
+            Prepared::Client(ready) => (role, name, ready.exchange()),
+        };
+        Ok(prepared.into_iter().map(exchange).collect())
+    }
+
+    /// Takes no more connections, lets those that there are end, cuts the rest after the time for it, and closes what
+    /// survives the process.
+    pub(crate) async fn end(&self) -> Result<(), ProgramError> {
+        self.ending.send_replace(true);
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut ended = Ok(());
+        for task in tasks {
+            let task =
+                task.await.unwrap_or_else(|error| Err(ProgramError::failed("a tunnel", error)));
+            // Each is waited for, whatever becomes of another.
+            ended = ended.and(task);
+        }
+        ended
+    }
+}
+
+enum Prepared<'e> {
+    Server(crate::server::Prepared<'e>),
+    Client(crate::client::PreparedClient<'e>),
+}
+
+fn load(
+    tunnels: &Tunnels,
+    metrics: &Metrics,
+    loaded: &mut Vec<Loaded>,
+) -> Result<(), ProgramError> {
+    for (name, section) in &tunnels.client {
+        let end = End::Client(Arc::new(ClientEnd::load(name, section, metrics)?));
+        loaded.push(Loaded { name: name.clone(), listen: section.listen.clone(), end });
+    }
+    // Last, since their states have to be closed where something else is wrong.
+    for (name, section) in &tunnels.server {
+        let metrics = metrics.tunnel(name, Role::Server);
+        let (end, found) = ServerEnd::open(name, section.clone(), metrics)?;
+        if let Some(found) = found {
+            tracing::info!(tunnel = name, role = "server", "{found}");
+        }
+        let end = End::Server(end);
+        loaded.push(Loaded { name: name.clone(), listen: section.listen.clone(), end });
+    }
+    Ok(())
+}
+
+impl End {
+    fn role(&self) -> Role {
+        match self {
+            Self::Server(_) => Role::Server,
+            Self::Client(_) => Role::Client,
+        }
+    }
+
+    /// Takes connections until somebody asks for the end.
+    async fn run(
+        self,
+        listener: Listener,
+        mut asked: watch::Receiver<bool>,
+        drain: Duration,
+    ) -> Result<(), ProgramError> {
+        // Whoever forgets the tunnels has ended them.
+        let ending = async move { drop(asked.wait_for(|asked| *asked).await) };
+        match self {
+            Self::Server(end) => end.run(listener, ending, drain).await.map(|_| ()),
+            Self::Client(end) => {
+                end.run(listener, ending, drain).await;
+                Ok(())
+            }
+        }
+    }
+}
