@@ -138,8 +138,8 @@ impl RunningTunnels {
                     }
                 }
                 End::Client(end) => {
-                    if let Some(section) = tunnels.client.get(name) {
-                        let ready = Prepared::Client(end.prepare_as(section)?);
+                    if tunnels.client.contains_key(name) {
+                        let ready = Prepared::Client(end.prepare()?);
                         prepared.push((Role::Client, name.as_str(), ready));
                     }
                 }

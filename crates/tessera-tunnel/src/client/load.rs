@@ -82,13 +82,13 @@ impl ClientEnd {
         Listener::bind(&lock(&self.section).listen, ListenOptions::default(), inherited)
     }
 
-    /// Loads the files again, and changes nothing yet: see [`prepare_as`](Self::prepare_as).
+    /// Loads the files again, and changes nothing yet: see [`prepare_with`](Self::prepare_with).
     ///
     /// # Errors
     /// If a file can't be used.
     pub fn prepare(&self) -> Result<PreparedClient<'_>, ProgramError> {
         let section = lock(&self.section).clone();
-        self.prepare_as(&section)
+        self.prepare_with(section)
     }
 
     /// Loads the files again, by a section that may have changed, and changes nothing yet: for several tunnels that are
@@ -99,13 +99,13 @@ impl ClientEnd {
     ///
     /// # Errors
     /// If a file can't be used.
-    pub fn prepare_as(&self, section: &ClientSection) -> Result<PreparedClient<'_>, ProgramError> {
+    pub fn prepare_with(&self, section: ClientSection) -> Result<PreparedClient<'_>, ProgramError> {
         let _turn = lock(&self.turn);
         lock(&self.next).section = section.clone();
         match self.live.prepare() {
             Ok(prepared) => {
                 let psks = mem::take(&mut lock(&self.next).psks);
-                Ok(PreparedClient { end: self, prepared, section: section.clone(), psks })
+                Ok(PreparedClient { end: self, prepared, section, psks })
             }
             Err(error) => {
                 self.tunnel.metrics.reloads.count(ReloadResult::Failed);

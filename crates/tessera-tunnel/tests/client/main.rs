@@ -314,7 +314,7 @@ async fn a_reload_exchanges_the_files_or_nothing() {
     let mut section = ends.section();
     fs::rename(&path, ends.files.path("other.pem")).unwrap();
     section.peers.ca = Some(Anchors::File(ends.files.path("other.pem")));
-    client.end.prepare_as(&section).unwrap().exchange();
+    client.end.prepare_with(section).unwrap().exchange();
     client.end.reload().unwrap();
     assert_eq!(client.ask(b"question 6").await.unwrap(), b"question 6");
     assert_eq!(ends.metric(r#"reloads_total{result="reloaded"}"#), 4);
