@@ -209,6 +209,22 @@ async fn a_server_may_speak_first() {
     assert_eq!(ends.metric(r#"early_data_total{verdict="accepted"}"#), 0);
 }
 
+/// Whatever the system allows: the first flight goes in the SYN, or after it.
+#[tokio::test]
+async fn with_tcp_fast_open_programs_notice_nothing() {
+    for application in [Application::Echo, Application::Greets] {
+        let ends = Ends::new(application).await;
+        let mut section = ends.section();
+        section.tcp_fast_open = true;
+        let client = ends.start(&section);
+        for _ in 0..3 {
+            let answer = client.ask(b"question").await.unwrap();
+            assert!(answer.ends_with(b"question"), "{}", answer.escape_ascii());
+        }
+        ends.until(r#"connections_total{outcome="completed"}"#, 3).await;
+    }
+}
+
 #[tokio::test]
 async fn a_program_that_ends_its_side_still_gets_the_answer() {
     let ends = Ends::new(Application::Counts).await;
