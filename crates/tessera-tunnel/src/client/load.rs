@@ -3,7 +3,7 @@
 use std::mem;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tessera::ClientConfig;
 use tessera::handshake::Checked;
@@ -48,9 +48,11 @@ impl ClientEnd {
             metrics: metrics.clone(),
         };
         let next_psks = Arc::new(Mutex::new(Vec::new()));
+        let wanted = Arc::new(Mutex::new(section.clone()));
         let live = LiveConfig::new(connector, {
-            let (name, section, next_psks) = (name.to_owned(), section.clone(), next_psks.clone());
+            let (name, wanted, next_psks) = (name.to_owned(), wanted.clone(), next_psks.clone());
             move || {
+                let section = lock(&wanted).clone();
                 let (config, psks) = configuration(&name, &section)?;
                 *next_psks.lock().unwrap_or_else(PoisonError::into_inner) = psks;
                 Ok(config)
@@ -67,6 +69,7 @@ impl ClientEnd {
             tunnel: Arc::new(tunnel),
             live,
             next_psks,
+            wanted,
             spare: section.spare,
             listen: section.listen.clone(),
         })
@@ -95,6 +98,16 @@ impl ClientEnd {
         }
     }
 
+    /// The same by a section that has changed: its files, and the keys that go into the TLS configuration. Others need
+    /// a restart.
+    ///
+    /// # Errors
+    /// If a file can't be used, or the section says what can't be.
+    pub fn prepare_as(&self, section: &ClientSection) -> Result<PreparedClient<'_>, ProgramError> {
+        let before = mem::replace(&mut *lock(&self.wanted), section.clone());
+        self.prepare().inspect_err(|_| *lock(&self.wanted) = before)
+    }
+
     /// Loads the files again, and exchanges what they say: all of it or nothing.
     ///
     /// # Errors
@@ -102,6 +115,10 @@ impl ClientEnd {
     pub fn reload(&self) -> Result<Changes, ProgramError> {
         self.prepare().map(PreparedClient::exchange)
     }
+}
+
+fn lock(wanted: &Mutex<ClientSection>) -> MutexGuard<'_, ClientSection> {
+    wanted.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a client end's files say now. Dropped, it changes nothing.

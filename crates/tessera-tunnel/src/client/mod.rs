@@ -32,7 +32,7 @@ use self::connection::Connection;
 pub use self::load::{PreparedClient, check};
 use self::server::Server;
 use self::spare::{Spare, SparePool};
-use crate::config::ListenAddress;
+use crate::config::{ClientSection, ListenAddress};
 use crate::metrics::TunnelMetrics;
 
 /// The client end of one tunnel.
@@ -41,6 +41,8 @@ pub struct ClientEnd {
     live: LiveConfig<Connector>,
     /// Of the configuration that is prepared.
     next_psks: Arc<Mutex<Vec<ExternalPsk>>>,
+    /// The section that is loaded next.
+    wanted: Arc<Mutex<ClientSection>>,
     spare: usize,
     listen: ListenAddress,
 }
