@@ -70,6 +70,7 @@ fn an_etcd_vault_keeps_the_contract_of_vaults() {
 
     several_servers_race(&fleet);
     the_background(&fleet);
+    a_client_that_is_faster_than_the_put(&fleet);
     what_etcd_keeps(&fleet);
 }
 
@@ -120,6 +121,26 @@ fn the_background(fleet: &Fleet) {
     assert!(matches!(taken, Taken::Unavailable));
     // Longer than the vault keeps anything.
     assert!(!contract::put_until(&waiting, 300, secret(300), NOW + LIFETIME * 2, None));
+}
+
+/// Its ticket comes to another server before etcd has the secret.
+fn a_client_that_is_faster_than_the_put(fleet: &Fleet) {
+    let options = fleet.options();
+    let (issuer, other) = (fleet.vault(&options), fleet.vault(&options));
+    // A busy machine may be too slow now and then.
+    let waited = (0..10).any(|number| {
+        thread::scope(|scope| {
+            let take = scope.spawn(|| accept(&other, number));
+            thread::sleep(Duration::from_millis(60));
+            assert!(put(&issuer, number));
+            let taken = take.join().unwrap();
+            // Whoever was too early has taken nothing.
+            let later = accept(&other, number);
+            assert_eq!(later, if taken.is_ok() { Err(Absent::Used) } else { Ok(()) });
+            taken.is_ok()
+        })
+    });
+    assert!(waited, "no take waited for its put");
 }
 
 /// etcd's files have what was taken, but wrapped; a control shows that the search finds what is there.

@@ -139,7 +139,7 @@ impl RunningTunnels {
                 }
                 End::Client(end) => {
                     if let Some(section) = tunnels.client.get(name) {
-                        let ready = Prepared::Client(end.prepare_as(section)?);
+                        let ready = Prepared::Client(end.prepare_with(section.clone())?);
                         prepared.push((Role::Client, name.as_str(), ready));
                     }
                 }

@@ -82,6 +82,7 @@ fn a_lost_key_is_burned_only_for_connections_begun_after_the_end_of_its_life() {
             // What the server says of the same flight it can't judge itself.
             let rejected = EarlyDataStatus::Rejected(Verdict::Unknown);
             assert_eq!(pair.server.facts().early_data, rejected);
+            assert!(pair.server.facts().early_data_key_lost);
             let asked = vault.asked.lock().expect("no panic");
             assert_eq!(asked[0].purpose, TakePurpose::Accept);
             assert_eq!(asked[0].incarnation, Some(FIRST_LIFE), "as the ticket says");

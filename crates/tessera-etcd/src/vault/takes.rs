@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tessera::resume::{Absent, FlightHandle, TakePurpose, TakeSecret, Taken};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::timeout_at;
+use tokio::time::{sleep, timeout_at};
 
 use super::{Name, Shared, millis};
 use crate::api::{Compare, Delete, Op, Put, Range, RangeAnswer, Txn};
@@ -21,6 +21,8 @@ pub(super) struct Room {
     burn: Semaphore,
     /// How many takes in a row found nothing.
     misses: AtomicU32,
+    /// How many takes in a row found not even a tombstone.
+    unknown: AtomicU32,
 }
 
 /// With more at once all of them wait in etcd instead.
@@ -35,7 +37,7 @@ const TRUSTING: u32 = 4;
 impl Room {
     pub(super) fn new() -> Self {
         let (accept, burn) = (Semaphore::new(ACCEPTS_AT_ONCE), Semaphore::new(BURNS_AT_ONCE));
-        Self { accept, burn, misses: AtomicU32::new(0) }
+        Self { accept, burn, misses: AtomicU32::new(0), unknown: AtomicU32::new(0) }
     }
 
     /// A place, in time.
@@ -57,12 +59,26 @@ impl Room {
         purpose == TakePurpose::Burn || self.misses.load(Ordering::Relaxed) >= TRUSTING
     }
 
+    /// Whether to look again for a secret of which etcd knows nothing. Not while many ask for what never was.
+    fn waits_for_puts(&self, purpose: TakePurpose) -> bool {
+        purpose == TakePurpose::Accept && self.unknown.load(Ordering::Relaxed) < TRUSTING
+    }
+
     fn note(&self, taken: &Taken) {
+        let count = |counter: &AtomicU32| {
+            let more = |before: u32| Some(before.saturating_add(1));
+            let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        };
         match taken {
-            Taken::Taken(_) => self.misses.store(0, Ordering::Relaxed),
-            Taken::Absent(_) => {
-                let more = |misses: u32| Some(misses.saturating_add(1));
-                let _ = self.misses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+            Taken::Taken(_) => {
+                self.misses.store(0, Ordering::Relaxed);
+                self.unknown.store(0, Ordering::Relaxed);
+            }
+            Taken::Absent(absent) => {
+                count(&self.misses);
+                if *absent == Absent::Unknown {
+                    count(&self.unknown);
+                }
             }
             _ => (),
         }
@@ -77,15 +93,31 @@ struct Keys {
 
 impl Shared {
     pub(super) async fn take(&self, question: &TakeSecret) -> Taken {
-        let taken = self.take_in_time(question).await.unwrap_or_else(|error| {
-            log::warn!("a take of a one-time key: {error}");
-            Taken::Unavailable
-        });
-        self.room.note(&taken);
-        taken
+        let mut waits = PUT_UNDER_WAY.into_iter();
+        loop {
+            let taken = match self.take_in_time(question).await {
+                Ok(Some(taken)) => taken,
+                // A client that comes back at once is faster than the put of its ticket's secret.
+                Ok(None) if self.room.waits_for_puts(question.purpose) => match waits.next() {
+                    Some(wait) => {
+                        sleep(wait).await;
+                        continue;
+                    }
+                    None => Taken::Absent(Absent::Unknown),
+                },
+                Ok(None) => Taken::Absent(Absent::Unknown),
+                Err(error) => {
+                    log::warn!("a take of a one-time key: {error}");
+                    Taken::Unavailable
+                }
+            };
+            self.room.note(&taken);
+            return taken;
+        }
     }
 
-    async fn take_in_time(&self, question: &TakeSecret) -> Result<Taken, EtcdError> {
+    /// `None` if etcd knows nothing of the secret. What was there is taken then by nobody.
+    async fn take_in_time(&self, question: &TakeSecret) -> Result<Option<Taken>, EtcdError> {
         let TakeSecret { handle, purpose, unix, .. } = *question;
         let unix = unix.ok_or_else(|| EtcdError::NotSent("there is no clock".into()))?;
         let client = self.client.for_one_operation();
@@ -93,9 +125,9 @@ impl Shared {
         let keys = self.keys(&self.name(&handle));
         let not_after = not_after(unix);
         if self.room.looks_first(purpose)
-            && let Some(absent) = self.look(&client, &keys).await?
+            && let Looked::Absent(fate) = self.look(&client, &keys).await?
         {
-            return Ok(Taken::Absent(absent));
+            return Ok(fate.map(Taken::Absent));
         }
         let fate: &[u8] = match purpose {
             TakePurpose::Accept => USED,
@@ -117,7 +149,7 @@ impl Shared {
         let mut responses = answer.responses.into_iter();
         if !answer.succeeded {
             let range = responses.find_map(|response| response.response_range);
-            return Ok(Taken::Absent(fate_in(range.as_ref())));
+            return Ok(fate_in(range.as_ref()).map(Taken::Absent));
         }
         if remembers {
             self.tombstones.add();
@@ -126,14 +158,14 @@ impl Shared {
         let value = deleted.and_then(|deleted| deleted.prev_kvs.first()?.value());
         // A value that doesn't open was not put by a server with our keys; or its epoch is over.
         let opened = value.and_then(|value| self.unwrap(&handle, &value, unix));
-        Ok(opened.map_or(Taken::Absent(Absent::Unknown), Taken::Taken))
+        Ok(Some(opened.map_or(Taken::Absent(Absent::Unknown), Taken::Taken)))
     }
 
     pub(super) async fn burn(&self, handle: &FlightHandle) -> Result<(), EtcdError> {
         let client = self.client.for_one_operation();
         let _place = self.room.enter(TakePurpose::Burn, &client).await.ok_or_else(too_much)?;
         let keys = self.keys(&self.name(handle));
-        if self.look(&client, &keys).await?.is_some() {
+        if let Looked::Absent(_) = self.look(&client, &keys).await? {
             return Ok(());
         }
         let lease = self.leases.current(&client).await.ok_or_else(no_lease)?;
@@ -150,13 +182,16 @@ impl Shared {
 
     /// Reads what became of a secret that is not there. It is what a majority of the members knows, as a
     /// take that found nothing would say.
-    async fn look(&self, client: &EtcdClient, keys: &Keys) -> Result<Option<Absent>, EtcdError> {
+    async fn look(&self, client: &EtcdClient, keys: &Keys) -> Result<Looked, EtcdError> {
         let ranges = [&keys.secret, &keys.tombstone].map(|key| Op::Range(Range::of(key)));
         let txn = Txn { success: ranges.into(), ..Txn::default() };
         let answer = client.txn(&txn).await?;
         let mut ranges = answer.responses.iter().map(|response| response.response_range.as_ref());
         let is_there = ranges.next().flatten().is_some_and(|range| !range.kvs.is_empty());
-        Ok((!is_there).then(|| fate_in(ranges.next().flatten())))
+        Ok(match is_there {
+            true => Looked::There,
+            false => Looked::Absent(fate_in(ranges.next().flatten())),
+        })
     }
 
     fn keys(&self, name: &Name) -> Keys {
@@ -174,14 +209,30 @@ impl Shared {
     }
 }
 
+/// What a look found.
+enum Looked {
+    There,
+    /// With what its tombstone says, if there is one.
+    Absent(Option<Absent>),
+}
+
 /// What a tombstone says.
-fn fate_in(range: Option<&RangeAnswer>) -> Absent {
-    match range.and_then(|range| range.kvs.first()?.value()).as_deref() {
-        Some(USED) => Absent::Used,
-        Some(BURNED) => Absent::Burned,
-        _ => Absent::Unknown,
+fn fate_in(range: Option<&RangeAnswer>) -> Option<Absent> {
+    match range?.kvs.first()?.value().as_deref() {
+        Some(USED) => Some(Absent::Used),
+        Some(BURNED) => Some(Absent::Burned),
+        _ => Some(Absent::Unknown),
     }
 }
+
+/// How long a put may still be under way when its ticket comes back: it waits for the disks of a majority.
+const PUT_UNDER_WAY: [Duration; 5] = [
+    Duration::from_millis(10),
+    Duration::from_millis(20),
+    Duration::from_millis(40),
+    Duration::from_millis(80),
+    Duration::from_millis(160),
+];
 
 /// How many tombstones there may be for each secret that there may be.
 const TOMBSTONES: usize = 10;

@@ -157,6 +157,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         self.stream.facts()
     }
 
+    /// Whether what it rests on was withdrawn since: see [`TlsStream::is_withdrawn`](crate::TlsStream::is_withdrawn).
+    pub fn is_withdrawn(&self) -> bool {
+        self.stream.is_withdrawn()
+    }
+
     /// The stream underneath, to look at its addresses or options.
     pub fn get_ref(&self) -> &IO {
         self.stream.get_ref()

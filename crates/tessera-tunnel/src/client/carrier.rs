@@ -12,23 +12,25 @@ use tokio::time::Instant;
 use super::verdict::ServerState;
 use crate::metrics::{EarlyDataVerdict, HandshakeKind, TunnelMetrics};
 
-/// A stream to the server, which counts what goes through it and how its handshake ended.
+/// A stream to the server, which counts what goes through it and how its handshake ended. It fails when what the server
+/// was trusted by is withdrawn: nothing goes through it then, in either direction.
 pub(super) struct Carrier<IO> {
     stream: FirstFlight<IO>,
     metrics: Arc<TunnelMetrics>,
     /// When there was a connection; `None` when its handshake is counted.
     began: Option<Instant>,
+    is_withdrawn: bool,
 }
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> Carrier<IO> {
     /// With a handshake to come.
     pub(super) fn new(stream: FirstFlight<IO>, metrics: Arc<TunnelMetrics>) -> Self {
-        Self { stream, metrics, began: Some(Instant::now()) }
+        Self { stream, metrics, began: Some(Instant::now()), is_withdrawn: false }
     }
 
     /// With a handshake that was counted.
     pub(super) fn handshaken(stream: FirstFlight<IO>, metrics: Arc<TunnelMetrics>) -> Self {
-        Self { stream, metrics, began: None }
+        Self { stream, metrics, began: None, is_withdrawn: false }
     }
 
     /// What is known at the end. A handshake that isn't complete has failed.
@@ -41,7 +43,17 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Carrier<IO> {
         }
         let facts = self.stream.facts();
         let handshake = facts.handshake_complete.then(|| HandshakeKind::of(facts));
-        ServerState { handshake, early_data }
+        ServerState { handshake, early_data, is_withdrawn: self.is_withdrawn }
+    }
+
+    fn check(&mut self) -> io::Result<()> {
+        // A handshake that is under way fails by itself.
+        if self.began.is_none() && (self.is_withdrawn || self.stream.is_withdrawn()) {
+            self.is_withdrawn = true;
+            let what = "the server is not allowed any more";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+        }
+        Ok(())
     }
 
     /// Counts the handshake when it is complete.
@@ -70,6 +82,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncRead for Carrier<IO> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        this.check()?;
         let before = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
         let count = buffer.filled().len() - before;
@@ -88,6 +101,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Carrier<IO> {
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        this.check()?;
         let written = Pin::new(&mut this.stream).poll_write(cx, data);
         if let Poll::Ready(Ok(count)) = written {
             this.metrics.sent_bytes.inc_by(count as u64);

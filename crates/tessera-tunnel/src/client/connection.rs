@@ -32,7 +32,11 @@ impl Connection {
         Self { tunnel, peer, local: socket, server: None, has_ended: false, _active }
     }
 
-    /// Carries it. As an `async fn` its future would have room for two of `self`.
+    /// Carries it.
+    #[allow(
+        clippy::manual_async_fn,
+        reason = "the future of an `async fn` has room for two of `self`"
+    )]
     pub(super) fn run(mut self) -> impl Future<Output = ()> + Send {
         async move {
             // What is needed once is given back before the long part begins.

@@ -47,14 +47,13 @@ impl ClientEnd {
             gate: gate.clone(),
             metrics: metrics.clone(),
         };
-        let next_psks = Arc::new(Mutex::new(Vec::new()));
-        let wanted = Arc::new(Mutex::new(section.clone()));
+        let next = Arc::new(Mutex::new(Next { section: section.clone(), psks: Vec::new() }));
         let live = LiveConfig::new(connector, {
-            let (name, wanted, next_psks) = (name.to_owned(), wanted.clone(), next_psks.clone());
+            let (name, next) = (name.to_owned(), next.clone());
             move || {
-                let section = lock(&wanted).clone();
+                let section = lock(&next).section.clone();
                 let (config, psks) = configuration(&name, &section)?;
-                *next_psks.lock().unwrap_or_else(PoisonError::into_inner) = psks;
+                lock(&next).psks = psks;
                 Ok(config)
             }
         });
@@ -68,10 +67,10 @@ impl ClientEnd {
         Ok(Self {
             tunnel: Arc::new(tunnel),
             live,
-            next_psks,
-            wanted,
+            section: Mutex::new(section.clone()),
+            next,
+            turn: Mutex::new(()),
             spare: section.spare,
-            listen: section.listen.clone(),
         })
     }
 
@@ -80,32 +79,39 @@ impl ClientEnd {
     /// # Errors
     /// If that can't be: the address is another program's, or no inherited socket has that name.
     pub fn bind(&self, inherited: &mut Inherited) -> Result<Listener, ProgramError> {
-        Listener::bind(&self.listen, ListenOptions::default(), inherited)
+        Listener::bind(&lock(&self.section).listen, ListenOptions::default(), inherited)
     }
 
-    /// Loads the files again, and changes nothing yet: for several tunnels that are reloaded together or not at all.
-    /// It blocks while it reads.
+    /// Loads the files again, and changes nothing yet: see [`prepare_with`](Self::prepare_with).
     ///
     /// # Errors
     /// If a file can't be used.
     pub fn prepare(&self) -> Result<PreparedClient<'_>, ProgramError> {
+        let section = lock(&self.section).clone();
+        self.prepare_with(section)
+    }
+
+    /// Loads the files again, by a section that may have changed, and changes nothing yet: for several tunnels that are
+    /// reloaded together or not at all. It blocks while it reads, and while another one is prepared.
+    ///
+    /// What the section says of certificates, peers, early data, groups and suites is taken. All the rest is looked at
+    /// once, at the start.
+    ///
+    /// # Errors
+    /// If a file can't be used.
+    pub fn prepare_with(&self, section: ClientSection) -> Result<PreparedClient<'_>, ProgramError> {
+        let _turn = lock(&self.turn);
+        lock(&self.next).section = section.clone();
         match self.live.prepare() {
-            Ok(prepared) => Ok(PreparedClient { end: self, prepared }),
+            Ok(prepared) => {
+                let psks = mem::take(&mut lock(&self.next).psks);
+                Ok(PreparedClient { end: self, prepared, section, psks })
+            }
             Err(error) => {
                 self.tunnel.metrics.reloads.count(ReloadResult::Failed);
                 Err(error)
             }
         }
-    }
-
-    /// The same by a section that has changed: its files, and the keys that go into the TLS configuration. Others need
-    /// a restart.
-    ///
-    /// # Errors
-    /// If a file can't be used, or the section says what can't be.
-    pub fn prepare_as(&self, section: &ClientSection) -> Result<PreparedClient<'_>, ProgramError> {
-        let before = mem::replace(&mut *lock(&self.wanted), section.clone());
-        self.prepare().inspect_err(|_| *lock(&self.wanted) = before)
     }
 
     /// Loads the files again, and exchanges what they say: all of it or nothing.
@@ -117,8 +123,11 @@ impl ClientEnd {
     }
 }
 
-fn lock(wanted: &Mutex<ClientSection>) -> MutexGuard<'_, ClientSection> {
-    wanted.lock().unwrap_or_else(PoisonError::into_inner)
+/// What is loaded next.
+pub(super) struct Next {
+    section: ClientSection,
+    /// What came of it, beside the configuration.
+    psks: Vec<ExternalPsk>,
 }
 
 /// What a client end's files say now. Dropped, it changes nothing.
@@ -126,14 +135,16 @@ fn lock(wanted: &Mutex<ClientSection>) -> MutexGuard<'_, ClientSection> {
 pub struct PreparedClient<'e> {
     end: &'e ClientEnd,
     prepared: Prepared<'e, Connector>,
+    section: ClientSection,
+    psks: Vec<ExternalPsk>,
 }
 
 impl PreparedClient<'_> {
     /// Exchanges it: connections that are there go on, and spare ones are replaced.
     pub fn exchange(self) -> Changes {
         let tunnel = &self.end.tunnel;
-        let psks = &mut *self.end.next_psks.lock().unwrap_or_else(PoisonError::into_inner);
-        *tunnel.server.psks.lock().unwrap_or_else(PoisonError::into_inner) = mem::take(psks);
+        *lock(&tunnel.server.psks) = self.psks;
+        *lock(&self.end.section) = self.section;
         let changes = self.prepared.exchange();
         tunnel.metrics.reloads.count(ReloadResult::Reloaded);
         if let Some(pool) = tunnel.spare.get() {
@@ -141,6 +152,10 @@ impl PreparedClient<'_> {
         }
         changes
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Checks a section and its files, and changes nothing. Gives what is allowed, and probably not meant.

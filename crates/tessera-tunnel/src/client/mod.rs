@@ -5,6 +5,9 @@
 //! most once. Where the server refuses it and nobody executed it, it is sent again, once. Where it may have been
 //! executed, the program's connection is reset and nothing is sent again; the log names the flight, and says what to
 //! do ([`Judgement`](verdict::Judgement)).
+//!
+//! A program at a Unix socket sees an end where one at TCP sees a reset, since Unix sockets have none: its protocol has to
+//! tell an answer that is cut off from a whole one.
 
 mod carrier;
 mod connection;
@@ -19,7 +22,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
-use tessera::resume::ExternalPsk;
 use tessera_kit::live::LiveConfig;
 use tessera_proxy::gate::Gate;
 use tessera_proxy::listen::Listener;
@@ -29,22 +31,23 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use self::connection::Connection;
+use self::load::Next;
 pub use self::load::{PreparedClient, check};
 use self::server::Server;
 use self::spare::{Spare, SparePool};
-use crate::config::{ClientSection, ListenAddress};
+use crate::config::ClientSection;
 use crate::metrics::TunnelMetrics;
 
 /// The client end of one tunnel.
 pub struct ClientEnd {
     tunnel: Arc<Tunnel>,
     live: LiveConfig<Connector>,
-    /// Of the configuration that is prepared.
-    next_psks: Arc<Mutex<Vec<ExternalPsk>>>,
-    /// The section that is loaded next.
-    wanted: Arc<Mutex<ClientSection>>,
+    /// What is in use.
+    section: Mutex<ClientSection>,
+    next: Arc<Mutex<Next>>,
+    /// One at a time says what is loaded next.
+    turn: Mutex<()>,
     spare: usize,
-    listen: ListenAddress,
 }
 
 /// What its connections share.

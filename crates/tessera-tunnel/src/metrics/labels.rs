@@ -113,7 +113,7 @@ label! {
         Accepted = "accepted",
         /// Nobody executed it or can: a client sends it again by itself.
         Burned = "burned",
-        /// Its key was lost with an earlier life of the server, to a server that says so.
+        /// At a server: its key was lost with an earlier life of it. The client concludes `burned` or `unknown`.
         Lost = "lost",
         /// It was accepted before.
         Used = "used",
@@ -193,9 +193,10 @@ impl EarlyDataVerdict {
 
     /// Of what a server answered; `None` if nothing was offered, or nothing answered.
     #[must_use]
-    pub fn answered(status: EarlyDataStatus) -> Option<Self> {
-        match status {
+    pub fn answered(facts: &Facts) -> Option<Self> {
+        match facts.early_data {
             EarlyDataStatus::Accepted => Some(Self::Accepted),
+            EarlyDataStatus::Rejected(_) if facts.early_data_key_lost => Some(Self::Lost),
             EarlyDataStatus::Rejected(verdict) => Some(verdict.into()),
             _ => None,
         }
@@ -252,6 +253,16 @@ mod tests {
         check::<DialResult>();
         check::<ReloadResult>();
         check::<SpareEvent>();
+    }
+
+    #[test]
+    fn a_server_tells_a_lost_key_from_an_unknown_one() {
+        let mut facts = Facts::default();
+        assert_eq!(EarlyDataVerdict::answered(&facts), None);
+        facts.early_data = EarlyDataStatus::Rejected(Verdict::Unknown);
+        assert_eq!(EarlyDataVerdict::answered(&facts), Some(EarlyDataVerdict::Unknown));
+        facts.early_data_key_lost = true;
+        assert_eq!(EarlyDataVerdict::answered(&facts), Some(EarlyDataVerdict::Lost));
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl Connection {
         let client = self.client.insert(Carried::new(stream, metrics, self.began));
         let flight = client.writable().await;
         let early_data = client.facts().early_data;
-        if let Some(verdict) = EarlyDataVerdict::answered(early_data) {
+        if let Some(verdict) = EarlyDataVerdict::answered(client.facts()) {
             self.shared.metrics.early_data.count(verdict);
         }
         flight.map_err(Ended::Handshake)?;

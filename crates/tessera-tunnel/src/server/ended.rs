@@ -74,7 +74,7 @@ impl Story {
             story.identity = backend::identity(facts).map(|blob| peers::identity(&blob));
             story.kind =
                 Some(if failed { HandshakeKind::Failed } else { HandshakeKind::of(facts) });
-            story.verdict = EarlyDataVerdict::answered(facts.early_data);
+            story.verdict = EarlyDataVerdict::answered(facts);
             story.flight = facts.flight.map(|flight| hex::encode(&flight.0));
             (story.received, story.sent) = (client.received, client.sent);
             withdrawn = client.withdrawn;

@@ -311,8 +311,8 @@ pub fn files_below(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
         let path = entry.path();
         if path.is_dir() {
             found.extend(files_below(&path));
-        } else {
-            let content = fs::read(&path).unwrap();
+        } else if let Ok(content) = fs::read(&path) {
+            // One that is written just now may have another name already.
             found.push((path, content));
         }
     }

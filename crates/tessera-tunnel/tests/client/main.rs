@@ -5,15 +5,21 @@
 mod ends;
 mod spare;
 
+use std::fs;
 use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ends::{Application, Ends, Seen, files_below};
+use tessera::ServerConfig;
 use tessera::resume::OneTimeKeyGuard;
-use tessera::wire::NamedGroup;
-use tessera_tunnel::config::{DialAddress, Early};
+use tessera::wire::{NamedGroup, TicketRequest};
+use tessera_tunnel::config::{Anchors, DialAddress, Early, ListenAddress};
 use tessera_vault::MemoryVault;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::time::sleep;
 
 fn later(bytes: &[u8]) -> Seen {
     Seen { early: Vec::new(), later: bytes.to_vec() }
@@ -81,16 +87,18 @@ async fn check_reset(ends: &Ends, client: &ends::Client, verdict: &str) {
     assert_eq!(ends.metric(r#"dials_total{result="connected"}"#), 2);
 }
 
+/// The keys of all tickets are in a vault that is gone.
+fn lose_keys(config: &mut ServerConfig) {
+    let guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::new(1000)));
+    config.policy.early_data.forward_secret = Some(guard);
+}
+
 #[tokio::test]
 async fn after_unknown_the_program_is_reset_and_nothing_is_sent_again() {
     let ends = Ends::new(Application::Echo).await;
     let client = ends.start(&ends.section());
     client.ask(b"question 1").await.unwrap();
-    // The ticket's key is in a vault that is gone.
-    ends.server.change(|config| {
-        let guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::new(1000)));
-        config.policy.early_data.forward_secret = Some(guard);
-    });
+    ends.server.change(lose_keys);
     check_reset(&ends, &client, "unknown").await;
 }
 
@@ -100,27 +108,37 @@ async fn after_used_the_program_is_reset_and_nothing_is_sent_again() {
     let mut section = ends.section();
     let directory = ends.files.path("sessions");
     section.sessions = Some(directory.clone());
+    // One session at a time: whoever reads its file has it.
+    ends.server.change(|config| config.policy.tickets = ONE_TICKET);
     let client = ends.start(&section);
     client.ask(b"question 1").await.unwrap();
-    // Somebody puts back what was deleted: the same flight once more.
-    let kept = files_below(&directory);
-    assert!(!kept.is_empty());
-    for _ in 0..kept.len() {
-        client.ask(b"question 1").await.unwrap();
-    }
-    for (path, _) in files_below(&directory) {
-        std::fs::remove_file(path).unwrap();
-    }
-    for (path, content) in &kept {
-        std::fs::write(path, content).unwrap();
-    }
-    let before = ends.server.ended(1 + kept.len()).await;
-    let error = client.ask(b"question 2").await.unwrap_err();
+    let (path, content) = session_in(&directory).await;
+    client.ask(b"question 2").await.unwrap();
+    let (next, _) = session_in(&directory).await;
+    // Somebody puts back what was deleted: the next flight has the same key.
+    fs::remove_file(next).unwrap();
+    fs::write(path, content).unwrap();
+    let error = client.ask(b"question 3").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     ends.until(r#"connections_total{outcome="reset_by_verdict"}"#, 1).await;
     assert_eq!(ends.metric(r#"early_data_total{verdict="used"}"#), 1);
-    let seen = ends.server.ended(before.len() + 1).await;
-    assert_eq!(seen[before.len()..], [Seen::default()]);
+    let seen = ends.server.ended(3).await;
+    assert_eq!(seen, [later(b"question 1"), early(b"question 2"), Seen::default()]);
+    assert_eq!(ends.metric(r#"dials_total{result="connected"}"#), 3);
+}
+
+const ONE_TICKET: TicketRequest = TicketRequest { new_session_count: 1, resumption_count: 1 };
+
+/// The file of the session, when it is written, and its content.
+async fn session_in(directory: &Path) -> (PathBuf, Vec<u8>) {
+    loop {
+        let found = files_below(directory);
+        let is_session = |path: &Path| path.extension().is_some_and(|it| it == "session");
+        if let Some(session) = found.into_iter().find(|(path, _)| is_session(path)) {
+            return session;
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test]
@@ -130,6 +148,7 @@ async fn a_connection_that_dies_with_its_flight_under_way_is_reset_and_not_tried
     section.sessions = Some(ends.files.path("sessions"));
     let client = ends.start(&section);
     client.ask(b"question 1").await.unwrap();
+    session_in(&ends.files.path("sessions")).await;
     drop(client);
     // Another server at another address, which is the same one to the client.
     let other = Ends::new(Application::Refuses).await;
@@ -200,6 +219,32 @@ async fn a_program_that_ends_its_side_still_gets_the_answer() {
     ends.until(r#"connections_total{outcome="completed"}"#, 3).await;
 }
 
+/// A Unix socket can't be reset: there is no answer, and no part of one.
+#[tokio::test]
+async fn programs_at_a_unix_socket_are_served_and_see_an_end_for_a_reset() {
+    let ends = Ends::new(Application::Echo).await;
+    let mut section = ends.section();
+    let path = ends.files.path("pg.sock");
+    section.listen = ListenAddress::Unix(path.clone());
+    let _client = ends.start(&section);
+    let ask = async |question: &[u8]| {
+        let mut program = UnixStream::connect(&path).await.unwrap();
+        program.write_all(question).await.unwrap();
+        program.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        program.read_to_end(&mut answer).await.unwrap();
+        answer
+    };
+    for question in [b"question 1", b"question 2"] {
+        assert_eq!(ask(question).await, question);
+    }
+    ends.server.change(lose_keys);
+    assert_eq!(ask(b"question 3").await, b"");
+    ends.until(r#"connections_total{outcome="reset_by_verdict"}"#, 1).await;
+    let seen = ends.server.ended(3).await;
+    assert_eq!(seen, [later(b"question 1"), early(b"question 2"), Seen::default()]);
+}
+
 /// The program must not take what it got for the whole.
 #[tokio::test]
 async fn a_server_that_dies_later_resets_the_program() {
@@ -247,23 +292,51 @@ async fn a_reload_exchanges_the_files_or_nothing() {
     let client = ends.start(&ends.section());
     client.ask(b"question 1").await.unwrap();
     let path = ends.files.path("ca.pem");
-    let root = std::fs::read(&path).unwrap();
-    std::fs::write(&path, "not a certificate").unwrap();
+    let root = fs::read(&path).unwrap();
+    fs::write(&path, "not a certificate").unwrap();
     assert_eq!(client.end.reload().unwrap_err().file(), Some(&*path));
     assert_eq!(client.ask(b"question 2").await.unwrap(), b"question 2");
     let other = Ends::new(Application::Echo).await;
-    std::fs::copy(other.files.path("ca.pem"), &path).unwrap();
+    fs::copy(other.files.path("ca.pem"), &path).unwrap();
     assert!(client.end.reload().unwrap().peers);
     // Nobody vouches for the server any more, and its ticket is not used.
     assert_eq!(client.ask(b"question 3").await.unwrap_err().kind(), ErrorKind::ConnectionReset);
     ends.until(r#"connections_total{outcome="handshake_failed"}"#, 1).await;
-    std::fs::write(&path, root).unwrap();
+    fs::write(&path, root).unwrap();
     // What is prepared is not in use yet.
     let prepared = client.end.prepare().unwrap();
     drop(prepared);
     assert!(client.ask(b"question 4").await.is_err());
     client.end.reload().unwrap();
     assert_eq!(client.ask(b"question 5").await.unwrap(), b"question 5");
-    assert_eq!(ends.metric(r#"reloads_total{result="reloaded"}"#), 2);
+    // Another file, by another section: it is that from now on.
+    let mut section = ends.section();
+    fs::rename(&path, ends.files.path("other.pem")).unwrap();
+    section.peers.ca = Some(Anchors::File(ends.files.path("other.pem")));
+    client.end.prepare_with(section).unwrap().exchange();
+    client.end.reload().unwrap();
+    assert_eq!(client.ask(b"question 6").await.unwrap(), b"question 6");
+    assert_eq!(ends.metric(r#"reloads_total{result="reloaded"}"#), 4);
     assert_eq!(ends.metric(r#"reloads_total{result="failed"}"#), 1);
+}
+
+#[tokio::test]
+async fn a_connection_whose_server_is_not_trusted_any_more_carries_nothing() {
+    let ends = Ends::new(Application::Echo).await;
+    let client = ends.start(&ends.section());
+    let mut program = client.connect().await;
+    let mut answer = [0; 8];
+    program.write_all(b"question").await.unwrap();
+    program.read_exact(&mut answer).await.unwrap();
+    // The same files are no reason.
+    client.end.reload().unwrap();
+    program.write_all(b"question").await.unwrap();
+    program.read_exact(&mut answer).await.unwrap();
+    let other = Ends::new(Application::Echo).await;
+    fs::copy(other.files.path("ca.pem"), ends.files.path("ca.pem")).unwrap();
+    assert!(client.end.reload().unwrap().peers);
+    program.write_all(b"question").await.unwrap();
+    assert_eq!(program.read(&mut answer).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    ends.until(r#"connections_total{outcome="cut"}"#, 1).await;
+    assert_eq!(ends.server.ended(1).await, [later(b"questionquestion")]);
 }

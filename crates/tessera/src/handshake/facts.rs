@@ -41,6 +41,9 @@ pub struct Facts {
     pub ancestry: Option<Ancestry>,
     /// What became of the early data.
     pub early_data: EarlyDataStatus,
+    /// To the server: it did not take the early data because the key was lost with an earlier life of its vault.
+    /// Whether it may have been executed then, the client alone can tell.
+    pub early_data_key_lost: bool,
     /// To the client: how many bytes of early data it has written. More was not sent; this much may have
     /// been, also where the connection has failed since.
     pub early_data_written: usize,

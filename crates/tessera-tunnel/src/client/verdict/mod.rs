@@ -42,6 +42,8 @@ pub struct ServerState {
     pub handshake: Option<HandshakeKind>,
     /// What became of early data.
     pub early_data: EarlyDataOutcome,
+    /// A reload withdrew what the server was trusted by.
+    pub is_withdrawn: bool,
 }
 
 /// What became of a connection, and what to do about it.
@@ -86,6 +88,7 @@ impl Judgement {
                 // With the verdict burned too: what the program said is in the wrong protocol.
                 Some(error) if early.sent > 0 && is_final(error) => Outcome::ResetByVerdict,
                 _ if is_open => Outcome::ResetByVerdict,
+                _ if server.is_withdrawn => Outcome::Cut,
                 _ if server.handshake.is_none() => Outcome::HandshakeFailed,
                 _ if error.kind() == io::ErrorKind::TimedOut => Outcome::TimedOut,
                 _ => Outcome::PeerFailed,
@@ -132,7 +135,10 @@ impl Judgement {
             (Outcome::TimedOut, _) => {
                 "nothing was moved, or read, for longer than the limits allow"
             }
-            (Outcome::Cut, _) => "the connection was ended since the process ends",
+            (Outcome::Cut, _) if self.cause.is_some() => {
+                "the connection was cut: a reload withdrew what the server was trusted by"
+            }
+            (Outcome::Cut, _) => "the connection was cut: the process ends",
         }
     }
 

@@ -13,7 +13,7 @@ fn early(verdict: Option<Verdict>) -> ServerState {
     let mut early_data = EarlyDataOutcome::default();
     (early_data.sent, early_data.verdict) = (8, verdict);
     early_data.flight = Some(FlightHandle([7; 32]));
-    ServerState { handshake: Some(HandshakeKind::ForwardSecret), early_data }
+    ServerState { handshake: Some(HandshakeKind::ForwardSecret), early_data, is_withdrawn: false }
 }
 
 fn judge(ended: fn(io::Error) -> Ended, kind: io::ErrorKind, server: ServerState) -> Judgement {
@@ -61,8 +61,9 @@ fn a_connection_that_fails_before_the_answer_may_have_been_executed() {
 fn failures_without_early_data_are_counted_apart_and_reset_too() {
     let nothing = ServerState::default();
     let complete = ServerState { handshake: Some(HandshakeKind::Full), ..nothing };
+    let withdrawn = ServerState { is_withdrawn: true, ..complete };
     let accepted = early(None);
-    use io::ErrorKind::{ConnectionReset, TimedOut};
+    use io::ErrorKind::{ConnectionReset, PermissionDenied, TimedOut};
     for (judged, outcome) in [
         (judge(Ended::Unreachable, ConnectionReset, nothing), Outcome::Unreachable),
         (judge(Ended::Server, ConnectionReset, nothing), Outcome::HandshakeFailed),
@@ -70,6 +71,8 @@ fn failures_without_early_data_are_counted_apart_and_reset_too() {
         (judge(Ended::Server, ConnectionReset, complete), Outcome::PeerFailed),
         (judge(Ended::Server, ConnectionReset, accepted), Outcome::PeerFailed),
         (judge(Ended::Server, TimedOut, complete), Outcome::TimedOut),
+        (judge(Ended::Server, PermissionDenied, withdrawn), Outcome::Cut),
+        (Judgement::of(Ended::Cut, complete), Outcome::Cut),
         (judge(Ended::Local, ConnectionReset, complete), Outcome::LocalFailed),
         (judge(Ended::Local, TimedOut, accepted), Outcome::TimedOut),
     ] {

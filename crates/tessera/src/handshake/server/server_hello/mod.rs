@@ -153,6 +153,7 @@ pub(super) fn send_server_hello(
     facts.continuation = choice.one_time_key.map(|_| Continuation::with_share(group.is_some()));
     facts.flight = choice.flight;
     facts.early_data = early_data.status();
+    facts.early_data_key_lost = early_data.is_lost();
     facts.note_lineage(&lineage);
 
     let receipts: Vec<u8> = receipts.iter().map(|receipt| receipt.to_wire()).collect();
@@ -289,6 +290,11 @@ impl Negotiation<'_> {
 }
 
 impl EarlyDataAnswer {
+    /// Whether its key was lost with an earlier life.
+    fn is_lost(self) -> bool {
+        matches!(self, Self::Rejected { rejection: Some(Rejection::Lost { .. }) })
+    }
+
     fn status(self) -> EarlyDataStatus {
         match self {
             Self::NotOffered => EarlyDataStatus::NotOffered,
