@@ -133,13 +133,13 @@ impl RunningTunnels {
             match end {
                 End::Server(end) => {
                     if let Some(section) = tunnels.server.get(name) {
-                        let ready = Prepared::Server(end.prepare(section.clone())?);
+                        let ready = Prepared::Server(Box::new(end.prepare(section.clone())?));
                         prepared.push((Role::Server, name.as_str(), ready));
                     }
                 }
                 End::Client(end) => {
                     if let Some(section) = tunnels.client.get(name) {
-                        let ready = Prepared::Client(end.prepare_with(section.clone())?);
+                        let ready = Prepared::Client(Box::new(end.prepare_with(section.clone())?));
                         prepared.push((Role::Client, name.as_str(), ready));
                     }
                 }
@@ -169,8 +169,8 @@ impl RunningTunnels {
 }
 
 enum Prepared<'e> {
-    Server(server::Prepared<'e>),
-    Client(PreparedClient<'e>),
+    Server(Box<server::Prepared<'e>>),
+    Client(Box<PreparedClient<'e>>),
 }
 
 fn load(
