@@ -32,6 +32,14 @@ enum Running {
 }
 
 impl RunningEnd {
+    /// What it runs, if it is `tessera tunnel run`.
+    pub fn tunnels(&self) -> Option<&Tunnels> {
+        match &self.running {
+            Running::Peer(_) => None,
+            Running::Tessera(tunnels) => Some(tunnels),
+        }
+    }
+
     /// Its process.
     pub fn process(&self) -> &Process {
         match &self.running {

@@ -13,6 +13,7 @@ mod proxy_protocol;
 mod real_adversary;
 mod restart;
 mod stage;
+mod streams;
 
 /// The program under test.
 const TESSERA: &str = env!("CARGO_BIN_EXE_tunnel-under-test");
