@@ -67,6 +67,13 @@ impl Postgres {
     }
 }
 
+/// A server that is killed leaves shared memory to the system.
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.process.interrupt();
+    }
+}
+
 /// Runs these statements by `psql` over whatever forwards `address`; what they answered, without
 /// decoration. They must succeed.
 #[track_caller]

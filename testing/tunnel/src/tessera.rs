@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 
 use tessera_link::{End, Link};
-use tessera_test_peers::{Directory, PATIENCE, Process, spawn};
+use tessera_test_peers::{Clock, Directory, PATIENCE, Process, spawn};
 
 use crate::ends::free_address;
 use crate::{CLIENT_NAME, Pki, SERVER_NAME};
@@ -93,6 +93,14 @@ impl Tunnels {
     #[track_caller]
     pub fn start(&mut self) {
         self.launch(&[], None);
+        self.is_ready();
+    }
+
+    /// The same, with a clock that may be wrong.
+    #[track_caller]
+    pub fn start_with_clock(&mut self, clock: &Clock) {
+        self.launch(&clock.words().each_ref().map(String::as_str), None);
+        clock.serves(self.process());
         self.is_ready();
     }
 

@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use tessera_test_peers::wait_until;
+use tessera_test_peers::{Clock, wait_until};
 use tessera_tunnel_tests::Pki;
 use tessera_tunnel_tests::between::{Between, Recorded, Treatment, answers, replay};
 use tessera_tunnel_tests::counting::{Client, Counting, ask_once};
@@ -152,6 +152,35 @@ fn a_full_disk_loses_the_state_and_nothing_is_executed_again() {
     }
     stage.warm_up();
     stage.backend.executed_nothing_twice();
+}
+
+#[test]
+fn clocks_that_jump_execute_nothing_again() {
+    const DAY: i64 = 86_400;
+    for keeps in [Keeps::Nothing, Keeps::State] {
+        let clock = Clock::new();
+        let mut stage = Stage::start(keeps);
+        assert!(stage.server.end().success());
+        stage.server.start_with_clock(&clock);
+        stage.warm_up();
+        let mut recorded = record(&stage);
+        // Away, to and fro, and back.
+        for jump in [600, -600, 30 * DAY, -30 * DAY, 2 * DAY, 0] {
+            clock.jump(jump);
+            replay_all(&recorded, &stage);
+            for _ in 0..3 {
+                let (name, answer) = stage.ask();
+                let executed = stage.backend.executions_of(&name, 0);
+                assert_eq!(executed, usize::from(answer.is_ok()), "{jump}: {name}: {answer:?}");
+            }
+            recorded.extend(stage.between.take());
+            replay_all(&recorded, &stage);
+        }
+        let resets = stage.ended("reset_by_verdict");
+        println!("{keeps:?}: {resets} of 18 requests reset by a verdict");
+        stage.warm_up();
+        stage.backend.executed_nothing_twice();
+    }
 }
 
 #[test]
