@@ -143,6 +143,8 @@ impl Connection {
         }
         flight.map_err(Ended::Handshake)?;
         if early_data != EarlyDataStatus::Accepted {
+            // Who sends a copy of a flight would keep its backend's connection for as long as a handshake may take.
+            drop(lock(dialled).take());
             client.handshake().await.map_err(Ended::Handshake)?;
         }
         // The client has proved who it is.
