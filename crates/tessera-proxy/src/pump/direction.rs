@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::Doing;
 use super::scratch::{Rest, Scratch};
@@ -99,28 +99,25 @@ impl Direction {
                 cx.waker().wake_by_ref();
                 return Ok(Step::Blocked);
             }
-            let mut buffer = ReadBuf::new(scratch.room());
-            match Pin::new(&mut *from).poll_read(cx, &mut buffer) {
+            let count = match scratch.poll_read(from, cx) {
                 Poll::Pending => return self.flush(to, cx),
                 Poll::Ready(Err(error)) => return Err(Fault { doing: Doing::Reading, error }),
-                Poll::Ready(Ok(())) => {
-                    let count = buffer.filled().len();
-                    if count == 0 && was_reset {
-                        let error = io::ErrorKind::ConnectionReset.into();
-                        return Err(Fault { doing: Doing::Reading, error });
-                    }
-                    if count == 0 {
-                        self.state = State::Ending;
-                        break;
-                    }
-                    let read = scratch.filled(count);
-                    let written = self.write(to, read, cx)?;
-                    moved += written;
-                    if written < count {
-                        self.rest = Some(Rest::new(&read[written..]));
-                        return Ok(Step::Blocked);
-                    }
+                Poll::Ready(Ok(0)) if was_reset => {
+                    let error = io::ErrorKind::ConnectionReset.into();
+                    return Err(Fault { doing: Doing::Reading, error });
                 }
+                Poll::Ready(Ok(0)) => {
+                    self.state = State::Ending;
+                    break;
+                }
+                Poll::Ready(Ok(count)) => count,
+            };
+            let read = scratch.filled(count);
+            let written = self.write(to, read, cx)?;
+            moved += written;
+            if written < count {
+                self.rest = Some(Rest::new(&read[written..]));
+                return Ok(Step::Blocked);
             }
         }
         if self.state == State::Ending {

@@ -7,9 +7,11 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::coop;
+use tokio::time::timeout;
 
 use self::direction::{Direction, Step};
 use self::scratch::Scratch;
@@ -21,7 +23,8 @@ use self::scratch::Scratch;
 /// - A side that fails is not followed by a `shutdown` of the other, because that would look like a regular end. The
 ///   caller tells it: it resets a TCP connection, and drops a TLS stream, whose peer then misses close_notify. Give
 ///   `&mut` of the streams to have them afterwards.
-/// - A side that takes no more may have said why: what it sent already is delivered before the end.
+/// - A side that takes no more may have said why: what it sent already is delivered before the end, see
+///   [`End::EndedEarly`].
 /// - Bytes are read when they are there, into a buffer that the thread's connections share. Only what the other side
 ///   didn't take is kept, at most [`MAX_KEPT`] bytes for each direction, and while it is, nothing more is read: a slow
 ///   side slows the other down. What was in these buffers is wiped.
@@ -49,8 +52,34 @@ where
 {
     let mut state = State::default();
     let end = poll_fn(|cx| state.poll(&mut a, &mut b, cx)).await;
+    // In boxes: a pump that goes on has no room for them.
+    match end {
+        End::EndedEarly { side: Side::A, .. } => Box::pin(hear_out(&mut b)).await,
+        End::EndedEarly { side: Side::B, .. } => Box::pin(hear_out(&mut a)).await,
+        _ => (),
+    }
     Pumped { a_to_b: state.a_to_b.count, b_to_a: state.b_to_a.count, end }
 }
+
+/// A socket that is closed with unread bytes resets its connection, and takes from the peer what was said to it last
+/// (RFC 9112 §9.6 warns of the same in HTTP). So what comes is read and dropped for a while.
+async fn hear_out<S: AsyncRead + Unpin>(mut stream: S) {
+    let all = poll_fn(|cx| {
+        let mut scratch = Scratch::take();
+        for _ in 0..16 {
+            match scratch.poll_read(&mut stream, cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(1..)) => (),
+                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    });
+    let _ = timeout(LAST_WORDS, all).await;
+}
+
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What a [`pump`] did.
 #[derive(Debug)]
@@ -71,8 +100,8 @@ pub enum End {
         /// Who ended its direction first.
         first: Side,
     },
-    /// This side ended its direction, and didn't take all that the other sent. The other was told of the end; if it
-    /// goes on sending, closing its connection tells it the rest.
+    /// This side ended its direction, and didn't take all that the other sent. The other was told of the end. What it
+    /// went on sending was read and dropped, for a second at most.
     EndedEarly {
         /// Who.
         side: Side,

@@ -1,7 +1,11 @@
 //! Memory of the bytes that a pump carries.
 
 use std::cell::Cell;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
+use tokio::io::{AsyncRead, ReadBuf};
 use zeroize::optimization_barrier;
 
 /// How much is read at once: four of the largest records (RFC 8446 §5.1).
@@ -21,16 +25,24 @@ impl Scratch {
         Self { bytes: SPARE.try_with(Cell::take).unwrap_or_default(), used: 0 }
     }
 
-    pub(super) fn room(&mut self) -> &mut [u8] {
+    /// Reads once; gives how many bytes came, which are [`filled`](Self::filled). 0 is the end.
+    pub(super) fn poll_read<R: AsyncRead + Unpin>(
+        &mut self,
+        from: &mut R,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
         if self.bytes.is_empty() {
             self.bytes = vec![0; SIZE];
         }
-        &mut self.bytes
+        let mut buffer = ReadBuf::new(&mut self.bytes);
+        ready!(Pin::new(from).poll_read(cx, &mut buffer))?;
+        let count = buffer.filled().len();
+        self.used = self.used.max(count);
+        Poll::Ready(Ok(count))
     }
 
     /// The first `count` bytes, which were read.
-    pub(super) fn filled(&mut self, count: usize) -> &[u8] {
-        self.used = self.used.max(count);
+    pub(super) fn filled(&self, count: usize) -> &[u8] {
         &self.bytes[..count]
     }
 }

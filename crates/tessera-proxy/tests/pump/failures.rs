@@ -4,10 +4,12 @@ use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
 use tessera_proxy::pump::{Doing, End, Pumped, Side, pump};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf, join};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf, duplex, join};
 use tokio::task::coop::poll_proceed;
+use tokio::time::Instant;
 
 use crate::peer::{Scripted, Turn, tcp_pair};
 
@@ -122,6 +124,45 @@ async fn a_side_that_takes_no_more_and_says_nothing_has_failed() {
         })
         .await;
     }
+}
+
+/// With unread bytes in its socket the kernel would reset the connection when the owner of the pump drops it.
+#[tokio::test]
+async fn who_still_sends_is_heard_out_and_not_reset() {
+    for side in [Side::A, Side::B] {
+        let (mut client, socket) = tcp_pair().await;
+        let refusing = Scripted::reading([bytes("FATAL"), Turn::End])
+            .taking(0, Turn::Error(ErrorKind::BrokenPipe));
+        client.write_all(b"question").await.unwrap();
+        let pumped = tokio::spawn(async move {
+            match side {
+                Side::A => pump(refusing, socket).await,
+                Side::B => pump(socket, refusing).await,
+            }
+        });
+        let mut answer = [0; 5];
+        client.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"FATAL");
+        for _ in 0..100 {
+            client.write_all(&[7; 10_000]).await.unwrap();
+        }
+        client.shutdown().await.unwrap();
+        assert_eq!(client.read(&mut answer).await.unwrap(), 0);
+        let pumped = pumped.await.unwrap();
+        assert!(matches!(pumped.end, End::EndedEarly { side: ended, .. } if ended == side));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_never_ends_is_heard_out_for_a_second() {
+    let refusing = Scripted::reading([bytes("FATAL"), Turn::End])
+        .taking(0, Turn::Error(ErrorKind::BrokenPipe));
+    let (mut client, socket) = duplex(100);
+    client.write_all(b"question").await.unwrap();
+    let started = Instant::now();
+    let pumped = pump(socket, refusing).await;
+    assert!(matches!(pumped.end, End::EndedEarly { side: Side::B, .. }), "{pumped:?}");
+    assert_eq!(started.elapsed(), Duration::from_secs(1));
 }
 
 /// Nothing wakes the task once more.
