@@ -9,19 +9,20 @@ PYTHON ?= python3
 TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
-EVIDENCE = formal bogo tlsfuzzer soak memory bench throughput connect-rate idle-connections
+EVIDENCE = formal bogo tlsfuzzer soak tunnel memory bench throughput connect-rate idle-connections
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
 RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
 	--tessera "$(TARGET)/debug/tessera"
 RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-once -- 100000
+RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests -- --ignored --nocapture --test-threads 1
 RUN_memory = scripts/memory --connections 1,30,10000
 RUN_bench = bench/protocol-cost
 RUN_throughput = bench/throughput
 RUN_connect-rate = bench/connect-rate
 RUN_idle-connections = bench/idle-connections
 
-.PHONY: all help test setup check unit bare-metal program evidence \
+.PHONY: all help test setup check unit bare-metal program evidence deb \
 	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean
 
 ## all                build the program
@@ -70,6 +71,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## bogo               BoringSSL's tests; RUNNER is the folder ssl/test/runner of a checkout, with Go
 ## tlsfuzzer          tlsfuzzer's TLS 1.3 scripts; TLSFUZZER is a checkout, PYTHON one with its packages
 ## soak               increments that must count once, a hundred times as often as in the tests
+## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root
 ## bench              instructions of the protocol code; needs valgrind; see bench/README.md
 ## throughput         bulk transfers beside tokio-rustls; see bench/README.md
@@ -81,6 +83,10 @@ $(EVIDENCE):
 tlsfuzzer evidence-tlsfuzzer: program
 program:
 	$(CARGO) build --locked --package tessera-cli
+
+## deb                build the Debian package of the program, and check what is in it; needs cargo-deb
+deb:
+	scripts/deb
 
 ## clean              remove what was built
 clean:

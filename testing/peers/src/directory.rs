@@ -50,6 +50,18 @@ impl Directory {
         fs::write(&path, content).expect("a temporary file can be written");
         path
     }
+
+    /// Writes a file that only peers, and root, may read; gives its path.
+    pub fn write_private(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.write(name, content);
+        let changed = fs::set_permissions(&path, fs::Permissions::from_mode(0o600));
+        changed.expect("its owner may");
+        if let Some(user) = user() {
+            let changed = chown(&path, Some(user.uid.as_raw()), Some(user.gid.as_raw()));
+            changed.expect("root may");
+        }
+        path
+    }
 }
 
 impl Default for Directory {

@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 pub mod chromium;
+mod clock;
 mod confinement;
 mod directory;
 pub mod etcd;
@@ -43,6 +44,7 @@ pub mod redis;
 pub mod stunnel;
 pub mod wolfssl;
 
+pub use clock::Clock;
 pub use confinement::{Network, spawn};
 pub use directory::Directory;
 pub use peer::{Peer, table};

@@ -14,7 +14,7 @@ pub struct Postgres {
     port: u16,
     process: Process,
     // Removed after the process is killed.
-    _data: Directory,
+    data: Directory,
 }
 
 impl Postgres {
@@ -48,12 +48,17 @@ impl Postgres {
         let process = Process::start_by(spawn, "postgres", &arguments);
         // It listens before it takes anybody in.
         process.says("ready to accept connections");
-        Self { port, process, _data: data }
+        Self { port, process, data }
     }
 
     /// Where it listens on the loopback interface.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+
+    /// The path of its Unix socket.
+    pub fn socket(&self) -> String {
+        self.data.path(&format!(".s.PGSQL.{}", self.port))
     }
 
     /// Its process.
@@ -62,11 +67,29 @@ impl Postgres {
     }
 }
 
+/// A server that is killed leaves shared memory to the system.
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.process.interrupt();
+    }
+}
+
 /// Runs these statements by `psql` over whatever forwards `address`; what they answered, without
 /// decoration. They must succeed.
 #[track_caller]
 pub fn psql(address: SocketAddr, statements: &str) -> String {
-    let mut psql = psql_on_its_way(address, statements);
+    answer(psql_on_its_way(address, statements))
+}
+
+/// The same over the Unix socket `.s.PGSQL.5432` of this directory.
+#[track_caller]
+pub fn psql_over_unix(directory: &Directory, statements: &str) -> String {
+    let host = directory.as_path().display().to_string();
+    answer(start_psql(statements, &database(&host, 5432)))
+}
+
+#[track_caller]
+fn answer(mut psql: Process) -> String {
     let succeeded = psql.end_input().ends();
     assert!(succeeded, "psql failed: {}", psql.output());
     psql.stdout()
@@ -75,8 +98,12 @@ pub fn psql(address: SocketAddr, statements: &str) -> String {
 /// `psql` with these statements.
 #[track_caller]
 pub fn psql_on_its_way(address: SocketAddr, statements: &str) -> Process {
-    let server = connection(address);
-    let options = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", statements, &server];
+    start_psql(statements, &connection(address))
+}
+
+#[track_caller]
+fn start_psql(statements: &str, server: &str) -> Process {
+    let options = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", statements, server];
     Process::start("psql", Network::Loopback, options)
 }
 
@@ -96,9 +123,11 @@ pub fn pgbench(address: SocketAddr, options: &[&str]) -> String {
 /// What `psql` and `pgbench` take for a database. Nothing of the client's own stands between it and the tunnel:
 /// no TLS, and no round trip that asks for it.
 pub fn connection(address: SocketAddr) -> String {
+    database(&address.ip().to_string(), address.port())
+}
+
+fn database(host: &str, port: u16) -> String {
     format!(
-        "host={} port={} user={USER} dbname=postgres sslmode=disable gssencmode=disable",
-        address.ip(),
-        address.port()
+        "host={host} port={port} user={USER} dbname=postgres sslmode=disable gssencmode=disable"
     )
 }

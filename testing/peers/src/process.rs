@@ -251,6 +251,15 @@ impl Process {
         self.signal(Signal::SIGTERM);
     }
 
+    /// Asks it to end at once, but in order (SIGINT), and waits a while for that.
+    pub fn interrupt(&mut self) {
+        self.signal(Signal::SIGINT);
+        let deadline = Instant::now() + PATIENCE;
+        while self.is_alive() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Asks it to read its files again (SIGHUP).
     pub fn hang_up(&self) {
         self.signal(Signal::SIGHUP);

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use tessera_test_peers::{Process, free_port, haproxy, stunnel};
 
+use crate::tessera::{Tunnels, client_section, server_section};
 use crate::{CLIENT_NAME, Pki, SERVER_NAME};
 
 /// A program that can be an end of a tunnel.
@@ -14,14 +15,38 @@ pub enum Program {
     Stunnel,
     /// HAProxy.
     HaProxy,
+    /// `tessera tunnel run`, by the path of the program under test.
+    Tessera(&'static str),
 }
 
 /// A running end with a way for each service.
 pub struct RunningEnd {
     /// Where each service of it is reached, in the order in which they were given.
     pub addresses: Vec<SocketAddr>,
-    /// The process.
-    pub process: Process,
+    running: Running,
+}
+
+enum Running {
+    Peer(Process),
+    Tessera(Tunnels),
+}
+
+impl RunningEnd {
+    /// What it runs, if it is `tessera tunnel run`.
+    pub fn tunnels(&self) -> Option<&Tunnels> {
+        match &self.running {
+            Running::Peer(_) => None,
+            Running::Tessera(tunnels) => Some(tunnels),
+        }
+    }
+
+    /// Its process.
+    pub fn process(&self) -> &Process {
+        match &self.running {
+            Running::Peer(process) => process,
+            Running::Tessera(tunnels) => tunnels.process(),
+        }
+    }
 }
 
 /// Starts the end that takes plain connections, and forwards each service to the other end's addresses.
@@ -51,11 +76,21 @@ struct Way {
 fn start(program: Program, role: Role, pki: &Pki, to: &[SocketAddr]) -> RunningEnd {
     let ways: Vec<_> = to.iter().map(|to| Way { listen: free_address(), to: *to }).collect();
     let ports: Vec<_> = ways.iter().map(|way| way.listen.port()).collect();
-    let process = match program {
-        Program::Stunnel => start_stunnel(role, pki, &ways, &ports),
-        Program::HaProxy => start_haproxy(role, pki, &ways, &ports),
+    let running = match program {
+        Program::Stunnel => Running::Peer(start_stunnel(role, pki, &ways, &ports)),
+        Program::HaProxy => Running::Peer(start_haproxy(role, pki, &ways, &ports)),
+        Program::Tessera(program) => {
+            let section = match role {
+                Role::Client => client_section,
+                Role::Server => server_section,
+            };
+            let sections = ways.iter().enumerate().map(|(number, Way { listen, to })| {
+                section(pki, &format!("way{number}"), &listen.to_string(), *to, "")
+            });
+            Running::Tessera(Tunnels::run(program, &sections.collect::<String>()))
+        }
     };
-    RunningEnd { addresses: ways.iter().map(|way| way.listen).collect(), process }
+    RunningEnd { addresses: ways.iter().map(|way| way.listen).collect(), running }
 }
 
 /// An address of the loopback interface that nobody uses.

@@ -9,9 +9,12 @@
 #![forbid(unsafe_code)]
 
 pub mod applications;
+pub mod between;
 pub mod counting;
 pub mod ends;
 mod pki;
 mod serving;
+pub mod tessera;
 
 pub use pki::{CLIENT_NAME, Identity, Pki, SERVER_NAME};
+pub use serving::serve;

@@ -65,6 +65,11 @@ impl Pki {
     pub fn expired_server(&self, file: &str) -> Identity {
         issue(&self.directory, &self.issuer, file, SERVER_NAME, true)
     }
+
+    /// A client's certificate that has expired, in files of this name.
+    pub fn expired_client(&self, file: &str) -> Identity {
+        issue(&self.directory, &self.issuer, file, CLIENT_NAME, true)
+    }
 }
 
 impl Default for Pki {

@@ -25,7 +25,7 @@ pub(super) async fn serve(
     let mut end = pin!(end);
     loop {
         let origin = |peer: Peer| {
-            if requires_header(shared, peer) { Origin::TRUSTED } else { Origin::from(peer) }
+            if shared.requires_header(peer) { Origin::TRUSTED } else { Origin::from(peer) }
         };
         tokio::select! {
             () = &mut end => break,
@@ -43,13 +43,4 @@ pub(super) async fn serve(
     let cut = connections.len();
     connections.shutdown().await;
     Drained { cut }
-}
-
-/// Whether a peer's connection begins with a PROXY header.
-pub(super) fn requires_header(shared: &Shared, peer: Peer) -> bool {
-    let address = match peer {
-        Peer::Tcp(address) => Some(address.ip()),
-        Peer::Local => None,
-    };
-    shared.settings().section.accept_proxy_from.requires_header(address)
 }

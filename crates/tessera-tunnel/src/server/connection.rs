@@ -15,8 +15,8 @@ use tessera_proxy::pump::{self, Pumped, Side, pump};
 use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{ClientSocket, HandshakePlace, Origin, ResetOnClose, TimedSocket};
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
+use tokio::sync::watch;
 
-use super::accept::requires_header;
 use super::answers::{BackendFirst, Dialled};
 use super::backend::{self, Between};
 use super::carried::Carried;
@@ -31,7 +31,7 @@ pub(super) struct Connection {
     between: Between,
     peer: Peer,
     /// There until TLS begins.
-    admitted: Option<(ClientSocket<Socket>, HandshakePlace)>,
+    admitted: Option<Box<(ClientSocket<Socket>, HandshakePlace)>>,
     client: Option<Carried>,
     backend: Option<TimedSocket<Socket>>,
     has_ended: bool,
@@ -39,7 +39,8 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(shared: Arc<Shared>, admitted: Admitted) -> Self {
+    /// In a box: a future that takes it by value has room for it twice.
+    pub(super) fn new(shared: Arc<Shared>, admitted: Admitted) -> Box<Self> {
         let Admitted { socket, handshake, peer, .. } = admitted;
         let between = Between {
             client: match peer {
@@ -48,21 +49,21 @@ impl Connection {
             },
             server: socket.get_ref().local_addr().ok().flatten().map(canonical),
         };
-        Self {
+        Box::new(Self {
             _active: shared.metrics.active(),
             shared,
             began: Instant::now(),
             between,
             peer,
-            admitted: Some((socket, handshake)),
+            admitted: Some(Box::new((socket, handshake))),
             client: None,
             backend: None,
             has_ended: false,
-        }
+        })
     }
 
     /// Carries it.
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(mut self: Box<Self>) {
         // What is needed once is given back before the long part begins.
         if let Err(ended) = Box::pin(self.open()).await {
             return self.end(ended);
@@ -81,10 +82,9 @@ impl Connection {
     /// Until there is a client who may be here, and a backend that knows of it.
     async fn open(&mut self) -> Result<(), Ended> {
         let settings = self.shared.settings();
-        let Some((mut socket, mut handshake)) = self.admitted.take() else {
-            return Err(Ended::InOrder);
-        };
-        if requires_header(&self.shared, self.peer) {
+        let Some(admitted) = self.admitted.take() else { return Err(Ended::InOrder) };
+        let (mut socket, mut handshake) = *admitted;
+        if self.shared.requires_header(self.peer) {
             self.read_header(&settings, &mut socket, &mut handshake).await?;
         }
         let dialled = Dialled::default();
@@ -154,13 +154,13 @@ impl Connection {
     async fn first_bytes(&mut self) -> Result<Vec<u8>, Ended> {
         let Some(client) = &mut self.client else { return Ok(Vec::new()) };
         let mut reloads = self.shared.reloads.subscribe();
-        let read = poll_fn(|cx| {
+        let mut read = poll_fn(|cx| {
             let mut scratch = [0; FIRST];
             let mut buffer = ReadBuf::new(&mut scratch);
             ready!(Pin::new(&mut *client).poll_read(cx, &mut buffer))?;
             Poll::Ready(Ok(buffer.filled().to_vec()))
         });
-        let first: io::Result<Vec<u8>> = until_ready(read, &mut reloads).await;
+        let first: io::Result<Vec<u8>> = until_ready(Pin::new(&mut read), &mut reloads).await;
         match first {
             // It leaves without a word.
             Ok(first) if first.is_empty() => {
@@ -197,7 +197,7 @@ impl Connection {
     async fn pump(&mut self) -> Option<Pumped> {
         let mut reloads = self.shared.reloads.subscribe();
         let (client, backend) = (self.client.as_mut()?, self.backend.as_mut()?);
-        Some(until_ready(pump(client, backend), &mut reloads).await)
+        Some(until_ready(pin!(pump(client, backend)), &mut reloads).await)
     }
 
     fn end(&mut self, ended: Ended) {
@@ -227,10 +227,9 @@ impl Drop for Connection {
 
 /// Polls a future that looks at the client's stream also after every reload: what a stream rests on may be gone.
 async fn until_ready<F: Future>(
-    future: F,
-    reloads: &mut tokio::sync::watch::Receiver<()>,
+    mut future: Pin<&mut F>,
+    reloads: &mut watch::Receiver<()>,
 ) -> F::Output {
-    let mut future = pin!(future);
     loop {
         tokio::select! {
             biased;

@@ -40,6 +40,7 @@ use tessera_proxy::dial::{DialOptions, Dialler};
 use tessera_proxy::gate::{Gate, GateLimits};
 use tessera_proxy::listen::{ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
+use tessera_proxy::socket::Peer;
 use tessera_tokio::{Acceptor, Limits};
 use tokio::sync::watch;
 
@@ -98,6 +99,14 @@ impl ServerEnd {
         metrics: Arc<TunnelMetrics>,
     ) -> Result<(Self, Option<StateFound>), ProgramError> {
         let (stores, found) = Stores::open(name, &section)?;
+        if let Some(vault) = stores.vault_name() {
+            tracing::info!(
+                tunnel = name,
+                role = "server",
+                vault,
+                "other sites know this vault by its name"
+            );
+        }
         let config = tls::server(name, &section, &stores).inspect_err(|_| stores.give_back())?;
         let acceptor = Acceptor::new(config);
         let gate = Gate::new(gate_limits(&section.limits));
@@ -161,6 +170,15 @@ impl ServerEnd {
 }
 
 impl Shared {
+    /// Whether a peer's connection begins with a PROXY header.
+    fn requires_header(&self, peer: Peer) -> bool {
+        let address = match peer {
+            Peer::Tcp(address) => Some(address.ip()),
+            Peer::Local => None,
+        };
+        self.settings().section.accept_proxy_from.requires_header(address)
+    }
+
     fn settings(&self) -> Arc<Settings> {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

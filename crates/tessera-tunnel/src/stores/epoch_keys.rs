@@ -59,3 +59,25 @@ const ONE_TIME_KEY: Duration = Duration::from_secs(3600);
 
 const FORM: &str = "an epoch key is BEGINS SECONDS HEX: since the Unix epoch, for how long, and 32 bytes, such as \
                     $(date +%s) 3600 $(openssl rand -hex 32)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_epoch_key_is_one_line_that_all_servers_read_alike() {
+        let digits = "a5".repeat(32);
+        let read = || parse(&format!("1700000000 3600 {digits}")).unwrap();
+        let key = read();
+        assert_eq!((key.id, *key.secret), (read().id, [0xa5; 32]));
+        let seconds = |time: Duration| time.as_secs() - 1_700_000_000;
+        assert_eq!(seconds(key.issues_from), 0);
+        assert_eq!((seconds(key.issues_until), seconds(key.opens_until)), (3600, 7200));
+        assert_ne!(parse(&format!("1700003600 3600 {digits}")).unwrap().id, key.id);
+        for wrong in
+            ["", "1 2", "x 3600 a5", "1 -1 a5", "1 3600 a5", &format!("1 3600 {digits} more")]
+        {
+            assert!(parse(wrong).is_err_and(|what| what.contains("BEGINS SECONDS HEX")), "{wrong}");
+        }
+    }
+}

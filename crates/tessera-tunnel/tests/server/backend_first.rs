@@ -1,9 +1,11 @@
 //! A backend that is dead, hangs or resets never costs a request its verdict.
 
-use tessera::resume::Verdict;
+use tessera::resume::{Receipt, Verdict};
 use tessera_tokio::EarlyData;
 use tessera_tunnel::metrics::{DialResult, EarlyDataVerdict, HandshakeKind, Outcome};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 
 use crate::backends::{Echo, Hanging};
 use crate::world::{Client, Files, Running, answer, within};
@@ -106,7 +108,7 @@ async fn a_backend_that_resets_leaves_its_client_without_a_regular_end() {
     let server = Running::start(&section);
     let client = Client::new(&files.client());
     client.request(server.address, b"first").await.unwrap();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     section.forward = listener.local_addr().unwrap().to_string().parse().unwrap();
     server.end.reload(section).unwrap();
     let resetting = tokio::spawn(async move {
@@ -126,4 +128,78 @@ async fn a_backend_that_resets_leaves_its_client_without_a_regular_end() {
     let metrics = server.metrics.clone();
     server.stop().await;
     assert_eq!(metrics.connections.get(Outcome::LocalFailed), 1);
+}
+
+/// Passes one connection on, and remembers what the client sent.
+async fn recording(server: std::net::SocketAddr) -> (std::net::SocketAddr, JoinHandle<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let recording = tokio::spawn(async move {
+        let (client, _) = listener.accept().await.unwrap();
+        let (mut from_client, mut to_client) = client.into_split();
+        let (mut from_server, mut to_server) =
+            TcpStream::connect(server).await.unwrap().into_split();
+        let answers =
+            tokio::spawn(async move { tokio::io::copy(&mut from_server, &mut to_client).await });
+        let mut sent = Vec::new();
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = from_client.read(&mut buffer).await {
+            sent.extend_from_slice(&buffer[..count]);
+            to_server.write_all(&buffer[..count]).await.unwrap();
+        }
+        to_server.shutdown().await.unwrap();
+        let _ = answers.await;
+        sent
+    });
+    (address, recording)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flight_that_is_replayed_reaches_the_backend_without_a_byte() {
+    let (files, echo) = (Files::new(), Echo::start().await);
+    let server = Running::start(&files.server(&echo.forward()));
+    let client = Client::new(&files.client());
+    client.request(server.address, b"first").await.unwrap();
+    let (relay, recorded) = recording(server.address).await;
+    let EarlyData::Accepted { mut stream, .. } = client.early(relay, b"pay").await else {
+        panic!("not accepted")
+    };
+    assert_eq!(answer(&mut stream).await.unwrap(), b"pay");
+    let recorded = within(recorded).await.unwrap();
+    for _ in 0..3 {
+        let mut socket = TcpStream::connect(server.address).await.unwrap();
+        socket.write_all(&recorded).await.unwrap();
+        let _ = socket.shutdown().await;
+        let _ = within(socket.read_to_end(&mut Vec::new())).await;
+    }
+    let metrics = server.metrics.clone();
+    server.stop().await;
+    assert_eq!(echo.seen(), [b"first".to_vec(), b"pay".to_vec()]);
+    assert_eq!(metrics.early_data.get(EarlyDataVerdict::Used), 3);
+    assert_eq!(metrics.early_data.get(EarlyDataVerdict::Accepted), 1);
+    assert_eq!(metrics.connections.get(Outcome::HandshakeFailed), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_taken_stays_taken_and_what_was_burned_is_burned() {
+    let (files, mut echo) = (Files::new(), Echo::start().await);
+    let server = Running::start(&files.server(&echo.forward()));
+    let client = Client::new(&files.client());
+    client.request(server.address, b"first").await.unwrap();
+    let EarlyData::Accepted { mut stream, flight: Some(taken), .. } =
+        client.early(server.address, b"pay").await
+    else {
+        panic!("not accepted")
+    };
+    answer(&mut stream).await.unwrap();
+    assert_eq!(client.receipt(server.address, taken).await, Receipt::TakenNotDone);
+    echo.stop().await;
+    let EarlyData::Rejected { stream, flight: Some(burned), .. } =
+        client.early(server.address, b"pay").await
+    else {
+        panic!("not rejected")
+    };
+    drop(stream);
+    let _again = Echo::at(echo.address).await;
+    assert_eq!(client.receipt(server.address, burned).await, Receipt::Burned);
 }

@@ -4,6 +4,7 @@
 
 mod backend_first;
 mod backends;
+mod fleet;
 mod peers;
 mod proxy_headers;
 mod reload;

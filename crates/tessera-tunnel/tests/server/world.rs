@@ -12,7 +12,8 @@ use rcgen::{
     SanType,
 };
 use tessera::Destination;
-use tessera::resume::ExternalPsk;
+use tessera::resume::{ExternalPsk, FlightHandle, Receipt};
+use tessera_kit::ProgramError;
 use tessera_proxy::listen::{Inherited, Listener};
 use tessera_tokio::{ClientStream, Connector, EarlyData, MemorySessionStore};
 use tessera_tunnel::config::{Anchors, ClientSection, Peers, ServerSection};
@@ -117,8 +118,12 @@ pub struct Running {
 
 impl Running {
     pub fn start(section: &ServerSection) -> Self {
+        Self::try_start(section).unwrap()
+    }
+
+    pub fn try_start(section: &ServerSection) -> Result<Self, ProgramError> {
         let metrics = TunnelMetrics::unregistered(Role::Server);
-        let (end, _) = ServerEnd::open("test", section.clone(), metrics.clone()).unwrap();
+        let (end, _) = ServerEnd::open("test", section.clone(), metrics.clone())?;
         let options = end.listen_options();
         let listener = Listener::bind(&section.listen, options, &mut Inherited::default()).unwrap();
         let address = listener.local_addrs().unwrap()[0];
@@ -128,7 +133,7 @@ impl Running {
             let stopped = async { drop(stopped.await) };
             running.run(listener, stopped, Duration::from_secs(5)).await.unwrap();
         });
-        Self { end, metrics, address, stop, task }
+        Ok(Self { end, metrics, address, stop, task })
     }
 
     /// Ends it, and waits for its end.
@@ -174,6 +179,18 @@ impl Client {
         let socket = TcpStream::connect(to).await.unwrap();
         let early = self.connector.connect_with_early_data(self.destination(), socket, data);
         within(early).await
+    }
+
+    /// What became of a flight, asked with a ticket that an ordinary connection brings first.
+    pub async fn receipt(&self, to: SocketAddr, flight: FlightHandle) -> Receipt {
+        self.request(to, b"").await.unwrap();
+        let destination = Destination { ask_receipts: vec![flight], ..self.destination() };
+        let socket = TcpStream::connect(to).await.unwrap();
+        let mut stream = within(self.connector.connect(destination, socket)).await.unwrap();
+        answer(&mut stream).await.unwrap();
+        let receipts = &stream.facts().receipts;
+        assert_eq!((receipts.len(), receipts[0].0), (1, flight));
+        receipts[0].1
     }
 
     /// One request and its answer, until both directions have ended: tickets came with it.

@@ -1,0 +1,74 @@
+//! A clock that jumps, for one process: by libfaketime.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use crate::{Directory, Peer, Process};
+
+/// The wall clock of processes that it is given to. It begins as the machine's.
+pub struct Clock {
+    // libfaketime reads the file again each time.
+    directory: Directory,
+    served: Mutex<Vec<u32>>,
+}
+
+impl Clock {
+    /// A clock that is right.
+    #[track_caller]
+    pub fn new() -> Self {
+        // It is the library of this package that counts.
+        Peer::checked("faketime");
+        let clock = Self { directory: Directory::new(), served: Mutex::default() };
+        clock.jump(0);
+        clock
+    }
+
+    /// From now on it is wrong by so many seconds.
+    pub fn jump(&self, seconds: i64) {
+        self.directory.write(NEW, format!("{seconds:+}\n"));
+        // Whoever reads it meanwhile reads one of the two.
+        let [new, now] = [NEW, NOW].map(|name| self.directory.path(name));
+        fs::rename(new, now).expect("a temporary file can be renamed");
+    }
+
+    /// The words before a program's name that give it this clock. Its monotonic clock stays the machine's.
+    pub fn words(&self) -> [String; 5] {
+        [
+            // After privileges are dropped: nobody else's process has the library.
+            "env".into(),
+            // The loader knows the directory of this machine's libraries.
+            "LD_PRELOAD=/usr/$LIB/faketime/libfaketimeMT.so.1".into(),
+            format!("FAKETIME_TIMESTAMP_FILE={}", self.directory.path(NOW)),
+            "FAKETIME_NO_CACHE=1".into(),
+            "FAKETIME_DONT_FAKE_MONOTONIC=1".into(),
+        ]
+    }
+}
+
+impl Clock {
+    /// This process was started with [`words`](Self::words).
+    pub fn serves(&self, process: &Process) {
+        self.served.lock().unwrap_or_else(PoisonError::into_inner).push(process.id());
+    }
+}
+
+/// libfaketime leaves what it has in shared memory.
+impl Drop for Clock {
+    fn drop(&mut self) {
+        for id in self.served.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            for file in [format!("faketime_shm_{id}"), format!("sem.faketime_sem_{id}")] {
+                let _ = fs::remove_file(Path::new("/dev/shm").join(file));
+            }
+        }
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+const NOW: &str = "now";
+const NEW: &str = "new";

@@ -1,0 +1,266 @@
+//! The adversary: stands between the ends, records what clients send, and does with it what a network may do.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use socket2::SockRef;
+use tessera_test_peers::wait_until;
+
+/// Forwards connections to a server end, and records them.
+#[derive(Clone)]
+pub struct Between {
+    address: SocketAddr,
+    path: Arc<Mutex<Path>>,
+}
+
+/// What becomes of the next connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Treatment {
+    /// They are forwarded.
+    Carry,
+    /// The first flight is forwarded; of the answer not a byte, and then the client's connection is reset.
+    CutAnswers,
+    /// The first flight goes no further, and the connection is reset.
+    KeepBack,
+    /// The first flight comes to the server twice at the same time, in two connections.
+    Double,
+    /// The adversary's copy is answered before the flight itself goes on its way.
+    CopyFirst,
+}
+
+/// What a client sent in one connection.
+#[derive(Debug, Clone, Default)]
+pub struct Recorded {
+    /// Before the server had answered anything.
+    pub first: Vec<u8>,
+    /// All of it.
+    pub all: Vec<u8>,
+    answered: bool,
+    ended: bool,
+}
+
+struct Path {
+    server: SocketAddr,
+    treatment: Treatment,
+    recorded: Vec<Recorded>,
+}
+
+impl Between {
+    /// Stands before a server end, on the loopback interface.
+    pub fn start(server: SocketAddr) -> Self {
+        Self::start_on(Ipv4Addr::LOCALHOST.into(), server)
+    }
+
+    /// Stands before a server end, on another interface.
+    pub fn start_on(interface: IpAddr, server: SocketAddr) -> Self {
+        let listener = TcpListener::bind((interface, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let path = Path { server, treatment: Treatment::Carry, recorded: Vec::new() };
+        let between = Self { address, path: Arc::new(Mutex::new(path)) };
+        let this = between.clone();
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let this = this.clone();
+                // A connection that fails is the end of that connection.
+                thread::spawn(move || drop(this.carry(client)));
+            }
+        });
+        between
+    }
+
+    /// Where clients connect to.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What becomes of connections from now on.
+    pub fn treat(&self, treatment: Treatment) {
+        self.lock().treatment = treatment;
+    }
+
+    /// Connections go to this server end from now on.
+    pub fn lead_to(&self, server: SocketAddr) {
+        self.lock().server = server;
+    }
+
+    /// Takes the recordings of all connections, once all have ended.
+    #[track_caller]
+    pub fn take(&self) -> Vec<Recorded> {
+        wait_until("the recorded connections end", || {
+            let mut path = self.lock();
+            path.recorded
+                .iter()
+                .all(|recorded| recorded.ended)
+                .then(|| std::mem::take(&mut path.recorded))
+        })
+    }
+
+    /// The recordings of the connections that have ended.
+    pub fn ended(&self) -> Vec<Recorded> {
+        self.lock().recorded.iter().filter(|recorded| recorded.ended).cloned().collect()
+    }
+
+    fn carry(&self, client: TcpStream) -> io::Result<()> {
+        let (index, server, treatment) = {
+            let mut path = self.lock();
+            path.recorded.push(Recorded::default());
+            (path.recorded.len() - 1, path.server, path.treatment)
+        };
+        let result = self.carry_one(index, client, server, treatment);
+        if let Some(recorded) = self.lock().recorded.get_mut(index) {
+            recorded.ended = true;
+        }
+        result
+    }
+
+    fn carry_one(
+        &self,
+        index: usize,
+        mut client: TcpStream,
+        server: SocketAddr,
+        treatment: Treatment,
+    ) -> io::Result<()> {
+        client.set_nodelay(true)?;
+        if treatment != Treatment::Carry {
+            let first = read_flight(&mut client)?;
+            self.record(index, |recorded| {
+                recorded.first.extend_from_slice(&first);
+                recorded.all.extend_from_slice(&first);
+            });
+            return match treatment {
+                Treatment::CutAnswers => {
+                    answers(server, &first)?;
+                    reset(client)
+                }
+                Treatment::Double => {
+                    let copy = first.clone();
+                    let copied = thread::spawn(move || answers(server, &copy));
+                    let mut server = TcpStream::connect(server)?;
+                    server.write_all(&first)?;
+                    self.forward(index, &client, &server)?;
+                    copied.join().map_err(|_| io::ErrorKind::Other)?.map(drop)
+                }
+                Treatment::CopyFirst => {
+                    answers(server, &first)?;
+                    let mut server = TcpStream::connect(server)?;
+                    server.write_all(&first)?;
+                    self.forward(index, &client, &server)
+                }
+                Treatment::KeepBack | Treatment::Carry => reset(client),
+            };
+        }
+        self.forward(index, &client, &TcpStream::connect(server)?)
+    }
+
+    /// Both directions, until both have ended.
+    fn forward(&self, index: usize, client: &TcpStream, server: &TcpStream) -> io::Result<()> {
+        server.set_nodelay(true)?;
+        let (mut from_server, mut to_client) = (server.try_clone()?, client.try_clone()?);
+        let this = self.clone();
+        let back = thread::spawn(move || {
+            let copied = copy(&mut from_server, &mut to_client, |_| {
+                this.record(index, |recorded| recorded.answered = true);
+            });
+            finish(copied, &from_server, &to_client);
+        });
+        let (mut from_client, mut to_server) = (client.try_clone()?, server.try_clone()?);
+        let copied = copy(&mut from_client, &mut to_server, |piece| {
+            self.record(index, |recorded| {
+                if !recorded.answered {
+                    recorded.first.extend_from_slice(piece);
+                }
+                recorded.all.extend_from_slice(piece);
+            });
+        });
+        finish(copied, &from_client, &to_server);
+        back.join().map_err(|_| io::ErrorKind::Other.into())
+    }
+
+    fn record(&self, index: usize, change: impl FnOnce(&mut Recorded)) {
+        if let Some(recorded) = self.lock().recorded.get_mut(index) {
+            change(recorded);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Path> {
+        self.path.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends these bytes to a server in a connection of its own, and listens until it is silent or closes; what it
+/// answered. A server that resets has answered nothing more.
+///
+/// # Errors
+/// If it can't be connected to.
+pub fn answers(server: SocketAddr, bytes: &[u8]) -> io::Result<Vec<u8>> {
+    // The time in which a server of this machine says all that it has to say, on a busy one too.
+    const SILENCE: Duration = Duration::from_millis(150);
+    let mut stream = TcpStream::connect(server)?;
+    stream.set_nodelay(true)?;
+    // A server that closes at once closes before everything is written.
+    let _ = stream.write_all(bytes);
+    stream.set_read_timeout(Some(SILENCE))?;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    Ok(answer)
+}
+
+/// Sends all recordings to a server at the same time: the first flights, and everything.
+///
+/// # Errors
+/// If it can't be connected to.
+pub fn replay(server: SocketAddr, recorded: &[Recorded]) -> io::Result<()> {
+    let pieces = recorded.iter().flat_map(|recorded| [&recorded.first, &recorded.all]);
+    thread::scope(|scope| {
+        let replays: Vec<_> =
+            pieces.map(|piece| scope.spawn(move || answers(server, piece))).collect();
+        for replay in replays {
+            replay.join().map_err(|_| io::ErrorKind::Other)??;
+        }
+        Ok(())
+    })
+}
+
+/// What leaves a client before it hears anything: one piece, and what follows at once.
+fn read_flight(client: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut flight = vec![0; 64 * 1024];
+    let mut len = client.read(&mut flight)?;
+    client.set_read_timeout(Some(Duration::from_millis(50)))?;
+    while let Ok(count @ 1..) = client.read(&mut flight[len..]) {
+        len += count;
+    }
+    client.set_read_timeout(None)?;
+    flight.truncate(len);
+    Ok(flight)
+}
+
+fn copy(from: &mut TcpStream, to: &mut TcpStream, mut sees: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut piece = vec![0; 64 * 1024];
+    loop {
+        match from.read(&mut piece)? {
+            0 => return to.shutdown(Shutdown::Write),
+            count => {
+                sees(&piece[..count]);
+                to.write_all(&piece[..count])?;
+            }
+        }
+    }
+}
+
+/// A side that fails takes the other with it.
+fn finish(copied: io::Result<()>, from: &TcpStream, to: &TcpStream) {
+    if copied.is_err() {
+        let _ = from.shutdown(Shutdown::Both);
+        let _ = to.shutdown(Shutdown::Both);
+    }
+}
+
+/// The client hears of a reset, not of an end.
+fn reset(client: TcpStream) -> io::Result<()> {
+    SockRef::from(&client).set_linger(Some(Duration::ZERO))?;
+    drop(client);
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! Files that are broken, expired, swapped or unreadable: at the start the program ends with 2 and names the
+//! file; at a reload what there was goes on.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use tessera_tunnel_tests::Pki;
+use tessera_tunnel_tests::counting::{Counting, ask_once};
+use tessera_tunnel_tests::ends::free_address;
+use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
+
+use crate::TESSERA;
+
+/// What is wrong with a file.
+struct Flaw {
+    what: &'static str,
+    /// Which file, and what is in it then.
+    file: String,
+    content: Content,
+}
+
+enum Content {
+    Of(Vec<u8>),
+    /// Nobody may read it.
+    Unreadable,
+    Missing,
+}
+
+impl Flaw {
+    /// Does it; gives what was in the file.
+    fn apply(&self) -> Vec<u8> {
+        let before = fs::read(&self.file).unwrap();
+        match &self.content {
+            Content::Of(bytes) => fs::write(&self.file, bytes).unwrap(),
+            Content::Unreadable => mode(&self.file, 0),
+            Content::Missing => fs::remove_file(&self.file).unwrap(),
+        }
+        before
+    }
+
+    fn repair(&self, before: &[u8]) {
+        if matches!(self.content, Content::Unreadable) {
+            mode(&self.file, 0o644);
+        }
+        fs::write(&self.file, before).unwrap();
+    }
+}
+
+fn mode(file: &str, mode: u32) {
+    fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// What can be wrong with the files of a server end.
+fn flaws(pki: &Pki) -> Vec<Flaw> {
+    let stranger = Pki::new();
+    let expired = pki.expired_server("expired");
+    let read = |file: &str| Content::Of(fs::read(file).unwrap());
+    let (server, ca) = (&pki.server, &pki.ca);
+    let flaw = |what, file: &String, content| Flaw { what, file: file.clone(), content };
+    let broken =
+        || Content::Of(b"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n".into());
+    let half = |file: &str| {
+        let bytes = fs::read(file).unwrap();
+        Content::Of(bytes[..bytes.len() / 2].into())
+    };
+    vec![
+        flaw("no certificate", &server.certificate, Content::Missing),
+        flaw("an empty certificate", &server.certificate, Content::Of(Vec::new())),
+        flaw("a broken certificate", &server.certificate, broken()),
+        flaw("half a certificate", &server.certificate, half(&server.certificate)),
+        flaw("an expired certificate", &server.both, read(&expired.both)),
+        flaw("another's certificate", &server.certificate, read(&stranger.server.certificate)),
+        flaw("the key in the certificate's place", &server.certificate, read(&server.key)),
+        flaw("a certificate nobody may read", &server.certificate, Content::Unreadable),
+        flaw("no key", &server.key, Content::Missing),
+        flaw("half a key", &server.key, half(&server.key)),
+        flaw("another's key", &server.key, read(&stranger.server.key)),
+        flaw("the certificate in the key's place", &server.key, read(&server.certificate)),
+        flaw("a key nobody may read", &server.key, Content::Unreadable),
+        flaw("no authority", ca, Content::Missing),
+        flaw("an empty authority", ca, Content::Of(Vec::new())),
+        flaw("a broken authority", ca, broken()),
+        flaw("an authority nobody may read", ca, Content::Unreadable),
+    ]
+}
+
+/// Both ends, whose server section takes its certificate and its key from these files.
+fn sections(pki: &Pki, backend: &Counting, flaw: &Flaw) -> (String, std::net::SocketAddr) {
+    let (server, client) = (free_address(), free_address());
+    let mut section = server_section(pki, "db", &server.to_string(), backend.address(), "");
+    if flaw.file == pki.server.both {
+        section = section
+            .replace(&pki.server.certificate, &pki.server.both)
+            .replace(&pki.server.key, &pki.server.both);
+    }
+    section += &client_section(pki, "app", &client.to_string(), server, "");
+    (section, client)
+}
+
+#[test]
+fn flawed_files_at_the_start_end_the_program_with_2_and_their_name() {
+    let (pki, backend) = (Pki::new(), Counting::start());
+    for flaw in flaws(&pki) {
+        let (sections, _) = sections(&pki, &backend, &flaw);
+        let mut tunnels = Tunnels::new(TESSERA, &sections);
+        let before = flaw.apply();
+        let code = tunnels.fails();
+        let stderr = tunnels.process().stderr();
+        flaw.repair(&before);
+        assert_eq!(code, Some(2), "{}: {stderr}", flaw.what);
+        assert!(stderr.contains(&flaw.file), "{}: names the file: {stderr}", flaw.what);
+    }
+}
+
+#[test]
+fn flawed_files_at_a_reload_change_nothing() {
+    let (pki, backend) = (Pki::new(), Counting::start());
+    let flaws = flaws(&pki);
+    let (sections, client) = sections(&pki, &backend, &flaws[0]);
+    let tunnels = Tunnels::run(TESSERA, &sections);
+    let reloads = |result: &str, times| {
+        let result = format!("result=\"{result}\"");
+        tunnels.counts("tessera_tunnel_reloads_total", &[&result], times);
+    };
+    let mut failed = 0;
+    // The other file is none of this configuration's.
+    for flaw in flaws.iter().filter(|flaw| flaw.file != pki.server.both) {
+        let told = tunnels.process().stderr().matches(&flaw.file).count();
+        let before = flaw.apply();
+        tunnels.process().hang_up();
+        failed += 1;
+        reloads("failed", failed);
+        tunnels.process().says_times(&flaw.file, told + 1);
+        flaw.repair(&before);
+        if let Err(error) = ask_once(client, &format!("after-{failed}")) {
+            panic!("{}: {error}\n{}", flaw.what, tunnels.process().output());
+        }
+    }
+    tunnels.process().hang_up();
+    reloads("reloaded", 1);
+    ask_once(client, "in the end").unwrap();
+}
+
+#[test]
+fn a_flawed_configuration_ends_with_2_and_says_where() {
+    let (pki, backend) = (Pki::new(), Counting::start());
+    let (server, to) = (free_address().to_string(), backend.address());
+    let good = server_section(&pki, "db", &server, to, "");
+    let cases = [
+        (good.replace("forward", "foward"), "forward"),
+        (good.replace("certificate = ", "certificate = 7 #"), "certificate"),
+        (good.clone() + "limits.handshake = \"soon\"\n", "handshake"),
+        (good.clone() + "early = \"replayable\"\n", "early"),
+        (good.clone() + &good, "`db`"),
+        (good.replace(&server, "nowhere"), "listen"),
+        (good.clone() + "accept-proxy-from = [\"10.0.0.0/99\"]\n", "accept-proxy-from"),
+        (
+            good.lines().filter(|line| !line.starts_with("peers")).collect::<Vec<_>>().join("\n"),
+            "peers",
+        ),
+        ("[server.db\n".to_owned(), "tunnels.toml"),
+    ];
+    for (sections, says) in cases {
+        let mut tunnels = Tunnels::new(TESSERA, &sections);
+        let code = tunnels.fails();
+        let stderr = tunnels.process().stderr();
+        assert_eq!(code, Some(2), "{says}: {stderr}");
+        assert!(stderr.contains(says) && stderr.contains("tunnels.toml"), "{says}: {stderr}");
+    }
+}
+
+#[test]
+fn a_taken_port_ends_the_program_and_says_which() {
+    let (pki, backend) = (Pki::new(), Counting::start());
+    let taken = backend.address();
+    let section = server_section(&pki, "db", &taken.to_string(), taken, "");
+    let mut tunnels = Tunnels::new(TESSERA, &section);
+    let code = tunnels.fails();
+    let stderr = tunnels.process().stderr();
+    assert!(code.is_some_and(|code| code != 0), "{code:?}");
+    assert!(stderr.contains(&taken.to_string()), "{stderr}");
+}
