@@ -22,7 +22,7 @@ RUN_throughput = bench/throughput
 RUN_connect-rate = bench/connect-rate
 RUN_idle-connections = bench/idle-connections
 
-.PHONY: all help test setup check unit bare-metal program evidence \
+.PHONY: all help test setup check unit bare-metal program evidence deb \
 	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean
 
 ## all                build the program
@@ -83,6 +83,10 @@ $(EVIDENCE):
 tlsfuzzer evidence-tlsfuzzer: program
 program:
 	$(CARGO) build --locked --package tessera-cli
+
+## deb                build the Debian package of the program, and check what is in it; needs cargo-deb
+deb:
+	scripts/deb
 
 ## clean              remove what was built
 clean:

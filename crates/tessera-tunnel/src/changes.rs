@@ -8,15 +8,13 @@ use crate::config::{ClientSection, Process, ServerSection, Tunnels};
 /// Puts what can't change while the process runs back to what it is, and returns the keys of that as an operator
 /// would write them: `[server.postgres] listen`.
 pub(crate) fn keep(running: &Tunnels, wanted: &mut Tunnels) -> Vec<String> {
-    let mut kept = Kept::default();
-    kept.table = "process".to_owned();
+    let mut kept = Kept { table: "process".to_owned(), keys: Vec::new() };
     of_process(&mut kept, &running.process, &mut wanted.process);
     of_sections(&mut kept, "server", &running.server, &mut wanted.server, of_server);
     of_sections(&mut kept, "client", &running.client, &mut wanted.client, of_client);
     kept.keys
 }
 
-#[derive(Default)]
 struct Kept {
     table: String,
     keys: Vec<String>,

@@ -11,10 +11,10 @@ use tessera_proxy::logging::tracing;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::client::ClientEnd;
+use crate::client::{self, ClientEnd, PreparedClient};
 use crate::config::{ListenAddress, Tunnels};
 use crate::metrics::{Metrics, ReloadResult, Role};
-use crate::server::ServerEnd;
+use crate::server::{self, ServerEnd};
 
 /// All ends of a configuration, each with its task.
 pub(crate) struct RunningTunnels {
@@ -133,13 +133,13 @@ impl RunningTunnels {
             match end {
                 End::Server(end) => {
                     if let Some(section) = tunnels.server.get(name) {
-                        let ready = Prepared::Server(end.prepare(section.clone())?);
+                        let ready = Prepared::Server(Box::new(end.prepare(section.clone())?));
                         prepared.push((Role::Server, name.as_str(), ready));
                     }
                 }
                 End::Client(end) => {
-                    if tunnels.client.contains_key(name) {
-                        let ready = Prepared::Client(end.prepare()?);
+                    if let Some(section) = tunnels.client.get(name) {
+                        let ready = Prepared::Client(Box::new(end.prepare_with(section.clone())?));
                         prepared.push((Role::Client, name.as_str(), ready));
                     }
                 }
@@ -169,8 +169,8 @@ impl RunningTunnels {
 }
 
 enum Prepared<'e> {
-    Server(crate::server::Prepared<'e>),
-    Client(crate::client::PreparedClient<'e>),
+    Server(Box<server::Prepared<'e>>),
+    Client(Box<PreparedClient<'e>>),
 }
 
 fn load(
@@ -179,6 +179,9 @@ fn load(
     loaded: &mut Vec<Loaded>,
 ) -> Result<(), ProgramError> {
     for (name, section) in &tunnels.client {
+        for warning in client::check(name, section)? {
+            tracing::warn!("{warning}");
+        }
         let end = End::Client(Arc::new(ClientEnd::load(name, section, metrics)?));
         loaded.push(Loaded { name: name.clone(), listen: section.listen.clone(), end });
     }

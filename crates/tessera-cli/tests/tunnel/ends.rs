@@ -1,6 +1,9 @@
 //! Tunnels from a program to its backend.
 
-use crate::running::{Running, Stage, ask, backend};
+use std::os::unix::net::UnixDatagram;
+
+use crate::program::tessera;
+use crate::running::{PATIENCE, Running, Stage, Talk, ask, backend};
 
 #[test]
 fn two_tunnels_of_a_file_carry_each_its_own() {
@@ -38,12 +41,12 @@ fn options_are_a_tunnel_too() {
     let backend = backend("here: ").to_string();
     let ca = path("root.pem");
     let shared = ["--ca", ca.as_str(), "--log", "json", "--listen", "127.0.0.1:0"];
-    let mut server = crate::program::tessera();
+    let mut server = tessera();
     server.args(["tunnel", "server", "--forward", &backend, "--names", "client.example"]);
     server.args(shared).args(["--certificate", &path("server.pem"), "--key", &path("server.key")]);
     let server = Running::spawn(&mut server);
     let [address] = server.addresses();
-    let mut client = crate::program::tessera();
+    let mut client = tessera();
     client.args(["tunnel", "client", "--connect", &address.to_string()]).args(shared);
     client.args(["--server-name", "localhost", "--certificate", &path("client.pem")]);
     let client = Running::spawn(client.args(["--key", &path("client.key")]));
@@ -60,7 +63,7 @@ fn a_process_that_ends_lets_connections_end_and_cuts_the_rest() {
     let [address] = server.addresses();
     let client = Running::start(&stage.write("client", &[&stage.client("a", address, "")]));
     let [entrance] = client.addresses();
-    let mut talk = crate::running::Talk::begin(entrance).unwrap();
+    let mut talk = Talk::begin(entrance).unwrap();
     assert_eq!(talk.ask("before").unwrap(), "before");
     client.signal("-TERM");
     client.says("asked to end");
@@ -69,4 +72,36 @@ fn a_process_that_ends_lets_connections_end_and_cuts_the_rest() {
     client.says("ended");
     assert!(talk.ask("afterwards").is_err());
     assert_eq!(client.end().code(), Some(0));
+}
+
+#[test]
+fn a_supervisor_hears_when_a_process_is_ready_reloads_and_ends() {
+    let stage = Stage::new();
+    let path = stage.files.path("notify");
+    let supervisor = UnixDatagram::bind(&path).unwrap();
+    supervisor.set_read_timeout(Some(PATIENCE)).unwrap();
+    let hears = |wanted: &str| {
+        let mut buffer = [0; 1024];
+        loop {
+            let count = supervisor.recv(&mut buffer).unwrap();
+            let told = String::from_utf8_lossy(&buffer[..count]).into_owned();
+            if told.lines().any(|line| line == wanted) {
+                return told;
+            }
+        }
+    };
+    let file = stage.write("server", &[&stage.server("a", backend(""), "")]);
+    let mut command = tessera();
+    let server = Running::spawn(command.args(["tunnel", "run", &file]).env("NOTIFY_SOCKET", &path));
+    assert!(hears("READY=1").contains("STATUS=1 tunnel"));
+    for _ in 0..2 {
+        server.signal("-HUP");
+        assert!(hears("RELOADING=1").contains("MONOTONIC_USEC="));
+        hears("READY=1");
+        // One that fails is over too.
+        std::fs::write(&file, "").unwrap();
+    }
+    server.signal("-TERM");
+    hears("STOPPING=1");
+    assert_eq!(server.end().code(), Some(0));
 }

@@ -8,6 +8,7 @@ mod demo;
 #[path = "../commands/document.rs"]
 mod document;
 mod ends;
+mod page;
 #[allow(dead_code, reason = "of the tests of all commands")]
 #[path = "../commands/program.rs"]
 mod program;

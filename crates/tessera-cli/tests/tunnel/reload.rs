@@ -77,3 +77,28 @@ fn a_client_that_is_not_named_any_more_is_refused_after_a_reload() {
     assert_eq!(ask(entrance, "three").unwrap(), "three");
     assert_eq!(server.end().code(), Some(0));
 }
+
+#[test]
+fn a_server_that_is_not_named_any_more_is_refused_after_a_reload() {
+    let stage = Stage::new();
+    let server = Running::start(&stage.write("server", &[&stage.server("a", backend(""), "")]));
+    let [address] = server.addresses();
+    let section = stage.client("a", address, "");
+    let client = Running::start(&stage.write("client", &[&section]));
+    let [entrance] = client.addresses();
+    assert_eq!(ask(entrance, "one").unwrap(), "one");
+    stage.write("client", &[&section, "names = [\"another.example\"]\n"]);
+    client.signal("-HUP");
+    assert_eq!(client.says("reloaded")["role"], "client");
+    assert!(ask(entrance, "two").is_err());
+    let told = client.says("handshake with the server failed");
+    assert_eq!(
+        (told["level"].as_str(), told["outcome"].as_str()),
+        (Some("WARN"), Some("handshake_failed"))
+    );
+    stage.write("client", &[&section]);
+    client.signal("-HUP");
+    client.says("reloaded");
+    assert_eq!(ask(entrance, "three").unwrap(), "three");
+    assert_eq!(client.end().code(), Some(0));
+}

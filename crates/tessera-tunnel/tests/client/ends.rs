@@ -265,7 +265,7 @@ async fn apply(
         stream.write_all(b"hello").await?;
         stream.flush().await?;
     }
-    let mut buffer = [0; 64];
+    let mut buffer = vec![0; 16 * 1024];
     loop {
         let count = stream.read(&mut buffer).await?;
         let bytes = &buffer[..count];

@@ -19,6 +19,7 @@ use tessera_tunnel::config::{Anchors, DialAddress, Early, ListenAddress};
 use tessera_vault::MemoryVault;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 fn later(bytes: &[u8]) -> Seen {
@@ -208,6 +209,22 @@ async fn a_server_may_speak_first() {
     assert_eq!(ends.metric(r#"early_data_total{verdict="accepted"}"#), 0);
 }
 
+/// Whatever the system allows: the first flight goes in the SYN, or after it.
+#[tokio::test]
+async fn with_tcp_fast_open_programs_notice_nothing() {
+    for application in [Application::Echo, Application::Greets] {
+        let ends = Ends::new(application).await;
+        let mut section = ends.section();
+        section.tcp_fast_open = true;
+        let client = ends.start(&section);
+        for _ in 0..3 {
+            let answer = client.ask(b"question").await.unwrap();
+            assert!(answer.ends_with(b"question"), "{}", answer.escape_ascii());
+        }
+        ends.until(r#"connections_total{outcome="completed"}"#, 3).await;
+    }
+}
+
 #[tokio::test]
 async fn a_program_that_ends_its_side_still_gets_the_answer() {
     let ends = Ends::new(Application::Counts).await;
@@ -339,4 +356,36 @@ async fn a_connection_whose_server_is_not_trusted_any_more_carries_nothing() {
     assert_eq!(program.read(&mut answer).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
     ends.until(r#"connections_total{outcome="cut"}"#, 1).await;
     assert_eq!(ends.server.ended(1).await, [later(b"questionquestion")]);
+}
+
+#[tokio::test]
+async fn many_programs_at_a_time_get_their_own_answers() {
+    let ends = Ends::new(Application::Echo).await;
+    let client = Arc::new(ends.start(&ends.section()));
+    for round in 0..3 {
+        let programs: JoinSet<_> = (0..40)
+            .map(|number| {
+                let client = client.clone();
+                async move {
+                    // Of many lengths, up to more than a ticket's early data.
+                    let question = format!("{round}/{number},").repeat(1 + number * number * 5);
+                    let mut program = client.connect().await;
+                    let (mut reader, mut writer) = program.split();
+                    let writing = async {
+                        writer.write_all(question.as_bytes()).await.unwrap();
+                        writer.shutdown().await.unwrap();
+                    };
+                    let mut answer = String::new();
+                    let (read, ()) = tokio::join!(reader.read_to_string(&mut answer), writing);
+                    read.unwrap();
+                    assert!(answer == question, "{round}/{number}");
+                }
+            })
+            .collect();
+        programs.join_all().await;
+    }
+    ends.until(r#"connections_total{outcome="completed"}"#, 120).await;
+    let early = ends.metric(r#"early_data_total{verdict="accepted"}"#);
+    assert!(early >= 80, "{early}");
+    assert_eq!(ends.metric("sent_bytes_total"), ends.metric("received_bytes_total"));
 }
