@@ -1,19 +1,19 @@
 //! Carries bytes between two streams, both ways, and holds no buffer while nothing moves.
 
 mod direction;
+mod last_words;
 mod scratch;
 
-use std::future::poll_fn;
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::Duration;
+use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::coop;
-use tokio::time::timeout;
 
 use self::direction::{Direction, Step};
+use self::last_words::LastWords;
 use self::scratch::Scratch;
 
 /// Carries bytes between `a` and `b`, both ways, until both have ended or one fails.
@@ -45,41 +45,52 @@ use self::scratch::Scratch;
 ///     }
 /// }
 /// ```
-pub async fn pump<A, B>(mut a: A, mut b: B) -> Pumped
+pub fn pump<A, B>(a: A, b: B) -> Pump<A, B>
 where
     A: AsyncRead + AsyncWrite + Unpin,
     B: AsyncRead + AsyncWrite + Unpin,
 {
-    let mut state = State::default();
-    let end = poll_fn(|cx| state.poll(&mut a, &mut b, cx)).await;
-    // In boxes: a pump that goes on has no room for them.
-    match end {
-        End::EndedEarly { side: Side::A, .. } => Box::pin(hear_out(&mut b)).await,
-        End::EndedEarly { side: Side::B, .. } => Box::pin(hear_out(&mut a)).await,
-        _ => (),
-    }
-    Pumped { a_to_b: state.a_to_b.count, b_to_a: state.b_to_a.count, end }
+    Pump { a, b, state: State::default(), last_words: None }
 }
 
-/// A socket that is closed with unread bytes resets its connection, and takes from the peer what was said to it last
-/// (RFC 9112 §9.6 warns of the same in HTTP). So what comes is read and dropped for a while.
-async fn hear_out<S: AsyncRead + Unpin>(mut stream: S) {
-    let all = poll_fn(|cx| {
-        let mut scratch = Scratch::take();
-        for _ in 0..16 {
-            match scratch.poll_read(&mut stream, cx) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(1..)) => (),
-                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
-            }
+/// The future of [`pump`]. An `async fn` would have room for everything twice.
+#[must_use = "futures do nothing unless they are polled"]
+pub struct Pump<A, B> {
+    a: A,
+    b: B,
+    state: State,
+    /// It has ended early, and the side that still sends is heard out.
+    last_words: Option<Box<LastWords>>,
+}
+
+impl<A, B> Future for Pump<A, B>
+where
+    A: AsyncRead + AsyncWrite + Unpin,
+    B: AsyncRead + AsyncWrite + Unpin,
+{
+    type Output = Pumped;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Pumped> {
+        let Self { a, b, state, last_words } = self.get_mut();
+        if last_words.is_none() {
+            let end = ready!(state.poll(a, b, cx));
+            let End::EndedEarly { side, error } = end else {
+                return Poll::Ready(state.pumped(end));
+            };
+            *last_words = Some(Box::new(LastWords::new(side, error)));
         }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    });
-    let _ = timeout(LAST_WORDS, all).await;
+        if let Some(words) = last_words {
+            ready!(match words.ended {
+                Side::A => words.poll_hear_out(b, cx),
+                Side::B => words.poll_hear_out(a, cx),
+            });
+        }
+        match last_words.take() {
+            Some(words) => Poll::Ready(state.pumped(words.end())),
+            None => Poll::Pending,
+        }
+    }
 }
-
-const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What a [`pump`] did.
 #[derive(Debug)]
@@ -227,6 +238,10 @@ impl State {
         self.deaf.as_ref().is_some_and(|(deaf, error)| *deaf == side && error.kind() == reset)
     }
 
+    fn pumped(&self, end: End) -> Pumped {
+        Pumped { a_to_b: self.a_to_b.count, b_to_a: self.b_to_a.count, end }
+    }
+
     fn deaf_side(&self) -> Option<Side> {
         self.deaf.as_ref().map(|(side, _)| *side)
     }
@@ -239,5 +254,17 @@ impl Side {
             Self::A => Self::B,
             Self::B => Self::A,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It is there as long as its connection is, and mostly idle.
+    #[test]
+    fn a_pump_is_small() {
+        type Both<'s> = Pump<&'s mut tokio::net::TcpStream, &'s mut tokio::net::TcpStream>;
+        assert!(size_of::<Both<'_>>() <= 136, "{} bytes", size_of::<Both<'_>>());
     }
 }

@@ -105,8 +105,8 @@ impl Connection {
         socket: &mut ClientSocket<Socket>,
         place: &mut HandshakePlace,
     ) -> Result<(), Ended> {
-        let mut limits = HeaderLimits::default();
-        limits.time = settings.section.limits.handshake;
+        let time = settings.section.limits.handshake;
+        let limits = HeaderLimits { time, ..HeaderLimits::default() };
         let header = read_header(socket, limits).await.map_err(Ended::NoHeader)?;
         let origin = match (header.command, header.addresses) {
             (Command::Proxy, Addresses::Ip { source, destination }) => {

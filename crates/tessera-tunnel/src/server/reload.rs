@@ -35,7 +35,7 @@ pub struct Prepared<'e> {
     end: &'e ServerEnd,
     tls: live::Prepared<'e, Acceptor>,
     stores: LoadedAgain,
-    settings: Settings,
+    settings: Arc<Settings>,
 }
 
 impl ServerEnd {
@@ -73,7 +73,7 @@ impl ServerEnd {
         let tls = shared.live.prepare();
         // Whoever asks later without a section of their own has the one that is in use.
         *lock(&shared.wanted) = shared.settings().section.clone();
-        Ok(Prepared { end: self, tls: tls?, stores, settings: Settings::new(section) })
+        Ok(Prepared { end: self, tls: tls?, stores, settings: Arc::new(Settings::new(section)) })
     }
 }
 
@@ -83,7 +83,7 @@ impl Prepared<'_> {
         let shared = &self.end.shared;
         let changes = self.tls.exchange();
         shared.stores.exchange(self.stores);
-        *shared.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(self.settings);
+        *shared.settings.write().unwrap_or_else(PoisonError::into_inner) = self.settings;
         shared.metrics.reloads.count(ReloadResult::Reloaded);
         // Connections look at what they rest on.
         shared.reloads.send_replace(());

@@ -1,0 +1,55 @@
+//! What a side said last reaches the other, even if that is still sending.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::AsyncRead;
+use tokio::time::{Sleep, sleep};
+
+use super::scratch::Scratch;
+use super::{End, Side};
+
+/// A socket that is closed with unread bytes resets its connection, and takes from the peer what was said to it last
+/// (RFC 9112 §9.6 warns of the same in HTTP). So what comes is read and dropped for a while.
+pub(super) struct LastWords {
+    /// Who said them.
+    pub(super) ended: Side,
+    /// Why nothing could be written to it.
+    error: io::Error,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl LastWords {
+    pub(super) fn new(ended: Side, error: io::Error) -> Self {
+        Self { ended, error, timer: Box::pin(sleep(TIME)) }
+    }
+
+    pub(super) fn poll_hear_out<S: AsyncRead + Unpin>(
+        &mut self,
+        stream: &mut S,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        let mut scratch = Scratch::take();
+        for _ in 0..TURN {
+            match scratch.poll_read(stream, cx) {
+                Poll::Pending => return self.timer.as_mut().poll(cx),
+                Poll::Ready(Ok(1..)) => (),
+                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
+            }
+        }
+        cx.waker().wake_by_ref();
+        self.timer.as_mut().poll(cx)
+    }
+
+    pub(super) fn end(self) -> End {
+        End::EndedEarly { side: self.ended, error: self.error }
+    }
+}
+
+const TIME: Duration = Duration::from_secs(1);
+
+/// After so many reads other tasks have their turn.
+const TURN: usize = 16;
