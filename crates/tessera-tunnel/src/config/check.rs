@@ -1,10 +1,40 @@
 //! Keys that can't be meant together. What would be ignored in silence is refused with a sentence.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use tessera_kit::ProgramError;
 
-use super::{Anchors, ClientSection, Early, Fleet, FleetVault, Peers, ServerLimits, ServerSection};
+use super::{
+    Anchors, ClientSection, Early, Fleet, FleetVault, Peers, ServerLimits, ServerSection, Tunnels,
+};
+
+impl Tunnels {
+    /// Finds what contradicts itself in all sections, and between them, without looking at a file.
+    ///
+    /// # Errors
+    /// `[server.NAME] key: `, or `[client.NAME] key: `, and what to do.
+    pub fn check(&self) -> Result<(), ProgramError> {
+        let mut states = BTreeMap::new();
+        for (name, section) in &self.server {
+            section.check(name)?;
+            let other = section.state.as_ref().and_then(|state| states.insert(state, name));
+            if let Some(other) = other {
+                let what = format!("[server.{other}] has the same directory: each needs its own");
+                return wrong("server", name, "state", what);
+            }
+        }
+        for (name, section) in &self.client {
+            section.check(name)?;
+            let is_directory = !matches!(name.as_str(), "" | "." | "..") && !name.contains('/');
+            if section.sessions.is_some() && !is_directory {
+                let what = "the name of this section is that of its directory there, and can't be";
+                return wrong("client", name, "sessions", what);
+            }
+        }
+        Ok(())
+    }
+}
 
 impl ServerSection {
     /// Finds what contradicts itself in the section of this name, without looking at a file.
@@ -67,7 +97,7 @@ impl ClientSection {
             if self.limits.connections == 0 {
                 return Some(NO_CONNECTIONS);
             }
-            None
+            self.limits.idle.is_zero().then_some(NO_TIME)
         };
         self.peers.find_contradiction().or_else(rest)
     }
@@ -152,6 +182,9 @@ impl ServerLimits {
         if self.connections == 0 {
             return Some(NO_CONNECTIONS);
         }
+        if self.idle.is_zero() {
+            return Some(NO_TIME);
+        }
         if more(self.connections_per_address, self.connections) {
             return Some(("limits.connections-per-address", "that is more than all `connections`"));
         }
@@ -214,12 +247,16 @@ impl Fleet {
 
 const NO_CONNECTIONS: (&str, &str) = ("limits.connections", "nobody could connect: at least 1");
 
+const NO_TIME: (&str, &str) = ("limits.idle", "every connection would end at once");
+
 fn wrong(role: &str, name: &str, key: &str, what: impl Display) -> Result<(), ProgramError> {
     Err(ProgramError::settings(format!("[{role}.{name}] {key}: {what}")))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// Of a server that is right.
@@ -262,6 +299,7 @@ mod tests {
         refused(|it| it.send_proxy_identity = true, "send-proxy-identity");
         refused(|it| it.limits.connect = it.limits.handshake, "limits.connect");
         refused(|it| it.limits.connections = 0, "limits.connections");
+        refused(|it| it.limits.idle = Duration::ZERO, "limits.idle");
         refused(
             |it| it.limits.connections_per_address = Some(20_000),
             "limits.connections-per-address",
@@ -272,20 +310,50 @@ mod tests {
         );
     }
 
+    fn client() -> ClientSection {
+        let connect = "db.example:8443".parse().unwrap();
+        let mut section = ClientSection::new("127.0.0.1:5432".parse().unwrap(), connect);
+        section.peers.ca = Some(Anchors::System);
+        section
+    }
+
+    #[test]
+    fn tunnels_share_no_directory_and_have_none_elsewhere() {
+        let tunnels = |server: [(&str, &str); 2], client: &str| Tunnels {
+            server: server
+                .map(|(name, state)| {
+                    (name.to_owned(), ServerSection { state: Some(state.into()), ..self::server() })
+                })
+                .into(),
+            client: [(
+                client.to_owned(),
+                ClientSection { sessions: Some("sessions".into()), ..self::client() },
+            )]
+            .into(),
+            ..Tunnels::default()
+        };
+        tunnels([("a", "/one"), ("b", "/two")], "c.d").check().unwrap();
+        let error = tunnels([("a", "/one"), ("b", "/one")], "c").check().unwrap_err().to_string();
+        assert!(error.starts_with("[server.b] state: [server.a] has the same"), "{error}");
+        for name in ["", "..", "../c", "/c"] {
+            let error = tunnels([("a", "/one"), ("b", "/two")], name).check().unwrap_err();
+            assert!(error.to_string().starts_with(&format!("[client.{name}] sessions: ")));
+        }
+    }
+
     #[test]
     fn a_client_says_which_server_is_right() {
-        let section = || {
-            let connect = "db.example:8443".parse().unwrap();
-            let mut section = ClientSection::new("127.0.0.1:5432".parse().unwrap(), connect);
-            section.peers.ca = Some(Anchors::System);
-            section
-        };
+        let section = client;
         section().check("pg").unwrap();
         let (mut nobody, mut any, mut lists) = (section(), section(), section());
+        let mut hurried = section();
+        hurried.limits.idle = Duration::ZERO;
+        let hurried = (hurried, "limits.idle");
         nobody.peers.ca = None;
         any.peers.any_of_ca = true;
         lists.peers.crl = vec!["x.crl".into()];
-        for (section, key) in [(nobody, "peers"), (any, "peers.any-of-ca"), (lists, "peers.crl")] {
+        let lists = (lists, "peers.crl");
+        for (section, key) in [(nobody, "peers"), (any, "peers.any-of-ca"), lists, hurried] {
             let error = section.check("pg").unwrap_err().to_string();
             assert!(error.starts_with(&format!("[client.pg] {key}: ")), "{error}");
         }
