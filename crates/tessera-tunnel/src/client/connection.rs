@@ -10,6 +10,7 @@ use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{ClientSocket, FirstFlight, ResetOnClose, TimedSocket};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
+use zeroize::Zeroizing;
 
 use super::Tunnel;
 use super::carrier::Carrier;
@@ -85,8 +86,8 @@ impl Connection {
 /// what the server said last (RFC 9112 §9.6 warns of the same in HTTP). So what comes is read and dropped, for a short
 /// time.
 async fn hear_out(local: &mut ClientSocket<Socket>) {
-    let mut dropped = [0; 4096];
-    let all = async { while matches!(local.read(&mut dropped).await, Ok(1..)) {} };
+    let mut dropped = Zeroizing::new([0; 4096]);
+    let all = async { while matches!(local.read(&mut *dropped).await, Ok(1..)) {} };
     let _ = timeout(LAST_WORDS, all).await;
 }
 
