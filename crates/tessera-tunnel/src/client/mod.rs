@@ -23,27 +23,24 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tessera_kit::live::LiveConfig;
+use tessera_proxy::drain::{Drained, drain};
 use tessera_proxy::gate::Gate;
 use tessera_proxy::listen::Listener;
 use tessera_proxy::socket::Socket;
 use tessera_tokio::{ClientStream, Connector, TimedSocket};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
 
 use self::connection::Connection;
 use self::load::Next;
 pub use self::load::{PreparedClient, check};
 use self::server::Server;
 use self::spare::{Spare, SparePool};
-use crate::config::ClientSection;
 use crate::metrics::TunnelMetrics;
 
 /// The client end of one tunnel.
 pub struct ClientEnd {
     tunnel: Arc<Tunnel>,
     live: LiveConfig<Connector>,
-    /// What is in use.
-    section: Mutex<ClientSection>,
     next: Arc<Mutex<Next>>,
     /// One at a time says what is loaded next.
     turn: Mutex<()>,
@@ -67,9 +64,14 @@ impl Tunnel {
 }
 
 impl ClientEnd {
-    /// Takes connections until `end` is ready. Then it stops listening, gives the connections that there are `drain`
+    /// Takes connections until `end` is ready. Then it stops listening, gives the connections that there are `limit`
     /// to end, and cuts what is left: their programs see a reset.
-    pub async fn run(&self, listener: Listener, end: impl Future<Output = ()>, drain: Duration) {
+    pub async fn run(
+        &self,
+        listener: Listener,
+        end: impl Future<Output = ()>,
+        limit: Duration,
+    ) -> Drained {
         let tunnel = &self.tunnel;
         if self.spare > 0 {
             let pool = || SparePool::new(tunnel.server.clone(), self.spare, tunnel.metrics.clone());
@@ -91,13 +93,11 @@ impl ClientEnd {
             connections.spawn(Connection::new(tunnel.clone(), admitted).run());
         }
         drop(listener);
-        let all_done = async { while connections.join_next().await.is_some() {} };
         let close_spare = async {
             if let Some(pool) = tunnel.spare.get() {
                 pool.close().await;
             }
         };
-        tokio::join!(close_spare, async { drop(timeout(drain, all_done).await) });
-        connections.shutdown().await;
+        tokio::join!(drain(&mut connections, limit), close_spare).0
     }
 }
