@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 
 use super::Tunnel;
 use super::carrier::Carrier;
-use super::verdict::{Ended, Judgement};
+use super::verdict::{Ended, Judgement, ServerState};
 use crate::metrics::Held;
 
 /// A program's connection. Dropped before its end it is cut, and its program learns that it is no regular end.
@@ -67,6 +67,11 @@ impl Connection {
     fn end(&mut self, ended: Ended) {
         self.has_ended = true;
         let server = self.server.as_mut().map(Carrier::end);
+        if let (Ended::Server(_), Some(carrier), Some(ServerState { handshake: None, .. })) =
+            (&ended, &self.server, &server)
+        {
+            self.tunnel.server.avoid(carrier.get_ref().get_ref().peer());
+        }
         let judged = Judgement::of(ended, server.unwrap_or_default());
         if judged.resets_local() {
             self.local.reset_on_close();

@@ -101,3 +101,42 @@ impl ClientEnd {
         tokio::join!(drain(&mut connections, limit), close_spare).0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tessera_proxy::admin;
+    use tessera_proxy::listen::{Inherited, ListenOptions};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::config::ClientSection;
+    use crate::metrics::Metrics;
+
+    /// With Fast Open a dial learns nothing of an address where nobody listens: the handshake does.
+    #[tokio::test]
+    async fn an_address_where_tls_does_not_come_about_is_tried_last_next_time() {
+        let elsewhere = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = elsewhere.local_addr().unwrap();
+        tokio::spawn(async move { while elsewhere.accept().await.is_ok() {} });
+        let connect = format!("localhost:{}", address.port()).parse().unwrap();
+        let mut section = ClientSection::new("127.0.0.1:0".parse().unwrap(), connect);
+        section.peers.fingerprints = vec!["a5".repeat(32)];
+        section.tcp_fast_open = true;
+        let metrics = Metrics::register(&admin::Metrics::new());
+        let end = Arc::new(ClientEnd::load("test", &section, &metrics).unwrap());
+        let options = ListenOptions::default();
+        let listener = Listener::bind(&section.listen, options, &mut Inherited::default()).unwrap();
+        let local = listener.local_addrs().unwrap()[0];
+        let running = end.clone();
+        tokio::spawn(async move {
+            running.run(listener, std::future::pending(), Duration::ZERO).await;
+        });
+        let failures = || format!("{:?}", end.tunnel.server.dialler);
+        assert!(!failures().contains(&address.to_string()));
+        let mut program = TcpStream::connect(local).await.unwrap();
+        program.write_all(b"question").await.unwrap();
+        assert!(program.read(&mut [0]).await.is_err());
+        assert!(failures().contains(&address.to_string()), "{}", failures());
+    }
+}

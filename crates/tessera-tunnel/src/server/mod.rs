@@ -23,7 +23,7 @@
 mod accept;
 mod answers;
 mod backend;
-mod carried;
+mod carrier;
 mod connection;
 mod ended;
 mod reload;
