@@ -15,7 +15,7 @@ RUN_bogo = scripts/bogo "$(RUNNER)"
 RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
 	--tessera "$(TARGET)/debug/tessera"
 RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-once -- 100000
-RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests -- --ignored --nocapture --test-threads 1
+RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests --test tunnel -- --ignored --nocapture --test-threads 1
 RUN_memory = scripts/memory --connections 1,30,10000
 RUN_bench = bench/protocol-cost
 RUN_throughput = bench/throughput

@@ -145,7 +145,7 @@ fn of_client(name: &str, section: &ClientSection) -> Result<Table, ProgramError>
     let mut table = Table::new(format!("[client.{name}]"));
     table.row("listens at", &section.listen);
     table.row("connects to", &section.connect);
-    table.row("lets in", allowed(&section.peers, Some(&destination.server_name)));
+    table.row("takes", allowed(&section.peers, Some(&destination.server_name)));
     let certificate = config.credentials.first().and_then(|own| own.chain.first());
     table.row("shows", shown(section.certificate.as_deref(), certificate));
     let early = match (section.early, section.early_key_exchange) {

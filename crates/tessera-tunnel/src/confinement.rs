@@ -1,6 +1,8 @@
 //! What a process with these tunnels still needs of the machine.
 
 use std::env;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use tessera_kit::{ProgramError, volatile};
@@ -151,8 +153,11 @@ impl Needs {
         self.confinement.read.extend(there);
     }
 
-    /// A directory that is written to; one that isn't there yet is made by whoever opens it.
+    /// A directory that is written to. One that isn't there yet is made now, and not by whoever opens it: that would
+    /// need the right to write to its parent, such as all of `/run`.
     fn directory(&mut self, path: &Path) {
+        // Where it fails, opening it fails too, and says why.
+        let _ = DirBuilder::new().mode(0o700).create(path);
         let there = [Some(path), path.parent()].into_iter().flatten().map(here);
         self.confinement.write.extend(there.filter(|path| path.exists()).take(1));
     }
@@ -203,7 +208,6 @@ mod tests {
         let root = env::temp_dir().join(format!("tessera-confinement-{}", std::process::id()));
         let [files, state] = ["files", "state"].map(|name| root.join(name));
         std::fs::create_dir_all(&files).unwrap();
-        std::fs::create_dir_all(&state).unwrap();
         let mut section = ServerSection::new(
             "127.0.0.1:8443".parse().unwrap(),
             "db.example:5432".parse().unwrap(),

@@ -64,14 +64,25 @@ impl Loaded {
         }
     }
 
-    /// An error about a key, `[server.NAME] key: what`, with the line of the key. Others are as they are: they name
-    /// another file.
+    /// An error about a key, `[server.NAME] key: what`, with the line of the key, or as its option. Others are as they
+    /// are: they name another file.
     pub(crate) fn locate(&self, error: ProgramError) -> ProgramError {
-        let (Some(document), ProgramError::Settings(text)) = (&self.document, &error) else {
-            return error;
-        };
+        let ProgramError::Settings(text) = &error else { return error };
         let Some((path, what)) = split(text) else { return error };
-        document.error(&path, what)
+        match &self.document {
+            Some(document) => document.error(&path, what),
+            None => ProgramError::settings(format!("{}: {what}", option(&path))),
+        }
+    }
+}
+
+/// The option that stands for a key: those of `[limits]` have that before their name.
+fn option(path: &[&str]) -> String {
+    match path {
+        [.., "limits", key] => format!("--limit-{key}"),
+        [.., "peers"] => "--ca".to_owned(),
+        [.., key] => format!("--{key}"),
+        [] => String::new(),
     }
 }
 
@@ -90,6 +101,19 @@ fn split(text: &str) -> Option<(Vec<&str>, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_about_keys_are_told_by_their_options_on_a_command_line() {
+        let loaded = Loaded { tunnels: Tunnels::default(), document: None };
+        for (what, told) in [
+            ("[server.a] state-key: it is wrong", "--state-key: it is wrong"),
+            ("[server.a] limits.connect: it is wrong", "--limit-connect: it is wrong"),
+            ("[server.a] peers.names: it is wrong", "--names: it is wrong"),
+            ("[client.a] peers: nobody is named", "--ca: nobody is named"),
+        ] {
+            assert_eq!(loaded.locate(ProgramError::settings(what)).to_string(), told);
+        }
+    }
 
     #[test]
     fn errors_about_keys_have_the_line_of_the_key() {
