@@ -1,6 +1,7 @@
 //! What the supervisor of a service is told, by the protocol of `sd_notify(3)`.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -88,7 +89,7 @@ impl Supervisor {
 
     /// Says for ever that the process is alive, twice as often as the supervisor asks (`WatchdogSec=`). It says so
     /// where it is polled: a runtime that is stuck stays silent.
-    pub async fn keep_alive(&self) {
+    pub async fn keep_alive(&self) -> Infallible {
         let Some(watchdog) = self.watchdog else { return std::future::pending().await };
         let mut ticks = interval((watchdog / 2).max(Duration::from_millis(1)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
+use tessera::handshake::EarlyDataStatus;
 use tessera_kit::hex;
 use tessera_proxy::dial::DialError;
 use tessera_proxy::logging::{TRUSTED, tracing};
@@ -11,7 +12,7 @@ use tessera_proxy::proxy_protocol::HeaderError;
 use tessera_proxy::socket::Peer;
 
 use super::backend;
-use super::carried::Carried;
+use super::carrier::Carrier;
 use crate::metrics::{EarlyDataVerdict, HandshakeKind, Label, Outcome};
 use crate::peers;
 
@@ -54,7 +55,7 @@ impl Story {
         ended: &Ended,
         peer: Peer,
         began: Instant,
-        client: Option<&mut Carried>,
+        client: Option<&mut Carrier>,
     ) -> Self {
         let mut story = Self {
             outcome: None,
@@ -71,13 +72,17 @@ impl Story {
         if let Some(client) = client {
             let failed = client.end();
             let facts = client.facts();
-            story.identity = backend::identity(facts).map(|blob| peers::identity(&blob));
+            // A copy of somebody's flight has a right binder, too: it proves nothing until the handshake is complete, or
+            // the key is taken.
+            let is_proved = !failed || facts.early_data == EarlyDataStatus::Accepted;
+            let identity = backend::identity(facts).filter(|_| is_proved);
+            story.identity = identity.map(|blob| peers::identity(&blob));
             story.kind =
                 Some(if failed { HandshakeKind::Failed } else { HandshakeKind::of(facts) });
             story.verdict = EarlyDataVerdict::answered(facts);
             story.flight = facts.flight.map(|flight| hex::encode(&flight.0));
             (story.received, story.sent) = (client.received, client.sent);
-            withdrawn = client.withdrawn;
+            withdrawn = client.is_withdrawn;
         }
         story.outcome = match ended {
             Ended::NoHeader(_) | Ended::Refused => None,
