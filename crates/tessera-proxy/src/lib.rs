@@ -14,7 +14,7 @@
 //! | [`logging`] | log lines that delay nobody |
 //! | [`service`] | what systemd is told |
 //! | [`confine`] | files, ports and processes that can't be reached any more |
-//! | [`drain`] | the end of a process |
+//! | [`drain`] | the end of connections: within a limit, and the rest is cut |
 //!
 //! A connection comes in through a [`gate::Gate`] at a [`listen::Listener`], and goes out by a [`dial::Dialler`].
 #![forbid(unsafe_code)]

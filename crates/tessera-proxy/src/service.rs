@@ -1,6 +1,7 @@
 //! What the supervisor of a service is told, by the protocol of `sd_notify(3)`.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,7 +21,7 @@ use tokio::time::{MissedTickBehavior, interval};
 /// supervisor.ready("3 tunnels");
 /// supervisor.reloading();
 /// supervisor.ready("4 tunnels");
-/// supervisor.stopping("12 connections are left");
+/// supervisor.stopping("12 connections are left", std::time::Duration::from_secs(30));
 /// supervisor.finish();
 /// # Ok(())
 /// # }
@@ -40,6 +41,9 @@ struct Teller {
 
 /// How long the last message may take.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What a process may take to close its state, after its connections have ended.
+const LAST_STEPS: Duration = Duration::from_secs(15);
 
 impl Supervisor {
     /// The supervisor of this process, or nobody.
@@ -75,9 +79,14 @@ impl Supervisor {
         }
     }
 
-    /// It ends.
-    pub fn stopping(&self, status: &str) {
-        self.step(&[NotifyState::Stopping, NotifyState::Status(&line(status))]);
+    /// It ends, after at most so long and what comes then. A supervisor whose own limit is shorter (`TimeoutStopSec=`)
+    /// waits for that: killed before, the process could not keep what survives it.
+    pub fn stopping(&self, status: &str, within: Duration) {
+        let within = within.saturating_add(LAST_STEPS).as_micros().min(u64::MAX.into());
+        // sd_notify(3); the crate's own variant ends at 71 minutes.
+        let extended = format!("EXTEND_TIMEOUT_USEC={within}");
+        let extended = NotifyState::Custom(&extended);
+        self.step(&[NotifyState::Stopping, NotifyState::Status(&line(status)), extended]);
     }
 
     /// How it is: a line that `systemctl status` shows.
@@ -88,7 +97,7 @@ impl Supervisor {
 
     /// Says for ever that the process is alive, twice as often as the supervisor asks (`WatchdogSec=`). It says so
     /// where it is polled: a runtime that is stuck stays silent.
-    pub async fn keep_alive(&self) {
+    pub async fn keep_alive(&self) -> Infallible {
         let Some(watchdog) = self.watchdog else { return std::future::pending().await };
         let mut ticks = interval((watchdog / 2).max(Duration::from_millis(1)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,7 +1,6 @@
 //! What of a new configuration has to wait for the next start.
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 
 use crate::config::{ClientSection, Process, ServerSection, Tunnels};
 
@@ -21,9 +20,8 @@ struct Kept {
 }
 
 impl Kept {
-    /// No value of a configuration is secret, and equal ones are written in the same way.
-    fn key<T: Clone + Debug>(&mut self, key: &str, running: &T, wanted: &mut T) {
-        if format!("{running:?}") != format!("{wanted:?}") {
+    fn key<T: Clone + PartialEq>(&mut self, key: &str, running: &T, wanted: &mut T) {
+        if running != wanted {
             self.keys.push(format!("[{}] {key}", self.table));
             wanted.clone_from(running);
         }

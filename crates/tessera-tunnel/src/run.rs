@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tessera_kit::signals::{self, Hangups};
 use tessera_kit::{ProgramError, open_files, runtime};
@@ -11,9 +10,8 @@ use tessera_proxy::confine::Confinement;
 use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
 use tessera_proxy::logging::{self, Log, LogFormat, LogOptions, tracing};
 use tessera_proxy::service::Supervisor;
-use tessera_proxy::socket::Socket;
+use tessera_tokio::{Gate, Limits};
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
 
 use crate::config::{Process, Tunnels};
 use crate::load::{Loaded, Source};
@@ -43,9 +41,11 @@ pub fn run(source: Source) -> Result<(), ProgramError> {
     let supervisor = Supervisor::from_env();
     let supervisor = supervisor.map_err(|error| ProgramError::failed("NOTIFY_SOCKET", error))?;
     let ended = runtime::run(async {
-        let process = Running::start(&loaded, inherited, &log).await?;
+        // Before a state is opened: whoever is ended by a signal then would take its keys along.
+        let asked = signals::asked_to_end()?;
+        let process = RunningProcess::start(&loaded, inherited, &log).await?;
         let origin = Origin { source, confinement };
-        process.serve(&origin, loaded.tunnels, &supervisor).await
+        process.serve(&origin, loaded.tunnels, &supervisor, asked).await
     });
     supervisor.finish();
     log.finish();
@@ -60,7 +60,7 @@ struct Origin {
 }
 
 /// A process whose tunnels take connections.
-struct Running {
+struct RunningProcess {
     tunnels: Arc<RunningTunnels>,
     admin: Option<Listener>,
     metrics: ProcessMetrics,
@@ -69,7 +69,7 @@ struct Running {
     hangups: Hangups,
 }
 
-impl Running {
+impl RunningProcess {
     async fn start(
         loaded: &Loaded,
         mut inherited: Inherited,
@@ -101,8 +101,8 @@ impl Running {
         origin: &Origin,
         configuration: Tunnels,
         supervisor: &Supervisor,
+        asked: impl Future<Output = ()>,
     ) -> Result<(), ProgramError> {
-        let asked = signals::asked_to_end()?;
         let Self { tunnels, admin, metrics, health, ready, hangups } = self;
         for (role, name, addresses) in tunnels.ends() {
             for address in addresses {
@@ -125,18 +125,18 @@ impl Running {
         tokio::select! {
             () = asked => (),
             never = reloads => match never {},
-            () = supervisor.keep_alive() => (),
-            () = serve_admin(admin.as_ref(), &metrics, &health) => (),
+            never = supervisor.keep_alive() => match never {},
+            never = serve_admin(admin.as_ref(), &metrics, &health) => match never {},
         }
         ready.fails("the process ends");
         tracing::info!(drain = ?drain, "asked to end: connections may end, the rest is cut");
-        supervisor.stopping("connections may end");
+        supervisor.stopping("connections may end", drain);
         let ended = tunnels.end();
         // Whoever watches sees the end, not a process that is gone.
         let ended = tokio::select! {
             ended = ended => ended,
-            () = serve_admin(admin.as_ref(), &metrics, &health) => Ok(()),
-            () = supervisor.keep_alive() => Ok(()),
+            never = serve_admin(admin.as_ref(), &metrics, &health) => match never {},
+            never = supervisor.keep_alive() => match never {},
         };
         match &ended {
             Ok(()) => tracing::info!("ended"),
@@ -209,18 +209,14 @@ fn bind_admin(
 }
 
 /// For ever, also where nobody may ask.
-async fn serve_admin(listener: Option<&Listener>, metrics: &ProcessMetrics, health: &Health) {
+async fn serve_admin(
+    listener: Option<&Listener>,
+    metrics: &ProcessMetrics,
+    health: &Health,
+) -> Infallible {
     let Some(listener) = listener else { return std::future::pending().await };
-    let accept = async || -> Socket {
-        loop {
-            match listener.accept().await {
-                Ok((socket, _)) => return socket,
-                // There is no file or no memory for it now.
-                Err(_) => sleep(PAUSE).await,
-            }
-        }
-    };
-    admin::serve(accept, metrics.clone(), health.clone()).await;
+    // How long to wait where there is no file or no memory for a connection, it knows.
+    let gate = Gate::new(Limits::default());
+    let accept = async || gate.accept(|| listener.accept()).await.0;
+    admin::serve(accept, metrics.clone(), health.clone()).await
 }
-
-const PAUSE: Duration = Duration::from_millis(100);

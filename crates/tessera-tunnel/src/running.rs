@@ -1,6 +1,7 @@
 //! The tunnels of a process while they run.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,12 +14,13 @@ use tokio::task::JoinHandle;
 
 use crate::client::{self, ClientEnd, PreparedClient};
 use crate::config::{ListenAddress, Tunnels};
-use crate::metrics::{Metrics, ReloadResult, Role};
+use crate::metrics::{Label, Metrics, ReloadResult, Role};
 use crate::server::{self, ServerEnd};
+use crate::tls;
 
 /// All ends of a configuration, each with its task.
 pub(crate) struct RunningTunnels {
-    running: Vec<Running>,
+    ends: Vec<RunningEnd>,
     /// Until somebody waits for their ends.
     tasks: Mutex<Vec<Task>>,
     metrics: Metrics,
@@ -27,7 +29,7 @@ pub(crate) struct RunningTunnels {
 }
 
 /// One end.
-struct Running {
+struct RunningEnd {
     name: String,
     addresses: Vec<SocketAddr>,
     end: End,
@@ -42,13 +44,13 @@ enum End {
 }
 
 /// One end that is ready to listen.
-struct Loaded {
+struct ReadyEnd {
     name: String,
     listen: ListenAddress,
     end: End,
 }
 
-impl Loaded {
+impl ReadyEnd {
     fn bind(&self, inherited: &mut Inherited) -> Result<Listener, ProgramError> {
         let options = match &self.end {
             End::Server(end) => end.listen_options(),
@@ -69,15 +71,15 @@ impl RunningTunnels {
         inherited: &mut Inherited,
         metrics: Metrics,
     ) -> Result<Self, ProgramError> {
-        let mut loaded = Vec::new();
-        let started = load(tunnels, &metrics, &mut loaded).and_then(|()| {
+        let mut ready = Vec::new();
+        let started = load(tunnels, &metrics, &mut ready).and_then(|()| {
             // Whoever connects to one of them finds all of them there.
-            loaded.iter().map(|it| it.bind(inherited)).collect::<Result<Vec<_>, _>>()
+            ready.iter().map(|it| it.bind(inherited)).collect::<Result<Vec<_>, _>>()
         });
         match started {
-            Ok(listeners) => Ok(Self::run(loaded, listeners, tunnels.process.drain, metrics)),
+            Ok(listeners) => Ok(Self::run(ready, listeners, tunnels.process.drain, metrics)),
             Err(error) => {
-                for Loaded { end, .. } in loaded {
+                for ReadyEnd { end, .. } in ready {
                     if let End::Server(end) = end {
                         end.stores().give_back();
                     }
@@ -88,31 +90,31 @@ impl RunningTunnels {
     }
 
     fn run(
-        loaded: Vec<Loaded>,
+        ready: Vec<ReadyEnd>,
         listeners: Vec<Listener>,
         drain: Duration,
         metrics: Metrics,
     ) -> Self {
         let (ending, asked) = watch::channel(false);
-        let run = |(Loaded { name, end, .. }, listener): (Loaded, Listener)| {
+        let run = |(ReadyEnd { name, end, .. }, listener): (ReadyEnd, Listener)| {
             // Not knowing its address is no reason not to listen there.
             let addresses = listener.local_addrs().unwrap_or_default();
-            let task = tokio::spawn(end.clone().run(listener, asked.clone(), drain));
-            (Running { name, addresses, end }, task)
+            let task = tokio::spawn(end.clone().run(name.clone(), listener, asked.clone(), drain));
+            (RunningEnd { name, addresses, end }, task)
         };
-        let (running, tasks) = loaded.into_iter().zip(listeners).map(run).unzip();
-        Self { running, tasks: Mutex::new(tasks), metrics, ending }
+        let (ends, tasks) = ready.into_iter().zip(listeners).map(run).unzip();
+        Self { ends, tasks: Mutex::new(tasks), metrics, ending }
     }
 
     /// Where an end listens, if it has an address.
     pub(crate) fn address(&self, role: Role, name: &str) -> Option<SocketAddr> {
-        let found = self.running.iter().find(|it| it.end.role() == role && it.name == name);
+        let found = self.ends.iter().find(|it| it.end.role() == role && it.name == name);
         found.and_then(|it| it.addresses.first().copied())
     }
 
     /// Each end, with where it listens.
     pub(crate) fn ends(&self) -> impl Iterator<Item = (Role, &str, &[SocketAddr])> {
-        self.running.iter().map(|it| (it.end.role(), it.name.as_str(), it.addresses.as_slice()))
+        self.ends.iter().map(|it| (it.end.role(), it.name.as_str(), it.addresses.as_slice()))
     }
 
     /// Counts a reload that failed before any end was asked.
@@ -129,7 +131,7 @@ impl RunningTunnels {
         tunnels: &Tunnels,
     ) -> Result<Vec<(Role, &str, Changes)>, ProgramError> {
         let mut prepared = Vec::new();
-        for Running { name, end, .. } in &self.running {
+        for RunningEnd { name, end, .. } in &self.ends {
             match end {
                 End::Server(end) => {
                     if let Some(section) = tunnels.server.get(name) {
@@ -139,7 +141,7 @@ impl RunningTunnels {
                 }
                 End::Client(end) => {
                     if let Some(section) = tunnels.client.get(name) {
-                        let ready = Prepared::Client(Box::new(end.prepare_with(section.clone())?));
+                        let ready = Prepared::Client(Box::new(end.prepare(section.clone())?));
                         prepared.push((Role::Client, name.as_str(), ready));
                     }
                 }
@@ -176,26 +178,34 @@ enum Prepared<'e> {
 fn load(
     tunnels: &Tunnels,
     metrics: &Metrics,
-    loaded: &mut Vec<Loaded>,
+    ready: &mut Vec<ReadyEnd>,
 ) -> Result<(), ProgramError> {
     for (name, section) in &tunnels.client {
         for warning in client::check(name, section)? {
             tracing::warn!("{warning}");
         }
+        warn_of(&format!("client.{name}"), section.certificate.as_deref(), tessera::Role::Client);
         let end = End::Client(Arc::new(ClientEnd::load(name, section, metrics)?));
-        loaded.push(Loaded { name: name.clone(), listen: section.listen.clone(), end });
+        ready.push(ReadyEnd { name: name.clone(), listen: section.listen.clone(), end });
     }
     // Last, since their states have to be closed where something else is wrong.
     for (name, section) in &tunnels.server {
+        warn_of(&format!("server.{name}"), section.certificate.as_deref(), tessera::Role::Server);
         let metrics = metrics.tunnel(name, Role::Server);
         let (end, found) = ServerEnd::open(name, section.clone(), metrics)?;
         if let Some(found) = found {
             tracing::info!(tunnel = name, role = "server", "{found}");
         }
         let end = End::Server(end);
-        loaded.push(Loaded { name: name.clone(), listen: section.listen.clone(), end });
+        ready.push(ReadyEnd { name: name.clone(), listen: section.listen.clone(), end });
     }
     Ok(())
+}
+
+fn warn_of(section: &str, certificate: Option<&Path>, role: tessera::Role) {
+    if let Some(warning) = tls::warning(section, certificate, role) {
+        tracing::warn!("{warning}");
+    }
 }
 
 impl End {
@@ -209,18 +219,19 @@ impl End {
     /// Takes connections until somebody asks for the end.
     async fn run(
         self,
+        name: String,
         listener: Listener,
         mut asked: watch::Receiver<bool>,
-        drain: Duration,
+        limit: Duration,
     ) -> Result<(), ProgramError> {
         // Whoever forgets the tunnels has ended them.
         let ending = async move { drop(asked.wait_for(|asked| *asked).await) };
-        match self {
-            Self::Server(end) => end.run(listener, ending, drain).await.map(|_| ()),
-            Self::Client(end) => {
-                end.run(listener, ending, drain).await;
-                Ok(())
-            }
-        }
+        let role = self.role().name();
+        let drained = match self {
+            Self::Server(end) => end.run(listener, ending, limit).await?,
+            Self::Client(end) => end.run(listener, ending, limit).await,
+        };
+        tracing::info!(tunnel = name, role, ended = drained.ended, cut = drained.cut, "{drained}");
+        Ok(())
     }
 }

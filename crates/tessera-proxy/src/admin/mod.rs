@@ -8,6 +8,7 @@ mod process;
 mod request;
 mod response;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -47,7 +48,11 @@ const CONNECTIONS: usize = 64;
 /// # Ok(())
 /// # }
 /// ```
-pub async fn serve<F: Future>(accept: impl Fn() -> F, metrics: Metrics, health: Health)
+pub async fn serve<F: Future>(
+    accept: impl Fn() -> F,
+    metrics: Metrics,
+    health: Health,
+) -> Infallible
 where
     F::Output: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tessera_kit::ProgramError;
 use toml::de::DeTable;
 
-pub use self::values::{ByteSize, FilePath, Seconds};
+pub use self::values::{FilePath, Seconds};
 
 use self::place::Place;
 
@@ -85,12 +85,6 @@ impl Document {
     #[must_use]
     pub fn from_text(path: &Path, text: String) -> Self {
         Self { path: path.to_owned(), text }
-    }
-
-    /// The file.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// What it says.

@@ -48,41 +48,6 @@ impl FromStr for Seconds {
     }
 }
 
-/// A number of bytes: a number, or a number with a unit, as `"64KiB"`, `"1MiB"`, `"2GiB"`, or `"64kB"`, `"1MB"`, `"2GB"`,
-/// which are powers of 1000.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ByteSize(pub u64);
-
-impl ByteSize {
-    /// As many bytes.
-    #[must_use]
-    pub const fn bytes(self) -> u64 {
-        self.0
-    }
-}
-
-const SIZE: &str =
-    "bytes, or a number with a unit: \"64KiB\", \"1MiB\", \"2GiB\", \"64kB\", \"1MB\", \"2GB\"";
-
-impl FromStr for ByteSize {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let factors = |unit: &str| match unit {
-            "" | "B" => Some(1),
-            "kB" | "KB" => Some(1_000),
-            "MB" => Some(1_000_000),
-            "GB" => Some(1_000_000_000),
-            "KiB" => Some(1 << 10),
-            "MiB" => Some(1 << 20),
-            "GiB" => Some(1 << 30),
-            _ => None,
-        };
-        let bytes = scaled(text, factors).and_then(|bytes| u64::try_from(bytes).ok());
-        bytes.map(Self).ok_or(format!("it takes {SIZE}"))
-    }
-}
-
 /// A decimal number times the factor of its unit. Nothing is rounded away: what is no whole multiple is refused.
 fn scaled(text: &str, factor: impl Fn(&str) -> Option<u128>) -> Option<u128> {
     let text = text.trim();
@@ -99,50 +64,38 @@ fn scaled(text: &str, factor: impl Fn(&str) -> Option<u128>) -> Option<u128> {
     (fraction % parts == 0).then_some(whole.parse::<u128>().ok()? * factor + fraction / parts)
 }
 
-/// A number or a text of one of the types above.
-struct NumberOrText<T> {
-    expected: &'static str,
-    of_number: fn(u64) -> Option<T>,
-}
+/// A number or a text.
+struct AnyTime;
 
-impl<T: FromStr<Err = String>> Visitor<'_> for NumberOrText<T> {
-    type Value = T;
+impl Visitor<'_> for AnyTime {
+    type Value = Seconds;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.expected)
+        f.write_str(TIME)
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<Seconds, E> {
         text.parse().map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
     }
 
-    fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
-        let value = (self.of_number)(number);
-        value.ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Seconds, E> {
+        let seconds = number.to_string().parse();
+        seconds.map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))
     }
 
-    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
-        let value = u64::try_from(number).ok().and_then(self.of_number);
-        value.ok_or_else(|| E::invalid_value(Unexpected::Signed(number), &self))
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Seconds, E> {
+        let seconds = number.to_string().parse();
+        seconds.map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
     }
 
-    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Seconds, E> {
         number.to_string().parse().map_err(|_| E::invalid_value(Unexpected::Float(number), &self))
     }
 }
 
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // Longer than any clock: u64::MAX nanoseconds are 584 years.
-        let of_number = |seconds: u64| seconds.to_string().parse().ok();
-        deserializer.deserialize_any(NumberOrText { expected: TIME, of_number })
-    }
-}
-
-impl<'de> Deserialize<'de> for ByteSize {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let of_number = |bytes| Some(Self(bytes));
-        deserializer.deserialize_any(NumberOrText { expected: SIZE, of_number })
+        deserializer.deserialize_any(AnyTime)
     }
 }
 

@@ -33,6 +33,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Carrier<IO> {
         Self { stream, metrics, began: None, is_withdrawn: false }
     }
 
+    /// What carries TLS.
+    pub(super) fn get_ref(&self) -> &IO {
+        self.stream.get_ref()
+    }
+
     /// What is known at the end. A handshake that isn't complete has failed.
     pub(super) fn end(&mut self) -> ServerState {
         self.notice();

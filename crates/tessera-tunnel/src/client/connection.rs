@@ -2,19 +2,16 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tessera_proxy::gate::Admitted;
 use tessera_proxy::pump::{self, Side, pump};
 use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{ClientSocket, FirstFlight, ResetOnClose, TimedSocket};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::timeout;
-use zeroize::Zeroizing;
+use tokio::io::AsyncWriteExt;
 
 use super::Tunnel;
 use super::carrier::Carrier;
-use super::verdict::{Ended, Judgement};
+use super::verdict::{Ended, Judgement, ServerState};
 use crate::metrics::Held;
 
 /// A program's connection. Dropped before its end it is cut, and its program learns that it is no regular end.
@@ -46,9 +43,6 @@ impl Connection {
             }
             let Some(server) = &mut self.server else { return };
             let pumped = pump(&mut self.local, server).await;
-            if let pump::End::EndedEarly { side: Side::B, .. } = pumped.end {
-                Box::pin(hear_out(&mut self.local)).await;
-            }
             self.end(match pumped.end {
                 pump::End::Closed { .. } | pump::End::EndedEarly { .. } => Ended::InOrder,
                 pump::End::Failed { side: Side::A, error, .. } => Ended::Local(error),
@@ -73,6 +67,11 @@ impl Connection {
     fn end(&mut self, ended: Ended) {
         self.has_ended = true;
         let server = self.server.as_mut().map(Carrier::end);
+        if let (Ended::Server(_), Some(carrier), Some(ServerState { handshake: None, .. })) =
+            (&ended, &self.server, &server)
+        {
+            self.tunnel.server.avoid(carrier.get_ref().get_ref().peer());
+        }
         let judged = Judgement::of(ended, server.unwrap_or_default());
         if judged.resets_local() {
             self.local.reset_on_close();
@@ -81,17 +80,6 @@ impl Connection {
         judged.log(&self.tunnel.name, &self.peer);
     }
 }
-
-/// The server has ended, and the program may still be sending: closing its socket now would reset it, and take from it
-/// what the server said last (RFC 9112 §9.6 warns of the same in HTTP). So what comes is read and dropped, for a short
-/// time.
-async fn hear_out(local: &mut ClientSocket<Socket>) {
-    let mut dropped = Zeroizing::new([0; 4096]);
-    let all = async { while matches!(local.read(&mut *dropped).await, Ok(1..)) {} };
-    let _ = timeout(LAST_WORDS, all).await;
-}
-
-const LAST_WORDS: Duration = Duration::from_secs(1);
 
 impl Drop for Connection {
     fn drop(&mut self) {
@@ -103,37 +91,7 @@ impl Drop for Connection {
 
 #[cfg(test)]
 mod tests {
-    use tessera_proxy::gate::{Gate, GateLimits};
-    use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
-    use tokio::net::TcpStream;
-
     use super::*;
-
-    #[tokio::test]
-    async fn a_program_that_still_sends_gets_what_the_server_said_last() {
-        let address = "127.0.0.1:0".parse().unwrap();
-        let options = ListenOptions::default();
-        let listener = Listener::bind(&address, options, &mut Inherited::default()).unwrap();
-        let address = listener.local_addrs().unwrap()[0];
-        let mut program = TcpStream::connect(address).await.unwrap();
-        let Admitted { socket: mut local, .. } =
-            Gate::new(GateLimits::default()).accept(&listener).await;
-        program.write_all(b"nobody reads this").await.unwrap();
-        // More than the program's kernel takes before it reads.
-        let answer = vec![7; 600 * 1024];
-        let ending = async {
-            local.write_all(&answer).await.unwrap();
-            local.shutdown().await.unwrap();
-            hear_out(&mut local).await;
-            drop(local);
-        };
-        let reading = async move {
-            let mut all = Vec::new();
-            program.read_to_end(&mut all).await.map(|_| all)
-        };
-        let ((), read) = tokio::join!(ending, reading);
-        assert_eq!(read.unwrap().len(), answer.len());
-    }
 
     fn size_of_output<F>(_: impl FnOnce(Connection) -> F) -> usize {
         size_of::<F>()

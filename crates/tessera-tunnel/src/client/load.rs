@@ -12,7 +12,6 @@ use tessera_kit::live::{Changes, LiveConfig, Prepared};
 use tessera_kit::{ProgramError, SettingFile, names};
 use tessera_proxy::dial::{DialOptions, Dialler};
 use tessera_proxy::gate::{Gate, GateLimits};
-use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
 use tessera_tokio::{Connector, FileSessionStore, Limits, MemorySessionStore, SessionStore};
 
 use super::server::Server;
@@ -67,28 +66,10 @@ impl ClientEnd {
         Ok(Self {
             tunnel: Arc::new(tunnel),
             live,
-            section: Mutex::new(section.clone()),
             next,
             turn: Mutex::new(()),
             spare: section.spare,
         })
-    }
-
-    /// Listens where the section says. Needs a tokio runtime.
-    ///
-    /// # Errors
-    /// If that can't be: the address is another program's, or no inherited socket has that name.
-    pub fn bind(&self, inherited: &mut Inherited) -> Result<Listener, ProgramError> {
-        Listener::bind(&lock(&self.section).listen, ListenOptions::default(), inherited)
-    }
-
-    /// Loads the files again, and changes nothing yet: see [`prepare_with`](Self::prepare_with).
-    ///
-    /// # Errors
-    /// If a file can't be used.
-    pub fn prepare(&self) -> Result<PreparedClient<'_>, ProgramError> {
-        let section = lock(&self.section).clone();
-        self.prepare_with(section)
     }
 
     /// Loads the files again, by a section that may have changed, and changes nothing yet: for several tunnels that are
@@ -99,13 +80,13 @@ impl ClientEnd {
     ///
     /// # Errors
     /// If a file can't be used.
-    pub fn prepare_with(&self, section: ClientSection) -> Result<PreparedClient<'_>, ProgramError> {
+    pub fn prepare(&self, section: ClientSection) -> Result<PreparedClient<'_>, ProgramError> {
         let _turn = lock(&self.turn);
-        lock(&self.next).section = section.clone();
+        lock(&self.next).section = section;
         match self.live.prepare() {
             Ok(prepared) => {
                 let psks = mem::take(&mut lock(&self.next).psks);
-                Ok(PreparedClient { end: self, prepared, section, psks })
+                Ok(PreparedClient { end: self, prepared, psks })
             }
             Err(error) => {
                 self.tunnel.metrics.reloads.count(ReloadResult::Failed);
@@ -114,12 +95,12 @@ impl ClientEnd {
         }
     }
 
-    /// Loads the files again, and exchanges what they say: all of it or nothing.
+    /// Loads the files again, and exchanges what they say: see [`prepare`](Self::prepare).
     ///
     /// # Errors
     /// If a file can't be used. Nothing has changed then.
-    pub fn reload(&self) -> Result<Changes, ProgramError> {
-        self.prepare().map(PreparedClient::exchange)
+    pub fn reload(&self, section: ClientSection) -> Result<Changes, ProgramError> {
+        self.prepare(section).map(PreparedClient::exchange)
     }
 }
 
@@ -135,7 +116,6 @@ pub(super) struct Next {
 pub struct PreparedClient<'e> {
     end: &'e ClientEnd,
     prepared: Prepared<'e, Connector>,
-    section: ClientSection,
     psks: Vec<ExternalPsk>,
 }
 
@@ -144,7 +124,6 @@ impl PreparedClient<'_> {
     pub fn exchange(self) -> Changes {
         let tunnel = &self.end.tunnel;
         *lock(&tunnel.server.psks) = self.psks;
-        *lock(&self.end.section) = self.section;
         let changes = self.prepared.exchange();
         tunnel.metrics.reloads.count(ReloadResult::Reloaded);
         if let Some(pool) = tunnel.spare.get() {

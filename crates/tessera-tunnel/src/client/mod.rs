@@ -23,27 +23,24 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tessera_kit::live::LiveConfig;
+use tessera_proxy::drain::{Drained, drain};
 use tessera_proxy::gate::Gate;
 use tessera_proxy::listen::Listener;
 use tessera_proxy::socket::Socket;
 use tessera_tokio::{ClientStream, Connector, TimedSocket};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
 
 use self::connection::Connection;
 use self::load::Next;
 pub use self::load::{PreparedClient, check};
 use self::server::Server;
 use self::spare::{Spare, SparePool};
-use crate::config::ClientSection;
 use crate::metrics::TunnelMetrics;
 
 /// The client end of one tunnel.
 pub struct ClientEnd {
     tunnel: Arc<Tunnel>,
     live: LiveConfig<Connector>,
-    /// What is in use.
-    section: Mutex<ClientSection>,
     next: Arc<Mutex<Next>>,
     /// One at a time says what is loaded next.
     turn: Mutex<()>,
@@ -67,9 +64,14 @@ impl Tunnel {
 }
 
 impl ClientEnd {
-    /// Takes connections until `end` is ready. Then it stops listening, gives the connections that there are `drain`
+    /// Takes connections until `end` is ready. Then it stops listening, gives the connections that there are `limit`
     /// to end, and cuts what is left: their programs see a reset.
-    pub async fn run(&self, listener: Listener, end: impl Future<Output = ()>, drain: Duration) {
+    pub async fn run(
+        &self,
+        listener: Listener,
+        end: impl Future<Output = ()>,
+        limit: Duration,
+    ) -> Drained {
         let tunnel = &self.tunnel;
         if self.spare > 0 {
             let pool = || SparePool::new(tunnel.server.clone(), self.spare, tunnel.metrics.clone());
@@ -91,13 +93,50 @@ impl ClientEnd {
             connections.spawn(Connection::new(tunnel.clone(), admitted).run());
         }
         drop(listener);
-        let all_done = async { while connections.join_next().await.is_some() {} };
         let close_spare = async {
             if let Some(pool) = tunnel.spare.get() {
                 pool.close().await;
             }
         };
-        tokio::join!(close_spare, async { drop(timeout(drain, all_done).await) });
-        connections.shutdown().await;
+        tokio::join!(drain(&mut connections, limit), close_spare).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tessera_proxy::admin;
+    use tessera_proxy::listen::{Inherited, ListenOptions};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::config::ClientSection;
+    use crate::metrics::Metrics;
+
+    /// With Fast Open a dial learns nothing of an address where nobody listens: the handshake does.
+    #[tokio::test]
+    async fn an_address_where_tls_does_not_come_about_is_tried_last_next_time() {
+        let elsewhere = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = elsewhere.local_addr().unwrap();
+        tokio::spawn(async move { while elsewhere.accept().await.is_ok() {} });
+        let connect = format!("localhost:{}", address.port()).parse().unwrap();
+        let mut section = ClientSection::new("127.0.0.1:0".parse().unwrap(), connect);
+        section.peers.fingerprints = vec!["a5".repeat(32)];
+        section.tcp_fast_open = true;
+        let metrics = Metrics::register(&admin::Metrics::new());
+        let end = Arc::new(ClientEnd::load("test", &section, &metrics).unwrap());
+        let options = ListenOptions::default();
+        let listener = Listener::bind(&section.listen, options, &mut Inherited::default()).unwrap();
+        let local = listener.local_addrs().unwrap()[0];
+        let running = end.clone();
+        tokio::spawn(async move {
+            running.run(listener, std::future::pending(), Duration::ZERO).await;
+        });
+        let failures = || format!("{:?}", end.tunnel.server.dialler);
+        assert!(!failures().contains(&address.to_string()));
+        let mut program = TcpStream::connect(local).await.unwrap();
+        program.write_all(b"question").await.unwrap();
+        assert!(program.read(&mut [0]).await.is_err());
+        assert!(failures().contains(&address.to_string()), "{}", failures());
     }
 }

@@ -7,7 +7,7 @@ use tessera::Destination;
 use tessera::resume::ExternalPsk;
 use tessera_proxy::dial::Dialler;
 use tessera_proxy::gate::Gate;
-use tessera_proxy::socket::Socket;
+use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{ClientStream, Connector, TimedSocket};
 use tokio::time::Instant;
 
@@ -53,6 +53,14 @@ impl Server {
         }
     }
 
+    /// TLS did not come about there: the next connection tries another address of the name first, if it has any. With
+    /// Fast Open that is where whoever dialled learns that nobody listens.
+    pub(super) fn avoid(&self, peer: io::Result<Peer>) {
+        if let Ok(Peer::Tcp(address)) = peer {
+            self.dialler.avoid(address);
+        }
+    }
+
     fn destination(&self) -> Destination {
         let external_psks = self.psks.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Destination { server_name: self.name.clone(), external_psks, ..Destination::default() }
@@ -65,11 +73,14 @@ impl Source for Arc<Server> {
 
     async fn connect(&self) -> io::Result<Self::Stream> {
         let socket = self.dial().await.map_err(Ended::into_io)?;
-        let began = Instant::now();
+        let (peer, began) = (socket.get_ref().peer(), Instant::now());
         let stream = self.connector.connect(self.destination(), socket).await;
         match &stream {
             Ok(stream) => self.metrics.handshake(stream.facts(), began.elapsed()),
-            Err(_) => self.metrics.handshakes.count(HandshakeKind::Failed),
+            Err(_) => {
+                self.metrics.handshakes.count(HandshakeKind::Failed);
+                self.avoid(peer);
+            }
         }
         stream
     }

@@ -4,6 +4,7 @@
 
 mod check;
 mod client;
+mod directories;
 mod fleet;
 mod limits;
 mod peers;

@@ -5,21 +5,21 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tessera_proxy::drain::{Drained, drain};
 use tessera_proxy::listen::Listener;
 use tessera_proxy::socket::Peer;
 use tessera_tokio::Origin;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
 
+use super::Shared;
 use super::connection::Connection;
-use super::{Drained, Shared};
 
-/// Accepts until `end` is ready, and waits for the connections that are there then.
+/// Accepts until `end` is ready. The connections that are there then have `limit` to end.
 pub(super) async fn serve(
     shared: &Arc<Shared>,
     listener: Listener,
     end: impl Future<Output = ()>,
-    drain: Duration,
+    limit: Duration,
 ) -> Drained {
     let mut connections = JoinSet::new();
     let mut end = pin!(end);
@@ -38,9 +38,5 @@ pub(super) async fn serve(
     }
     // Whoever comes now is refused, or waits for the process that has the socket next.
     drop(listener);
-    let ending = async { while connections.join_next().await.is_some() {} };
-    let _ = timeout(drain, ending).await;
-    let cut = connections.len();
-    connections.shutdown().await;
-    Drained { cut }
+    drain(&mut connections, limit).await
 }

@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 
 use super::answers::{BackendFirst, Dialled};
 use super::backend::{self, Between};
-use super::carried::Carried;
+use super::carrier::Carrier;
 use super::ended::{Ended, Story};
 use super::{Settings, Shared};
 use crate::metrics::{EarlyDataVerdict, Held};
@@ -33,7 +33,7 @@ pub(super) struct Connection {
     peer: Peer,
     /// There until TLS begins.
     admitted: Option<Box<(ClientSocket<Socket>, HandshakePlace)>>,
-    client: Option<Carried>,
+    client: Option<Carrier>,
     backend: Option<TimedSocket<Socket>>,
     has_ended: bool,
     _active: Held,
@@ -136,7 +136,7 @@ impl Connection {
         let acceptor = self.shared.acceptor.clone().with_answers(Arc::new(answers));
         let stream = acceptor.start(socket).map_err(Ended::Handshake)?;
         let metrics = self.shared.metrics.clone();
-        let client = self.client.insert(Carried::new(stream, metrics, self.began));
+        let client = self.client.insert(Carrier::new(stream, metrics, self.began));
         let flight = client.writable().await;
         let early_data = client.facts().early_data;
         if let Some(verdict) = EarlyDataVerdict::answered(client.facts()) {

@@ -12,7 +12,7 @@ use tessera_proxy::proxy_protocol::HeaderError;
 use tessera_proxy::socket::Peer;
 
 use super::backend;
-use super::carried::Carried;
+use super::carrier::Carrier;
 use crate::metrics::{EarlyDataVerdict, HandshakeKind, Label, Outcome};
 use crate::peers;
 
@@ -55,7 +55,7 @@ impl Story {
         ended: &Ended,
         peer: Peer,
         began: Instant,
-        client: Option<&mut Carried>,
+        client: Option<&mut Carrier>,
     ) -> Self {
         let mut story = Self {
             outcome: None,
@@ -82,7 +82,7 @@ impl Story {
             story.verdict = EarlyDataVerdict::answered(facts);
             story.flight = facts.flight.map(|flight| hex::encode(&flight.0));
             (story.received, story.sent) = (client.received, client.sent);
-            withdrawn = client.withdrawn;
+            withdrawn = client.is_withdrawn;
         }
         story.outcome = match ended {
             Ended::NoHeader(_) | Ended::Refused => None,

@@ -23,7 +23,7 @@
 mod accept;
 mod answers;
 mod backend;
-mod carried;
+mod carrier;
 mod connection;
 mod ended;
 mod reload;
@@ -37,6 +37,7 @@ use tessera_kit::ProgramError;
 use tessera_kit::live::LiveConfig;
 use tessera_kit::state::StateFound;
 use tessera_proxy::dial::{DialOptions, Dialler};
+use tessera_proxy::drain::Drained;
 use tessera_proxy::gate::{Gate, GateLimits};
 use tessera_proxy::listen::{ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
@@ -64,6 +65,8 @@ struct Shared {
     acceptor: Acceptor,
     live: LiveConfig<Acceptor>,
     wanted: Wanted,
+    /// One at a time says what is loaded next.
+    turn: Mutex<()>,
     stores: Stores,
     gate: Gate,
     metrics: Arc<TunnelMetrics>,
@@ -76,13 +79,6 @@ struct Shared {
 struct Settings {
     section: ServerSection,
     dialler: Dialler,
-}
-
-/// What was left when a server end ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drained {
-    /// Connections that were cut, since they didn't end in time.
-    pub cut: usize,
 }
 
 impl ServerEnd {
@@ -119,6 +115,7 @@ impl ServerEnd {
             acceptor,
             live,
             wanted,
+            turn: Mutex::default(),
             stores,
             gate,
             metrics,

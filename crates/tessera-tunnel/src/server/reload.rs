@@ -69,11 +69,10 @@ impl ServerEnd {
             )));
         }
         let stores = shared.stores.load_again()?;
+        let _turn = lock(&shared.turn);
         *lock(&shared.wanted) = section.clone();
-        let tls = shared.live.prepare();
-        // Whoever asks later without a section of their own has the one that is in use.
-        *lock(&shared.wanted) = shared.settings().section.clone();
-        Ok(Prepared { end: self, tls: tls?, stores, settings: Arc::new(Settings::new(section)) })
+        let tls = shared.live.prepare()?;
+        Ok(Prepared { end: self, tls, stores, settings: Arc::new(Settings::new(section)) })
     }
 }
 
@@ -104,6 +103,6 @@ fn needs_restart(now: &ServerSection, next: &ServerSection) -> Option<&'static s
     changed.iter().find(|(_, changed)| *changed).map(|(key, _)| *key)
 }
 
-fn lock(wanted: &Wanted) -> MutexGuard<'_, ServerSection> {
-    wanted.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

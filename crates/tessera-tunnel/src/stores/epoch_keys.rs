@@ -7,17 +7,21 @@ use tessera_kit::{ProgramError, SettingFile, hex};
 use tessera_vault::EpochKey;
 use zeroize::Zeroizing;
 
-/// Reads the epoch keys of a file, at least one: `BEGINS SECONDS HEX` a line, where BEGINS is since the Unix epoch,
-/// and the key has 32 bytes. Each wraps for so many seconds, and opens for an hour after that, as long as a one-time
-/// key lives. Empty lines and those that begin with # are skipped.
-pub(super) fn read(file: SettingFile<'_>) -> Result<Vec<EpochKey>, ProgramError> {
+/// Reads the file.
+pub(super) fn read(file: SettingFile<'_>) -> Result<Zeroizing<String>, ProgramError> {
     let text = fs::read_to_string(file.path).map(Zeroizing::new);
-    let text = text.map_err(|error| ProgramError::input(file, &error))?;
+    text.map_err(|error| ProgramError::input(file, &error))
+}
+
+/// The epoch keys of its text, at least one: `BEGINS SECONDS HEX` a line, where BEGINS is since the Unix epoch, and the
+/// key has 32 bytes. Each wraps for so many seconds, and opens for an hour after that, as long as a one-time key lives.
+/// Empty lines and those that begin with # are skipped.
+pub(super) fn parse(file: SettingFile<'_>, text: &str) -> Result<Vec<EpochKey>, ProgramError> {
     let lines = text.lines().map(str::trim).enumerate();
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let keys: Vec<EpochKey> = lines
         .map(|(index, line)| {
-            parse(line).map_err(|what| ProgramError::in_line(file.path, index + 1, what))
+            parse_line(line).map_err(|what| ProgramError::in_line(file.path, index + 1, what))
         })
         .collect::<Result<_, _>>()?;
     if keys.is_empty() {
@@ -26,7 +30,7 @@ pub(super) fn read(file: SettingFile<'_>) -> Result<Vec<EpochKey>, ProgramError>
     Ok(keys)
 }
 
-fn parse(line: &str) -> Result<EpochKey, String> {
+fn parse_line(line: &str) -> Result<EpochKey, String> {
     let mut words = line.split_ascii_whitespace();
     let (Some(begins), Some(seconds), Some(digits), None) =
         (words.next(), words.next(), words.next(), words.next())
@@ -67,17 +71,20 @@ mod tests {
     #[test]
     fn an_epoch_key_is_one_line_that_all_servers_read_alike() {
         let digits = "a5".repeat(32);
-        let read = || parse(&format!("1700000000 3600 {digits}")).unwrap();
+        let read = || parse_line(&format!("1700000000 3600 {digits}")).unwrap();
         let key = read();
         assert_eq!((key.id, *key.secret), (read().id, [0xa5; 32]));
         let seconds = |time: Duration| time.as_secs() - 1_700_000_000;
         assert_eq!(seconds(key.issues_from), 0);
         assert_eq!((seconds(key.issues_until), seconds(key.opens_until)), (3600, 7200));
-        assert_ne!(parse(&format!("1700003600 3600 {digits}")).unwrap().id, key.id);
+        assert_ne!(parse_line(&format!("1700003600 3600 {digits}")).unwrap().id, key.id);
         for wrong in
             ["", "1 2", "x 3600 a5", "1 -1 a5", "1 3600 a5", &format!("1 3600 {digits} more")]
         {
-            assert!(parse(wrong).is_err_and(|what| what.contains("BEGINS SECONDS HEX")), "{wrong}");
+            assert!(
+                parse_line(wrong).is_err_and(|what| what.contains("BEGINS SECONDS HEX")),
+                "{wrong}"
+            );
         }
     }
 }

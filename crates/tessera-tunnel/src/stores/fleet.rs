@@ -1,6 +1,6 @@
 //! What several servers behind one name share: a ring in etcd, and one-time keys in etcd or at each site.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ enum OneTimeKeys {
 /// The wrapping keys of a vault in etcd, with the file that they come from.
 struct Epochs {
     setting: String,
-    path: std::path::PathBuf,
+    path: PathBuf,
     keys: Arc<WrappingKeys>,
 }
 
@@ -201,10 +201,11 @@ impl Epochs {
     /// The keys of the file, which can be installed.
     fn load(&self) -> Result<Vec<EpochKey>, ProgramError> {
         let file = SettingFile { setting: &self.setting, path: &self.path };
+        let text = epoch_keys::read(file)?;
         let trial = WrappingKeys::new(&tessera_aws_lc::provider(), WrappingPurpose::Secrets);
-        let installed = trial.install(epoch_keys::read(file)?, unix());
+        let installed = trial.install(epoch_keys::parse(file, &text)?, unix());
         installed.map_err(|error| ProgramError::in_file(&self.path, error))?;
-        epoch_keys::read(file)
+        epoch_keys::parse(file, &text)
     }
 }
 

@@ -75,7 +75,10 @@ impl Stores {
             Some(Opened { state, found }) => (Some(Arc::new(state)), Some(found)),
         };
         let stores = match (&section.fleet, state) {
-            (Some(fleet), state) => Self::of_fleet(FleetStores::open(name, fleet, state)?),
+            (Some(fleet), state) => {
+                let opened = FleetStores::open(name, fleet, state.clone());
+                Self::of_fleet(opened.inspect_err(|_| state.iter().for_each(give_back))?)
+            }
             (None, Some(state)) => Self::of_state(state),
             (None, None) => Self::in_memory(),
         };
@@ -182,10 +185,7 @@ impl Stores {
             Kept::State(state) => Some(state.clone()),
             Kept::Fleet(fleet) => fleet.state(),
         };
-        if let Some(state) = state {
-            // What failed first is told.
-            let _ = state.close(unix());
-        }
+        state.iter().for_each(give_back);
     }
 
     /// Hands what survives the process to the next one: when the last connection is through, since the vault gives
@@ -212,6 +212,11 @@ impl Stores {
             Err(error) => Err(ProgramError::failed("closing the state", error)),
         }
     }
+}
+
+fn give_back(state: &Arc<ServerState>) {
+    // What failed first is told.
+    let _ = state.close(unix());
 }
 
 /// It may wait for a disk.

@@ -4,9 +4,9 @@ use tessera::handshake::Reply;
 use tessera::resume::{AcceptResumption, ResumptionJudge, ResumptionVerdict};
 
 /// Whoever drives the connection dials the backend, and answers.
-pub(super) struct BackendFirst;
+pub(super) struct BackendFirstJudge;
 
-impl ResumptionJudge for BackendFirst {
+impl ResumptionJudge for BackendFirstJudge {
     fn judge(&self, question: &AcceptResumption) -> Reply<ResumptionVerdict> {
         if question.early_data { Reply::Later } else { Reply::Now(ResumptionVerdict::Accept) }
     }

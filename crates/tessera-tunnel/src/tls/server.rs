@@ -54,7 +54,7 @@ pub fn server(
             guard.kinds = wanted;
         }
         config.policy.early_data.forward_secret = Some(guard);
-        config.judge = Some(Arc::new(super::backend_first::BackendFirst));
+        config.judge = Some(Arc::new(super::backend_first::BackendFirstJudge));
     }
     config.checked().map_err(|error| own.by_key(error))
 }

@@ -14,7 +14,7 @@ use tessera::auth::{Credential, PrivateKey};
 use tessera::resume::OneTimeKeyGuard;
 use tessera_aws_lc::SigningKey;
 use tessera_proxy::admin;
-use tessera_proxy::listen::Inherited;
+use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
 use tessera_tokio::{Acceptor, ServerStream};
 use tessera_tunnel::client::ClientEnd;
 use tessera_tunnel::config::{Anchors, ClientSection, DialAddress, ListenAddress};
@@ -113,7 +113,8 @@ impl Ends {
 
     pub fn start(&self, section: &ClientSection) -> Client {
         let end = Arc::new(ClientEnd::load("test", section, &self.metrics).unwrap());
-        let listener = end.bind(&mut Inherited::default()).unwrap();
+        let options = ListenOptions::default();
+        let listener = Listener::bind(&section.listen, options, &mut Inherited::default()).unwrap();
         let address = listener.local_addrs().unwrap().first().copied();
         let (stop, stopped) = oneshot::channel();
         let running = tokio::spawn({

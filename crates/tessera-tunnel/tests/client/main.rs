@@ -311,27 +311,27 @@ async fn a_reload_exchanges_the_files_or_nothing() {
     let path = ends.files.path("ca.pem");
     let root = fs::read(&path).unwrap();
     fs::write(&path, "not a certificate").unwrap();
-    assert_eq!(client.end.reload().unwrap_err().file(), Some(&*path));
+    assert_eq!(client.end.reload(ends.section()).unwrap_err().file(), Some(&*path));
     assert_eq!(client.ask(b"question 2").await.unwrap(), b"question 2");
     let other = Ends::new(Application::Echo).await;
     fs::copy(other.files.path("ca.pem"), &path).unwrap();
-    assert!(client.end.reload().unwrap().peers);
+    assert!(client.end.reload(ends.section()).unwrap().peers);
     // Nobody vouches for the server any more, and its ticket is not used.
     assert_eq!(client.ask(b"question 3").await.unwrap_err().kind(), ErrorKind::ConnectionReset);
     ends.until(r#"connections_total{outcome="handshake_failed"}"#, 1).await;
     fs::write(&path, root).unwrap();
     // What is prepared is not in use yet.
-    let prepared = client.end.prepare().unwrap();
+    let prepared = client.end.prepare(ends.section()).unwrap();
     drop(prepared);
     assert!(client.ask(b"question 4").await.is_err());
-    client.end.reload().unwrap();
+    client.end.reload(ends.section()).unwrap();
     assert_eq!(client.ask(b"question 5").await.unwrap(), b"question 5");
     // Another file, by another section: it is that from now on.
     let mut section = ends.section();
     fs::rename(&path, ends.files.path("other.pem")).unwrap();
     section.peers.ca = Some(Anchors::File(ends.files.path("other.pem")));
-    client.end.prepare_with(section).unwrap().exchange();
-    client.end.reload().unwrap();
+    client.end.reload(section.clone()).unwrap();
+    client.end.reload(section).unwrap();
     assert_eq!(client.ask(b"question 6").await.unwrap(), b"question 6");
     assert_eq!(ends.metric(r#"reloads_total{result="reloaded"}"#), 4);
     assert_eq!(ends.metric(r#"reloads_total{result="failed"}"#), 1);
@@ -346,12 +346,12 @@ async fn a_connection_whose_server_is_not_trusted_any_more_carries_nothing() {
     program.write_all(b"question").await.unwrap();
     program.read_exact(&mut answer).await.unwrap();
     // The same files are no reason.
-    client.end.reload().unwrap();
+    client.end.reload(ends.section()).unwrap();
     program.write_all(b"question").await.unwrap();
     program.read_exact(&mut answer).await.unwrap();
     let other = Ends::new(Application::Echo).await;
     fs::copy(other.files.path("ca.pem"), ends.files.path("ca.pem")).unwrap();
-    assert!(client.end.reload().unwrap().peers);
+    assert!(client.end.reload(ends.section()).unwrap().peers);
     program.write_all(b"question").await.unwrap();
     assert_eq!(program.read(&mut answer).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
     ends.until(r#"connections_total{outcome="cut"}"#, 1).await;

@@ -55,7 +55,7 @@ async fn a_reload_replaces_spare_connections() {
     section.spare = 2;
     let client = ends.start(&section);
     ends.until(FILLED, 2).await;
-    client.end.reload().unwrap();
+    client.end.reload(section).unwrap();
     ends.until(r#"spare_events_total{event="withdrawn"}"#, 2).await;
     ends.until(FILLED, 4).await;
     // They were ended in order.

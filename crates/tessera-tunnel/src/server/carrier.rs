@@ -15,24 +15,24 @@ use crate::metrics::{HandshakeKind, TunnelMetrics};
 
 /// A client's stream: it counts what goes through it, notices when its handshake is complete, and fails when what it
 /// rests on is withdrawn.
-pub(super) struct Carried {
+pub(super) struct Carrier {
     stream: ServerStream<ClientSocket<Socket>>,
     metrics: Arc<TunnelMetrics>,
     /// When the handshake began; `None` when it is counted.
     began: Option<Instant>,
     pub(super) received: u64,
     pub(super) sent: u64,
-    pub(super) withdrawn: bool,
+    pub(super) is_withdrawn: bool,
 }
 
-impl Carried {
+impl Carrier {
     pub(super) fn new(
         stream: ServerStream<ClientSocket<Socket>>,
         metrics: Arc<TunnelMetrics>,
         began: Instant,
     ) -> Self {
         let began = Some(began);
-        Self { stream, metrics, began, received: 0, sent: 0, withdrawn: false }
+        Self { stream, metrics, began, received: 0, sent: 0, is_withdrawn: false }
     }
 
     pub(super) fn facts(&self) -> &Facts {
@@ -77,8 +77,8 @@ impl Carried {
     }
 
     fn check(&mut self) -> io::Result<()> {
-        if self.withdrawn || self.stream.is_withdrawn() {
-            self.withdrawn = true;
+        if self.is_withdrawn || self.stream.is_withdrawn() {
+            self.is_withdrawn = true;
             let what = "the peer is not allowed any more";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
         }
@@ -86,7 +86,7 @@ impl Carried {
     }
 }
 
-impl AsyncRead for Carried {
+impl AsyncRead for Carrier {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -109,7 +109,7 @@ impl AsyncRead for Carried {
     }
 }
 
-impl AsyncWrite for Carried {
+impl AsyncWrite for Carrier {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
