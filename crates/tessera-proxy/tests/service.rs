@@ -72,14 +72,14 @@ fn a_watchdog_hears_that_the_process_lives() {
 
 #[test]
 #[ignore = "runs in a process of its own, until its input ends"]
-fn child_keeps_alive() {
+fn child_keeps_alive() -> std::convert::Infallible {
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let supervisor = Supervisor::from_env().unwrap();
-    runtime.block_on(supervisor.keep_alive());
+    runtime.block_on(supervisor.keep_alive())
 }
 
 #[test]
