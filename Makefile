@@ -9,7 +9,8 @@ PYTHON ?= python3
 TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
-EVIDENCE = formal bogo tlsfuzzer soak tunnel memory bench throughput connect-rate idle-connections
+EVIDENCE = formal bogo tlsfuzzer soak tunnel memory bench throughput connect-rate idle-connections \
+	tunnel-cost
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
 RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
@@ -21,6 +22,7 @@ RUN_bench = bench/protocol-cost
 RUN_throughput = bench/throughput
 RUN_connect-rate = bench/connect-rate
 RUN_idle-connections = bench/idle-connections
+RUN_tunnel-cost = bench/tunnel-cost all
 
 .PHONY: all help test setup check unit bare-metal program evidence deb \
 	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean
@@ -77,6 +79,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## throughput         bulk transfers beside tokio-rustls; see bench/README.md
 ## connect-rate       connections a second beside rustls; see bench/README.md
 ## idle-connections   what idle and hostile connections cost; see bench/README.md
+## tunnel-cost        tunnels beside stunnel and HAProxy; needs root; see bench/README.md
 $(EVIDENCE):
 	$(RUN_$@)
 

@@ -27,14 +27,18 @@ use crate::options::{Bench, Options};
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> Result<(), Failure> {
-    // Before any other thread.
-    tessera_link::enter_user_namespace_if_needed()?;
     let options = Options::from_arguments(std::env::args().skip(1))?;
-    match options.bench {
-        Bench::Pgbench => pgbench::run(&options),
-        Bench::Connections => connections::run(&options),
-        Bench::Bulk => bulk::run(&options),
-        Bench::Idle => idle::run(&options),
-        Bench::Many => many::run(&options),
+    let mut failures = Vec::new();
+    for bench in &options.benches {
+        let ran = match bench {
+            Bench::Pgbench => pgbench::run(&options),
+            Bench::Connections => connections::run(&options),
+            Bench::Bulk => bulk::run(&options),
+            Bench::Idle => idle::run(&options),
+            Bench::Many => many::run(&options),
+        };
+        println!();
+        failures.extend(ran.err().map(|failure| format!("{bench:?}: {failure}")));
     }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("; ").into()) }
 }

@@ -71,7 +71,7 @@ fn reloads(scene: &Scene<'_>, proxies: &Proxies) -> Result<usize, Failure> {
     let coming = scene.runtime.spawn(come_and_go(proxies.address, until));
     for _ in 0..RELOADS {
         thread::sleep(BETWEEN);
-        proxies.reload();
+        proxies.reload()?;
         let (failed, living) = scene.runtime.block_on(again(open));
         errors.extend(failed);
         open = living;

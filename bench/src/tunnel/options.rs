@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::Failure;
 
 /// The usage, for who mistypes it.
-const USAGE: &str = "tunnel-cost pgbench|connections|bulk|idle|many [--program TESSERA] \
+const USAGE: &str = "tunnel-cost all|pgbench|connections|bulk|idle|many [--program TESSERA] \
                      [--rounds N] [--count N] [--rtt-ms N] [--json]";
 
 /// One of the programs.
@@ -19,9 +19,13 @@ pub(crate) enum Bench {
     Many,
 }
 
+impl Bench {
+    const ALL: [Self; 5] = [Self::Pgbench, Self::Connections, Self::Bulk, Self::Idle, Self::Many];
+}
+
 /// The arguments.
 pub(crate) struct Options {
-    pub(crate) bench: Bench,
+    pub(crate) benches: Vec<Bench>,
     /// The program `tessera`; without it stunnel and HAProxy are compared with each other.
     pub(crate) program: Option<String>,
     rounds: Option<usize>,
@@ -36,17 +40,18 @@ impl Options {
     pub(crate) fn from_arguments(
         mut arguments: impl Iterator<Item = String>,
     ) -> Result<Self, Failure> {
-        let bench = match arguments.next().as_deref() {
-            Some("pgbench") => Bench::Pgbench,
-            Some("connections") => Bench::Connections,
-            Some("bulk") => Bench::Bulk,
-            Some("idle") => Bench::Idle,
-            Some("many") => Bench::Many,
+        let benches = match arguments.next().as_deref() {
+            Some("all") => Bench::ALL.to_vec(),
+            Some("pgbench") => vec![Bench::Pgbench],
+            Some("connections") => vec![Bench::Connections],
+            Some("bulk") => vec![Bench::Bulk],
+            Some("idle") => vec![Bench::Idle],
+            Some("many") => vec![Bench::Many],
             _ => return Err(USAGE.into()),
         };
         let rtt = Duration::from_millis(33);
         let mut options =
-            Self { bench, program: None, rounds: None, count: None, rtt, json: false };
+            Self { benches, program: None, rounds: None, count: None, rtt, json: false };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--program" => options.program = Some(value(&mut arguments)?),

@@ -56,7 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         }
     }
     for proxies in &all {
-        eprintln!("{}: {:?}", proxies.way.name, proxies.resumed()?);
+        proxies.check_resumption((rounds + 1) * transactions)?;
     }
     report.finish(options.json, None)?;
     saved(&report, rtt, &[(X25519, STUNNEL), (X25519, HAPROXY), (FAST_OPEN, HAPROXY_FAST_OPEN)])

@@ -1,6 +1,7 @@
 //! Both ends of a tunnel as processes, killed when the value is dropped.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::thread;
 use std::time::Duration;
 
 use tessera_link::{End, Link};
@@ -83,19 +84,42 @@ impl Proxies {
         self.ends.iter().map(|end| resident(end.process.id())).sum()
     }
 
-    /// What each end says of its connections, the server's first. The ends must have been told to tell.
-    pub(crate) fn resumed(&self) -> Result<Vec<Resumed>, Failure> {
-        let count = |end: &Running| match self.way.tunnel {
-            Tunnel::None => Ok(Resumed { yes: 0, no: 0 }),
-            Tunnel::Stunnel => Ok(stunnel::resumed(&end.process.output())),
-            Tunnel::Haproxy => Ok(haproxy::resumed(&end.process.output())),
-            Tunnel::Tessera(ours) => tessera::resumed(&end.directory, ours),
-        };
-        self.ends.iter().map(count).collect()
+    /// Fails unless all of so many connections but a few first ones were resumed, as both ends say. They must
+    /// have been told to tell.
+    pub(crate) fn check_resumption(&self, connections: usize) -> Result<(), Failure> {
+        // A session for each of HAProxy's threads, and ours brings as many as are used at once.
+        const FIRST: usize = 8;
+        for end in &self.ends {
+            let told = match self.way.tunnel {
+                Tunnel::None => continue,
+                Tunnel::Stunnel => stunnel::resumed(&end.process.output()),
+                Tunnel::Haproxy => haproxy::resumed(&end.process.output()),
+                Tunnel::Tessera(ours) => tessera::resumed(&end.directory, ours)?,
+            };
+            if told.yes + told.no < connections || told.no > FIRST {
+                let name = self.way.name;
+                return Err(format!("{name}: of {connections} connections {told:?}").into());
+            }
+        }
+        Ok(())
     }
 
-    /// Has both ends read their configuration and files again.
-    pub(crate) fn reload(&self) {
-        self.ends.iter().for_each(|end| end.process.hang_up());
+    /// Has both ends of ours take their files anew, and waits until both have.
+    pub(crate) fn reload(&self) -> Result<(), Failure> {
+        for end in &self.ends {
+            let (before, _) = tessera::reloads(&end.directory)?;
+            end.process.hang_up();
+            loop {
+                let (done, failed) = tessera::reloads(&end.directory)?;
+                if failed > 0 || !end.process.is_alive() {
+                    return Err(format!("a reload failed: {}", end.process.output()).into());
+                }
+                if done > before {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+        Ok(())
     }
 }

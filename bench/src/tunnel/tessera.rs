@@ -48,20 +48,26 @@ pub(crate) fn configuration(end: End, setting: &Setting<'_>, ours: Tessera) -> S
 /// Connections with a forward-secret ticket, or an ordinary one where there is no early data, against all
 /// others that have shaken hands.
 pub(crate) fn resumed(directory: &Directory, ours: Tessera) -> Result<Resumed, Failure> {
-    let metrics = metrics(directory)?;
     let wanted = if ours.early { "forward_secret" } else { "resumed" };
-    let mut resumed = Resumed { yes: 0, no: 0 };
-    for line in metrics.lines().filter(|line| line.starts_with("tessera_tunnel_handshakes_total{"))
-    {
+    let (yes, no) = counts(directory, "handshakes", wanted)?;
+    Ok(Resumed { yes, no })
+}
+
+/// How often the end has taken its files anew, and how often it couldn't.
+pub(crate) fn reloads(directory: &Directory) -> Result<(usize, usize), Failure> {
+    counts(directory, "reloads", "reloaded")
+}
+
+/// What the series of a metric with this value of a label count, and what all its others do.
+fn counts(directory: &Directory, metric: &str, value: &str) -> Result<(usize, usize), Failure> {
+    let (begin, value) = (format!("tessera_tunnel_{metric}_total{{"), format!("\"{value}\""));
+    let mut counts = (0, 0);
+    for line in metrics(directory)?.lines().filter(|line| line.starts_with(&begin)) {
         let (series, count) = line.rsplit_once(' ').ok_or("a series without a value")?;
-        let count: usize = count.parse()?;
-        if series.contains(&format!("\"{wanted}\"")) {
-            resumed.yes += count;
-        } else {
-            resumed.no += count;
-        }
+        let counted = if series.contains(&value) { &mut counts.0 } else { &mut counts.1 };
+        *counted += count.parse::<usize>()?;
     }
-    Ok(resumed)
+    Ok(counts)
 }
 
 fn metrics(directory: &Directory) -> Result<String, Failure> {

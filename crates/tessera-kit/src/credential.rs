@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use pki_types::{CertificateDer, UnixTime};
+use tessera::Role;
 use tessera::auth::{Credential, PrivateKey};
 use tessera::wire::CipherSuite;
 use webpki::{EndEntityCert, KeyUsage};
@@ -94,6 +95,34 @@ fn check_validity(certificate: &EndEntityCert<'_>) -> Result<(), String> {
             Err("the first certificate ends before it begins; have it issued again".into())
         }
         _ => Ok(()),
+    }
+}
+
+/// Why everybody who judges certificates by authorities refuses this one of a peer in `role`, whichever authorities they
+/// are; `None` if there is nothing to see. Who knows it by its fingerprint takes it all the same.
+#[must_use]
+pub fn why_authorities_do_not_help(certificate: &[u8], role: Role) -> Option<&'static str> {
+    let der = CertificateDer::from(certificate);
+    let certificate = EndEntityCert::try_from(&der).ok()?;
+    let (usage, other_use) = match role {
+        Role::Server => (
+            KeyUsage::server_auth(),
+            "its extendedKeyUsage has no serverAuth; have it issued again, with it or with none",
+        ),
+        Role::Client => (
+            KeyUsage::client_auth(),
+            "its extendedKeyUsage has no clientAuth; have it issued again, with it or with none",
+        ),
+    };
+    // webpki looks for an authority after all that.
+    match certificate.verify_for_usage(&[], &[], &[], UnixTime::now(), usage, None, None) {
+        Err(webpki::Error::CaUsedAsEndEntity) => Some(
+            "it is an authority's own; have it issued again, with basicConstraints=critical,CA:FALSE",
+        ),
+        Err(webpki::Error::EmptyEkuExtension | webpki::Error::RequiredEkuNotFoundContext(_)) => {
+            Some(other_use)
+        }
+        _ => None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
+use tessera::Role;
 use tessera_kit::ProgramError;
 use tessera_kit::credential::fingerprint;
 
@@ -128,6 +129,8 @@ fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError>
     if section.tcp_fast_open {
         table.row("TCP Fast Open", "data is taken in SYNs");
     }
+    let warning =
+        tls::warning(&format!("server.{name}"), section.certificate.as_deref(), Role::Server);
     let limits = &section.limits;
     let mut places = places(limits.connections, limits.connections_per_address);
     if let Some(rate) = limits.new_per_second_per_address {
@@ -135,11 +138,14 @@ fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError>
     }
     table.row("limits", places);
     table.row("", times(limits.handshake, limits.connect, limits.idle, limits.write));
+    table.row_if("warning", warning);
     Ok(table)
 }
 
 fn of_client(name: &str, section: &ClientSection) -> Result<Table, ProgramError> {
-    let warnings = client::check(name, section)?;
+    let mut warnings = client::check(name, section)?;
+    let label = format!("client.{name}");
+    warnings.extend(tls::warning(&label, section.certificate.as_deref(), Role::Client));
     let host = section.connect.host().unwrap_or_default();
     let (config, destination) = tls::client(name, section, &host)?;
     let mut table = Table::new(format!("[client.{name}]"));

@@ -3,7 +3,7 @@
 use std::env;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use tessera_kit::{ProgramError, volatile};
 use tessera_proxy::confine::{Confinement, TcpPorts};
@@ -33,9 +33,11 @@ pub(crate) fn of(tunnels: &Tunnels, file: Option<&Path>) -> Confinement {
 
 /// A reload that failed, with what to do where it was the confinement that kept a file from being read.
 pub(crate) fn explain(confinement: &Confinement, error: ProgramError) -> ProgramError {
+    // A relative path is one of a directory that may be called `.`.
+    let whole = |path: &Path| absolute(path).unwrap_or_else(|_| path.to_owned());
     let is_outside = |path: &Path| {
         let mut allowed = confinement.read.iter().chain(&confinement.write);
-        !allowed.any(|directory| path.starts_with(directory))
+        !allowed.any(|directory| whole(path).starts_with(whole(directory)))
     };
     match error {
         ProgramError::File { path, line, what } if is_outside(&path) => {
@@ -230,5 +232,22 @@ mod tests {
         assert!(explain(&confinement, elsewhere).to_string().contains("a restart reads this one"));
         let there = ProgramError::in_file(&files.join("b.pem"), "permission denied");
         assert!(!explain(&confinement, there).to_string().contains("restart"));
+    }
+
+    #[test]
+    fn a_broken_file_that_is_named_relatively_is_not_said_to_need_a_restart() {
+        let mut section =
+            ServerSection::new("127.0.0.1:8443".parse().unwrap(), "127.0.0.1:1".parse().unwrap());
+        section.certificate = Some("db.pem".into());
+        let server = [("a".to_owned(), section)].into();
+        let tunnels = Tunnels { server, ..Tunnels::default() };
+        let confinement = of(&tunnels, Some(Path::new("tunnels.toml")));
+        for path in ["db.pem", "tunnels.toml", "./db.key"] {
+            let broken = ProgramError::in_file(Path::new(path), "it is broken");
+            let told = explain(&confinement, broken).to_string();
+            assert!(!told.contains("restart"), "{told}");
+        }
+        let outside = ProgramError::in_file(Path::new("/elsewhere/db.key"), "permission denied");
+        assert!(explain(&confinement, outside).to_string().contains("a restart reads this one"));
     }
 }

@@ -55,10 +55,7 @@ impl Source {
 impl Loaded {
     /// Without contradictions; no file that it names was looked at.
     fn checked(self) -> Result<Self, ProgramError> {
-        let Tunnels { server, client, .. } = &self.tunnels;
-        let servers = server.iter().try_for_each(|(name, section)| section.check(name));
-        let clients = || client.iter().try_for_each(|(name, section)| section.check(name));
-        match servers.and_then(|()| clients()) {
+        match self.tunnels.check() {
             Ok(()) => Ok(self),
             Err(error) => Err(self.locate(error)),
         }

@@ -1,6 +1,7 @@
 //! The tunnels of a process while they run.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::client::{self, ClientEnd, PreparedClient};
 use crate::config::{ListenAddress, Tunnels};
 use crate::metrics::{Label, Metrics, ReloadResult, Role};
 use crate::server::{self, ServerEnd};
+use crate::tls;
 
 /// All ends of a configuration, each with its task.
 pub(crate) struct RunningTunnels {
@@ -182,11 +184,13 @@ fn load(
         for warning in client::check(name, section)? {
             tracing::warn!("{warning}");
         }
+        warn_of(&format!("client.{name}"), section.certificate.as_deref(), tessera::Role::Client);
         let end = End::Client(Arc::new(ClientEnd::load(name, section, metrics)?));
         ready.push(ReadyEnd { name: name.clone(), listen: section.listen.clone(), end });
     }
     // Last, since their states have to be closed where something else is wrong.
     for (name, section) in &tunnels.server {
+        warn_of(&format!("server.{name}"), section.certificate.as_deref(), tessera::Role::Server);
         let metrics = metrics.tunnel(name, Role::Server);
         let (end, found) = ServerEnd::open(name, section.clone(), metrics)?;
         if let Some(found) = found {
@@ -196,6 +200,12 @@ fn load(
         ready.push(ReadyEnd { name: name.clone(), listen: section.listen.clone(), end });
     }
     Ok(())
+}
+
+fn warn_of(section: &str, certificate: Option<&Path>, role: tessera::Role) {
+    if let Some(warning) = tls::warning(section, certificate, role) {
+        tracing::warn!("{warning}");
+    }
 }
 
 impl End {

@@ -29,6 +29,7 @@ pub(crate) use self::tunnel::{Task as TunnelTask, Tunnel};
 Examples:
   tessera serve --http           a server to talk to, with a page about each connection
   tessera connect localhost:443  a client, with standard input and output
+  tessera tunnel demo            a database behind a tunnel, and somebody on the path who replays
   tessera lab reconnect          what each way of reconnecting costs and protects
   tessera lab reconnect --help   how to measure something else
   tessera manual DIRECTORY       the manual pages; `tessera completions` writes those of a shell"

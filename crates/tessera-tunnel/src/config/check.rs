@@ -1,10 +1,50 @@
 //! Keys that can't be meant together. What would be ignored in silence is refused with a sentence.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::net::IpAddr;
 
 use tessera_kit::ProgramError;
 
-use super::{Anchors, ClientSection, Early, Fleet, FleetVault, Peers, ServerLimits, ServerSection};
+use super::{
+    Anchors, ClientSection, Early, Fleet, FleetVault, ListenAddress, Peers, ServerLimits,
+    ServerSection, Tunnels,
+};
+
+impl Tunnels {
+    /// Finds what contradicts itself, in sections and between them, without looking at a file.
+    ///
+    /// # Errors
+    /// `[server.NAME] key: ` and what to do.
+    pub fn check(&self) -> Result<(), ProgramError> {
+        self.server.iter().try_for_each(|(name, section)| section.check(name))?;
+        self.client.iter().try_for_each(|(name, section)| section.check(name))?;
+        let servers = self.server.iter().map(|(name, it)| ("server", name, &it.listen));
+        let clients = self.client.iter().map(|(name, it)| ("client", name, &it.listen));
+        let mut taken = BTreeMap::new();
+        if let Some(admin) = &self.process.admin {
+            taken.insert(admin.to_string(), "[process] admin".to_owned());
+        }
+        for (role, name, listen) in servers.chain(clients) {
+            // The system chooses another port each time.
+            let port = match listen {
+                ListenAddress::Everywhere(port) => Some(*port),
+                ListenAddress::Tcp(address) => Some(address.port()),
+                ListenAddress::Name(name) => Some(name.port),
+                ListenAddress::Unix(_) | ListenAddress::Inherited(_) => None,
+            };
+            if port == Some(0) {
+                continue;
+            }
+            let before = taken.insert(listen.to_string(), format!("[{role}.{name}]"));
+            if let Some(before) = before {
+                let what = format!("{listen} is where {before} listens: each needs its own");
+                return wrong(role, name, "listen", what);
+            }
+        }
+        Ok(())
+    }
+}
 
 impl ServerSection {
     /// Finds what contradicts itself in the section of this name, without looking at a file.
@@ -101,6 +141,12 @@ impl Peers {
             let (key, _) = without.into_iter().find(|(_, is_set)| *is_set)?;
             return Some((key, "it is about certificates of a `ca`, and none is named"));
         }
+        if !self.names.iter().all(|name| is_dns_name(name)) {
+            return Some((
+                "peers.names",
+                "each is one whole DNS name, such as \"app.example\": nobody has another, and `*` stands for none",
+            ));
+        }
         if self.ca == Some(Anchors::System) && !self.crl.is_empty() {
             return Some((
                 "peers.crl",
@@ -125,6 +171,17 @@ impl Peers {
             _ => None,
         }
     }
+}
+
+/// Whether a certificate could be for it: labels of letters, digits, `-` and `_` (RFC 5280 §4.2.1.6; the last is none
+/// of a host's, and certificates of services have it). An address is no name at a server, and at a client it may be
+/// the server's.
+fn is_dns_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        (1..=63).contains(&label.len()) && label.bytes().all(is_letter)
+    };
+    name.parse::<IpAddr>().is_ok() || name.split('.').all(is_label)
 }
 
 /// What a server shows of itself.
@@ -270,6 +327,41 @@ mod tests {
             |it| it.limits.new_per_second_per_address = Some(0),
             "limits.new-per-second-per-address",
         );
+    }
+
+    #[test]
+    fn names_that_no_certificate_has_are_refused() {
+        for name in ["*.example", "app example", "", ".example", "spiffe://x/y", "app.example:8443"]
+        {
+            refused(|it| it.peers.names = vec!["app.example".into(), name.into()], "peers.names");
+        }
+        for name in ["app.example", "localhost", "xn--bcher-kva.example", "my_app", "192.0.2.1"] {
+            let mut section = server();
+            section.peers.names = vec![name.into()];
+            section.check("pg").unwrap();
+        }
+    }
+
+    #[test]
+    fn two_that_would_listen_at_the_same_address_are_told() {
+        let mut tunnels = Tunnels::default();
+        tunnels.server.insert("a".into(), server());
+        tunnels.server.insert("b".into(), server());
+        let error = tunnels.check().unwrap_err();
+        assert_eq!(
+            (error.exit_code(), &*error.to_string()),
+            (2, "[server.b] listen: :8443 is where [server.a] listens: each needs its own"),
+        );
+        tunnels.server.get_mut("b").unwrap().listen = "127.0.0.1:8444".parse().unwrap();
+        tunnels.check().unwrap();
+        tunnels.process.admin = Some("127.0.0.1:8444".parse().unwrap());
+        assert!(tunnels.check().unwrap_err().to_string().contains("[process] admin"));
+        // Of these there are as many as one likes.
+        tunnels.process.admin = Some("127.0.0.1:0".parse().unwrap());
+        for section in tunnels.server.values_mut() {
+            section.listen = ":0".parse().unwrap();
+        }
+        tunnels.check().unwrap();
     }
 
     #[test]

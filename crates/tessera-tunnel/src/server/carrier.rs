@@ -52,6 +52,10 @@ impl Carrier {
         done
     }
 
+    pub(super) fn is_handshake_complete(&self) -> bool {
+        self.stream.is_handshake_complete()
+    }
+
     /// Whether the handshake is not complete, and counts it as failed if the connection ends so.
     pub(super) fn end(&mut self) -> bool {
         self.notice();

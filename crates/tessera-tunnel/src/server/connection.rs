@@ -16,6 +16,7 @@ use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{ClientSocket, HandshakePlace, Origin, ResetOnClose, TimedSocket};
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::sync::watch;
+use zeroize::Zeroizing;
 
 use super::answers::{BackendFirst, Dialled};
 use super::backend::{self, Between};
@@ -90,8 +91,8 @@ impl Connection {
         let dialled = Dialled::default();
         self.shake_hands(socket, handshake, &dialled).await?;
         let first = match settings.section.wait_for_client {
-            true if lock(&dialled).is_none() => self.first_bytes().await?,
-            _ => Vec::new(),
+            true => self.first_bytes(&dialled).await?,
+            false => Zeroizing::default(),
         };
         self.reach_backend(&dialled).await?;
         self.tell_backend(&settings, first).await
@@ -143,6 +144,8 @@ impl Connection {
         }
         flight.map_err(Ended::Handshake)?;
         if early_data != EarlyDataStatus::Accepted {
+            // Who sends a copy of a flight would keep its backend's connection for as long as a handshake may take.
+            drop(lock(dialled).take());
             client.handshake().await.map_err(Ended::Handshake)?;
         }
         // The client has proved who it is.
@@ -150,17 +153,24 @@ impl Connection {
         Ok(())
     }
 
-    /// What the client says first, however long that takes. Nothing is kept for it meanwhile.
-    async fn first_bytes(&mut self) -> Result<Vec<u8>, Ended> {
-        let Some(client) = &mut self.client else { return Ok(Vec::new()) };
+    /// What the client says first, however long that takes. Nothing is kept for it meanwhile, also where its first
+    /// flight could have had data and had none, as that of a spare connection.
+    async fn first_bytes(&mut self, dialled: &Dialled) -> Result<Zeroizing<Vec<u8>>, Ended> {
+        let Some(client) = &mut self.client else { return Ok(Zeroizing::default()) };
         let mut reloads = self.shared.reloads.subscribe();
         let mut read = poll_fn(|cx| {
-            let mut scratch = [0; FIRST];
-            let mut buffer = ReadBuf::new(&mut scratch);
-            ready!(Pin::new(&mut *client).poll_read(cx, &mut buffer))?;
-            Poll::Ready(Ok(buffer.filled().to_vec()))
+            let mut scratch = Zeroizing::new([0; FIRST]);
+            let mut buffer = ReadBuf::new(&mut *scratch);
+            let read = Pin::new(&mut *client).poll_read(cx, &mut buffer);
+            // Early data comes before the client's Finished (RFC 8446 §4.5).
+            if read.is_pending() && client.is_handshake_complete() {
+                drop(lock(dialled).take());
+            }
+            ready!(read)?;
+            Poll::Ready(Ok(Zeroizing::new(buffer.filled().to_vec())))
         });
-        let first: io::Result<Vec<u8>> = until_ready(Pin::new(&mut read), &mut reloads).await;
+        let first: io::Result<Zeroizing<Vec<u8>>> =
+            until_ready(Pin::new(&mut read), &mut reloads).await;
         match first {
             // It leaves without a word.
             Ok(first) if first.is_empty() => {
@@ -183,14 +193,19 @@ impl Connection {
     }
 
     /// Says whom it is for, and what the client has said.
-    async fn tell_backend(&mut self, settings: &Settings, first: Vec<u8>) -> Result<(), Ended> {
+    async fn tell_backend(
+        &mut self,
+        settings: &Settings,
+        first: Zeroizing<Vec<u8>>,
+    ) -> Result<(), Ended> {
         let (Some(client), Some(backend)) = (&self.client, &mut self.backend) else {
             return Ok(());
         };
         let header = backend::header(&settings.section, self.between, client.facts());
         let header = header.map_err(|error| Ended::Backend(io::Error::other(error)))?;
-        let mut bytes = header.unwrap_or_default();
-        bytes.extend(first);
+        let mut bytes = Zeroizing::new(header.unwrap_or_default());
+        bytes.extend_from_slice(&first);
+        drop(first);
         backend.write_all(&bytes).await.map_err(Ended::Backend)
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
+use tessera::handshake::EarlyDataStatus;
 use tessera_kit::hex;
 use tessera_proxy::dial::DialError;
 use tessera_proxy::logging::{TRUSTED, tracing};
@@ -71,7 +72,11 @@ impl Story {
         if let Some(client) = client {
             let failed = client.end();
             let facts = client.facts();
-            story.identity = backend::identity(facts).map(|blob| peers::identity(&blob));
+            // A copy of somebody's flight has a right binder, too: it proves nothing until the handshake is complete, or
+            // the key is taken.
+            let is_proved = !failed || facts.early_data == EarlyDataStatus::Accepted;
+            let identity = backend::identity(facts).filter(|_| is_proved);
+            story.identity = identity.map(|blob| peers::identity(&blob));
             story.kind =
                 Some(if failed { HandshakeKind::Failed } else { HandshakeKind::of(facts) });
             story.verdict = EarlyDataVerdict::answered(facts);

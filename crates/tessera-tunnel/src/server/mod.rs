@@ -7,8 +7,8 @@
 //! is dialled once more. So a dead backend never costs a request its verdict.
 //!
 //! A flight that somebody replays has a backend dialled too, before it is known that its key is gone. That connection
-//! carries nothing, and ends with the handshake, which the replaying party can't complete. There are no more of them
-//! than handshakes at a time ([`ServerLimits::handshakes`](crate::config::ServerLimits::handshakes)).
+//! carries nothing, and ends when the vault has answered. A client whose flight is not accepted has another one dialled
+//! when its handshake is complete, which the replaying party can't do.
 //!
 //! # What was taken, and not done
 //! When the key was taken, and the backend's connection breaks, nobody knows what the backend did. The client's

@@ -1,7 +1,9 @@
 //! This end's own proof: a certificate chain, or a raw public key.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use tessera::Role;
 use tessera::auth::{Credential, PrivateKey};
 use tessera_kit::{ProgramError, SettingFile, credential, pem};
 
@@ -27,5 +29,52 @@ impl Own<'_> {
                 Ok(vec![credential::load(certificate, key)?])
             }
         }
+    }
+}
+
+/// What is odd about the certificate of `[section]`, which it shows in this role: it can be meant, for peers that know
+/// it by its fingerprint. A file that can't be read is the error of whoever loads it.
+pub(crate) fn warning(section: &str, certificate: Option<&Path>, role: Role) -> Option<String> {
+    let (setting, path) = (&format!("[{section}] certificate"), certificate?);
+    let chain = pem::certificates(SettingFile { setting, path }).ok()?;
+    let why = credential::why_authorities_do_not_help(chain.first()?, role)?;
+    Some(format!(
+        "{setting}: {} is refused by everybody who has a `ca`: {why}; `fingerprints` of the other end may name it",
+        path.display()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair};
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_no_authority_helps_is_told_at_the_start() {
+        let key = KeyPair::generate().unwrap();
+        let path = std::env::temp_dir().join(format!("tessera-warning-{}.pem", std::process::id()));
+        let of = |change: fn(&mut CertificateParams), role| {
+            let mut params = CertificateParams::new(["db.example".to_owned()]).unwrap();
+            change(&mut params);
+            fs::write(&path, params.self_signed(&key).unwrap().pem()).unwrap();
+            warning("server.pg", Some(&path), role)
+        };
+        let authority: fn(&mut CertificateParams) =
+            |it| it.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let told = of(authority, Role::Server).unwrap();
+        assert!(told.starts_with("[server.pg] certificate: "), "{told}");
+        assert!(told.contains("CA:FALSE"), "{told}");
+        let server: fn(&mut CertificateParams) =
+            |it| it.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        assert_eq!(of(server, Role::Server), None);
+        assert!(of(server, Role::Client).unwrap().contains("no clientAuth"));
+        let plain: fn(&mut CertificateParams) = |it| it.is_ca = IsCa::ExplicitNoCa;
+        assert_eq!(of(plain, Role::Client), None);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(warning("server.pg", Some(&path), Role::Server), None);
+        assert_eq!(warning("server.pg", None, Role::Server), None);
     }
 }

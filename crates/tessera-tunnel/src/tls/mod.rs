@@ -12,6 +12,7 @@ use tessera::wire::{CipherSuite, NamedGroup};
 use tessera_kit::{ProgramError, names};
 
 pub use client::client;
+pub(crate) use credential::warning;
 pub use server::server;
 
 /// What both ends take from their sections.

@@ -84,6 +84,39 @@ async fn a_backend_that_comes_back_meanwhile_gets_what_was_burned_on_the_same_co
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_could_have_sent_early_data_and_waits_occupies_no_backend() {
+    let (files, echo) = (Files::new(), Echo::start().await);
+    let mut section = files.server(&echo.forward());
+    section.wait_for_client = true;
+    let server = Running::start(&section);
+    let client = Client::new(&files.client());
+    client.request(server.address, b"first").await.unwrap();
+    let backend = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    section.forward = backend.local_addr().unwrap().to_string().parse().unwrap();
+    server.end.reload(section).unwrap();
+
+    // With a forward-secret ticket, and nothing to say, as spare connections are.
+    let mut stream = client.connect(server.address).await.unwrap();
+    assert!(stream.facts().flight.is_some());
+    let (mut dialled, _) = within(backend.accept()).await.unwrap();
+    assert_eq!(within(dialled.read(&mut [0])).await.unwrap(), 0);
+    stream.write_all(b"word").await.unwrap();
+    let (mut dialled, _) = within(backend.accept()).await.unwrap();
+    let mut word = [0; 4];
+    within(dialled.read_exact(&mut word)).await.unwrap();
+    assert_eq!(&word, b"word");
+
+    // Data in the flight goes over the connection that was there for it.
+    let early = tokio::spawn(async move { client.early(server.address, b"early").await });
+    let (mut dialled, _) = within(backend.accept()).await.unwrap();
+    let mut word = [0; 5];
+    within(dialled.read_exact(&mut word)).await.unwrap();
+    assert_eq!(&word, b"early");
+    assert!(matches!(within(early).await.unwrap(), EarlyData::Accepted { .. }));
+    assert_eq!(server.metrics.dials.get(DialResult::Connected), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_backend_that_hangs_burns_early_data() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let mut section = files.server(&echo.forward());

@@ -8,5 +8,6 @@ mod fleet;
 mod peers;
 mod proxy_headers;
 mod reload;
+mod replays;
 mod state;
 mod world;

@@ -33,9 +33,9 @@ Examples:
   systemctl enable --now tessera-tunnel@db     the same file, as a service
   systemctl reload tessera-tunnel@db           or SIGHUP: its files again, all or none
 
-docs/tunnel.md has every key. Ctrl-C and SIGTERM end it: what is under way has the time of `drain`. A
-listening socket that a supervisor hands over (systemd.socket(5)) is `listen = \"systemd:NAME\"`: then
-those who connect between two processes wait, and see no error.
+docs/tunnel.md has every key. Ctrl-C and SIGTERM end it: what is under way has the time of `drain`.
+A listening socket that a supervisor hands over (systemd.socket(5)) is `listen = \"systemd:NAME\"`:
+then those who connect between two processes wait, and see no error.
 Exit codes: 0 it was asked to end, 1 something failed, 2 the file can't be as it is."
     )]
     Run {

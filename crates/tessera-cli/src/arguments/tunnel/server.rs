@@ -15,7 +15,7 @@ Examples:
   tessera tunnel server --listen :8443 --forward 127.0.0.1:5432 \\
       --certificate db.pem --key db.key --ca ca.pem --names app.example
   tessera tunnel server ... --state /var/lib/tessera     a restart costs clients nothing
-  tessera tunnel server ... --send-proxy-identity        the backend learns who the client is
+  tessera tunnel server ... --send-proxy --send-proxy-identity   the backend learns of the client
   tessera tunnel server ... --admin 127.0.0.1:9464       metrics and health
 
 The options are the keys of a [server.NAME] section (docs/tunnel.md); a fleet of servers needs a file.

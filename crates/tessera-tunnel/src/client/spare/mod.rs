@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
+use zeroize::Zeroizing;
 
 use crate::metrics::{Held, SpareEvent, TunnelMetrics};
 
@@ -44,7 +45,7 @@ pub struct Spare<S> {
     /// It.
     pub stream: S,
     /// What the server said first, at most [`MAX_RECEIVED`] bytes.
-    pub received: Vec<u8>,
+    pub received: Zeroizing<Vec<u8>>,
 }
 
 /// What a server says before its client does: greetings are shorter. More is left where it is.
@@ -152,7 +153,7 @@ impl<C: Source> Shared<C> {
         let _turn = self.fills.acquire().await.map_err(io::Error::other)?;
         // A reload that comes meanwhile makes it an old one.
         let generation = self.source.generation();
-        let spare = Spare { stream: self.source.connect().await?, received: Vec::new() };
+        let spare = Spare { stream: self.source.connect().await?, received: Zeroizing::default() };
         let made = Instant::now();
         self.metrics.spare_event(SpareEvent::Filled);
         let _held = self.metrics.spare();
@@ -216,7 +217,7 @@ impl<S: AsyncRead + Unpin> Spare<S> {
     /// Ready when the connection has ended or failed. What comes before is kept.
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            let mut buffer = [0; 512];
+            let mut buffer = Zeroizing::new([0; 512]);
             let room = buffer.len().min(MAX_RECEIVED - self.received.len());
             if room == 0 {
                 // It goes on where it is used, and its end is found there.
@@ -225,6 +226,9 @@ impl<S: AsyncRead + Unpin> Spare<S> {
             let mut buffer = ReadBuf::new(&mut buffer[..room]);
             match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer)) {
                 Ok(()) if !buffer.filled().is_empty() => {
+                    // Once: what grows leaves copies behind.
+                    let more = MAX_RECEIVED - self.received.len();
+                    self.received.reserve_exact(more);
                     self.received.extend_from_slice(buffer.filled());
                 }
                 _ => return Poll::Ready(()),

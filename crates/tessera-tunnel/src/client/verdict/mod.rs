@@ -3,7 +3,9 @@
 use std::fmt;
 use std::io;
 
+use tessera::Error;
 use tessera::resume::{FlightHandle, Verdict};
+use tessera::wire::AlertDescription;
 use tessera_kit::hex;
 use tessera_proxy::logging::{TRUSTED, tracing};
 use tessera_tokio::{EarlyDataOutcome, FirstFlightError, FirstFlightFailure};
@@ -131,6 +133,7 @@ impl Judgement {
                 "nobody knows whether what the program sent first was executed; it is not sent again"
             }
             (Outcome::LocalFailed, _) => "the connection to the program failed",
+            (Outcome::PeerFailed, _) if self.refuses_this_end() => "the server refuses this end",
             (Outcome::PeerFailed, _) => "the connection to the server failed",
             (Outcome::TimedOut, _) => {
                 "nothing was moved, or read, for longer than the limits allow"
@@ -140,6 +143,25 @@ impl Judgement {
             }
             (Outcome::Cut, _) => "the connection was cut: the process ends",
         }
+    }
+
+    /// Whether the server does not accept who this end is. It says so after the handshake, which is complete here
+    /// before the server has looked at the certificate (RFC 8446 §2).
+    fn refuses_this_end(&self) -> bool {
+        let cause = self.cause.as_ref().and_then(io::Error::get_ref);
+        let cause = cause.and_then(|error| error.downcast_ref());
+        let Some(Error::AlertReceived(alert)) = cause else { return false };
+        [
+            AlertDescription::BAD_CERTIFICATE,
+            AlertDescription::UNSUPPORTED_CERTIFICATE,
+            AlertDescription::CERTIFICATE_REVOKED,
+            AlertDescription::CERTIFICATE_EXPIRED,
+            AlertDescription::CERTIFICATE_UNKNOWN,
+            AlertDescription::UNKNOWN_CA,
+            AlertDescription::ACCESS_DENIED,
+            AlertDescription::CERTIFICATE_REQUIRED,
+        ]
+        .contains(alert)
     }
 
     /// What to do; `None` if there is nothing.
@@ -154,6 +176,10 @@ impl Judgement {
             (Outcome::HandshakeFailed, _) => Some(
                 "check the certificates, the `peers` and the versions of both ends; the program may \
                  connect again",
+            ),
+            (Outcome::PeerFailed, _) if self.refuses_this_end() => Some(
+                "check this end's `certificate` or PSK, and the `peers` of the server: its log says what it does not \
+                 accept; until then every connection fails",
             ),
             (Outcome::ResetByVerdict, Some(Burned)) => Some("the program may connect again"),
             (Outcome::ResetByVerdict, Some(Used)) => Some(

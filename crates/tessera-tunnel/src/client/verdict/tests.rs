@@ -82,6 +82,30 @@ fn failures_without_early_data_are_counted_apart_and_reset_too() {
     }
 }
 
+/// The handshake is complete here before the server has looked at this end's certificate.
+#[test]
+fn a_server_that_refuses_this_end_is_a_warning_with_what_to_do() {
+    let complete = ServerState { handshake: Some(HandshakeKind::Full), ..ServerState::default() };
+    let alerted = |alert| {
+        let error = io::Error::new(io::ErrorKind::InvalidData, Error::AlertReceived(alert));
+        Judgement::of(Ended::Server(error), complete)
+    };
+    for alert in [
+        AlertDescription::UNKNOWN_CA,
+        AlertDescription::ACCESS_DENIED,
+        AlertDescription::CERTIFICATE_REQUIRED,
+        AlertDescription::UNSUPPORTED_CERTIFICATE,
+    ] {
+        let judged = alerted(alert);
+        assert_eq!(judged.outcome, Outcome::PeerFailed);
+        let line = logged(&judged);
+        assert_eq!((&*line["level"], &*line["message"]), ("WARN", "the server refuses this end"));
+        assert!(line["what_to_do"].contains("`certificate`"), "{line:?}");
+    }
+    let broken = logged(&alerted(AlertDescription::BAD_RECORD_MAC));
+    assert_eq!((&*broken["level"], broken.contains_key("what_to_do")), ("INFO", false));
+}
+
 #[test]
 fn the_causes_of_an_error_stand_once() {
     let inner = io::Error::other("the name has no address");
