@@ -8,7 +8,7 @@ use tessera_link::{End, Link};
 use tessera_test_peers::{Directory, Process, free_port};
 
 use crate::files::Files;
-use crate::setting::{Resumed, Setting};
+use crate::setting::Setting;
 use crate::usage::{processor_time, resident};
 use crate::ways::{Tunnel, Way};
 use crate::{Failure, haproxy, stunnel, tessera};
