@@ -4,6 +4,7 @@
 #[path = "child/mod.rs"]
 mod child;
 
+use std::convert::Infallible;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixDatagram;
@@ -72,7 +73,7 @@ fn a_watchdog_hears_that_the_process_lives() {
 
 #[test]
 #[ignore = "runs in a process of its own, until its input ends"]
-fn child_keeps_alive() -> std::convert::Infallible {
+fn child_keeps_alive() -> Infallible {
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
