@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use tessera_kit::ProgramError;
 
@@ -65,10 +66,13 @@ impl ClientSection {
             if self.key.is_some() && self.certificate.is_none() && self.peers.psk_file.is_some() {
                 return Some(("key", "the server knows this end by its PSK: leave it out"));
             }
-            if self.limits.connections == 0 {
-                return Some(NO_CONNECTIONS);
-            }
-            self.limits.idle.is_zero().then_some(NO_TIME)
+            let limits = &self.limits;
+            let counts = [
+                ("limits.connections", Some(limits.connections)),
+                ("limits.connections-per-address", limits.connections_per_address),
+            ];
+            no_count(&counts)
+                .or_else(|| no_time([limits.handshake, limits.connect, limits.idle, limits.write]))
         };
         self.peers.find_contradiction().or_else(rest)
     }
@@ -167,11 +171,15 @@ impl ServerLimits {
     fn find_contradiction(&self, early: Early) -> Contradiction {
         let more = |part: Option<usize>, all: usize| part.is_some_and(|part| part > all);
         let handshakes = self.handshakes.unwrap_or(self.connections);
-        if self.connections == 0 {
-            return Some(NO_CONNECTIONS);
-        }
-        if self.idle.is_zero() {
-            return Some(NO_TIME);
+        let counts = [
+            ("limits.connections", Some(self.connections)),
+            ("limits.connections-per-address", self.connections_per_address),
+            ("limits.handshakes", self.handshakes),
+            ("limits.handshakes-per-address", self.handshakes_per_address),
+        ];
+        let times = [self.handshake, self.connect, self.idle, self.write];
+        if let Some(wrong) = no_count(&counts).or_else(|| no_time(times)) {
+            return Some(wrong);
         }
         if more(self.connections_per_address, self.connections) {
             return Some(("limits.connections-per-address", "that is more than all `connections`"));
@@ -233,9 +241,17 @@ impl Fleet {
     }
 }
 
-const NO_CONNECTIONS: (&str, &str) = ("limits.connections", "nobody could connect: at least 1");
+fn no_count(counts: &[(&'static str, Option<usize>)]) -> Contradiction {
+    let (key, _) = counts.iter().find(|(_, count)| *count == Some(0))?;
+    Some((key, "nobody could connect: at least 1"))
+}
 
-const NO_TIME: (&str, &str) = ("limits.idle", "every connection would end at once");
+/// Of handshake, connect, idle and write.
+fn no_time(times: [Duration; 4]) -> Contradiction {
+    let keys = ["limits.handshake", "limits.connect", "limits.idle", "limits.write"];
+    let (key, _) = keys.into_iter().zip(times).find(|(_, time)| time.is_zero())?;
+    Some((key, "every connection would end at once: leave it out for the default"))
+}
 
 pub(super) fn wrong(
     role: &str,
@@ -247,97 +263,4 @@ pub(super) fn wrong(
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    /// Of a server that is right.
-    pub(in crate::config) fn server() -> ServerSection {
-        let mut section = ServerSection::new(":8443".parse().unwrap(), "db:5432".parse().unwrap());
-        section.certificate = Some("server.pem".into());
-        section.peers.ca = Some(Anchors::File("ca.pem".into()));
-        section.peers.names = vec!["app.example".into()];
-        section
-    }
-
-    #[track_caller]
-    fn refused(change: impl FnOnce(&mut ServerSection), key: &str) {
-        let mut section = server();
-        change(&mut section);
-        let error = section.check("pg").unwrap_err();
-        assert_eq!(error.exit_code(), 2);
-        assert!(error.to_string().starts_with(&format!("[server.pg] {key}: ")), "{error}");
-    }
-
-    #[test]
-    fn what_a_server_can_not_mean_is_told_by_its_key() {
-        server().check("pg").unwrap();
-        refused(|it| it.peers = Peers::default(), "peers");
-        refused(|it| it.peers.names.clear(), "peers.ca");
-        refused(|it| it.peers.any_of_ca = true, "peers.any-of-ca");
-        refused(|it| it.peers.psk_file = Some("psks".into()), "peers.psk-file");
-        refused(
-            |it| {
-                it.peers.ca = None;
-                it.peers.fingerprints = vec!["00".into()];
-            },
-            "peers.names",
-        );
-        refused(|it| it.certificate = None, "certificate");
-        refused(
-            |it| it.peers = Peers { psk_file: Some("psks".into()), ..Peers::default() },
-            "certificate",
-        );
-        refused(|it| it.send_proxy_identity = true, "send-proxy-identity");
-        refused(|it| it.limits.connect = it.limits.handshake, "limits.connect");
-        refused(|it| it.limits.connections = 0, "limits.connections");
-        refused(|it| it.limits.idle = Duration::ZERO, "limits.idle");
-        refused(
-            |it| it.limits.connections_per_address = Some(20_000),
-            "limits.connections-per-address",
-        );
-        refused(
-            |it| it.limits.new_per_second_per_address = Some(0),
-            "limits.new-per-second-per-address",
-        );
-    }
-
-    pub(in crate::config) fn client() -> ClientSection {
-        let connect = "db.example:8443".parse().unwrap();
-        let mut section = ClientSection::new("127.0.0.1:5432".parse().unwrap(), connect);
-        section.peers.ca = Some(Anchors::System);
-        section
-    }
-
-    #[test]
-    fn names_that_no_certificate_has_are_refused() {
-        for name in ["*.example", "app example", "", ".example", "spiffe://x/y", "app.example:8443"]
-        {
-            refused(|it| it.peers.names = vec!["app.example".into(), name.into()], "peers.names");
-        }
-        for name in ["app.example", "localhost", "xn--bcher-kva.example", "my_app", "192.0.2.1"] {
-            let mut section = server();
-            section.peers.names = vec![name.into()];
-            section.check("pg").unwrap();
-        }
-    }
-
-    #[test]
-    fn a_client_says_which_server_is_right() {
-        let section = client;
-        section().check("pg").unwrap();
-        let (mut nobody, mut any, mut lists) = (section(), section(), section());
-        let mut hurried = section();
-        hurried.limits.idle = Duration::ZERO;
-        let hurried = (hurried, "limits.idle");
-        nobody.peers.ca = None;
-        any.peers.any_of_ca = true;
-        lists.peers.crl = vec!["x.crl".into()];
-        let lists = (lists, "peers.crl");
-        for (section, key) in [(nobody, "peers"), (any, "peers.any-of-ca"), lists, hurried] {
-            let error = section.check("pg").unwrap_err().to_string();
-            assert!(error.starts_with(&format!("[client.pg] {key}: ")), "{error}");
-        }
-    }
-}
+pub(super) mod tests;
