@@ -1,50 +1,11 @@
 //! Keys that can't be meant together. What would be ignored in silence is refused with a sentence.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::IpAddr;
 
 use tessera_kit::ProgramError;
 
-use super::{
-    Anchors, ClientSection, Early, Fleet, FleetVault, ListenAddress, Peers, ServerLimits,
-    ServerSection, Tunnels,
-};
-
-impl Tunnels {
-    /// Finds what contradicts itself, in sections and between them, without looking at a file.
-    ///
-    /// # Errors
-    /// `[server.NAME] key: ` and what to do.
-    pub fn check(&self) -> Result<(), ProgramError> {
-        self.server.iter().try_for_each(|(name, section)| section.check(name))?;
-        self.client.iter().try_for_each(|(name, section)| section.check(name))?;
-        let servers = self.server.iter().map(|(name, it)| ("server", name, &it.listen));
-        let clients = self.client.iter().map(|(name, it)| ("client", name, &it.listen));
-        let mut taken = BTreeMap::new();
-        if let Some(admin) = &self.process.admin {
-            taken.insert(admin.to_string(), "[process] admin".to_owned());
-        }
-        for (role, name, listen) in servers.chain(clients) {
-            // The system chooses another port each time.
-            let port = match listen {
-                ListenAddress::Everywhere(port) => Some(*port),
-                ListenAddress::Tcp(address) => Some(address.port()),
-                ListenAddress::Name(name) => Some(name.port),
-                ListenAddress::Unix(_) | ListenAddress::Inherited(_) => None,
-            };
-            if port == Some(0) {
-                continue;
-            }
-            let before = taken.insert(listen.to_string(), format!("[{role}.{name}]"));
-            if let Some(before) = before {
-                let what = format!("{listen} is where {before} listens: each needs its own");
-                return wrong(role, name, "listen", what);
-            }
-        }
-        Ok(())
-    }
-}
+use super::{Anchors, ClientSection, Early, Fleet, FleetVault, Peers, ServerLimits, ServerSection};
 
 impl ServerSection {
     /// Finds what contradicts itself in the section of this name, without looking at a file.
@@ -107,7 +68,7 @@ impl ClientSection {
             if self.limits.connections == 0 {
                 return Some(NO_CONNECTIONS);
             }
-            None
+            self.limits.idle.is_zero().then_some(NO_TIME)
         };
         self.peers.find_contradiction().or_else(rest)
     }
@@ -209,6 +170,9 @@ impl ServerLimits {
         if self.connections == 0 {
             return Some(NO_CONNECTIONS);
         }
+        if self.idle.is_zero() {
+            return Some(NO_TIME);
+        }
         if more(self.connections_per_address, self.connections) {
             return Some(("limits.connections-per-address", "that is more than all `connections`"));
         }
@@ -271,16 +235,25 @@ impl Fleet {
 
 const NO_CONNECTIONS: (&str, &str) = ("limits.connections", "nobody could connect: at least 1");
 
-fn wrong(role: &str, name: &str, key: &str, what: impl Display) -> Result<(), ProgramError> {
+const NO_TIME: (&str, &str) = ("limits.idle", "every connection would end at once");
+
+pub(super) fn wrong(
+    role: &str,
+    name: &str,
+    key: &str,
+    what: impl Display,
+) -> Result<(), ProgramError> {
     Err(ProgramError::settings(format!("[{role}.{name}] {key}: {what}")))
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// Of a server that is right.
-    fn server() -> ServerSection {
+    pub(in crate::config) fn server() -> ServerSection {
         let mut section = ServerSection::new(":8443".parse().unwrap(), "db:5432".parse().unwrap());
         section.certificate = Some("server.pem".into());
         section.peers.ca = Some(Anchors::File("ca.pem".into()));
@@ -319,6 +292,7 @@ mod tests {
         refused(|it| it.send_proxy_identity = true, "send-proxy-identity");
         refused(|it| it.limits.connect = it.limits.handshake, "limits.connect");
         refused(|it| it.limits.connections = 0, "limits.connections");
+        refused(|it| it.limits.idle = Duration::ZERO, "limits.idle");
         refused(
             |it| it.limits.connections_per_address = Some(20_000),
             "limits.connections-per-address",
@@ -327,6 +301,13 @@ mod tests {
             |it| it.limits.new_per_second_per_address = Some(0),
             "limits.new-per-second-per-address",
         );
+    }
+
+    pub(in crate::config) fn client() -> ClientSection {
+        let connect = "db.example:8443".parse().unwrap();
+        let mut section = ClientSection::new("127.0.0.1:5432".parse().unwrap(), connect);
+        section.peers.ca = Some(Anchors::System);
+        section
     }
 
     #[test]
@@ -343,41 +324,18 @@ mod tests {
     }
 
     #[test]
-    fn two_that_would_listen_at_the_same_address_are_told() {
-        let mut tunnels = Tunnels::default();
-        tunnels.server.insert("a".into(), server());
-        tunnels.server.insert("b".into(), server());
-        let error = tunnels.check().unwrap_err();
-        assert_eq!(
-            (error.exit_code(), &*error.to_string()),
-            (2, "[server.b] listen: :8443 is where [server.a] listens: each needs its own"),
-        );
-        tunnels.server.get_mut("b").unwrap().listen = "127.0.0.1:8444".parse().unwrap();
-        tunnels.check().unwrap();
-        tunnels.process.admin = Some("127.0.0.1:8444".parse().unwrap());
-        assert!(tunnels.check().unwrap_err().to_string().contains("[process] admin"));
-        // Of these there are as many as one likes.
-        tunnels.process.admin = Some("127.0.0.1:0".parse().unwrap());
-        for section in tunnels.server.values_mut() {
-            section.listen = ":0".parse().unwrap();
-        }
-        tunnels.check().unwrap();
-    }
-
-    #[test]
     fn a_client_says_which_server_is_right() {
-        let section = || {
-            let connect = "db.example:8443".parse().unwrap();
-            let mut section = ClientSection::new("127.0.0.1:5432".parse().unwrap(), connect);
-            section.peers.ca = Some(Anchors::System);
-            section
-        };
+        let section = client;
         section().check("pg").unwrap();
         let (mut nobody, mut any, mut lists) = (section(), section(), section());
+        let mut hurried = section();
+        hurried.limits.idle = Duration::ZERO;
+        let hurried = (hurried, "limits.idle");
         nobody.peers.ca = None;
         any.peers.any_of_ca = true;
         lists.peers.crl = vec!["x.crl".into()];
-        for (section, key) in [(nobody, "peers"), (any, "peers.any-of-ca"), (lists, "peers.crl")] {
+        let lists = (lists, "peers.crl");
+        for (section, key) in [(nobody, "peers"), (any, "peers.any-of-ca"), lists, hurried] {
             let error = section.check("pg").unwrap_err().to_string();
             assert!(error.starts_with(&format!("[client.pg] {key}: ")), "{error}");
         }
