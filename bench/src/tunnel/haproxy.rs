@@ -3,15 +3,7 @@
 use tessera_interop::SERVER_NAME;
 use tessera_link::End;
 
-use crate::proxies::{Resumed, Setting};
-
-/// The cipher suite of all tunnels.
-pub(crate) const SUITE: &str = "TLS_AES_128_GCM_SHA256";
-/// The key exchange of all tunnels but the hybrid one.
-pub(crate) const GROUP: &str = "X25519";
-
-/// More than any benchmark makes at once.
-pub(crate) const MOST_CONNECTIONS: usize = 9000;
+use crate::setting::{GROUP, MOST_CONNECTIONS, Resumed, SUITE, Setting};
 
 pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
     let Setting { way, files, listen, connect, told, .. } = setting;

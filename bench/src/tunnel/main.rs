@@ -16,6 +16,7 @@ mod pgbench;
 mod proxies;
 mod report;
 mod scene;
+mod setting;
 mod stunnel;
 mod tessera;
 mod usage;

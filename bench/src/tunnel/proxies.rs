@@ -8,6 +8,7 @@ use tessera_link::{End, Link};
 use tessera_test_peers::{Directory, Process, free_port};
 
 use crate::files::Files;
+use crate::setting::Setting;
 use crate::usage::{processor_time, resident};
 use crate::ways::{Tunnel, Way};
 use crate::{Failure, haproxy, stunnel, tessera};
@@ -19,25 +20,6 @@ pub(crate) struct Proxies {
     pub(crate) address: SocketAddr,
     /// The server's end and the client's; none without a tunnel.
     ends: Vec<Running>,
-}
-
-/// What the configuration of an end has to say.
-pub(crate) struct Setting<'a> {
-    pub(crate) way: Way,
-    pub(crate) files: &'a Files,
-    pub(crate) listen: SocketAddr,
-    pub(crate) connect: SocketAddr,
-    /// Each connection is to be told in the log, with whether it was resumed.
-    pub(crate) told: bool,
-    /// Where the end's own files are.
-    pub(crate) directory: &'a Directory,
-}
-
-/// How many connections were resumed, as an end says, and how many were not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Resumed {
-    pub(crate) yes: usize,
-    pub(crate) no: usize,
 }
 
 /// A program at one end.

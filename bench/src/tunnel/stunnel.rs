@@ -3,8 +3,7 @@
 use tessera_interop::{CLIENT_NAME, SERVER_NAME};
 use tessera_link::End;
 
-use crate::haproxy;
-use crate::proxies::{Resumed, Setting};
+use crate::setting::{GROUP, Resumed, SUITE, Setting};
 
 pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
     let Setting { files, listen, connect, told, .. } = setting;
@@ -19,11 +18,9 @@ pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
     format!(
         "foreground = yes\npid =\ndebug = {level}\nsyslog = no\n\
          [tunnel]\n{of_end}\naccept = {listen}\nconnect = {connect}\ncert = {certificate}\n\
-         CAfile = {ca}\nverifyChain = yes\nsslVersion = TLSv1.3\nciphersuites = {suite}\n\
-         curves = {group}\nsessionCacheSize = 20000\nsessionCacheTimeout = 3600\n",
+         CAfile = {ca}\nverifyChain = yes\nsslVersion = TLSv1.3\nciphersuites = {SUITE}\n\
+         curves = {GROUP}\nsessionCacheSize = 20000\nsessionCacheTimeout = 3600\n",
         ca = files.ca,
-        suite = haproxy::SUITE,
-        group = haproxy::GROUP,
     )
 }
 

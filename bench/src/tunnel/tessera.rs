@@ -8,8 +8,7 @@ use tessera_link::End;
 use tessera_test_peers::Directory;
 
 use crate::Failure;
-use crate::haproxy::{GROUP, MOST_CONNECTIONS, SUITE};
-use crate::proxies::{Resumed, Setting};
+use crate::setting::{GROUP, MOST_CONNECTIONS, Resumed, SUITE, Setting};
 use crate::ways::{Exchange, Tessera};
 
 /// The socket of the metrics: at no end of a link, but in the end's directory.

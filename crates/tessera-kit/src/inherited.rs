@@ -4,8 +4,9 @@ use std::env;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 
-use crate::ProgramError;
 use listenfd::ListenFd;
+
+use crate::ProgramError;
 
 /// The listening sockets that this process was started with, by name.
 #[derive(Debug, Default)]

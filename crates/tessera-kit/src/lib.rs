@@ -17,6 +17,7 @@
 //! | [`memory_guard`] | no core dumps, no tracing by others, no swap |
 //! | [`volatile`] | where secrets outlive the process and not the power |
 //! | [`hex`] | bytes as people write them |
+//! | [`clock`] | the time, as vaults and tickets count it |
 //!
 //! Whatever can't be as it was set is a [`ProgramError`] that names the setting, the file and the
 //! remedy. A [`SettingFile`] is how a file comes with the setting that named it.

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::net::SocketAddr;
 
-use tessera_test_peers::{Process, free_port, haproxy, stunnel};
+use tessera_test_peers::{Process, haproxy, stunnel};
 
 use crate::tessera::{Tunnels, client_section, server_section};
-use crate::{CLIENT_NAME, Pki, SERVER_NAME};
+use crate::{CLIENT_NAME, Pki, SERVER_NAME, free_address};
 
 /// A program that can be an end of a tunnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,11 +91,6 @@ fn start(program: Program, role: Role, pki: &Pki, to: &[SocketAddr]) -> RunningE
         }
     };
     RunningEnd { addresses: ways.iter().map(|way| way.listen).collect(), running }
-}
-
-/// An address of the loopback interface that nobody uses.
-pub fn free_address() -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, 1], free_port().unwrap()))
 }
 
 fn start_stunnel(role: Role, pki: &Pki, ways: &[Way], ports: &[u16]) -> Process {

@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![forbid(unsafe_code)]
 
+mod address;
 pub mod applications;
 pub mod between;
 pub mod counting;
@@ -16,5 +17,6 @@ mod pki;
 mod serving;
 pub mod tessera;
 
+pub use address::free_address;
 pub use pki::{CLIENT_NAME, Identity, Pki, SERVER_NAME};
 pub use serving::serve;

@@ -10,8 +10,7 @@ use std::sync::Arc;
 use tessera_link::{End, Link};
 use tessera_test_peers::{Clock, Directory, PATIENCE, Process, spawn};
 
-use crate::ends::free_address;
-use crate::{CLIENT_NAME, Pki, SERVER_NAME};
+use crate::{CLIENT_NAME, Pki, SERVER_NAME, free_address};
 
 /// The name by which a section listens on the socket that [`Tunnels::start_with_socket`] hands over.
 pub const SOCKET: &str = "systemd:handed-over";

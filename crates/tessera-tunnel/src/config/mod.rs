@@ -2,9 +2,9 @@
 //!
 //! [`tessera_proxy::config::load`] reads it: relative paths start at its directory.
 
+mod between;
 mod check;
 mod client;
-mod directories;
 mod fleet;
 mod limits;
 mod peers;

@@ -2,7 +2,7 @@
 
 /// One name in an identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Named<'a> {
+pub(super) enum Named<'a> {
     /// A DNS name, in lower case.
     Dns(&'a str),
     /// A URI.

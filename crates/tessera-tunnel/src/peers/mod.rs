@@ -18,8 +18,9 @@ use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 use tessera_kit::credential::fingerprint;
 use tessera_webpki::{Algorithms, PinnedKeyVerifier, WebPkiVerifier};
 
-pub use identity::{Named, identity};
-pub use load::{allowed, psks};
+use self::identity::Named;
+pub use self::identity::identity;
+pub use self::load::{allowed, psks};
 
 /// Accepts those whom a section of the configuration names.
 ///

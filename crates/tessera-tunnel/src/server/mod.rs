@@ -153,12 +153,6 @@ impl ServerEnd {
         Ok(drained)
     }
 
-    /// What its gate counts.
-    #[must_use]
-    pub fn gate(&self) -> &Gate {
-        &self.shared.gate
-    }
-
     /// What its stores hold.
     #[must_use]
     pub fn stores(&self) -> &Stores {

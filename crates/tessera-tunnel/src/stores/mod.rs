@@ -128,11 +128,6 @@ impl Stores {
         }
     }
 
-    /// How many one-time keys there are now.
-    pub fn one_time_keys(&self) -> usize {
-        self.vault.len()
-    }
-
     /// In a fleet of sites: the name of this server's vault, in hexadecimal, as the others are told it.
     pub fn vault_name(&self) -> Option<String> {
         match &self.kept {

@@ -4,6 +4,7 @@
 
 mod backend_first;
 mod backends;
+mod copies;
 mod fleet;
 mod peers;
 mod proxy_headers;

@@ -7,7 +7,8 @@ use tessera_test_peers::{Clock, wait_until};
 use tessera_tunnel_tests::Pki;
 use tessera_tunnel_tests::between::{Between, Recorded, Treatment, answers, replay};
 use tessera_tunnel_tests::counting::{Client, Counting, ask_once};
-use tessera_tunnel_tests::ends::{Program, client_end, free_address, server_end};
+use tessera_tunnel_tests::ends::{Program, client_end, server_end};
+use tessera_tunnel_tests::free_address;
 
 use crate::stage::{Keeps, Stage, server};
 

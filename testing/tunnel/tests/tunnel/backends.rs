@@ -9,7 +9,7 @@ use socket2::SockRef;
 use tessera_test_peers::PATIENCE;
 use tessera_tunnel_tests::Pki;
 use tessera_tunnel_tests::counting::{Client, Counting, ask_once};
-use tessera_tunnel_tests::ends::free_address;
+use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
 use crate::TESSERA;

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use tessera_tunnel_tests::Pki;
 use tessera_tunnel_tests::counting::{Counting, ask_once};
-use tessera_tunnel_tests::ends::free_address;
+use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
 use crate::TESSERA;

@@ -12,7 +12,7 @@ use tessera_link::{End, Link, LinkKind, LinkParameters};
 use tessera_tunnel_tests::Pki;
 use tessera_tunnel_tests::between::{Between, Treatment, replay};
 use tessera_tunnel_tests::counting::{Counting, ask_once};
-use tessera_tunnel_tests::ends::free_address;
+use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Place, Tunnels, client_section, server_section};
 
 use crate::TESSERA;

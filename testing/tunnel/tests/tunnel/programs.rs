@@ -4,7 +4,8 @@ use tessera_test_peers::postgres::{Postgres, psql_over_unix};
 use tessera_test_peers::{Directory, Process};
 use tessera_tunnel_tests::Pki;
 use tessera_tunnel_tests::applications::Applications;
-use tessera_tunnel_tests::ends::{Program, client_end, free_address, server_end};
+use tessera_tunnel_tests::ends::{Program, client_end, server_end};
+use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
 use crate::TESSERA;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tessera_test_peers::{haproxy, wait_until};
 use tessera_tunnel_tests::counting::{Client, Counting, ask_once};
-use tessera_tunnel_tests::ends::free_address;
+use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 use tessera_tunnel_tests::{CLIENT_NAME, Pki, serve};
 

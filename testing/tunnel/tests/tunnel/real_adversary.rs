@@ -6,7 +6,7 @@ use tessera_test_peers::postgres::{self, Postgres, pgbench, psql};
 use tessera_test_peers::{Directory, redis};
 use tessera_tunnel_tests::Pki;
 use tessera_tunnel_tests::between::{Between, Treatment, replay};
-use tessera_tunnel_tests::ends::free_address;
+use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
 use crate::TESSERA;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tessera_test_peers::wait_until;
 use tessera_tunnel_tests::Pki;
 use tessera_tunnel_tests::counting::{Client, Counting, ask_once};
-use tessera_tunnel_tests::ends::free_address;
+use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{SOCKET, Tunnels, client_section, server_section};
 
 use crate::TESSERA;

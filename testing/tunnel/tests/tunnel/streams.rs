@@ -10,7 +10,7 @@ use std::time::Duration;
 use socket2::SockRef;
 use tessera_test_peers::PATIENCE;
 use tessera_tunnel_tests::counting::{Counting, ask_once};
-use tessera_tunnel_tests::ends::free_address;
+use tessera_tunnel_tests::free_address;
 use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 use tessera_tunnel_tests::{Pki, serve};
 

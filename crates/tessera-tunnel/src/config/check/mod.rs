@@ -1,51 +1,12 @@
 //! Keys that can't be meant together. What would be ignored in silence is refused with a sentence.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use tessera_kit::ProgramError;
 
-use super::{
-    Anchors, ClientSection, Early, Fleet, FleetVault, ListenAddress, Peers, ServerLimits,
-    ServerSection, Tunnels,
-};
-
-impl Tunnels {
-    /// Finds what contradicts itself, in sections and between them, without looking at a file.
-    ///
-    /// # Errors
-    /// `[server.NAME] key: ` and what to do.
-    pub fn check(&self) -> Result<(), ProgramError> {
-        self.server.iter().try_for_each(|(name, section)| section.check(name))?;
-        self.client.iter().try_for_each(|(name, section)| section.check(name))?;
-        self.check_directories()?;
-        let servers = self.server.iter().map(|(name, it)| ("server", name, &it.listen));
-        let clients = self.client.iter().map(|(name, it)| ("client", name, &it.listen));
-        let mut taken = BTreeMap::new();
-        if let Some(admin) = &self.process.admin {
-            taken.insert(admin.to_string(), "[process] admin".to_owned());
-        }
-        for (role, name, listen) in servers.chain(clients) {
-            // The system chooses another port each time.
-            let port = match listen {
-                ListenAddress::Everywhere(port) => Some(*port),
-                ListenAddress::Tcp(address) => Some(address.port()),
-                ListenAddress::Name(name) => Some(name.port),
-                ListenAddress::Unix(_) | ListenAddress::Inherited(_) => None,
-            };
-            if port == Some(0) {
-                continue;
-            }
-            let before = taken.insert(listen.to_string(), format!("[{role}.{name}]"));
-            if let Some(before) = before {
-                let what = format!("{listen} is where {before} listens: each needs its own");
-                return wrong(role, name, "listen", what);
-            }
-        }
-        Ok(())
-    }
-}
+use super::{Anchors, ClientSection, Early, Fleet, FleetVault, Peers, ServerLimits, ServerSection};
 
 impl ServerSection {
     /// Finds what contradicts itself in the section of this name, without looking at a file.
@@ -105,10 +66,13 @@ impl ClientSection {
             if self.key.is_some() && self.certificate.is_none() && self.peers.psk_file.is_some() {
                 return Some(("key", "the server knows this end by its PSK: leave it out"));
             }
-            if self.limits.connections == 0 {
-                return Some(NO_CONNECTIONS);
-            }
-            self.limits.idle.is_zero().then_some(NO_TIME)
+            let limits = &self.limits;
+            let counts = [
+                ("limits.connections", Some(limits.connections)),
+                ("limits.connections-per-address", limits.connections_per_address),
+            ];
+            no_count(&counts)
+                .or_else(|| no_time([limits.handshake, limits.connect, limits.idle, limits.write]))
         };
         self.peers.find_contradiction().or_else(rest)
     }
@@ -207,11 +171,15 @@ impl ServerLimits {
     fn find_contradiction(&self, early: Early) -> Contradiction {
         let more = |part: Option<usize>, all: usize| part.is_some_and(|part| part > all);
         let handshakes = self.handshakes.unwrap_or(self.connections);
-        if self.connections == 0 {
-            return Some(NO_CONNECTIONS);
-        }
-        if self.idle.is_zero() {
-            return Some(NO_TIME);
+        let counts = [
+            ("limits.connections", Some(self.connections)),
+            ("limits.connections-per-address", self.connections_per_address),
+            ("limits.handshakes", self.handshakes),
+            ("limits.handshakes-per-address", self.handshakes_per_address),
+        ];
+        let times = [self.handshake, self.connect, self.idle, self.write];
+        if let Some(wrong) = no_count(&counts).or_else(|| no_time(times)) {
+            return Some(wrong);
         }
         if more(self.connections_per_address, self.connections) {
             return Some(("limits.connections-per-address", "that is more than all `connections`"));
@@ -273,9 +241,17 @@ impl Fleet {
     }
 }
 
-const NO_CONNECTIONS: (&str, &str) = ("limits.connections", "nobody could connect: at least 1");
+fn no_count(counts: &[(&'static str, Option<usize>)]) -> Contradiction {
+    let (key, _) = counts.iter().find(|(_, count)| *count == Some(0))?;
+    Some((key, "nobody could connect: at least 1"))
+}
 
-const NO_TIME: (&str, &str) = ("limits.idle", "every connection would end at once");
+/// Of handshake, connect, idle and write.
+fn no_time(times: [Duration; 4]) -> Contradiction {
+    let keys = ["limits.handshake", "limits.connect", "limits.idle", "limits.write"];
+    let (key, _) = keys.into_iter().zip(times).find(|(_, time)| time.is_zero())?;
+    Some((key, "every connection would end at once: leave it out for the default"))
+}
 
 pub(super) fn wrong(
     role: &str,
@@ -287,119 +263,4 @@ pub(super) fn wrong(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    /// Of a server that is right.
-    fn server() -> ServerSection {
-        let mut section = ServerSection::new(":8443".parse().unwrap(), "db:5432".parse().unwrap());
-        section.certificate = Some("server.pem".into());
-        section.peers.ca = Some(Anchors::File("ca.pem".into()));
-        section.peers.names = vec!["app.example".into()];
-        section
-    }
-
-    #[track_caller]
-    fn refused(change: impl FnOnce(&mut ServerSection), key: &str) {
-        let mut section = server();
-        change(&mut section);
-        let error = section.check("pg").unwrap_err();
-        assert_eq!(error.exit_code(), 2);
-        assert!(error.to_string().starts_with(&format!("[server.pg] {key}: ")), "{error}");
-    }
-
-    #[test]
-    fn what_a_server_can_not_mean_is_told_by_its_key() {
-        server().check("pg").unwrap();
-        refused(|it| it.peers = Peers::default(), "peers");
-        refused(|it| it.peers.names.clear(), "peers.ca");
-        refused(|it| it.peers.any_of_ca = true, "peers.any-of-ca");
-        refused(|it| it.peers.psk_file = Some("psks".into()), "peers.psk-file");
-        refused(
-            |it| {
-                it.peers.ca = None;
-                it.peers.fingerprints = vec!["00".into()];
-            },
-            "peers.names",
-        );
-        refused(|it| it.certificate = None, "certificate");
-        refused(
-            |it| it.peers = Peers { psk_file: Some("psks".into()), ..Peers::default() },
-            "certificate",
-        );
-        refused(|it| it.send_proxy_identity = true, "send-proxy-identity");
-        refused(|it| it.limits.connect = it.limits.handshake, "limits.connect");
-        refused(|it| it.limits.connections = 0, "limits.connections");
-        refused(|it| it.limits.idle = Duration::ZERO, "limits.idle");
-        refused(
-            |it| it.limits.connections_per_address = Some(20_000),
-            "limits.connections-per-address",
-        );
-        refused(
-            |it| it.limits.new_per_second_per_address = Some(0),
-            "limits.new-per-second-per-address",
-        );
-    }
-
-    fn client() -> ClientSection {
-        let connect = "db.example:8443".parse().unwrap();
-        let mut section = ClientSection::new("127.0.0.1:5432".parse().unwrap(), connect);
-        section.peers.ca = Some(Anchors::System);
-        section
-    }
-
-    #[test]
-    fn names_that_no_certificate_has_are_refused() {
-        for name in ["*.example", "app example", "", ".example", "spiffe://x/y", "app.example:8443"]
-        {
-            refused(|it| it.peers.names = vec!["app.example".into(), name.into()], "peers.names");
-        }
-        for name in ["app.example", "localhost", "xn--bcher-kva.example", "my_app", "192.0.2.1"] {
-            let mut section = server();
-            section.peers.names = vec![name.into()];
-            section.check("pg").unwrap();
-        }
-    }
-
-    #[test]
-    fn two_that_would_listen_at_the_same_address_are_told() {
-        let mut tunnels = Tunnels::default();
-        tunnels.server.insert("a".into(), server());
-        tunnels.server.insert("b".into(), server());
-        let error = tunnels.check().unwrap_err();
-        assert_eq!(
-            (error.exit_code(), &*error.to_string()),
-            (2, "[server.b] listen: :8443 is where [server.a] listens: each needs its own"),
-        );
-        tunnels.server.get_mut("b").unwrap().listen = "127.0.0.1:8444".parse().unwrap();
-        tunnels.check().unwrap();
-        tunnels.process.admin = Some("127.0.0.1:8444".parse().unwrap());
-        assert!(tunnels.check().unwrap_err().to_string().contains("[process] admin"));
-        // Of these there are as many as one likes.
-        tunnels.process.admin = Some("127.0.0.1:0".parse().unwrap());
-        for section in tunnels.server.values_mut() {
-            section.listen = ":0".parse().unwrap();
-        }
-        tunnels.check().unwrap();
-    }
-
-    #[test]
-    fn a_client_says_which_server_is_right() {
-        let section = client;
-        section().check("pg").unwrap();
-        let (mut nobody, mut any, mut lists) = (section(), section(), section());
-        let mut hurried = section();
-        hurried.limits.idle = Duration::ZERO;
-        let hurried = (hurried, "limits.idle");
-        nobody.peers.ca = None;
-        any.peers.any_of_ca = true;
-        lists.peers.crl = vec!["x.crl".into()];
-        let lists = (lists, "peers.crl");
-        for (section, key) in [(nobody, "peers"), (any, "peers.any-of-ca"), lists, hurried] {
-            let error = section.check("pg").unwrap_err().to_string();
-            assert!(error.starts_with(&format!("[client.pg] {key}: ")), "{error}");
-        }
-    }
-}
+pub(super) mod tests;
