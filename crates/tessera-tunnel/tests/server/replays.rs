@@ -98,6 +98,10 @@ async fn a_copy_is_not_logged_as_its_clients_nor_without_limit() {
     let lines = Lines::default();
     let options = LogOptions::new(LogFormat::Text);
     let (log, subscriber) = logging::log_to(lines.clone(), options).unwrap();
+    // A second one: where there is one alone, an event that another test's thread comes to first is off for all
+    // (tracing-core's `Rebuilder::JustOne` asks that thread).
+    let (_other_log, other) = logging::log_to(io::sink(), options).unwrap();
+    let _other = tracing::Dispatch::new(other);
     let _guard = tracing::subscriber::set_default(subscriber);
     let (files, echo) = (Files::new(), Echo::start().await);
     let server = Running::start(&files.server(&echo.forward()));
