@@ -21,7 +21,7 @@ use tokio::time::{MissedTickBehavior, interval};
 /// supervisor.ready("3 tunnels");
 /// supervisor.reloading();
 /// supervisor.ready("4 tunnels");
-/// supervisor.stopping("12 connections are left");
+/// supervisor.stopping("12 connections are left", std::time::Duration::from_secs(30));
 /// supervisor.finish();
 /// # Ok(())
 /// # }
@@ -41,6 +41,9 @@ struct Teller {
 
 /// How long the last message may take.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What a process may take to close its state, after its connections have ended.
+const LAST_STEPS: Duration = Duration::from_secs(15);
 
 impl Supervisor {
     /// The supervisor of this process, or nobody.
@@ -76,9 +79,14 @@ impl Supervisor {
         }
     }
 
-    /// It ends.
-    pub fn stopping(&self, status: &str) {
-        self.step(&[NotifyState::Stopping, NotifyState::Status(&line(status))]);
+    /// It ends, after at most so long and what comes then. A supervisor whose own limit is shorter (`TimeoutStopSec=`)
+    /// waits for that: killed before, the process could not keep what survives it.
+    pub fn stopping(&self, status: &str, within: Duration) {
+        let within = within.saturating_add(LAST_STEPS).as_micros().min(u64::MAX.into());
+        // sd_notify(3); the crate's own variant ends at 71 minutes.
+        let extended = format!("EXTEND_TIMEOUT_USEC={within}");
+        let extended = NotifyState::Custom(&extended);
+        self.step(&[NotifyState::Stopping, NotifyState::Status(&line(status)), extended]);
     }
 
     /// How it is: a line that `systemctl status` shows.

@@ -39,7 +39,10 @@ fn a_supervisor_hears_the_life_of_its_service() {
     assert!(time.trim_end().parse::<u64>().unwrap() > 0);
     // Nothing that a status says becomes another message.
     assert_eq!(next(&socket), "READY=1\nSTATUS=4 tunnels WATCHDOG=trigger\n");
-    assert_eq!(next(&socket), "STOPPING=1\nSTATUS=2 connections are left\n");
+    assert_eq!(
+        next(&socket),
+        "STOPPING=1\nSTATUS=2 connections are left\nEXTEND_TIMEOUT_USEC=105000000\n"
+    );
     assert_eq!(next(&socket), "STATUS=1 connection is left\n");
     fs::remove_file(path).unwrap();
 }
@@ -51,7 +54,7 @@ fn child_lives() {
     supervisor.ready("3 tunnels");
     supervisor.reloading();
     supervisor.ready("4 tunnels\nWATCHDOG=trigger");
-    supervisor.stopping("2 connections are left");
+    supervisor.stopping("2 connections are left", Duration::from_secs(90));
     supervisor.status("1 connection is left");
     supervisor.finish();
 }
@@ -106,7 +109,11 @@ fn a_supervisor_that_listens_late_hears_each_step_and_the_newest_status() {
     // It waits for the end of its input.
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
-    let end = ["READY=1\nSTATUS=a\n", "STOPPING=1\nSTATUS=b\n", "STATUS=the last\n"];
+    let end = [
+        "READY=1\nSTATUS=a\n",
+        "STOPPING=1\nSTATUS=b\nEXTEND_TIMEOUT_USEC=15000000\n",
+        "STATUS=the last\n",
+    ];
     assert_eq!(heard[heard.len() - 3..], end);
     assert!(heard.len() < 10_000, "{}", heard.len());
     fs::remove_file(path).unwrap();
@@ -126,7 +133,7 @@ fn child_talks() {
         supervisor.status(&number.to_string());
     }
     supervisor.ready("a");
-    supervisor.stopping("b");
+    supervisor.stopping("b", Duration::ZERO);
     supervisor.status("the last");
     println!("it has said everything");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();

@@ -130,7 +130,7 @@ impl RunningProcess {
         }
         ready.fails("the process ends");
         tracing::info!(drain = ?drain, "asked to end: connections may end, the rest is cut");
-        supervisor.stopping("connections may end");
+        supervisor.stopping("connections may end", drain);
         let ended = tunnels.end();
         // Whoever watches sees the end, not a process that is gone.
         let ended = tokio::select! {

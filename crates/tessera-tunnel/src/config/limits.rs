@@ -20,7 +20,7 @@ pub struct ServerLimits {
     pub handshakes_per_address: Option<usize>,
     /// New connections of one address in a second; further ones are closed. Default: no limit.
     pub new_per_second_per_address: Option<u32>,
-    /// How long a handshake may take, a PROXY header before it included. Default: 10 seconds.
+    /// How long a handshake may take, and as long a PROXY header before it. Default: 10 seconds.
     #[serde(deserialize_with = "values::duration")]
     pub handshake: Duration,
     /// How long dialling the backend may take, all of its addresses together. It must end before `handshake` does,

@@ -2,6 +2,7 @@
 //!
 //! [`tessera_proxy::config::load`] reads it: relative paths start at its directory.
 
+mod between;
 mod check;
 mod client;
 mod fleet;

@@ -109,7 +109,7 @@ pub(super) struct CommonLimits {
           help_heading = LIMITS)]
     pub(super) connections_per_address: Option<usize>,
 
-    /// How long a TLS handshake may take; 10s by default. At a server with the PROXY header before it.
+    /// How long a TLS handshake may take; 10s by default. At a server the PROXY header before it may take as long.
     #[arg(id = "limit_handshake", long = "limit-handshake", value_name = "TIME", value_parser = limit,
           help_heading = LIMITS)]
     pub(super) handshake: Option<Duration>,

@@ -1,51 +1,12 @@
 //! Keys that can't be meant together. What would be ignored in silence is refused with a sentence.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use tessera_kit::ProgramError;
 
-use super::{
-    Anchors, ClientSection, Early, Fleet, FleetVault, ListenAddress, Peers, ServerLimits,
-    ServerSection, Tunnels,
-};
-
-impl Tunnels {
-    /// Finds what contradicts itself, in sections and between them, without looking at a file.
-    ///
-    /// # Errors
-    /// `[server.NAME] key: ` and what to do.
-    pub fn check(&self) -> Result<(), ProgramError> {
-        self.server.iter().try_for_each(|(name, section)| section.check(name))?;
-        self.client.iter().try_for_each(|(name, section)| section.check(name))?;
-        let servers = self.server.iter().map(|(name, it)| ("server", name, &it.listen));
-        let clients = self.client.iter().map(|(name, it)| ("client", name, &it.listen));
-        let mut taken = BTreeMap::new();
-        if let Some(admin) = &self.process.admin {
-            taken.insert(admin.to_string(), "[process] admin".to_owned());
-        }
-        for (role, name, listen) in servers.chain(clients) {
-            // The system chooses another port each time.
-            let port = match listen {
-                ListenAddress::Everywhere(port) => Some(*port),
-                ListenAddress::Tcp(address) => Some(address.port()),
-                ListenAddress::Name(name) => Some(name.port),
-                ListenAddress::Unix(_) | ListenAddress::Inherited(_) => None,
-            };
-            if port == Some(0) {
-                continue;
-            }
-            let before = taken.insert(listen.to_string(), format!("[{role}.{name}]"));
-            if let Some(before) = before {
-                let what = format!("{listen} is where {before} listens: each needs its own");
-                return wrong(role, name, "listen", what);
-            }
-        }
-        Ok(())
-    }
-}
+use super::{Anchors, ClientSection, Early, Fleet, FleetVault, Peers, ServerLimits, ServerSection};
 
 impl ServerSection {
     /// Finds what contradicts itself in the section of this name, without looking at a file.
@@ -292,9 +253,107 @@ fn no_time(times: [Duration; 4]) -> Contradiction {
     Some((key, "every connection would end at once: leave it out for the default"))
 }
 
-fn wrong(role: &str, name: &str, key: &str, what: impl Display) -> Result<(), ProgramError> {
+pub(super) fn wrong(
+    role: &str,
+    name: &str,
+    key: &str,
+    what: impl Display,
+) -> Result<(), ProgramError> {
     Err(ProgramError::settings(format!("[{role}.{name}] {key}: {what}")))
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests {
+    use super::*;
+
+    /// Of a server that is right.
+    pub(in crate::config) fn server() -> ServerSection {
+        let mut section = ServerSection::new(":8443".parse().unwrap(), "db:5432".parse().unwrap());
+        section.certificate = Some("server.pem".into());
+        section.peers.ca = Some(Anchors::File("ca.pem".into()));
+        section.peers.names = vec!["app.example".into()];
+        section
+    }
+
+    #[track_caller]
+    fn refused(change: impl FnOnce(&mut ServerSection), key: &str) {
+        let mut section = server();
+        change(&mut section);
+        let error = section.check("pg").unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().starts_with(&format!("[server.pg] {key}: ")), "{error}");
+    }
+
+    #[test]
+    fn what_a_server_can_not_mean_is_told_by_its_key() {
+        server().check("pg").unwrap();
+        refused(|it| it.peers = Peers::default(), "peers");
+        refused(|it| it.peers.names.clear(), "peers.ca");
+        refused(|it| it.peers.any_of_ca = true, "peers.any-of-ca");
+        refused(|it| it.peers.psk_file = Some("psks".into()), "peers.psk-file");
+        refused(
+            |it| {
+                it.peers.ca = None;
+                it.peers.fingerprints = vec!["00".into()];
+            },
+            "peers.names",
+        );
+        refused(|it| it.certificate = None, "certificate");
+        refused(
+            |it| it.peers = Peers { psk_file: Some("psks".into()), ..Peers::default() },
+            "certificate",
+        );
+        refused(|it| it.send_proxy_identity = true, "send-proxy-identity");
+        refused(|it| it.limits.connect = it.limits.handshake, "limits.connect");
+        refused(|it| it.limits.connections = 0, "limits.connections");
+        refused(|it| it.limits.handshakes = Some(0), "limits.handshakes");
+        refused(|it| it.limits.write = Duration::ZERO, "limits.write");
+        refused(|it| it.limits.idle = Duration::ZERO, "limits.idle");
+        refused(
+            |it| it.limits.connections_per_address = Some(20_000),
+            "limits.connections-per-address",
+        );
+        refused(
+            |it| it.limits.new_per_second_per_address = Some(0),
+            "limits.new-per-second-per-address",
+        );
+    }
+
+    pub(in crate::config) fn client() -> ClientSection {
+        let connect = "db.example:8443".parse().unwrap();
+        let mut section = ClientSection::new("127.0.0.1:5432".parse().unwrap(), connect);
+        section.peers.ca = Some(Anchors::System);
+        section
+    }
+
+    #[test]
+    fn names_that_no_certificate_has_are_refused() {
+        for name in ["*.example", "app example", "", ".example", "spiffe://x/y", "app.example:8443"]
+        {
+            refused(|it| it.peers.names = vec!["app.example".into(), name.into()], "peers.names");
+        }
+        for name in ["app.example", "localhost", "xn--bcher-kva.example", "my_app", "192.0.2.1"] {
+            let mut section = server();
+            section.peers.names = vec![name.into()];
+            section.check("pg").unwrap();
+        }
+    }
+
+    #[test]
+    fn a_client_says_which_server_is_right() {
+        let section = client;
+        section().check("pg").unwrap();
+        let (mut nobody, mut any, mut lists) = (section(), section(), section());
+        let mut hurried = section();
+        hurried.limits.idle = Duration::ZERO;
+        let hurried = (hurried, "limits.idle");
+        nobody.peers.ca = None;
+        any.peers.any_of_ca = true;
+        lists.peers.crl = vec!["x.crl".into()];
+        let lists = (lists, "peers.crl");
+        for (section, key) in [(nobody, "peers"), (any, "peers.any-of-ca"), lists, hurried] {
+            let error = section.check("pg").unwrap_err().to_string();
+            assert!(error.starts_with(&format!("[client.pg] {key}: ")), "{error}");
+        }
+    }
+}
