@@ -98,12 +98,16 @@ fn check_validity(certificate: &EndEntityCert<'_>) -> Result<(), String> {
     }
 }
 
-/// Why everybody who judges certificates by authorities refuses this one of a peer in `role`, whichever authorities they
-/// are; `None` if there is nothing to see. Who knows it by its fingerprint takes it all the same.
+/// Why everybody who trusts the authority that issued this certificate refuses it of a peer in `role`; `None` if there
+/// is nothing to see. Who knows it by its fingerprint takes it all the same. One that nobody else issued is an anchor of
+/// its own, which is accepted as it is.
 #[must_use]
 pub fn why_authorities_do_not_help(certificate: &[u8], role: Role) -> Option<&'static str> {
     let der = CertificateDer::from(certificate);
     let certificate = EndEntityCert::try_from(&der).ok()?;
+    if certificate.issuer() == certificate.subject() {
+        return None;
+    }
     let (usage, other_use) = match role {
         Role::Server => (
             KeyUsage::server_auth(),

@@ -39,7 +39,7 @@ pub(crate) fn warning(section: &str, certificate: Option<&Path>, role: Role) -> 
     let chain = pem::certificates(SettingFile { setting, path }).ok()?;
     let why = credential::why_authorities_do_not_help(chain.first()?, role)?;
     Some(format!(
-        "{setting}: {} is refused by everybody who has a `ca`: {why}; `fingerprints` of the other end may name it",
+        "{setting}: {} is refused by everybody whose `ca` issued it: {why}; `fingerprints` of the other end may name it",
         path.display()
     ))
 }
@@ -48,18 +48,23 @@ pub(crate) fn warning(section: &str, certificate: Option<&Path>, role: Role) -> 
 mod tests {
     use std::fs;
 
-    use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair};
+    use rcgen::{
+        BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    };
 
     use super::*;
 
     #[test]
     fn a_certificate_that_no_authority_helps_is_told_at_the_start() {
         let key = KeyPair::generate().unwrap();
+        let mut ca = CertificateParams::default();
+        ca.distinguished_name.push(DnType::CommonName, "an authority");
+        let issuer = Issuer::new(ca, KeyPair::generate().unwrap());
         let path = std::env::temp_dir().join(format!("tessera-warning-{}.pem", std::process::id()));
         let of = |change: fn(&mut CertificateParams), role| {
             let mut params = CertificateParams::new(["db.example".to_owned()]).unwrap();
             change(&mut params);
-            fs::write(&path, params.self_signed(&key).unwrap().pem()).unwrap();
+            fs::write(&path, params.signed_by(&key, &issuer).unwrap().pem()).unwrap();
             warning("server.pg", Some(&path), role)
         };
         let authority: fn(&mut CertificateParams) =
@@ -73,6 +78,11 @@ mod tests {
         assert!(of(server, Role::Client).unwrap().contains("no clientAuth"));
         let plain: fn(&mut CertificateParams) = |it| it.is_ca = IsCa::ExplicitNoCa;
         assert_eq!(of(plain, Role::Client), None);
+        // It is its own anchor, which is accepted as it is.
+        let mut own = CertificateParams::new(["db.example".to_owned()]).unwrap();
+        authority(&mut own);
+        fs::write(&path, own.self_signed(&key).unwrap().pem()).unwrap();
+        assert_eq!(warning("server.pg", Some(&path), Role::Server), None);
         fs::remove_file(&path).unwrap();
         assert_eq!(warning("server.pg", Some(&path), Role::Server), None);
         assert_eq!(warning("server.pg", None, Role::Server), None);
