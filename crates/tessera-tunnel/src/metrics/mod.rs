@@ -34,7 +34,7 @@ pub use self::labels::{
 /// | `tessera_tunnel_open_handshakes` | | handshakes with clients that are under way now |
 /// | `tessera_tunnel_handshakes_total` | `kind`: [`HandshakeKind`] | TLS handshakes |
 /// | `tessera_tunnel_handshake_duration_seconds` | | from when there was a connection to the end of the handshake; at a client the wait for a program's first bytes included |
-/// | `tessera_tunnel_early_data_total` | `verdict`: [`EarlyDataVerdict`] | flights with early data |
+/// | `tessera_tunnel_early_data_total` | `verdict`: [`EarlyDataVerdict`] | first flights that could have data; those of spare connections have none |
 /// | `tessera_tunnel_early_data_bytes_total` | | bytes that were accepted as early data |
 /// | `tessera_tunnel_dials_total` | `result`: [`DialResult`] | connections to the server (client) or to the backend (server) |
 /// | `tessera_tunnel_dial_duration_seconds` | | how long those took that were made |
