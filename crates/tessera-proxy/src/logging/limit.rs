@@ -20,7 +20,9 @@ pub(super) struct Limits {
 
 struct Place {
     limiter: DefaultDirectRateLimiter,
-    /// Since its last line.
+    /// Of how many were left out one line a second tells.
+    notices: DefaultDirectRateLimiter,
+    /// Since the last that told.
     left_out: AtomicU64,
 }
 
@@ -28,7 +30,7 @@ struct Place {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     LeaveOut,
-    /// And before it, how many were left out.
+    /// And before it, how many were left out, if that is to be told now.
     Write {
         left_out: u64,
     },
@@ -54,7 +56,9 @@ impl Limits {
             self.left_out.fetch_add(1, Ordering::Relaxed);
             return Decision::LeaveOut;
         }
-        Decision::Write { left_out: place.left_out.swap(0, Ordering::Relaxed) }
+        let is_told = place.left_out.load(Ordering::Relaxed) > 0 && place.notices.check().is_ok();
+        let left_out = if is_told { place.left_out.swap(0, Ordering::Relaxed) } else { 0 };
+        Decision::Write { left_out }
     }
 
     /// How many were left out since the beginning.
@@ -71,7 +75,8 @@ impl Limits {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
         let place = || {
             let limiter = RateLimiter::direct(self.quota);
-            Arc::new(Place { limiter, left_out: AtomicU64::new(0) })
+            let notices = RateLimiter::direct(Quota::per_second(NonZeroU32::MIN));
+            Arc::new(Place { limiter, notices, left_out: AtomicU64::new(0) })
         };
         places.entry(id).or_insert_with(place).clone()
     }

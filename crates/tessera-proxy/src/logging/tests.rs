@@ -1,6 +1,7 @@
 use std::io;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Instant;
 
 use governor::Quota;
 use tracing::subscriber::with_default;
@@ -167,6 +168,25 @@ fn where_lines_go_on_the_log_says_how_many_were_left_out() {
         let again = lines.iter().filter(|line| line.contains("again")).count() as u64;
         assert_eq!((told, again + told), (log.limits.left_out(), written));
     }
+}
+
+#[test]
+fn of_lines_that_are_left_out_one_line_a_second_tells() {
+    let memory = Memory::default();
+    let limits = Limits::with_quota(Quota::with_period(Duration::from_millis(1)).unwrap());
+    let (log, subscriber) = log_within(memory.clone(), LogOptions::new(TEXT), limits).unwrap();
+    let count = |what: &str| memory.lines().iter().filter(|line| line.contains(what)).count();
+    let began = Instant::now();
+    with_default(subscriber, || {
+        // The place may write again, and again.
+        while count("again") < 50 {
+            (0..10).for_each(|_| info!("again"));
+            log.sink.settle();
+        }
+    });
+    assert!(log.limits.left_out() > 0);
+    let told = count("left out");
+    assert!(told >= 1 && told as u64 <= 1 + began.elapsed().as_secs(), "{told}");
 }
 
 /// A reader that takes a line when it likes.
