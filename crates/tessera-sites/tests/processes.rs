@@ -116,6 +116,21 @@ impl Home {
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     }
 
+    /// kill -STOP. The signal is sent sooner than the last thread has stopped, which may still answer.
+    async fn stop(&self) {
+        self.signal("-STOP");
+        let tasks = format!("/proc/{}/task", self.child.id());
+        common::until(|| {
+            let mut threads = fs::read_dir(&tasks).unwrap();
+            threads.all(|thread| {
+                let status = fs::read_to_string(thread.unwrap().path().join("status"));
+                // A thread that has ended meanwhile answers nothing.
+                status.map_or(true, |it| it.contains("\nState:\tT"))
+            })
+        })
+        .await;
+    }
+
     /// kill -9.
     fn kill(&mut self) {
         self.child.kill().unwrap();
@@ -221,7 +236,7 @@ async fn a_home_that_is_stopped_is_given_up_and_heard_again_when_it_goes_on() {
     while answer.is_none() {
         answer = channel.burn_at_home(&home.request(1)).await;
     }
-    home.signal("-STOP");
+    home.stop().await;
     assert_eq!(channel.burn_at_home(&home.request(2)).await, None);
     home.signal("-CONT");
     let mut answer = None;
