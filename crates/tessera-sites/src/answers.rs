@@ -1,16 +1,10 @@
 //! What a server of a site leaves for later, answered.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera::ServerConfig;
-use tessera::auth::{PeerAcceptance, PeerRejected, VerifyPeer};
-use tessera::crypto::SigningError;
-use tessera::handshake::{Checked, ChooseConfig, NoConfig, Sign};
-use tessera::resume::{
-    AcceptResumption, OpenTicket, Receipt, ResumptionVerdict, SessionState, SettleReceipt,
-    TakeSecret, Taken,
-};
+use tessera::resume::{TakeSecret, Taken};
 use tessera_tokio::{Answer, Answers};
 use tessera_vault::SiteVault;
 use tokio::time::timeout;
@@ -49,51 +43,22 @@ impl SiteAnswers {
         self.others = Some(others);
         self
     }
-
-    fn others(&self) -> &dyn Answers {
-        self.others.as_deref().unwrap_or(&Nobody)
-    }
 }
 
-/// Refuses everything.
-struct Nobody;
-
-impl Answers for Nobody {}
-
 impl Answers for SiteAnswers {
+    fn others(&self) -> Option<&dyn Answers> {
+        self.others.as_deref()
+    }
+
     fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
         if self.site.is_home(&question) {
-            return self.others().take_secret(question);
+            return match self.others() {
+                Some(others) => others.take_secret(question),
+                None => Box::pin(ready(Taken::Unavailable)),
+            };
         }
         let answer = self.site.take_from_afar(&question);
         let patience = self.patience;
         Box::pin(async move { timeout(patience, answer).await.unwrap_or(Taken::Unavailable) })
-    }
-
-    fn choose_config(
-        &self,
-        question: ChooseConfig,
-    ) -> Answer<Result<Checked<ServerConfig>, NoConfig>> {
-        self.others().choose_config(question)
-    }
-
-    fn open_ticket(&self, question: OpenTicket) -> Answer<Option<SessionState>> {
-        self.others().open_ticket(question)
-    }
-
-    fn accept_resumption(&self, question: AcceptResumption) -> Answer<ResumptionVerdict> {
-        self.others().accept_resumption(question)
-    }
-
-    fn settle_receipt(&self, question: SettleReceipt) -> Answer<Receipt> {
-        self.others().settle_receipt(question)
-    }
-
-    fn verify_peer(&self, question: VerifyPeer) -> Answer<Result<PeerAcceptance, PeerRejected>> {
-        self.others().verify_peer(question)
-    }
-
-    fn sign(&self, question: Sign) -> Answer<Result<Vec<u8>, SigningError>> {
-        self.others().sign(question)
     }
 }

@@ -23,7 +23,7 @@ pub type Answer<A> = Pin<Box<dyn Future<Output = A> + Send>>;
 /// key in another machine, a vault across the network, a certificate to be looked up.
 ///
 /// Clients ask [`verify_peer`](Self::verify_peer) and [`sign`](Self::sign) alone. What isn't
-/// overridden refuses.
+/// overridden goes to [`others`](Self::others), and is refused where there are none.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -45,45 +45,74 @@ pub type Answer<A> = Pin<Box<dyn Future<Output = A> + Send>>;
 /// }
 /// ```
 pub trait Answers: Send + Sync {
+    /// Who answers what this one doesn't. Default: nobody.
+    fn others(&self) -> Option<&dyn Answers> {
+        None
+    }
+
     /// Which configuration serves this client?
-    fn choose_config(&self, _: ChooseConfig) -> Answer<Result<Checked<ServerConfig>, NoConfig>> {
-        Box::pin(ready(Err(NoConfig)))
+    fn choose_config(
+        &self,
+        question: ChooseConfig,
+    ) -> Answer<Result<Checked<ServerConfig>, NoConfig>> {
+        match self.others() {
+            Some(others) => others.choose_config(question),
+            None => Box::pin(ready(Err(NoConfig))),
+        }
     }
 
     /// What does this identity stand for?
-    fn open_ticket(&self, _: OpenTicket) -> Answer<Option<SessionState>> {
-        Box::pin(ready(None))
+    fn open_ticket(&self, question: OpenTicket) -> Answer<Option<SessionState>> {
+        match self.others() {
+            Some(others) => others.open_ticket(question),
+            None => Box::pin(ready(None)),
+        }
     }
 
     /// May it be resumed?
-    fn accept_resumption(&self, _: AcceptResumption) -> Answer<ResumptionVerdict> {
-        Box::pin(ready(ResumptionVerdict::Refuse))
+    fn accept_resumption(&self, question: AcceptResumption) -> Answer<ResumptionVerdict> {
+        match self.others() {
+            Some(others) => others.accept_resumption(question),
+            None => Box::pin(ready(ResumptionVerdict::Refuse)),
+        }
     }
 
     /// Take the one-time secret.
     ///
     /// The vault deletes what it gives. If the connection ends before the answer arrives, the secret
     /// is gone and its client pays a round trip: that is the safe side.
-    fn take_secret(&self, _: TakeSecret) -> Answer<Taken> {
-        Box::pin(ready(Taken::Unavailable))
+    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
+        match self.others() {
+            Some(others) => others.take_secret(question),
+            None => Box::pin(ready(Taken::Unavailable)),
+        }
     }
 
     /// What became of a flight?
-    fn settle_receipt(&self, _: SettleReceipt) -> Answer<Receipt> {
-        Box::pin(ready(Receipt::Unknown))
+    fn settle_receipt(&self, question: SettleReceipt) -> Answer<Receipt> {
+        match self.others() {
+            Some(others) => others.settle_receipt(question),
+            None => Box::pin(ready(Receipt::Unknown)),
+        }
     }
 
     /// Is the peer who it should be?
-    fn verify_peer(&self, _: VerifyPeer) -> Answer<Result<PeerAcceptance, PeerRejected>> {
-        Box::pin(ready(Err(PeerRejected {
-            alert: AlertDescription::INTERNAL_ERROR,
-            reason: "nobody answers for the verifier".into(),
-        })))
+    fn verify_peer(&self, question: VerifyPeer) -> Answer<Result<PeerAcceptance, PeerRejected>> {
+        match self.others() {
+            Some(others) => others.verify_peer(question),
+            None => Box::pin(ready(Err(PeerRejected {
+                alert: AlertDescription::INTERNAL_ERROR,
+                reason: "nobody answers for the verifier".into(),
+            }))),
+        }
     }
 
     /// Sign with the private key of this side's certificate.
-    fn sign(&self, _: Sign) -> Answer<Result<Vec<u8>, SigningError>> {
-        Box::pin(ready(Err(SigningError)))
+    fn sign(&self, question: Sign) -> Answer<Result<Vec<u8>, SigningError>> {
+        match self.others() {
+            Some(others) => others.sign(question),
+            None => Box::pin(ready(Err(SigningError))),
+        }
     }
 }
 
@@ -91,3 +120,38 @@ pub trait Answers: Send + Sync {
 pub(crate) struct NoAnswers;
 
 impl Answers for NoAnswers {}
+
+#[cfg(test)]
+mod tests {
+    use tessera::resume::{Absent, FlightHandle, TakePurpose};
+
+    use super::*;
+
+    struct Vault;
+
+    impl Answers for Vault {
+        fn take_secret(&self, _: TakeSecret) -> Answer<Taken> {
+            Box::pin(ready(Taken::Absent(Absent::Used)))
+        }
+    }
+
+    struct Around(Option<Vault>);
+
+    impl Answers for Around {
+        fn others(&self) -> Option<&dyn Answers> {
+            self.0.as_ref().map(|vault| vault as &dyn Answers)
+        }
+
+        fn accept_resumption(&self, _: AcceptResumption) -> Answer<ResumptionVerdict> {
+            Box::pin(ready(ResumptionVerdict::Accept))
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_not_answered_goes_to_the_others_and_is_refused_without_any() {
+        let question = || TakeSecret::new(FlightHandle([7; 32]), TakePurpose::Burn, None);
+        let taken = Around(Some(Vault)).take_secret(question()).await;
+        assert!(matches!(taken, Taken::Absent(Absent::Used)));
+        assert!(matches!(Around(None).take_secret(question()).await, Taken::Unavailable));
+    }
+}

@@ -2,14 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tessera::ServerConfig;
-use tessera::auth::{PeerAcceptance, PeerRejected, VerifyPeer};
-use tessera::crypto::SigningError;
-use tessera::handshake::{Checked, ChooseConfig, NoConfig, Sign};
-use tessera::resume::{
-    AcceptResumption, OpenTicket, Receipt, ResumptionVerdict, SessionState, SettleReceipt,
-    TakeSecret, Taken,
-};
+use tessera::resume::{AcceptResumption, ResumptionVerdict};
 use tessera_proxy::socket::Socket;
 use tessera_tokio::{Answer, Answers};
 
@@ -26,18 +19,11 @@ pub(super) struct BackendFirst {
     pub(super) dialled: Dialled,
 }
 
-impl BackendFirst {
-    fn others(&self) -> &dyn Answers {
-        self.shared.stores.answers.as_deref().unwrap_or(&Nobody)
-    }
-}
-
-/// Refuses everything: no store leaves anything for later.
-struct Nobody;
-
-impl Answers for Nobody {}
-
 impl Answers for BackendFirst {
+    fn others(&self) -> Option<&dyn Answers> {
+        self.shared.stores.answers.as_deref()
+    }
+
     fn accept_resumption(&self, _: AcceptResumption) -> Answer<ResumptionVerdict> {
         let (shared, dialled) = (self.shared.clone(), self.dialled.clone());
         Box::pin(async move {
@@ -50,32 +36,5 @@ impl Answers for BackendFirst {
                 Err(_) => ResumptionVerdict::AcceptWithoutEarlyData,
             }
         })
-    }
-
-    fn choose_config(
-        &self,
-        question: ChooseConfig,
-    ) -> Answer<Result<Checked<ServerConfig>, NoConfig>> {
-        self.others().choose_config(question)
-    }
-
-    fn open_ticket(&self, question: OpenTicket) -> Answer<Option<SessionState>> {
-        self.others().open_ticket(question)
-    }
-
-    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
-        self.others().take_secret(question)
-    }
-
-    fn settle_receipt(&self, question: SettleReceipt) -> Answer<Receipt> {
-        self.others().settle_receipt(question)
-    }
-
-    fn verify_peer(&self, question: VerifyPeer) -> Answer<Result<PeerAcceptance, PeerRejected>> {
-        self.others().verify_peer(question)
-    }
-
-    fn sign(&self, question: Sign) -> Answer<Result<Vec<u8>, SigningError>> {
-        self.others().sign(question)
     }
 }
