@@ -1,4 +1,4 @@
-//! The byte half of a proxy: what the products of Tessera share. It knows nothing of HTTP.
+//! What the products of Tessera share as proxies. Without the feature `http` it carries bytes, and links no HTTP library.
 //!
 //! | module | what it is for |
 //! |---|---|
@@ -14,6 +14,7 @@
 //! | [`logging`] | log lines that delay nobody |
 //! | [`service`] | what systemd is told |
 //! | [`confine`] | files, ports and processes that can't be reached any more |
+//! | [`http`](crate::http) (feature `http`) | servers and pooled clients of HTTP/1.1 and HTTP/2, with limits and deadlines |
 //! | [`drain`] | the end of connections: within a limit, and the rest is cut |
 //!
 //! A connection comes in through a [`gate::Gate`] at a [`listen::Listener`], and goes out by a [`dial::Dialler`].
@@ -26,6 +27,8 @@ pub mod confine;
 pub mod dial;
 pub mod drain;
 pub mod gate;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod listen;
 pub mod logging;
 pub mod proxy_protocol;

@@ -1,0 +1,1 @@
+//! Bodies that are passed on as they come.

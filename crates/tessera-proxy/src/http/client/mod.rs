@@ -1,0 +1,1 @@
+//! Pools of connections, one for each peer.

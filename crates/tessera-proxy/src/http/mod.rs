@@ -1,0 +1,5 @@
+//! The HTTP half of a proxy: servers and pooled clients by hyper, for HTTP/1.1 and HTTP/2.
+
+pub mod body;
+pub mod client;
+pub mod server;

@@ -1,0 +1,1 @@
+//! Connections of clients, served within limits.

@@ -1,0 +1,5 @@
+//! `tessera sepp`: a Security Edge Protection Proxy, the border of a 5G core network towards its roaming partners
+//! (3GPP TS 29.573, TS 33.501).
+#![forbid(unsafe_code)]
+
+pub mod names;

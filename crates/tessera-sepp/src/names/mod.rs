@@ -1,0 +1,9 @@
+//! What networks and their SEPPs are called: PLMN IDs, and the domain names that follow from them.
+
+mod domain;
+mod fqdn;
+mod plmn;
+
+pub use self::domain::NetworkDomain;
+pub use self::fqdn::{Fqdn, NotAnFqdn};
+pub use self::plmn::{NotAPlmnId, PlmnId, PlmnSet};
