@@ -1,0 +1,5 @@
+//! Who a peer is.
+
+mod certificate;
+
+pub use self::certificate::CertificateIdentity;
