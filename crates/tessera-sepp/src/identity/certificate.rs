@@ -1,19 +1,20 @@
-//! What a verified certificate says of its holder.
+//! Who a certificate says that it is.
+
+use std::sync::Arc;
 
 use crate::names::{Fqdn, PlmnSet};
 
-/// Who a SEPP is by the certificate that it proved to hold, after its chain was verified against one trust anchor
-/// (TS 33.501 §13.1.2).
+/// What was verified of a peer's certificate. A resumed connection has that of its full handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateIdentity {
-    /// Its DNS names.
+    /// The names in the certificate (subjectAltName), sorted, each once.
     pub fqdns: Vec<Fqdn>,
-    /// The networks that its names are of, as far as the anchor is for them.
+    /// The networks that it speaks for.
     pub plmns: PlmnSet,
-    /// The name of the trust anchor in the configuration.
-    pub anchor: String,
+    /// The trust anchor under which it was verified, as the configuration names it.
+    pub anchor: Arc<str>,
     /// SHA-256 of the certificate.
     pub fingerprint: [u8; 32],
-    /// The end of its validity, in seconds since 1970.
+    /// When it ends, in seconds since the Unix epoch.
     pub expires_at: u64,
 }

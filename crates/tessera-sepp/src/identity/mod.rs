@@ -1,4 +1,4 @@
-//! Who a peer is.
+//! Who a peer is, how that is known, and for how long.
 
 mod certificate;
 
