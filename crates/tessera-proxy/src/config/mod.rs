@@ -1,5 +1,6 @@
 //! Configuration from a TOML file, with errors that say where they are and what would do.
 
+pub mod de;
 mod explain;
 mod place;
 mod values;
@@ -13,7 +14,7 @@ use serde::de::DeserializeOwned;
 use tessera_kit::ProgramError;
 use toml::de::DeTable;
 
-pub use self::values::{FilePath, Seconds};
+pub use self::values::{ByteLength, FilePath, Seconds};
 
 use self::place::Place;
 
