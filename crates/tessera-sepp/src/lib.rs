@@ -2,4 +2,5 @@
 //! (3GPP TS 29.573, TS 33.501).
 #![forbid(unsafe_code)]
 
+pub mod identity;
 pub mod names;
