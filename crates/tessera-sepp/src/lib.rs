@@ -3,4 +3,5 @@
 #![forbid(unsafe_code)]
 
 pub mod identity;
+pub mod config;
 pub mod names;
