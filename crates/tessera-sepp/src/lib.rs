@@ -4,4 +4,5 @@
 
 pub mod identity;
 pub mod config;
+pub mod n32c;
 pub mod names;
