@@ -3,4 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod identity;
+pub mod n32f;
 pub mod names;
+pub mod sbi;
