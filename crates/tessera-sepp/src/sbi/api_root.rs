@@ -84,8 +84,9 @@ impl<'t> ApiRoot<'t> {
         let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
         // RFC 3986 §3.3. Dot segments would lead out of the prefix.
         let is_segment = |segment: &str| !matches!(segment, "" | "." | "..");
-        let is_path = prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || PATH.contains(&byte))
-            && prefix.split('/').skip(1).all(is_segment);
+        let is_path =
+            prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || PATH.contains(&byte))
+                && prefix.split('/').skip(1).all(is_segment);
         if !is_path {
             return Err(NotAnApiRoot::Malformed);
         }
@@ -105,7 +106,8 @@ pub fn split_authority(authority: &str) -> Result<(&str, Option<u16>), NotAnApiR
     let (host, port) = match authority.split_once(':') {
         None => (authority, None),
         Some((host, digits)) => {
-            let is_port = (1..=5).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+            let is_port =
+                (1..=5).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
             let port = digits.parse::<u16>().ok().filter(|&port| is_port && port != 0);
             (host, Some(port.ok_or(NotAnApiRoot::Malformed)?))
         }
@@ -169,7 +171,8 @@ mod tests {
 
     #[test]
     fn an_api_root_is_read() {
-        let root = ApiRoot::parse("HTTPS://nrf.5gc.mnc001.mcc001.3gppnetwork.org:7777/a/b%20c/").unwrap();
+        let root =
+            ApiRoot::parse("HTTPS://nrf.5gc.mnc001.mcc001.3gppnetwork.org:7777/a/b%20c/").unwrap();
         assert_eq!(root.scheme, Scheme::Https);
         assert_eq!(root.host, "nrf.5gc.mnc001.mcc001.3gppnetwork.org");
         assert_eq!(root.port, Some(7777));
@@ -181,7 +184,16 @@ mod tests {
 
     #[test]
     fn addresses_are_refused_in_every_spelling() {
-        for host in ["127.0.0.1", "127.1", "2130706433", "0x7f000001", "127.0.0.0x1", "[::1]:80", "1.2.3.4:80", "1.2.3.4."] {
+        for host in [
+            "127.0.0.1",
+            "127.1",
+            "2130706433",
+            "0x7f000001",
+            "127.0.0.0x1",
+            "[::1]:80",
+            "1.2.3.4:80",
+            "1.2.3.4.",
+        ] {
             let text = format!("http://{host}/");
             assert_eq!(ApiRoot::parse(&text), Err(NotAnApiRoot::Address), "{text}");
         }

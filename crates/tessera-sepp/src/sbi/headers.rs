@@ -61,9 +61,8 @@ mod tests {
     use http::header::HeaderValue;
 
     fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
-        let field = |&(name, value)| {
-            (HeaderName::from_static(name), HeaderValue::from_static(value))
-        };
+        let field =
+            |&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
         fields.iter().map(field).collect()
     }
 
@@ -92,7 +91,7 @@ mod tests {
             ("accept", "*/*"),
         ]);
         remove_hop_by_hop(&mut headers);
-        let left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
-        assert_eq!(left, ["3gpp-sbi-target-apiroot", "accept"]);
+        assert_eq!(headers.len(), 2);
+        assert!(headers.contains_key(TARGET_API_ROOT) && headers.contains_key("accept"));
     }
 }

@@ -23,7 +23,8 @@ pub fn count(headers: &mut HeaderMap) -> Result<(), NoHopsLeft> {
     }
     let hops: u8 = digits.parse().map_err(|_| NoHopsLeft::Malformed)?;
     let left = hops.checked_sub(1).ok_or(NoHopsLeft::Reached)?;
-    let value = HeaderValue::from_str(&format!("{left}{rest}")).map_err(|_| NoHopsLeft::Malformed)?;
+    let value =
+        HeaderValue::from_str(&format!("{left}{rest}")).map_err(|_| NoHopsLeft::Malformed)?;
     headers.insert(MAX_FORWARD_HOPS, value);
     Ok(())
 }
@@ -40,7 +41,9 @@ pub enum NoHopsLeft {
 impl fmt::Display for NoHopsLeft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Reached => "the request went through as many proxies as 3gpp-Sbi-Max-Forward-Hops allows",
+            Self::Reached => {
+                "the request went through as many proxies as 3gpp-Sbi-Max-Forward-Hops allows"
+            }
             Self::Malformed => "3gpp-Sbi-Max-Forward-Hops begins with one or two digits",
         })
     }
@@ -53,7 +56,8 @@ mod tests {
     use super::*;
 
     fn counted(value: &'static str) -> Result<String, NoHopsLeft> {
-        let mut headers = HeaderMap::from_iter([(MAX_FORWARD_HOPS, HeaderValue::from_static(value))]);
+        let mut headers =
+            HeaderMap::from_iter([(MAX_FORWARD_HOPS, HeaderValue::from_static(value))]);
         count(&mut headers)?;
         Ok(headers[MAX_FORWARD_HOPS].to_str().unwrap().to_owned())
     }

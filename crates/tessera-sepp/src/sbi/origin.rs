@@ -62,10 +62,12 @@ mod tests {
     #[test]
     fn the_value_is_read_again_and_other_spellings_too() {
         let own: PlmnId = "999-70".parse().unwrap();
-        let written = value(own, &"sepp1.5gc.mnc070.mcc999.3gppnetwork.org".parse().unwrap()).unwrap();
+        let written =
+            value(own, &"sepp1.5gc.mnc070.mcc999.3gppnetwork.org".parse().unwrap()).unwrap();
         assert_eq!(written, "999-70; src: SEPP-sepp1.5gc.mnc070.mcc999.3gppnetwork.org");
         assert_eq!(parse(written.to_str().unwrap()), Ok(own));
-        for text in ["999-70", "999-70; srctype=SEPP", "999-70 ;src: SCP-x.y", "999-70-000007ed9d5"] {
+        for text in ["999-70", "999-70; srctype=SEPP", "999-70 ;src: SCP-x.y", "999-70-000007ed9d5"]
+        {
             assert_eq!(parse(text), Ok(own), "{text}");
         }
         assert_ne!(parse("999-070"), Ok(own));
@@ -73,7 +75,9 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        for text in ["", ";", "99970", "999-7", "999-70-1", "999-70,001-01", "SEPP", "999-70-000007ed9d5-1"] {
+        for text in
+            ["", ";", "99970", "999-7", "999-70-1", "999-70,001-01", "SEPP", "999-70-000007ed9d5-1"]
+        {
             assert_eq!(parse(text), Err(NotANetwork), "{text}");
         }
     }

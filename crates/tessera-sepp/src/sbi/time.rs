@@ -12,7 +12,11 @@ use super::headers::{MAX_RSP_TIME, SENDER_TIMESTAMP};
 ///
 /// # Errors
 /// If its client doesn't wait any more.
-pub fn left(headers: &HeaderMap, limit: Duration, now: impl FnOnce() -> SystemTime) -> Result<Duration, TimedOut> {
+pub fn left(
+    headers: &HeaderMap,
+    limit: Duration,
+    now: impl FnOnce() -> SystemTime,
+) -> Result<Duration, TimedOut> {
     let Some(waits) = max_rsp_time(headers) else { return Ok(limit) };
     // No client waits as long as this: a time further away says that the clocks differ.
     let is_plausible = |passed: &Duration| *passed <= LONGEST;
@@ -31,7 +35,8 @@ const LONGEST: Duration = Duration::from_millis(99_999);
 
 fn max_rsp_time(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(MAX_RSP_TIME)?.to_str().ok()?.trim();
-    let are_digits = (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    let are_digits =
+        (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     are_digits.then(|| text.parse().ok()).flatten().map(Duration::from_millis)
 }
 
@@ -98,7 +103,8 @@ mod tests {
         for waits in ["", "x", "-1", "100000", "5 s"] {
             assert_eq!(left_after(waits, SENT, 0), Ok(10_000), "{waits}");
         }
-        for sent in ["", "now", "Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37.5 GMT"] {
+        for sent in ["", "now", "Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37.5 GMT"]
+        {
             assert_eq!(left_after("5000", sent, 1000), Ok(5000), "{sent}");
         }
         assert_eq!(left(&HeaderMap::new(), LIMIT, SystemTime::now), Ok(LIMIT));

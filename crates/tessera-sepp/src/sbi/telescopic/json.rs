@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn what_is_no_json_ends_it() {
-        for text in ["", "\"", "\"\\", "{\"u\":\"\\", "{\"u\":\"x", "{\"u\":\"\\x\"}", "\\\"u\\\""] {
+        for text in ["", "\"", "\"\\", "{\"u\":\"\\", "{\"u\":\"x", "{\"u\":\"\\x\"}", "\\\"u\\\""]
+        {
             assert_eq!(changed(text), None, "{text}");
         }
     }

@@ -6,7 +6,7 @@ use crate::names::{Fqdn, NetworkDomain};
 use crate::sbi::api_root::{Scheme, split_authority};
 
 /// Telescopic names of one SEPP: `LABEL.domain` stands for an NF of another network, so that a wildcard certificate
-/// of the domain is good for all (TS 33.501 §13.1.1.1, TS 29.573 §6.?).
+/// of the domain is good for all (Nsepp_Telescopic_FQDN_Mapping, TS 29.573).
 ///
 /// The label is computed from the name and back: no table, nothing to forget at a restart, and another instance reads
 /// the same. `-` is doubled, `.` becomes `-d`; `-n` and six digits name the network; `-p` and a port, and `-h` for
@@ -59,7 +59,11 @@ impl TelescopicDomain {
     }
 
     /// The URI that leads to the same place through this SEPP. `None` if it need not, or can't, be changed.
-    pub fn telescope_uri(&self, uri: &str, is_foreign: impl Fn(&NetworkDomain) -> bool) -> Option<String> {
+    pub fn telescope_uri(
+        &self,
+        uri: &str,
+        is_foreign: impl Fn(&NetworkDomain) -> bool,
+    ) -> Option<String> {
         let (scheme, authority, rest) = split_uri(uri)?;
         let (host, port) = split_authority(authority).ok()?;
         if !is_foreign(&NetworkDomain::of_name(host)?) {
@@ -116,6 +120,9 @@ fn label(host: &str, port: Option<u16>, scheme: Scheme) -> Option<String> {
             _ => label.push(letter),
         }
     }
+    if inner.split('.').any(str::is_empty) {
+        return None;
+    }
     // 5gc.mncNNN.mccMMM
     let (mnc, mcc) = (home.get(7..10)?, home.get(14..17)?);
     write!(label, "-n{mcc}{mnc}").ok()?;
@@ -157,6 +164,7 @@ fn parse(text: &str) -> Option<Foreign> {
         None if rest.is_empty() => None,
         None => return None,
     };
+    split_authority(&host).ok()?;
     (label(&host, port, scheme)? == text).then_some(Foreign { scheme, host, port })
 }
 
@@ -165,7 +173,11 @@ mod tests {
     use super::*;
 
     fn domain() -> TelescopicDomain {
-        TelescopicDomain::new("sepp.5gc.mnc070.mcc999.3gppnetwork.org".parse().unwrap(), Scheme::Https, 7777)
+        TelescopicDomain::new(
+            "sepp.5gc.mnc070.mcc999.3gppnetwork.org".parse().unwrap(),
+            Scheme::Https,
+            7777,
+        )
     }
 
     const NRF: &str = "nrf.5gc.mnc001.mcc001.3gppnetwork.org";
