@@ -2,8 +2,8 @@
 //! (3GPP TS 29.573, TS 33.501).
 #![forbid(unsafe_code)]
 
-pub mod identity;
 pub mod config;
+pub mod identity;
 pub mod n32c;
 pub mod n32f;
 pub mod names;
