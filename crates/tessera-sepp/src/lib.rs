@@ -4,3 +4,4 @@
 
 pub mod identity;
 pub mod names;
+pub mod reconnection;
