@@ -2,6 +2,10 @@
 //! (3GPP TS 29.573, TS 33.501).
 #![forbid(unsafe_code)]
 
+pub mod config;
 pub mod identity;
+pub mod n32c;
+pub mod n32f;
 pub mod names;
 pub mod reconnection;
+pub mod sbi;
