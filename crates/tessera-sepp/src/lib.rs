@@ -9,3 +9,4 @@ pub mod n32f;
 pub mod names;
 pub mod reconnection;
 pub mod sbi;
+pub mod tls;

@@ -10,10 +10,10 @@ use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera_webpki::Algorithms;
 
+use super::CertificateIdentity;
 use super::association::AssociationsOf;
 use super::identity::{Direction, Identity, Listener};
 use super::peers::{KnownPeer, KnownPeers};
-use super::CertificateIdentity;
 use crate::names::Fqdn;
 
 /// Accepts the SEPPs of the configuration, each by the trust anchor of the networks that its certificate names, and
@@ -29,6 +29,8 @@ pub struct SeppVerifier {
     associations: Arc<dyn AssociationsOf>,
     /// Of a client: whom it dials.
     server: Option<Fqdn>,
+    /// The clients said no name.
+    is_unnamed: bool,
     schemes: Vec<SignatureScheme>,
     chain_schemes: Vec<SignatureScheme>,
 }
@@ -41,6 +43,14 @@ impl SeppVerifier {
         associations: Arc<dyn AssociationsOf>,
     ) -> Self {
         Self::new(known, listener, associations, None)
+    }
+
+    /// For clients that said no server name: accepts those peers alone that may
+    /// ([`KnownPeer::without_server_name`]).
+    #[must_use]
+    pub fn without_server_name(mut self) -> Self {
+        self.is_unnamed = true;
+        self
     }
 
     /// Judges the server that is dialled as this peer. The name in its certificate is the one by which it is dialled,
@@ -65,7 +75,7 @@ impl SeppVerifier {
         let of_none = || Algorithms::AWS_LC.handshake.iter().map(|(scheme, _)| *scheme).collect();
         let schemes = anchor.map_or_else(of_none, |anchor| anchor.schemes().to_vec());
         let chain_schemes = anchor.map_or_else(Vec::new, |anchor| anchor.chain_schemes().to_vec());
-        Self { known, listener, associations, server, schemes, chain_schemes }
+        Self { known, listener, associations, server, is_unnamed: false, schemes, chain_schemes }
     }
 
     fn judge(&self, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
@@ -84,10 +94,16 @@ impl SeppVerifier {
             )));
         }
         if !peer.plmns.iter().any(|plmn| certificate.plmns.contains(&plmn)) {
-            return Err(denied(format!("{}: the certificate names none of its networks", peer.fqdn)));
+            return Err(denied(format!(
+                "{}: the certificate names none of its networks",
+                peer.fqdn
+            )));
         }
         if !peer.pins.is_empty() && !peer.pins.contains(&certificate.fingerprint) {
             return Err(denied(format!("{}: the certificate is none of `pins`", peer.fqdn)));
+        }
+        if self.is_unnamed && !peer.without_server_name {
+            return Err(denied(format!("{}: it said no server name", peer.fqdn)));
         }
         let association = self.associations.established(&peer.fqdn);
         if let (Listener::N32f, Some((_, n32c))) = (self.listener, &association)
@@ -158,8 +174,9 @@ impl PeerVerifier for SeppVerifier {
     }
 
     fn policy(&self) -> VerifierPolicy {
-        let policy = VerifierPolicy::new("tessera-sepp: SEPPs, 1")
-            .with(self.listener.as_str().as_bytes());
+        let policy =
+            VerifierPolicy::new("tessera-sepp: SEPPs, 1").with(self.listener.as_str().as_bytes());
+        let policy = policy.with(&[u8::from(self.is_unnamed)]);
         match &self.server {
             None => policy.with(b"clients, each judged by its epoch"),
             Some(peer) => {

@@ -8,4 +8,4 @@ mod standing;
 pub use self::judge::PeerJudge;
 pub use self::modes::{Mode, Modes};
 pub use self::sessions::PeerSessions;
-pub use self::standing::{NoLonger, Purpose, Standing};
+pub use self::standing::{Connected, NoLonger, Purpose, Standing};

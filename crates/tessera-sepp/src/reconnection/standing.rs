@@ -4,8 +4,11 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use tessera::Facts;
+use tessera_kit::clock::unix;
 use tokio::sync::watch;
 
+use super::modes::Mode;
 use crate::identity::{AssociationsOf, Direction, Identity, KnownPeers, Listener};
 
 /// What counts now: the configuration that was loaded last, and the associations.
@@ -13,6 +16,34 @@ pub struct Standing {
     known: RwLock<Arc<KnownPeers>>,
     associations: Arc<dyn AssociationsOf>,
     changes: watch::Sender<u64>,
+}
+
+/// A connection, as handlers of its requests see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connected {
+    /// Who the peer is. The association in it is that of the handshake, and not always one that is established now.
+    pub identity: Arc<Identity>,
+    /// How the connection came about.
+    pub mode: Mode,
+}
+
+impl Connected {
+    /// Whether its requests may be N32-c's: N32-c has both certificates in each handshake, so that a resumed connection
+    /// of a shared listener carries N32-f alone.
+    #[must_use]
+    pub fn carries_n32c(&self) -> bool {
+        match self.identity.listener {
+            Listener::N32c => true,
+            Listener::Shared => self.mode == Mode::Full,
+            Listener::N32f => false,
+        }
+    }
+
+    /// Whether its requests may be N32-f's.
+    #[must_use]
+    pub fn carries_n32f(&self) -> bool {
+        self.identity.listener != Listener::N32c
+    }
 }
 
 /// For what a connection is judged.
@@ -53,6 +84,18 @@ impl Standing {
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
+    }
+
+    /// Who is at the other end of a connection, resumed or not: of a server's as soon as early data can be read, of a
+    /// client's when the handshake is complete. [`TlsStream::facts`](tessera_tokio::TlsStream::facts) has the facts.
+    ///
+    /// # Errors
+    /// If the peer would not be accepted now: the configuration was replaced meanwhile. The connection ends then.
+    pub fn identify(&self, facts: &Facts) -> Result<Connected, NoLonger> {
+        let identity = facts.peer.as_ref().and_then(Identity::decode);
+        let identity = identity.ok_or(NoLonger::Unreadable)?;
+        self.stands(&identity, unix())?;
+        Ok(Connected { identity: Arc::new(identity), mode: Mode::of(facts) })
     }
 
     /// Whether the peer of a connection that goes on would be accepted now: nothing that the configuration says of it
