@@ -7,4 +7,6 @@ pub mod identity;
 pub mod n32c;
 pub mod n32f;
 pub mod names;
+pub mod reconnection;
 pub mod sbi;
+pub mod tls;
