@@ -4,4 +4,8 @@
 
 pub mod config;
 pub mod guard;
+pub mod identity;
+pub mod n32c;
+pub mod n32f;
 pub mod names;
+pub mod sbi;
