@@ -3,4 +3,8 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod identity;
+pub mod n32c;
+pub mod n32f;
 pub mod names;
+pub mod sbi;

@@ -1,1 +1,342 @@
 //! Bodies that are passed on as they come.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::deadline::after;
+
+/// The body of a request or a response: nothing, bytes that are there, or what a peer is sending, within limits.
+/// Trailers are passed on.
+///
+/// ```
+/// use bytes::Bytes;
+/// use tessera_proxy::http::body::Body;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let collected = Body::full(Bytes::from_static(b"hello")).collect_up_to(5).await.unwrap();
+/// assert_eq!(collected.data, "hello");
+/// // Passed on with its trailers, if it had any.
+/// let body = Body::from(collected);
+/// assert!(body.collect_up_to(4).await.is_err());
+/// # }
+/// ```
+#[derive(Default)]
+pub struct Body(Kind);
+
+#[derive(Default)]
+enum Kind {
+    #[default]
+    Empty,
+    Full(Bytes),
+    Trailers(Box<HeaderMap>),
+    FullWithTrailers(Bytes, Box<HeaderMap>),
+    Hyper(Limited<Incoming>),
+    Http2(Limited<Http2>),
+}
+
+impl Body {
+    /// No byte and no trailers.
+    pub fn empty() -> Self {
+        Self(Kind::Empty)
+    }
+
+    /// These bytes.
+    pub fn full(data: Bytes) -> Self {
+        if data.is_empty() { Self::empty() } else { Self(Kind::Full(data)) }
+    }
+
+    /// What a peer is sending, as hyper reads it.
+    pub fn incoming(incoming: Incoming, limits: BodyLimits) -> Self {
+        if http_body::Body::is_end_stream(&incoming) {
+            return Self::empty();
+        }
+        Self(Kind::Hyper(Limited::new(incoming, limits)))
+    }
+
+    /// What a peer is sending on a stream of HTTP/2. `length` is what it announced.
+    pub(super) fn http2(stream: h2::RecvStream, length: Option<u64>, limits: BodyLimits) -> Self {
+        if stream.is_end_stream() {
+            return Self::empty();
+        }
+        Self(Kind::Http2(Limited::new(Http2 { stream, data_ended: false, left: length }, limits)))
+    }
+
+    /// The whole body, if it has no more than `limit` bytes. Nothing is copied if it came in one piece.
+    ///
+    /// An error says that there are more bytes, or that the rest doesn't come.
+    pub async fn collect_up_to(mut self, limit: usize) -> Result<Collected, BodyError> {
+        // More was announced.
+        if self.size().lower() > limit as u64 {
+            return Err(BodyError::TooLong);
+        }
+        let (mut first, mut all, mut trailers) = (Bytes::new(), BytesMut::new(), None);
+        while let Some(frame) = poll_fn(|cx| self.poll(cx)).await {
+            match frame?.into_data() {
+                Ok(data) if first.len() + all.len() + data.len() > limit => {
+                    return Err(BodyError::TooLong);
+                }
+                Ok(data) if first.is_empty() && all.is_empty() => first = data,
+                Ok(data) => {
+                    if all.is_empty() {
+                        // A peer that announces much gets no memory for it before it sends it.
+                        all.reserve(first.len() + data.len());
+                        all.extend_from_slice(&std::mem::take(&mut first));
+                    }
+                    all.extend_from_slice(&data);
+                }
+                Err(frame) => trailers = frame.into_trailers().ok(),
+            }
+        }
+        let data = if all.is_empty() { first } else { all.freeze() };
+        Ok(Collected { data, trailers })
+    }
+
+    /// Whether nothing follows.
+    pub fn is_end(&self) -> bool {
+        match &self.0 {
+            Kind::Empty => true,
+            Kind::Full(_) | Kind::Trailers(_) | Kind::FullWithTrailers(..) => false,
+            Kind::Hyper(limited) => http_body::Body::is_end_stream(&limited.source),
+            Kind::Http2(limited) => limited.source.stream.is_end_stream(),
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match &mut self.0 {
+            Kind::Hyper(limited) => return limited.poll(cx),
+            Kind::Http2(limited) => return limited.poll(cx),
+            _ => {}
+        }
+        let (frame, rest) = match std::mem::take(&mut self.0) {
+            Kind::Full(data) => (Frame::data(data), Kind::Empty),
+            Kind::FullWithTrailers(data, trailers) => (Frame::data(data), Kind::Trailers(trailers)),
+            Kind::Trailers(trailers) => (Frame::trailers(*trailers), Kind::Empty),
+            _ => return Poll::Ready(None),
+        };
+        self.0 = rest;
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn size(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Empty | Kind::Trailers(_) => SizeHint::with_exact(0),
+            Kind::Full(data) | Kind::FullWithTrailers(data, _) => {
+                SizeHint::with_exact(data.len() as u64)
+            }
+            Kind::Hyper(limited) => http_body::Body::size_hint(&limited.source),
+            Kind::Http2(limited) => {
+                limited.source.left.map_or_else(SizeHint::new, SizeHint::with_exact)
+            }
+        }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        self.get_mut().poll(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_end()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.size()
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(data: Bytes) -> Self {
+        Self::full(data)
+    }
+}
+
+impl From<Collected> for Body {
+    fn from(Collected { data, trailers }: Collected) -> Self {
+        Self(match trailers.map(Box::new) {
+            None => return Self::full(data),
+            Some(trailers) if data.is_empty() => Kind::Trailers(trailers),
+            Some(trailers) => Kind::FullWithTrailers(data, trailers),
+        })
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Body").field("size", &self.size()).finish_non_exhaustive()
+    }
+}
+
+/// A body that came whole.
+#[derive(Debug, Clone, Default)]
+pub struct Collected {
+    /// Its bytes.
+    pub data: Bytes,
+    /// What followed them.
+    pub trailers: Option<HeaderMap>,
+}
+
+/// What a peer may send as one body.
+#[derive(Debug, Clone, Copy)]
+pub struct BodyLimits {
+    /// The most bytes.
+    pub max_len: u64,
+    /// The longest wait for the next byte, while somebody wants it.
+    pub idle: Duration,
+}
+
+/// Why a body didn't come whole.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BodyError {
+    /// It has, or announced, more bytes than it may.
+    TooLong,
+    /// Nothing came for too long.
+    Idle,
+    /// The peer ended it early, or broke the protocol.
+    Cut(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => f.write_str("the body is too long"),
+            Self::Idle => f.write_str("nothing more of the body came for too long"),
+            Self::Cut(why) => write!(f, "the body was cut: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for BodyError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Cut(why) => Some(&**why),
+            Self::TooLong | Self::Idle => None,
+        }
+    }
+}
+
+/// Where frames come from.
+trait Source {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>>;
+    /// The fewest bytes that follow.
+    fn lower(&self) -> u64;
+}
+
+struct Limited<S> {
+    source: S,
+    /// Bytes that may still come.
+    left: u64,
+    idle: Duration,
+    waiting: Option<Box<Waiting>>,
+}
+
+/// Made when a body lets wait; most are there at once. The timer is set once and moved only when it rings.
+struct Waiting {
+    /// Since when the next frame is waited for.
+    since: Option<Instant>,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl<S: Source> Limited<S> {
+    fn new(source: S, BodyLimits { max_len, idle }: BodyLimits) -> Self {
+        Self { source, left: max_len, idle, waiting: None }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        if self.source.lower() > self.left {
+            return Poll::Ready(Some(Err(BodyError::TooLong)));
+        }
+        let Poll::Ready(frame) = self.source.poll(cx) else {
+            ready!(self.poll_idle(cx));
+            return Poll::Ready(Some(Err(BodyError::Idle)));
+        };
+        if let Some(waiting) = &mut self.waiting {
+            waiting.since = None;
+        }
+        if let Some(Ok(frame)) = &frame
+            && let Some(data) = frame.data_ref()
+        {
+            match self.left.checked_sub(data.len() as u64) {
+                Some(left) => self.left = left,
+                None => return Poll::Ready(Some(Err(BodyError::TooLong))),
+            }
+        }
+        Poll::Ready(frame)
+    }
+
+    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let waiting = self.waiting.get_or_insert_with(|| {
+            let timer = Box::pin(sleep_until(after(Instant::now(), self.idle)));
+            Box::new(Waiting { since: None, timer })
+        });
+        let since = *waiting.since.get_or_insert_with(Instant::now);
+        let end = after(since, self.idle);
+        while waiting.timer.deadline() < end {
+            ready!(waiting.timer.as_mut().poll(cx));
+            waiting.timer.as_mut().reset(end);
+        }
+        waiting.timer.as_mut().poll(cx)
+    }
+}
+
+impl Source for Incoming {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        http_body::Body::poll_frame(Pin::new(self), cx)
+            .map_err(|error| BodyError::Cut(Box::new(error)))
+    }
+
+    fn lower(&self) -> u64 {
+        http_body::Body::size_hint(self).lower()
+    }
+}
+
+/// What a client sends on a stream. Its window opens as far as frames are taken.
+struct Http2 {
+    stream: h2::RecvStream,
+    data_ended: bool,
+    /// What is missing of the announced length. That no more and no less comes is for h2 to see
+    /// (RFC 9113 §8.1.1).
+    left: Option<u64>,
+}
+
+impl Source for Http2 {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let cut = |error| BodyError::Cut(Box::new(error));
+        while !self.data_ended {
+            let Some(data) = ready!(self.stream.poll_data(cx)).transpose().map_err(cut)? else {
+                self.data_ended = true;
+                break;
+            };
+            let len = data.len();
+            // An error: the stream is closed, and nobody wants a window.
+            let _ = self.stream.flow_control().release_capacity(len);
+            if len > 0 {
+                self.left = self.left.map(|left| left.saturating_sub(len as u64));
+                return Poll::Ready(Some(Ok(Frame::data(data))));
+            }
+        }
+        let trailers = ready!(self.stream.poll_trailers(cx)).map_err(cut)?;
+        Poll::Ready(trailers.map(Frame::trailers).map(Ok))
+    }
+
+    fn lower(&self) -> u64 {
+        self.left.unwrap_or(0)
+    }
+}

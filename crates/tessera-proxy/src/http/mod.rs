@@ -2,4 +2,5 @@
 
 pub mod body;
 pub mod client;
+pub mod deadline;
 pub mod server;
