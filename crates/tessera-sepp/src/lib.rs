@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod guard;
 pub mod identity;
 pub mod metrics;
 pub mod n32c;
