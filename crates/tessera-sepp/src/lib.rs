@@ -9,4 +9,6 @@ pub mod metrics;
 pub mod n32c;
 pub mod n32f;
 pub mod names;
+pub mod reconnection;
 pub mod sbi;
+pub mod tls;
