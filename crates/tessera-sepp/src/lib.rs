@@ -5,6 +5,7 @@
 pub mod config;
 pub mod guard;
 pub mod identity;
+pub mod metrics;
 pub mod n32c;
 pub mod n32f;
 pub mod names;
