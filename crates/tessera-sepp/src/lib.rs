@@ -4,6 +4,7 @@
 
 pub mod config;
 pub mod identity;
+pub mod n32c;
 pub mod n32f;
 pub mod names;
 pub mod sbi;
