@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod guard;
 pub mod identity;
 pub mod n32c;
 pub mod n32f;
 pub mod names;
 pub mod sbi;
+pub mod sepp;
