@@ -69,14 +69,14 @@ impl Policy {
     /// If two peers stand for one network.
     pub fn new(config: &Configuration) -> Result<Self, ProgramError> {
         let local = &config.local;
-        let first = local.plmns.iter().next().ok_or("[local] plmns: this SEPP stands for a network at least")?;
-        let name = |text: String| HeaderValue::from_str(&text).map_err(|_| "a name is no header");
-        let own = Own {
-            fqdn: local.fqdn.clone(),
-            plmns: local.plmns.clone(),
-            origin: origin::value(first, &local.fqdn).ok_or("a name is no header")?,
-            server: name(format!("SEPP-{}", local.fqdn))?,
-        };
+        let first = local.plmns.iter().next();
+        let origin = first.and_then(|plmn| origin::value(plmn, &local.fqdn));
+        let origin =
+            origin.ok_or_else(|| ProgramError::settings("[local] plmns: none is there"))?;
+        // A name has no character that a header can't have.
+        let server = HeaderValue::from_str(&format!("SEPP-{}", local.fqdn));
+        let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
+        let own = Own { fqdn: local.fqdn.clone(), plmns: local.plmns.clone(), origin, server };
         let (mut peers, mut by_name, mut networks) = (Vec::new(), HashMap::new(), Vec::new());
         for peer in config.peer.values() {
             let index = PeerIndex(peers.len());
@@ -91,7 +91,8 @@ impl Policy {
                 reconnection: peer.reconnection.clone(),
             });
         }
-        let routes = Routes::new(networks).map_err(|error| format!("[peer]: {error}"))?;
+        let routes = Routes::new(networks);
+        let routes = routes.map_err(|error| ProgramError::settings(format!("[peer]: {error}")))?;
         let telescopic = telescopic(config);
         let never = [Some(&local.fqdn), config.sbi.telescopic_domain.as_ref()];
         let targets = Targets::new(
@@ -131,9 +132,11 @@ fn telescopic(config: &Configuration) -> Option<TelescopicDomain> {
     let domain = config.sbi.telescopic_domain.clone()?;
     let scheme = if config.sbi.certificate.is_some() { Scheme::Https } else { Scheme::Http };
     let port = match &config.listen.sbi {
-        ListenAddress::Tcp(address) => address.port,
-        // A socket that was passed in: whoever passes it has it at the usual port, or rewrites it.
-        _ => scheme.default_port(),
+        ListenAddress::Tcp(address) => address.port(),
+        ListenAddress::Everywhere(port) => *port,
+        ListenAddress::Name(name) => name.port,
+        // Whoever passes a socket in has it at the usual port.
+        ListenAddress::Unix(_) | ListenAddress::Inherited(_) => scheme.default_port(),
     };
     Some(TelescopicDomain::new(domain, scheme, port))
 }

@@ -106,10 +106,9 @@ mod tests {
     #[tokio::test]
     async fn a_mapping_is_read_both_ways() {
         let expected = r#"{"telescopicLabel":"nrf-n001001","seppDomain":"sepp.5gc.mnc070.mcc999.3gppnetwork.org","foreignFqdn":"nrf.5gc.mnc001.mcc001.3gppnetwork.org"}"#;
-        for query in [
-            "?foreign-fqdn=nrf.5gc.mnc001.mcc001.3gppnetwork.org",
-            "?telescopic-label=nrf-n001001",
-        ] {
+        for query in
+            ["?foreign-fqdn=nrf.5gc.mnc001.mcc001.3gppnetwork.org", "?telescopic-label=nrf-n001001"]
+        {
             assert_eq!(asked(Method::GET, query).await, (200, expected.to_owned()), "{query}");
         }
     }
