@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tessera_proxy::address::HostPort;
-use tessera_proxy::http::client::{Addresses, Pool, PoolOptions};
+use tessera_proxy::http::client::{Pool, PoolOptions};
 
 use super::connects::Connects;
 use crate::config::DialAddress;
@@ -24,7 +24,7 @@ pub(super) struct Functions {
 }
 
 struct Function {
-    pool: Arc<Pool>,
+    pool: Pool,
     used: AtomicU64,
 }
 
@@ -43,7 +43,7 @@ impl Functions {
     }
 
     /// The connections to a target.
-    pub(super) fn of(&self, target: &ApiRoot<'_>) -> Result<Arc<Pool>, Problem> {
+    pub(super) fn of(&self, target: &ApiRoot<'_>) -> Result<Pool, Problem> {
         // `http` and `https` differ in their length: no other target has the same key.
         let mut key = format!("{}{}", target.scheme.as_str(), target.authority);
         key.make_ascii_lowercase();
@@ -54,7 +54,7 @@ impl Functions {
             return Ok(function.pool.clone());
         }
         drop(pools);
-        let pool = Arc::new(self.make(target)?);
+        let pool = self.make(target)?;
         let mut pools = self.pools.write().unwrap_or_else(PoisonError::into_inner);
         if pools.len() >= MAX_FUNCTIONS {
             let oldest = pools.iter().min_by_key(|(_, one)| one.used.load(Ordering::Relaxed));
@@ -76,7 +76,7 @@ impl Functions {
             Scheme::Https => NO_TLS,
             Scheme::Http => problems::UNREACHABLE,
         })?;
-        Ok(Pool::new(Addresses::from(address), connect, self.options.clone()))
+        Ok(Pool::new(connect, address, self.options.clone()))
     }
 }
 

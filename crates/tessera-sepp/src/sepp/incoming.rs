@@ -14,7 +14,7 @@ use super::exchange::{Exchange, Outcome};
 use super::live::Live;
 use super::look::{Looked, Stop};
 use super::observer::{Direction, Observer as _, Offence, Rejected};
-use super::outgoing::{failed, rewrite_location, take};
+use super::outgoing::{failed, rewrite_location};
 use super::policy::PeerIndex;
 use crate::guard::{Asked, Context};
 use crate::identity::Identity;
@@ -32,10 +32,10 @@ impl Sepp {
     pub async fn n32f(&self, identity: &Identity, request: Request<Body>) -> Response<Body> {
         let begun = Instant::now();
         let live = self.live();
-        let (mut parts, body) = request.into_parts();
+        let (parts, body) = request.into_parts();
         let mut exchange = Exchange::new(Direction::Incoming, Asked::of(&parts), begun);
         exchange.was_early = parts.extensions.get::<EarlyRequest>().is_some();
-        let outcome = self.incoming(&live, &mut exchange, identity, &mut parts, body).await;
+        let outcome = self.incoming(&live, &mut exchange, identity, parts, body).await;
         let response = outcome.unwrap_or_else(|problem| problem.to_peer(&live.policy.own.server));
         exchange.relayed(&live, self.observer(), response.status());
         response
@@ -46,7 +46,7 @@ impl Sepp {
         live: &Live,
         exchange: &mut Exchange,
         identity: &Identity,
-        parts: &mut request::Parts,
+        mut parts: request::Parts,
         body: Body,
     ) -> Outcome {
         // TS 33.501 §13.1.2: nothing passes without N32-c, nor beyond what it showed.
@@ -78,7 +78,7 @@ impl Sepp {
         }
         let left = time::left(&parts.headers, live.policy.response_time, SystemTime::now);
         let deadline = Deadline::after(left.map_err(|_| problems::TIMED_OUT)?);
-        passing::pass_on(parts)?;
+        passing::pass_on(&mut parts)?;
         let refuse_target = |_| {
             reject(Some(&association), Offence::Target);
             problems::BAD_TARGET
@@ -90,7 +90,7 @@ impl Sepp {
         }
         let context = Context { peer: &identity.peer, plmns: &association.plmns };
         let body = self.judge_peers_request(
-            live, exchange, &association, peer, &context, parts, body, deadline,
+            live, exchange, &association, peer, &context, &mut parts, body, deadline,
         );
         let body = body.await?;
         // Read again: the guard puts the real name in the place of a hidden one.
@@ -108,8 +108,8 @@ impl Sepp {
             Scheme::Https => UriScheme::HTTPS,
         };
         headers::remove_routing(&mut parts.headers);
-        passing::address(parts, &scheme, &authority, &prefix)?;
-        let request = Request::from_parts(take(parts), body);
+        passing::address(&mut parts, &scheme, &authority, &prefix)?;
+        let request = Request::from_parts(parts, body);
         let answer = pool.call(request, Call::until(deadline)).await;
         let response = answer.map_err(|error| failed(exchange, &error))?.response;
         self.judge_own_response(live, exchange, &association, &context, response, deadline).await

@@ -62,7 +62,7 @@ impl Slot {
         let connect = connects.n32f(&self.peer.fqdn, name)?;
         Some(Link {
             association: association.id,
-            pool: Pool::new(addresses.ok()?, connect, self.options.clone()),
+            pool: Pool::new(connect, addresses.ok()?, self.options.clone()),
             authority: places::authority(&self.peer, name, ports)?,
         })
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`policy`] | the configuration, made ready to be asked for each request |
 //! | `live` | all that a request is handled by, exchanged at a reload |
+//! | `control` | N32-c |
 //! | `outgoing`, `incoming` | the way of a request, in both directions |
 //! | `look` | bodies that are looked into, and those that stream through |
 //! | `link`, `functions`, `places` | connections to peers and to own network functions |
@@ -12,6 +13,7 @@
 //! | [`transport`] | carries N32-c to peers |
 
 pub mod connects;
+mod control;
 mod exchange;
 mod failure;
 mod functions;
@@ -41,7 +43,7 @@ use crate::names::Fqdn;
 /// [`n32f`](Self::n32f) and [`n32c`](Self::n32c) answer peers.
 pub struct Sepp {
     live: RwLock<Arc<Live>>,
-    associations: Associations,
+    associations: Arc<Associations>,
     connects: Arc<dyn Connects>,
     observer: Arc<dyn Observer>,
 }
@@ -54,7 +56,7 @@ impl Sepp {
     pub fn new(
         config: &Configuration,
         guard: Arc<Guard>,
-        associations: Associations,
+        associations: Arc<Associations>,
         connects: Arc<dyn Connects>,
         observer: Arc<dyn Observer>,
     ) -> Result<Self, ProgramError> {
@@ -82,7 +84,7 @@ impl Sepp {
     }
 
     /// What was agreed with peers.
-    pub fn associations(&self) -> &Associations {
+    pub fn associations(&self) -> &Arc<Associations> {
         &self.associations
     }
 

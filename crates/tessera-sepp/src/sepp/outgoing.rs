@@ -29,13 +29,13 @@ impl Sepp {
     pub async fn sbi(&self, request: Request<Body>) -> Response<Body> {
         let begun = Instant::now();
         let live = self.live();
-        let (mut parts, body) = request.into_parts();
+        let (parts, body) = request.into_parts();
         if parts.uri.path() == api::MAPPING && !parts.headers.contains_key(TARGET) {
             let domain = live.policy.telescopic.as_ref();
             return api::answer(domain, &parts, &live.policy.own.server);
         }
         let mut exchange = Exchange::new(Direction::Outgoing, Asked::of(&parts), begun);
-        let response = match self.outgoing(&live, &mut exchange, &mut parts, body).await {
+        let response = match self.outgoing(&live, &mut exchange, parts, body).await {
             Ok(response) => response,
             Err(problem) => problem.to_own(&live.policy.own.server),
         };
@@ -47,18 +47,16 @@ impl Sepp {
         &self,
         live: &Live,
         exchange: &mut Exchange,
-        parts: &mut request::Parts,
+        mut parts: request::Parts,
         body: Body,
     ) -> Outcome {
-        let peer = passing::route(&live.policy, parts)?;
+        let peer = passing::route(&live.policy, &mut parts)?;
         exchange.peer = Some(peer);
         let left = time::left(&parts.headers, live.policy.response_time, SystemTime::now);
         let deadline = Deadline::after(left.map_err(|_| problems::TIMED_OUT)?);
-        passing::pass_on(parts)?;
-        let (name, of_peer) = {
-            let of_peer = live.policy.peer(peer).ok_or(problems::NO_ROUTE)?;
-            (&of_peer.fqdn, of_peer)
-        };
+        passing::pass_on(&mut parts)?;
+        let of_peer = live.policy.peer(peer).ok_or(problems::NO_ROUTE)?;
+        let name = &of_peer.fqdn;
         let association = match self.associations().established(name) {
             Some(association) => association,
             None => self.associations().ensure(name, deadline).await.map_err(|why| Problem {
@@ -68,10 +66,12 @@ impl Sepp {
         };
         passing::add_origin(&mut parts.headers, &live.policy.own.origin);
         let context = Context { peer: name, plmns: &association.plmns };
-        let body = self.judge_request(live, exchange, &association, &context, parts, body, deadline);
+        let body = self.judge_request(
+            live, exchange, &association, &context, &mut parts, body, deadline,
+        );
         let body = body.await?;
         let link = live.link(peer, &association).ok_or(problems::UNREACHABLE)?;
-        passing::address(parts, &UriScheme::HTTPS, &link.authority, "")?;
+        passing::address(&mut parts, &UriScheme::HTTPS, &link.authority, "")?;
         let reconnection = &of_peer.reconnection;
         let mut call = Call::until(deadline);
         if early::may_be_early(&parts.method, reconnection) {
@@ -80,7 +80,7 @@ impl Sepp {
         if early::is_repeatable(&parts.method, parts.uri.path(), reconnection) {
             call = call.repeatable();
         }
-        let request = Request::from_parts(take(parts), body);
+        let request = Request::from_parts(parts, body);
         let answer = link.pool.call(request, call).await;
         let answer = answer.map_err(|error| failed(exchange, &error))?;
         exchange.was_early = answer.was_early();
@@ -189,7 +189,3 @@ pub(super) fn failed(exchange: &mut Exchange, error: &CallError) -> Problem {
     failure::problem(error)
 }
 
-/// The head of a request, which nobody looks at any more here.
-pub(super) fn take(parts: &mut request::Parts) -> request::Parts {
-    std::mem::replace(parts, Request::new(()).into_parts().0)
-}

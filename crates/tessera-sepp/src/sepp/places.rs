@@ -9,13 +9,20 @@ use crate::config::{DialAddress, Peer};
 use crate::names::Fqdn;
 use crate::sbi::api_root::Scheme;
 
-/// Where the N32-c of a peer is: its addresses, each used while those before it fail, or what DNS says.
+/// Where the N32-c of a peer is: its addresses, each used while those before it fail, or what DNS says. Where DNS has the
+/// name, if that isn't the peer's own.
 ///
 /// # Errors
 /// If the system has no name servers.
-pub(super) fn n32c(peer: &Peer) -> Result<Addresses, ProgramError> {
+pub(super) fn n32c(peer: &Peer, name: &Fqdn, port: Option<u16>) -> Result<Addresses, ProgramError> {
+    if *name != peer.fqdn {
+        return Ok(at_name(name, &[port.unwrap_or(Scheme::Https.default_port())]));
+    }
     match &peer.srv {
-        None => Ok(in_order(peer.address.iter().cloned())),
+        None => Ok(in_order(peer.address.iter().map(|address| match port {
+            Some(port) => at(address, port),
+            None => address.clone(),
+        }))),
         Some(name) => {
             let srv = Srv::of_system(name).map_err(|error| ProgramError::failed("DNS", error))?;
             Ok(Addresses::Srv(srv))
@@ -33,8 +40,7 @@ pub(super) fn n32f(peer: &Peer, name: &Fqdn, ports: &[u16]) -> Result<Addresses,
     }
     let is_elsewhere = *name != peer.fqdn || peer.address.is_empty();
     match ports {
-        [] if *name == peer.fqdn => n32c(peer),
-        [] => Ok(at_name(name, &[Scheme::Https.default_port()])),
+        [] => n32c(peer, name, None),
         ports if is_elsewhere => Ok(at_name(name, ports)),
         ports => Ok(in_order(
             peer.address.iter().flat_map(|address| ports.iter().map(|&port| at(address, port))),
