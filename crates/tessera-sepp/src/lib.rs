@@ -9,6 +9,5 @@ pub mod metrics;
 pub mod n32c;
 pub mod n32f;
 pub mod names;
-pub mod reconnection;
 pub mod sbi;
-pub mod tls;
+pub mod sepp;
