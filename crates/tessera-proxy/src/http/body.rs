@@ -12,6 +12,7 @@ use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::client::Lease;
 use super::deadline::after;
 
 /// The body of a request or a response: nothing, bytes that are there, or what a peer is sending, within limits.
@@ -69,6 +70,30 @@ impl Body {
             return Self::empty();
         }
         Self(Kind::Http2(Limited::new(Http2 { stream, data_ended: false, left: length }, limits)))
+    }
+
+    /// The same, keeping the place of its call until its end.
+    pub(super) fn holding(mut self, lease: Lease) -> Self {
+        match &mut self.0 {
+            Kind::Hyper(limited) => limited.lease = Some(lease),
+            Kind::Http2(limited) => limited.lease = Some(lease),
+            // It is here.
+            _ => drop(lease),
+        }
+        self
+    }
+
+    /// The same once more, if it is here.
+    pub(super) fn try_clone(&self) -> Option<Self> {
+        Some(Self(match &self.0 {
+            Kind::Empty => Kind::Empty,
+            Kind::Full(data) => Kind::Full(data.clone()),
+            Kind::Trailers(trailers) => Kind::Trailers(trailers.clone()),
+            Kind::FullWithTrailers(data, trailers) => {
+                Kind::FullWithTrailers(data.clone(), trailers.clone())
+            }
+            Kind::Hyper(_) | Kind::Http2(_) => return None,
+        }))
     }
 
     /// The whole body, if it has no more than `limit` bytes. Nothing is copied if it came in one piece.
@@ -245,6 +270,8 @@ struct Limited<S> {
     left: u64,
     idle: Duration,
     waiting: Option<Box<Waiting>>,
+    /// Of a client's call: its place on the connection.
+    lease: Option<Lease>,
 }
 
 /// Made when a body lets wait; most are there at once. The timer is set once and moved only when it rings.
@@ -256,7 +283,7 @@ struct Waiting {
 
 impl<S: Source> Limited<S> {
     fn new(source: S, BodyLimits { max_len, idle }: BodyLimits) -> Self {
-        Self { source, left: max_len, idle, waiting: None }
+        Self { source, left: max_len, idle, waiting: None, lease: None }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
@@ -269,6 +296,9 @@ impl<S: Source> Limited<S> {
         };
         if let Some(waiting) = &mut self.waiting {
             waiting.since = None;
+        }
+        if !matches!(frame, Some(Ok(_))) {
+            self.lease = None;
         }
         if let Some(Ok(frame)) = &frame
             && let Some(data) = frame.data_ref()
