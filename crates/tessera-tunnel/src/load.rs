@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tessera_kit::ProgramError;
-use tessera_proxy::config::Document;
+use tessera_proxy::config::{Document, key_of};
 
 use crate::config::Tunnels;
 
@@ -64,12 +64,18 @@ impl Loaded {
     /// An error about a key, `[server.NAME] key: what`, with the line of the key, or as its option. Others are as they
     /// are: they name another file.
     pub(crate) fn locate(&self, error: ProgramError) -> ProgramError {
-        let ProgramError::Settings(text) = &error else { return error };
-        let Some((path, what)) = split(text) else { return error };
-        match &self.document {
-            Some(document) => document.error(&path, what),
-            None => ProgramError::settings(format!("{}: {what}", option(&path))),
-        }
+        let Some(document) = &self.document else {
+            return match &error {
+                ProgramError::Settings(text) => match key_of(text) {
+                    Some((path, what)) => {
+                        ProgramError::settings(format!("{}: {what}", option(&path)))
+                    }
+                    None => error,
+                },
+                _ => error,
+            };
+        };
+        document.locate(error)
     }
 }
 
@@ -81,18 +87,6 @@ fn option(path: &[&str]) -> String {
         [.., key] => format!("--{key}"),
         [] => String::new(),
     }
-}
-
-/// The tables and the key that an error names, and what it says of them.
-fn split(text: &str) -> Option<(Vec<&str>, &str)> {
-    let (section, rest) = text.strip_prefix('[')?.split_once("] ")?;
-    let (key, what) = rest.split_once(": ")?;
-    if key.contains(' ') {
-        return None;
-    }
-    // A name may have dots in it, and `[server.NAME.peers]` is not written in these errors.
-    let (role, name) = section.split_once('.')?;
-    Some(([role, name].into_iter().chain(key.split('.')).collect(), what))
 }
 
 #[cfg(test)]

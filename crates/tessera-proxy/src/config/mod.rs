@@ -1,5 +1,6 @@
 //! Configuration from a TOML file, with errors that say where they are and what would do.
 
+pub mod de;
 mod explain;
 mod place;
 mod values;
@@ -13,7 +14,7 @@ use serde::de::DeserializeOwned;
 use tessera_kit::ProgramError;
 use toml::de::DeTable;
 
-pub use self::values::{FilePath, Seconds};
+pub use self::values::{ByteLength, FilePath, Seconds};
 
 use self::place::Place;
 
@@ -116,6 +117,18 @@ impl Document {
         }
     }
 
+    /// An error about a key, as [`key_of`] reads it, with the line of the key. Others are as they are: they name
+    /// another file.
+    pub fn locate(&self, error: ProgramError) -> ProgramError {
+        match &error {
+            ProgramError::Settings(text) => match key_of(text) {
+                Some((path, what)) => self.error(&path, what),
+                None => error,
+            },
+            _ => error,
+        }
+    }
+
     fn explain(&self, error: &toml::de::Error) -> ProgramError {
         let what = explain::in_words(error, &self.text);
         match error.span() {
@@ -126,6 +139,21 @@ impl Document {
             None => ProgramError::in_file(&self.path, what),
         }
     }
+}
+
+/// The tables and the key that an error names, and what it says of them: `[server.NAME] key: what`, `[process] key:
+/// what`, or `[server.NAME] table.key: what`. The name may have dots in it.
+pub fn key_of(error: &str) -> Option<(Vec<&str>, &str)> {
+    let (section, rest) = error.strip_prefix('[')?.split_once("] ")?;
+    let (key, what) = rest.split_once(": ")?;
+    if key.contains(' ') {
+        return None;
+    }
+    let tables = match section.split_once('.') {
+        Some((kind, name)) => vec![kind, name],
+        None => vec![section],
+    };
+    Some((tables.into_iter().chain(key.split('.')).collect(), what))
 }
 
 /// As much is read of a file: a wrong path may name something without an end.

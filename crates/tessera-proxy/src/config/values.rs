@@ -99,6 +99,66 @@ impl<'de> Deserialize<'de> for Seconds {
     }
 }
 
+/// A length in bytes: a number, or a number with a unit, as `"64 KiB"` or `"1 MB"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteLength(pub u64);
+
+impl From<ByteLength> for u64 {
+    fn from(length: ByteLength) -> Self {
+        length.0
+    }
+}
+
+const LENGTH: &str = "bytes, or a number with a unit: \"512 B\", \"64 KiB\", \"16 MiB\", \"1 MB\"";
+
+impl FromStr for ByteLength {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let factors = |unit: &str| match unit {
+            "" | "B" => Some(1),
+            "kB" => Some(1_000),
+            "MB" => Some(1_000_000),
+            "GB" => Some(1_000_000_000),
+            "KiB" => Some(1 << 10),
+            "MiB" => Some(1 << 20),
+            "GiB" => Some(1 << 30),
+            _ => None,
+        };
+        let bytes = scaled(text, factors).and_then(|bytes| u64::try_from(bytes).ok());
+        bytes.map(Self).ok_or(format!("it takes {LENGTH}"))
+    }
+}
+
+struct AnyLength;
+
+impl Visitor<'_> for AnyLength {
+    type Value = ByteLength;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(LENGTH)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<ByteLength, E> {
+        text.parse().map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<ByteLength, E> {
+        Ok(ByteLength(number))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<ByteLength, E> {
+        let length = u64::try_from(number).map(ByteLength);
+        length.map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
+    }
+}
+
+impl<'de> Deserialize<'de> for ByteLength {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyLength)
+    }
+}
+
 /// The path of a file or directory. In a configuration a relative path starts at the directory of the file that it
 /// stands in, wherever the program was started.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -179,4 +239,20 @@ pub(super) fn with_directory<T>(directory: &Path, read: impl FnOnce() -> T) -> T
 
     let _restore = Restore(DIRECTORY.replace(Some(directory.to_owned())));
     read()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_units_and_are_whole() {
+        let read = |text: &str| text.parse::<ByteLength>().map(u64::from);
+        assert_eq!(read("256 KiB"), Ok(262_144));
+        assert_eq!(read("1.5MB"), Ok(1_500_000));
+        assert_eq!(read("7"), Ok(7));
+        for text in ["", "KiB", "-1", "0.5", "1 kib", "99999999999 GiB"] {
+            read(text).unwrap_err();
+        }
+    }
 }

@@ -1,0 +1,86 @@
+//! For `#[serde(deserialize_with = "...")]`: plain types from the values of a configuration.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::de::{Error, IntoDeserializer};
+use serde::{Deserialize, Deserializer};
+use tessera_kit::KeySource;
+
+use super::{ByteLength, FilePath, Seconds};
+
+/// A length of time ([`Seconds`]).
+///
+/// # Errors
+/// If it is none.
+pub fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    Seconds::deserialize(from).map(Duration::from)
+}
+
+/// The same where a key may be left out: it is there if this is asked.
+///
+/// # Errors
+/// If it is none.
+pub fn some_duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    duration(from).map(Some)
+}
+
+/// A length in bytes ([`ByteLength`]).
+///
+/// # Errors
+/// If it is none.
+pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    ByteLength::deserialize(from).map(u64::from)
+}
+
+/// The path of a file or directory, relative to the file of the configuration ([`FilePath`]).
+///
+/// # Errors
+/// If it is none.
+pub fn path<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+    FilePath::deserialize(from).map(|path| path.to_path_buf())
+}
+
+/// The same where a key may be left out.
+///
+/// # Errors
+/// If it is none.
+pub fn some_path<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
+    path(from).map(Some)
+}
+
+/// Several paths.
+///
+/// # Errors
+/// If one is none.
+pub fn paths<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
+    let paths = Vec::<FilePath>::deserialize(from)?;
+    Ok(paths.iter().map(|path| path.to_path_buf()).collect())
+}
+
+/// A path in a text that may also be something else.
+///
+/// # Errors
+/// If it is none.
+pub fn path_of<E: Error>(text: &str) -> Result<PathBuf, E> {
+    path(text.into_deserializer())
+}
+
+/// Where a key comes from: a path, or `credential:NAME`.
+///
+/// # Errors
+/// If it is neither.
+pub fn key<'de, D: Deserializer<'de>>(from: D) -> Result<KeySource, D::Error> {
+    match KeySource::try_from(String::deserialize(from)?).map_err(D::Error::custom)? {
+        KeySource::File(path) => path_of(&path.to_string_lossy()).map(KeySource::File),
+        credential @ KeySource::Credential(_) => Ok(credential),
+    }
+}
+
+/// The same where a key may be left out.
+///
+/// # Errors
+/// If it is neither.
+pub fn some_key<'de, D: Deserializer<'de>>(from: D) -> Result<Option<KeySource>, D::Error> {
+    key(from).map(Some)
+}

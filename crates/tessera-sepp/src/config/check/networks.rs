@@ -1,0 +1,114 @@
+//! Each network belongs to one: this SEPP, one peer, one trust anchor.
+
+use std::collections::BTreeMap;
+
+use tessera_kit::ProgramError;
+
+use super::wrong;
+use crate::config::Configuration;
+use crate::names::{Fqdn, NetworkDomain, PlmnId, PlmnSet};
+
+pub(super) fn check(configuration: &Configuration) -> Result<(), ProgramError> {
+    of_anchors(configuration)?;
+    of_peers(configuration)?;
+    own_names(configuration)
+}
+
+fn of_anchors(configuration: &Configuration) -> Result<(), ProgramError> {
+    let mut anchors = Owners::default();
+    for (name, anchor) in &configuration.trust {
+        let table = format!("trust.{name}");
+        if let Some(own) = anchor.plmns.iter().find(|id| configuration.local.plmns.contains(id)) {
+            let what = format!(
+                "{own} is this SEPP's own network, and these roots could speak for it: leave it out"
+            );
+            return wrong(table, "plmns", what);
+        }
+        anchors.take(&table, &anchor.plmns, "a certificate is judged by one anchor alone")?;
+    }
+    Ok(())
+}
+
+fn of_peers(configuration: &Configuration) -> Result<(), ProgramError> {
+    let local = &configuration.local;
+    let mut networks = Owners::default();
+    networks.take("local", &local.plmns, "one of them is meant")?;
+    let mut names: BTreeMap<&Fqdn, String> = [(&local.fqdn, "local".to_owned())].into();
+    for (name, peer) in &configuration.peer {
+        let table = format!("peer.{name}");
+        let Some(anchor) = configuration.trust.get(&peer.anchor) else {
+            let known: Vec<_> = configuration.trust.keys().map(String::as_str).collect();
+            let known = match known.as_slice() {
+                [] => "there is none: add a [trust.NAME] with its networks and roots".to_owned(),
+                known => format!("there is {}", known.join(", ")),
+            };
+            return wrong(table, "anchor", format!("no [trust.{}]: {known}", peer.anchor));
+        };
+        if let Some(outside) = peer.plmns.iter().find(|id| !anchor.plmns.contains(id)) {
+            let what = format!(
+                "{outside} is not in [trust.{}], whose networks are {}: its certificate could not prove it",
+                peer.anchor, anchor.plmns
+            );
+            return wrong(table, "plmns", what);
+        }
+        networks.take(&table, &peer.plmns, "requests are routed by the network")?;
+        if let Some(before) = names.insert(&peer.fqdn, table.clone()) {
+            let what = format!("[{before}] has the same: each SEPP has its own name");
+            return wrong(table, "fqdn", what);
+        }
+        is_of(&peer.fqdn, &peer.plmns, &table)?;
+    }
+    Ok(())
+}
+
+/// What a name says of its network must not contradict the networks.
+fn own_names(configuration: &Configuration) -> Result<(), ProgramError> {
+    let local = &configuration.local;
+    is_of(&local.fqdn, &local.plmns, "local")?;
+    let allowed = configuration.sbi.allowed_targets.iter().flatten();
+    for target in allowed {
+        let domain = NetworkDomain::of_name(target.name.as_str());
+        if domain.is_some_and(|domain| !local.plmns.iter().any(|id| domain.is_of(&id))) {
+            let what = format!(
+                "{target} is in another network: foreign requests may reach own functions alone (TS 33.501 §5.9.3.2)"
+            );
+            return wrong("sbi", "allowed-targets", what);
+        }
+    }
+    Ok(())
+}
+
+fn is_of(name: &Fqdn, plmns: &PlmnSet, table: &str) -> Result<(), ProgramError> {
+    match NetworkDomain::of_name(name.as_str()) {
+        Some(domain) if !plmns.iter().any(|id| domain.is_of(&id)) => {
+            wrong(table, "fqdn", format!("{name} is in {domain}, and `plmns` has {plmns}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Who has which network, by its domain: 70 and 070 share one, so nothing that is said by name tells them apart.
+#[derive(Default)]
+struct Owners(BTreeMap<String, (PlmnId, String)>);
+
+impl Owners {
+    fn take(&mut self, table: &str, plmns: &PlmnSet, why: &str) -> Result<(), ProgramError> {
+        for id in plmns.iter() {
+            let domain = NetworkDomain::from(id).to_string();
+            let Some((other, before)) = self.0.insert(domain.clone(), (id, table.to_owned()))
+            else {
+                continue;
+            };
+            let what = if other == id {
+                format!("{id} is in [{before}] too: {why}")
+            } else {
+                format!(
+                    "{id} has the domain of {other} in [{before}], {domain}: no name tells them apart, so only one \
+                     of them can be there"
+                )
+            };
+            return wrong(table, "plmns", what);
+        }
+        Ok(())
+    }
+}

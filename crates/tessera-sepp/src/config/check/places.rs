@@ -1,0 +1,169 @@
+//! Where this SEPP listens, the side of the own network functions, and limits.
+
+use std::collections::BTreeMap;
+
+use tessera_kit::ProgramError;
+
+use super::{peers, wrong};
+use crate::config::{Configuration, Limits, ListenAddress, Nrf, Sbi};
+
+pub(super) fn check(configuration: &Configuration) -> Result<(), ProgramError> {
+    listeners(configuration)?;
+    let found = of_sbi(&configuration.sbi).map(|(key, what)| ("sbi", key, what));
+    let nrf = || {
+        let nrf = configuration.nrf.as_ref()?;
+        of_nrf(nrf, &configuration.sbi).map(|(key, what)| ("nrf", key, what))
+    };
+    let limits = || of_limits(&configuration.limits).map(|(key, what)| ("limits", key, what));
+    let rest = || of_tickets_and_guard(configuration);
+    match found.or_else(nrf).or_else(limits).or_else(rest) {
+        Some((table, key, what)) => wrong(table, key, what),
+        None => Ok(()),
+    }
+}
+
+type Contradiction = Option<(&'static str, &'static str)>;
+
+fn listeners(configuration: &Configuration) -> Result<(), ProgramError> {
+    let listen = &configuration.listen;
+    let places = [
+        ("process", "admin", configuration.process.admin.as_ref()),
+        ("listen", "sbi", Some(&listen.sbi)),
+        ("listen", "n32c", Some(&listen.n32c)),
+        // Both on one listener is a way to run.
+        ("listen", "n32f", Some(&listen.n32f).filter(|_| !listen.is_shared())),
+    ];
+    let mut taken = BTreeMap::new();
+    for (table, key, address) in places {
+        let Some(address) = address else { continue };
+        // The system chooses another port each time.
+        if matches!(address, ListenAddress::Everywhere(0))
+            || matches!(address, ListenAddress::Tcp(address) if address.port() == 0)
+        {
+            continue;
+        }
+        if let Some(before) = taken.insert(address.to_string(), format!("[{table}] {key}")) {
+            let what = format!("{address} is where {before} listens: each needs its own");
+            return wrong(table, key, what);
+        }
+    }
+    Ok(())
+}
+
+fn of_sbi(sbi: &Sbi) -> Contradiction {
+    if sbi.key.is_some() && sbi.certificate.is_none() {
+        return Some(("key", "there is no `certificate` that it could be of"));
+    }
+    if sbi.client_certificates == Some(true) && (sbi.ca.is_none() || sbi.certificate.is_none()) {
+        return Some((
+            "client-certificates",
+            "they need TLS, and roots: name `certificate` and `ca`",
+        ));
+    }
+    if sbi.client_certificates == Some(false) && (sbi.ca.is_none() || sbi.certificate.is_none()) {
+        return Some((
+            "client-certificates",
+            "without `certificate` and `ca` nobody is asked for one: leave it out",
+        ));
+    }
+    if sbi.allowed_targets.as_ref().is_some_and(Vec::is_empty) {
+        return Some((
+            "allowed-targets",
+            "nothing could be reached: leave it out for the own networks' domains",
+        ));
+    }
+    None
+}
+
+fn of_nrf(nrf: &Nrf, sbi: &Sbi) -> Contradiction {
+    if nrf.uri.scheme_str() == Some("https") && sbi.ca.is_none() {
+        return Some((
+            "uri",
+            "`https` needs roots to judge its certificate by: name them in `[sbi] ca`",
+        ));
+    }
+    if nrf.heartbeat.is_zero() {
+        return Some((
+            "heartbeat",
+            "it would be told without a pause: leave it out for 10 seconds",
+        ));
+    }
+    let is_uuid = |text: &str| {
+        let lengths: Vec<_> = text.split('-').map(str::len).collect();
+        let is_letter = |c: char| c.is_ascii_hexdigit() || c == '-';
+        lengths == [8, 4, 4, 4, 12] && text.chars().all(is_letter)
+    };
+    if nrf.instance_id.as_deref().is_some_and(|id| !is_uuid(id)) {
+        return Some((
+            "instance-id",
+            "it takes a UUID (TS 29.571 §5.3.2): uuidgen writes one, or leave it out",
+        ));
+    }
+    None
+}
+
+fn of_limits(limits: &Limits) -> Contradiction {
+    let counts = [
+        ("connections", limits.connections),
+        ("connections-per-address", limits.connections_per_address.unwrap_or(1)),
+        ("handshakes", limits.handshakes.unwrap_or(1)),
+        ("handshakes-per-address", limits.handshakes_per_address.unwrap_or(1)),
+        ("new-per-second-per-address", limits.new_per_second_per_address.unwrap_or(1) as usize),
+        ("streams", limits.streams as usize),
+        ("headers", limits.headers),
+    ];
+    if let Some((key, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+        return Some((key, "nobody could ask anything: at least 1"));
+    }
+    if limits.header_bytes < 4_096 {
+        return Some(("header-bytes", "requests of a core need more: at least 4 KiB"));
+    }
+    if limits.body == 0 {
+        return Some(("body", "nothing could be sent: leave it out for 16 MiB"));
+    }
+    let times = [
+        ("handshake", limits.handshake),
+        ("connect", limits.connect),
+        ("head", limits.head),
+        ("body-idle", limits.body_idle),
+        ("response", limits.response),
+        ("idle", limits.idle),
+        ("write", limits.write),
+    ];
+    if let Some((key, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
+        return Some((key, "it would be over at once: leave it out for the default"));
+    }
+    let more = |part: Option<usize>, all: usize| part.is_some_and(|part| part > all);
+    let handshakes = limits.handshakes.unwrap_or(limits.connections);
+    if more(limits.connections_per_address, limits.connections) {
+        return Some(("connections-per-address", "that is more than all `connections`"));
+    }
+    if more(limits.handshakes, limits.connections) {
+        return Some(("handshakes", "that is more than all `connections`"));
+    }
+    if more(limits.handshakes_per_address, handshakes) {
+        return Some(("handshakes-per-address", "that is more than all `handshakes`"));
+    }
+    None
+}
+
+fn of_tickets_and_guard(
+    configuration: &Configuration,
+) -> Option<(&'static str, &'static str, &'static str)> {
+    let tickets = &configuration.tickets;
+    if !peers::is_lifetime(tickets.lifetime) {
+        return Some(("tickets", "lifetime", peers::LIFETIME));
+    }
+    if tickets.state_key.is_some() && tickets.state.is_none() {
+        let what = "there is no `state` that it could open: name one, or leave it out";
+        return Some(("tickets", "state-key", what));
+    }
+    if configuration.guard.inspected_body > configuration.limits.body {
+        let what = "that is more than `[limits] body` lets through";
+        return Some(("guard", "inspected-body", what));
+    }
+    if configuration.guard.json_depth == 0 {
+        return Some(("guard", "json-depth", "no JSON is so flat: leave it out for 64"));
+    }
+    None
+}

@@ -1,0 +1,177 @@
+use std::path::Path;
+
+use tessera_proxy::config::Document;
+
+use crate::config::Configuration;
+
+/// What is needed, and no more.
+const LEAST: &str = r#"
+[local]
+fqdn = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org"
+plmns = ["999-70"]
+certificate = "sepp.pem"
+
+[listen]
+sbi = "127.0.0.1:7777"
+n32c = ":7443"
+n32f = ":7444"
+
+[trust.visited]
+plmns = ["001-01", "001-02"]
+roots = "visited.pem"
+
+[peer.visited]
+fqdn = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org"
+plmns = ["001-01"]
+anchor = "visited"
+address = ["192.0.2.1:7443"]
+"#;
+
+fn checked(text: &str) -> Result<Configuration, String> {
+    let document = Document::from_text(Path::new("sepp.toml"), text.to_owned());
+    let configuration: Configuration = document.parse().map_err(|error| error.to_string())?;
+    let checked = configuration.check().map_err(|error| document.locate(error));
+    checked.map(|()| configuration).map_err(|error| {
+        assert_eq!(error.exit_code(), 2, "{error}");
+        error.to_string()
+    })
+}
+
+#[test]
+fn little_is_needed_and_the_rest_is_the_safe_choice() {
+    let configuration = checked(LEAST).unwrap();
+    let peer = &configuration.peer["visited"];
+    assert!(peer.reconnection.resume && peer.guard.hide_topology && peer.initiate);
+    assert!(!peer.reconnection.risky_psk_ke && !peer.reconnection.risky_replayable_early_data);
+    assert_eq!(peer.reconnection.early_data, crate::config::EarlyData::Never);
+    assert!(configuration.guard.log_only.is_empty());
+}
+
+#[test]
+fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
+    let more = |text: &str| format!("{LEAST}{text}");
+    let instead = |old: &str, new: &str| {
+        assert!(LEAST.contains(old), "{old}");
+        LEAST.replace(old, new)
+    };
+    let second = |plmn: &str| {
+        more(&format!(
+            "[trust.other]\nplmns = [\"{plmn}\"]\nroots = \"o.pem\"\n\
+             [peer.other]\nfqdn = \"sepp.other.org\"\nplmns = [\"{plmn}\"]\nanchor = \"other\"\ninitiate = false\n"
+        ))
+    };
+    for (text, told) in [
+        (second("001-02"), "sepp.toml:13: [trust.visited] plmns: 001-02 is in [trust.other] too"),
+        (
+            second("001-001"),
+            "sepp.toml:13: [trust.visited] plmns: 001-01 has the domain of 001-001",
+        ),
+        (second("999-070"), "sepp.toml:26: [peer.other] plmns: 999-070 has the domain of 999-70"),
+        (second("999-70"), "sepp.toml:22: [trust.other] plmns: 999-70 is this SEPP's own"),
+        (
+            instead("[\"001-01\"]", "[\"001-03\"]"),
+            "sepp.toml:18: [peer.visited] plmns: 001-03 is not in",
+        ),
+        (
+            instead("anchor = \"visited\"", "anchor = \"v\""),
+            "sepp.toml:19: [peer.visited] anchor: no [trust.v]: there is visited",
+        ),
+        (
+            instead("sepp2.5gc.mnc001.mcc001", "sepp1.5gc.mnc070.mcc999"),
+            "sepp.toml:17: [peer.visited] fqdn: [local] has the same",
+        ),
+        (
+            instead("sepp2.5gc.mnc001", "sepp2.5gc.mnc002"),
+            "sepp.toml:17: [peer.visited] fqdn: sepp2.5gc.mnc002",
+        ),
+        (
+            instead("sepp1.5gc.mnc070", "sepp1.5gc.mnc071"),
+            "sepp.toml:3: [local] fqdn: sepp1.5gc.mnc071",
+        ),
+        (
+            instead("address = [\"192.0.2.1:7443\"]", ""),
+            "sepp.toml:16: [peer.visited] address: this SEPP begins",
+        ),
+        (more("srv = \"_n32c._tcp.x.org\""), "sepp.toml:21: [peer.visited] srv: `address` says"),
+        (more("keep-alive = \"1ms\""), "sepp.toml:21: [peer.visited] keep-alive: "),
+        (more("purposes = []"), "sepp.toml:21: [peer.visited] purposes: "),
+        (
+            more("reconnection = { early-data = \"fs\", early-methods = [\"GET\", \"POST\"] }"),
+            "sepp.toml:21: [peer.visited.reconnection] early-methods: POST is never early",
+        ),
+        (
+            more("reconnection = { early-data = \"fs\", early-methods = [\"PATCH\"] }"),
+            "sepp.toml:21: [peer.visited.reconnection] early-methods: only idempotent",
+        ),
+        (
+            more("reconnection = { early-methods = [\"PUT\"] }"),
+            "sepp.toml:21: [peer.visited.reconnection] early-methods: there is no early data",
+        ),
+        (
+            more("reconnection = { resume = false, early-data = \"fs\" }"),
+            "sepp.toml:21: [peer.visited.reconnection] early-data: it is for resumed",
+        ),
+        (
+            more("reconnection = { early-data = \"fs\", risky-replayable-early-data = true }"),
+            "sepp.toml:21: [peer.visited.reconnection] risky-replayable-early-data: ",
+        ),
+        (
+            more("reconnection = { repeatable = [\"PUT /a/*\"] }"),
+            "sepp.toml:21: [peer.visited.reconnection] repeatable: only GET",
+        ),
+        (
+            more("reconnection = { ticket-lifetime = \"8d\" }"),
+            "sepp.toml:21: [peer.visited.reconnection] ticket-lifetime: ",
+        ),
+        (
+            instead(":7443\"\nn32f", ":7444\"\nn32f")
+                .replace("sbi = \"127.0.0.1:7777\"", "sbi = \":7444\""),
+            "sepp.toml:9: [listen] n32c: :7444 is where [listen] sbi",
+        ),
+        (
+            more("[process]\nadmin = \":7443\""),
+            "sepp.toml:9: [listen] n32c: :7443 is where [process] admin",
+        ),
+        (more("[sbi]\nkey = \"a\""), "sepp.toml:22: [sbi] key: "),
+        (
+            more("[sbi]\nallowed-targets = [\"*.5gc.mnc001.mcc001.3gppnetwork.org\"]"),
+            "sepp.toml:22: [sbi] allowed-targets: ",
+        ),
+        (
+            more("[nrf]\nuri = \"https://nrf.example.org\""),
+            "sepp.toml:22: [nrf] uri: `https` needs",
+        ),
+        (
+            more("[nrf]\nuri = \"http://nrf\"\ninstance-id = \"1\""),
+            "sepp.toml:23: [nrf] instance-id: ",
+        ),
+        (more("[limits]\nstreams = 0"), "sepp.toml:22: [limits] streams: "),
+        (more("[limits]\nconnections = 5\nhandshakes = 6"), "sepp.toml:23: [limits] handshakes: "),
+        (more("[tickets]\nstate-key = \"k\""), "sepp.toml:22: [tickets] state-key: "),
+        (more("[guard]\ninspected-body = \"17 MiB\""), "sepp.toml:22: [guard] inspected-body: "),
+    ] {
+        let error = checked(&text).map(|_| ()).unwrap_err();
+        assert!(error.starts_with(told), "{error}\nand not\n{told}");
+    }
+}
+
+#[test]
+fn wrong_values_are_told_with_their_place() {
+    for (text, told) in [
+        ("plmns = []", "it takes a network at least"),
+        ("plmns = [\"99970\"]", "`99970`: a PLMN ID is MCC-MNC"),
+        ("pins = [\"ab\"]", "the SHA-256 of a certificate"),
+        ("guard = { apis = [\"Nudm sdm\"] }", "it takes a service, methods and a path"),
+        ("purposes = [\"ROMING\"]", "`ROMING` is not taken"),
+        ("addres = []", "[peer.a] has no key `addres`; did you mean `address`?"),
+    ] {
+        let error = checked(&format!("[peer.a]\n{text}\n")).map(|_| ()).unwrap_err();
+        assert!(error.starts_with("sepp.toml:2: ") && error.contains(told), "{error}");
+    }
+}
+
+#[test]
+fn n32c_and_n32f_may_share_a_listener() {
+    let configuration = checked(&LEAST.replace(":7444", ":7443")).unwrap();
+    assert!(configuration.listen.is_shared());
+}

@@ -1,0 +1,91 @@
+//! How messages are judged.
+
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+
+use super::{ApiRule, values};
+
+/// `[guard]`: for all peers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Guard {
+    /// Rules that log what they would refuse, and let it through: `["plmn-in-json"]`. Default: none.
+    pub log_only: Vec<String>,
+    /// Up to which length JSON is looked into, in bytes or with a unit (`"256 KiB"`); longer JSON is refused. Default:
+    /// 256 KiB.
+    #[serde(deserialize_with = "values::bytes")]
+    pub inspected_body: u64,
+    /// How deep JSON may be nested. Default: 64.
+    pub json_depth: u32,
+}
+
+impl Default for Guard {
+    fn default() -> Self {
+        Self { log_only: Vec::new(), inspected_body: 256 << 10, json_depth: 64 }
+    }
+}
+
+/// `[peer.NAME.guard]`: for requests of one peer.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct PeerGuard {
+    /// What it may ask of own network functions: `["nnrf-disc", "nudm-sdm: GET"]`. Default: the services of roaming
+    /// ([`PeerGuard::ROAMING`]).
+    pub apis: Vec<ApiRule>,
+    /// How often.
+    pub rate: Rate,
+    /// Whether addresses and names of own network functions are hidden from it. Default: yes.
+    pub hide_topology: bool,
+}
+
+impl PeerGuard {
+    /// The services that a visited network asks of a home network and the other way about (TS 23.501 §4.2.4), and
+    /// `oauth2` for their access tokens.
+    pub const ROAMING: [&str; 17] = [
+        "nnrf-disc",
+        "nnrf-nfm",
+        "oauth2",
+        "nausf-auth",
+        "nausf-sorprotection",
+        "nausf-upuprotection",
+        "nudm-uecm",
+        "nudm-sdm",
+        "nudm-ueau",
+        "nudm-ee",
+        "namf-comm",
+        "namf-callback",
+        "nsmf-pdusession",
+        "nsmf-callback",
+        "nnssf-nsselection",
+        "npcf-ue-policy-control",
+        "nudm-callback",
+    ];
+}
+
+impl Default for PeerGuard {
+    fn default() -> Self {
+        let all = |service: &str| ApiRule {
+            service: service.to_owned(),
+            methods: Vec::new(),
+            path: None,
+        };
+        Self {
+            apis: Self::ROAMING.into_iter().map(all).collect(),
+            rate: Rate::default(),
+            hide_topology: true,
+        }
+    }
+}
+
+/// `rate = { requests = 2000, new-connections = 20 }`, in a second each, and as many at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Rate {
+    /// Requests of the peer. Default: no limit.
+    pub requests: Option<NonZeroU32>,
+    /// Requests of it for one service. Default: no limit.
+    pub requests_per_service: Option<NonZeroU32>,
+    /// Its new connections, N32-c and N32-f together. Default: no limit but those of `[limits]`.
+    pub new_connections: Option<NonZeroU32>,
+}

@@ -1,0 +1,24 @@
+//! Whose certificates are believed, and for which networks.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::values;
+use crate::names::PlmnSet;
+
+/// `[trust.NAME]`: a trust anchor of TS 33.501 §13.1.2: roots, and the networks that they may speak for. A network is
+/// in one anchor at most, and a certificate is judged by the anchor of its networks alone.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TrustAnchor {
+    /// The networks: `["001-01"]`.
+    #[serde(deserialize_with = "values::plmns")]
+    pub plmns: PlmnSet,
+    /// Roots, PEM.
+    #[serde(deserialize_with = "values::path")]
+    pub roots: PathBuf,
+    /// Revocation lists, PEM or DER. Default: none, and nothing is asked of revocation.
+    #[serde(default, deserialize_with = "values::paths")]
+    pub crl: Vec<PathBuf>,
+}

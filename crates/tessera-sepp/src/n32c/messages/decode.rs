@@ -1,0 +1,122 @@
+//! From JSON to a message, or to what is wrong with it.
+
+use std::fmt;
+
+use http::StatusCode;
+use serde::de::DeserializeOwned;
+use serde_path_to_error::Segment;
+
+use super::{Cause, ProblemDetails};
+
+/// A message of N32-c.
+pub trait Message: DeserializeOwned {
+    /// Members without which it is none.
+    const REQUIRED: &'static [&'static str];
+}
+
+/// Reads a message.
+///
+/// # Errors
+/// If it isn't JSON or isn't this message.
+pub fn decode<T: Message>(body: &[u8]) -> Result<T, Malformed> {
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let message: T = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().iter().cloned().collect();
+        Malformed::new(T::REQUIRED, path, error.inner())
+    })?;
+    json.end().map_err(|error| Malformed::new(T::REQUIRED, Vec::new(), &error))?;
+    Ok(message)
+}
+
+/// Something that isn't the expected message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    /// The member at fault, as a JSON pointer (RFC 6901). `None`: no JSON.
+    pub pointer: Option<String>,
+    /// What is wrong, for people. It quotes nothing from the message that is long.
+    pub reason: String,
+    /// The same for machines.
+    pub cause: Cause,
+}
+
+impl Malformed {
+    fn new(required: &[&str], path: Vec<Segment>, error: &serde_json::Error) -> Self {
+        let text = error.to_string();
+        // "... at line 1 column 7" helps nobody who is told the member.
+        let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
+        let reason = shortened(reason);
+        if !error.is_data() {
+            return Self { pointer: None, reason, cause: Cause::InvalidMsgFormat };
+        }
+        let missing = named(&reason, "missing field `");
+        let doubled = named(&reason, "duplicate field `");
+        let mut pointer = String::new();
+        for segment in &path {
+            match segment {
+                Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+                Segment::Map { key } => push_name(&mut pointer, key),
+                Segment::Enum { .. } | Segment::Unknown => {}
+            }
+        }
+        for name in [missing, doubled].into_iter().flatten() {
+            if !pointer.ends_with(&format!("/{name}")) {
+                push_name(&mut pointer, name);
+            }
+        }
+        let top = pointer.split('/').nth(1).unwrap_or_default();
+        let cause = match (missing.is_some(), top) {
+            (_, "") => Cause::InvalidMsgFormat,
+            (missing, top) if required.contains(&top) => {
+                if missing {
+                    Cause::MandatoryIeMissing
+                } else {
+                    Cause::MandatoryIeIncorrect
+                }
+            }
+            _ => Cause::OptionalIeIncorrect,
+        };
+        Self { pointer: Some(pointer), reason, cause }
+    }
+
+    /// The answer to it: 400.
+    pub fn into_problem(self) -> ProblemDetails {
+        let problem = ProblemDetails::new(StatusCode::BAD_REQUEST).with_cause(self.cause);
+        match self.pointer {
+            Some(pointer) => problem.with_invalid_param(pointer, self.reason),
+            None => problem.with_detail(self.reason),
+        }
+    }
+}
+
+/// The name that is quoted behind a prefix in an error of serde.
+fn named<'a>(reason: &'a str, prefix: &str) -> Option<&'a str> {
+    reason.strip_prefix(prefix)?.strip_suffix('`')
+}
+
+/// RFC 6901 §3
+fn push_name(pointer: &mut String, name: &str) {
+    pointer.push('/');
+    pointer.push_str(&shortened(name).replace('~', "~0").replace('/', "~1"));
+}
+
+/// At most a line: serde quotes values, and those may be megabytes long and anything at all.
+fn shortened(text: &str) -> String {
+    const LIMIT: usize = 160;
+    let line = text.chars().map(|char| if char.is_control() { ' ' } else { char });
+    let mut short: String = line.clone().take(LIMIT).collect();
+    if line.skip(LIMIT).next().is_some() {
+        short.push('…');
+    }
+    short
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.pointer {
+            Some(pointer) => write!(f, "{pointer}: {}", self.reason),
+            None => f.write_str(&self.reason),
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}

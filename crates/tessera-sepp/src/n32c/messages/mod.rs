@@ -1,0 +1,34 @@
+//! The messages of N32-c (TS 29.573 §6.1.5, releases 18 and 19) and what they consist of (TS 29.571).
+//!
+//! Members and values that this release doesn't know are passed over; of those that it knows, each has to be there if
+//! it is required, at most once, and of its type. [`decode()`] says which one isn't.
+
+mod capability;
+mod decode;
+mod error_report;
+mod extensible;
+mod params;
+mod present;
+mod problem;
+mod redirect;
+mod values;
+
+pub use self::capability::{
+    IntendedN32Purpose, N32Purpose, PlmnIdNid, SecNegotiateReqData, SecNegotiateRspData,
+    SecurityCapability,
+};
+pub use self::decode::{Malformed, Message, decode};
+pub use self::error_report::{
+    FailedModificationInfo, FailureReason, N32ReleaseIndication, N32fContextInfo, N32fErrorDetail,
+    N32fErrorInfo, N32fErrorType, RiErrorInformation,
+};
+pub use self::params::{
+    ApiIeMapping, ApiSignature, IeInfo, IeLocation, IeType, IpxProviderSecInfo, ProtectionPolicy,
+    SecParamExchReqData, SecParamExchRspData,
+};
+pub use self::problem::{Cause, InvalidParam, ProblemDetails};
+pub use self::redirect::ExtRedirectResponse;
+pub use self::values::{Features, HandshakeId, NotHexadecimal};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Which requests may travel before the handshake is over, and which may travel twice.
+
+use http::Method;
+
+use crate::config::{EarlyData, Reconnection};
+
+/// Whether a request may be in a first flight to a peer: only methods that the configuration names (default: GET), and
+/// never one that asks for something to be done anew, whatever it names (RFC 8470 §4: what is early may come twice
+/// to a server that doesn't keep its promise).
+pub fn may_be_early(method: &Method, reconnection: &Reconnection) -> bool {
+    let allows_any =
+        reconnection.early_data != EarlyData::Never || reconnection.risky_replayable_early_data;
+    allows_any && can_be_early(method) && reconnection.early_methods.contains(method)
+}
+
+/// Not POST, and not PATCH: RFC 5789 §2 calls it neither safe nor idempotent.
+pub fn can_be_early(method: &Method) -> bool {
+    method.is_idempotent()
+}
+
+/// Whether a request may be sent once more where nobody knows whether the first was processed: a GET that the
+/// configuration names. `path` is without its query.
+pub fn is_repeatable(method: &Method, path: &str, reconnection: &Reconnection) -> bool {
+    *method == Method::GET
+        && reconnection.repeatable.iter().any(|operation| operation.allows(method, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(methods: &[Method]) -> Reconnection {
+        Reconnection {
+            early_data: EarlyData::Fs,
+            early_methods: methods.to_vec(),
+            repeatable: vec![
+                "GET /nnrf-disc/*".parse().unwrap(),
+                "PUT /nudm-uecm/*".parse().unwrap(),
+            ],
+            ..Reconnection::default()
+        }
+    }
+
+    #[test]
+    fn early_is_what_the_configuration_names_and_never_post() {
+        assert!(!may_be_early(&Method::GET, &Reconnection::default()));
+        let named = with(&[Method::GET]);
+        assert!(may_be_early(&Method::GET, &named) && !may_be_early(&Method::PUT, &named));
+        let all = with(&[Method::GET, Method::PUT, Method::DELETE, Method::POST, Method::PATCH]);
+        assert!(may_be_early(&Method::PUT, &all) && may_be_early(&Method::DELETE, &all));
+        assert!(!may_be_early(&Method::POST, &all) && !may_be_early(&Method::PATCH, &all));
+        assert!(!may_be_early(&Method::CONNECT, &all));
+    }
+
+    #[test]
+    fn twice_goes_a_get_that_is_named_and_nothing_else() {
+        let named = with(&[]);
+        assert!(is_repeatable(&Method::GET, "/nnrf-disc/v1/nf-instances", &named));
+        assert!(!is_repeatable(&Method::GET, "/nudm-sdm/v2/x", &named));
+        assert!(!is_repeatable(&Method::PUT, "/nudm-uecm/v1/x", &named));
+    }
+}

@@ -1,0 +1,78 @@
+//! `3gpp-Sbi-Max-Forward-Hops`: a loop ends.
+
+use std::fmt;
+
+use http::{HeaderMap, HeaderValue};
+
+use super::headers::MAX_FORWARD_HOPS;
+
+/// Counts this SEPP as a hop (TS 29.500 §6.10.10.2): one less is written. What has no count stays without: a loop
+/// through SEPPs alone ends by itself, because each only takes what is for its own network, and routes only
+/// what is for another one.
+///
+/// # Errors
+/// If the request may not be passed on: the count is 0, or nobody can tell what it is.
+pub fn count(headers: &mut HeaderMap) -> Result<(), NoHopsLeft> {
+    let Some(value) = headers.get(MAX_FORWARD_HOPS) else { return Ok(()) };
+    let text = value.to_str().map_err(|_| NoHopsLeft::Malformed)?.trim();
+    // `5; nodetype=scp`: a SEPP counts itself whatever is counted there, since it must not be what keeps a loop alive.
+    let (digits, rest) = text.split_at(text.find(';').unwrap_or(text.len()));
+    let digits = digits.trim_end();
+    if !(1..=2).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(NoHopsLeft::Malformed);
+    }
+    let hops: u8 = digits.parse().map_err(|_| NoHopsLeft::Malformed)?;
+    let left = hops.checked_sub(1).ok_or(NoHopsLeft::Reached)?;
+    let value =
+        HeaderValue::from_str(&format!("{left}{rest}")).map_err(|_| NoHopsLeft::Malformed)?;
+    headers.insert(MAX_FORWARD_HOPS, value);
+    Ok(())
+}
+
+/// Why a request may not be passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoHopsLeft {
+    /// It went through as many proxies as it may.
+    Reached,
+    /// The header isn't a number of one or two digits.
+    Malformed,
+}
+
+impl fmt::Display for NoHopsLeft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reached => {
+                "the request went through as many proxies as 3gpp-Sbi-Max-Forward-Hops allows"
+            }
+            Self::Malformed => "3gpp-Sbi-Max-Forward-Hops begins with one or two digits",
+        })
+    }
+}
+
+impl std::error::Error for NoHopsLeft {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(value: &'static str) -> Result<String, NoHopsLeft> {
+        let mut headers =
+            HeaderMap::from_iter([(MAX_FORWARD_HOPS, HeaderValue::from_static(value))]);
+        count(&mut headers)?;
+        Ok(headers[MAX_FORWARD_HOPS].to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn each_hop_is_counted_until_none_is_left() {
+        assert_eq!(counted("5; nodetype=scp").unwrap(), "4; nodetype=scp");
+        assert_eq!(counted("10;nodetype=sepp").unwrap(), "9;nodetype=sepp");
+        assert_eq!(counted("1").unwrap(), "0");
+        assert_eq!(counted("0; nodetype=scp"), Err(NoHopsLeft::Reached));
+        for malformed in ["", "x", "-1", "+1", "100", ";", "1 2"] {
+            assert_eq!(counted(malformed), Err(NoHopsLeft::Malformed), "{malformed}");
+        }
+        let mut none = HeaderMap::new();
+        count(&mut none).unwrap();
+        assert!(none.is_empty());
+    }
+}

@@ -1,0 +1,242 @@
+//! A foreign NF's address in one label.
+
+use std::fmt::Write as _;
+
+use crate::names::{Fqdn, NetworkDomain};
+use crate::sbi::api_root::{Scheme, split_authority};
+
+/// Telescopic names of one SEPP: `LABEL.domain` stands for an NF of another network, so that a wildcard certificate
+/// of the domain is good for all (Nsepp_Telescopic_FQDN_Mapping, TS 29.573).
+///
+/// The label is computed from the name and back: no table, nothing to forget at a restart, and another instance reads
+/// the same. `-` is doubled, `.` becomes `-d`; `-n` and six digits name the network; `-p` and a port, and `-h` for
+/// plaintext HTTP may follow. `nrf.5gc.mnc001.mcc999.3gppnetwork.org` is `nrf-n999001`.
+#[derive(Debug, Clone)]
+pub struct TelescopicDomain {
+    domain: Fqdn,
+    /// Where own NFs reach this SEPP, if that isn't the scheme's default.
+    port: Option<u16>,
+    scheme: Scheme,
+}
+
+/// What a label stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Foreign {
+    /// How its own network reaches it.
+    pub scheme: Scheme,
+    /// Its name.
+    pub host: String,
+    /// If it isn't the scheme's default.
+    pub port: Option<u16>,
+}
+
+impl Foreign {
+    /// As `3gpp-Sbi-Target-apiRoot` has it.
+    pub fn api_root(&self) -> String {
+        let Self { scheme, host, port } = self;
+        match port {
+            Some(port) => format!("{}://{host}:{port}", scheme.as_str()),
+            None => format!("{}://{host}", scheme.as_str()),
+        }
+    }
+}
+
+impl TelescopicDomain {
+    /// Names below this domain, which own NFs reach by this scheme and port.
+    pub fn new(domain: Fqdn, scheme: Scheme, port: u16) -> Self {
+        let port = (port != scheme.default_port()).then_some(port);
+        Self { domain, port, scheme }
+    }
+
+    /// The domain itself.
+    pub fn domain(&self) -> &Fqdn {
+        &self.domain
+    }
+
+    /// `LABEL.domain`, for a name without port. `None` if it isn't a name of a 5G core, or too long for a label.
+    pub fn name(&self, foreign: &str) -> Option<String> {
+        Some(format!("{}.{}", label(foreign, None, Scheme::Https)?, self.domain))
+    }
+
+    /// The URI that leads to the same place through this SEPP. `None` if it need not, or can't, be changed.
+    pub fn telescope_uri(
+        &self,
+        uri: &str,
+        is_foreign: impl Fn(&NetworkDomain) -> bool,
+    ) -> Option<String> {
+        let (scheme, authority, rest) = split_uri(uri)?;
+        let (host, port) = split_authority(authority).ok()?;
+        if !is_foreign(&NetworkDomain::of_name(host)?) {
+            return None;
+        }
+        let label = label(host, port, scheme)?;
+        let own = self.scheme.as_str();
+        Some(match self.port {
+            Some(port) => format!("{own}://{label}.{}:{port}{rest}", self.domain),
+            None => format!("{own}://{label}.{}{rest}", self.domain),
+        })
+    }
+
+    /// The URI in the other network that a telescopic one stands for. `None` if it isn't one.
+    pub fn original_uri(&self, uri: &str) -> Option<String> {
+        let (_, authority, rest) = split_uri(uri)?;
+        let (host, _) = split_authority(authority).ok()?;
+        Some(format!("{}{rest}", self.original(host)?.api_root()))
+    }
+
+    /// What a name of this domain stands for. `None` if it isn't one.
+    pub fn original(&self, host: &str) -> Option<Foreign> {
+        let host = host.strip_suffix('.').unwrap_or(host);
+        let domain = self.domain.as_str();
+        let (label, dot) = host.split_at_checked(host.len().checked_sub(domain.len() + 1)?)?;
+        let is_below = dot.starts_with('.') && dot[1..].eq_ignore_ascii_case(domain);
+        if !is_below || label.contains('.') { None } else { parse(&label.to_ascii_lowercase()) }
+    }
+}
+
+/// Scheme, authority, and all behind them.
+fn split_uri(uri: &str) -> Option<(Scheme, &str, &str)> {
+    let (scheme, rest) = uri.split_once("://")?;
+    let scheme = match scheme {
+        _ if scheme.eq_ignore_ascii_case("https") => Scheme::Https,
+        _ if scheme.eq_ignore_ascii_case("http") => Scheme::Http,
+        _ => return None,
+    };
+    let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    Some((scheme, authority, rest))
+}
+
+/// The label of a name within a home network domain.
+fn label(host: &str, port: Option<u16>, scheme: Scheme) -> Option<String> {
+    let domain = NetworkDomain::of_name(host)?;
+    let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    let home = domain.to_string();
+    let inner = host.strip_suffix(&home)?.strip_suffix('.')?;
+    let mut label = String::with_capacity(inner.len() + 20);
+    for letter in inner.chars() {
+        match letter {
+            '-' => label.push_str("--"),
+            '.' => label.push_str("-d"),
+            _ => label.push(letter),
+        }
+    }
+    if inner.split('.').any(str::is_empty) {
+        return None;
+    }
+    // 5gc.mncNNN.mccMMM
+    let (mnc, mcc) = (home.get(7..10)?, home.get(14..17)?);
+    write!(label, "-n{mcc}{mnc}").ok()?;
+    if let Some(port) = port.filter(|port| *port != scheme.default_port()) {
+        write!(label, "-p{port}").ok()?;
+    }
+    if scheme == Scheme::Http {
+        label.push_str("-h");
+    }
+    (label.len() <= 63).then_some(label)
+}
+
+/// What a label in lower case stands for. Only what [`label`] writes is read: nothing has two labels.
+fn parse(text: &str) -> Option<Foreign> {
+    let (mut host, mut rest) = (String::with_capacity(text.len() + 40), text);
+    loop {
+        let (plain, escape) = rest.split_at(rest.find('-')?);
+        host.push_str(plain);
+        rest = escape.get(2..)?;
+        match escape.as_bytes().get(1)? {
+            b'-' => host.push('-'),
+            b'd' => host.push('.'),
+            b'n' => break,
+            _ => return None,
+        }
+    }
+    let (network, mut rest) = rest.split_at_checked(6)?;
+    if !network.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let (mcc, mnc) = network.split_at(3);
+    write!(host, ".5gc.mnc{mnc}.mcc{mcc}.3gppnetwork.org").ok()?;
+    let mut scheme = Scheme::Https;
+    if let Some(before) = rest.strip_suffix("-h") {
+        (scheme, rest) = (Scheme::Http, before);
+    }
+    let port = match rest.strip_prefix("-p") {
+        Some(digits) => Some(digits.parse::<u16>().ok()?),
+        None if rest.is_empty() => None,
+        None => return None,
+    };
+    split_authority(&host).ok()?;
+    (label(&host, port, scheme)? == text).then_some(Foreign { scheme, host, port })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn domain() -> TelescopicDomain {
+        TelescopicDomain::new(
+            "sepp.5gc.mnc070.mcc999.3gppnetwork.org".parse().unwrap(),
+            Scheme::Https,
+            7777,
+        )
+    }
+
+    const NRF: &str = "nrf.5gc.mnc001.mcc001.3gppnetwork.org";
+
+    #[test]
+    fn a_name_is_one_label_and_comes_back() {
+        let domain = domain();
+        let name = domain.name(NRF).unwrap();
+        assert_eq!(name, "nrf-n001001.sepp.5gc.mnc070.mcc999.3gppnetwork.org");
+        assert_eq!(domain.original(&name).unwrap().host, NRF);
+        let long = "e8b34f3c-0b0f-4f5d-9d4c-77a1e57f0c11.amf.5gc.mnc001.mcc001.3gppnetwork.org";
+        let name = domain.name(long).unwrap();
+        assert_eq!(domain.original(&name.to_ascii_uppercase()).unwrap().host, long);
+    }
+
+    #[test]
+    fn a_uri_keeps_its_scheme_port_path_and_query() {
+        let domain = domain();
+        let uri = "http://amf-1.x.5gc.mnc001.mcc001.3gppnetwork.org:8080/n/v1?a=b#c";
+        let through = domain.telescope_uri(uri, |_| true).unwrap();
+        assert_eq!(
+            through,
+            "https://amf--1-dx-n001001-p8080-h.sepp.5gc.mnc070.mcc999.3gppnetwork.org:7777/n/v1?a=b#c"
+        );
+        assert_eq!(domain.original_uri(&through).unwrap(), uri);
+        assert_eq!(domain.telescope_uri(uri, |_| false), None);
+        assert_eq!(domain.telescope_uri(&through.replace("amf", "amf.y"), |_| false), None);
+    }
+
+    #[test]
+    fn what_has_no_label_has_none() {
+        let domain = domain();
+        let long = format!("{}.x.5gc.mnc001.mcc001.3gppnetwork.org", "a".repeat(60));
+        for name in ["nrf.example.org", "127.0.0.1", "5gc.mnc001.mcc001.3gppnetwork.org", &long] {
+            assert_eq!(domain.name(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn nothing_has_two_labels() {
+        let domain = domain();
+        for label in [
+            "nrf",
+            "nrf-n00100",
+            "nrf-n001001-p443",
+            "nrf-n001001-p080-h",
+            "nrf-n001001-p99999",
+            "nrf-x001001",
+            "nrf-n001001-",
+            "nrf-n00a001",
+            "nrf-n001001-h-p80",
+            "a.nrf-n001001",
+            "-n001001",
+            "-",
+        ] {
+            let name = format!("{label}.{}", domain.domain());
+            assert_eq!(domain.original(&name), None, "{label}");
+        }
+        assert_eq!(domain.original("nrf-n001001.sepp.example.org"), None);
+        assert_eq!(domain.original("n"), None);
+    }
+}

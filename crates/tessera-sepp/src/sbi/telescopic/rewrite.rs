@@ -1,0 +1,254 @@
+//! Names and URIs in bodies, exchanged at the border.
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+
+use super::{TelescopicDomain, exchange_strings};
+use crate::names::NetworkDomain;
+
+/// What is exchanged.
+#[derive(Clone, Copy)]
+pub struct Rewriting<'r> {
+    /// The names.
+    pub domain: &'r TelescopicDomain,
+    /// Which way.
+    pub way: Way<'r>,
+}
+
+/// Which way a body goes.
+#[derive(Clone, Copy)]
+pub enum Way<'r> {
+    /// From a peer to an own NF: what is in one of the peer's networks becomes telescopic. These are the URIs of
+    /// discovery answers, callbacks and PDU sessions, wherever they stand; and the names in discovery answers.
+    In {
+        /// Whether a network is one of the peer's.
+        is_foreign: &'r dyn Fn(&NetworkDomain) -> bool,
+    },
+    /// From an own NF to a peer: what is telescopic becomes what it stands for.
+    Out,
+}
+
+impl<'r> Rewriting<'r> {
+    /// What comes in.
+    pub fn inwards(
+        domain: &'r TelescopicDomain,
+        is_foreign: &'r dyn Fn(&NetworkDomain) -> bool,
+    ) -> Self {
+        Self { domain, way: Way::In { is_foreign } }
+    }
+
+    /// What goes out.
+    pub fn outwards(domain: &'r TelescopicDomain) -> Self {
+        Self { domain, way: Way::Out }
+    }
+
+    /// A URI, as in `Location`. `None` if it stays.
+    pub fn uri(&self, uri: &str) -> Option<String> {
+        match self.way {
+            Way::In { is_foreign } => self.domain.telescope_uri(uri, is_foreign),
+            Way::Out => self.domain.original_uri(uri),
+        }
+    }
+
+    /// A string of a JSON text.
+    fn string(&self, key: &str, value: &str) -> Option<String> {
+        // Nearly every string is neither.
+        if value.len() >= 8 && value.is_char_boundary(4) && value[..4].eq_ignore_ascii_case("http")
+        {
+            return self.uri(value);
+        }
+        // TS 29.510 §6.1.6.2.2: names in the profiles of NFs and their services.
+        if !matches!(key, "fqdn" | "interPlmnFqdn") {
+            return None;
+        }
+        match self.way {
+            Way::In { is_foreign } => NetworkDomain::of_name(value)
+                .filter(is_foreign)
+                .and_then(|_| self.domain.name(value)),
+            Way::Out => self.domain.original(value).map(|foreign| foreign.host),
+        }
+    }
+}
+
+/// The body with names and URIs exchanged: JSON, or the JSON parts of `multipart/related` (TS 29.502 creates PDU
+/// sessions so). `None` if nothing changes.
+pub fn rewrite(rewriting: &Rewriting<'_>, headers: &HeaderMap, body: &Bytes) -> Option<Bytes> {
+    let exchange = |text: &[u8]| exchange_strings(text, |key, value| rewriting.string(key, value));
+    match kind(headers)? {
+        Kind::Json => exchange(body),
+        Kind::Multipart(boundary) => in_parts(body, boundary, exchange),
+    }
+}
+
+/// Whether a body says that it is JSON, or has parts that may be.
+pub fn is_json(headers: &HeaderMap) -> bool {
+    kind(headers).is_some()
+}
+
+enum Kind<'h> {
+    Json,
+    Multipart(&'h str),
+}
+
+fn kind(headers: &HeaderMap) -> Option<Kind<'_>> {
+    let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    let (media, parameters) = value.split_once(';').unwrap_or((value, ""));
+    let media = media.trim();
+    if is_json_type(media) {
+        return Some(Kind::Json);
+    }
+    if !media.eq_ignore_ascii_case("multipart/related") {
+        return None;
+    }
+    let boundary = parameters.split(';').find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("boundary").then(|| value.trim().trim_matches('"'))
+    })?;
+    // RFC 2046 §5.1.1
+    (1..=70).contains(&boundary.len()).then_some(Kind::Multipart(boundary))
+}
+
+/// `application/json`, and what ends with `+json`.
+fn is_json_type(media: &str) -> bool {
+    let ends = media.len().checked_sub(5).and_then(|at| media.get(at..));
+    media.eq_ignore_ascii_case("application/json")
+        || ends.is_some_and(|end| end.eq_ignore_ascii_case("+json"))
+}
+
+/// The same body with its JSON parts exchanged (RFC 2046 §5.1).
+fn in_parts(
+    body: &Bytes,
+    boundary: &str,
+    exchange: impl Fn(&[u8]) -> Option<Bytes>,
+) -> Option<Bytes> {
+    let delimiter = format!("--{boundary}");
+    let (mut written, mut copied) = (Vec::new(), 0);
+    let mut next = find(body, delimiter.as_bytes(), 0);
+    while let Some(start) = next {
+        let head = start + delimiter.len();
+        next = find(body, delimiter.as_bytes(), head);
+        let Some(end) = next else { break };
+        let Some(content) = find(&body[..end], b"\r\n\r\n", head).map(|at| at + 4) else {
+            continue;
+        };
+        if !part_is_json(&body[head..content]) {
+            continue;
+        }
+        if let Some(new) = exchange(&body[content..end]) {
+            written.extend_from_slice(&body[copied..content]);
+            written.extend_from_slice(&new);
+            copied = end;
+        }
+    }
+    if copied == 0 {
+        return None;
+    }
+    written.extend_from_slice(&body[copied..]);
+    Some(written.into())
+}
+
+fn part_is_json(head: &[u8]) -> bool {
+    let Ok(head) = std::str::from_utf8(head) else { return false };
+    let types = head.split("\r\n").filter_map(|line| line.split_once(':'));
+    let mut types = types.filter(|(name, _)| name.trim().eq_ignore_ascii_case("content-type"));
+    types.any(|(_, value)| is_json_type(value.split(';').next().unwrap_or_default().trim()))
+}
+
+/// Where `what` begins in `text`, at `from` or later.
+fn find(text: &[u8], what: &[u8], from: usize) -> Option<usize> {
+    let first = what.first()?;
+    let mut at = from;
+    loop {
+        at += text.get(at..)?.iter().position(|byte| byte == first)?;
+        if text[at..].starts_with(what) {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sbi::api_root::Scheme;
+    use http::HeaderValue;
+
+    fn domain() -> TelescopicDomain {
+        let name = "sepp.5gc.mnc070.mcc999.3gppnetwork.org".parse().unwrap();
+        TelescopicDomain::new(name, Scheme::Http, 80)
+    }
+
+    fn typed(media: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(media))])
+    }
+
+    fn is_foreign(domain: &NetworkDomain) -> bool {
+        domain.to_string().contains("mcc001")
+    }
+
+    const DISCOVERED: &str = r#"{"validityPeriod":3600,"nfInstances":[{"nfType":"UDM","fqdn":"udm.5gc.mnc001.mcc001.3gppnetwork.org",
+        "nfServices":[{"interPlmnFqdn":"udm-x.5gc.mnc001.mcc001.3gppnetwork.org","fqdn":"own.5gc.mnc070.mcc999.3gppnetwork.org",
+        "callback":"https://amf.5gc.mnc001.mcc001.3gppnetwork.org:81/n?x=1","name":"udm.5gc.mnc001.mcc001.3gppnetwork.org"}]}]}"#;
+
+    #[test]
+    fn a_discovery_answer_is_telescopic_and_comes_back() {
+        let domain = domain();
+        let (body, headers) =
+            (Bytes::from_static(DISCOVERED.as_bytes()), typed("application/json"));
+        let inwards = Rewriting::inwards(&domain, &is_foreign);
+        let through = rewrite(&inwards, &headers, &body).unwrap();
+        let text = std::str::from_utf8(&through).unwrap();
+        assert!(
+            text.contains(r#""fqdn":"udm-n001001.sepp.5gc.mnc070.mcc999.3gppnetwork.org""#),
+            "{text}"
+        );
+        assert!(
+            text.contains(
+                r#""http://amf-n001001-p81.sepp.5gc.mnc070.mcc999.3gppnetwork.org/n?x=1""#
+            )
+        );
+        assert!(text.contains(r#""fqdn":"own.5gc.mnc070.mcc999.3gppnetwork.org""#));
+        assert!(text.contains(r#""name":"udm.5gc.mnc001.mcc001.3gppnetwork.org""#));
+        let back = rewrite(&Rewriting::outwards(&domain), &headers, &through).unwrap();
+        assert_eq!(back, body);
+        assert_eq!(rewrite(&inwards, &typed("text/plain"), &body), None);
+        assert_eq!(rewrite(&Rewriting::outwards(&domain), &headers, &body), None);
+    }
+
+    #[test]
+    fn the_json_of_a_multipart_body_changes_and_nothing_else() {
+        let uri = "http://smf.5gc.mnc001.mcc001.3gppnetwork.org/cb";
+        let part =
+            |media: &str, text: &str| format!("--xx\r\nContent-Type: {media}\r\n\r\n{text}\r\n");
+        let json = format!(r#"{{"vsmfPduSessionUri":"{uri}"}}"#);
+        let binary = format!("\0\"{uri}\"");
+        let body = part("application/json", &json)
+            + &part("application/vnd.3gpp.5gnas", &binary)
+            + "--xx--\r\n";
+        let body = Bytes::from(body);
+        let headers = typed("multipart/related; boundary=\"xx\"");
+        let domain = domain();
+        let through = rewrite(&Rewriting::inwards(&domain, &is_foreign), &headers, &body).unwrap();
+        let text = std::str::from_utf8(&through).unwrap();
+        assert!(text.contains("vsmfPduSessionUri\":\"http://smf-n001001-h.sepp."), "{text}");
+        assert!(text.contains(&binary));
+        assert!(text.ends_with("--xx--\r\n"));
+        let back = rewrite(&Rewriting::outwards(&domain), &headers, &through).unwrap();
+        assert_eq!(back, body);
+    }
+
+    #[test]
+    fn a_multipart_body_that_ends_early_stays() {
+        let (domain, headers) = (domain(), typed("multipart/related;boundary=xx"));
+        for body in [
+            "",
+            "--xx",
+            "--xx\r\n\r\n",
+            "--xx\r\nContent-Type: application/json\r\n\r\n{\"fqdn\":\"x",
+        ] {
+            let body = Bytes::from(body);
+            assert_eq!(rewrite(&Rewriting::outwards(&domain), &headers, &body), None);
+        }
+    }
+}
