@@ -1,5 +1,7 @@
 //! Takes from the process what it doesn't need any more, by Landlock: whoever gets into it finds its files alone.
 
+mod needs;
+
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +12,8 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
 };
 use tessera_kit::ProgramError;
+
+pub use self::needs::{Needs, explain};
 
 /// What a process may still do. What is open already stays open, listeners among it.
 ///

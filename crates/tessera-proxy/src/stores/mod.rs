@@ -1,8 +1,9 @@
-//! What a server end keeps between connections: ticket keys and one-time keys.
+//! What a server keeps between connections: ticket keys and one-time keys.
 //!
 //! They are in memory, in a directory that survives a restart, or shared by a fleet; they stay when files are loaded
 //! again.
 
+mod config;
 mod epoch_keys;
 mod fleet;
 mod receipts;
@@ -20,23 +21,26 @@ use tessera_vault::{
 };
 use tokio::task::spawn_blocking;
 
+pub use self::config::{EtcdSection, Fleet, FleetVault, SiteSection, SitesSection, StoresSection};
 use self::fleet::FleetStores;
 use self::receipts::OfVault;
-use crate::config::ServerSection;
 
-/// The stores of one server end.
+/// The stores of one server.
 #[derive(Clone)]
 pub struct Stores {
-    pub(crate) tickets: Arc<dyn TicketKeys>,
-    pub(crate) vault: Arc<dyn Vault>,
-    pub(crate) receipts: Arc<dyn Receipts>,
+    /// Seals and opens tickets.
+    pub tickets: Arc<dyn TicketKeys>,
+    /// Has the one-time keys.
+    pub vault: Arc<dyn Vault>,
+    /// Says what became of a flight.
+    pub receipts: Arc<dyn Receipts>,
     /// Answers what stores elsewhere leave for later.
-    pub(crate) answers: Option<Arc<dyn Answers>>,
+    pub answers: Option<Arc<dyn Answers>>,
     kept: Kept,
 }
 
 /// Keys of stores that were loaded again.
-pub(crate) struct LoadedAgain(Option<Vec<EpochKey>>);
+pub struct LoadedAgain(Option<Vec<EpochKey>>);
 
 /// What wants care while time passes.
 #[derive(Clone)]
@@ -47,7 +51,7 @@ enum Kept {
 }
 
 impl Stores {
-    /// Opens those that the section of this name wants, and tells what was found in its directory.
+    /// Opens those that a section wants, and tells what was found in its directory.
     ///
     /// Stores of a fleet run in tasks of the tokio runtime in which this is called. They open whether or not etcd and
     /// the other sites can be reached: until then there are no tickets, and no early data is accepted.
@@ -57,15 +61,12 @@ impl Stores {
     ///
     /// # Panics
     /// With a fleet, outside of a tokio runtime.
-    pub fn open(
-        name: &str,
-        section: &ServerSection,
-    ) -> Result<(Self, Option<StateFound>), ProgramError> {
-        let state = match &section.state {
+    pub fn open(section: &StoresSection<'_>) -> Result<(Self, Option<StateFound>), ProgramError> {
+        let state = match section.state {
             None => None,
             Some(directory) => {
-                let setting = &format!("[server.{name}] state-key");
-                let key = StateKeySetting { setting, source: section.state_key.as_ref() };
+                let setting = &format!("[{}] state-key", section.name);
+                let key = StateKeySetting { setting, source: section.state_key };
                 let options = StateOptions { limits: Limits::new(CAPACITY), rotation: ROTATION };
                 Some(state::open(directory, key, options)?)
             }
@@ -74,9 +75,9 @@ impl Stores {
             None => (None, None),
             Some(Opened { state, found }) => (Some(Arc::new(state)), Some(found)),
         };
-        let stores = match (&section.fleet, state) {
+        let stores = match (section.fleet, state) {
             (Some(fleet), state) => {
-                let opened = FleetStores::open(name, fleet, state.clone());
+                let opened = FleetStores::open(section.name, fleet, state.clone());
                 Self::of_fleet(opened.inspect_err(|_| state.iter().for_each(give_back))?)
             }
             (None, Some(state)) => Self::of_state(state),
@@ -85,15 +86,15 @@ impl Stores {
         Ok((stores, found))
     }
 
-    /// Reads the keys and files that the stores of this section need, and opens nothing.
+    /// Reads the keys and files that the stores of a section need, and opens nothing.
     ///
     /// # Errors
     /// If one of them can't be as it is.
-    pub fn check(name: &str, section: &ServerSection) -> Result<(), ProgramError> {
-        if let (Some(directory), Some(source)) = (&section.state, &section.state_key) {
-            source.read(&format!("[server.{name}] state-key"), "state", directory)?;
+    pub fn check(section: &StoresSection<'_>) -> Result<(), ProgramError> {
+        if let (Some(directory), Some(source)) = (section.state, section.state_key) {
+            source.read(&format!("[{}] state-key", section.name), "state", directory)?;
         }
-        section.fleet.as_ref().map_or(Ok(()), |fleet| FleetStores::check(name, fleet))
+        section.fleet.map_or(Ok(()), |fleet| FleetStores::check(section.name, fleet))
     }
 
     fn in_memory() -> Self {
@@ -137,7 +138,7 @@ impl Stores {
     }
 
     /// Loads the keys that come and go in files, the epoch keys of a fleet, and changes nothing yet.
-    pub(crate) fn load_again(&self) -> Result<LoadedAgain, ProgramError> {
+    pub fn load_again(&self) -> Result<LoadedAgain, ProgramError> {
         match &self.kept {
             Kept::Fleet(fleet) => fleet.load_again().map(LoadedAgain),
             Kept::Memory { .. } | Kept::State(_) => Ok(LoadedAgain(None)),
@@ -145,7 +146,7 @@ impl Stores {
     }
 
     /// Keys that left their file are destroyed.
-    pub(crate) fn exchange(&self, loaded: LoadedAgain) {
+    pub fn exchange(&self, loaded: LoadedAgain) {
         if let (Kept::Fleet(fleet), Some(keys)) = (&self.kept, loaded.0) {
             fleet.exchange(keys);
         }
@@ -174,7 +175,7 @@ impl Stores {
     }
 
     /// Leaves what was read from a state to the next start, where this one has failed: it is nowhere else. It blocks.
-    pub(crate) fn give_back(&self) {
+    pub fn give_back(&self) {
         let state = match &self.kept {
             Kept::Memory { .. } => None,
             Kept::State(state) => Some(state.clone()),

@@ -7,9 +7,9 @@ use tessera::resume::{Receipt, Receipts, SettleReceipt, TakePurpose, TakeSecret,
 
 /// Receipts by a vault that answers at once.
 ///
-/// None is ever `done`: a tunnel knows which bytes its backend was given, not what the backend did with them. What was
+/// None is ever `done`: a proxy knows which bytes its backend was given, not what the backend did with them. What was
 /// taken stays `taken, not done`, also where the backend's connection broke before it had a byte. A backend that needs
-/// exactly-once records the flight's name, which `send-proxy-identity` tells it, with its effect.
+/// exactly-once records the flight's name with its effect: a tunnel tells it (`send-proxy-identity`).
 pub(super) struct OfVault<V: ?Sized>(pub(super) Arc<V>);
 
 impl<V: Vault + ?Sized> Receipts for OfVault<V> {

@@ -3,32 +3,43 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tessera_proxy::admin::prometheus_client::collector::Collector;
-use tessera_proxy::admin::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
-use tessera_proxy::admin::prometheus_client::metrics::counter::{ConstCounter, Counter};
-use tessera_proxy::admin::prometheus_client::metrics::gauge::ConstGauge;
-use tessera_proxy::gate::{Gate, GateCounts};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::gauge::ConstGauge;
 
-use super::labels::{Label, Refusal};
-use super::{Labels, PREFIX};
+use super::{Gate, GateCounts};
+use crate::admin::Labels;
 
-/// The gates of all tunnels.
-#[derive(Clone, Default)]
-pub(super) struct Gates(Arc<Mutex<Vec<Watched>>>);
+/// The gates of a process, for [`Metrics::register_collector`](crate::admin::Metrics::register_collector):
+/// `PREFIX_refused_connections_total{reason}`, `PREFIX_timed_out_connections_total{limit}`,
+/// `PREFIX_accept_errors_total`, `PREFIX_open_handshakes`.
+#[derive(Clone)]
+pub struct Gates {
+    prefix: &'static str,
+    watched: Arc<Mutex<Vec<Watched>>>,
+}
 
-/// A tunnel's gate, with what is counted behind it.
+/// A gate, with what is counted behind it.
 struct Watched {
     labels: Labels,
     gate: Gate,
-    proxy_header: Counter,
+    refused: Vec<(&'static str, Counter)>,
 }
 
 impl Gates {
-    /// Tells what this gate counts, in the place of an earlier one with these labels.
-    pub(super) fn watch(&self, labels: &Labels, gate: Gate, proxy_header: Counter) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// None yet. Names begin with the prefix, which has its `_`.
+    #[must_use]
+    pub fn new(prefix: &'static str) -> Self {
+        Self { prefix, watched: Arc::default() }
+    }
+
+    /// Tells what this gate counts, in the place of an earlier one with these labels, and which connections were
+    /// refused behind it, by reason.
+    pub fn watch(&self, labels: &Labels, gate: Gate, refused: Vec<(&'static str, Counter)>) {
+        let mut all = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|watched| watched.labels != *labels);
-        all.push(Watched { labels: labels.clone(), gate, proxy_header });
+        all.push(Watched { labels: labels.clone(), gate, refused });
     }
 }
 
@@ -40,11 +51,11 @@ impl fmt::Debug for Gates {
 
 impl Collector for Gates {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let counts: Vec<_> = all.iter().map(|watched| (watched, watched.gate.counts())).collect();
         let mut tell = |name: &str, help: &str, series: &[(Labels, Value)]| {
             let Some((_, first)) = series.first() else { return Ok(()) };
-            let name = format!("{PREFIX}{name}");
+            let name = format!("{}{name}", self.prefix);
             let metric_type = first.metric().metric_type();
             let mut family = encoder.encode_descriptor(&name, help, None, metric_type)?;
             series.iter().try_for_each(|(labels, value)| {
@@ -73,16 +84,17 @@ impl Collector for Gates {
 
 impl Watched {
     fn refused(&self, now: &GateCounts) -> Vec<(Labels, Value)> {
-        let refused = |reason: &Refusal| {
-            let count = match reason {
-                Refusal::ConnectionsPerAddress => now.since_start.refused_connections,
-                Refusal::HandshakesPerAddress => now.since_start.refused_handshakes,
-                Refusal::Rate => now.refused_rate,
-                Refusal::ProxyHeader => self.proxy_header.get(),
-            };
-            (self.labelled(Refusal::KEY, reason.name()), Value::counter(count))
-        };
-        Refusal::ALL.iter().map(refused).collect()
+        let own = [
+            // Its address has as many connections as it may.
+            ("connections_per_address", now.since_start.refused_connections),
+            // Its address has as many handshakes under way as it may.
+            ("handshakes_per_address", now.since_start.refused_handshakes),
+            // Its address makes connections faster than it may.
+            ("rate", now.refused_rate),
+        ];
+        let behind = self.refused.iter().map(|(reason, counter)| (*reason, counter.get()));
+        let series = |(reason, count)| (self.labelled("reason", reason), Value::counter(count));
+        own.into_iter().chain(behind).map(series).collect()
     }
 
     fn timed_out(&self, now: &GateCounts) -> [(Labels, Value); 2] {

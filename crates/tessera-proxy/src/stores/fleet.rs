@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tessera::auth::Credential;
+use tessera::auth::{Credential, PeerVerifier};
 use tessera::resume::{Incarnation, Receipts, TicketKeys, Vault};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_etcd::{EtcdClient, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions};
 use tessera_kit::clock::unix;
 use tessera_kit::{ProgramError, SettingFile, credential, hex, trust};
-use tessera_proxy::address::ListenAddress;
 use tessera_sites::{
     ChannelLimits, KnownSites, OtherSite, ServerLimits, SiteAnswers, SiteProof, SiteServer,
     TlsSiteChannel, client_config, server_config,
@@ -19,13 +18,13 @@ use tessera_tokio::{Acceptor, Answers, Connector, MemorySessionStore};
 use tessera_vault::{
     EpochKey, MemoryVault, ServerState, SiteVault, TicketKeyRing, WrappingKeys, WrappingPurpose,
 };
-use tessera_webpki::WebPkiVerifier;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use super::config::{EtcdSection, Fleet, FleetVault, SitesSection};
 use super::receipts::OfVault;
 use super::{CAPACITY, epoch_keys};
-use crate::config::{EtcdSection, Fleet, FleetVault, SitesSection};
+use crate::address::ListenAddress;
 
 /// The stores of one server of a fleet.
 pub(super) struct FleetStores {
@@ -66,7 +65,7 @@ impl FleetStores {
         fleet: &Fleet,
         state: Option<Arc<ServerState>>,
     ) -> Result<Self, ProgramError> {
-        let section = format!("server.{name}.fleet");
+        let section = format!("{name}.fleet");
         let provider = tessera_aws_lc::provider();
         let client = etcd(&section, &fleet.etcd)?;
         let setting = format!("[{section}] ring-key");
@@ -96,7 +95,7 @@ impl FleetStores {
 
     /// Reads all files, and connects to nobody.
     pub(super) fn check(name: &str, fleet: &Fleet) -> Result<(), ProgramError> {
-        let section = format!("server.{name}.fleet");
+        let section = format!("{name}.fleet");
         etcd(&section, &fleet.etcd)?;
         fleet.ring_key.read(&format!("[{section}] ring-key"), "ring", Path::new(""))?;
         match fleet.vault {
@@ -214,7 +213,7 @@ impl Sites {
     fn files<'f>(
         section: &str,
         fleet: &'f Fleet,
-    ) -> Result<(&'f SitesSection, Arc<WebPkiVerifier>, Credential), ProgramError> {
+    ) -> Result<(&'f SitesSection, Arc<dyn PeerVerifier>, Credential), ProgramError> {
         let Some(sites) = &fleet.sites else {
             return Err(ProgramError::settings(format!(
                 "[{section}] sites is missing: vault = \"sites\" is told of the others there"
