@@ -9,5 +9,7 @@ pub mod metrics;
 pub mod n32c;
 pub mod n32f;
 pub mod names;
+pub mod reconnection;
 pub mod sbi;
 pub mod sepp;
+pub mod tls;
