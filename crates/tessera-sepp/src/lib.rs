@@ -3,8 +3,13 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod guard;
 pub mod identity;
+pub mod metrics;
 pub mod n32c;
 pub mod n32f;
 pub mod names;
+pub mod reconnection;
 pub mod sbi;
+pub mod sepp;
+pub mod tls;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::client::Lease;
 use super::deadline::after;
 
 /// The body of a request or a response: nothing, bytes that are there, or what a peer is sending, within limits.
@@ -57,18 +60,67 @@ impl Body {
 
     /// What a peer is sending, as hyper reads it.
     pub fn incoming(incoming: Incoming, limits: BodyLimits) -> Self {
+        Self::http1(incoming, limits, None)
+    }
+
+    /// The same. `whole` becomes true when all was read.
+    pub(super) fn http1(
+        incoming: Incoming,
+        limits: BodyLimits,
+        whole: Option<Arc<AtomicBool>>,
+    ) -> Self {
         if http_body::Body::is_end_stream(&incoming) {
             return Self::empty();
         }
-        Self(Kind::Hyper(Limited::new(incoming, limits)))
+        Self(Kind::Hyper(Limited::new(incoming, limits, whole)))
     }
 
-    /// What a peer is sending on a stream of HTTP/2. `length` is what it announced.
-    pub(super) fn http2(stream: h2::RecvStream, length: Option<u64>, limits: BodyLimits) -> Self {
+    /// What a peer is sending on a stream of HTTP/2. `length` is what it announced; `whole`, if anybody wants to know,
+    /// becomes true when all was read.
+    pub(super) fn http2(
+        stream: h2::RecvStream,
+        length: Option<u64>,
+        limits: BodyLimits,
+        whole: Option<Arc<AtomicBool>>,
+    ) -> Self {
+        if whole.is_none() && stream.is_end_stream() {
+            return Self::empty();
+        }
+        let source = Http2 { stream, data_ended: false, left: length };
+        Self(Kind::Http2(Limited::new(source, limits, whole)))
+    }
+
+    /// What a server is sending on a stream of HTTP/2, as an answer.
+    pub(super) fn answer(stream: h2::RecvStream, length: Option<u64>, limits: BodyLimits) -> Self {
         if stream.is_end_stream() {
             return Self::empty();
         }
-        Self(Kind::Http2(Limited::new(Http2 { stream, data_ended: false, left: length }, limits)))
+        let source = Http2 { stream, data_ended: false, left: length };
+        Self(Kind::Http2(Limited::new(source, limits, None)))
+    }
+
+    /// The same, keeping the place of its call until its end.
+    pub(super) fn holding(mut self, lease: Lease) -> Self {
+        match &mut self.0 {
+            Kind::Hyper(limited) => limited.lease = Some(lease),
+            Kind::Http2(limited) => limited.lease = Some(lease),
+            // It is here.
+            _ => drop(lease),
+        }
+        self
+    }
+
+    /// The same once more, if it is here.
+    pub(super) fn try_clone(&self) -> Option<Self> {
+        Some(Self(match &self.0 {
+            Kind::Empty => Kind::Empty,
+            Kind::Full(data) => Kind::Full(data.clone()),
+            Kind::Trailers(trailers) => Kind::Trailers(trailers.clone()),
+            Kind::FullWithTrailers(data, trailers) => {
+                Kind::FullWithTrailers(data.clone(), trailers.clone())
+            }
+            Kind::Hyper(_) | Kind::Http2(_) => return None,
+        }))
     }
 
     /// The whole body, if it has no more than `limit` bytes. Nothing is copied if it came in one piece.
@@ -106,8 +158,8 @@ impl Body {
         match &self.0 {
             Kind::Empty => true,
             Kind::Full(_) | Kind::Trailers(_) | Kind::FullWithTrailers(..) => false,
-            Kind::Hyper(limited) => http_body::Body::is_end_stream(&limited.source),
-            Kind::Http2(limited) => limited.source.stream.is_end_stream(),
+            Kind::Hyper(limited) => limited.source.is_end(),
+            Kind::Http2(limited) => limited.source.is_end(),
         }
     }
 
@@ -237,6 +289,8 @@ trait Source {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>>;
     /// The fewest bytes that follow.
     fn lower(&self) -> u64;
+    /// Whether nothing follows.
+    fn is_end(&self) -> bool;
 }
 
 struct Limited<S> {
@@ -245,6 +299,10 @@ struct Limited<S> {
     left: u64,
     idle: Duration,
     waiting: Option<Box<Waiting>>,
+    /// To be set when all was read.
+    whole: Option<Arc<AtomicBool>>,
+    /// Of a client's call: its place on the connection.
+    lease: Option<Lease>,
 }
 
 /// Made when a body lets wait; most are there at once. The timer is set once and moved only when it rings.
@@ -255,8 +313,9 @@ struct Waiting {
 }
 
 impl<S: Source> Limited<S> {
-    fn new(source: S, BodyLimits { max_len, idle }: BodyLimits) -> Self {
-        Self { source, left: max_len, idle, waiting: None }
+    fn new(source: S, limits: BodyLimits, whole: Option<Arc<AtomicBool>>) -> Self {
+        let BodyLimits { max_len, idle } = limits;
+        Self { source, left: max_len, idle, waiting: None, whole, lease: None }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
@@ -278,7 +337,20 @@ impl<S: Source> Limited<S> {
                 None => return Poll::Ready(Some(Err(BodyError::TooLong))),
             }
         }
+        if matches!(frame, Some(Err(_))) {
+            self.lease = None;
+        }
+        if self.source.is_end() && !matches!(frame, Some(Err(_))) {
+            self.end();
+        }
         Poll::Ready(frame)
+    }
+
+    fn end(&mut self) {
+        if let Some(whole) = self.whole.take() {
+            whole.store(true, Ordering::Relaxed);
+        }
+        self.lease = None;
     }
 
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -304,6 +376,10 @@ impl Source for Incoming {
 
     fn lower(&self) -> u64 {
         http_body::Body::size_hint(self).lower()
+    }
+
+    fn is_end(&self) -> bool {
+        http_body::Body::is_end_stream(self)
     }
 }
 
@@ -338,5 +414,9 @@ impl Source for Http2 {
 
     fn lower(&self) -> u64 {
         self.left.unwrap_or(0)
+    }
+
+    fn is_end(&self) -> bool {
+        self.stream.is_end_stream()
     }
 }

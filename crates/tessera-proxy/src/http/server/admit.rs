@@ -1,0 +1,59 @@
+//! What is looked at before a service sees a request.
+
+use http::header::{CONTENT_LENGTH, HOST};
+use http::{HeaderMap, Request, Version};
+use tessera_tokio::HandshakeWatch;
+use tessera_tokio::http::{EarlyRequest, mark};
+
+use super::{Early, Refusal, ServerOptions};
+use crate::http::body::Body;
+
+/// What becomes of a request.
+pub(super) enum Admission {
+    Serve,
+    /// When the handshake is complete.
+    ServeAfter(EarlyRequest),
+    Refuse(Refusal),
+}
+
+/// Marks an early request, and judges any. A `watch` of a handshake that is complete is taken away.
+pub(super) fn admit(
+    request: &mut Request<Body>,
+    watch: &mut Option<HandshakeWatch>,
+    options: &ServerOptions,
+) -> Admission {
+    if let Err(refusal) = judge_head(request, options) {
+        return Admission::Refuse(refusal);
+    }
+    let Some(handshake) = watch else { return Admission::Serve };
+    mark(request, handshake);
+    let Some(early) = request.extensions().get::<EarlyRequest>() else {
+        *watch = None;
+        return Admission::Serve;
+    };
+    match (options.early)(request) {
+        Early::Process => Admission::Serve,
+        Early::Wait => Admission::ServeAfter(early.clone()),
+        Early::Refuse => Admission::Refuse(Refusal::TooEarly),
+    }
+}
+
+fn judge_head(request: &Request<Body>, options: &ServerOptions) -> Result<(), Refusal> {
+    let headers = request.headers();
+    if headers.len() > options.head_fields {
+        return Err(Refusal::TooManyFields);
+    }
+    // RFC 9112 §3.2. HTTP/2 has `:authority`, and HTTP/1.0 may do without.
+    if request.version() == Version::HTTP_11 && headers.get_all(HOST).iter().count() != 1 {
+        return Err(Refusal::Host);
+    }
+    if !request.body().is_end() && length(headers).is_some_and(|len| len > options.body.max_len) {
+        return Err(Refusal::BodyTooLong);
+    }
+    Ok(())
+}
+
+/// The length that a head announces. That it is one number is for hyper and h2 to see.
+pub(super) fn length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}

@@ -1,0 +1,158 @@
+//! What a connection of HTTP/1.1 is waiting for.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
+
+use super::super::{Cause, ServerOptions};
+use crate::http::body::{Body, BodyError};
+use crate::http::deadline::after;
+
+/// Shared by a connection, its stream and its answers.
+#[derive(Clone)]
+pub(super) struct Phase(Arc<Mutex<State>>);
+
+#[derive(Clone, Copy)]
+enum State {
+    /// For a request.
+    Idle(Instant),
+    /// For the rest of a head.
+    Head(Instant),
+    /// For the end of an answer.
+    Answer(Instant),
+}
+
+impl Phase {
+    pub(super) fn begin() -> Self {
+        Self(Arc::new(Mutex::new(State::Idle(Instant::now()))))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(*self.lock(), State::Idle(_))
+    }
+
+    /// A head is there. Says when that is.
+    pub(super) fn request(&self) -> Instant {
+        let now = Instant::now();
+        *self.lock() = State::Answer(now);
+        now
+    }
+
+    /// When the wait is over; an error if it is.
+    pub(super) fn due(&self, now: Instant, options: &ServerOptions) -> Result<Instant, Cause> {
+        let (due, cause) = match *self.lock() {
+            State::Idle(since) => (after(since, options.idle_time), Cause::Idle),
+            State::Head(since) => (after(since, options.head_time), Cause::SlowHead),
+            State::Answer(since) => (after(since, options.exchange_time), Cause::SlowExchange),
+        };
+        if now < due { Ok(due) } else { Err(cause) }
+    }
+}
+
+/// A stream that tells when a head begins.
+pub(super) struct Watched<IO> {
+    io: IO,
+    phase: Phase,
+}
+
+impl<IO> Watched<IO> {
+    pub(super) fn new(io: IO, phase: Phase) -> Self {
+        Self { io, phase }
+    }
+}
+
+impl<IO: AsyncRead + Unpin> AsyncRead for Watched<IO> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let poll = Pin::new(&mut self.io).poll_read(cx, buffer);
+        if buffer.filled().len() > before {
+            let mut state = self.phase.lock();
+            if matches!(*state, State::Idle(_)) {
+                *state = State::Head(Instant::now());
+            }
+        }
+        poll
+    }
+}
+
+impl<IO: AsyncWrite + Unpin> AsyncWrite for Watched<IO> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, data)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
+
+/// The body of an answer: hyper drops it when the exchange is over.
+pub(super) struct Answer {
+    body: Body,
+    phase: Phase,
+}
+
+impl Answer {
+    pub(super) fn new(body: Body, phase: Phase) -> Self {
+        Self { body, phase }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        *self.phase.lock() = State::Idle(Instant::now());
+    }
+}
+
+impl http_body::Body for Answer {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,67 @@
+//! How many requests a client may take back.
+
+use tokio::time::Instant;
+
+/// What a connection may do of what costs the server more than the client (CVE-2023-44487). Each request that the
+/// client takes back costs one; each that it lets finish brings one, and so does time.
+pub(super) struct Credit {
+    left: u32,
+    most: u32,
+    refilled: Instant,
+}
+
+impl Credit {
+    /// All of a connection's requests may be taken back at once, twice.
+    pub(super) fn new(streams: u32) -> Self {
+        let most = streams.saturating_mul(2).max(50);
+        Self { left: most, most, refilled: Instant::now() }
+    }
+
+    pub(super) fn finished(&mut self) {
+        self.left = self.left.saturating_add(1).min(self.most);
+    }
+
+    /// Whether the client has gone too far.
+    pub(super) fn taken_back(&mut self, now: Instant) -> bool {
+        // A twentieth each second.
+        let tenths = now.saturating_duration_since(self.refilled).as_millis() / 100;
+        let gain = (u128::from(self.most) * tenths / 200).min(u128::from(self.most)) as u32;
+        if gain > 0 {
+            self.left = self.left.saturating_add(gain).min(self.most);
+            self.refilled = now;
+        }
+        match self.left.checked_sub(1) {
+            Some(left) => self.left = left,
+            None => return true,
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn all_requests_may_be_taken_back_twice_and_more_by_and_by() {
+        let mut credit = Credit::new(100);
+        let start = Instant::now();
+        assert!((0..200).all(|_| !credit.taken_back(start)));
+        assert!(credit.taken_back(start));
+        let later = start + Duration::from_secs(1);
+        assert!((0..10).all(|_| !credit.taken_back(later)));
+        assert!(credit.taken_back(later));
+    }
+
+    #[test]
+    fn requests_that_finish_pay_for_those_that_do_not() {
+        let mut credit = Credit::new(100);
+        let start = Instant::now();
+        for _ in 0..10_000 {
+            credit.finished();
+            assert!(!credit.taken_back(start));
+        }
+    }
+}

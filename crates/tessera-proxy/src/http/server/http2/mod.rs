@@ -1,0 +1,268 @@
+//! A connection of HTTP/2 by h2: its requests are answered where it is polled.
+
+mod credit;
+mod exchange;
+mod head;
+mod life;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::future::Either;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream};
+use http::{Request, Response};
+use tessera_tokio::HandshakeWatch;
+use tessera_tokio::http::EarlyRequest;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Instant;
+
+use self::credit::Credit;
+use self::exchange::{Asked, Handled, Handling, Sending, Sent};
+use self::head::DateField;
+use self::life::Life;
+use super::admit::{Admission, admit, length};
+use super::{Cause, Ended, Io, Refusal, ServerOptions};
+use crate::http::body::Body;
+use crate::http::deadline::Deadline;
+
+/// How much of an answer h2 keeps while the socket takes no more.
+const SEND_BUFFER: usize = 64 * 1024;
+
+pub(super) async fn serve<IO, S, F>(
+    io: Io<IO>,
+    watch: Option<HandshakeWatch>,
+    options: Arc<ServerOptions>,
+    service: S,
+    mut drain: Pin<&mut impl Future<Output = ()>>,
+) -> Ended
+where
+    IO: AsyncRead + AsyncWrite + Unpin,
+    S: Fn(Request<Body>) -> F,
+    F: Future<Output = Response<Body>>,
+{
+    let begun = tokio::select! {
+        biased;
+        () = &mut drain => return Ended { requests: 0, cause: Cause::Drained { cut: 0 } },
+        begun = Deadline::after(options.head_time).limit(builder(&options).handshake(io)) => begun,
+    };
+    let h2 = match begun {
+        Ok(Ok(h2)) => h2,
+        Ok(Err(error)) => return Ended { requests: 0, cause: Cause::of(&error) },
+        Err(_) => return Ended { requests: 0, cause: Cause::SlowHead },
+    };
+    let (service, options) = (&service, &*options);
+    let begin = |request, early: Option<EarlyRequest>| match early {
+        None => Either::Left(service(request)),
+        Some(early) => Either::Right(async move {
+            match early.completed().await {
+                Ok(()) => service(request).await,
+                Err(_) => (options.refusal)(Refusal::TooEarly),
+            }
+        }),
+    };
+    let mut connection = Connection::new(h2, watch, options, begin);
+    let cause = std::future::poll_fn(|cx| connection.poll(cx, drain.as_mut())).await;
+    Ended { requests: connection.requests, cause }
+}
+
+fn builder(options: &ServerOptions) -> h2::server::Builder {
+    let mut builder = h2::server::Builder::new();
+    builder
+        .max_concurrent_streams(options.streams)
+        .max_header_list_size(options.head_bytes)
+        .initial_window_size(options.stream_window.min(MAX_WINDOW))
+        .initial_connection_window_size(options.connection_window.min(MAX_WINDOW))
+        .max_send_buffer_size(SEND_BUFFER)
+        // In one read all requests that there may be.
+        .max_pending_accept_reset_streams((options.streams as usize).max(20));
+    builder
+}
+
+/// RFC 9113 §6.9.1.
+const MAX_WINDOW: u32 = (1 << 31) - 1;
+
+struct Connection<'a, IO, B, G> {
+    h2: h2::server::Connection<Io<IO>, Bytes>,
+    watch: Option<HandshakeWatch>,
+    options: &'a ServerOptions,
+    /// Makes the future that answers a request.
+    begin: B,
+    handling: FuturesUnordered<Handling<G>>,
+    sending: FuturesUnordered<Sending>,
+    life: Life,
+    credit: Credit,
+    date: DateField,
+    requests: u64,
+}
+
+impl<'a, IO, B, G> Connection<'a, IO, B, G>
+where
+    IO: AsyncRead + AsyncWrite + Unpin,
+    B: Fn(Request<Body>, Option<EarlyRequest>) -> G,
+    G: Future<Output = Response<Body>>,
+{
+    fn new(
+        mut h2: h2::server::Connection<Io<IO>, Bytes>,
+        watch: Option<HandshakeWatch>,
+        options: &'a ServerOptions,
+        begin: B,
+    ) -> Self {
+        let life = Life::new(h2.ping_pong(), options);
+        Self {
+            h2,
+            watch,
+            options,
+            begin,
+            handling: FuturesUnordered::new(),
+            sending: FuturesUnordered::new(),
+            life,
+            credit: Credit::new(options.streams),
+            date: DateField::default(),
+            requests: 0,
+        }
+    }
+
+    /// What answers do to h2 wakes this task: they are sent by the next poll, all that became ready at once.
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        drain: Pin<&mut impl Future<Output = ()>>,
+    ) -> Poll<Cause> {
+        if self.life.may_drain() && drain.poll(cx).is_ready() {
+            self.life.end(Cause::Drained { cut: 0 }, self.options.drain_time);
+            self.h2.graceful_shutdown();
+        }
+        loop {
+            if let Poll::Ready(cause) = self.poll_requests(cx) {
+                return Poll::Ready(cause);
+            }
+            // Last: requests may have moved it.
+            if self.life.poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            if let Some(cause) = self.look_around() {
+                return Poll::Ready(cause);
+            }
+        }
+    }
+
+    fn poll_requests(&mut self, cx: &mut Context<'_>) -> Poll<Cause> {
+        let mut now = None;
+        loop {
+            match self.h2.poll_accept(cx) {
+                Poll::Pending => break,
+                Poll::Ready(None) => {
+                    return Poll::Ready(self.life.cause().unwrap_or(Cause::Closed));
+                }
+                Poll::Ready(Some(Err(error))) => {
+                    return Poll::Ready(self.life.cause().unwrap_or_else(|| Cause::of(&error)));
+                }
+                Poll::Ready(Some(Ok((request, respond)))) => {
+                    let now = *now.get_or_insert_with(Instant::now);
+                    self.accept(request, respond, now);
+                }
+            }
+        }
+        while let Poll::Ready(Some(handled)) = self.handling.poll_next_unpin(cx) {
+            if let Some((asked, handled)) = handled {
+                self.handled(asked, handled);
+            }
+        }
+        while let Poll::Ready(Some(sent)) = self.sending.poll_next_unpin(cx) {
+            self.sent(&sent);
+        }
+        Poll::Pending
+    }
+
+    /// At each tick, and when something is due.
+    fn look_around(&mut self) -> Option<Cause> {
+        let now = Instant::now();
+        let options = self.options;
+        for handling in Pin::new(&mut self.handling).iter_pin_mut() {
+            handling.sweep(now, options.request_time);
+        }
+        for sending in self.sending.iter_mut() {
+            sending.sweep(now, options.stall_time, options.exchange_time);
+        }
+        let under_way = self.handling.len() + self.sending.len();
+        match self.life.look_around(now, under_way, options) {
+            life::Next::Live => None,
+            life::Next::Leave => {
+                self.h2.graceful_shutdown();
+                None
+            }
+            life::Next::Over(cause) => Some(cause),
+        }
+    }
+
+    fn accept(&mut self, request: Request<RecvStream>, respond: SendResponse<Bytes>, now: Instant) {
+        self.requests += 1;
+        self.life.request(now);
+        let (parts, stream) = request.into_parts();
+        let whole = (!stream.is_end_stream()).then(|| Arc::new(AtomicBool::new(false)));
+        let body = match &whole {
+            None => Body::empty(),
+            Some(whole) => {
+                Body::http2(stream, length(&parts.headers), self.options.body, Some(whole.clone()))
+            }
+        };
+        let asked = Asked { respond, method: parts.method.clone(), since: now, whole };
+        let mut request = Request::from_parts(parts, body);
+        let early = match admit(&mut request, &mut self.watch, self.options) {
+            Admission::Serve => None,
+            Admission::ServeAfter(early) => Some(early),
+            Admission::Refuse(refusal) => return self.refuse(asked, refusal),
+        };
+        self.handling.push(Handling::new(asked, (self.begin)(request, early)));
+    }
+
+    fn refuse(&mut self, asked: Asked, refusal: Refusal) {
+        self.answer(asked, (self.options.refusal)(refusal));
+    }
+
+    fn handled(&mut self, asked: Asked, handled: Handled) {
+        match handled {
+            Handled::Answer(response) => self.answer(asked, response),
+            Handled::Late if asked.is_whole() => self.refuse(asked, Refusal::Unanswered),
+            Handled::Late => self.refuse(asked, Refusal::Slow),
+            Handled::TakenBack => self.taken_back(),
+        }
+    }
+
+    /// Sends an answer's head, and as much of its body as is there and has room.
+    fn answer(&mut self, mut asked: Asked, response: Response<Body>) {
+        let (head, body) =
+            head::prepare(response, &asked.method, self.options.date.then_some(&mut self.date));
+        let Ok(stream) = asked.respond.send_response(head, body.is_none()) else {
+            return self.taken_back();
+        };
+        let Some(body) = body else { return self.credit.finished() };
+        let mut sending = Sending::new(stream, body, asked.since);
+        // Most bodies are there: those need no place among the futures. Others are polled there at once.
+        match Pin::new(&mut sending).poll(&mut Context::from_waker(std::task::Waker::noop())) {
+            Poll::Ready(sent) => self.sent(&sent),
+            Poll::Pending => self.sending.push(sending),
+        }
+    }
+
+    fn sent(&mut self, sent: &Sent) {
+        match sent {
+            Sent::Whole => self.credit.finished(),
+            Sent::TakenBack => self.taken_back(),
+            Sent::Cut => {}
+        }
+    }
+
+    fn taken_back(&mut self) {
+        if self.credit.taken_back(Instant::now()) && !self.life.is_over() {
+            self.life.end(Cause::RapidReset, life::LAST_WORDS);
+            self.h2.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
+        }
+    }
+}

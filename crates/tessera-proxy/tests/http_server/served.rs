@@ -1,0 +1,91 @@
+//! A server of one connection.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use tessera_proxy::http::body::{Body, BodyError};
+use tessera_proxy::http::server::{Accepted, Ended, ServerOptions, serve};
+use tokio::io::{DuplexStream, duplex};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+pub const SECOND: Duration = Duration::from_secs(1);
+
+/// A connection that is being served.
+pub struct Served {
+    drain: watch::Sender<bool>,
+    task: JoinHandle<Ended>,
+}
+
+impl Served {
+    /// Serves the other end of the stream that is returned.
+    pub fn start<F>(
+        options: ServerOptions,
+        service: impl Fn(Request<Body>) -> F + Send + Sync + 'static,
+    ) -> (DuplexStream, Self)
+    where
+        F: Future<Output = Response<Body>> + Send + 'static,
+    {
+        let (near, far) = duplex(256 * 1024);
+        let (drain, mut draining) = watch::channel(false);
+        let drained = async move {
+            if draining.wait_for(|drain| *drain).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        let task =
+            tokio::spawn(serve(Accepted::plaintext(far), Arc::new(options), service, drained));
+        (near, Self { drain, task })
+    }
+
+    /// Begins to drain.
+    pub fn drain(&self) {
+        self.drain.send_replace(true);
+    }
+
+    /// How it ended.
+    pub async fn ended(self) -> Ended {
+        self.task.await.unwrap()
+    }
+}
+
+/// Sends back what came, trailers too.
+pub async fn echo(request: Request<Body>) -> Response<Body> {
+    match request.into_body().collect_up_to(1 << 20).await {
+        Ok(collected) => Response::new(Body::from(collected)),
+        Err(error) => status(match error {
+            BodyError::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
+            BodyError::Idle => StatusCode::REQUEST_TIMEOUT,
+            _ => StatusCode::BAD_REQUEST,
+        }),
+    }
+}
+
+/// Streams back what comes.
+pub async fn stream_back(request: Request<Body>) -> Response<Body> {
+    Response::new(request.into_body())
+}
+
+/// Answers by that many bytes as one piece.
+pub fn large(len: usize) -> impl Fn(Request<Body>) -> std::future::Ready<Response<Body>> {
+    let data = Bytes::from(vec![b'x'; len]);
+    move |_| std::future::ready(Response::new(Body::full(data.clone())))
+}
+
+/// Never answers.
+pub fn never(_: Request<Body>) -> std::future::Pending<Response<Body>> {
+    std::future::pending()
+}
+
+pub fn status(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// A body of a test's client.
+pub type ClientBody = http_body_util::combinators::BoxBody<Bytes, Infallible>;
