@@ -26,7 +26,12 @@ pub struct Guard {
 
 impl Default for Guard {
     fn default() -> Self {
-        Self { log_only: Vec::new(), inspected_body: 256 << 10, json_depth: 64, hidden_names_key: None }
+        Self {
+            log_only: Vec::new(),
+            inspected_body: 256 << 10,
+            json_depth: 64,
+            hidden_names_key: None,
+        }
     }
 }
 

@@ -46,10 +46,16 @@ mod tests {
     fn of_a_subscriber_the_network_is_left() {
         for (text, masked) in [
             ("imsi-999700000000001", "imsi-99970**********"),
-            ("/nudm-sdm/v2/imsi-001010000000001/am-data", "/nudm-sdm/v2/imsi-00101**********/am-data"),
+            (
+                "/nudm-sdm/v2/imsi-001010000000001/am-data",
+                "/nudm-sdm/v2/imsi-00101**********/am-data",
+            ),
             ("suci-0-999-70-0000-0-0-0000000001", "suci-0-999-70-0000-0-0-00000*****"),
             ("msisdn-491701234567 x", "msisdn-49170******* x"),
-            ("sepp1.5gc.mnc070.mcc999.3gppnetwork.org:7443", "sepp1.5gc.mnc070.mcc999.3gppnetwork.org:7443"),
+            (
+                "sepp1.5gc.mnc070.mcc999.3gppnetwork.org:7443",
+                "sepp1.5gc.mnc070.mcc999.3gppnetwork.org:7443",
+            ),
             ("a\nb\u{1b}[0m", "ab[0m"),
             ("", ""),
         ] {

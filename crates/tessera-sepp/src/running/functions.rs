@@ -66,10 +66,7 @@ impl Loaded {
     /// For the start.
     pub(super) fn into_use(self) -> FunctionsTls {
         let Self { server, client } = self;
-        FunctionsTls {
-            acceptor: server.map(Acceptor::new),
-            connector: client.map(Connector::new),
-        }
+        FunctionsTls { acceptor: server.map(Acceptor::new), connector: client.map(Connector::new) }
     }
 }
 
