@@ -1,5 +1,6 @@
 //! The runtime of a program.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use tokio::time::interval;
@@ -11,7 +12,22 @@ use crate::error::ProgramError;
 /// # Errors
 /// Those of the program; or if there can be no threads.
 pub fn run(future: impl Future<Output = Result<(), ProgramError>>) -> Result<(), ProgramError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    run_on(None, future)
+}
+
+/// The same with so many threads that work; `None` is one for each processor.
+///
+/// # Errors
+/// Those of the program; or if there can be no threads.
+pub fn run_on(
+    threads: Option<NonZeroUsize>,
+    future: impl Future<Output = Result<(), ProgramError>>,
+) -> Result<(), ProgramError> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if let Some(threads) = threads {
+        builder.worker_threads(threads.get());
+    }
+    let runtime = builder.enable_all().build();
     let runtime = runtime.map_err(|error| ProgramError::failed("the runtime", error))?;
     // A timer that is earlier than all others wakes the runtime's driver, on another thread, as soon
     // as it is made: every handshake's deadline on a quiet machine. This one is earlier still.

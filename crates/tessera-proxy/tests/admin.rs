@@ -12,7 +12,7 @@ use tessera_proxy::admin::prometheus_client::metrics::family::Family;
 use tessera_proxy::admin::prometheus_client::metrics::gauge::Gauge;
 use tessera_proxy::admin::prometheus_client::metrics::histogram::Histogram;
 use tessera_proxy::admin::prometheus_client::registry::Unit;
-use tessera_proxy::admin::{self, Health, Metrics};
+use tessera_proxy::admin::{self, Answer, Health, Metrics, Routes};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -22,13 +22,17 @@ async fn start(health: &Health) -> SocketAddr {
 }
 
 async fn start_with(metrics: Metrics, health: &Health) -> SocketAddr {
+    start_with_routes(metrics, health, Routes::new()).await
+}
+
+async fn start_with_routes(metrics: Metrics, health: &Health, routes: Routes) -> SocketAddr {
     let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
     let address = listener.local_addr().unwrap();
     let accept = move || {
         let listener = listener.clone();
         async move { listener.accept().await.unwrap().0 }
     };
-    tokio::spawn(admin::serve(accept, metrics, health.clone()));
+    tokio::spawn(admin::serve_with(accept, metrics, health.clone(), routes));
     address
 }
 
@@ -249,4 +253,40 @@ fn the_check_of_open_metrics_finds_what_is_wrong() {
         assert!(open_metrics::read(&wrong).is_err(), "{wrong}");
     }
     assert!(open_metrics::read(&format!("{family}a_total{{b=\"\\\\\\n\"}} 1\n# EOF\n")).is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_product_answers_further_paths() {
+    let routes = Routes::new()
+        .get("/peers/{}", |name| match name {
+            "a" => Answer::json("{}"),
+            name => Answer::not_found(format!("no {name}")),
+        })
+        .post("/peers/{}/drain", |name| Answer::accepted(format!("{name} drains")));
+    let address = start_with_routes(Metrics::new(), &Health::new(), routes).await;
+    let ask = async |head: &str| {
+        let request = format!("{head} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        let answer = ask(address, request.as_bytes()).await;
+        let (head, body) = split(&answer);
+        (head.lines().next().unwrap_or_default().to_owned(), head.to_owned(), body.to_owned())
+    };
+    let (status, head, body) = ask("GET /peers/a").await;
+    assert_eq!((&*status, &*body), ("HTTP/1.1 200 OK", "{}"));
+    assert!(head.contains("Content-Type: application/json\r\n"), "{head}");
+    let (status, _, body) = ask("GET /peers/b").await;
+    assert_eq!((&*status, &*body), ("HTTP/1.1 404 Not Found", "no b\n"));
+    let (status, _, body) = ask("POST /peers/a/drain").await;
+    assert_eq!((&*status, &*body), ("HTTP/1.1 202 Accepted", "a drains\n"));
+    let (status, head, _) = ask("GET /peers/a/drain").await;
+    assert_eq!(status, "HTTP/1.1 405 Method Not Allowed");
+    assert!(head.contains("Allow: POST\r\n"), "{head}");
+    for path in ["/peers/a", "/metrics", "/elsewhere"] {
+        let (status, head, _) = ask(&format!("POST {path}")).await;
+        assert_eq!(status, "HTTP/1.1 405 Method Not Allowed", "{path}");
+        assert!(head.contains("Allow: GET, HEAD\r\n"), "{head}");
+    }
+    // A page in a browser on this machine.
+    let page = b"POST /peers/a/drain HTTP/1.1\r\nHost: a\r\nOrigin: https://x.example\r\n\r\n";
+    let (head, _) = split(&self::ask(address, page).await);
+    assert!(head.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{head}");
 }

@@ -14,8 +14,8 @@ use crate::config::{
     ServerSection, Tunnels,
 };
 use crate::load::Source;
-use crate::stores::Stores;
 use crate::{client, tls};
+use tessera_proxy::stores::Stores;
 
 /// Checks a file as [`run`](crate::run) does, with the files that it names, and writes to standard output what it
 /// would do.
@@ -100,10 +100,10 @@ fn of_process(process: &Process) -> Table {
 }
 
 fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError> {
-    Stores::check(name, section)?;
+    Stores::check(&section.stores(&format!("server.{name}")))?;
     // A state belongs to the process that runs: keys that are in memory are as good to check with.
     let alone = ServerSection { state: None, state_key: None, fleet: None, ..section.clone() };
-    let (stores, _) = Stores::open(name, &alone)?;
+    let (stores, _) = Stores::open(&alone.stores(&format!("server.{name}")))?;
     let config = tls::server(name, section, &stores)?;
     let mut table = Table::new(format!("[server.{name}]"));
     table.row("listens at", &section.listen);

@@ -1,209 +1,95 @@
 //! What a process with these tunnels still needs of the machine.
 
 use std::env;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Path, PathBuf};
 
-use tessera_kit::{ProgramError, volatile};
-use tessera_proxy::confine::{Confinement, TcpPorts};
+use tessera_proxy::confine::{Confinement, Needs};
 
-use crate::config::{
-    Anchors, ClientSection, DialAddress, Fleet, KeySource, ListenAddress, Peers, ServerSection,
-    Tunnels,
-};
+use crate::config::{Anchors, ClientSection, Fleet, Peers, ServerSection, Tunnels};
 
 /// The directories of all files that the configuration names, where they can be replaced and loaded again; the
 /// directories that are written to; the ports.
 pub(crate) fn of(tunnels: &Tunnels, file: Option<&Path>) -> Confinement {
-    let mut needs = Needs::default();
-    needs.confinement.tcp = Some(TcpPorts::default());
-    // Of the program itself: its metrics, and what the kernel says of the machine.
-    needs.read_if_there(["/proc/self", "/proc/sys", "/sys/fs/cgroup"]);
+    let mut needs = Needs::new();
     needs.file(file);
-    needs.listen(tunnels.process.admin.as_ref());
-    tunnels.server.values().for_each(|section| needs.server(section));
-    tunnels.client.values().for_each(|section| needs.client(section));
-    for paths in [&mut needs.confinement.read, &mut needs.confinement.write] {
-        paths.sort_unstable();
-        paths.dedup();
-    }
-    needs.confinement
+    tunnels.process.admin.iter().for_each(|address| needs.listen(address));
+    tunnels.server.values().for_each(|section| of_server(&mut needs, section));
+    tunnels.client.values().for_each(|section| of_client(&mut needs, section));
+    needs.confinement()
 }
 
-/// A reload that failed, with what to do where it was the confinement that kept a file from being read.
-pub(crate) fn explain(confinement: &Confinement, error: ProgramError) -> ProgramError {
-    // A relative path is one of a directory that may be called `.`.
-    let whole = |path: &Path| absolute(path).unwrap_or_else(|_| path.to_owned());
-    let is_outside = |path: &Path| {
-        let mut allowed = confinement.read.iter().chain(&confinement.write);
-        !allowed.any(|directory| whole(path).starts_with(whole(directory)))
-    };
-    match error {
-        ProgramError::File { path, line, what } if is_outside(&path) => {
-            let what = format!(
-                "{what} (this process reads only the directories of the files that were named when it started; a \
-                 restart reads this one)"
-            );
-            ProgramError::File { path, line, what }
-        }
-        other => other,
+fn of_server(needs: &mut Needs, section: &ServerSection) {
+    needs.listen(&section.listen);
+    needs.dial(&section.forward);
+    needs.file(section.certificate.as_deref());
+    needs.file(section.key.as_deref());
+    of_peers(needs, &section.peers);
+    if let Some(directory) = &section.state {
+        needs.state(directory, section.state_key.as_ref());
+    }
+    if let Some(fleet) = &section.fleet {
+        of_fleet(needs, fleet);
     }
 }
 
-#[derive(Default)]
-struct Needs {
-    confinement: Confinement,
+fn of_client(needs: &mut Needs, section: &ClientSection) {
+    needs.listen(&section.listen);
+    needs.dial(&section.connect);
+    needs.file(section.certificate.as_deref());
+    needs.file(section.key.as_deref());
+    of_peers(needs, &section.peers);
+    if let Some(directory) = &section.sessions {
+        needs.directory(directory);
+    }
+    section.sessions_key.iter().for_each(|source| needs.key(source));
 }
 
-impl Needs {
-    fn server(&mut self, section: &ServerSection) {
-        self.listen(Some(&section.listen));
-        self.dial(&section.forward);
-        self.file(section.certificate.as_deref());
-        self.file(section.key.as_deref());
-        self.peers(&section.peers);
-        if let Some(directory) = &section.state {
-            self.directory(directory);
-            match &section.state_key {
-                Some(source) => self.key(source),
-                None => {
-                    if let Some(directory) = volatile::runtime_directory("tessera") {
-                        self.directory(&directory);
-                    }
-                }
-            }
-        }
-        if let Some(fleet) = &section.fleet {
-            self.fleet(fleet);
+fn of_fleet(needs: &mut Needs, fleet: &Fleet) {
+    let etcd = &fleet.etcd;
+    let files = [&etcd.ca, &etcd.certificate, &etcd.key, &fleet.epoch_keys];
+    files.into_iter().for_each(|path| needs.file(path.as_deref()));
+    needs.key(&fleet.ring_key);
+    for endpoint in &etcd.endpoints {
+        match endpoint.parse() {
+            Ok(address) => needs.dial(&address),
+            // What it is, etcd's client knows; so all ports are left to it.
+            Err(_) => needs.all_ports(),
         }
     }
-
-    fn client(&mut self, section: &ClientSection) {
-        self.listen(Some(&section.listen));
-        self.dial(&section.connect);
-        self.file(section.certificate.as_deref());
-        self.file(section.key.as_deref());
-        self.peers(&section.peers);
-        if let Some(directory) = &section.sessions {
-            self.directory(directory);
-        }
-        section.sessions_key.iter().for_each(|source| self.key(source));
-    }
-
-    fn fleet(&mut self, fleet: &Fleet) {
-        let etcd = &fleet.etcd;
-        let files = [&etcd.ca, &etcd.certificate, &etcd.key, &fleet.epoch_keys];
-        files.into_iter().for_each(|path| self.file(path.as_deref()));
-        self.key(&fleet.ring_key);
-        for endpoint in &etcd.endpoints {
-            match endpoint.parse() {
-                Ok(address) => self.dial(&address),
-                // What it is, etcd's client knows; so all ports are left to it.
-                Err(_) => self.confinement.tcp = None,
-            }
-        }
-        if let Some(sites) = &fleet.sites {
-            self.listen(Some(&sites.listen));
-            let files = [Some(&sites.ca), Some(&sites.certificate), sites.key.as_ref()];
-            files.into_iter().for_each(|path| self.file(path.map(PathBuf::as_path)));
-            sites.others.iter().for_each(|other| self.dial(&other.address));
-        }
-    }
-
-    fn peers(&mut self, peers: &Peers) {
-        match &peers.ca {
-            Some(Anchors::File(path)) => self.file(Some(path)),
-            Some(Anchors::System) => {
-                // Links of the one point to the others.
-                self.read_if_there([
-                    "/etc/ssl",
-                    "/usr/share/ca-certificates",
-                    "/usr/local/share/ca-certificates",
-                ]);
-                let named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(env::var_os);
-                named.for_each(|path| self.file(Some(Path::new(&path))));
-            }
-            None => (),
-        }
-        let files = peers.crl.iter().chain(&peers.public_keys).chain(&peers.psk_file);
-        files.for_each(|path| self.file(Some(path)));
-    }
-
-    fn key(&mut self, source: &KeySource) {
-        match source {
-            KeySource::File(path) => self.file(Some(path)),
-            KeySource::Credential(_) => {
-                let directory = env::var_os("CREDENTIALS_DIRECTORY");
-                self.read_if_there(directory.iter().map(Path::new));
-            }
-        }
-    }
-
-    /// A file that may be replaced by another one of its name. What isn't there is told by whoever reads it.
-    fn file(&mut self, path: Option<&Path>) {
-        let Some(path) = path else { return };
-        self.read_if_there([path.parent().unwrap_or(path)]);
-        // It may be a link to somewhere else, as those of ACME clients.
-        if let Ok(real) = path.canonicalize() {
-            self.read_if_there(real.parent());
-        }
-    }
-
-    fn read_if_there(&mut self, paths: impl IntoIterator<Item = impl AsRef<Path>>) {
-        let there = paths.into_iter().map(|path| here(path.as_ref())).filter(|path| path.exists());
-        self.confinement.read.extend(there);
-    }
-
-    /// A directory that is written to. One that isn't there yet is made now, and not by whoever opens it: that would
-    /// need the right to write to its parent, such as all of `/run`.
-    fn directory(&mut self, path: &Path) {
-        // Where it fails, opening it fails too, and says why.
-        let _ = DirBuilder::new().mode(0o700).create(path);
-        let there = [Some(path), path.parent()].into_iter().flatten().map(here);
-        self.confinement.write.extend(there.filter(|path| path.exists()).take(1));
-    }
-
-    fn listen(&mut self, address: Option<&ListenAddress>) {
-        let port = match address {
-            Some(ListenAddress::Everywhere(port)) => *port,
-            Some(ListenAddress::Tcp(address)) => address.port(),
-            Some(ListenAddress::Name(name)) => {
-                self.confinement.names = true;
-                name.port
-            }
-            Some(ListenAddress::Unix(path)) => {
-                let parent = path.parent().map(here).filter(|parent| parent.exists());
-                self.confinement.write.extend(parent);
-                return;
-            }
-            Some(ListenAddress::Inherited(_)) | None => return,
-        };
-        self.confinement.tcp.iter_mut().for_each(|ports| ports.listen.push(port));
-    }
-
-    fn dial(&mut self, address: &DialAddress) {
-        let port = match address {
-            DialAddress::Tcp(address) => address.port(),
-            DialAddress::Name(name) => {
-                self.confinement.names = true;
-                name.port
-            }
-            // Landlock leaves connecting to sockets alone.
-            DialAddress::Unix(_) => return,
-        };
-        self.confinement.tcp.iter_mut().for_each(|ports| ports.connect.push(port));
+    if let Some(sites) = &fleet.sites {
+        needs.listen(&sites.listen);
+        let files = [Some(&sites.ca), Some(&sites.certificate), sites.key.as_ref()];
+        files.into_iter().for_each(|path| needs.file(path.map(PathBuf::as_path)));
+        sites.others.iter().for_each(|other| needs.dial(&other.address));
     }
 }
 
-/// A path without a directory is one of this directory.
-fn here(path: &Path) -> PathBuf {
-    if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() }
+fn of_peers(needs: &mut Needs, peers: &Peers) {
+    match &peers.ca {
+        Some(Anchors::File(path)) => needs.file(Some(path)),
+        Some(Anchors::System) => {
+            // Links of the one point to the others.
+            needs.read_if_there([
+                "/etc/ssl",
+                "/usr/share/ca-certificates",
+                "/usr/local/share/ca-certificates",
+            ]);
+            let named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(env::var_os);
+            named.for_each(|path| needs.file(Some(Path::new(&path))));
+        }
+        None => (),
+    }
+    let files = peers.crl.iter().chain(&peers.public_keys).chain(&peers.psk_file);
+    files.for_each(|path| needs.file(Some(path)));
 }
 
 #[cfg(test)]
 mod tests {
+    use tessera_kit::ProgramError;
+    use tessera_proxy::confine::explain;
+
     use super::*;
+    use crate::config::KeySource;
 
     #[test]
     fn a_process_reads_the_directories_of_its_files_and_writes_to_its_state_alone() {

@@ -13,7 +13,6 @@ pub mod peers;
 mod run;
 mod running;
 pub mod server;
-pub mod stores;
 pub mod tls;
 
 pub use check::check;

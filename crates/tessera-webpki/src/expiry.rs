@@ -15,6 +15,11 @@ pub(crate) fn earliest(path: &VerifiedPath<'_>) -> Option<u64> {
     Some(first)
 }
 
+/// The end of a certificate's validity (DER), in seconds since the Unix epoch; `None` of what is no certificate.
+pub fn expires_at(certificate: &[u8]) -> Option<u64> {
+    not_after(&CertificateDer::from(certificate))
+}
+
 /// webpki tells a notAfter only in its verdict on an expired certificate, and looks at validity
 /// before anything else. So the question is asked for the end of time: the answer is the very value
 /// that verification enforces, where a second parser could read another one.

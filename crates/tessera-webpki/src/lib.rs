@@ -53,7 +53,8 @@ mod verifier;
 
 pub use algorithms::Algorithms;
 pub use error::ConfigError;
-pub use names::issuers;
+pub use expiry::expires_at;
+pub use names::{dns_names, issuers};
 pub use pinned_keys::{PinnedKey, PinnedKeyVerifier};
 pub use revocation::UnknownStatus;
 pub use verifier::WebPkiVerifier;

@@ -1,5 +1,6 @@
-//! The names of authorities, as certificate_authorities has them (RFC 8446 §4.2.4).
+//! Names in certificates: of authorities, as certificate_authorities has them (RFC 8446 §4.2.4), and of peers.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
@@ -19,6 +20,21 @@ pub fn issuers<T: AsRef<[u8]>>(chain: &[T]) -> Result<Vec<Vec<u8>>, ConfigError>
             names.push(name);
         }
     }
+    Ok(names)
+}
+
+/// The DNS names among the subject alternative names of a certificate (DER), in lower case, sorted, each once; wildcards
+/// as they stand. Whether the certificate is anybody's, a verifier says.
+///
+/// # Errors
+/// If it can't be read.
+pub fn dns_names(certificate: &[u8]) -> Result<Vec<String>, ConfigError> {
+    let der = CertificateDer::from(certificate);
+    let certificate = EndEntityCert::try_from(&der).map_err(ConfigError::certificate)?;
+    let mut names: Vec<_> =
+        certificate.valid_dns_names().map(|name| name.to_ascii_lowercase()).collect();
+    names.sort_unstable();
+    names.dedup();
     Ok(names)
 }
 

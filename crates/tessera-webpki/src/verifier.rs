@@ -125,17 +125,33 @@ impl WebPkiVerifier {
         Ok(self)
     }
 
+    /// Judges a peer in everything but its names, and gives it no identity: for a verifier around this one that
+    /// looks at the names itself ([`dns_names`](crate::dns_names)) and has identities of its own. **Whoever has any
+    /// certificate of the anchors is accepted.** Gives when the first certificate of the path expires, in seconds
+    /// since the Unix epoch, as [`PeerIdentity::expires_at`].
+    ///
+    /// # Errors
+    /// As [`verify`](PeerVerifier::verify), with the alert and the reason.
+    pub fn verify_without_names(&self, question: &VerifyPeer) -> Result<u64, PeerRejected> {
+        self.judge_chain(question, |_| Ok(())).map(|(expires_at, ())| expires_at)
+    }
+
     fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
-        // What the owner didn't configure is not the peer's fault, but the peer isn't accepted.
-        let ours = |reason: &str| reject(AlertDescription::INTERNAL_ERROR, reason);
+        let is_named = question.peer == Role::Server && !self.leaves_server_names;
+        let (expires_at, blob) = self.judge_chain(question, |end_entity| {
+            if is_named { for_server(end_entity, question) } else { identity::of_names(end_entity) }
+        })?;
+        Ok(PeerIdentity { blob, expires_at: Some(expires_at) })
+    }
+
+    /// Judges the chain and the proof; `names` looks at the end entity's names. Gives when the path ends.
+    fn judge_chain<N>(
+        &self,
+        question: &VerifyPeer,
+        names: impl FnOnce(&EndEntityCert<'_>) -> Result<N, PeerRejected>,
+    ) -> Result<(u64, N), PeerRejected> {
         let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
         let is_server = question.peer == Role::Server;
-        let server_name = match (question.peer, &question.server_name) {
-            (Role::Server, _) if self.leaves_server_names => None,
-            (Role::Server, Some(name)) => Some(name.as_str()),
-            (Role::Server, None) => return Err(ours("no server name to verify the server for")),
-            (Role::Client, _) => None,
-        };
 
         let signature = Signature::of(question, &self.algorithms)?;
 
@@ -168,13 +184,7 @@ impl WebPkiVerifier {
 
         key_usage::check(first)?;
 
-        if let Some(name) = server_name {
-            let name = ServerName::try_from(name)
-                .map_err(|_| ours("the server name is neither a DNS name nor an IP address"))?;
-            end_entity
-                .verify_is_valid_for_subject_name(&name)
-                .map_err(|e| alerts::certificate(&e))?;
-        }
+        let names = names(&end_entity)?;
 
         signature.verify(|algorithm, signed, bytes| {
             end_entity.verify_signature(algorithm, signed, bytes)
@@ -182,12 +192,27 @@ impl WebPkiVerifier {
 
         let expires_at =
             expires_at.ok_or_else(|| ours("the certificates do not tell when they expire"))?;
-        let blob = match server_name {
-            Some(name) => name.as_bytes().to_vec(),
-            None => identity::of_names(&end_entity)?,
-        };
-        Ok(PeerIdentity { blob, expires_at: Some(expires_at) })
+        Ok((expires_at, names))
     }
+}
+
+/// The name that a server was asked for, if its certificate is for it.
+fn for_server(
+    certificate: &EndEntityCert<'_>,
+    question: &VerifyPeer,
+) -> Result<Vec<u8>, PeerRejected> {
+    let Some(name) = &question.server_name else {
+        return Err(ours("no server name to verify the server for"));
+    };
+    let parsed = ServerName::try_from(name.as_str())
+        .map_err(|_| ours("the server name is neither a DNS name nor an IP address"))?;
+    certificate.verify_is_valid_for_subject_name(&parsed).map_err(|e| alerts::certificate(&e))?;
+    Ok(name.as_bytes().to_vec())
+}
+
+/// What the owner didn't configure is not the peer's fault, but the peer isn't accepted.
+fn ours(reason: &str) -> PeerRejected {
+    reject(AlertDescription::INTERNAL_ERROR, reason)
 }
 
 impl PeerVerifier for WebPkiVerifier {

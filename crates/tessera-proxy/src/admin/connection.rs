@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::Served;
 use super::places::Waiting;
 use super::request::{LONGEST, Refusal, Request, parse};
 use super::response::{Response, answer, refuse};
-use super::{Health, Metrics};
 
 /// How long a connection may wait for its next request. Monitors ask every minute, or more often.
 const IDLE: Duration = Duration::from_secs(120);
@@ -23,15 +23,14 @@ const END: Duration = Duration::from_secs(1);
 /// Answers requests, one after the other, until there are no more.
 pub(super) async fn serve(
     mut io: impl AsyncRead + AsyncWrite + Unpin,
-    metrics: &Metrics,
-    health: &Health,
+    served: &Served,
     waiting: &Waiting,
 ) -> io::Result<()> {
     let mut buffer = Vec::new();
     while let Some(asked) = next(&mut io, &mut buffer).await? {
         waiting.ends();
         let Response { bytes, keeps } = match asked {
-            Ok(request) => answer(&request, metrics, health),
+            Ok(request) => answer(&request, served),
             Err(refusal) => refuse(refusal),
         };
         timeout(ANSWER, async {
@@ -117,8 +116,7 @@ mod tests {
         let (peer, io) = duplex(room);
         let mut places = Places::new(1);
         let serve = |waiting: std::sync::Arc<Waiting>| async move {
-            let (metrics, health) = (Metrics::new(), Health::new());
-            let _ = serve(io, &metrics, &health, &waiting).await;
+            let _ = serve(io, &Served::default(), &waiting).await;
         };
         places.give(serve).await;
         (peer, places)
@@ -180,8 +178,7 @@ mod tests {
         for _ in 0..3 {
             let (peer, io) = duplex(1024);
             let serve = |waiting: std::sync::Arc<Waiting>| async move {
-                let (metrics, health) = (Metrics::new(), Health::new());
-                let _ = serve(io, &metrics, &health, &waiting).await;
+                let _ = serve(io, &Served::default(), &waiting).await;
             };
             places.give(serve).await;
             peers.push(peer);

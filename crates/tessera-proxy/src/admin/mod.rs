@@ -2,11 +2,13 @@
 
 mod connection;
 mod health;
+mod labelled;
 mod metrics;
 mod places;
 mod process;
 mod request;
 mod response;
+mod routes;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,7 +20,9 @@ use tokio::task::yield_now;
 pub use prometheus_client;
 
 pub use self::health::{Condition, Health};
+pub use self::labelled::{Counters, Held, Label, Labelled, Labels};
 pub use self::metrics::Metrics;
+pub use self::routes::{Answer, Routes};
 
 use self::places::{Places, Waiting};
 
@@ -56,16 +60,38 @@ pub async fn serve<F: Future>(
 where
     F::Output: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    serve_with(accept, metrics, health, Routes::new()).await
+}
+
+/// The same, with what a product answers beside: whoever may connect may also ask for what a POST does.
+pub async fn serve_with<F: Future>(
+    accept: impl Fn() -> F,
+    metrics: Metrics,
+    health: Health,
+    routes: Routes,
+) -> Infallible
+where
+    F::Output: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let served = Arc::new(Served { metrics, health, routes });
     let mut places = Places::new(CONNECTIONS);
     loop {
         let io = accept().await;
-        let (metrics, health) = (metrics.clone(), health.clone());
+        let served = served.clone();
         let serve = |waiting: Arc<Waiting>| async move {
             // Whoever fails to ask or to listen has harmed nobody else.
-            let _ = connection::serve(io, &metrics, &health, &waiting).await;
+            let _ = connection::serve(io, &served, &waiting).await;
         };
         places.give(serve).await;
         // A connection may ask before the next one could take its place.
         yield_now().await;
     }
+}
+
+/// What all connections answer from.
+#[derive(Default)]
+struct Served {
+    metrics: Metrics,
+    health: Health,
+    routes: Routes,
 }

@@ -9,6 +9,8 @@ pub(super) struct Request {
     pub(super) path: String,
     /// HEAD: the answer's body stays away.
     pub(super) is_head: bool,
+    /// POST: something is to be done.
+    pub(super) is_post: bool,
     /// The connection stays for more.
     pub(super) keeps: bool,
 }
@@ -22,8 +24,10 @@ pub(super) enum Refusal {
     TooLarge,
     /// Not there in time.
     TooSlow,
-    /// Neither GET nor HEAD.
+    /// Neither GET nor HEAD, nor POST where something can be done.
     Method,
+    /// A web page asks for something to be done.
+    WebPage,
 }
 
 /// As long may a head be, in bytes.
@@ -44,8 +48,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Refusal> {
     };
     let (method, target) = (head.method.unwrap_or_default(), head.path.unwrap_or_default());
     let is_newest = head.version == Some(1);
-    if !matches!(method, "GET" | "HEAD") {
+    let is_post = method == "POST";
+    if !is_post && !matches!(method, "GET" | "HEAD") {
         return Err(Refusal::Method);
+    }
+    if is_post && values(head.headers, "origin").next().is_some() {
+        // Browsers send it with every POST (Fetch §3.2), and let pages post anywhere.
+        return Err(Refusal::WebPage);
     }
     if is_newest && values(head.headers, "host").count() != 1 {
         // RFC 9112 §3.2
@@ -60,8 +69,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Refusal> {
     let options = values(head.headers, "connection").flat_map(|value| value.split(|&b| b == b','));
     let closes =
         options.map(<[u8]>::trim_ascii).any(|option| option.eq_ignore_ascii_case(b"close"));
-    let request =
-        Request { path: path(target), is_head: method == "HEAD", keeps: is_newest && !closes };
+    let request = Request {
+        path: path(target),
+        is_head: method == "HEAD",
+        is_post,
+        keeps: is_newest && !closes,
+    };
     Ok(Some((request, length)))
 }
 
@@ -91,8 +104,12 @@ mod tests {
 
     #[test]
     fn requests_are_read_to_their_end_and_no_further() {
-        let request =
-            |path: &str, is_head, keeps| Request { path: path.to_owned(), is_head, keeps };
+        let request = |path: &str, is_head, keeps| Request {
+            path: path.to_owned(),
+            is_head,
+            is_post: false,
+            keeps,
+        };
         for (text, expected) in [
             ("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", request("/metrics", false, true)),
             ("HEAD /healthz HTTP/1.1\r\nhost:a\r\n\r\n", request("/healthz", true, true)),
@@ -125,7 +142,9 @@ mod tests {
             ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n", Refusal::Malformed),
             ("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", Refusal::Malformed),
             ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", Refusal::Malformed),
-            ("POST / HTTP/1.1\r\nHost: a\r\n\r\n", Refusal::Method),
+            ("PUT / HTTP/1.1\r\nHost: a\r\n\r\n", Refusal::Method),
+            ("POST / HTTP/1.1\r\nHost: a\r\nOrigin: null\r\n\r\n", Refusal::WebPage),
+            ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n", Refusal::Malformed),
             ("PRI * HTTP/1.1\r\nHost: a\r\n\r\n", Refusal::Method),
         ] {
             assert_eq!(parsed(text), Err(refusal), "{text}");

@@ -1,7 +1,8 @@
 //! What is answered.
 
+use super::Served;
 use super::request::{Refusal, Request};
-use super::{Health, Metrics};
+use super::routes::{Answer, Found};
 
 /// An answer, as it is written.
 pub(super) struct Response {
@@ -10,55 +11,72 @@ pub(super) struct Response {
     pub(super) keeps: bool,
 }
 
-struct Content {
-    status: &'static str,
-    kind: &'static str,
-    body: String,
-}
-
-const TEXT: &str = "text/plain; charset=utf-8";
 /// OpenMetrics 1.0.0, "Content Negotiation". Whoever doesn't know it reads it as Prometheus' older format.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-pub(super) fn answer(request: &Request, metrics: &Metrics, health: &Health) -> Response {
-    let text = |status, body: &str| Content { status, kind: TEXT, body: body.to_owned() };
-    let content = match request.path.as_str() {
-        "/metrics" => Content { status: "200 OK", kind: OPEN_METRICS, body: metrics.text() },
+pub(super) fn answer(request: &Request, served: &Served) -> Response {
+    let Served { metrics, health, routes } = served;
+    let own = |answer| if request.is_post { None } else { Some(answer) };
+    let answer = match request.path.as_str() {
+        "/metrics" => own(Answer { status: "200 OK", kind: OPEN_METRICS, body: metrics.text() }),
         // Whoever answers is alive.
-        "/healthz" => text("200 OK", "ok\n"),
-        "/readyz" => match health.reasons() {
-            reasons if reasons.is_empty() => text("200 OK", "ready\n"),
-            reasons => text("503 Service Unavailable", &format!("{}\n", reasons.join("\n"))),
+        "/healthz" => own(Answer::line("200 OK", "ok")),
+        "/readyz" => own(match health.reasons() {
+            reasons if reasons.is_empty() => Answer::line("200 OK", "ready"),
+            reasons => Answer::line("503 Service Unavailable", reasons.join("\n")),
+        }),
+        path => match routes.find(request.is_post, path) {
+            Found::Answer(answer) => Some(answer),
+            // Nothing can be done elsewhere, whether it is there or not.
+            Found::Nothing if !request.is_post => Some(nowhere(served)),
+            Found::OtherMethod if !request.is_post => {
+                let text = "this is asked by POST";
+                let answer = Answer::line("405 Method Not Allowed", text);
+                return written(answer, "Allow: POST\r\n", request.is_head, request.keeps);
+            }
+            Found::OtherMethod | Found::Nothing => None,
         },
-        _ => text("404 Not Found", "there are /metrics, /healthz and /readyz here\n"),
     };
-    content.response(request.is_head, request.keeps)
+    match answer {
+        Some(answer) => written(answer, "", request.is_head, request.keeps),
+        None => refuse(Refusal::Method),
+    }
+}
+
+fn nowhere(served: &Served) -> Answer {
+    let further: Vec<_> = served.routes.paths().collect();
+    match further.as_slice() {
+        [] => Answer::not_found("there are /metrics, /healthz and /readyz here"),
+        further => Answer::not_found(format_args!(
+            "there are /metrics, /healthz, /readyz, {} here",
+            further.join(", ")
+        )),
+    }
 }
 
 pub(super) fn refuse(refusal: Refusal) -> Response {
-    let (status, body) = match refusal {
-        Refusal::Malformed => ("400 Bad Request", "this is no request of HTTP/1 without a body\n"),
-        Refusal::TooLarge => ("431 Request Header Fields Too Large", "this request is too large\n"),
-        Refusal::TooSlow => ("408 Request Timeout", "the request didn't come in time\n"),
-        Refusal::Method => ("405 Method Not Allowed", "only GET and HEAD are answered here\n"),
+    let (status, line) = match refusal {
+        Refusal::Malformed => ("400 Bad Request", "this is no request of HTTP/1 without a body"),
+        Refusal::TooLarge => ("431 Request Header Fields Too Large", "this request is too large"),
+        Refusal::TooSlow => ("408 Request Timeout", "the request didn't come in time"),
+        Refusal::Method => ("405 Method Not Allowed", "only GET and HEAD are answered here"),
+        Refusal::WebPage => ("403 Forbidden", "nothing is done for web pages (Origin)"),
     };
-    Content { status, kind: TEXT, body: body.to_owned() }.response(false, false)
+    let allow = if refusal == Refusal::Method { "Allow: GET, HEAD\r\n" } else { "" };
+    written(Answer::line(status, line), allow, false, false)
 }
 
-impl Content {
-    fn response(self, is_head: bool, keeps: bool) -> Response {
-        let Self { status, kind, body } = self;
-        let connection = if keeps { "" } else { "Connection: close\r\n" };
-        let allow = if status.starts_with("405") { "Allow: GET, HEAD\r\n" } else { "" };
-        let head = format!(
-            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
-             Cache-Control: no-store\r\n{allow}{connection}\r\n",
-            body.len()
-        );
-        let mut bytes = head.into_bytes();
-        if !is_head {
-            bytes.extend_from_slice(body.as_bytes());
-        }
-        Response { bytes, keeps }
+fn written(answer: Answer, fields: &str, is_head: bool, keeps: bool) -> Response {
+    let Answer { status, kind, body } = answer;
+    let connection = if keeps { "" } else { "Connection: close\r\n" };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
+         Cache-Control: no-store\r\n{fields}{connection}\r\n",
+        body.len()
+    );
+    let mut bytes = head.into_bytes();
+    if !is_head {
+        bytes.extend_from_slice(body.as_bytes());
     }
+    Response { bytes, keeps }
 }

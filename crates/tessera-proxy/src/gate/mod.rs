@@ -1,5 +1,6 @@
 //! Who may come in.
 
+mod metrics;
 mod rate;
 
 use std::num::NonZeroU32;
@@ -8,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tessera_tokio::{ClientSocket, Counts, HandshakePlace, Limits, Origin, TimedSocket};
 
+pub use self::metrics::Gates;
 use self::rate::RateByOrigin;
 use crate::listen::Listener;
 use crate::socket::{Peer, Socket};

@@ -14,6 +14,7 @@ use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::client::Lease;
 use super::deadline::after;
 
 /// The body of a request or a response: nothing, bytes that are there, or what a peer is sending, within limits.
@@ -74,16 +75,52 @@ impl Body {
         Self(Kind::Hyper(Limited::new(incoming, limits, whole)))
     }
 
-    /// What a peer is sending on a stream of HTTP/2. `length` is what it announced; `whole` becomes true when all
-    /// was read.
+    /// What a peer is sending on a stream of HTTP/2. `length` is what it announced; `whole`, if anybody wants to know,
+    /// becomes true when all was read.
     pub(super) fn http2(
         stream: h2::RecvStream,
         length: Option<u64>,
         limits: BodyLimits,
-        whole: Arc<AtomicBool>,
+        whole: Option<Arc<AtomicBool>>,
     ) -> Self {
+        if whole.is_none() && stream.is_end_stream() {
+            return Self::empty();
+        }
         let source = Http2 { stream, data_ended: false, left: length };
-        Self(Kind::Http2(Limited::new(source, limits, Some(whole))))
+        Self(Kind::Http2(Limited::new(source, limits, whole)))
+    }
+
+    /// What a server is sending on a stream of HTTP/2, as an answer.
+    pub(super) fn answer(stream: h2::RecvStream, length: Option<u64>, limits: BodyLimits) -> Self {
+        if stream.is_end_stream() {
+            return Self::empty();
+        }
+        let source = Http2 { stream, data_ended: false, left: length };
+        Self(Kind::Http2(Limited::new(source, limits, None)))
+    }
+
+    /// The same, keeping the place of its call until its end.
+    pub(super) fn holding(mut self, lease: Lease) -> Self {
+        match &mut self.0 {
+            Kind::Hyper(limited) => limited.lease = Some(lease),
+            Kind::Http2(limited) => limited.lease = Some(lease),
+            // It is here.
+            _ => drop(lease),
+        }
+        self
+    }
+
+    /// The same once more, if it is here.
+    pub(super) fn try_clone(&self) -> Option<Self> {
+        Some(Self(match &self.0 {
+            Kind::Empty => Kind::Empty,
+            Kind::Full(data) => Kind::Full(data.clone()),
+            Kind::Trailers(trailers) => Kind::Trailers(trailers.clone()),
+            Kind::FullWithTrailers(data, trailers) => {
+                Kind::FullWithTrailers(data.clone(), trailers.clone())
+            }
+            Kind::Hyper(_) | Kind::Http2(_) => return None,
+        }))
     }
 
     /// The whole body, if it has no more than `limit` bytes. Nothing is copied if it came in one piece.
@@ -264,6 +301,8 @@ struct Limited<S> {
     waiting: Option<Box<Waiting>>,
     /// To be set when all was read.
     whole: Option<Arc<AtomicBool>>,
+    /// Of a client's call: its place on the connection.
+    lease: Option<Lease>,
 }
 
 /// Made when a body lets wait; most are there at once. The timer is set once and moved only when it rings.
@@ -276,7 +315,7 @@ struct Waiting {
 impl<S: Source> Limited<S> {
     fn new(source: S, limits: BodyLimits, whole: Option<Arc<AtomicBool>>) -> Self {
         let BodyLimits { max_len, idle } = limits;
-        Self { source, left: max_len, idle, waiting: None, whole }
+        Self { source, left: max_len, idle, waiting: None, whole, lease: None }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
@@ -298,6 +337,9 @@ impl<S: Source> Limited<S> {
                 None => return Poll::Ready(Some(Err(BodyError::TooLong))),
             }
         }
+        if matches!(frame, Some(Err(_))) {
+            self.lease = None;
+        }
         if self.source.is_end() && !matches!(frame, Some(Err(_))) {
             self.end();
         }
@@ -308,6 +350,7 @@ impl<S: Source> Limited<S> {
         if let Some(whole) = self.whole.take() {
             whole.store(true, Ordering::Relaxed);
         }
+        self.lease = None;
     }
 
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
+use tessera_proxy::stores::{Fleet, StoresSection};
 
 use super::{KeySource, values};
 
@@ -20,10 +21,24 @@ pub struct Tickets {
     /// Where the key of that directory is. Default: the program keeps one in the runtime directory.
     #[serde(deserialize_with = "values::some_key")]
     pub state_key: Option<KeySource>,
+    /// `[tickets.fleet]`: what several servers behind one name share. Default: nothing.
+    pub fleet: Option<Fleet>,
+}
+
+impl Tickets {
+    /// What it says of stores.
+    pub fn stores(&self) -> StoresSection<'_> {
+        StoresSection {
+            name: "tickets",
+            state: self.state.as_deref(),
+            state_key: self.state_key.as_ref(),
+            fleet: self.fleet.as_ref(),
+        }
+    }
 }
 
 impl Default for Tickets {
     fn default() -> Self {
-        Self { lifetime: Duration::from_secs(7_200), state: None, state_key: None }
+        Self { lifetime: Duration::from_secs(7_200), state: None, state_key: None, fleet: None }
     }
 }

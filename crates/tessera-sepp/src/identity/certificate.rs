@@ -18,3 +18,12 @@ pub struct CertificateIdentity {
     /// When it ends, in seconds since the Unix epoch.
     pub expires_at: u64,
 }
+
+impl CertificateIdentity {
+    /// Whether it says no more than the certificate of the peer's N32-c: the same anchor, and no other networks
+    /// (TS 33.501 §13.1.2).
+    #[must_use]
+    pub fn is_within(&self, n32c: &Self) -> bool {
+        self.anchor == n32c.anchor && self.plmns.is_subset_of(&n32c.plmns)
+    }
+}

@@ -1,5 +1,16 @@
 //! Who a peer is, how that is known, and for how long.
 
+mod anchors;
+mod association;
 mod certificate;
+mod identity;
+mod names;
+mod peers;
+mod verifier;
 
+pub use self::anchors::{SharedNetwork, TrustAnchor, TrustAnchors};
+pub use self::association::{AssociationId, AssociationsOf};
 pub use self::certificate::CertificateIdentity;
+pub use self::identity::{Direction, Identity, IdentityTooLong, Listener};
+pub use self::peers::{KnownPeer, KnownPeers, PeerConflict};
+pub use self::verifier::SeppVerifier;

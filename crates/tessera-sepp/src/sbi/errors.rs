@@ -176,6 +176,13 @@ pub mod problems {
         "UNSUPPORTED_SECURITY_CAPABILITY",
         "PRINS is not implemented: N32-f is protected by TLS",
     );
+    /// N32-c where it isn't taken, such as in a connection that was resumed; or N32-f where N32-c alone is
+    /// (RFC 9110 §15.5.20).
+    pub const OTHER_CONNECTION: Problem = Problem::new(
+        StatusCode::MISDIRECTED_REQUEST,
+        "UNSPECIFIED_MSG_FAILURE",
+        "the request is for another kind of connection",
+    );
     /// CONNECT: no relay of bytes.
     pub const NO_TUNNEL: Problem = Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
@@ -187,12 +194,6 @@ pub mod problems {
         StatusCode::TOO_EARLY,
         "TOO_EARLY",
         "the request may be a replay: send it after the handshake",
-    );
-    /// More network functions at once than this SEPP keeps connections for.
-    pub const TOO_MANY_TARGETS: Problem = Problem::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "NF_CONGESTION",
-        "there are connections to as many network functions as this SEPP keeps",
     );
 }
 

@@ -5,5 +5,7 @@ pub mod errors;
 pub mod headers;
 pub mod hops;
 pub mod origin;
+pub mod request;
 pub mod telescopic;
 pub mod time;
+pub mod tls;

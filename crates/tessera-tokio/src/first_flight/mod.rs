@@ -144,6 +144,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         }
     }
 
+    /// Why it doesn't go on, if it doesn't: what every call of either half gives.
+    pub fn failure(&self) -> Option<&FirstFlightError> {
+        match self.flight.as_ref().map(|flight| &flight.state) {
+            Some(State::Failed(error)) => Some(error),
+            _ => None,
+        }
+    }
+
     /// What is known of the early data, now. What the stream keeps and has not begun to send doesn't count.
     pub fn early_data(&self) -> EarlyDataOutcome {
         match self.flight.as_ref().map(|flight| &flight.state) {

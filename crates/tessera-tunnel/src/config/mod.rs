@@ -5,7 +5,6 @@
 mod between;
 mod check;
 mod client;
-mod fleet;
 mod limits;
 mod peers;
 mod process;
@@ -17,7 +16,6 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use client::{ClientSection, EarlyKeyExchange};
-pub use fleet::{EtcdSection, Fleet, FleetVault, SiteSection, SitesSection};
 pub use limits::{ClientLimits, ServerLimits};
 pub use peers::{Anchors, Peers};
 pub use process::Process;
@@ -26,6 +24,7 @@ pub use tessera_kit::KeySource;
 pub use tessera_proxy::address::{DialAddress, ListenAddress};
 pub use tessera_proxy::logging::LogFormat;
 pub use tessera_proxy::proxy_protocol::{Network, TrustedNetworks};
+pub use tessera_proxy::stores::{EtcdSection, Fleet, FleetVault, SiteSection, SitesSection};
 pub use values::Early;
 
 /// A whole configuration.

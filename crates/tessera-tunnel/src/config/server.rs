@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use tessera::wire::{CipherSuite, NamedGroup};
+use tessera_proxy::stores::StoresSection;
 
 use super::{
     DialAddress, Early, Fleet, KeySource, ListenAddress, Peers, ServerLimits, TrustedNetworks,
@@ -88,6 +89,16 @@ impl ServerSection {
             suites: Vec::new(),
             limits: ServerLimits::default(),
             fleet: None,
+        }
+    }
+
+    /// What it says of stores. `label` is how errors name it: `server.NAME`.
+    pub(crate) fn stores<'c>(&'c self, label: &'c str) -> StoresSection<'c> {
+        StoresSection {
+            name: label,
+            state: self.state.as_deref(),
+            state_key: self.state_key.as_ref(),
+            fleet: self.fleet.as_ref(),
         }
     }
 }

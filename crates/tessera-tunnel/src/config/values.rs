@@ -4,9 +4,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use tessera::wire::{CipherSuite, NamedGroup};
 use tessera_kit::names;
-pub(super) use tessera_proxy::config::de::{
-    duration, key, path, path_of, paths, some_key, some_path,
-};
+pub(super) use tessera_proxy::config::de::{duration, path_of, paths, some_key, some_path};
 
 /// Which data may go in a first flight. Replayable early data is not offered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]

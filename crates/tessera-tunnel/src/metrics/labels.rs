@@ -5,43 +5,8 @@ use std::io;
 use tessera::Facts;
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{PskKind, Verdict};
+use tessera_proxy::label;
 use tessera_tokio::EarlyDataOutcome;
-
-/// A label with a closed set of values: peers can't make series.
-pub trait Label: Copy + 'static {
-    /// The label's name.
-    const KEY: &'static str;
-    /// All its values, by their index.
-    const ALL: &'static [Self];
-
-    /// The value as it is exposed.
-    fn name(self) -> &'static str;
-
-    /// Its place in [`ALL`](Self::ALL).
-    fn index(self) -> usize;
-}
-
-macro_rules! label {
-    ($(#[$doc:meta])* $label:ident: $key:literal { $($(#[$value_doc:meta])* $value:ident = $name:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[non_exhaustive]
-        pub enum $label { $($(#[$value_doc])* $value,)* }
-
-        impl Label for $label {
-            const KEY: &'static str = $key;
-            const ALL: &'static [Self] = &[$(Self::$value,)*];
-
-            fn name(self) -> &'static str {
-                match self { $(Self::$value => $name,)* }
-            }
-
-            fn index(self) -> usize {
-                self as usize
-            }
-        }
-    };
-}
 
 label! {
     /// Which end of a tunnel it is.
@@ -73,20 +38,6 @@ label! {
         TimedOut = "timed_out",
         /// It was cut since the process ends, or since a reload withdrew what it rests on.
         Cut = "cut",
-    }
-}
-
-label! {
-    /// Why a connection was closed before anything was done for it.
-    Refusal: "reason" {
-        /// Its address has as many connections as it may.
-        ConnectionsPerAddress = "connections_per_address",
-        /// Its address has as many handshakes under way as it may.
-        HandshakesPerAddress = "handshakes_per_address",
-        /// Its address makes connections faster than it may.
-        Rate = "rate",
-        /// The PROXY header is missing, broken or not from a trusted network.
-        ProxyHeader = "proxy_header",
     }
 }
 
@@ -230,6 +181,8 @@ impl DialResult {
 
 #[cfg(test)]
 mod tests {
+    use tessera_proxy::admin::Label;
+
     use super::*;
 
     fn check<L: Label>() {
@@ -247,7 +200,6 @@ mod tests {
     fn values_have_names_of_their_own_and_know_their_place() {
         check::<Role>();
         check::<Outcome>();
-        check::<Refusal>();
         check::<HandshakeKind>();
         check::<EarlyDataVerdict>();
         check::<DialResult>();

@@ -1,7 +1,6 @@
 //! What a tunnel counts, by the conventions of Prometheus: every series has the labels `tunnel` (the name of
 //! its section) and `role`.
 
-mod gates;
 mod labels;
 
 use std::sync::Arc;
@@ -14,12 +13,12 @@ use tessera_proxy::admin::prometheus_client::metrics::family::Family;
 use tessera_proxy::admin::prometheus_client::metrics::gauge::Gauge;
 use tessera_proxy::admin::prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tessera_proxy::admin::prometheus_client::registry::Unit;
-use tessera_proxy::gate::Gate;
+use tessera_proxy::admin::{Counters, Labels};
+pub use tessera_proxy::admin::{Held, Label, Labelled};
+use tessera_proxy::gate::{Gate, Gates};
 
-use self::gates::Gates;
 pub use self::labels::{
-    DialResult, EarlyDataVerdict, HandshakeKind, Label, Outcome, Refusal, ReloadResult, Role,
-    SpareEvent,
+    DialResult, EarlyDataVerdict, HandshakeKind, Outcome, ReloadResult, Role, SpareEvent,
 };
 
 /// The metrics of all tunnels of a process.
@@ -28,7 +27,7 @@ pub use self::labels::{
 /// |---|---|---|
 /// | `tessera_tunnel_connections_total` | `outcome`: [`Outcome`] | connections that ended |
 /// | `tessera_tunnel_active_connections` | | connections that are there now |
-/// | `tessera_tunnel_refused_connections_total` | `reason`: [`Refusal`] | connections that were closed before anything was done for them |
+/// | `tessera_tunnel_refused_connections_total` | `reason`: `connections_per_address`, `handshakes_per_address`, `rate`, `proxy_header` | connections that were closed before anything was done for them |
 /// | `tessera_tunnel_timed_out_connections_total` | `limit`: `idle`, `write` | sides of connections that moved nothing, or didn't read, for longer than that limit |
 /// | `tessera_tunnel_accept_errors_total` | | how often the system had no connection to give, for want of files or memory |
 /// | `tessera_tunnel_open_handshakes` | | handshakes with clients that are under way now |
@@ -63,7 +62,7 @@ pub struct Metrics {
 impl Metrics {
     /// Registers the metrics: once in a process, because a name that is registered twice is exposed twice.
     pub fn register(registry: &admin::Metrics) -> Self {
-        let gates = Gates::default();
+        let gates = Gates::new(PREFIX);
         registry.register_collector(gates.clone());
         let counters = |name: &str, help: &str| {
             let family = Counters::default();
@@ -175,7 +174,8 @@ impl TunnelMetrics {
 
     /// Tells what this gate counts from now on, with the refused PROXY headers.
     pub fn watch(&self, gate: &Gate) {
-        self.gates.watch(&self.labels, gate.clone(), self.refused_proxy_headers.clone());
+        let proxy_header = ("proxy_header", self.refused_proxy_headers.clone());
+        self.gates.watch(&self.labels, gate.clone(), vec![proxy_header]);
     }
 
     /// Counts a connection as there until this is dropped.
@@ -216,54 +216,8 @@ impl TunnelMetrics {
     }
 }
 
-/// A counter for each value of a label.
-pub struct Labelled<L> {
-    counters: Box<[Counter]>,
-    label: std::marker::PhantomData<L>,
-}
-
-impl<L: Label> Labelled<L> {
-    fn new(family: &Counters, labels: &Labels) -> Self {
-        let counter = |value: &L| {
-            let mut labels = labels.clone();
-            labels.push((L::KEY, value.name().to_owned()));
-            family.get_or_create_owned(&labels)
-        };
-        Self { counters: L::ALL.iter().map(counter).collect(), label: std::marker::PhantomData }
-    }
-
-    /// Counts one.
-    pub fn count(&self, value: L) {
-        self.counters[value.index()].inc();
-    }
-
-    /// What was counted until now.
-    #[must_use]
-    pub fn get(&self, value: L) -> u64 {
-        self.counters[value.index()].get()
-    }
-}
-
-/// Counts one in a gauge until it is dropped.
-pub struct Held(Gauge);
-
-impl Held {
-    fn new(gauge: &Gauge) -> Self {
-        gauge.inc();
-        Self(gauge.clone())
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.0.dec();
-    }
-}
-
 const PREFIX: &str = "tessera_tunnel_";
 
-type Labels = Vec<(&'static str, String)>;
-type Counters = Family<Labels, Counter>;
 type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
 
 /// From half a millisecond, about a round trip in one data centre, to 16 seconds.

@@ -50,8 +50,8 @@ use self::reload::Wanted;
 
 use crate::config::{ServerLimits, ServerSection};
 use crate::metrics::TunnelMetrics;
-use crate::stores::{KEEP_EVERY, Stores};
 use crate::tls;
+use tessera_proxy::stores::{KEEP_EVERY, Stores};
 
 /// The server end of one tunnel. It can be cloned: all clones are one.
 #[derive(Clone)]
@@ -94,7 +94,7 @@ impl ServerEnd {
         section: ServerSection,
         metrics: Arc<TunnelMetrics>,
     ) -> Result<(Self, Option<StateFound>), ProgramError> {
-        let (stores, found) = Stores::open(name, &section)?;
+        let (stores, found) = Stores::open(&section.stores(&format!("server.{name}")))?;
         if let Some(vault) = stores.vault_name() {
             tracing::info!(
                 tunnel = name,

@@ -9,8 +9,8 @@ use tessera_tokio::Acceptor;
 use super::{ServerEnd, Settings};
 use crate::config::ServerSection;
 use crate::metrics::ReloadResult;
-use crate::stores::{LoadedAgain, Stores};
 use crate::tls;
+use tessera_proxy::stores::{LoadedAgain, Stores};
 
 /// The section that is loaded next.
 pub(super) type Wanted = Arc<Mutex<ServerSection>>;

@@ -11,7 +11,7 @@ use tessera_kit::ProgramError;
 use super::Own;
 use crate::config::{Early, ServerSection};
 use crate::peers;
-use crate::stores::Stores;
+use tessera_proxy::stores::Stores;
 
 /// Loads the configuration of the section of this name; its stores are those of before, where it is loaded again.
 ///

@@ -59,8 +59,15 @@ pub struct AcceptResumption {
     pub authenticated_at: Option<u64>,
     /// The server_name of this connection.
     pub server_name: Option<String>,
+    /// When the ticket was issued, since the Unix epoch; `None` for external PSKs.
+    pub issued_at: Option<Duration>,
+    /// Whether it would go on without a key exchange (psk_ke).
+    pub without_key_exchange: bool,
     /// Whether early data would come with it.
     pub early_data: bool,
+    /// Whether that would be replayable (RFC 8446 §2.3). Otherwise it is forward-secret, and a vault gives its key
+    /// once.
+    pub replayable_early_data: bool,
 }
 
 impl Question for OpenTicket {

@@ -1,5 +1,6 @@
 //! Telescopic names: network functions that know nothing of a SEPP reach foreign ones through it.
 
+pub mod api;
 mod json;
 mod label;
 mod rewrite;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tessera_kit::ProgramError;
 
-use super::{Anchors, ClientSection, Early, Fleet, FleetVault, Peers, ServerLimits, ServerSection};
+use super::{Anchors, ClientSection, Early, Peers, ServerLimits, ServerSection};
 
 impl ServerSection {
     /// Finds what contradicts itself in the section of this name, without looking at a file.
@@ -21,12 +21,6 @@ impl ServerSection {
         let server_peers = || self.peers.find_contradiction_at_server();
         let own = || own(&self.peers, self.certificate.is_some(), self.key.is_some());
         let rest = || {
-            if self.state_key.is_some() && self.state.is_none() {
-                return Some((
-                    "state-key",
-                    "there is no `state` that it could open: name one, or leave it out",
-                ));
-            }
             if self.send_proxy_identity && !self.send_proxy {
                 return Some((
                     "send-proxy-identity",
@@ -35,13 +29,13 @@ impl ServerSection {
             }
             self.limits.find_contradiction(self.early)
         };
-        let fleet = || self.fleet.as_ref()?.find_contradiction(self.state.is_some());
+        let stores = || self.stores("").find_contradiction();
         self.peers
             .find_contradiction()
             .or_else(server_peers)
             .or_else(own)
             .or_else(rest)
-            .or_else(fleet)
+            .or_else(stores)
     }
 }
 
@@ -203,41 +197,6 @@ impl ServerLimits {
             ));
         }
         None
-    }
-}
-
-impl Fleet {
-    fn find_contradiction(&self, has_state: bool) -> Contradiction {
-        match (self.vault, &self.sites) {
-            (FleetVault::Etcd, _) if has_state => Some((
-                "state",
-                "ticket keys and one-time keys are in etcd: leave it out, or keep one-time keys here with \
-                 `vault = \"sites\"`",
-            )),
-            (FleetVault::Etcd, _) if self.epoch_keys.is_none() => Some((
-                "fleet.epoch-keys",
-                "`vault = \"etcd\"` wraps one-time keys under them: name their file",
-            )),
-            (FleetVault::Etcd, Some(_)) => Some((
-                "fleet.sites",
-                "one-time keys are in etcd: leave it out, or say `vault = \"sites\"`",
-            )),
-            (FleetVault::Sites, None) => {
-                Some(("fleet.sites", "`vault = \"sites\"` has this server and the others there"))
-            }
-            (FleetVault::Sites, Some(_)) if self.epoch_keys.is_some() => {
-                Some(("fleet.epoch-keys", "they are for one-time keys in etcd: leave it out"))
-            }
-            (FleetVault::Sites, Some(sites)) if has_state && sites.vault_name.is_some() => Some((
-                "fleet.sites.vault-name",
-                "a vault in a `state` directory has a name of its own, which the log tells: leave it out",
-            )),
-            (FleetVault::Sites, Some(sites)) if !has_state && sites.vault_name.is_none() => Some((
-                "fleet.sites.vault-name",
-                "others know this vault by 32 hexadecimal digits: openssl rand -hex 16 writes them",
-            )),
-            _ => None,
-        }
     }
 }
 

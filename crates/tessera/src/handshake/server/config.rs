@@ -137,7 +137,8 @@ impl Question for ChooseConfig {
     type Answer = Result<Checked<ServerConfig>, NoConfig>;
 }
 
-/// No configuration for this client: the handshake ends with unrecognized_name.
+/// No configuration for this client: the handshake ends with unrecognized_name, or with missing_extension where the
+/// client said no name (RFC 8446 §9.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoConfig;
 

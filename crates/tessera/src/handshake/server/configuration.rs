@@ -24,8 +24,15 @@ pub(super) fn choose_config(
         (question, reply)
     };
     let chosen = answer(chosen, ask)?;
-    let config = chosen.as_ref().map_err(|NoConfig| {
-        protocol(AlertDescription::UNRECOGNIZED_NAME, "no configuration for this server_name")
+    let config = chosen.as_ref().map_err(|NoConfig| match hello.parsed.server_name {
+        Some(_) => {
+            protocol(AlertDescription::UNRECOGNIZED_NAME, "no configuration for this server_name")
+        }
+        // RFC 8446 §9.2
+        None => protocol(
+            AlertDescription::MISSING_EXTENSION,
+            "no configuration for a client without server_name",
+        ),
     })?;
     Ok(config.clone())
 }

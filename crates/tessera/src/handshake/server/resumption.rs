@@ -1,11 +1,12 @@
 //! Whether the PSK that was found, and proved, may be used: the owner decides.
 
 use alloc::string::String;
+use core::time::Duration;
 
 use super::negotiation::Negotiation;
 use super::pause::{Pause, answer};
 use super::psk_candidate::PskCandidate;
-use crate::resume::{AcceptResumption, ResumptionVerdict};
+use crate::resume::{AcceptResumption, KnownPsk, ResumptionVerdict};
 
 impl Negotiation<'_> {
     /// Asks the owner, where there is a PSK to ask about.
@@ -30,6 +31,9 @@ impl Negotiation<'_> {
         let identity = hello.psks.and_then(|psks| psks.identities().nth(found.index));
         let binder = hello.psks.and_then(|psks| psks.binder(found.index));
         let session = found.psk.session();
+        // Early data belongs to the first identity (RFC 8446 §4.2.10), which is another one where it is
+        // forward-secret, or vouches for itself.
+        let is_first = found.index == 0 && !matches!(found.psk, KnownPsk::Vouching(_));
         AcceptResumption {
             kind: found.psk.kind(),
             identity: identity.map(|psk| psk.identity.to_vec()).unwrap_or_default(),
@@ -37,7 +41,10 @@ impl Negotiation<'_> {
             peer: session.and_then(|session| session.peer.clone()),
             authenticated_at: session.map(|session| session.authenticated_at),
             server_name: hello.server_name.map(String::from),
+            issued_at: session.map(|session| Duration::from_millis(session.issued_at)),
+            without_key_exchange: !self.needs_share(Some(found)),
             early_data: hello.early_data,
+            replayable_early_data: hello.early_data && is_first,
         }
     }
 }

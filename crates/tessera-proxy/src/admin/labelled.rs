@@ -1,0 +1,111 @@
+//! Metrics with labels whose values are known before.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+
+/// The labels of a series.
+pub type Labels = Vec<(&'static str, String)>;
+/// Counters by their labels.
+pub type Counters = Family<Labels, Counter>;
+
+/// A label with a closed set of values: peers can't make series. [`label!`](crate::label) makes one.
+pub trait Label: Copy + 'static {
+    /// The label's name.
+    const KEY: &'static str;
+    /// All its values, by their index.
+    const ALL: &'static [Self];
+
+    /// The value as it is exposed.
+    fn name(self) -> &'static str;
+
+    /// Its place in [`ALL`](Self::ALL).
+    fn index(self) -> usize;
+}
+
+/// An enumeration that is a [`Label`](crate::admin::Label), each value with its name.
+///
+/// ```
+/// use tessera_proxy::admin::Label;
+///
+/// tessera_proxy::label! {
+///     /// What became of a reload.
+///     ReloadResult: "result" {
+///         /// It is in use.
+///         Reloaded = "reloaded",
+///         /// All goes on as it was.
+///         Failed = "failed",
+///     }
+/// }
+/// assert_eq!((ReloadResult::KEY, ReloadResult::Failed.name()), ("result", "failed"));
+/// ```
+#[macro_export]
+macro_rules! label {
+    ($(#[$doc:meta])* $label:ident: $key:literal { $($(#[$value_doc:meta])* $value:ident = $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum $label { $($(#[$value_doc])* $value,)* }
+
+        impl $crate::admin::Label for $label {
+            const KEY: &'static str = $key;
+            const ALL: &'static [Self] = &[$(Self::$value,)*];
+
+            fn name(self) -> &'static str {
+                match self { $(Self::$value => $name,)* }
+            }
+
+            fn index(self) -> usize {
+                self as usize
+            }
+        }
+    };
+}
+
+/// A counter for each value of a label. Counting takes no lock.
+pub struct Labelled<L> {
+    counters: Box<[Counter]>,
+    label: std::marker::PhantomData<L>,
+}
+
+impl<L: Label> Labelled<L> {
+    /// All series of it, from now on, with 0: what is not there can't be told from what never happened.
+    #[must_use]
+    pub fn new(family: &Counters, labels: &Labels) -> Self {
+        let counter = |value: &L| {
+            let mut labels = labels.clone();
+            labels.push((L::KEY, value.name().to_owned()));
+            family.get_or_create_owned(&labels)
+        };
+        Self { counters: L::ALL.iter().map(counter).collect(), label: std::marker::PhantomData }
+    }
+
+    /// Counts one.
+    pub fn count(&self, value: L) {
+        self.counters[value.index()].inc();
+    }
+
+    /// What was counted until now.
+    #[must_use]
+    pub fn get(&self, value: L) -> u64 {
+        self.counters[value.index()].get()
+    }
+}
+
+/// Counts one in a gauge until it is dropped.
+pub struct Held(Gauge);
+
+impl Held {
+    /// One more.
+    #[must_use]
+    pub fn new(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}

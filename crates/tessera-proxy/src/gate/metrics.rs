@@ -1,0 +1,130 @@
+//! What gates count, looked up when somebody asks for it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::gauge::ConstGauge;
+
+use super::{Gate, GateCounts};
+use crate::admin::Labels;
+
+/// The gates of a process, for [`Metrics::register_collector`](crate::admin::Metrics::register_collector):
+/// `PREFIX_refused_connections_total{reason}`, `PREFIX_timed_out_connections_total{limit}`,
+/// `PREFIX_accept_errors_total`, `PREFIX_open_handshakes`.
+#[derive(Clone)]
+pub struct Gates {
+    prefix: &'static str,
+    watched: Arc<Mutex<Vec<Watched>>>,
+}
+
+/// A gate, with what is counted behind it.
+struct Watched {
+    labels: Labels,
+    gate: Gate,
+    refused: Vec<(&'static str, Counter)>,
+}
+
+impl Gates {
+    /// None yet. Names begin with the prefix, which has its `_`.
+    #[must_use]
+    pub fn new(prefix: &'static str) -> Self {
+        Self { prefix, watched: Arc::default() }
+    }
+
+    /// Tells what this gate counts, in the place of an earlier one with these labels, and which connections were
+    /// refused behind it, by reason.
+    pub fn watch(&self, labels: &Labels, gate: Gate, refused: Vec<(&'static str, Counter)>) {
+        let mut all = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|watched| watched.labels != *labels);
+        all.push(Watched { labels: labels.clone(), gate, refused });
+    }
+}
+
+impl fmt::Debug for Gates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gates").finish_non_exhaustive()
+    }
+}
+
+impl Collector for Gates {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let all = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts: Vec<_> = all.iter().map(|watched| (watched, watched.gate.counts())).collect();
+        let mut tell = |name: &str, help: &str, series: &[(Labels, Value)]| {
+            let Some((_, first)) = series.first() else { return Ok(()) };
+            let name = format!("{}{name}", self.prefix);
+            let metric_type = first.metric().metric_type();
+            let mut family = encoder.encode_descriptor(&name, help, None, metric_type)?;
+            series.iter().try_for_each(|(labels, value)| {
+                value.metric().encode(family.encode_family(labels)?)
+            })
+        };
+        let each = |value: fn(&GateCounts) -> Value| -> Vec<_> {
+            counts.iter().map(|(watched, now)| (watched.labels.clone(), value(now))).collect()
+        };
+        let refused: Vec<_> =
+            counts.iter().flat_map(|(watched, now)| watched.refused(now)).collect();
+        tell("refused_connections", "Connections refused at once, by reason.", &refused)?;
+        let timed_out: Vec<_> =
+            counts.iter().flat_map(|(watched, now)| watched.timed_out(now)).collect();
+        tell("timed_out_connections", "Connections that moved nothing for too long.", &timed_out)?;
+        let help = "How often the system had no connection to give, for want of files or memory.";
+        tell("accept_errors", help, &each(|now| Value::counter(now.since_start.accept_errors)))?;
+        let help = "Handshakes with clients that are under way now.";
+        tell(
+            "open_handshakes",
+            help,
+            &each(|now| Value::Gauge(ConstGauge::new(now.handshakes as u64))),
+        )
+    }
+}
+
+impl Watched {
+    fn refused(&self, now: &GateCounts) -> Vec<(Labels, Value)> {
+        let own = [
+            // Its address has as many connections as it may.
+            ("connections_per_address", now.since_start.refused_connections),
+            // Its address has as many handshakes under way as it may.
+            ("handshakes_per_address", now.since_start.refused_handshakes),
+            // Its address makes connections faster than it may.
+            ("rate", now.refused_rate),
+        ];
+        let behind = self.refused.iter().map(|(reason, counter)| (*reason, counter.get()));
+        let series = |(reason, count)| (self.labelled("reason", reason), Value::counter(count));
+        own.into_iter().chain(behind).map(series).collect()
+    }
+
+    fn timed_out(&self, now: &GateCounts) -> [(Labels, Value); 2] {
+        let (idle, write) = (now.since_start.idle, now.since_start.stalled);
+        [("idle", idle), ("write", write)]
+            .map(|(limit, count)| (self.labelled("limit", limit), Value::counter(count)))
+    }
+
+    fn labelled(&self, key: &'static str, value: &str) -> Labels {
+        let mut labels = self.labels.clone();
+        labels.push((key, value.to_owned()));
+        labels
+    }
+}
+
+/// A number of either kind.
+enum Value {
+    Counter(ConstCounter<u64>),
+    Gauge(ConstGauge<u64>),
+}
+
+impl Value {
+    fn counter(count: u64) -> Self {
+        Self::Counter(ConstCounter::new(count))
+    }
+
+    fn metric(&self) -> &dyn EncodeMetric {
+        match self {
+            Self::Counter(counter) => counter,
+            Self::Gauge(gauge) => gauge,
+        }
+    }
+}

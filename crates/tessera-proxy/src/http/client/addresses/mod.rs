@@ -1,0 +1,139 @@
+//! Where a peer is: several addresses, by priority and weight, the sick passed over.
+
+mod health;
+mod srv;
+
+use tokio::time::Instant;
+
+pub(super) use self::health::{Cause, Health};
+pub use self::srv::{Srv, SrvError};
+use super::PoolOptions;
+use crate::address::DialAddress;
+use crate::dial::{DialOptions, Dialler};
+
+/// One address of a peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Where.
+    pub address: DialAddress,
+    /// Those of the lowest number are used as long as one of them can be reached (RFC 2782).
+    pub priority: u16,
+    /// Its share among those of its priority.
+    pub weight: u16,
+}
+
+impl Target {
+    /// An address like all others.
+    pub fn new(address: DialAddress) -> Self {
+        Self { address, priority: 0, weight: 1 }
+    }
+}
+
+/// Where the addresses come from.
+#[derive(Debug)]
+pub enum Addresses {
+    /// These.
+    Fixed(Vec<Target>),
+    /// DNS, asked again when its answer has expired.
+    Srv(Box<Srv>),
+}
+
+impl From<DialAddress> for Addresses {
+    fn from(address: DialAddress) -> Self {
+        Self::Fixed(vec![Target::new(address)])
+    }
+}
+
+impl From<Vec<Target>> for Addresses {
+    fn from(targets: Vec<Target>) -> Self {
+        Self::Fixed(targets)
+    }
+}
+
+impl From<Srv> for Addresses {
+    fn from(srv: Srv) -> Self {
+        Self::Srv(Box::new(srv))
+    }
+}
+
+/// An address, and how it did lately.
+pub(super) struct Place {
+    pub(super) target: Target,
+    pub(super) dialler: Dialler,
+    pub(super) health: Health,
+    /// Connections that are being opened.
+    pub(super) opening: usize,
+}
+
+/// The addresses, as they are known now.
+#[derive(Default)]
+pub(super) struct Places(Vec<Place>);
+
+impl Places {
+    /// Others. What is known of those that stay is kept.
+    pub(super) fn replace(&mut self, targets: Vec<Target>, options: &PoolOptions) {
+        let mut earlier = std::mem::take(&mut self.0);
+        for target in targets {
+            if self.of(&target.address).is_some() {
+                continue;
+            }
+            let known = earlier.iter().position(|place| place.target.address == target.address);
+            let place = match known {
+                Some(index) => Place { target, ..earlier.swap_remove(index) },
+                None => {
+                    let dialling =
+                        DialOptions { deadline: options.connect, ..DialOptions::default() };
+                    let dialler = Dialler::new(target.address.clone(), dialling);
+                    Place { target, dialler, health: Health::default(), opening: 0 }
+                }
+            };
+            self.0.push(place);
+        }
+    }
+
+    pub(super) fn of(&mut self, address: &DialAddress) -> Option<&mut Place> {
+        self.0.iter_mut().find(|place| place.target.address == *address)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Place> {
+        self.0.iter()
+    }
+
+    /// Where to connect to next, by RFC 2782: of the lowest priority that has an address which isn't sick, one by
+    /// weight. An address to which nobody is connecting goes before one to which somebody is. `random` is below 1.
+    pub(super) fn choose(&mut self, now: Instant, random: f64) -> Option<&mut Place> {
+        let fits = |place: &Place, unused: bool| {
+            !place.health.is_sick(now) && (!unused || place.opening == 0)
+        };
+        let best = |unused| {
+            let fitting = self.0.iter().filter(|place| fits(place, unused));
+            fitting.map(|place| place.target.priority).min()
+        };
+        let (priority, unused) = match best(true) {
+            Some(priority) => (priority, true),
+            None => (best(false)?, false),
+        };
+        let may = |place: &Place| place.target.priority == priority && fits(place, unused);
+        // Those of weight 0 are to have a very small chance (RFC 2782).
+        let weight = |place: &Place| f64::from(place.target.weight).max(0.01);
+        let all: f64 = self.0.iter().filter(|place| may(place)).map(weight).sum();
+        let mut left = random * all;
+        let chosen = self.0.iter().position(|place| {
+            let may = may(place);
+            if may {
+                left -= weight(place);
+            }
+            may && left < 0.0
+        });
+        // The sums may be rounded differently.
+        let chosen = chosen.or_else(|| self.0.iter().rposition(may))?;
+        self.0.get_mut(chosen)
+    }
+
+    /// When the first address may be tried again, and why it isn't now, if all are sick.
+    pub(super) fn recovery(&self) -> Option<(Instant, Option<Cause>)> {
+        let sick = self.0.iter().filter_map(|place| Some((place.health.sick_until()?, place)));
+        let first = sick.min_by_key(|(until, _)| *until);
+        first.map(|(until, place)| (until, place.health.cause()))
+    }
+}

@@ -1,0 +1,66 @@
+//! Makes the connections of a pool.
+
+mod stream;
+mod tls;
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+
+use tessera_tokio::FirstFlight;
+
+pub(super) use self::stream::{Stream, Watched};
+pub use self::tls::Tls;
+use crate::dial::Dialler;
+use crate::socket::Socket;
+
+/// Makes the connections of a pool.
+pub trait Connect: Send + Sync {
+    /// Connects to where `to` leads. With `early` the first request may travel as early data: then the stream of TLS may
+    /// be given before its handshake is complete. Without, nothing that is written may leave before it is.
+    fn connect<'c>(&'c self, to: &'c Dialler, early: bool) -> Connecting<'c>;
+}
+
+/// A connection that comes.
+pub type Connecting<'c> = Pin<Box<dyn Future<Output = io::Result<Transport>> + Send + 'c>>;
+
+/// A version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// HTTP/1.1: one call at a time.
+    Http1,
+    /// HTTP/2: many.
+    #[default]
+    Http2,
+}
+
+/// A connection that was made, and what is spoken on it.
+pub struct Transport {
+    pub(super) stream: Stream,
+    pub(super) protocol: Protocol,
+}
+
+impl Transport {
+    /// Without TLS.
+    pub fn plain(socket: Socket, protocol: Protocol) -> Self {
+        Self { stream: Stream::Plain(socket), protocol }
+    }
+
+    /// With TLS: the handshake is complete, or the stream carries early data.
+    pub fn tls(stream: FirstFlight<Socket>, protocol: Protocol) -> Self {
+        Self { stream: Stream::Tls(Box::new(stream)), protocol }
+    }
+}
+
+/// Connects without TLS, and speaks this from the beginning (for HTTP/2: with prior knowledge, RFC 9113 §3.3).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Plaintext(pub Protocol);
+
+impl Connect for Plaintext {
+    fn connect<'c>(&'c self, to: &'c Dialler, _: bool) -> Connecting<'c> {
+        Box::pin(async move {
+            let socket = to.dial().await.map_err(|error| io::Error::new(error.kind(), error))?;
+            Ok(Transport::plain(socket, self.0))
+        })
+    }
+}

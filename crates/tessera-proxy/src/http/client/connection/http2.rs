@@ -1,0 +1,179 @@
+//! A connection of HTTP/2: many calls at a time.
+//!
+//! It stands on the crate h2, below hyper's client: a call is polled by who makes it, without a channel and a task of
+//! its own, and its error says whether the server refused the stream.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+
+use bytes::Bytes;
+use h2::Reason;
+use h2::client::{Builder, SendRequest};
+use http::header::CONTENT_LENGTH;
+use http::{Request, Response};
+use tessera_tokio::FirstFlightFailure;
+
+use super::keep_alive::{KeepAlive, Next};
+use super::pipe::Pipe;
+use super::{Connection, Lease, Sender, Standing};
+use crate::http::body::Body;
+use crate::http::client::PoolOptions;
+use crate::http::client::connect::{Stream, Watched};
+use crate::http::client::error::{CallError, CallErrorKind, Sent};
+use crate::http::client::exchange::Failure;
+
+/// What drives the connection.
+pub(in crate::http::client) struct Driver {
+    connection: h2::client::Connection<Watched, Bytes>,
+    /// Tells whether the server said GOAWAY, and how many streams it allows.
+    probe: SendRequest<Bytes>,
+}
+
+/// Prepares the connection. In a first flight nothing leaves before there is a request, or it is driven.
+pub(in crate::http::client) async fn begin(
+    connection: &Arc<Connection>,
+    stream: Stream,
+    options: &PoolOptions,
+) -> Result<Driver, h2::Error> {
+    let watched = Watched::new(stream, connection.clone());
+    let (sender, driver) = Builder::new()
+        .enable_push(false)
+        .initial_window_size(options.stream_window)
+        .initial_connection_window_size(options.connection_window)
+        .max_header_list_size(options.max_header_len)
+        // What RFC 9113 §6.5.2 calls the least that a server should allow, until it says.
+        .initial_max_send_streams(connection.places().min(100))
+        .handshake(watched)
+        .await?;
+    connection.set_sender(Sender::Http2(sender.clone()));
+    Ok(Driver { connection: driver, probe: sender })
+}
+
+impl Connection {
+    /// Runs until the connection ends.
+    pub(in crate::http::client) async fn drive_http2(
+        self: Arc<Self>,
+        driver: Driver,
+        options: Arc<PoolOptions>,
+    ) {
+        let Driver { connection: mut driver, probe } = driver;
+        let mut probe = Some(probe);
+        let mut keep_alive = pin!(KeepAlive::new(driver.ping_pong(), &options));
+        let mut retired = pin!(self.retired.notified());
+        poll_fn(|cx| {
+            if let Next::GiveUp = keep_alive.as_mut().poll(&self, cx) {
+                return Poll::Ready(());
+            }
+            loop {
+                if Pin::new(&mut driver).poll(cx).is_ready() {
+                    return Poll::Ready(());
+                }
+                let Some(sender) = &mut probe else { return Poll::Pending };
+                let has_ended = self.standing() == Standing::Retired
+                    || retired.as_mut().poll(cx).is_ready()
+                    // GOAWAY, or an error.
+                    || matches!(sender.poll_ready(cx), Poll::Ready(Err(_)));
+                if !has_ended {
+                    let allowed = sender.current_max_send_streams().min(options.streams);
+                    if self.places.swap(allowed, Ordering::Relaxed) < allowed {
+                        self.has_changed();
+                    }
+                    return Poll::Pending;
+                }
+                // Once no sender is left, h2 ends when the last stream has ended; it has to be polled to see that.
+                probe = None;
+                self.retire();
+            }
+        })
+        .await;
+        drop((driver, probe));
+        self.ended();
+    }
+
+    /// What an early call is told whose flight doesn't go on.
+    pub(super) fn early_failure(&self) -> Option<CallError> {
+        let error = self.flight.error()?;
+        if error.may_be_sent_again() {
+            return Some(CallError::unsent(CallErrorKind::ConnectionLost).because(error));
+        }
+        let kind = match error.reason() {
+            FirstFlightFailure::Rejected => CallErrorKind::EarlyDataRefused,
+            _ => CallErrorKind::ConnectionLost,
+        };
+        Some(CallError::new(kind, Sent::Maybe).in_flight(error.outcome()).because(error))
+    }
+
+    fn http2_sender(&self) -> Option<SendRequest<Bytes>> {
+        match &*self.sender() {
+            Some(Sender::Http2(sender)) => Some(sender.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// Sends a request, and waits for the head of its response.
+pub(in crate::http::client) async fn exchange(
+    lease: Lease,
+    is_early: bool,
+    request: Request<Body>,
+    options: &PoolOptions,
+) -> Result<Response<Body>, Failure> {
+    let connection = lease.connection();
+    let writes = connection.writes.load(Ordering::Relaxed);
+    let failed = |error| Failure::from(failure(connection, is_early, writes, error));
+    let Some(mut sender) = connection.http2_sender() else { return Err(Failure::unsent(request)) };
+    let (head, body) = request.into_parts();
+    let is_whole = body.is_end();
+    let begun = sender.send_request(Request::from_parts(head, ()), is_whole);
+    let (mut response, stream) = begun.map_err(failed)?;
+    drop(sender);
+    let mut pipe = (!is_whole).then(|| Pipe::new(body, stream));
+    let response = poll_fn(|cx| {
+        if let Some(sending) = &mut pipe {
+            match sending.poll(cx) {
+                Poll::Pending => {}
+                Poll::Ready(Ok(())) => pipe = None,
+                Poll::Ready(Err(error)) => {
+                    let error =
+                        CallError::new(CallErrorKind::RequestBody, Sent::Maybe).because(error);
+                    return Poll::Ready(Err(error.into()));
+                }
+            }
+        }
+        Pin::new(&mut response).poll(cx).map_err(failed)
+    })
+    .await?;
+    if let Some(rest) = pipe {
+        // The server answers before it has the whole request.
+        drop(tokio::spawn(rest.finish(options.body.idle)));
+    }
+    let length = response.headers().get(CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+    Ok(response.map(|body| Body::answer(body, length, options.body).holding(lease)))
+}
+
+fn failure(connection: &Connection, is_early: bool, writes: u64, error: h2::Error) -> CallError {
+    if is_early && let Some(error) = connection.early_failure() {
+        return error;
+    }
+    let (kind, sent) = match error.reason() {
+        // RFC 9113 §8.7: nothing of it was processed. h2 gives the error of a GOAWAY to streams above its last one.
+        Some(Reason::REFUSED_STREAM) if error.is_reset() && error.is_remote() => {
+            (CallErrorKind::Reset(Reason::REFUSED_STREAM.into()), Sent::Nothing)
+        }
+        Some(_) if error.is_go_away() && error.is_remote() => {
+            (CallErrorKind::ConnectionLost, Sent::Nothing)
+        }
+        Some(reason) if error.is_reset() => (CallErrorKind::Reset(reason.into()), Sent::Maybe),
+        None if !error.is_io() => (CallErrorKind::InvalidRequest, Sent::Nothing),
+        _ if connection.writes.load(Ordering::Relaxed) == writes => {
+            (CallErrorKind::ConnectionLost, Sent::Nothing)
+        }
+        _ => (CallErrorKind::ConnectionLost, Sent::Maybe),
+    };
+    let error = CallError::new(kind, sent).because(error);
+    if is_early { error.in_flight(connection.early_data()) } else { error }
+}

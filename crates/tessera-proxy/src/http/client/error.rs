@@ -1,0 +1,140 @@
+//! Why a call has no response, and whether it may have been executed.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use tessera_tokio::EarlyDataOutcome;
+
+use super::flight::{FlightHandle, Verdict};
+
+/// Why a call has no response.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct CallError {
+    /// Why.
+    pub kind: CallErrorKind,
+    /// Whether the server may have executed it.
+    pub sent: Sent,
+    /// What the server said of the early data that the call was in; without an answer it is [`Verdict::Unknown`].
+    /// `None` if it was in none, or it was taken.
+    pub verdict: Option<FlightVerdict>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallErrorKind {
+    /// The request can't be sent as it is.
+    InvalidRequest,
+    /// The request's body didn't come whole from where it comes from.
+    RequestBody,
+    /// No address could be connected to.
+    Unreachable,
+    /// As many calls wait as may.
+    Busy,
+    /// The pool was closed.
+    Closed,
+    /// The deadline is over.
+    DeadlineExceeded,
+    /// The server did not take the early data that the call was in, and it may have been executed.
+    EarlyDataRefused,
+    /// The server reset the stream, with this error code (RFC 9113 §7).
+    Reset(u32),
+    /// The connection ended.
+    ConnectionLost,
+}
+
+/// How much of a call a server may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sent {
+    /// Nothing that it executes or executed: sending it again can't execute it twice.
+    Nothing,
+    /// All of it. It may have been executed.
+    Maybe,
+}
+
+/// A verdict, and the flight that it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlightVerdict {
+    /// What the client may conclude.
+    pub verdict: Verdict,
+    /// The flight's name: a later connection asks under it for the receipt.
+    pub flight: Option<FlightHandle>,
+}
+
+impl CallError {
+    pub(super) fn new(kind: CallErrorKind, sent: Sent) -> Self {
+        Self { kind, sent, verdict: None, source: None }
+    }
+
+    /// Nothing was sent.
+    pub(super) fn unsent(kind: CallErrorKind) -> Self {
+        Self::new(kind, Sent::Nothing)
+    }
+
+    pub(super) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(Arc::from(source.into()));
+        self
+    }
+
+    pub(super) fn because_of(mut self, source: Option<Arc<dyn Error + Send + Sync>>) -> Self {
+        self.source = source.or(self.source);
+        self
+    }
+
+    /// With what is known of the early data that it was in.
+    pub(super) fn in_flight(mut self, outcome: EarlyDataOutcome) -> Self {
+        if let (Some(verdict), false) = (outcome.verdict, outcome.sent_again) {
+            self.verdict = Some(FlightVerdict { verdict, flight: outcome.flight });
+        }
+        self
+    }
+
+    /// After an earlier try: what it may have executed counts too.
+    pub(super) fn after(mut self, earlier: Option<Self>) -> Self {
+        if let Some(earlier) = earlier {
+            self.sent = self.sent.max(earlier.sent);
+            self.verdict = self.verdict.or(earlier.verdict);
+        }
+        self
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            CallErrorKind::InvalidRequest => f.write_str("the request can't be sent as it is")?,
+            CallErrorKind::RequestBody => f.write_str("the request's body didn't come whole")?,
+            CallErrorKind::Unreachable => f.write_str("no address could be connected to")?,
+            CallErrorKind::Busy => f.write_str("as many calls wait as may")?,
+            CallErrorKind::Closed => f.write_str("the pool was closed")?,
+            CallErrorKind::DeadlineExceeded => f.write_str("the deadline is over")?,
+            CallErrorKind::EarlyDataRefused => {
+                f.write_str("the server did not take the early data")?
+            }
+            CallErrorKind::Reset(code) => {
+                write!(f, "the server reset the stream, error code {code}")?
+            }
+            CallErrorKind::ConnectionLost => f.write_str("the connection ended")?,
+        }
+        if let Some(FlightVerdict { verdict, .. }) = self.verdict {
+            write!(f, "; verdict {verdict:?}")?;
+        }
+        f.write_str(match self.sent {
+            Sent::Nothing => "; nothing was executed",
+            Sent::Maybe => "; it may have been executed",
+        })?;
+        match &self.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Error for CallError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
+}

@@ -1,0 +1,131 @@
+//! One try of a call: a request that goes on a connection, and what came of it.
+
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
+};
+use http::uri::{PathAndQuery, Uri};
+use http::{Extensions, HeaderMap, Method, Request, Response, Version};
+use http_body::Body as _;
+
+use super::connect::Protocol;
+use super::connection::Lease;
+use super::error::{CallError, CallErrorKind};
+use super::{PoolOptions, connection};
+use crate::http::body::Body;
+
+/// A try that came to nothing.
+pub(super) struct Failure {
+    pub(super) error: CallError,
+    /// The request, where it was not touched.
+    pub(super) request: Option<Request<Body>>,
+}
+
+impl Failure {
+    /// The connection ended before it took the request.
+    pub(super) fn unsent(request: Request<Body>) -> Self {
+        let error = CallError::unsent(CallErrorKind::ConnectionLost);
+        Self { error, request: Some(request) }
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        Self { error, request: None }
+    }
+}
+
+/// Sends a request, and waits for the head of its response.
+pub(super) async fn exchange(
+    lease: Lease,
+    is_early: bool,
+    request: Request<Body>,
+    options: &PoolOptions,
+) -> Result<Response<Body>, Failure> {
+    match lease.connection().protocol() {
+        Protocol::Http2 => connection::exchange_http2(lease, is_early, request, options).await,
+        Protocol::Http1 => {
+            let request = for_http1(request);
+            connection::exchange_http1(lease, is_early, request, options).await
+        }
+    }
+}
+
+/// A request as a connection of HTTP/2 takes it: with scheme and authority, and without what belongs to the connection
+/// that it came by (RFC 9110 §7.6.1, RFC 9113 §8.2.2).
+pub(super) fn prepare(mut request: Request<Body>) -> Result<Request<Body>, CallError> {
+    strip_connection_headers(request.headers_mut());
+    let uri = request.uri();
+    if uri.authority().is_none() {
+        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+        let with_host = host.and_then(|host| {
+            let mut parts = uri.clone().into_parts();
+            parts.authority = Some(host.parse().ok()?);
+            parts.scheme.get_or_insert(http::uri::Scheme::HTTP);
+            parts.path_and_query.get_or_insert(PathAndQuery::from_static("/"));
+            Uri::from_parts(parts).ok()
+        });
+        let Some(with_host) = with_host else {
+            let why = "the request names no host";
+            return Err(CallError::unsent(CallErrorKind::InvalidRequest).because(why));
+        };
+        *request.uri_mut() = with_host;
+    }
+    if request.method() == Method::CONNECT {
+        let why = "CONNECT is not for a pool";
+        return Err(CallError::unsent(CallErrorKind::InvalidRequest).because(why));
+    }
+    // RFC 9113 §8.3.1: the authority says it.
+    request.headers_mut().remove(HOST);
+    if let Some(len) = request.body().size_hint().exact()
+        && (len > 0 || has_content(request.method()))
+        && !request.headers().contains_key(CONTENT_LENGTH)
+    {
+        request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(len));
+    }
+    // What the program noted is not for the wire, and is not copied along.
+    *request.extensions_mut() = Extensions::new();
+    *request.version_mut() = Version::HTTP_2;
+    Ok(request)
+}
+
+/// RFC 9110 §8.6: such methods say that there is no content.
+fn has_content(method: &Method) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH)
+}
+
+fn strip_connection_headers(headers: &mut HeaderMap) {
+    if headers.contains_key(CONNECTION) {
+        let named: Vec<HeaderName> = headers
+            .get_all(CONNECTION)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .filter_map(|name| name.trim().parse().ok())
+            .collect();
+        for name in named {
+            headers.remove(name);
+        }
+        headers.remove(CONNECTION);
+    }
+    for name in [TRANSFER_ENCODING, UPGRADE, KEEP_ALIVE, PROXY_CONNECTION] {
+        headers.remove(name);
+    }
+    if headers.get(TE).is_some_and(|te| te != "trailers") {
+        headers.remove(TE);
+    }
+}
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+
+/// With the path alone, and its host as a field.
+fn for_http1(mut request: Request<Body>) -> Request<Body> {
+    let host = request.uri().authority().map(|authority| HeaderValue::from_str(authority.as_str()));
+    if let Some(Ok(host)) = host {
+        request.headers_mut().insert(HOST, host);
+    }
+    let path = request.uri().path_and_query().cloned();
+    *request.uri_mut() = Uri::from(path.unwrap_or(PathAndQuery::from_static("/")));
+    *request.version_mut() = Version::HTTP_11;
+    request
+}

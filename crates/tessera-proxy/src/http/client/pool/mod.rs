@@ -1,0 +1,358 @@
+//! The connections to one peer, and the calls that want one.
+
+mod open;
+mod state;
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use http::Request;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use self::state::{Found, State, Waiter};
+use super::addresses::{Addresses, Cause, Target};
+use super::call::{Answer, Call, Early};
+use super::connect::Connect;
+use super::connection::{Connection, Lease, Standing};
+use super::error::{CallError, CallErrorKind, Sent};
+use super::exchange::{exchange, prepare};
+use super::retry::{Tries, spare};
+use super::{AddressStatus, Counts, PoolOptions, PoolStatus};
+use crate::http::body::Body;
+use crate::http::deadline::Deadline;
+
+/// The connections to one peer. It can be cloned. When the last clone is gone, connections without calls end.
+///
+/// Its connections run in tasks of the tokio runtime in which it is used.
+#[derive(Clone)]
+pub struct Pool {
+    inner: Arc<Inner>,
+}
+
+/// What the clones share.
+pub(super) struct Inner {
+    me: Weak<Self>,
+    connect: Arc<dyn Connect>,
+    options: Arc<PoolOptions>,
+    /// `None` where the addresses don't come from DNS.
+    srv: Option<tokio::sync::Mutex<open::FromDns>>,
+    state: Mutex<State>,
+    /// As many as wait in the state, to be seen without its lock.
+    waiting: Arc<AtomicUsize>,
+    tally: Tally,
+}
+
+#[derive(Default)]
+struct Tally {
+    calls: AtomicU64,
+    opened: AtomicU64,
+    failed: AtomicU64,
+    retried: AtomicU64,
+    resent: AtomicU64,
+    early: AtomicU64,
+}
+
+impl Pool {
+    /// A pool of connections that `connect` makes. Nothing is connected before the first call, unless connections are
+    /// to be kept [`warm`](PoolOptions::warm): then it has to be made within a tokio runtime.
+    pub fn new(
+        connect: Arc<dyn Connect>,
+        addresses: impl Into<Addresses>,
+        options: PoolOptions,
+    ) -> Self {
+        let mut state = State::default();
+        let srv = match addresses.into() {
+            Addresses::Fixed(targets) => {
+                state.places.replace(targets, &options);
+                None
+            }
+            Addresses::Srv(srv) => Some(tokio::sync::Mutex::new(open::FromDns::new(srv))),
+        };
+        let inner = Arc::new_cyclic(|me| Inner {
+            me: me.clone(),
+            connect,
+            options: Arc::new(options),
+            srv,
+            state: Mutex::new(state),
+            waiting: Arc::default(),
+            tally: Tally::default(),
+        });
+        inner.maintain();
+        Self { inner }
+    }
+
+    /// Sends a request and waits for the head of its response, or the deadline. The request's URI names scheme and
+    /// host, or its `Host` field does.
+    ///
+    /// It is sent again where nobody executed it, and once where it is [`repeatable`](Call::repeatable): on another
+    /// connection each time, and as long as its body is here and not still coming.
+    pub async fn call(&self, request: Request<Body>, call: Call) -> Result<Answer, CallError> {
+        let inner = &*self.inner;
+        inner.tally.calls.fetch_add(1, Ordering::Relaxed);
+        let mut request = prepare(request)?;
+        let mut tries = Tries::new(&call);
+        let mut earlier: Option<CallError> = None;
+        let mut avoid: Option<Arc<Connection>> = None;
+        loop {
+            let granted = match inner.acquire(tries.early(), avoid.as_ref(), call.deadline).await {
+                Ok(granted) => granted,
+                Err(error) => return Err(error.after(earlier)),
+            };
+            let spare = spare(&request);
+            let connection = granted.lease.connection().clone();
+            let is_early = granted.is_early;
+            let exchanged = exchange(granted.lease, is_early, request, &inner.options);
+            let failure = match call.deadline.limit(exchanged).await {
+                Err(_) => {
+                    let mut error = CallError::new(CallErrorKind::DeadlineExceeded, Sent::Maybe);
+                    if is_early {
+                        error = error.in_flight(connection.early_data());
+                    }
+                    return Err(error.after(earlier));
+                }
+                Ok(Ok(response)) => {
+                    match spare {
+                        Some(spare) if tries.again_later(response.status(), is_early) => {
+                            inner.tally.retried.fetch_add(1, Ordering::Relaxed);
+                            request = spare;
+                            continue;
+                        }
+                        _ => {}
+                    }
+                    let resent = tries.resent;
+                    return Ok(Answer { response, resent, was_early: is_early, connection });
+                }
+                Ok(Err(failure)) => failure,
+            };
+            let Some(next) = failure.request.or(spare) else {
+                return Err(failure.error.after(earlier));
+            };
+            let had_resent = tries.resent;
+            if !tries.again_after(&failure.error) {
+                return Err(failure.error.after(earlier));
+            }
+            let counter = if tries.resent && !had_resent {
+                &inner.tally.resent
+            } else {
+                &inner.tally.retried
+            };
+            counter.fetch_add(1, Ordering::Relaxed);
+            earlier = Some(failure.error.after(earlier));
+            avoid = Some(connection);
+            request = next;
+        }
+    }
+
+    /// Uses these addresses from now on. Connections to others get no call any more.
+    pub fn set_targets(&self, targets: Vec<Target>) {
+        self.inner.set_targets(targets);
+    }
+
+    /// Ends all connections that have no call, and the others when their calls have ended; new calls, and those that
+    /// wait, are errors.
+    pub fn close(&self) {
+        self.inner.close();
+    }
+
+    /// What there is now.
+    pub fn status(&self) -> PoolStatus {
+        self.inner.status()
+    }
+}
+
+/// A place on a connection.
+pub(super) struct Granted {
+    pub(super) lease: Lease,
+    /// The call is the request of the connection's first flight.
+    pub(super) is_early: bool,
+}
+
+impl Inner {
+    async fn acquire(
+        &self,
+        early: Early,
+        avoid: Option<&Arc<Connection>>,
+        deadline: Deadline,
+    ) -> Result<Granted, CallError> {
+        let waiting = {
+            let mut state = self.state();
+            match state.find(avoid, &self.options) {
+                Found::Place { lease, open_ahead } => {
+                    if open_ahead {
+                        self.open(&mut state, true);
+                    }
+                    return Ok(Granted { lease, is_early: false });
+                }
+                Found::Nothing => self.enqueue(&mut state, early, avoid)?,
+            }
+        };
+        // A place may have become free before anybody saw that somebody waits.
+        self.serve();
+        match deadline.limit(waiting).await {
+            Ok(Ok(granted)) => granted,
+            Ok(Err(_)) => Err(CallError::unsent(CallErrorKind::Closed)),
+            Err(_) => {
+                let cause = self.state().places.recovery().and_then(|(_, cause)| cause);
+                Err(CallError::unsent(CallErrorKind::DeadlineExceeded).because_of(cause))
+            }
+        }
+    }
+
+    fn enqueue(
+        &self,
+        state: &mut State,
+        early: Early,
+        avoid: Option<&Arc<Connection>>,
+    ) -> Result<oneshot::Receiver<Result<Granted, CallError>>, CallError> {
+        if state.is_closed {
+            return Err(CallError::unsent(CallErrorKind::Closed));
+        }
+        if state.connections.is_empty() && state.opening == 0 && self.all_sick(state) {
+            let cause = state.places.recovery().and_then(|(_, cause)| cause);
+            return Err(CallError::unsent(CallErrorKind::Unreachable).because_of(cause));
+        }
+        if state.queue.len() >= self.options.waiting {
+            state.queue.retain(|waiter| !waiter.tell.is_closed());
+            if state.queue.len() >= self.options.waiting {
+                return Err(CallError::unsent(CallErrorKind::Busy));
+            }
+        }
+        let (tell, told) = oneshot::channel();
+        state.queue.push_back(Waiter { tell, early, avoid: avoid.map(Arc::downgrade) });
+        self.waiting.store(state.queue.len(), Ordering::SeqCst);
+        self.open_for_waiting(state);
+        Ok(told)
+    }
+
+    fn all_sick(&self, state: &State) -> bool {
+        let now = Instant::now();
+        let mut places = state.places.iter().peekable();
+        places.peek().is_some() && places.all(|place| place.health.is_sick(now))
+    }
+
+    /// Gives the places that are free to those that wait.
+    pub(super) fn serve(&self) {
+        // Dropped when the lock is free: a lease that nobody takes comes here again.
+        let mut untaken = Vec::new();
+        let mut state = self.state();
+        let mut index = 0;
+        while index < state.queue.len() {
+            if state.queue[index].tell.is_closed() {
+                state.queue.remove(index);
+                continue;
+            }
+            let avoid = state.queue[index].avoid.as_ref().and_then(Weak::upgrade);
+            match state.find(avoid.as_ref(), &self.options) {
+                Found::Place { lease, .. } => {
+                    let granted = Granted { lease, is_early: false };
+                    if let Some(waiter) = state.queue.remove(index)
+                        && let Err(granted) = waiter.tell.send(Ok(granted))
+                    {
+                        untaken.push(granted);
+                    }
+                }
+                Found::Nothing if avoid.is_some() => index += 1,
+                Found::Nothing => break,
+            }
+        }
+        self.waiting.store(state.queue.len(), Ordering::SeqCst);
+        self.open_for_waiting(&mut state);
+        drop(state);
+    }
+
+    /// A connection that takes no call any more.
+    pub(super) fn forget(&self, connection: &Connection) {
+        let mut gone = None;
+        let mut state = self.state();
+        let index = state.connections.iter().position(|other| std::ptr::eq(&**other, connection));
+        if let Some(index) = index {
+            gone = Some(state.connections.swap_remove(index));
+        }
+        self.open_for_waiting(&mut state);
+        drop(state);
+        drop(gone);
+        self.maintain();
+    }
+
+    /// Whether it may end: those that are to be kept warm are left.
+    pub(super) fn may_close(&self, connection: &Connection) -> bool {
+        let state = self.state();
+        let others = state.connections.iter().filter(|other| {
+            !std::ptr::eq(&***other, connection) && other.standing() == Standing::Ready
+        });
+        state.is_closed || others.count() >= self.options.warm
+    }
+
+    /// Its server could not be reached after all.
+    pub(super) fn note_failure(&self, connection: &Connection, cause: Cause) {
+        let mut state = self.state();
+        if let Some(place) = state.places.of(connection.address()) {
+            place.health.failed(Instant::now(), self.options.back_off, fastrand::f64(), cause);
+        }
+    }
+
+    fn set_targets(&self, targets: Vec<Target>) {
+        let mut state = self.state();
+        state.places.replace(targets, &self.options);
+        let left = state.retain_known();
+        drop(state);
+        for connection in left {
+            connection.retire();
+        }
+        self.maintain();
+    }
+
+    fn close(&self) {
+        let mut state = self.state();
+        state.is_closed = true;
+        let queue = std::mem::take(&mut state.queue);
+        self.waiting.store(0, Ordering::SeqCst);
+        let connections = std::mem::take(&mut state.connections);
+        drop(state);
+        drop(queue);
+        for connection in connections {
+            connection.retire();
+        }
+    }
+
+    fn status(&self) -> PoolStatus {
+        let state = self.state();
+        let now = Instant::now();
+        let addresses = state.places.iter().map(|place| AddressStatus {
+            target: place.target.clone(),
+            is_sick: place.health.is_sick(now),
+            failures: place.health.failures(),
+            connections: state.connections_to(&place.target.address),
+        });
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        PoolStatus {
+            connections: state.connections.len(),
+            opening: state.opening,
+            in_use: state.connections.iter().map(|connection| connection.in_use()).sum(),
+            waiting: state.queue.len(),
+            addresses: addresses.collect(),
+            counts: Counts {
+                calls: read(&self.tally.calls),
+                opened: read(&self.tally.opened),
+                failed: read(&self.tally.failed),
+                retried: read(&self.tally.retried),
+                resent: read(&self.tally.resent),
+                early: read(&self.tally.early),
+            },
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let connections = std::mem::take(&mut self.state().connections);
+        for connection in connections {
+            connection.retire();
+        }
+    }
+}

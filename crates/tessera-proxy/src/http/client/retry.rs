@@ -1,0 +1,76 @@
+//! Whether a call that failed is sent again. A mistake here executes something twice.
+
+use http::{Request, StatusCode};
+
+use super::call::{Call, Early};
+use super::error::{CallError, CallErrorKind, Sent};
+use crate::http::body::Body;
+
+/// What was tried of a call.
+pub(super) struct Tries {
+    early: Early,
+    repeatable: bool,
+    /// How often nothing of it was executed.
+    refused: u32,
+    /// It was sent once more although it may have been executed.
+    pub(super) resent: bool,
+}
+
+impl Tries {
+    pub(super) fn new(call: &Call) -> Self {
+        Self { early: call.early, repeatable: call.repeatable, refused: 0, resent: false }
+    }
+
+    /// Whether the next try may travel as early data.
+    pub(super) fn early(&self) -> Early {
+        self.early
+    }
+
+    /// Whether it is to be tried again after this error.
+    pub(super) fn again_after(&mut self, error: &CallError) -> bool {
+        // A second flight may meet the same fate, and so may the same call of another kind: it goes the safe way now.
+        self.early = Early::Never;
+        let is_final = matches!(
+            error.kind,
+            CallErrorKind::InvalidRequest
+                | CallErrorKind::RequestBody
+                | CallErrorKind::DeadlineExceeded
+                | CallErrorKind::Busy
+                | CallErrorKind::Closed
+                | CallErrorKind::Unreachable
+        );
+        if is_final {
+            return false;
+        }
+        match error.sent {
+            Sent::Nothing => {
+                self.refused += 1;
+                self.refused <= MOST_REFUSALS
+            }
+            // The server resets what it doesn't want; it would reset it again.
+            Sent::Maybe if matches!(error.kind, CallErrorKind::Reset(_)) => false,
+            Sent::Maybe => self.repeatable && !std::mem::replace(&mut self.resent, true),
+        }
+    }
+
+    /// Whether this response says that the call came too early, and was not executed (RFC 8470 §5.2).
+    pub(super) fn again_later(&mut self, status: StatusCode, was_early: bool) -> bool {
+        let again = was_early && status == StatusCode::TOO_EARLY && self.early == Early::Allowed;
+        self.early = Early::Never;
+        again
+    }
+}
+
+/// A server that refuses each stream gets no more of them.
+const MOST_REFUSALS: u32 = 3;
+
+/// The request once more, if its body is here.
+pub(super) fn spare(request: &Request<Body>) -> Option<Request<Body>> {
+    let body = request.body().try_clone()?;
+    let mut spare = Request::new(body);
+    *spare.method_mut() = request.method().clone();
+    *spare.uri_mut() = request.uri().clone();
+    *spare.version_mut() = request.version();
+    *spare.headers_mut() = request.headers().clone();
+    Some(spare)
+}

@@ -1,0 +1,363 @@
+//! What several servers behind one name share: a ring in etcd, and one-time keys in etcd or at each site.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tessera::auth::{Credential, PeerVerifier};
+use tessera::resume::{Incarnation, Receipts, TicketKeys, Vault};
+use tessera::{ClientConfig, ServerConfig};
+use tessera_etcd::{EtcdClient, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions};
+use tessera_kit::clock::unix;
+use tessera_kit::{ProgramError, SettingFile, credential, hex, trust};
+use tessera_sites::{
+    ChannelLimits, KnownSites, OtherSite, ServerLimits, SiteAnswers, SiteProof, SiteServer,
+    TlsSiteChannel, client_config, server_config,
+};
+use tessera_tokio::{Acceptor, Answers, Connector, MemorySessionStore};
+use tessera_vault::{
+    EpochKey, MemoryVault, ServerState, SiteVault, TicketKeyRing, WrappingKeys, WrappingPurpose,
+};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use super::config::{EtcdSection, Fleet, FleetVault, SitesSection};
+use super::receipts::OfVault;
+use super::{CAPACITY, epoch_keys};
+use crate::address::ListenAddress;
+
+/// The stores of one server of a fleet.
+pub(super) struct FleetStores {
+    tickets: Arc<TicketKeyRing>,
+    /// There until it is closed.
+    ring: Mutex<Option<EtcdRing>>,
+    one_time_keys: OneTimeKeys,
+}
+
+enum OneTimeKeys {
+    Etcd { vault: Arc<EtcdVault>, epochs: Epochs },
+    Sites(Sites),
+}
+
+/// The wrapping keys of a vault in etcd, with the file that they come from.
+struct Epochs {
+    setting: String,
+    path: PathBuf,
+    keys: Arc<WrappingKeys>,
+}
+
+/// A vault of this server's own, and the channel to the others'.
+struct Sites {
+    site: Arc<SiteVault>,
+    home: Home,
+    /// Dropped with the stores: the end that answers other sites ends then.
+    _end: watch::Sender<()>,
+}
+
+enum Home {
+    Memory(Arc<MemoryVault>),
+    State(Arc<ServerState>),
+}
+
+impl FleetStores {
+    pub(super) fn open(
+        name: &str,
+        fleet: &Fleet,
+        state: Option<Arc<ServerState>>,
+    ) -> Result<Self, ProgramError> {
+        let section = format!("{name}.fleet");
+        let provider = tessera_aws_lc::provider();
+        let client = etcd(&section, &fleet.etcd)?;
+        let setting = format!("[{section}] ring-key");
+        // What it opens is in no directory that it could lie in.
+        let key = fleet.ring_key.read(&setting, "ring", Path::new(""))?;
+        let wrapping = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);
+        let mut secret = zeroize::Zeroizing::new([0; 32]);
+        secret.copy_from_slice(&**key);
+        let failed = |what: &str, error: &dyn std::fmt::Display| ProgramError::failed(what, error);
+        wrapping
+            .add(EpochKey::forever(RING_KEY_ID, secret), unix())
+            .map_err(|error| failed(&setting, &error))?;
+        let options = RingOptions::new(format!("{}ring/", fleet.etcd.prefix));
+        let ring = EtcdRing::open(client.clone(), &provider, Arc::new(wrapping), options)
+            .map_err(|_| failed("the ring", &"no random bytes"))?;
+        let one_time_keys = match fleet.vault {
+            FleetVault::Etcd => {
+                let epochs = Epochs::open(&section, fleet)?;
+                let options = VaultOptions::new(format!("{}vault/", fleet.etcd.prefix));
+                let vault = EtcdVault::open(client, &provider, epochs.keys.clone(), options);
+                OneTimeKeys::Etcd { vault: Arc::new(vault), epochs }
+            }
+            FleetVault::Sites => OneTimeKeys::Sites(Sites::open(&section, fleet, state)?),
+        };
+        Ok(Self { tickets: ring.keys(), ring: Mutex::new(Some(ring)), one_time_keys })
+    }
+
+    /// Reads all files, and connects to nobody.
+    pub(super) fn check(name: &str, fleet: &Fleet) -> Result<(), ProgramError> {
+        let section = format!("{name}.fleet");
+        etcd(&section, &fleet.etcd)?;
+        fleet.ring_key.read(&format!("[{section}] ring-key"), "ring", Path::new(""))?;
+        match fleet.vault {
+            FleetVault::Etcd => Epochs::open(&section, fleet).map(|_| ()),
+            FleetVault::Sites => Sites::files(&section, fleet).map(|_| ()),
+        }
+    }
+
+    pub(super) fn tickets(&self) -> Arc<dyn TicketKeys> {
+        self.tickets.clone()
+    }
+
+    pub(super) fn vault(&self) -> Arc<dyn Vault> {
+        match &self.one_time_keys {
+            OneTimeKeys::Etcd { vault, .. } => vault.clone(),
+            OneTimeKeys::Sites(sites) => sites.site.clone(),
+        }
+    }
+
+    pub(super) fn receipts(&self) -> Arc<dyn Receipts> {
+        match &self.one_time_keys {
+            OneTimeKeys::Etcd { vault, .. } => vault.clone(),
+            OneTimeKeys::Sites(sites) => Arc::new(OfVault(sites.site.clone())),
+        }
+    }
+
+    pub(super) fn answers(&self) -> Arc<dyn Answers> {
+        match &self.one_time_keys {
+            OneTimeKeys::Etcd { vault, .. } => vault.clone(),
+            OneTimeKeys::Sites(sites) => Arc::new(SiteAnswers::new(sites.site.clone(), PATIENCE)),
+        }
+    }
+
+    /// The name of this server's vault, where other sites have to be told of it.
+    pub(super) fn vault_name(&self) -> Option<Incarnation> {
+        match &self.one_time_keys {
+            OneTimeKeys::Etcd { .. } => None,
+            OneTimeKeys::Sites(sites) => sites.site.incarnation(),
+        }
+    }
+
+    pub(super) fn load_again(&self) -> Result<Option<Vec<EpochKey>>, ProgramError> {
+        match &self.one_time_keys {
+            OneTimeKeys::Etcd { epochs, .. } => epochs.load().map(Some),
+            OneTimeKeys::Sites(_) => Ok(None),
+        }
+    }
+
+    pub(super) fn exchange(&self, keys: Vec<EpochKey>) {
+        if let OneTimeKeys::Etcd { epochs, .. } = &self.one_time_keys {
+            // They were installed elsewhere before, to see whether they can be.
+            let _ = epochs.keys.install(keys, unix());
+        }
+    }
+
+    pub(super) fn purge(&self) {
+        match &self.one_time_keys {
+            OneTimeKeys::Etcd { epochs, .. } => {
+                epochs.keys.purge(unix());
+            }
+            OneTimeKeys::Sites(sites) => match &sites.home {
+                Home::Memory(vault) => {
+                    vault.purge(unix());
+                }
+                Home::State(_) => (),
+            },
+        }
+    }
+
+    /// Tells the others that this server is gone, so that nobody waits for it.
+    pub(super) async fn close(&self) {
+        let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(ring) = ring {
+            ring.close().await;
+        }
+    }
+
+    pub(super) fn state(&self) -> Option<Arc<ServerState>> {
+        match &self.one_time_keys {
+            OneTimeKeys::Sites(Sites { home: Home::State(state), .. }) => Some(state.clone()),
+            _ => None,
+        }
+    }
+}
+
+impl Epochs {
+    fn open(section: &str, fleet: &Fleet) -> Result<Self, ProgramError> {
+        let setting = format!("[{section}] epoch-keys");
+        let Some(path) = fleet.epoch_keys.clone() else {
+            return Err(ProgramError::settings(format!(
+                "{setting} is missing: vault = \"etcd\" wraps one-time keys under them"
+            )));
+        };
+        let provider = tessera_aws_lc::provider();
+        let keys = Arc::new(WrappingKeys::new(&provider, WrappingPurpose::Secrets));
+        let epochs = Self { setting, path, keys };
+        let installed = epochs.keys.install(epochs.load()?, unix());
+        installed.map_err(|error| ProgramError::in_file(&epochs.path, error))?;
+        Ok(epochs)
+    }
+
+    /// The keys of the file, which can be installed.
+    fn load(&self) -> Result<Vec<EpochKey>, ProgramError> {
+        let file = SettingFile { setting: &self.setting, path: &self.path };
+        let text = epoch_keys::read(file)?;
+        let trial = WrappingKeys::new(&tessera_aws_lc::provider(), WrappingPurpose::Secrets);
+        let installed = trial.install(epoch_keys::parse(file, &text)?, unix());
+        installed.map_err(|error| ProgramError::in_file(&self.path, error))?;
+        epoch_keys::parse(file, &text)
+    }
+}
+
+impl Sites {
+    /// What its files hold.
+    fn files<'f>(
+        section: &str,
+        fleet: &'f Fleet,
+    ) -> Result<(&'f SitesSection, Arc<dyn PeerVerifier>, Credential), ProgramError> {
+        let Some(sites) = &fleet.sites else {
+            return Err(ProgramError::settings(format!(
+                "[{section}] sites is missing: vault = \"sites\" is told of the others there"
+            )));
+        };
+        let label = format!("{section}.sites");
+        let settings = ["ca", "certificate", "key"].map(|key| format!("[{label}] {key}"));
+        let [ca, certificate, key] = settings.each_ref().map(String::as_str);
+        let verifier = trust::roots(SettingFile { setting: ca, path: &sites.ca })?;
+        let verifier = Arc::new(verifier);
+        let key_path = sites.key.as_ref().unwrap_or(&sites.certificate);
+        let credential = credential::load(
+            SettingFile { setting: certificate, path: &sites.certificate },
+            SettingFile { setting: key, path: key_path },
+        )?;
+        for other in &sites.others {
+            vault_name(&label, &other.vault_name)?;
+        }
+        Ok((sites, verifier, credential))
+    }
+
+    fn open(
+        section: &str,
+        fleet: &Fleet,
+        state: Option<Arc<ServerState>>,
+    ) -> Result<Self, ProgramError> {
+        let (sites, verifier, credential) = Self::files(section, fleet)?;
+        let label = format!("{section}.sites");
+        let provider = tessera_aws_lc::provider();
+        let mut client = ClientConfig::new(provider, verifier.clone());
+        client.credentials = vec![credential.clone()];
+        let connector = Connector::new(client_config(client)?)
+            .with_sessions(Arc::new(MemorySessionStore::default()));
+        let mut others = Vec::new();
+        let mut known = KnownSites::new(verifier);
+        for other in &sites.others {
+            others.push(OtherSite {
+                vault: vault_name(&label, &other.vault_name)?,
+                address: other.address.to_string(),
+                server_name: other.server_name.clone(),
+            });
+            let proof = SiteProof::DnsName(other.server_name.clone());
+            known = known.with(other.server_name.clone(), proof);
+        }
+        let channel = TlsSiteChannel::open(&connector, others, ChannelLimits::default());
+        let channel = Arc::new(channel);
+
+        let (home, site) = match (state, &sites.vault_name) {
+            (Some(state), _) => {
+                let site = SiteVault::new(state.vault(), channel)
+                    .map_err(|error| ProgramError::failed("the state's vault", error))?;
+                (Home::State(state), site)
+            }
+            (None, Some(name)) => {
+                let vault = Arc::new(MemoryVault::new(CAPACITY));
+                let site = SiteVault::named(vault.clone(), vault_name(&label, name)?, channel);
+                (Home::Memory(vault), site)
+            }
+            (None, None) => {
+                return Err(ProgramError::settings(format!(
+                    "[{label}] vault-name is missing: 32 hexadecimal digits, by which others know this vault; \
+                     openssl rand -hex 16 writes them"
+                )));
+            }
+        };
+        let site = Arc::new(site);
+        let acceptor =
+            Acceptor::new(server_config(ServerConfig::new(provider, vec![credential]), known)?);
+        let listener = listen(&label, &sites.listen)?;
+        let (end, mut ended) = watch::channel(());
+        let burns = SiteServer::new(site.clone(), ServerLimits::default());
+        tokio::spawn(async move {
+            // It ends when the sender is dropped.
+            let end = async move { while ended.changed().await.is_ok() {} };
+            burns.run(listener, acceptor, end).await;
+        });
+        Ok(Self { site, home, _end: end })
+    }
+}
+
+fn listen(label: &str, address: &ListenAddress) -> Result<TcpListener, ProgramError> {
+    let bound = match address {
+        ListenAddress::Everywhere(port) => {
+            std::net::TcpListener::bind((std::net::Ipv6Addr::UNSPECIFIED, *port))
+        }
+        ListenAddress::Tcp(address) => std::net::TcpListener::bind(address),
+        other => {
+            return Err(ProgramError::settings(format!(
+                "[{label}] listen: {other}: sites reach each other by TCP: give an address and a port"
+            )));
+        }
+    };
+    let listener = bound.and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        TcpListener::from_std(listener)
+    });
+    listener
+        .map_err(|error| ProgramError::failed(format_args!("[{label}] listen: {address}"), error))
+}
+
+fn vault_name(label: &str, text: &str) -> Result<[u8; 16], ProgramError> {
+    let name = hex::decode(text).and_then(|bytes| <[u8; 16]>::try_from(&bytes[..]).ok());
+    name.ok_or_else(|| {
+        ProgramError::settings(format!(
+            "[{label}] vault-name: {text:?} is no name of a vault: 32 hexadecimal digits, as openssl rand -hex 16 \
+             writes them"
+        ))
+    })
+}
+
+fn etcd(section: &str, etcd: &EtcdSection) -> Result<EtcdClient, ProgramError> {
+    let transport = match (&etcd.ca, &etcd.server_name) {
+        (Some(ca), Some(server_name)) => {
+            let settings =
+                ["ca", "certificate", "key"].map(|key| format!("[{section}] etcd.{key}"));
+            let [ca_setting, certificate, key] = settings.each_ref().map(String::as_str);
+            let verifier = trust::roots(SettingFile { setting: ca_setting, path: ca })?;
+            let provider = tessera_aws_lc::provider();
+            let mut config = ClientConfig::new(provider, Arc::new(verifier));
+            if let Some(path) = &etcd.certificate {
+                let key_path = etcd.key.as_ref().unwrap_or(path);
+                config.credentials = vec![credential::load(
+                    SettingFile { setting: certificate, path },
+                    SettingFile { setting: key, path: key_path },
+                )?];
+            }
+            let connector = Connector::new(config.checked()?);
+            Transport::Tls { connector, server_name: server_name.clone() }
+        }
+        _ if etcd.plaintext_on_private_network => Transport::PlaintextOnPrivateNetwork,
+        _ => {
+            return Err(ProgramError::settings(format!(
+                "[{section}] etcd: ca and server-name say by which certificate its members are known"
+            )));
+        }
+    };
+    Ok(EtcdClient::new(etcd.endpoints.clone(), transport, ETCD_DEADLINE))
+}
+
+/// One key, which is replaced with all servers down: its id says nothing.
+const RING_KEY_ID: [u8; 16] = *b"tunnel ring key\0";
+
+/// Plenty for a healthy cluster; a client waits as long for one that hangs.
+const ETCD_DEADLINE: Duration = Duration::from_millis(250);
+
+/// How long a client waits for another site to burn its key; then it hears `unknown`.
+const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,0 +1,237 @@
+//! What a server keeps between connections: ticket keys and one-time keys.
+//!
+//! They are in memory, in a directory that survives a restart, or shared by a fleet; they stay when files are loaded
+//! again.
+
+mod config;
+mod epoch_keys;
+mod fleet;
+mod receipts;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::resume::{Receipts, TicketKeys, Vault};
+use tessera_kit::clock::unix;
+use tessera_kit::state::{self, Opened, StateFound, StateKeySetting};
+use tessera_kit::{ProgramError, hex};
+use tessera_tokio::Answers;
+use tessera_vault::{
+    EpochKey, Limits, MemoryVault, RotatingRing, Rotation, ServerState, StateOptions,
+};
+use tokio::task::spawn_blocking;
+
+pub use self::config::{EtcdSection, Fleet, FleetVault, SiteSection, SitesSection, StoresSection};
+use self::fleet::FleetStores;
+use self::receipts::OfVault;
+
+/// The stores of one server.
+#[derive(Clone)]
+pub struct Stores {
+    /// Seals and opens tickets.
+    pub tickets: Arc<dyn TicketKeys>,
+    /// Has the one-time keys.
+    pub vault: Arc<dyn Vault>,
+    /// Says what became of a flight.
+    pub receipts: Arc<dyn Receipts>,
+    /// Answers what stores elsewhere leave for later.
+    pub answers: Option<Arc<dyn Answers>>,
+    kept: Kept,
+}
+
+/// Keys of stores that were loaded again.
+pub struct LoadedAgain(Option<Vec<EpochKey>>);
+
+/// What wants care while time passes.
+#[derive(Clone)]
+enum Kept {
+    Memory { ring: Arc<RotatingRing>, vault: Arc<MemoryVault> },
+    State(Arc<ServerState>),
+    Fleet(Arc<FleetStores>),
+}
+
+impl Stores {
+    /// Opens those that a section wants, and tells what was found in its directory.
+    ///
+    /// Stores of a fleet run in tasks of the tokio runtime in which this is called. They open whether or not etcd and
+    /// the other sites can be reached: until then there are no tickets, and no early data is accepted.
+    ///
+    /// # Errors
+    /// If a directory, a key or another file can't be as it is.
+    ///
+    /// # Panics
+    /// With a fleet, outside of a tokio runtime.
+    pub fn open(section: &StoresSection<'_>) -> Result<(Self, Option<StateFound>), ProgramError> {
+        let state = match section.state {
+            None => None,
+            Some(directory) => {
+                let setting = &format!("[{}] state-key", section.name);
+                let key = StateKeySetting { setting, source: section.state_key };
+                let options = StateOptions { limits: Limits::new(CAPACITY), rotation: ROTATION };
+                Some(state::open(directory, key, options)?)
+            }
+        };
+        let (state, found) = match state {
+            None => (None, None),
+            Some(Opened { state, found }) => (Some(Arc::new(state)), Some(found)),
+        };
+        let stores = match (section.fleet, state) {
+            (Some(fleet), state) => {
+                let opened = FleetStores::open(section.name, fleet, state.clone());
+                Self::of_fleet(opened.inspect_err(|_| state.iter().for_each(give_back))?)
+            }
+            (None, Some(state)) => Self::of_state(state),
+            (None, None) => Self::in_memory(),
+        };
+        Ok((stores, found))
+    }
+
+    /// Reads the keys and files that the stores of a section need, and opens nothing.
+    ///
+    /// # Errors
+    /// If one of them can't be as it is.
+    pub fn check(section: &StoresSection<'_>) -> Result<(), ProgramError> {
+        if let (Some(directory), Some(source)) = (section.state, section.state_key) {
+            source.read(&format!("[{}] state-key", section.name), "state", directory)?;
+        }
+        section.fleet.map_or(Ok(()), |fleet| FleetStores::check(section.name, fleet))
+    }
+
+    fn in_memory() -> Self {
+        let ring = Arc::new(RotatingRing::with_rotation(&tessera_aws_lc::provider(), ROTATION));
+        let vault = Arc::new(MemoryVault::new(CAPACITY));
+        Self {
+            tickets: ring.clone(),
+            vault: vault.clone(),
+            receipts: Arc::new(OfVault(vault.clone())),
+            answers: None,
+            kept: Kept::Memory { ring, vault },
+        }
+    }
+
+    fn of_state(state: Arc<ServerState>) -> Self {
+        Self {
+            tickets: state.ring(),
+            vault: state.vault(),
+            receipts: Arc::new(OfVault(state.vault())),
+            answers: None,
+            kept: Kept::State(state),
+        }
+    }
+
+    fn of_fleet(fleet: FleetStores) -> Self {
+        Self {
+            tickets: fleet.tickets(),
+            vault: fleet.vault(),
+            receipts: fleet.receipts(),
+            answers: Some(fleet.answers()),
+            kept: Kept::Fleet(Arc::new(fleet)),
+        }
+    }
+
+    /// In a fleet of sites: the name of this server's vault, in hexadecimal, as the others are told it.
+    pub fn vault_name(&self) -> Option<String> {
+        match &self.kept {
+            Kept::Fleet(fleet) => fleet.vault_name().map(|life| hex::encode(&life.vault)),
+            Kept::Memory { .. } | Kept::State(_) => None,
+        }
+    }
+
+    /// Loads the keys that come and go in files, the epoch keys of a fleet, and changes nothing yet.
+    pub fn load_again(&self) -> Result<LoadedAgain, ProgramError> {
+        match &self.kept {
+            Kept::Fleet(fleet) => fleet.load_again().map(LoadedAgain),
+            Kept::Memory { .. } | Kept::State(_) => Ok(LoadedAgain(None)),
+        }
+    }
+
+    /// Keys that left their file are destroyed.
+    pub fn exchange(&self, loaded: LoadedAgain) {
+        if let (Kept::Fleet(fleet), Some(keys)) = (&self.kept, loaded.0) {
+            fleet.exchange(keys);
+        }
+    }
+
+    /// Changes keys in time, and forgets what has expired: called every [`KEEP_EVERY`].
+    ///
+    /// # Errors
+    /// If a directory can't be written: the server goes on, and a restart may lose ticket keys.
+    pub async fn keep(&self) -> Result<(), ProgramError> {
+        match &self.kept {
+            Kept::Memory { ring, vault } => {
+                ring.keep(unix());
+                vault.purge(unix());
+                Ok(())
+            }
+            Kept::State(state) => keep_state(state.clone()).await,
+            Kept::Fleet(fleet) => {
+                fleet.purge();
+                match fleet.state() {
+                    Some(state) => keep_state(state).await,
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Leaves what was read from a state to the next start, where this one has failed: it is nowhere else. It blocks.
+    pub fn give_back(&self) {
+        let state = match &self.kept {
+            Kept::Memory { .. } => None,
+            Kept::State(state) => Some(state.clone()),
+            Kept::Fleet(fleet) => fleet.state(),
+        };
+        state.iter().for_each(give_back);
+    }
+
+    /// Hands what survives the process to the next one: when the last connection is through, since the vault gives
+    /// nothing afterwards.
+    ///
+    /// # Errors
+    /// If it can't be written: it is lost then.
+    pub async fn close(&self) -> Result<(), ProgramError> {
+        let state = match &self.kept {
+            Kept::Memory { .. } => None,
+            Kept::State(state) => Some(state.clone()),
+            Kept::Fleet(fleet) => {
+                fleet.close().await;
+                fleet.state()
+            }
+        };
+        let Some(state) = state else { return Ok(()) };
+        let closed = spawn_blocking(move || state.close(unix())).await;
+        match closed {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => {
+                Err(ProgramError::Failed(format!("{error}; what could not be written is lost")))
+            }
+            Err(error) => Err(ProgramError::failed("closing the state", error)),
+        }
+    }
+}
+
+fn give_back(state: &Arc<ServerState>) {
+    // What failed first is told.
+    let _ = state.close(unix());
+}
+
+/// It may wait for a disk.
+async fn keep_state(state: Arc<ServerState>) -> Result<(), ProgramError> {
+    match spawn_blocking(move || state.keep(unix())).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(ProgramError::Failed(format!(
+            "{error}; a restart may lose ticket keys, and those that have ended are still there"
+        ))),
+        Err(error) => Err(ProgramError::failed("keeping the state", error)),
+    }
+}
+
+/// How often stores are cared for: so long a one-time key that has ended may lie there.
+pub const KEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// How many one-time keys there may be; each takes some hundred bytes when it is there.
+const CAPACITY: usize = 1_000_000;
+
+/// A ticket key seals for two hours, and opens for a day after that: the lifetime of tickets.
+const ROTATION: Rotation =
+    Rotation { issue_for: Duration::from_secs(2 * 3600), open_for: Duration::from_secs(24 * 3600) };

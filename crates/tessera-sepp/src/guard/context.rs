@@ -1,0 +1,116 @@
+//! Whose message it is.
+
+use http::request;
+
+use super::path;
+use crate::names::{Fqdn, PlmnSet};
+
+/// The other end, as its certificate, its association and the configuration have it: never as it says itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// The peer's configured name.
+    pub peer: &'a Fqdn,
+    /// The networks that it stands for: those of its association.
+    pub plmns: &'a PlmnSet,
+}
+
+/// What a response is judged by of its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    pub(super) service: Service,
+}
+
+impl Asked {
+    /// Of a request, before or after it was judged.
+    pub fn of(parts: &request::Parts) -> Self {
+        Self { service: Service::of(parts.uri.path()) }
+    }
+
+    /// The service, for logs and metrics: one of a few names, else `other`.
+    pub fn service(&self) -> &'static str {
+        self.service.name()
+    }
+}
+
+/// The services that roaming has (TS 23.501 §4.2.4), by the first segment of the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Service {
+    Known(u8),
+    /// Callbacks, and what is no service of roaming.
+    Other,
+}
+
+const SERVICES: [&str; 24] = [
+    "nnrf-disc",
+    "nnrf-nfm",
+    "oauth2",
+    "nausf-auth",
+    "nausf-sorprotection",
+    "nausf-upuprotection",
+    "nudm-uecm",
+    "nudm-sdm",
+    "nudm-ueau",
+    "nudm-ee",
+    "nudm-pp",
+    "nudm-mt",
+    "namf-comm",
+    "namf-evts",
+    "namf-loc",
+    "namf-mt",
+    "nsmf-pdusession",
+    "nsmf-event-exposure",
+    "nnssf-nsselection",
+    "npcf-ue-policy-control",
+    "npcf-am-policy-control",
+    "nchf-convergedcharging",
+    "nsmsf-sms",
+    "nnef-smservice",
+];
+
+impl Service {
+    pub(super) fn of(path: &str) -> Self {
+        let first = path::first_segment(path);
+        let index = SERVICES.iter().position(|name| *name == first);
+        index.map_or(Self::Other, |index| Self::Known(index as u8))
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Known(index) => SERVICES.get(usize::from(index)).copied().unwrap_or("other"),
+            Self::Other => "other",
+        }
+    }
+
+    /// A number below [`COUNT`](Self::COUNT).
+    pub(super) fn index(self) -> usize {
+        match self {
+            Self::Known(index) => usize::from(index),
+            Self::Other => SERVICES.len(),
+        }
+    }
+
+    pub(super) const COUNT: usize = SERVICES.len() + 1;
+
+    /// Whether the one that asks serves the subscriber, and the one that is asked is the home.
+    pub(super) fn is_asked_of_home(self) -> bool {
+        let name = self.name();
+        ["nudm-", "nausf-", "npcf-", "nchf-", "nnssf-", "nsmf-"]
+            .iter()
+            .any(|start| name.starts_with(start))
+    }
+
+    /// Whether it is about subscribers of the one that is asked alone.
+    pub(super) fn is_about_own_subscribers(self) -> bool {
+        ["nudm-", "nausf-"].iter().any(|start| self.name().starts_with(start))
+    }
+
+    /// Whether networks hand over subscribers of a third one to each other (TS 29.518 §5.2.2.2).
+    pub(super) fn may_be_about_anyone(self) -> bool {
+        self.name() == "namf-comm"
+    }
+
+    /// Whether it answers with the profiles of network functions.
+    pub(super) fn has_profiles(self) -> bool {
+        self.name().starts_with("nnrf-")
+    }
+}

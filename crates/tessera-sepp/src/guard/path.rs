@@ -1,0 +1,67 @@
+//! Paths, which every server must read in the same way.
+
+use std::borrow::Cow;
+
+use super::percent;
+
+/// What stands between the first slash and the second.
+pub(super) fn first_segment(path: &str) -> &str {
+    path.strip_prefix('/').and_then(|path| path.split('/').next()).unwrap_or_default()
+}
+
+/// The path as it is to be judged: letters and digits that needn't be percent-encoded are decoded. None if servers
+/// could read it in two ways: with dot segments, empty segments, encoded slashes, backslashes or control characters
+/// (RFC 3986 §6.2.2).
+pub(super) fn canonical(path: &str) -> Option<Cow<'_, str>> {
+    let decoded = percent::decode(path)?;
+    let is_clear = |segment: &str| !matches!(segment, "" | "." | "..");
+    let inner = decoded.strip_prefix('/')?;
+    // A slash at the end is another resource in some servers and the same one in others.
+    let segments_are_clear = inner.split('/').all(is_clear);
+    let is_ambiguous =
+        |byte: u8| byte == b'\\' || byte == b'%' || byte == b';' || byte.is_ascii_control();
+    let slashes = |text: &str| text.bytes().filter(|byte| *byte == b'/').count();
+    let is_one = segments_are_clear
+        && !decoded.bytes().any(is_ambiguous)
+        && slashes(&decoded) == slashes(path);
+    is_one.then_some(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_can_be_read_in_two_ways_is_none() {
+        assert_eq!(
+            canonical("/nudm-sdm/v2/imsi-1/am-data").unwrap(),
+            "/nudm-sdm/v2/imsi-1/am-data"
+        );
+        assert_eq!(canonical("/nudm%2Dsdm/v2/%69msi-1").unwrap(), "/nudm-sdm/v2/imsi-1");
+        assert_eq!(first_segment("/nudm-sdm/v2"), "nudm-sdm");
+        for path in [
+            "",
+            "*",
+            "/",
+            "//a",
+            "/a/",
+            "/a//b",
+            "/a/../b",
+            "/a/.",
+            "/a/%2e%2E/b",
+            "/a%2fb",
+            "/a%5Cb",
+            "/a\\b",
+            "/a%00",
+            "/a%0ab",
+            "/a%",
+            "/a%4",
+            "/a%zz",
+            "/a%2569",
+            "/a;v=1/b",
+            "/%ff",
+        ] {
+            assert_eq!(canonical(path), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Percent-encoding (RFC 3986 §2.1).
+
+use std::borrow::Cow;
+
+/// The text behind `%20`. None if a `%` stands without its two digits, or if what comes out is no UTF-8.
+pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
+    let Some(first) = text.bytes().position(|byte| byte == b'%') else {
+        return Some(Cow::Borrowed(text));
+    };
+    let mut bytes = text.as_bytes()[..first].to_vec();
+    let mut rest = text.as_bytes()[first..].iter();
+    while let Some(&byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(*rest.next()?).to_digit(16);
+        let (high, low) = (digit()?, digit()?);
+        bytes.push((high << 4 | low) as u8);
+    }
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+/// The text of a name or value in a query or form, where `+` is a space (the URL standard's
+/// application/x-www-form-urlencoded).
+pub(super) fn decode_form(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('+') {
+        return decode(text);
+    }
+    decode(&text.replace('+', " ")).map(|text| Cow::Owned(text.into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_comes_out_or_nothing() {
+        assert_eq!(decode("a-b").unwrap(), "a-b");
+        assert_eq!(decode("%7B%22a%22%3a1%7d").unwrap(), r#"{"a":1}"#);
+        assert_eq!(decode_form("a+b%2B").unwrap(), "a b+");
+        assert_eq!(decode("+").unwrap(), "+");
+        for text in ["%", "a%4", "%zz", "%+1", "%ff", "%-1"] {
+            assert_eq!(decode(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! How often a peer asks.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use governor::clock::{Clock, DefaultClock};
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+
+use super::context::Service;
+use super::{Refusal, Rule};
+use crate::config;
+
+type Bucket<C> = RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<<C as Clock>::Instant>>;
+
+/// The limits of one peer: requests, requests for each service, new connections. Each is so many a second, and as
+/// many at once.
+pub struct RateLimits<C: Clock = DefaultClock> {
+    clock: C,
+    requests: Option<Bucket<C>>,
+    /// By the number of the service; empty without a limit.
+    services: Box<[Bucket<C>]>,
+    connections: Option<Bucket<C>>,
+}
+
+impl RateLimits {
+    /// With full buckets.
+    pub fn new(rate: &config::Rate) -> Self {
+        Self::with_clock(rate, DefaultClock::default())
+    }
+}
+
+impl<C: Clock + Clone> RateLimits<C> {
+    pub(super) fn with_clock(rate: &config::Rate, clock: C) -> Self {
+        let bucket = |per_second: NonZeroU32| {
+            RateLimiter::direct_with_clock(Quota::per_second(per_second), clock.clone())
+        };
+        let services = rate.requests_per_service.map_or(0, |_| Service::COUNT);
+        Self {
+            requests: rate.requests.map(bucket),
+            services: rate
+                .requests_per_service
+                .into_iter()
+                .cycle()
+                .take(services)
+                .map(bucket)
+                .collect(),
+            connections: rate.new_connections.map(bucket),
+            clock,
+        }
+    }
+
+    /// Takes one request for this service.
+    ///
+    /// # Errors
+    /// If it is one too many.
+    pub(super) fn request(&self, service: Service) -> Result<(), Refusal> {
+        // The narrow limit comes first: what it refuses doesn't use up the other.
+        if let Some(bucket) = self.services.get(service.index()) {
+            self.take(bucket).map_err(|wait| too_many(Rule::RateOfService, service, wait))?;
+        }
+        if let Some(bucket) = &self.requests {
+            self.take(bucket).map_err(|wait| too_many(Rule::Rate, service, wait))?;
+        }
+        Ok(())
+    }
+
+    /// Takes one new connection; else says how long to wait.
+    ///
+    /// # Errors
+    /// If it is one too many.
+    pub fn connection(&self) -> Result<(), Duration> {
+        self.connections.as_ref().map_or(Ok(()), |bucket| self.take(bucket))
+    }
+
+    fn take(&self, bucket: &Bucket<C>) -> Result<(), Duration> {
+        bucket.check().map_err(|not_until| not_until.wait_time_from(self.clock.now()))
+    }
+}
+
+fn too_many(rule: Rule, service: Service, wait: Duration) -> Refusal {
+    Refusal { retry_after: Some(wait), ..Refusal::new(rule, "request", service.name()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use governor::clock::FakeRelativeClock;
+
+    use super::*;
+
+    #[test]
+    fn each_service_has_a_limit_of_its_own_below_that_of_the_peer() {
+        let clock = FakeRelativeClock::default();
+        let rate = config::Rate {
+            requests: NonZeroU32::new(5),
+            requests_per_service: NonZeroU32::new(3),
+            new_connections: NonZeroU32::new(1),
+        };
+        let limits = RateLimits::with_clock(&rate, clock.clone());
+        let [disc, sdm] = ["/nnrf-disc/v1", "/nudm-sdm/v2"].map(Service::of);
+        let passed = |service| (0..10).filter(|_| limits.request(service).is_ok()).count();
+        assert_eq!((passed(disc), passed(sdm)), (3, 2));
+        let refusal = limits.request(disc).unwrap_err();
+        assert_eq!(refusal.rule, Rule::RateOfService);
+        assert_eq!(refusal.status, 429);
+        assert_eq!(refusal.retry_after_seconds(), Some(1));
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(passed(sdm), 3);
+        let one_more = limits.request(Service::Other);
+        assert!(one_more.is_ok() && limits.request(Service::Other).is_ok());
+        assert_eq!(limits.request(Service::Other).unwrap_err().rule, Rule::Rate);
+        assert!(limits.connection().is_ok());
+        assert!(limits.connection().unwrap_err() > Duration::ZERO);
+    }
+
+    #[test]
+    fn nothing_is_limited_by_default() {
+        let limits = RateLimits::new(&config::Rate::default());
+        assert!(
+            (0..10_000)
+                .all(|_| limits.request(Service::Other).is_ok() && limits.connection().is_ok())
+        );
+    }
+}

@@ -1,0 +1,72 @@
+//! What comes out of a judgement.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::StatusCode;
+
+use super::Rule;
+use crate::names::PlmnSet;
+
+/// A message that goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[must_use]
+pub struct Verdict {
+    /// What rules that only log would have refused, 16 at most; mostly nothing.
+    pub logged: Vec<Refusal>,
+}
+
+/// A message that doesn't. It says all that a security event has; what the other end is told is
+/// [`status`](Self::status), [`cause`](Self::cause) and [`Rule::detail`] alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What it offends against.
+    pub rule: Rule,
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// The `cause` of the answer's ProblemDetails.
+    pub cause: &'static str,
+    /// Where it was found: the name of a header, parameter or member.
+    pub field: &'static str,
+    /// What was claimed there, at most 120 characters; of a subscriber only the network.
+    pub claimed: Box<str>,
+    /// The networks that may be named there; none where the rule isn't about networks.
+    pub allowed: PlmnSet,
+    /// When to come again, for the header `retry-after`.
+    pub retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    /// For what stands in this field. Control characters are left out.
+    pub(super) fn new(rule: Rule, field: &'static str, claimed: &str) -> Self {
+        let shown = claimed.chars().filter(|c| !c.is_control()).take(120).collect::<String>();
+        Self {
+            rule,
+            status: rule.status(),
+            cause: rule.cause(),
+            field,
+            claimed: shown.into(),
+            allowed: PlmnSet::default(),
+            retry_after: None,
+        }
+    }
+
+    /// The `retry-after` in whole seconds, at least one (RFC 9110 §10.2.3).
+    pub fn retry_after_seconds(&self) -> Option<u64> {
+        self.retry_after
+            .map(|time| time.as_secs() + u64::from(time.subsec_nanos() > 0))
+            .map(|s| s.max(1))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} in {}", self.rule, self.claimed, self.field)?;
+        if !self.allowed.is_empty() {
+            write!(f, ", where {} may be", self.allowed)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,0 +1,159 @@
+//! The rules, by the names that configurations, logs and metrics have for them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use http::StatusCode;
+
+macro_rules! rules {
+    ($($(#[doc = $doc:literal])+ $rule:ident = $name:literal, $status:ident, $cause:literal, $detail:literal;)+) => {
+        /// What a message can offend against.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Rule {
+            $($(#[doc = $doc])+ $rule,)+
+        }
+
+        impl Rule {
+            /// Each.
+            pub const ALL: &'static [Self] = &[$(Self::$rule,)+];
+
+            /// Its name: `plmn-in-json`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$rule => $name,)+
+                }
+            }
+
+            /// The status of the answer.
+            pub const fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$rule => StatusCode::$status,)+
+                }
+            }
+
+            /// The `cause` of the answer's ProblemDetails (TS 29.500 table 5.2.7.2-1).
+            pub const fn cause(self) -> &'static str {
+                match self {
+                    $(Self::$rule => $cause,)+
+                }
+            }
+
+            /// A sentence for the answer's ProblemDetails. It says nothing of what is inside.
+            pub const fn detail(self) -> &'static str {
+                match self {
+                    $(Self::$rule => $detail,)+
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    /// The peer may not ask this service, method or path (GSMA's category 1).
+    Api = "api", FORBIDDEN, "INVALID_API", "this request is not allowed between these networks";
+    /// The target is no name of a network behind the receiving SEPP, or not one that may be reached (TS 33.501
+    /// §5.9.3.2).
+    Target = "target", FORBIDDEN, "MANDATORY_IE_INCORRECT", "the target is not one of the receiving network";
+    /// A header names a network that its sender may not stand for (category 2).
+    PlmnInHeader = "plmn-in-header", FORBIDDEN, "PLMNID_MISMATCH", "a header names another network";
+    /// A query parameter does.
+    PlmnInQuery = "plmn-in-query", FORBIDDEN, "PLMNID_MISMATCH", "a query parameter names another network";
+    /// A member of JSON does.
+    PlmnInJson = "plmn-in-json", FORBIDDEN, "PLMNID_MISMATCH", "the content names another network";
+    /// A claim of an access token does (TS 33.501 §13.4.1.2).
+    PlmnInToken = "plmn-in-token", FORBIDDEN, "PLMNID_MISMATCH", "the access token names another network";
+    /// A request for an access token does.
+    PlmnInTokenRequest = "plmn-in-token-request", FORBIDDEN, "PLMNID_MISMATCH", "the request for an access token names another network";
+    /// A SUPI, SUCI or GUTI is of neither network.
+    UeIdentity = "ue-identity", FORBIDDEN, "PLMNID_MISMATCH", "the subscriber is of another network";
+    /// A URI to call back is not in the sender's network.
+    CallbackUri = "callback-uri", FORBIDDEN, "OPTIONAL_IE_INCORRECT", "a URI is not one of the sending network";
+    /// Path, query, JSON, form, multipart or token can't be read, or could be read in two ways.
+    Malformed = "malformed", BAD_REQUEST, "INVALID_MSG_FORMAT", "the message is malformed";
+    /// JSON is nested too deeply.
+    JsonDepth = "json-depth", BAD_REQUEST, "INVALID_MSG_FORMAT", "the content is nested too deeply";
+    /// The body is longer than what is looked into.
+    BodyLength = "body-length", PAYLOAD_TOO_LARGE, "INVALID_MSG_FORMAT", "the content is too long";
+    /// The body is compressed, so that nobody can look into it.
+    ContentCoding = "content-coding", UNSUPPORTED_MEDIA_TYPE, "INVALID_MSG_FORMAT", "the content must not be compressed";
+    /// The body of a request is none of JSON, form or multipart.
+    ContentType = "content-type", UNSUPPORTED_MEDIA_TYPE, "INVALID_MSG_FORMAT", "the content is of an unknown type";
+    /// JSON has `encBlockIndex`, which is PRINS' own (TS 33.501 §13.2.2.4).
+    EncBlockIndex = "enc-block-index", BAD_REQUEST, "INVALID_MSG_FORMAT", "encBlockIndex is misplaced";
+    /// A hidden name wasn't made here, or a name can't be hidden (TS 33.501 §5.9.3.2).
+    Topology = "topology", FORBIDDEN, "MANDATORY_IE_INCORRECT", "a name is not known";
+    /// The peer asks too often.
+    Rate = "rate", TOO_MANY_REQUESTS, "NF_CONGESTION_RISK", "too many requests";
+    /// The peer asks one service too often.
+    RateOfService = "rate-of-service", TOO_MANY_REQUESTS, "NF_CONGESTION_RISK", "too many requests for this service";
+    /// Too much is under way, and the message is less important than others (TS 29.500 §6.8).
+    Load = "load", SERVICE_UNAVAILABLE, "NF_CONGESTION", "too much is under way";
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Rule {
+    type Err = UnknownRule;
+
+    fn from_str(name: &str) -> Result<Self, UnknownRule> {
+        let found = Self::ALL.iter().find(|rule| rule.name() == name);
+        found.copied().ok_or_else(|| UnknownRule(name.to_owned()))
+    }
+}
+
+/// No rule has this name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownRule(pub String);
+
+impl fmt::Display for UnknownRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no rule:", self.0)?;
+        for (index, rule) in Rule::ALL.iter().enumerate() {
+            write!(f, "{} {rule}", if index == 0 { "" } else { "," })?;
+        }
+        f.write_str(" are")
+    }
+}
+
+impl std::error::Error for UnknownRule {}
+
+/// Some of the rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RuleSet(u32);
+
+impl RuleSet {
+    /// Whether it has this one.
+    pub const fn contains(self, rule: Rule) -> bool {
+        self.0 & 1 << rule as u8 != 0
+    }
+}
+
+impl FromIterator<Rule> for RuleSet {
+    fn from_iter<I: IntoIterator<Item = Rule>>(rules: I) -> Self {
+        Self(rules.into_iter().fold(0, |set, rule| set | 1 << rule as u8))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_found_by_their_names() {
+        for &rule in Rule::ALL {
+            assert_eq!(rule.name().parse(), Ok(rule));
+            assert!(rule.status().is_client_error() || rule.status().is_server_error());
+        }
+        let unknown = "plmn".parse::<Rule>().unwrap_err().to_string();
+        assert!(unknown.starts_with("`plmn` is no rule: api, target,"), "{unknown}");
+        assert!(Rule::ALL.len() <= 32, "a set has a bit for each");
+        let set: RuleSet = [Rule::Api, Rule::Load].into_iter().collect();
+        let has: Vec<_> = Rule::ALL.iter().filter(|rule| set.contains(**rule)).collect();
+        assert_eq!(has, [&Rule::Api, &Rule::Load]);
+    }
+}

@@ -1,0 +1,113 @@
+//! The peers of the configuration.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use tessera::auth::{VerifierDigest, VerifierPolicy};
+
+use super::anchors::TrustAnchors;
+use crate::names::{Fqdn, PlmnSet};
+use crate::reconnection::Modes;
+
+/// A SEPP with which this one talks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownPeer {
+    /// Its name on N32.
+    pub fqdn: Fqdn,
+    /// Its networks.
+    pub plmns: PlmnSet,
+    /// The trust anchor that vouches for it.
+    pub anchor: Arc<str>,
+    /// SHA-256 of its certificates, one of which it has to show; any, if there is none.
+    pub pins: Vec<[u8; 32]>,
+    /// How it may come back.
+    pub modes: Modes,
+    /// Whether it may come without a server name, against TS 33.501 §13.1.2.
+    pub without_server_name: bool,
+}
+
+/// Everybody with whom this SEPP talks, and whom it believes: a configuration, loaded once.
+pub struct KnownPeers {
+    anchors: TrustAnchors,
+    peers: HashMap<Fqdn, (KnownPeer, u64)>,
+}
+
+impl KnownPeers {
+    /// All peers. `own` is what this SEPP shows of itself, such as its certificate: when that changes, every epoch does.
+    ///
+    /// # Errors
+    /// If two peers have the same name, one has an anchor that there isn't, or networks that its anchor doesn't have.
+    pub fn new(
+        anchors: TrustAnchors,
+        peers: Vec<KnownPeer>,
+        own: &[Vec<u8>],
+    ) -> Result<Self, PeerConflict> {
+        let mut known = HashMap::new();
+        for peer in peers {
+            let conflict = |what| Err(PeerConflict { peer: peer.fqdn.clone(), what });
+            let Some(anchor) = anchors.get(&peer.anchor) else {
+                return conflict("anchor names no trust anchor");
+            };
+            if !peer.plmns.is_subset_of(&anchor.plmns) {
+                return conflict("plmns are not all of its anchor");
+            }
+            let policy = VerifierPolicy::new("tessera-sepp: peer, 1")
+                .with_policy(&anchor.policy())
+                .with(peer.fqdn.as_str().as_bytes())
+                .with_set(peer.plmns.iter().map(|plmn| plmn.to_octets()))
+                .with_set(&peer.pins)
+                .with(&peer.modes.policy())
+                .with(&[u8::from(peer.without_server_name)]);
+            let policy = own.iter().fold(policy, |policy, own| policy.with(own));
+            let VerifierDigest(digest) = VerifierDigest::of(&policy, &tessera_aws_lc::provider());
+            let epoch = digest.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default();
+            let name = peer.fqdn.clone();
+            if known.insert(name, (peer.clone(), epoch)).is_some() {
+                return conflict("another peer has the same fqdn");
+            }
+        }
+        Ok(Self { anchors, peers: known })
+    }
+
+    /// The peer of this name.
+    #[must_use]
+    pub fn get(&self, fqdn: &Fqdn) -> Option<&KnownPeer> {
+        self.peers.get(fqdn).map(|(peer, _)| peer)
+    }
+
+    /// The epoch of everything that the configuration says of a peer: what decides whether it is accepted, and how. It
+    /// follows from that alone, so that it outlives a restart, and two instances with the same configuration agree.
+    #[must_use]
+    pub fn epoch_of(&self, fqdn: &Fqdn) -> Option<u64> {
+        self.peers.get(fqdn).map(|(_, epoch)| *epoch)
+    }
+
+    /// Each, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &KnownPeer> {
+        self.peers.values().map(|(peer, _)| peer)
+    }
+
+    /// The trust anchors.
+    #[must_use]
+    pub fn anchors(&self) -> &TrustAnchors {
+        &self.anchors
+    }
+}
+
+/// Peers that can't be as they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerConflict {
+    /// Whose.
+    pub peer: Fqdn,
+    /// What is wrong with it.
+    pub what: &'static str,
+}
+
+impl fmt::Display for PeerConflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the peer {}: {}", self.peer, self.what)
+    }
+}
+
+impl std::error::Error for PeerConflict {}

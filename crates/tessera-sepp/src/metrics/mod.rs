@@ -1,0 +1,376 @@
+//! What a SEPP counts, by the conventions of Prometheus. No label is a subscriber's or a path.
+
+mod durations;
+mod labels;
+mod requests;
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use http::StatusCode;
+use tessera::Facts;
+use tessera_proxy::admin::prometheus_client::metrics::counter::Counter;
+use tessera_proxy::admin::prometheus_client::metrics::family::Family;
+use tessera_proxy::admin::prometheus_client::metrics::gauge::Gauge;
+use tessera_proxy::admin::prometheus_client::registry::Unit;
+use tessera_proxy::admin::{self, Counters, Label, Labelled, Labels};
+use tessera_proxy::gate::{Gate, Gates};
+
+use self::durations::Durations;
+pub use self::labels::{
+    Certificate, Direction, EarlyDataResult, ReloadResult, Result, Role, TicketResult,
+};
+use self::requests::Requests;
+use crate::names::Fqdn;
+use crate::reconnection::Mode;
+
+/// The metrics of a process. A clone is the same ones.
+///
+/// | metric | labels | tells |
+/// |---|---|---|
+/// | `sepp_n32c_handshakes_total` | `peer`, `role`: [`Role`], `result`: [`Result`], `reason` | exchanges of capabilities; the reason is empty where one succeeded |
+/// | `sepp_n32_association_state` | `peer` | 0 will be established, 1 established, 2 terminated, 3 the last attempt failed |
+/// | `sepp_tls_handshakes_total` | `peer`, `mode`: [`Mode`], `result`: [`Result`] | handshakes on N32; the peer is empty where it wasn't known yet |
+/// | `sepp_tls_handshake_seconds` | `mode` | how long those took that succeeded |
+/// | `sepp_early_data_total` | `mode`, `result`: [`EarlyDataResult`] | first flights with early data |
+/// | `sepp_repeated_requests_total` | `peer` | requests that this SEPP sent once more by itself, as `repeatable` names them |
+/// | `sepp_ticket_store_entries` | | one-time keys that are there now |
+/// | `sepp_ticket_consume_total` | `result`: [`TicketResult`] | one-time keys that were asked for |
+/// | `sepp_n32f_requests_total` | `peer`, `direction`: [`Direction`], `code`, `service` | requests that were answered |
+/// | `sepp_n32f_seconds` | `direction` | how long that took |
+/// | `sepp_policy_rejects_total` | `peer`, `rule` | messages that were refused |
+/// | `sepp_policy_logged_total` | `peer`, `rule` | messages that a rule would have refused, and only logged |
+/// | `sepp_ratelimited_total` | `peer` | requests and connections beyond a rate |
+/// | `sepp_cert_not_after_seconds` | `peer`, `cert`: [`Certificate`] | when a certificate ends, in seconds since the Unix epoch |
+/// | `sepp_reload_total` | `result`: [`ReloadResult`] | reloads |
+/// | `sepp_refused_connections_total` | `listener`, `reason` | connections that were closed at once |
+/// | `sepp_timed_out_connections_total` | `listener`, `limit` | connections that moved nothing, or didn't read, for too long |
+/// | `sepp_accept_errors_total` | `listener` | how often the system had no connection to give |
+/// | `sepp_open_handshakes` | `listener` | handshakes that are under way now |
+#[derive(Clone)]
+pub struct Metrics(Arc<Inner>);
+
+struct Inner {
+    n32c_handshakes: Counters,
+    association_state: Family<Labels, Gauge>,
+    tls_handshakes: Counters,
+    tls_durations: Vec<Durations>,
+    early_data: Vec<Labelled<EarlyDataResult>>,
+    repeated: Counters,
+    tickets: Labelled<TicketResult>,
+    ticket_entries: Gauge,
+    requests: Counters,
+    request_durations: Vec<Durations>,
+    rejects: Counters,
+    logged: Counters,
+    rate_limited: Counters,
+    not_after: Family<Labels, Gauge<i64>>,
+    reloads: Labelled<ReloadResult>,
+    gates: Gates,
+    peers: RwLock<HashMap<Fqdn, Arc<PeerMetrics>>>,
+    /// For handshakes that failed before anybody was known.
+    unknown: Vec<Labelled<Result>>,
+}
+
+impl Metrics {
+    /// Registers the metrics: once in a process, because a name that is registered twice is exposed twice.
+    pub fn register(registry: &admin::Metrics) -> Self {
+        let counters = |name: &str, help: &str| {
+            let family = Counters::default();
+            registry.register(&format!("sepp_{name}"), help, family.clone());
+            family
+        };
+        let durations = |name: &str, help: &str| {
+            let family = Family::<Labels, Durations>::default();
+            let name = format!("sepp_{name}");
+            registry.register_with_unit(&name, help, Unit::Seconds, family.clone());
+            family
+        };
+        let gauges = |name: &str, help: &str| {
+            let family = Family::<Labels, Gauge>::default();
+            registry.register(&format!("sepp_{name}"), help, family.clone());
+            family
+        };
+        let gates = Gates::new("sepp_");
+        registry.register_collector(gates.clone());
+        let tls_handshakes = counters("tls_handshakes", "TLS handshakes on N32, by mode");
+        let early_data = counters("early_data", "First flights with early data, by result");
+        let of_modes = durations("tls_handshake", "Duration of TLS handshakes on N32");
+        let of_directions = durations("n32f", "Duration of requests on N32-f");
+        let not_after = Family::<Labels, Gauge>::default();
+        let help = "When certificates end, since the Unix epoch";
+        let unit = Unit::Seconds;
+        registry.register_with_unit("sepp_cert_not_after", help, unit, not_after.clone());
+        let ticket_entries = Gauge::default();
+        let help = "One-time keys that are there now";
+        registry.register("sepp_ticket_store_entries", help, ticket_entries.clone());
+        let by_mode = |mode: &Mode| vec![(Mode::KEY, mode.name().to_owned())];
+        let unknown = of_peer("");
+        Self(Arc::new(Inner {
+            n32c_handshakes: counters("n32c_handshakes", "Exchanges of capabilities on N32-c"),
+            association_state: gauges(
+                "n32_association_state",
+                "0 will be established, 1 established, 2 terminated, 3 the last attempt failed",
+            ),
+            unknown: by_modes(&tls_handshakes, &unknown),
+            tls_handshakes,
+            tls_durations: Mode::ALL
+                .iter()
+                .map(|mode| of_modes.get_or_create_owned(&by_mode(mode)))
+                .collect(),
+            early_data: Mode::ALL
+                .iter()
+                .map(|mode| Labelled::new(&early_data, &by_mode(mode)))
+                .collect(),
+            repeated: counters("repeated_requests", "Requests that were sent once more"),
+            tickets: Labelled::new(
+                &counters("ticket_consume", "One-time keys that were asked for, by result"),
+                &Labels::new(),
+            ),
+            ticket_entries,
+            requests: counters("n32f_requests", "Requests on N32-f that were answered"),
+            request_durations: Direction::ALL
+                .iter()
+                .map(|direction| {
+                    let labels = vec![(Direction::KEY, direction.name().to_owned())];
+                    of_directions.get_or_create_owned(&labels)
+                })
+                .collect(),
+            rejects: counters("policy_rejects", "Messages that were refused, by rule"),
+            logged: counters("policy_logged", "Messages that a rule would have refused"),
+            rate_limited: counters("ratelimited", "Requests and connections beyond a rate"),
+            not_after,
+            reloads: Labelled::new(&counters("reload", "Reloads, by result"), &Labels::new()),
+            gates,
+            peers: RwLock::default(),
+        }))
+    }
+
+    /// Metrics that nobody looks at.
+    #[must_use]
+    pub fn unregistered() -> Self {
+        Self::register(&admin::Metrics::new())
+    }
+
+    /// Those of a configured peer: the same ones whenever it is asked for.
+    #[must_use]
+    pub fn peer(&self, peer: &Fqdn) -> Arc<PeerMetrics> {
+        let peers = self.0.peers.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(metrics) = peers.get(peer) {
+            return metrics.clone();
+        }
+        drop(peers);
+        let mut peers = self.0.peers.write().unwrap_or_else(PoisonError::into_inner);
+        let metrics = peers.entry(peer.clone());
+        metrics.or_insert_with(|| Arc::new(PeerMetrics::new(self.0.clone(), peer))).clone()
+    }
+
+    /// Counts a handshake that failed before its peer was known. It was a full one as far as anybody knows.
+    pub fn handshake_failed(&self) {
+        self.0.unknown[Mode::Full.index()].count(Result::Failed);
+    }
+
+    /// Counts what became of a one-time key.
+    pub fn ticket(&self, result: TicketResult) {
+        self.0.tickets.count(result);
+    }
+
+    /// How many one-time keys there are now.
+    pub fn ticket_entries(&self, entries: usize) {
+        self.0.ticket_entries.set(i64::try_from(entries).unwrap_or(i64::MAX));
+    }
+
+    /// When a certificate ends, in seconds since the Unix epoch. `peer` is empty for the own one.
+    pub fn certificate(&self, peer: &str, certificate: Certificate, not_after: u64) {
+        let mut labels = of_peer(peer);
+        labels.push((Certificate::KEY, certificate.name().to_owned()));
+        let gauge = self.0.not_after.get_or_create_owned(&labels);
+        gauge.set(i64::try_from(not_after).unwrap_or(i64::MAX));
+    }
+
+    /// Counts a reload.
+    pub fn reload(&self, result: ReloadResult) {
+        self.0.reloads.count(result);
+    }
+
+    /// Tells what this listener's gate counts from now on.
+    pub fn watch(&self, listener: &str, gate: &Gate) {
+        self.0.gates.watch(&vec![("listener", listener.to_owned())], gate.clone(), Vec::new());
+    }
+}
+
+/// The metrics of one peer. Counting takes no lock, but for what is refused.
+pub struct PeerMetrics {
+    all: Arc<Inner>,
+    labels: Labels,
+    state: Gauge,
+    handshakes: Vec<Labelled<Result>>,
+    repeated: Counter,
+    requests: Requests,
+    rate_limited: Counter,
+}
+
+impl PeerMetrics {
+    fn new(all: Arc<Inner>, peer: &Fqdn) -> Self {
+        let labels = of_peer(peer.as_str());
+        Self {
+            state: all.association_state.get_or_create_owned(&labels),
+            handshakes: by_modes(&all.tls_handshakes, &labels),
+            repeated: all.repeated.get_or_create_owned(&labels),
+            requests: Requests::new(&all.requests, labels.clone()),
+            rate_limited: all.rate_limited.get_or_create_owned(&labels),
+            labels,
+            all,
+        }
+    }
+
+    /// Counts an exchange of capabilities. The reason is one of a few words, and empty where it succeeded.
+    pub fn n32c_handshake(&self, role: Role, result: Result, reason: &'static str) {
+        let mut labels = self.labels.clone();
+        labels.extend([
+            (Role::KEY, role.name().to_owned()),
+            (Result::KEY, result.name().to_owned()),
+            ("reason", reason.to_owned()),
+        ]);
+        self.all.n32c_handshakes.get_or_create_owned(&labels).inc();
+    }
+
+    /// What is with the peer now: 0 will be established, 1 established, 2 terminated, 3 the last attempt failed.
+    pub fn association_state(&self, state: u8) {
+        self.state.set(state.into());
+    }
+
+    /// Counts a handshake that is complete, with its early data.
+    pub fn handshake(&self, facts: &Facts, duration: Duration) {
+        let mode = Mode::of(facts);
+        self.handshakes[mode.index()].count(Result::Ok);
+        self.all.tls_durations[mode.index()].observe(duration);
+        if let Some(result) = EarlyDataResult::of(facts) {
+            self.all.early_data[mode.index()].count(result);
+        }
+    }
+
+    /// Counts a handshake that failed when the peer was known.
+    pub fn handshake_failed(&self, mode: Mode) {
+        self.handshakes[mode.index()].count(Result::Failed);
+    }
+
+    /// Counts a request that was sent once more.
+    pub fn repeated(&self) {
+        self.repeated.inc();
+    }
+
+    /// Counts a request that was answered. A service that isn't one of roaming is `other`.
+    pub fn request(
+        &self,
+        direction: Direction,
+        service: &str,
+        code: StatusCode,
+        duration: Duration,
+    ) {
+        self.requests.count(direction, service, code);
+        self.all.request_durations[direction.index()].observe(duration);
+    }
+
+    /// Counts a message that was refused.
+    pub fn rejected(&self, rule: &'static str) {
+        self.by_rule(&self.all.rejects, rule);
+    }
+
+    /// Counts a message that a rule would have refused.
+    pub fn logged(&self, rule: &'static str) {
+        self.by_rule(&self.all.logged, rule);
+    }
+
+    /// Counts a request or a connection beyond a rate.
+    pub fn rate_limited(&self) {
+        self.rate_limited.inc();
+    }
+
+    fn by_rule(&self, family: &Counters, rule: &'static str) {
+        let mut labels = self.labels.clone();
+        labels.push(("rule", rule.to_owned()));
+        family.get_or_create_owned(&labels).inc();
+    }
+}
+
+fn of_peer(peer: &str) -> Labels {
+    vec![("peer", peer.to_owned())]
+}
+
+fn by_modes(family: &Counters, labels: &Labels) -> Vec<Labelled<Result>> {
+    let of_mode = |mode: &Mode| {
+        let mut labels = labels.clone();
+        labels.push((Mode::KEY, mode.name().to_owned()));
+        Labelled::new(family, &labels)
+    };
+    Mode::ALL.iter().map(of_mode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_have_the_names_that_dashboards_know() {
+        let registry = admin::Metrics::new();
+        let metrics = Metrics::register(&registry);
+        let peer = metrics.peer(&"sepp.example.org".parse().unwrap());
+        peer.n32c_handshake(Role::Initiator, Result::Ok, "");
+        peer.association_state(1);
+        peer.handshake(&Facts::default(), Duration::from_millis(3));
+        metrics.handshake_failed();
+        let second = Duration::from_secs(1);
+        peer.request(Direction::Outgoing, "nudm-sdm", StatusCode::OK, second);
+        peer.request(Direction::Outgoing, "nudm-sdm", StatusCode::OK, second);
+        peer.request(Direction::Incoming, "x", StatusCode::from_u16(299).unwrap(), second);
+        peer.rejected("plmn-in-json");
+        peer.rate_limited();
+        metrics.ticket(TicketResult::Replay);
+        metrics.ticket_entries(7);
+        metrics.certificate("", Certificate::Own, 1_800_000_000);
+        metrics.reload(ReloadResult::Failed);
+        metrics.watch("n32f", &Gate::new(Default::default()));
+        let text = registry.text();
+        let of = r#"peer="sepp.example.org""#;
+        for line in [
+            format!(
+                r#"sepp_n32c_handshakes_total{{{of},role="initiator",result="ok",reason=""}} 1"#
+            ),
+            format!("sepp_n32_association_state{{{of}}} 1"),
+            format!(r#"sepp_tls_handshakes_total{{{of},mode="a",result="ok"}} 1"#),
+            format!(r#"sepp_tls_handshakes_total{{{of},mode="e",result="ok"}} 0"#),
+            r#"sepp_tls_handshakes_total{peer="",mode="a",result="failed"} 1"#.to_owned(),
+            r#"sepp_tls_handshake_seconds_count{mode="a"} 1"#.to_owned(),
+            r#"sepp_early_data_total{mode="e",result="used"} 0"#.to_owned(),
+            format!(
+                r#"sepp_n32f_requests_total{{{of},direction="outgoing",code="200",service="nudm-sdm"}} 2"#
+            ),
+            format!(
+                r#"sepp_n32f_requests_total{{{of},direction="incoming",code="other",service="other"}} 1"#
+            ),
+            r#"sepp_n32f_seconds_sum{direction="outgoing"} 2.0"#.to_owned(),
+            r#"sepp_n32f_seconds_bucket{le="1.024",direction="outgoing"} 2"#.to_owned(),
+            r#"sepp_n32f_seconds_bucket{le="0.512",direction="outgoing"} 0"#.to_owned(),
+            format!(r#"sepp_policy_rejects_total{{{of},rule="plmn-in-json"}} 1"#),
+            format!("sepp_ratelimited_total{{{of}}} 1"),
+            r#"sepp_ticket_consume_total{result="replay"} 1"#.to_owned(),
+            "sepp_ticket_store_entries 7".to_owned(),
+            r#"sepp_cert_not_after_seconds{peer="",cert="own"} 1800000000"#.to_owned(),
+            r#"sepp_reload_total{result="failed"} 1"#.to_owned(),
+            r#"sepp_refused_connections_total{listener="n32f",reason="rate"} 0"#.to_owned(),
+        ] {
+            assert_eq!(text.matches(&format!("{line}\n")).count(), 1, "{line} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_peer_that_is_asked_for_again_goes_on_counting() {
+        let metrics = Metrics::unregistered();
+        let name = "sepp.example.org".parse().unwrap();
+        metrics.peer(&name).repeated();
+        metrics.peer(&name).repeated();
+        assert_eq!(metrics.peer(&name).repeated.get(), 2);
+    }
+}

@@ -1,0 +1,74 @@
+//! Which association.
+
+use std::fmt;
+
+use tessera::wire::CipherSuite;
+
+use super::Association;
+use super::settings::LocalSettings;
+use crate::names::{Fqdn, PlmnSet};
+
+/// Which association it is.
+///
+/// It is a digest of what was agreed between whom, and of how often an association of the two was ended before. So
+/// both sides come to the same one whichever exchange was the last, also if both began at once; an instance that was
+/// restarted, or that shares the peer with another, comes to the same one too, and sessions resume there. After a
+/// termination it is another one, and sessions from before don't resume.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AssociationId(pub [u8; 16]);
+
+impl AssociationId {
+    /// That of what was agreed, after so many terminations.
+    pub(super) fn of(local: &LocalSettings, agreed: &Association, terminations: u64) -> Self {
+        let mut digest = Input(b"tessera n32 association 1".to_vec());
+        let mut sides: [(&Fqdn, &PlmnSet); 2] =
+            [(&local.fqdn, &local.plmns), (&agreed.peer, &agreed.plmns)];
+        sides.sort_by_key(|(fqdn, _)| *fqdn);
+        for (fqdn, plmns) in sides {
+            digest.add(fqdn.as_str().as_bytes());
+            digest.add(&plmns.iter().flat_map(|plmn| plmn.to_octets()).collect::<Vec<_>>());
+        }
+        digest.add(&[u8::from(agreed.target_api_root)]);
+        digest.add(agreed.features.to_string().as_bytes());
+        digest.add(&[u8::from(agreed.purposes.is_some())]);
+        for purpose in agreed.purposes.iter().flatten() {
+            digest.add(purpose.as_str().as_bytes());
+        }
+        digest.add(&terminations.to_be_bytes());
+        digest.id()
+    }
+}
+
+/// What goes into the digest, each part behind its length.
+struct Input(Vec<u8>);
+
+impl Input {
+    fn add(&mut self, part: &[u8]) {
+        self.0.extend((part.len() as u64).to_be_bytes());
+        self.0.extend(part);
+    }
+
+    fn id(&self) -> AssociationId {
+        let mut id = [0; 16];
+        let provider = tessera_aws_lc::provider();
+        if let Some(suite) = provider.suite(CipherSuite::TLS_AES_128_GCM_SHA256) {
+            let digest = suite.hash.hash(&self.0);
+            for (octet, digest) in id.iter_mut().zip(digest.as_ref()) {
+                *octet = *digest;
+            }
+        }
+        AssociationId(id)
+    }
+}
+
+impl fmt::Display for AssociationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|octet| write!(f, "{octet:02x}"))
+    }
+}
+
+impl fmt::Debug for AssociationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,381 @@
+//! One peer's association: what becomes of it with each event. Without input, output or a clock of its own.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+
+use super::Association;
+use super::backoff::Backoff;
+use super::failure::Failure;
+use super::negotiation::{Bounds, Claims, is_name_of, judge, judge_sender};
+use super::offer::{own_answer, own_request};
+use super::refusal::{Refusal, Rule};
+use super::settings::{LocalSettings, PeerSettings};
+use crate::identity::CertificateIdentity;
+use crate::n32c::initiator::{Judged, Redirection, Reply, Target, TransportError, read_reply};
+use crate::n32c::messages::{
+    HandshakeId, SecNegotiateReqData, SecNegotiateRspData, SecurityCapability,
+};
+use crate::names::Fqdn;
+
+/// What is with a peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Nothing is agreed, and nothing went wrong.
+    WillEstablish,
+    /// N32-f is allowed.
+    Established(Arc<Association>),
+    /// One side ended it.
+    Terminated(TerminatedBy),
+    /// The last attempt failed.
+    Exception(Arc<Failure>),
+}
+
+/// Who ended an association.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TerminatedBy {
+    /// This SEPP: nothing begins until someone asks for it.
+    Us,
+    /// The peer. It is asked again after a while, and may itself begin at any time.
+    Peer,
+}
+
+impl State {
+    /// Its name in logs, metrics and the admin interface.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::WillEstablish => "will_establish",
+            Self::Established(_) => "established",
+            Self::Terminated(_) => "terminated",
+            Self::Exception(_) => "exception",
+        }
+    }
+}
+
+/// An exchange of capabilities to be made now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Order {
+    pub number: u64,
+    pub to: Target,
+    pub request: SecNegotiateReqData,
+}
+
+/// One that is under way.
+#[derive(Debug)]
+struct Exchange {
+    number: u64,
+    handshake_id: HandshakeId,
+    /// Where it went; more than one after redirections.
+    targets: Vec<Target>,
+}
+
+/// What was to be said of an exchange that is over.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// To be sent once more, elsewhere.
+    Redirected(Order),
+    Established,
+    Failed(Arc<Failure>),
+    /// It doesn't count any more.
+    Stale,
+}
+
+#[derive(Debug)]
+pub(super) struct Machine {
+    local: Arc<LocalSettings>,
+    settings: Arc<PeerSettings>,
+    state: State,
+    /// How many associations were ended by either side.
+    terminations: u64,
+    exchange: Option<Exchange>,
+    exchanges: u64,
+    /// When to begin one.
+    next: Option<Instant>,
+    backoff: Backoff,
+    rng: Rng,
+}
+
+impl Machine {
+    /// Redirections followed in a row.
+    const MAX_REDIRECTIONS: usize = 3;
+
+    pub fn new(
+        local: Arc<LocalSettings>,
+        settings: Arc<PeerSettings>,
+        mut rng: Rng,
+        now: Instant,
+    ) -> Self {
+        Self {
+            next: settings.initiate.then_some(now),
+            local,
+            settings,
+            state: State::WillEstablish,
+            terminations: 0,
+            exchange: None,
+            exchanges: 0,
+            backoff: Backoff::new(rng.fork()),
+            rng,
+        }
+    }
+
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub fn settings(&self) -> &Arc<PeerSettings> {
+        &self.settings
+    }
+
+    pub fn established(&self) -> Option<&Arc<Association>> {
+        match &self.state {
+            State::Established(association) => Some(association),
+            _ => None,
+        }
+    }
+
+    /// When [`begin`](Self::begin) has something to do; `None` while nothing is to begin.
+    pub fn next(&self) -> Option<Instant> {
+        self.next.filter(|_| self.exchange.is_none())
+    }
+
+    /// Whether an exchange is being made.
+    pub fn is_under_way(&self) -> bool {
+        self.exchange.is_some()
+    }
+
+    /// Begins an exchange if it is time.
+    pub fn begin(&mut self, now: Instant) -> Option<Order> {
+        if self.next().is_none_or(|next| next > now) {
+            return None;
+        }
+        self.next = None;
+        self.exchanges += 1;
+        let handshake_id = HandshakeId::from_octets(self.rng.u64(..).to_be_bytes());
+        let to = Target { fqdn: self.settings.fqdn.clone(), port: None };
+        let number = self.exchanges;
+        self.exchange = Some(Exchange { number, handshake_id, targets: vec![to.clone()] });
+        Some(self.order(number, handshake_id, to))
+    }
+
+    fn order(&self, number: u64, handshake_id: HandshakeId, to: Target) -> Order {
+        let request =
+            own_request(&self.local, &self.settings, SecurityCapability::Tls, handshake_id);
+        Order { number, to, request }
+    }
+
+    /// An exchange is over, this way or that.
+    pub fn answered(
+        &mut self,
+        now: Instant,
+        number: u64,
+        reply: Result<Reply, TransportError>,
+    ) -> Outcome {
+        let Some(exchange) = self.exchange.take_if(|exchange| exchange.number == number) else {
+            return Outcome::Stale;
+        };
+        match self.judge_reply(now, &exchange, reply) {
+            Ok(Judgement::Agreed(agreed)) => {
+                self.establish(*agreed);
+                Outcome::Established
+            }
+            Ok(Judgement::Elsewhere(to)) => {
+                let order = self.order(number, exchange.handshake_id, to.clone());
+                let mut targets = exchange.targets;
+                targets.push(to);
+                self.exchange = Some(Exchange { targets, ..exchange });
+                Outcome::Redirected(order)
+            }
+            Err(failure) => Outcome::Failed(self.failed(now, failure)),
+        }
+    }
+
+    fn judge_reply(
+        &self,
+        now: Instant,
+        exchange: &Exchange,
+        reply: Result<Reply, TransportError>,
+    ) -> Result<Judgement, Failure> {
+        let reply = reply.map_err(Failure::Transport)?;
+        let target = exchange.targets.last().unwrap_or(&Target::of(&self.settings.fqdn)).clone();
+        // Before anything else of the answer counts, also a redirection or a refusal.
+        judge_sender(&self.settings, &target.fqdn, &reply.identity, &target.fqdn)
+            .map_err(Failure::Claims)?;
+        let answer = match read_reply(&reply)? {
+            Judged::Answer(answer) => answer,
+            Judged::Elsewhere(redirection) => {
+                return self.follow(exchange, redirection).map(Judgement::Elsewhere);
+            }
+        };
+        if answer.n32_handshake_id.is_some_and(|id| id != exchange.handshake_id) {
+            let detail = "the answer is one to another exchange";
+            return Err(Failure::Claims(Refusal::new(Rule::HandshakeId, detail)));
+        }
+        if answer.selected_sec_capability != SecurityCapability::Tls {
+            return Err(Failure::Capability(answer.selected_sec_capability));
+        }
+        let claims = Claims::from(&*answer);
+        self.judge(now, &target.fqdn, &reply.identity, &claims)
+            .map(|agreed| Judgement::Agreed(Box::new(agreed)))
+            .map_err(Failure::Claims)
+    }
+
+    /// Where a redirection leads, if this SEPP goes there: to names of the same peer, a few times, never in circles.
+    fn follow(&self, exchange: &Exchange, redirection: Redirection) -> Result<Target, Failure> {
+        let Redirection { target } = redirection;
+        let refuse = |why: &str| Err(Failure::Redirection(format!("to {target}, {why}")));
+        if !is_name_of(&self.settings, &target.fqdn) {
+            return refuse("which is no name of this peer");
+        }
+        if exchange.targets.contains(&target) {
+            return refuse("in a circle");
+        }
+        if exchange.targets.len() > Self::MAX_REDIRECTIONS {
+            return refuse("one time too often");
+        }
+        Ok(target)
+    }
+
+    fn failed(&mut self, now: Instant, failure: Failure) -> Arc<Failure> {
+        let asked = match &failure {
+            Failure::Refused { retry_after, .. } => *retry_after,
+            _ => None,
+        };
+        let failure = Arc::new(failure);
+        // If the peer's own exchange succeeded meanwhile, the association holds.
+        if self.established().is_none() {
+            self.state = State::Exception(Arc::clone(&failure));
+            let wait = self.backoff.after_failure(asked);
+            self.next = self.settings.initiate.then(|| now + wait);
+        }
+        failure
+    }
+
+    fn establish(&mut self, mut agreed: Association) {
+        self.backoff.succeeded();
+        self.next = None;
+        // The same agreed once more is the same association; the peer's certificate may be a newer one.
+        if let Some(before) = self.established().filter(|before| before.id == agreed.id) {
+            agreed.since = before.since;
+        }
+        self.state = State::Established(Arc::new(agreed));
+    }
+
+    fn judge(
+        &self,
+        now: Instant,
+        name: &Fqdn,
+        identity: &CertificateIdentity,
+        claims: &Claims<'_>,
+    ) -> Result<Association, Refusal> {
+        let (local, peer, terminations) = (&*self.local, &*self.settings, self.terminations);
+        judge(Bounds { local, peer, name, terminations, now }, identity, claims)
+    }
+
+    /// A peer asks for an association, or ends one.
+    pub fn asked(
+        &mut self,
+        now: Instant,
+        identity: &CertificateIdentity,
+        request: &SecNegotiateReqData,
+    ) -> Result<SecNegotiateRspData, Refusal> {
+        let peer = Arc::clone(&self.settings);
+        judge_sender(&peer, &peer.fqdn, identity, &request.sender)?;
+        let offered = &request.supported_sec_capability_list;
+        if offered.contains(&SecurityCapability::Tls) {
+            let agreed = self.judge(now, &peer.fqdn, identity, &Claims::from(request))?;
+            if self.state == State::Terminated(TerminatedBy::Us) {
+                return Err(Refusal::new(Rule::Ended, "the association was ended here"));
+            }
+            self.establish(agreed);
+            return Ok(own_answer(&self.local, &peer, request, SecurityCapability::Tls));
+        }
+        if offered.contains(&SecurityCapability::None) {
+            self.ended_by_peer(now);
+            return Ok(own_answer(&self.local, &peer, request, SecurityCapability::None));
+        }
+        let offered: Vec<_> = offered.iter().map(SecurityCapability::as_str).take(20).collect();
+        Err(Refusal::new(Rule::Capability, "TLS is the capability that is served here")
+            .claiming(offered.join(", ")))
+    }
+
+    /// The peer ends the association. An exchange under way doesn't count any more: its answer may be from before.
+    pub fn ended_by_peer(&mut self, now: Instant) {
+        self.forget();
+        if self.state == State::Terminated(TerminatedBy::Us) {
+            return;
+        }
+        self.state = State::Terminated(TerminatedBy::Peer);
+        let wait = self.backoff.after_termination();
+        self.next = self.settings.initiate.then(|| now + wait);
+    }
+
+    /// Ends the association. What there is to send to the peer; nothing if it knows of none.
+    pub fn end(&mut self) -> Option<SecNegotiateReqData> {
+        let is_known = self.established().is_some() || self.exchange.is_some();
+        self.forget();
+        self.next = None;
+        self.state = State::Terminated(TerminatedBy::Us);
+        is_known.then(|| {
+            let handshake_id = HandshakeId::from_octets(self.rng.u64(..).to_be_bytes());
+            own_request(&self.local, &self.settings, SecurityCapability::None, handshake_id)
+        })
+    }
+
+    fn forget(&mut self) {
+        self.exchange = None;
+        if self.established().is_some() {
+            self.terminations += 1;
+        }
+    }
+
+    /// The peer doesn't know this association any more, as its N32-f said: it was restarted.
+    pub fn lost(&mut self, now: Instant, lost: &Arc<Association>) {
+        // Each exchange makes another one, also if it agreed on the same once more.
+        if self.established().is_none_or(|association| !Arc::ptr_eq(association, lost)) {
+            return;
+        }
+        self.state = State::WillEstablish;
+        // Not counted as a failure, but a peer that forgets at once isn't asked without a pause.
+        let wait = self.backoff.after_failure(None).min(Duration::from_secs(1));
+        self.next = self.settings.initiate.then(|| now + wait);
+    }
+
+    /// Someone wants it anew, now.
+    pub fn renew(&mut self, now: Instant) {
+        if let State::Terminated(_) | State::Exception(_) = self.state {
+            self.state = State::WillEstablish;
+        }
+        self.backoff.succeeded();
+        self.next = Some(now);
+    }
+
+    /// Other settings hold. What was agreed holds on if they still allow it, until it is agreed anew.
+    pub fn set(&mut self, now: Instant, local: Arc<LocalSettings>, settings: Arc<PeerSettings>) {
+        if *self.local == *local && *self.settings == *settings {
+            return;
+        }
+        let is_allowed = |association: &Association| {
+            let purposes = association.purposes.iter().flatten();
+            local.fqdn == self.local.fqdn
+                && local.plmns == self.local.plmns
+                && *association.certificate.anchor == *settings.anchor
+                && association.plmns.is_subset_of(&settings.plmns)
+                && purposes.into_iter().all(|purpose| settings.purposes.contains(purpose))
+        };
+        let holds_on = self.established().is_some_and(|association| is_allowed(association));
+        self.exchange = None;
+        if self.state != State::Terminated(TerminatedBy::Us) {
+            if !holds_on {
+                self.state = State::WillEstablish;
+            }
+            self.next = settings.initiate.then_some(now);
+        }
+        (self.local, self.settings) = (local, settings);
+    }
+}
+
+enum Judgement {
+    Agreed(Box<Association>),
+    Elsewhere(Target),
+}

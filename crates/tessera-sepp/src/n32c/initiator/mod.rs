@@ -1,0 +1,24 @@
+//! The side that asks.
+
+mod redirection;
+mod reply;
+mod transport;
+
+pub(crate) use self::redirection::Redirection;
+pub(crate) use self::reply::{Judged, read_acknowledgement, read_reply};
+pub use self::transport::{Reply, Target, Transport, TransportError};
+use super::messages::Message;
+
+/// Paths below the apiRoot (TS 29.573 §6.1.1).
+pub(crate) mod paths {
+    pub const API: &str = "/n32c-handshake/";
+    pub const EXCHANGE_CAPABILITY: &str = "/n32c-handshake/v1/exchange-capability";
+    pub const EXCHANGE_PARAMS: &str = "/n32c-handshake/v1/exchange-params";
+    pub const N32F_TERMINATE: &str = "/n32c-handshake/v1/n32f-terminate";
+    pub const N32F_ERROR: &str = "/n32c-handshake/v1/n32f-error";
+}
+
+/// A message as the body of a request.
+pub(crate) fn body<T: Message + serde::Serialize>(message: &T) -> bytes::Bytes {
+    serde_json::to_vec(message).unwrap_or_default().into()
+}

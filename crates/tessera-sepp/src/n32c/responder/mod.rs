@@ -1,0 +1,182 @@
+//! The side that answers.
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use serde::Serialize;
+
+use super::association::{Associations, Event, Refusal, Role, Rule};
+use super::initiator::paths;
+use super::messages::{
+    Cause, Malformed, Message, N32fContextInfo, N32fErrorInfo, ProblemDetails, SecNegotiateReqData,
+    SecParamExchReqData, SecurityCapability, decode,
+};
+use crate::identity::CertificateIdentity;
+use crate::names::Fqdn;
+
+/// The longest body of a message, in octets: a thousand networks and a policy of PRINS fit well.
+pub const MAX_BODY: usize = 256 * 1024;
+
+/// Answers a request on N32-c from whoever proved to be `identity`. The body is whole; of a longer one than
+/// [`MAX_BODY`] any part that is longer will do.
+///
+/// Whatever the request is, there is an answer. It names nothing of the inside.
+pub fn respond(
+    associations: &Associations,
+    identity: &CertificateIdentity,
+    parts: &Parts,
+    body: &Bytes,
+) -> Response<Bytes> {
+    let request = Request { associations, identity, body };
+    request.route(parts).unwrap_or_else(ProblemDetails::into_response)
+}
+
+struct Request<'a> {
+    associations: &'a Associations,
+    identity: &'a CertificateIdentity,
+    body: &'a Bytes,
+}
+
+type Answer = Result<Response<Bytes>, ProblemDetails>;
+
+impl Request<'_> {
+    fn route(&self, parts: &Parts) -> Answer {
+        let path = parts.uri.path();
+        let operation = match path {
+            paths::EXCHANGE_CAPABILITY => Self::exchange_capability,
+            paths::EXCHANGE_PARAMS => Self::exchange_params,
+            paths::N32F_TERMINATE => Self::terminate,
+            paths::N32F_ERROR => Self::take_error,
+            _ => return Err(not_found(path)),
+        };
+        // Who is nobody here learns nothing of what is wrong with a message.
+        let peers = self.peers();
+        if peers.is_empty() {
+            let refusal =
+                Refusal::new(Rule::UnknownPeer, "no agreement with the certificate's holder");
+            return Err(self.refuse(None, &refusal));
+        }
+        if parts.method != Method::POST {
+            let mut response = ProblemDetails::new(StatusCode::METHOD_NOT_ALLOWED)
+                .with_cause(Cause::UnsupportedHttpMethod)
+                .into_response();
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+            return Ok(response);
+        }
+        if !is_json(&parts.headers) {
+            return Err(ProblemDetails::new(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+                .with_invalid_param("header content-type", "application/json is expected"));
+        }
+        if self.body.len() > MAX_BODY {
+            return Err(ProblemDetails::new(StatusCode::PAYLOAD_TOO_LARGE));
+        }
+        operation(self, &peers)
+    }
+
+    /// The configured peers whose names the certificate has, under their anchors: more than one if a SEPP stands for
+    /// several.
+    fn peers(&self) -> Vec<Fqdn> {
+        let is_peer = |fqdn: &&Fqdn| {
+            let peer = self.associations.peer(fqdn);
+            peer.is_some_and(|peer| peer.is_under(&self.identity.anchor))
+        };
+        self.identity.fqdns.iter().filter(is_peer).cloned().collect()
+    }
+
+    fn exchange_capability(&self, peers: &[Fqdn]) -> Answer {
+        let request: SecNegotiateReqData = self.read(peers)?;
+        // An association is changed by its own peer alone, whomever else's certificate is valid.
+        let peer = peers.iter().find(|peer| **peer == request.sender);
+        let Some(peer) = peer.and_then(|peer| self.associations.peer(peer)) else {
+            let refusal = Refusal::new(Rule::Sender, "the sender isn't who its certificate says")
+                .at("/sender")
+                .claiming(&request.sender);
+            return Err(self.refuse(peers.first(), &refusal));
+        };
+        let answer = peer.ask(self.identity, &request);
+        let answer = answer.map_err(|refusal| self.refuse(Some(&peer.fqdn), &refusal))?;
+        if answer.selected_sec_capability == SecurityCapability::Tls {
+            peer.tell(&Event::Agreed { peer: &peer.fqdn, role: Role::Responder });
+        }
+        Ok(json(&answer))
+    }
+
+    fn exchange_params(&self, peers: &[Fqdn]) -> Answer {
+        let request: SecParamExchReqData = self.read(peers)?;
+        let sender = request.sender.as_ref();
+        if let Some(sender) = sender.filter(|sender| !peers.contains(sender)) {
+            let refusal = Refusal::new(Rule::Sender, "the sender isn't who its certificate says")
+                .at("/sender")
+                .claiming(sender);
+            return Err(self.refuse(peers.first(), &refusal));
+        }
+        let mut of = peers.iter().filter(|peer| sender.is_none_or(|sender| sender == *peer));
+        let refusal = if of.any(|peer| self.associations.established(peer).is_some()) {
+            Refusal::new(Rule::Params, "TLS was chosen, for which there are no parameters")
+        } else {
+            Refusal::new(Rule::Prins, "PRINS isn't offered here")
+        };
+        Err(self.refuse(peers.first(), &refusal))
+    }
+
+    fn terminate(&self, peers: &[Fqdn]) -> Answer {
+        let request: N32fContextInfo = self.read(peers)?;
+        // Contexts come from exchange-params, which TLS goes without; it ends by NONE.
+        let refusal = Refusal::new(Rule::Context, "there is no such context")
+            .at("/n32fContextId")
+            .claiming(request.n32f_context_id);
+        Err(self.refuse(peers.first(), &refusal))
+    }
+
+    fn take_error(&self, peers: &[Fqdn]) -> Answer {
+        let error: N32fErrorInfo = self.read(peers)?;
+        if let Some(peer) = peers.first() {
+            self.associations.observer().on(&Event::Reported { peer, error: &error });
+        }
+        let mut response = Response::new(Bytes::new());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        Ok(response)
+    }
+
+    fn read<T: Message>(&self, peers: &[Fqdn]) -> Result<T, ProblemDetails> {
+        decode(self.body).map_err(|malformed: Malformed| {
+            let refusal = Refusal::new(Rule::Malformed, "the message is none").claiming(&malformed);
+            self.refuse(peers.first(), &refusal);
+            malformed.into_problem()
+        })
+    }
+
+    fn refuse(&self, peer: Option<&Fqdn>, refusal: &Refusal) -> ProblemDetails {
+        let identity = self.identity;
+        self.associations.observer().on(&Event::Refused { peer, identity, refusal });
+        refusal.to_problem()
+    }
+}
+
+fn not_found(path: &str) -> ProblemDetails {
+    // TS 29.500 table 5.2.7.2-1
+    let is_other_version =
+        path.strip_prefix(paths::API).is_some_and(|rest| !rest.starts_with("v1/"));
+    if is_other_version {
+        return ProblemDetails::new(StatusCode::BAD_REQUEST).with_cause(Cause::InvalidApi);
+    }
+    ProblemDetails::new(StatusCode::NOT_FOUND).with_cause(Cause::ResourceUriStructureNotFound)
+}
+
+/// Whether the body is said to be JSON, or nothing is said of it.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(media_type) = headers.get(CONTENT_TYPE) else { return true };
+    let essence = media_type.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/json")
+}
+
+fn json(message: &impl Serialize) -> Response<Bytes> {
+    let mut response = Response::new(serde_json::to_vec(message).unwrap_or_default().into());
+    let content_type = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
+}
+
+#[cfg(test)]
+mod tests;

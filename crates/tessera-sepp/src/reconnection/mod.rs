@@ -1,0 +1,11 @@
+//! How peers come back: which ways are allowed to whom, and that nothing of earlier counts unless it counts now.
+
+mod judge;
+mod modes;
+mod sessions;
+mod standing;
+
+pub use self::judge::PeerJudge;
+pub use self::modes::{Mode, Modes};
+pub use self::sessions::PeerSessions;
+pub use self::standing::{Connected, NoLonger, Purpose, Standing};

@@ -1,0 +1,91 @@
+//! The ways to connect (a) to (e), and which of them a peer may use.
+
+use std::time::Duration;
+
+use tessera::handshake::{EarlyDataStatus, Facts};
+use tessera::resume::PskKind;
+
+/// How a peer may come back. The default is (c); (a) is always allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modes {
+    /// (c): resumes, with a key exchange (psk_dhe_ke).
+    pub resume: bool,
+    /// (e): forward-secret early data.
+    pub forward_secret_early_data: bool,
+    /// (b): resumes without a key exchange (psk_ke). Whoever learns the ticket's PSK later reads everything.
+    pub risky_psk_ke: bool,
+    /// (d): early data that is neither forward-secret nor safe from replays but for a register of used tickets.
+    pub risky_replayable_early_data: bool,
+    /// How long a ticket is good.
+    pub ticket_lifetime: Duration,
+}
+
+impl Modes {
+    /// What decides, as bytes: another policy is another epoch.
+    pub(crate) fn policy(&self) -> [u8; 12] {
+        let mut bytes = [0; 12];
+        let flags = [
+            self.resume,
+            self.forward_secret_early_data,
+            self.risky_psk_ke,
+            self.risky_replayable_early_data,
+        ];
+        bytes[..4].copy_from_slice(&flags.map(u8::from));
+        bytes[4..].copy_from_slice(&self.ticket_lifetime.as_secs().to_be_bytes());
+        bytes
+    }
+}
+
+impl Default for Modes {
+    /// (a) and (c), two hours.
+    fn default() -> Self {
+        Self {
+            resume: true,
+            forward_secret_early_data: false,
+            risky_psk_ke: false,
+            risky_replayable_early_data: false,
+            ticket_lifetime: Duration::from_secs(2 * 3600),
+        }
+    }
+}
+
+/// How a connection came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// (a): a full handshake, with both certificates.
+    Full,
+    /// (b): a resumption without a key exchange.
+    PskKe,
+    /// (c): a resumption with one.
+    PskDheKe,
+    /// (d): a resumption with early data that could be replayed.
+    ReplayableEarlyData,
+    /// (e): a resumption with forward-secret early data, accepted once at most.
+    ForwardSecretEarlyData,
+}
+
+impl Mode {
+    /// That of a connection whose handshake is complete, at either end.
+    #[must_use]
+    pub fn of(facts: &Facts) -> Self {
+        match (facts.psk, facts.early_data, facts.group) {
+            (None, _, _) => Self::Full,
+            (Some(PskKind::ForwardSecret), _, _) => Self::ForwardSecretEarlyData,
+            (Some(_), EarlyDataStatus::Accepted, _) => Self::ReplayableEarlyData,
+            (Some(_), _, None) => Self::PskKe,
+            (Some(_), _, Some(_)) => Self::PskDheKe,
+        }
+    }
+
+    /// The letter by which metrics and logs name it.
+    #[must_use]
+    pub fn letter(self) -> &'static str {
+        match self {
+            Self::Full => "a",
+            Self::PskKe => "b",
+            Self::PskDheKe => "c",
+            Self::ReplayableEarlyData => "d",
+            Self::ForwardSecretEarlyData => "e",
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The client's sessions: everything that a session says is judged again before it is offered.
+
+use std::sync::Arc;
+
+use tessera::resume::ClientSession;
+use tessera_kit::clock::unix;
+use tessera_tokio::{MemorySessionStore, SessionStore};
+
+use super::standing::{NoLonger, Purpose, Standing};
+use crate::identity::{Direction, Identity, Listener};
+use crate::names::Fqdn;
+
+/// The sessions with one peer. One that doesn't count any more is dropped, and never offered.
+pub struct PeerSessions {
+    standing: Arc<Standing>,
+    peer: Fqdn,
+    kept: MemorySessionStore,
+}
+
+impl PeerSessions {
+    /// None yet.
+    pub fn new(standing: Arc<Standing>, peer: Fqdn) -> Self {
+        Self { standing, peer, kept: MemorySessionStore::new(KEPT, NAMES) }
+    }
+
+    fn judge(&self, session: &ClientSession) -> Result<(), NoLonger> {
+        let identity = session.state.peer.as_ref().and_then(Identity::decode);
+        let identity = identity.ok_or(NoLonger::Unreadable)?;
+        if identity.peer != self.peer {
+            return Err(NoLonger::UnknownPeer);
+        }
+        let purpose = Purpose { direction: Direction::Outgoing, listener: Listener::N32f };
+        let now = unix();
+        self.standing.resumes(&identity, purpose, now)?;
+        let known = self.standing.known();
+        let modes = &known.get(&self.peer).ok_or(NoLonger::UnknownPeer)?.modes;
+        if !modes.resume {
+            return Err(NoLonger::NotAllowed);
+        }
+        if u128::from(session.state.age_millis(now)) >= modes.ticket_lifetime.as_millis() {
+            return Err(NoLonger::TooOld);
+        }
+        Ok(())
+    }
+}
+
+impl SessionStore for PeerSessions {
+    fn put(&self, server_name: &str, session: ClientSession) {
+        self.kept.put(server_name, session);
+    }
+
+    fn pop(&self, server_name: &str) -> Option<ClientSession> {
+        let pop = || self.kept.pop(server_name);
+        std::iter::from_fn(pop).find(|session| match self.judge(session) {
+            Ok(()) => true,
+            Err(why) => {
+                let peer = self.peer.as_str();
+                tracing::info!(peer, why = why.as_str(), "a session is not resumed");
+                false
+            }
+        })
+    }
+
+    fn retain(&self, keep: &dyn Fn(&ClientSession) -> bool) {
+        self.kept.retain(keep);
+    }
+
+    fn blocks(&self) -> bool {
+        false
+    }
+}
+
+/// As many connections come back at once, with each name of the peer's N32-f.
+const KEPT: usize = 32;
+const NAMES: usize = 4;

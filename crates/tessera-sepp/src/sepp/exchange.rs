@@ -1,0 +1,104 @@
+//! One request and its answer, as far as others are told of it.
+
+use std::time::Instant;
+
+use http::{Response, StatusCode, Version, response};
+use tessera::resume::Verdict;
+use tessera_proxy::http::body::Body;
+
+use super::live::Live;
+use super::look::Stop;
+use super::observer::{Direction, Observer, Offence, Rejected, Relayed};
+use super::policy::PeerIndex;
+use crate::guard::{Asked, Refusal};
+use crate::n32c::Association;
+use crate::names::Fqdn;
+use crate::sbi::errors::Problem;
+use crate::sbi::headers;
+
+/// The answer of a network function, or of this SEPP.
+pub(super) type Outcome = Result<Response<Body>, Problem>;
+
+/// What is known of a request until now.
+pub(super) struct Exchange {
+    direction: Direction,
+    pub(super) asked: Asked,
+    begun: Instant,
+    pub(super) peer: Option<PeerIndex>,
+    pub(super) was_early: bool,
+    pub(super) resent: bool,
+    pub(super) verdict: Option<Verdict>,
+}
+
+impl Exchange {
+    pub(super) fn new(direction: Direction, asked: Asked, begun: Instant) -> Self {
+        let (was_early, resent) = (false, false);
+        Self { direction, asked, begun, peer: None, was_early, resent, verdict: None }
+    }
+
+    /// Its end.
+    pub(super) fn relayed(&self, live: &Live, observer: &dyn Observer, status: StatusCode) {
+        let peer = self.peer.and_then(|peer| live.policy.peer(peer));
+        observer.relayed(&Relayed {
+            peer: peer.map(|peer| &peer.fqdn),
+            direction: self.direction,
+            service: self.asked.service(),
+            status,
+            elapsed: self.begun.elapsed(),
+            was_early: self.was_early,
+            resent: self.resent,
+            verdict: self.verdict,
+        });
+    }
+
+    /// What rules that only log would have refused.
+    pub(super) fn logged(
+        &self,
+        observer: &dyn Observer,
+        association: &Association,
+        peer: &Fqdn,
+        is_response: bool,
+        refusals: &[Refusal],
+    ) {
+        for refusal in refusals {
+            observer.rejected(&Rejected {
+                peer,
+                association: Some(association.id),
+                direction: self.direction,
+                is_response,
+                offence: Offence::Guard(refusal),
+                is_enforced: false,
+            });
+        }
+    }
+
+    /// A message that doesn't go on: an event if a rule is why.
+    pub(super) fn stopped(
+        &self,
+        observer: &dyn Observer,
+        association: &Association,
+        peer: &Fqdn,
+        is_response: bool,
+        stop: &Stop,
+    ) {
+        if let Stop::Refused(refusal) = stop {
+            observer.rejected(&Rejected {
+                peer,
+                association: Some(association.id),
+                direction: self.direction,
+                is_response,
+                offence: Offence::Guard(refusal),
+                is_enforced: true,
+            });
+        }
+    }
+
+    /// Takes out of an answer what belongs to the connection that it came in.
+    pub(super) fn strip(&self, parts: &mut response::Parts) {
+        if parts.version < Version::HTTP_2 {
+            headers::remove_hop_by_hop(&mut parts.headers);
+        }
+        // What it is sent on with is for the server to say.
+        parts.version = Version::HTTP_11;
+    }
+}

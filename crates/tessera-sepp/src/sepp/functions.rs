@@ -1,0 +1,90 @@
+//! Connections to own network functions.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tessera_proxy::address::HostPort;
+use tessera_proxy::http::client::{Pool, PoolOptions};
+
+use super::connects::Connects;
+use crate::config::DialAddress;
+use crate::names::Fqdn;
+use crate::sbi::api_root::{ApiRoot, Scheme};
+use crate::sbi::errors::{Problem, problems};
+
+/// Pools of own network functions, made when they are needed: a bounded number, of which the one that was not used for
+/// the longest goes when another is needed.
+pub(super) struct Functions {
+    hosts: BTreeMap<Fqdn, DialAddress>,
+    connects: Arc<dyn Connects>,
+    options: PoolOptions,
+    pools: RwLock<HashMap<Box<str>, Function>>,
+    uses: AtomicU64,
+}
+
+struct Function {
+    pool: Pool,
+    used: AtomicU64,
+}
+
+impl Functions {
+    pub(super) fn new(
+        hosts: BTreeMap<Fqdn, DialAddress>,
+        connects: Arc<dyn Connects>,
+        options: PoolOptions,
+    ) -> Self {
+        Self { hosts, connects, options, pools: RwLock::default(), uses: AtomicU64::new(0) }
+    }
+
+    /// Whether those of another configuration are in the same places.
+    pub(super) fn are_at(&self, hosts: &BTreeMap<Fqdn, DialAddress>) -> bool {
+        self.hosts == *hosts
+    }
+
+    /// The connections to a target.
+    pub(super) fn of(&self, target: &ApiRoot<'_>) -> Result<Pool, Problem> {
+        // `http` and `https` differ in their length: no other target has the same key.
+        let mut key = format!("{}{}", target.scheme.as_str(), target.authority);
+        key.make_ascii_lowercase();
+        let now = self.uses.fetch_add(1, Ordering::Relaxed);
+        let pools = self.pools.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(function) = pools.get(key.as_str()) {
+            function.used.store(now, Ordering::Relaxed);
+            return Ok(function.pool.clone());
+        }
+        drop(pools);
+        let pool = self.make(target)?;
+        let mut pools = self.pools.write().unwrap_or_else(PoisonError::into_inner);
+        if pools.len() >= MAX_FUNCTIONS {
+            let oldest = pools.iter().min_by_key(|(_, one)| one.used.load(Ordering::Relaxed));
+            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
+                pools.remove(&oldest);
+            }
+        }
+        let function = Function { pool, used: AtomicU64::new(now) };
+        Ok(pools.entry(key.into()).or_insert(function).pool.clone())
+    }
+
+    fn make(&self, target: &ApiRoot<'_>) -> Result<Pool, Problem> {
+        let host = target.host.strip_suffix('.').unwrap_or(target.host).to_ascii_lowercase();
+        let address = self.hosts.get(host.as_str()).cloned().unwrap_or_else(|| {
+            let port = target.port.unwrap_or(target.scheme.default_port());
+            DialAddress::Name(HostPort { host: host.clone(), port })
+        });
+        let connect = self.connects.function(target.scheme, &host).ok_or(match target.scheme {
+            Scheme::Https => NO_TLS,
+            Scheme::Http => problems::UNREACHABLE,
+        })?;
+        Ok(Pool::new(connect, address, self.options.clone()))
+    }
+}
+
+/// How many network functions there are connections to.
+const MAX_FUNCTIONS: usize = 1024;
+
+const NO_TLS: Problem = Problem::new(
+    http::StatusCode::GATEWAY_TIMEOUT,
+    "TARGET_NF_NOT_REACHABLE",
+    "the target is https, and [sbi] ca is not configured",
+);

@@ -1,0 +1,209 @@
+//! Requests of peers, to own network functions.
+
+use std::time::{Instant, SystemTime};
+
+use http::uri::{Authority, Scheme as UriScheme};
+use http::{Request, Response, request};
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::client::Call;
+use tessera_proxy::http::deadline::Deadline;
+use tessera_tokio::http::EarlyRequest;
+
+use super::Sepp;
+use super::exchange::{Exchange, Outcome};
+use super::live::Live;
+use super::look::{Looked, Stop};
+use super::observer::{Direction, Offence, Rejected};
+use super::outgoing::{failed, rewrite_location};
+use super::policy::PeerIndex;
+use crate::guard::{Asked, Context};
+use crate::identity::Identity;
+use crate::n32c::Association;
+use crate::n32f::early;
+use crate::names::NetworkDomain;
+use crate::sbi::api_root::{ApiRoot, Scheme};
+use crate::sbi::errors::{Problem, problems};
+use crate::sbi::telescopic::{self, Rewriting};
+use crate::sbi::{headers, request as passing, time};
+
+impl Sepp {
+    /// Answers a request of a peer on N32-f: what the own network function answers, or a problem that tells nothing of
+    /// the inside. `identity` is what was verified of the connection.
+    pub(super) async fn n32f(&self, identity: &Identity, request: Request<Body>) -> Response<Body> {
+        let begun = Instant::now();
+        let live = self.live();
+        let (parts, body) = request.into_parts();
+        let mut exchange = Exchange::new(Direction::Incoming, Asked::of(&parts), begun);
+        exchange.was_early = parts.extensions.get::<EarlyRequest>().is_some();
+        let outcome = self.incoming(&live, &mut exchange, identity, parts, body).await;
+        let response = outcome.unwrap_or_else(|problem| problem.to_peer(&live.policy.own.server));
+        exchange.relayed(&live, self.observer(), response.status());
+        response
+    }
+
+    async fn incoming(
+        &self,
+        live: &Live,
+        exchange: &mut Exchange,
+        identity: &Identity,
+        mut parts: request::Parts,
+        body: Body,
+    ) -> Outcome {
+        // TS 33.501 §13.1.2: nothing passes without N32-c, nor beyond what it showed.
+        let reject = |association: Option<&Association>, offence| {
+            self.observer().rejected(&Rejected {
+                peer: &identity.peer,
+                association: association.map(|association| association.id),
+                direction: Direction::Incoming,
+                is_response: false,
+                offence,
+                is_enforced: true,
+            });
+        };
+        let peer = live.policy.named(&identity.peer);
+        exchange.peer = peer;
+        let association = self.associations().established(&identity.peer);
+        let association = association
+            .filter(|association| identity.certificate.is_within(&association.certificate));
+        let (Some(peer), Some(association)) = (peer, association) else {
+            reject(None, Offence::Association);
+            return Err(problems::NO_CONTEXT);
+        };
+        if parts.uri.path().starts_with(PRINS) {
+            return Err(problems::NO_PRINS);
+        }
+        if exchange.was_early && !early::can_be_early(&parts.method) {
+            return Err(problems::TOO_EARLY);
+        }
+        let left = time::left(&parts.headers, live.policy.response_time, SystemTime::now);
+        let deadline = Deadline::after(left.map_err(|_| problems::TIMED_OUT)?);
+        passing::pass_on(&mut parts)?;
+        let refuse_target = |_| {
+            reject(Some(&association), Offence::Target);
+            problems::BAD_TARGET
+        };
+        ApiRoot::of_headers(&parts.headers).map_err(refuse_target)?.ok_or(problems::NO_TARGET)?;
+        let of_peer = live.policy.peer(peer).ok_or(problems::NO_CONTEXT)?;
+        if let Some(origin) = &of_peer.origin {
+            passing::add_origin(&mut parts.headers, origin);
+        }
+        let context = Context { peer: &identity.peer, plmns: &association.plmns };
+        let body = self.judge_peers_request(
+            live,
+            exchange,
+            &association,
+            peer,
+            &context,
+            &mut parts,
+            body,
+            deadline,
+        );
+        let body = body.await?;
+        // Read again: the guard puts the real name in the place of a hidden one.
+        let target = ApiRoot::of_headers(&parts.headers).map_err(refuse_target)?;
+        let target = target.ok_or(problems::NO_TARGET)?;
+        if !live.policy.targets.allow(&target) {
+            reject(Some(&association), Offence::Target);
+            return Err(problems::NOT_ALLOWED_TARGET);
+        }
+        let pool = live.functions.of(&target)?;
+        let authority = target.authority.parse::<Authority>().map_err(|_| problems::BAD_TARGET)?;
+        let prefix = target.prefix.to_owned();
+        let scheme = match target.scheme {
+            Scheme::Http => UriScheme::HTTP,
+            Scheme::Https => UriScheme::HTTPS,
+        };
+        headers::remove_routing(&mut parts.headers);
+        passing::address(&mut parts, &scheme, &authority, &prefix)?;
+        let request = Request::from_parts(parts, body);
+        let answer = pool.call(request, Call::until(deadline)).await;
+        let response = answer.map_err(|error| failed(exchange, &error))?.response;
+        self.judge_own_response(live, exchange, &association, &context, response, deadline).await
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "all of one request")]
+    async fn judge_peers_request(
+        &self,
+        live: &Live,
+        exchange: &Exchange,
+        association: &Association,
+        peer: PeerIndex,
+        context: &Context<'_>,
+        parts: &mut request::Parts,
+        body: Body,
+        deadline: Deadline,
+    ) -> Result<Body, Problem> {
+        let telescopic = live.policy.telescopic.as_ref();
+        let mut logged = Vec::new();
+        let judged = async {
+            let rewrites = telescopic.is_some();
+            let headers = &parts.headers;
+            let mut body =
+                Looked::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
+            let verdict = live.guard.incoming_request(context, parts, body.data())?;
+            logged.extend(verdict.logged);
+            // Callbacks lead through this SEPP: own functions that know nothing of it can call them.
+            if let (Some(domain), Some(data)) = (telescopic, body.data()) {
+                let is_foreign = |network: &NetworkDomain| live.policy.is_of(peer, network);
+                let rewriting = Rewriting::inwards(domain, &is_foreign);
+                if let Some(new) = telescopic::rewrite(&rewriting, &parts.headers, data) {
+                    *data = new;
+                }
+            }
+            Ok::<_, Stop>(body.into_body(&mut parts.headers))
+        };
+        let judged = judged.await;
+        exchange.logged(self.observer(), association, context.peer, false, &logged);
+        judged.map_err(|stop| {
+            exchange.stopped(self.observer(), association, context.peer, false, &stop);
+            stop.to_request()
+        })
+    }
+
+    async fn judge_own_response(
+        &self,
+        live: &Live,
+        exchange: &Exchange,
+        association: &Association,
+        context: &Context<'_>,
+        response: Response<Body>,
+        deadline: Deadline,
+    ) -> Outcome {
+        let telescopic = live.policy.telescopic.as_ref();
+        let (mut parts, body) = response.into_parts();
+        exchange.strip(&mut parts);
+        let mut logged = Vec::new();
+        let judged = async {
+            let rewrites = telescopic.is_some();
+            let headers = &parts.headers;
+            let mut body =
+                Looked::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
+            if let Some(domain) = telescopic {
+                let rewriting = Rewriting::outwards(domain);
+                rewrite_location(&rewriting, &mut parts.headers);
+                if let Some(data) = body.data()
+                    && let Some(new) = telescopic::rewrite(&rewriting, &parts.headers, data)
+                {
+                    *data = new;
+                }
+            }
+            let data = body.data();
+            let verdict =
+                live.guard.outgoing_response(context, exchange.asked, &mut parts, data)?;
+            logged.extend(verdict.logged);
+            Ok::<_, Stop>(body.into_body(&mut parts.headers))
+        };
+        let judged = judged.await;
+        exchange.logged(self.observer(), association, context.peer, true, &logged);
+        match judged {
+            Ok(body) => Ok(Response::from_parts(parts, body)),
+            Err(stop) => {
+                exchange.stopped(self.observer(), association, context.peer, true, &stop);
+                Err(stop.to_response())
+            }
+        }
+    }
+}
+
+/// Where PRINS has its messages (TS 29.573 §6.2).
+const PRINS: &str = "/n32f-forward/";

@@ -1,0 +1,72 @@
+//! What a request is handled by, from its beginning to its end.
+
+use std::sync::Arc;
+
+use tessera_kit::ProgramError;
+use tessera_proxy::http::body::BodyLimits;
+use tessera_proxy::http::client::PoolOptions;
+
+use super::connects::Connects;
+use super::functions::Functions;
+use super::link::{Link, Slot};
+use super::policy::{PeerIndex, Policy};
+use crate::config::{Configuration, Limits};
+use crate::guard::Guard;
+use crate::n32c::Association;
+
+/// A configuration in use. A reload puts another one in its place; requests that began with it end with it.
+pub(super) struct Live {
+    pub(super) policy: Policy,
+    pub(super) guard: Arc<Guard>,
+    pub(super) functions: Arc<Functions>,
+    slots: Vec<Arc<Slot>>,
+    connects: Arc<dyn Connects>,
+}
+
+impl Live {
+    /// Of a checked configuration. Connections of an earlier one go on where nothing of their places changed.
+    pub(super) fn new(
+        config: &Configuration,
+        guard: Arc<Guard>,
+        connects: Arc<dyn Connects>,
+        earlier: Option<&Self>,
+    ) -> Result<Self, ProgramError> {
+        let policy = Policy::new(config)?;
+        let options = options(&config.limits);
+        let known = |peer| {
+            let slots = earlier.map(|earlier| earlier.slots.as_slice()).unwrap_or_default();
+            slots.iter().find(|slot| slot.is_for(peer)).cloned()
+        };
+        let slot = |peer| known(peer).unwrap_or_else(|| Arc::new(Slot::new(peer, options.clone())));
+        let slots = config.peer.values().map(slot).collect();
+        let functions = earlier.map(|earlier| earlier.functions.clone());
+        let functions = functions.filter(|functions| functions.are_at(&config.sbi.hosts));
+        let functions = functions.unwrap_or_else(|| {
+            let hosts = config.sbi.hosts.clone();
+            Arc::new(Functions::new(hosts, connects.clone(), options.clone()))
+        });
+        Ok(Self { policy, guard, functions, slots, connects })
+    }
+
+    /// N32-f to a peer under this association.
+    pub(super) fn link(&self, peer: PeerIndex, association: &Association) -> Option<Arc<Link>> {
+        self.slots.get(peer.get())?.link(association, &*self.connects)
+    }
+
+    /// Ends the connections of N32-f to a peer.
+    pub(super) fn close(&self, peer: PeerIndex) {
+        if let Some(slot) = self.slots.get(peer.get()) {
+            slot.close();
+        }
+    }
+}
+
+fn options(limits: &Limits) -> PoolOptions {
+    let mut options = PoolOptions::default();
+    options.connect = limits.connect;
+    options.idle = limits.idle;
+    options.max_header_len = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
+    options.max_headers = limits.headers;
+    options.body = BodyLimits { max_len: limits.body, idle: limits.body_idle };
+    options
+}

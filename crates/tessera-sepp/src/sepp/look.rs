@@ -1,0 +1,133 @@
+//! Bodies that have to be looked into, and those that stream through.
+
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use http_body::Body as _;
+use tessera_proxy::http::body::{Body, BodyError, Collected};
+use tessera_proxy::http::deadline::Deadline;
+
+use crate::guard::{Guard, Refusal, Verdict};
+use crate::sbi::errors::{Problem, problems};
+use crate::sbi::telescopic::is_json;
+
+/// A body, as far as it has come.
+pub(crate) enum Looked {
+    /// All of it.
+    Whole(Collected),
+    /// Nobody looks into it.
+    Passing(Body),
+}
+
+/// Why a message doesn't go on.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// A rule of the guard.
+    Refused(Box<Refusal>),
+    /// Anything else.
+    Problem(Problem),
+}
+
+impl Looked {
+    /// Collects the body if a rule looks into it, or names in it are exchanged. `logged`: what a rule would have
+    /// refused that only logs.
+    pub(crate) async fn at(
+        guard: &Guard,
+        headers: &HeaderMap,
+        body: Body,
+        rewrites: bool,
+        deadline: Deadline,
+        logged: &mut Vec<Refusal>,
+    ) -> Result<Self, Stop> {
+        let rewrites = rewrites && is_json(headers) && !headers.contains_key(CONTENT_ENCODING);
+        if body.is_end() || !(rewrites || guard.inspects(headers)) {
+            return Ok(Self::Passing(body));
+        }
+        let limit = guard.inspected_body();
+        let too_long = || guard.body_is_too_long().map_err(Stop::from);
+        if body.size_hint().lower() > limit as u64 {
+            let Verdict { logged: passed } = too_long()?;
+            logged.extend(passed);
+            return Ok(Self::Passing(body));
+        }
+        match deadline.limit(body.collect_up_to(limit)).await {
+            Ok(Ok(whole)) => Ok(Self::Whole(whole)),
+            // What was read of it is gone. Who only logs this rule lets bodies pass whose length is announced.
+            Ok(Err(BodyError::TooLong)) => Err(match too_long() {
+                Err(stop) => stop,
+                Ok(_) => problems::TOO_LONG.into(),
+            }),
+            Ok(Err(error)) => Err(of_body(&error).into()),
+            Err(_) => Err(problems::SLOW_BODY.into()),
+        }
+    }
+
+    /// The bytes, if somebody looks into them.
+    pub(crate) fn data(&mut self) -> Option<&mut Bytes> {
+        match self {
+            Self::Whole(whole) => Some(&mut whole.data),
+            Self::Passing(_) => None,
+        }
+    }
+
+    /// To be passed on. The length that was announced is put right, if what is passed on has another one.
+    pub(crate) fn into_body(self, headers: &mut HeaderMap) -> Body {
+        match self {
+            Self::Passing(body) => body,
+            Self::Whole(whole) => {
+                if headers.contains_key(CONTENT_LENGTH) {
+                    headers.insert(CONTENT_LENGTH, HeaderValue::from(whole.data.len()));
+                }
+                Body::from(whole)
+            }
+        }
+    }
+}
+
+/// Why the body of a request didn't come.
+pub(crate) fn of_body(error: &BodyError) -> Problem {
+    match error {
+        BodyError::TooLong => problems::TOO_LONG,
+        BodyError::Idle => problems::SLOW_BODY,
+        _ => problems::CUT_BODY,
+    }
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+impl Stop {
+    /// The answer to a request that doesn't go on.
+    pub(crate) fn to_request(&self) -> Problem {
+        match self {
+            Self::Problem(problem) => problem.clone(),
+            Self::Refused(refusal) => Problem {
+                retry_after: refusal
+                    .retry_after_seconds()
+                    .map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX)),
+                ..Problem::new(refusal.status, refusal.cause, refusal.rule.detail())
+            },
+        }
+    }
+
+    /// The answer to a request whose answer doesn't go on: whoever asked isn't at fault.
+    pub(crate) fn to_response(&self) -> Problem {
+        match self {
+            Self::Problem(problem) if *problem == problems::SLOW_BODY => problems::TIMED_OUT,
+            _ => Problem::new(
+                StatusCode::BAD_GATEWAY,
+                "INBOUND_SERVER_ERROR",
+                "the answer may not pass between these networks",
+            ),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The composition: what the listeners of a SEPP answer.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`policy`] | the configuration, made ready to be asked for each request |
+//! | `live` | all that a request is handled by, exchanged at a reload |
+//! | `control` | N32-c |
+//! | `outgoing`, `incoming` | the way of a request, in both directions |
+//! | `look` | bodies that are looked into, and those that stream through |
+//! | `link`, `functions`, `places` | connections to peers and to own network functions |
+//! | [`connects`] | makes them: with TLS in a program, as they like in tests |
+//! | [`observer`] | is told what happens, for metrics and security events |
+//! | [`transport`] | carries N32-c to peers |
+//! | [`assembled`] | all of it with TLS, at the start and at a reload |
+
+pub mod assembled;
+pub mod connects;
+mod control;
+mod exchange;
+mod failure;
+mod functions;
+mod incoming;
+mod link;
+mod live;
+mod look;
+pub mod observer;
+mod outgoing;
+mod places;
+pub mod policy;
+pub mod transport;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tessera_kit::ProgramError;
+
+use self::connects::Connects;
+use self::live::Live;
+use self::observer::Observer;
+use crate::config::Configuration;
+use crate::guard::Guard;
+use crate::n32c::Associations;
+use crate::names::Fqdn;
+
+/// A Security Edge Protection Proxy, without its listeners: [`sbi`](Self::sbi) answers own network functions,
+/// [`n32`](Self::n32) answers peers.
+pub struct Sepp {
+    live: RwLock<Arc<Live>>,
+    associations: Arc<Associations>,
+    connects: Arc<dyn Connects>,
+    observer: Arc<dyn Observer>,
+}
+
+impl Sepp {
+    /// Of a checked configuration.
+    ///
+    /// # Errors
+    /// If the configuration contradicts itself.
+    pub fn new(
+        config: &Configuration,
+        guard: Arc<Guard>,
+        associations: Arc<Associations>,
+        connects: Arc<dyn Connects>,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self, ProgramError> {
+        let live = Live::new(config, guard, connects.clone(), None)?;
+        Ok(Self { live: RwLock::new(Arc::new(live)), associations, connects, observer })
+    }
+
+    /// Goes on with another configuration: requests that begin from now on. Associations aren't touched.
+    ///
+    /// # Errors
+    /// If it contradicts itself. Nothing has changed then.
+    pub fn reload(&self, config: &Configuration, guard: Arc<Guard>) -> Result<(), ProgramError> {
+        let live = Live::new(config, guard, self.connects.clone(), Some(&self.live()))?;
+        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        Ok(())
+    }
+
+    /// Ends this SEPP's connections of N32-f to a peer, which is known by this name; requests under way end first. The
+    /// next request makes another one.
+    pub fn close(&self, peer: &Fqdn) {
+        let live = self.live();
+        if let Some(peer) = live.policy.named(peer) {
+            live.close(peer);
+        }
+    }
+
+    /// What was agreed with peers.
+    pub fn associations(&self) -> &Arc<Associations> {
+        &self.associations
+    }
+
+    /// What is in use now.
+    fn live(&self) -> Arc<Live> {
+        self.live.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn observer(&self) -> &dyn Observer {
+        &*self.observer
+    }
+}

@@ -1,0 +1,142 @@
+//! What the configuration says of a relay, made ready to be asked for each request.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use http::HeaderValue;
+use tessera_kit::ProgramError;
+
+use crate::config::{Configuration, ListenAddress, Reconnection};
+use crate::n32f::routes::Routes;
+use crate::n32f::targets::Targets;
+use crate::names::{Fqdn, NetworkDomain, PlmnSet};
+use crate::sbi::api_root::Scheme;
+use crate::sbi::origin;
+use crate::sbi::telescopic::TelescopicDomain;
+
+/// All that decides where requests go. It doesn't change: a reload makes another one.
+#[derive(Debug)]
+pub struct Policy {
+    /// This SEPP.
+    pub own: Own,
+    /// The peers, by their index.
+    pub peers: Vec<PeerPolicy>,
+    by_name: HashMap<Fqdn, PeerIndex>,
+    /// Which peer stands for a network.
+    pub routes: Routes<PeerIndex>,
+    /// What peers may reach.
+    pub targets: Targets,
+    /// How own functions name foreign ones, if they do.
+    pub telescopic: Option<TelescopicDomain>,
+    /// How long a request may take at most.
+    pub response_time: Duration,
+}
+
+/// This SEPP.
+#[derive(Debug)]
+pub struct Own {
+    /// Its name on N32.
+    pub fqdn: Fqdn,
+    /// The networks that it stands for.
+    pub plmns: PlmnSet,
+    /// `3gpp-Sbi-Originating-Network-Id` of requests that have none.
+    pub origin: HeaderValue,
+    /// `server` of what it answers itself.
+    pub server: HeaderValue,
+}
+
+/// A peer of the configuration.
+#[derive(Debug)]
+pub struct PeerPolicy {
+    /// Its name on N32.
+    pub fqdn: Fqdn,
+    /// The networks that it stands for.
+    pub plmns: PlmnSet,
+    /// The origin of its requests that name none: if it stands for one network alone.
+    pub origin: Option<HeaderValue>,
+    /// What may be early, and what may be repeated.
+    pub reconnection: Reconnection,
+}
+
+/// A peer in one [`Policy`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PeerIndex(usize);
+
+impl Policy {
+    /// Of a checked configuration.
+    ///
+    /// # Errors
+    /// If two peers stand for one network.
+    pub fn new(config: &Configuration) -> Result<Self, ProgramError> {
+        let local = &config.local;
+        let first = local.plmns.iter().next();
+        let origin = first.and_then(|plmn| origin::value(plmn, &local.fqdn));
+        let origin =
+            origin.ok_or_else(|| ProgramError::settings("[local] plmns: none is there"))?;
+        // A name has no character that a header can't have.
+        let server = HeaderValue::from_str(&format!("SEPP-{}", local.fqdn));
+        let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
+        let own = Own { fqdn: local.fqdn.clone(), plmns: local.plmns.clone(), origin, server };
+        let (mut peers, mut by_name, mut networks) = (Vec::new(), HashMap::new(), Vec::new());
+        for peer in config.peer.values() {
+            let index = PeerIndex(peers.len());
+            networks.extend(peer.plmns.iter().map(|plmn| (plmn, index)));
+            by_name.insert(peer.fqdn.clone(), index);
+            let mut plmns = peer.plmns.iter();
+            let origin = plmns.next().filter(|_| plmns.next().is_none());
+            peers.push(PeerPolicy {
+                fqdn: peer.fqdn.clone(),
+                plmns: peer.plmns.clone(),
+                origin: origin.and_then(|plmn| origin::value(plmn, &peer.fqdn)),
+                reconnection: peer.reconnection.clone(),
+            });
+        }
+        let routes = Routes::new(networks);
+        let routes = routes.map_err(|error| ProgramError::settings(format!("[peer]: {error}")))?;
+        let telescopic = telescopic(config);
+        let never = [Some(&local.fqdn), config.sbi.telescopic_domain.as_ref()];
+        let targets = Targets::new(
+            &local.plmns,
+            config.sbi.allowed_targets.clone(),
+            never.into_iter().flatten().map(Fqdn::as_str),
+        );
+        let response_time = config.limits.response;
+        Ok(Self { own, peers, by_name, routes, targets, telescopic, response_time })
+    }
+
+    /// The peer of this name.
+    pub fn named(&self, fqdn: &Fqdn) -> Option<PeerIndex> {
+        self.by_name.get(fqdn).copied()
+    }
+
+    /// What is said of a peer; `None` if the index is of another policy.
+    pub fn peer(&self, index: PeerIndex) -> Option<&PeerPolicy> {
+        self.peers.get(index.0)
+    }
+
+    /// Whether a network is this peer's.
+    pub fn is_of(&self, index: PeerIndex, domain: &NetworkDomain) -> bool {
+        self.routes.leads_to(domain, index)
+    }
+}
+
+impl PeerIndex {
+    /// Its place among the peers.
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
+/// Own functions reach this SEPP at its SBI listener, with TLS if that has a certificate.
+fn telescopic(config: &Configuration) -> Option<TelescopicDomain> {
+    let domain = config.sbi.telescopic_domain.clone()?;
+    let scheme = if config.sbi.certificate.is_some() { Scheme::Https } else { Scheme::Http };
+    let port = match &config.listen.sbi {
+        ListenAddress::Tcp(address) => address.port(),
+        ListenAddress::Everywhere(port) => *port,
+        ListenAddress::Name(name) => name.port,
+        // Whoever passes a socket in has it at the usual port.
+        ListenAddress::Unix(_) | ListenAddress::Inherited(_) => scheme.default_port(),
+    };
+    Some(TelescopicDomain::new(domain, scheme, port))
+}

@@ -1,0 +1,111 @@
+//! Requests of N32-c on their way to peers.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request};
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::client::{Call, CallError, CallErrorKind, Pool, PoolOptions};
+use tessera_proxy::http::deadline::Deadline;
+
+use super::connects::Connects;
+use super::places;
+use crate::config::{Configuration, Peer};
+use crate::identity::{CertificateIdentity, Identity};
+use crate::n32c::responder::MAX_BODY;
+use crate::n32c::{Reply, Target, Transport, TransportError};
+use crate::names::Fqdn;
+
+/// N32-c over HTTP. Each request has a connection of its own, which ends with its answer: where TLS is chosen, N32-c is
+/// torn down (TS 33.501 §13.1.2).
+pub struct OverHttp {
+    peers: RwLock<HashMap<Fqdn, Peer>>,
+    connects: Arc<dyn Connects>,
+}
+
+impl OverHttp {
+    /// To the peers of a configuration.
+    pub fn new(config: &Configuration, connects: Arc<dyn Connects>) -> Self {
+        Self { peers: RwLock::new(peers(config)), connects }
+    }
+
+    /// To the peers of another configuration from now on.
+    pub fn set(&self, config: &Configuration) {
+        *self.peers.write().unwrap_or_else(PoisonError::into_inner) = peers(config);
+    }
+
+    async fn post(
+        &self,
+        peer: &Fqdn,
+        to: &Target,
+        path: &'static str,
+        body: Bytes,
+        deadline: Deadline,
+    ) -> Result<Reply, TransportError> {
+        let known = self.peers.read().unwrap_or_else(PoisonError::into_inner).get(peer).cloned();
+        let nowhere = |why: &str| TransportError::Connect(why.to_owned());
+        let known = known.ok_or_else(|| nowhere("the peer isn't configured"))?;
+        let addresses = places::n32c(&known, &to.fqdn, to.port);
+        let addresses = addresses.map_err(|error| nowhere(&error.to_string()))?;
+        let connect = self.connects.n32c(peer, &to.fqdn);
+        let connect = connect.ok_or_else(|| nowhere("no TLS is configured for it"))?;
+        let authority = places::authority(&known, &to.fqdn, to.port.as_slice());
+        let authority = authority.ok_or_else(|| nowhere("its name is no authority"))?;
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(format!("https://{authority}{path}"))
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .header(http::header::ACCEPT, ACCEPT)
+            .body(Body::full(body))
+            .map_err(|error| nowhere(&error.to_string()))?;
+        let mut options = PoolOptions::default();
+        options.connections = 1;
+        let pool = Pool::new(connect, addresses, options);
+        let answer = pool.call(request, Call::until(deadline)).await.map_err(|why| failed(&why))?;
+        let identity = identity(answer.facts().and_then(|facts| facts.peer.as_ref()));
+        let identity = identity.ok_or_else(|| nowhere("the peer showed no certificate"))?;
+        let (parts, body) = answer.response.into_parts();
+        let body = match deadline.limit(body.collect_up_to(MAX_BODY)).await {
+            Ok(Ok(body)) => body.data,
+            Ok(Err(error)) => return Err(TransportError::Cut(error.to_string())),
+            Err(_) => return Err(TransportError::TimedOut),
+        };
+        pool.close();
+        Ok(Reply { identity, status: parts.status, headers: parts.headers, body })
+    }
+}
+
+const ACCEPT: HeaderValue = HeaderValue::from_static("application/json, application/problem+json");
+
+impl Transport for OverHttp {
+    fn post<'a>(
+        &'a self,
+        peer: &'a Fqdn,
+        to: &'a Target,
+        path: &'static str,
+        body: Bytes,
+        deadline: Deadline,
+    ) -> Pin<Box<dyn Future<Output = Result<Reply, TransportError>> + Send + 'a>> {
+        Box::pin(OverHttp::post(self, peer, to, path, body, deadline))
+    }
+}
+
+fn peers(config: &Configuration) -> HashMap<Fqdn, Peer> {
+    config.peer.values().map(|peer| (peer.fqdn.clone(), peer.clone())).collect()
+}
+
+fn identity(peer: Option<&tessera::auth::PeerIdentity>) -> Option<CertificateIdentity> {
+    Identity::decode(peer?).map(|identity| identity.certificate)
+}
+
+fn failed(error: &CallError) -> TransportError {
+    match error.kind {
+        CallErrorKind::DeadlineExceeded => TransportError::TimedOut,
+        CallErrorKind::Unreachable => TransportError::Connect(error.to_string()),
+        _ => TransportError::Cut(error.to_string()),
+    }
+}

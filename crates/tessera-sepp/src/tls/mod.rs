@@ -1,0 +1,234 @@
+//! TLS of N32: acceptors and connectors, from the files that a configuration names, at the start and at each reload.
+//!
+//! Both ends show certificates. N32-c is a full handshake each time; N32-f comes back as each peer's `reconnection`
+//! says, and only while everything counts on which its first connection stood
+//! ([`Standing`](crate::reconnection::Standing)).
+
+mod chooser;
+mod client;
+mod known;
+mod own;
+mod server;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tessera::resume::SingleUseRegister;
+use tessera_kit::ProgramError;
+use tessera_kit::clock::unix;
+use tessera_proxy::stores::Stores;
+use tessera_tokio::Acceptor;
+use tessera_vault::MemoryRegister;
+
+use self::chooser::{Choices, NameChooser};
+use self::client::PeerConfigs;
+use self::own::Own;
+use self::server::{Parts, Reconnecting, check_replays};
+use crate::config::Configuration;
+use crate::identity::{AssociationsOf, KnownPeers, Listener};
+use crate::names::Fqdn;
+use crate::reconnection::Standing;
+
+pub use self::client::PeerConnectors;
+
+/// TLS of all listeners and to all peers.
+pub struct N32Tls {
+    standing: Arc<Standing>,
+    stores: Stores,
+    register: Arc<dyn SingleUseRegister>,
+    listeners: Vec<Terminated>,
+    connectors: RwLock<HashMap<Fqdn, PeerConnectors>>,
+    ages: RwLock<Vec<CertificateAge>>,
+}
+
+impl N32Tls {
+    /// Loads what the configuration names.
+    ///
+    /// # Errors
+    /// If a file can't be read or isn't what it should be, or what they hold can't be used together.
+    pub fn open(
+        configuration: &Configuration,
+        stores: &Stores,
+        associations: Arc<dyn AssociationsOf>,
+    ) -> Result<Self, ProgramError> {
+        let files = Files::load(configuration)?;
+        let standing = Arc::new(Standing::new(files.known.clone(), associations));
+        let register: Arc<dyn SingleUseRegister> =
+            Arc::new(MemoryRegister::new(USED_TICKETS, unix()));
+        let reconnecting = Reconnecting { stores, register: &register };
+        let parts = files.parts(configuration, &standing);
+        let kinds: &[_] = match configuration.listen.is_shared() {
+            true => &[Listener::Shared],
+            false => &[Listener::N32c, Listener::N32f],
+        };
+        let mut listeners = Vec::new();
+        for listener in kinds {
+            let choices = parts.choices(*listener, &reconnecting)?;
+            let chooser = Arc::new(NameChooser::new(choices));
+            let config = parts.listening(chooser.clone())?;
+            let mut acceptor = Acceptor::new(config);
+            if let Some(answers) = &stores.answers {
+                acceptor = acceptor.with_answers(answers.clone());
+            }
+            listeners.push(Terminated { listener: *listener, chooser, acceptor });
+        }
+        let mut connectors = HashMap::new();
+        for peer in files.known.iter() {
+            let made = parts.to(peer)?.connectors(&standing, &peer.fqdn);
+            connectors.insert(peer.fqdn.clone(), made);
+        }
+        Ok(Self {
+            stores: stores.clone(),
+            register,
+            listeners,
+            connectors: RwLock::new(connectors),
+            ages: RwLock::new(files.ages),
+            standing,
+        })
+    }
+
+    /// Loads the files of a configuration, and changes nothing yet. The listeners and the stores stay: whether the
+    /// configuration has others, its owner looks. It blocks while it reads files.
+    ///
+    /// # Errors
+    /// If something can't be loaded.
+    pub fn prepare(&self, configuration: &Configuration) -> Result<Prepared<'_>, ProgramError> {
+        let files = Files::load(configuration)?;
+        let reconnecting = Reconnecting { stores: &self.stores, register: &self.register };
+        let parts = files.parts(configuration, &self.standing);
+        let choices: Result<_, _> =
+            self.listeners.iter().map(|it| parts.choices(it.listener, &reconnecting)).collect();
+        let choices = choices?;
+        let mut peers = HashMap::new();
+        for peer in files.known.iter() {
+            peers.insert(peer.fqdn.clone(), parts.to(peer)?);
+        }
+        Ok(Prepared { tls: self, choices, peers, known: files.known, ages: files.ages })
+    }
+
+    /// What accepts N32-c; the same as N32-f's where they share an address.
+    #[must_use]
+    pub fn n32c(&self) -> Option<&Acceptor> {
+        self.acceptor(Listener::N32c)
+    }
+
+    /// What accepts N32-f.
+    #[must_use]
+    pub fn n32f(&self) -> Option<&Acceptor> {
+        self.acceptor(Listener::N32f)
+    }
+
+    fn acceptor(&self, wanted: Listener) -> Option<&Acceptor> {
+        let fits = |it: &&Terminated| it.listener == wanted || it.listener == Listener::Shared;
+        self.listeners.iter().find(fits).map(|it| &it.acceptor)
+    }
+
+    /// What connects to a peer of the configuration.
+    #[must_use]
+    pub fn to(&self, peer: &Fqdn) -> Option<PeerConnectors> {
+        self.connectors.read().unwrap_or_else(PoisonError::into_inner).get(peer).cloned()
+    }
+
+    /// What counts now: who the peer of a connection is ([`Standing::identify`]), and whether it still is.
+    #[must_use]
+    pub fn standing(&self) -> &Arc<Standing> {
+        &self.standing
+    }
+
+    /// When the certificates of the configuration end.
+    #[must_use]
+    pub fn ages(&self) -> Vec<CertificateAge> {
+        self.ages.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// One listener.
+struct Terminated {
+    listener: Listener,
+    chooser: Arc<NameChooser>,
+    acceptor: Acceptor,
+}
+
+/// When a certificate of the configuration ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateAge {
+    /// This SEPP's own, or the name of the trust anchor whose first root to end it is.
+    pub anchor: Option<String>,
+    /// In seconds since the Unix epoch.
+    pub expires_at: u64,
+}
+
+/// Files that were loaded.
+struct Files {
+    own: Own,
+    known: Arc<KnownPeers>,
+    ages: Vec<CertificateAge>,
+}
+
+impl Files {
+    fn load(configuration: &Configuration) -> Result<Self, ProgramError> {
+        check_replays(configuration)?;
+        let own = Own::load(&configuration.local)?;
+        let known = Arc::new(known::load(configuration, &own)?);
+        let mut ages = vec![CertificateAge { anchor: None, expires_at: own.expires_at }];
+        for (name, anchor) in &configuration.trust {
+            let first = known::roots_end_at(name, &anchor.roots)?;
+            let anchor = Some(name.clone());
+            ages.extend(first.map(|expires_at| CertificateAge { anchor, expires_at }));
+        }
+        Ok(Self { own, known, ages })
+    }
+
+    fn parts<'p>(
+        &'p self,
+        configuration: &'p Configuration,
+        standing: &'p Arc<Standing>,
+    ) -> Parts<'p> {
+        let Self { own, known, .. } = self;
+        Parts { own, known, standing, limits: &configuration.limits }
+    }
+}
+
+/// What was loaded, and is not in use yet. Dropped, it changes nothing.
+#[must_use = "it is in use only when it is exchanged"]
+pub struct Prepared<'t> {
+    tls: &'t N32Tls,
+    choices: Vec<Choices>,
+    peers: HashMap<Fqdn, PeerConfigs>,
+    known: Arc<KnownPeers>,
+    ages: Vec<CertificateAge>,
+}
+
+impl Prepared<'_> {
+    /// Exchanges it: the tickets of peers of whom something has changed are not resumed any more, and
+    /// [`Standing::changes`] tells whoever holds connections. Gives the peers that came, left or changed.
+    pub fn exchange(self) -> Vec<Fqdn> {
+        let Self { tls, choices, peers, known, ages } = self;
+        let earlier = tls.standing.known();
+        let names: BTreeSet<Fqdn> =
+            earlier.iter().chain(known.iter()).map(|peer| peer.fqdn.clone()).collect();
+        let changed = |name: &Fqdn| earlier.epoch_of(name) != known.epoch_of(name);
+        let changed = names.into_iter().filter(changed).collect();
+        // Before any configuration: what is accepted by an earlier one is judged by this already.
+        tls.standing.replace(known);
+        for (it, choices) in tls.listeners.iter().zip(choices) {
+            it.chooser.replace(choices);
+        }
+        let mut connectors = tls.connectors.write().unwrap_or_else(PoisonError::into_inner);
+        connectors.retain(|peer, _| peers.contains_key(peer));
+        for (peer, configs) in peers {
+            match connectors.get(&peer) {
+                Some(connectors) => configs.replace(connectors),
+                None => {
+                    let made = configs.connectors(&tls.standing, &peer);
+                    connectors.insert(peer, made);
+                }
+            }
+        }
+        *tls.ages.write().unwrap_or_else(PoisonError::into_inner) = ages;
+        changed
+    }
+}
+
+/// How many tickets with replayable early data are remembered until they end.
+const USED_TICKETS: usize = 100_000;

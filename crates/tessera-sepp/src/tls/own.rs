@@ -1,0 +1,118 @@
+//! What this SEPP shows of itself, in both roles.
+
+use std::fs;
+
+use tessera::Role;
+use tessera::auth::{Credential, VerifierDigest, VerifierPolicy};
+use tessera_kit::{ProgramError, SettingFile, credential};
+
+use crate::config::Local;
+use crate::identity::Listener;
+use crate::names::Fqdn;
+
+/// The certificate with its key, and what follows from it.
+pub(super) struct Own {
+    pub(super) credential: Credential,
+    /// The names in the certificate: those by which peers may ask for this SEPP.
+    pub(super) names: Vec<Fqdn>,
+    /// When it ends, in seconds since the Unix epoch.
+    pub(super) expires_at: u64,
+    fqdn: Fqdn,
+}
+
+impl Own {
+    /// Loads what `[local]` names.
+    ///
+    /// # Errors
+    /// If a file can't be read, or isn't what it should be, or the certificate doesn't have the name of this SEPP, or is
+    /// not for both roles.
+    pub(super) fn load(local: &Local) -> Result<Self, ProgramError> {
+        let certificate = SettingFile { setting: "[local] certificate", path: &local.certificate };
+        let key_path = local.key.as_ref().unwrap_or(&local.certificate);
+        let key = SettingFile { setting: "[local] key", path: key_path };
+        let mut credential = credential::load(certificate, key)?;
+        let wrong = |what: String| ProgramError::in_file(&local.certificate, what);
+        let leaf = credential.chain.first().map(Vec::as_slice).unwrap_or_default();
+        let names = tessera_webpki::dns_names(leaf).map_err(|error| wrong(error.to_string()))?;
+        let names: Vec<Fqdn> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        if !names.contains(&local.fqdn) {
+            let what =
+                "[local] fqdn is not among the names (subjectAltName) of the first certificate";
+            return Err(wrong(format!("{what}: {}; it has {names:?}", local.fqdn)));
+        }
+        // TS 33.310 §6.1.3c: one certificate, both roles.
+        for role in [Role::Client, Role::Server] {
+            if let Some(why) = credential::why_authorities_do_not_help(leaf, role) {
+                return Err(wrong(format!("peers refuse the first certificate: {why}")));
+            }
+        }
+        let expires_at = tessera_webpki::expires_at(leaf);
+        let expires_at =
+            expires_at.ok_or_else(|| wrong("it does not tell when it ends".to_owned()))?;
+        if let Some(path) = &local.ocsp {
+            let file = SettingFile { setting: "[local] ocsp", path };
+            credential.ocsp_response = Some(ocsp_response(file)?);
+        }
+        Ok(Self { credential, names, expires_at, fqdn: local.fqdn.clone() })
+    }
+
+    /// What of this SEPP every ticket is bound to: with another certificate no peer's ticket is good.
+    pub(super) fn epoch(&self) -> Vec<Vec<u8>> {
+        let leaf = self.credential.chain.first().cloned().unwrap_or_default();
+        vec![self.fqdn.as_str().as_bytes().to_vec(), leaf]
+    }
+
+    /// What tickets of a listener must not cross.
+    pub(super) fn scope(&self, listener: Listener) -> Vec<u8> {
+        let policy = VerifierPolicy::new("tessera-sepp: scope, 1")
+            .with(listener.as_str().as_bytes())
+            .with(self.fqdn.as_str().as_bytes());
+        VerifierDigest::of(&policy, &tessera_aws_lc::provider()).0.to_vec()
+    }
+}
+
+/// A whole OCSPResponse (RFC 6960 §4.2.1), DER, as responders give it.
+fn ocsp_response(file: SettingFile<'_>) -> Result<Vec<u8>, ProgramError> {
+    let bytes = fs::read(file.path).map_err(|error| ProgramError::input(file, &error))?;
+    if bytes.len() > MAX_OCSP || !is_sequence(&bytes) {
+        return Err(ProgramError::in_file(
+            file.path,
+            format_args!(
+                "this is no OCSP response; {} takes DER, as openssl ocsp -respout writes it",
+                file.setting
+            ),
+        ));
+    }
+    Ok(bytes)
+}
+
+/// Whether it is one DER SEQUENCE, and nothing else.
+fn is_sequence(der: &[u8]) -> bool {
+    let (len, header) = match der {
+        [0x30, len @ ..=0x7f, ..] => (usize::from(*len), 2),
+        [0x30, 0x81, len, ..] => (usize::from(*len), 3),
+        [0x30, 0x82, high, low, ..] => (usize::from(u16::from_be_bytes([*high, *low])), 4),
+        _ => return false,
+    };
+    der.len() == header + len
+}
+
+/// As much as a certificate may bring (RFC 8446 §4.4.2).
+const MAX_OCSP: usize = 32 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_staple_is_one_sequence() {
+        let long = [&[0x30, 0x82, 1, 0][..], &[0; 256]].concat();
+        for whole in [&[0x30, 0][..], &[0x30, 1, 7], &[0x30, 0x81, 1, 7], &long] {
+            assert!(is_sequence(whole), "{whole:?}");
+        }
+        for other in [&[][..], &[0x30], &[0x30, 2, 7], &[0x30, 1, 7, 7], b"-----BEGIN", &long[1..]]
+        {
+            assert!(!is_sequence(other), "{other:?}");
+        }
+    }
+}
