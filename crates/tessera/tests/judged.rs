@@ -58,10 +58,9 @@ impl ConfigChooser for Nothing {
 #[test]
 fn a_client_without_a_name_hears_that_it_is_missing() {
     tessera_harness::about_records!();
-    for (named, alert) in [
-        (true, AlertDescription::UNRECOGNIZED_NAME),
-        (false, AlertDescription::MISSING_EXTENSION),
-    ] {
+    for (named, alert) in
+        [(true, AlertDescription::UNRECOGNIZED_NAME), (false, AlertDescription::MISSING_EXTENSION)]
+    {
         let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
         scene.server.chooser = Some(Arc::new(Nothing));
         let mut pair = scene.pair();

@@ -63,9 +63,8 @@ impl Sepp {
         let peer = live.policy.named(&identity.peer);
         exchange.peer = peer;
         let association = self.associations().established(&identity.peer);
-        let association = association.filter(|association| {
-            identity.certificate.is_within(&association.certificate)
-        });
+        let association = association
+            .filter(|association| identity.certificate.is_within(&association.certificate));
         let (Some(peer), Some(association)) = (peer, association) else {
             reject(None, Offence::Association);
             return Err(problems::NO_CONTEXT);
@@ -90,7 +89,14 @@ impl Sepp {
         }
         let context = Context { peer: &identity.peer, plmns: &association.plmns };
         let body = self.judge_peers_request(
-            live, exchange, &association, peer, &context, &mut parts, body, deadline,
+            live,
+            exchange,
+            &association,
+            peer,
+            &context,
+            &mut parts,
+            body,
+            deadline,
         );
         let body = body.await?;
         // Read again: the guard puts the real name in the place of a hidden one.
@@ -182,7 +188,8 @@ impl Sepp {
                 }
             }
             let data = body.data();
-            let verdict = live.guard.outgoing_response(context, exchange.asked, &mut parts, data)?;
+            let verdict =
+                live.guard.outgoing_response(context, exchange.asked, &mut parts, data)?;
             logged.extend(verdict.logged);
             Ok::<_, Stop>(body.into_body(&mut parts.headers))
         };

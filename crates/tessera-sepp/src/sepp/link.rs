@@ -33,12 +33,17 @@ impl Slot {
 
     /// Whether a peer of another configuration is reached in the same way.
     pub(super) fn is_for(&self, peer: &Peer) -> bool {
-        let places = |peer: &Peer| (peer.address.clone(), peer.srv.clone(), peer.n32f_address.clone());
+        let places =
+            |peer: &Peer| (peer.address.clone(), peer.srv.clone(), peer.n32f_address.clone());
         self.peer.fqdn == peer.fqdn && places(&self.peer) == places(peer)
     }
 
     /// The link under this association; `None` if it can't be made.
-    pub(super) fn link(&self, association: &Association, connects: &dyn Connects) -> Option<Arc<Link>> {
+    pub(super) fn link(
+        &self,
+        association: &Association,
+        connects: &dyn Connects,
+    ) -> Option<Arc<Link>> {
         let fits = |link: &Arc<Link>| link.association == association.id;
         let known = self.link.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(link) = known.as_ref().filter(|link| fits(link)) {
@@ -58,7 +63,8 @@ impl Slot {
     fn make(&self, association: &Association, connects: &dyn Connects) -> Option<Link> {
         let (name, ports) = (&association.n32f_fqdn, association.n32f_ports.as_slice());
         let addresses = places::n32f(&self.peer, name, ports);
-        let addresses = addresses.inspect_err(|error| tracing::warn!(peer = %name, %error, "N32-f"));
+        let addresses =
+            addresses.inspect_err(|error| tracing::warn!(peer = %name, %error, "N32-f"));
         let connect = connects.n32f(&self.peer.fqdn, name)?;
         Some(Link {
             association: association.id,

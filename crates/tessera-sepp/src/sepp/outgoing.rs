@@ -66,9 +66,8 @@ impl Sepp {
         };
         passing::add_origin(&mut parts.headers, &live.policy.own.origin);
         let context = Context { peer: name, plmns: &association.plmns };
-        let body = self.judge_request(
-            live, exchange, &association, &context, &mut parts, body, deadline,
-        );
+        let body =
+            self.judge_request(live, exchange, &association, &context, &mut parts, body, deadline);
         let body = body.await?;
         let link = live.link(peer, &association).ok_or(problems::UNREACHABLE)?;
         passing::address(&mut parts, &UriScheme::HTTPS, &link.authority, "")?;
@@ -145,7 +144,8 @@ impl Sepp {
             let mut body =
                 Looked::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
             let data = body.data();
-            let verdict = live.guard.incoming_response(context, exchange.asked, &mut parts, data)?;
+            let verdict =
+                live.guard.incoming_response(context, exchange.asked, &mut parts, data)?;
             logged.extend(verdict.logged);
             if let Some(domain) = telescopic {
                 let is_foreign = |network: &NetworkDomain| live.policy.is_of(peer, network);
@@ -175,7 +175,9 @@ const TARGET: http::HeaderName = crate::sbi::headers::TARGET_API_ROOT;
 
 /// `Location`, where a created resource is: own network functions reach it through this SEPP.
 pub(super) fn rewrite_location(rewriting: &Rewriting<'_>, headers: &mut HeaderMap) {
-    let Some(location) = headers.get(LOCATION).and_then(|value| value.to_str().ok()) else { return };
+    let Some(location) = headers.get(LOCATION).and_then(|value| value.to_str().ok()) else {
+        return;
+    };
     if let Some(new) = rewriting.uri(location)
         && let Ok(new) = HeaderValue::try_from(new)
     {
@@ -188,4 +190,3 @@ pub(super) fn failed(exchange: &mut Exchange, error: &CallError) -> Problem {
     exchange.verdict = failure::verdict(error);
     failure::problem(error)
 }
-

@@ -93,4 +93,3 @@ fn in_order(addresses: impl Iterator<Item = DialAddress>) -> Addresses {
     };
     Addresses::Fixed(addresses.enumerate().map(target).collect())
 }
-
