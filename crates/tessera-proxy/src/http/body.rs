@@ -75,16 +75,19 @@ impl Body {
         Self(Kind::Hyper(Limited::new(incoming, limits, whole)))
     }
 
-    /// What a peer is sending on a stream of HTTP/2. `length` is what it announced; `whole` becomes true when all
-    /// was read.
+    /// What a peer is sending on a stream of HTTP/2. `length` is what it announced; `whole`, if anybody wants to know,
+    /// becomes true when all was read.
     pub(super) fn http2(
         stream: h2::RecvStream,
         length: Option<u64>,
         limits: BodyLimits,
-        whole: Arc<AtomicBool>,
+        whole: Option<Arc<AtomicBool>>,
     ) -> Self {
+        if whole.is_none() && stream.is_end_stream() {
+            return Self::empty();
+        }
         let source = Http2 { stream, data_ended: false, left: length };
-        Self(Kind::Http2(Limited::new(source, limits, Some(whole))))
+        Self(Kind::Http2(Limited::new(source, limits, whole)))
     }
 
     /// What a server is sending on a stream of HTTP/2, as an answer.

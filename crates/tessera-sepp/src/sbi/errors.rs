@@ -176,11 +176,12 @@ pub mod problems {
         "UNSUPPORTED_SECURITY_CAPABILITY",
         "PRINS is not implemented: N32-f is protected by TLS",
     );
-    /// N32-c in a connection that was resumed (RFC 9110 §15.5.20: another connection is right).
-    pub const RESUMED_N32C: Problem = Problem::new(
+    /// N32-c where it isn't taken, such as in a connection that was resumed; or N32-f where N32-c alone is
+    /// (RFC 9110 §15.5.20).
+    pub const OTHER_CONNECTION: Problem = Problem::new(
         StatusCode::MISDIRECTED_REQUEST,
         "UNSPECIFIED_MSG_FAILURE",
-        "N32-c needs a connection with certificates",
+        "the request is for another kind of connection",
     );
     /// CONNECT: no relay of bytes.
     pub const NO_TUNNEL: Problem = Problem::new(

@@ -10,11 +10,25 @@ use tessera_proxy::http::deadline::Deadline;
 use super::Sepp;
 use crate::identity::Identity;
 use crate::n32c::responder::{MAX_BODY, respond};
+use crate::reconnection::Connected;
 use crate::sbi::errors::problems;
 
 impl Sepp {
-    /// Answers a request on N32-c. `identity` is what was verified of the connection, in a full handshake.
-    pub async fn n32c(&self, identity: &Identity, request: Request<Body>) -> Response<Body> {
+    /// Answers a request of a peer, on whichever listener of N32: N32-c, or what N32-f carries. `connected` is what was
+    /// verified of its connection.
+    pub async fn n32(&self, connected: &Connected, request: Request<Body>) -> Response<Body> {
+        let is_n32c = request.uri().path().starts_with(N32C);
+        if is_n32c && connected.carries_n32c() {
+            return self.n32c(&connected.identity, request).await;
+        }
+        if !is_n32c && connected.carries_n32f() {
+            return self.n32f(&connected.identity, request).await;
+        }
+        problems::OTHER_CONNECTION.to_peer(&self.live().policy.own.server)
+    }
+
+    /// Answers a request on N32-c.
+    async fn n32c(&self, identity: &Identity, request: Request<Body>) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let body = match Deadline::after(BODY_TIME).limit(body.collect_up_to(MAX_BODY)).await {
             Ok(Ok(body)) => body.data,
@@ -24,23 +38,6 @@ impl Sepp {
             Err(_) => return problems::SLOW_BODY.to_peer(&self.live().policy.own.server),
         };
         respond(&self.associations, &identity.certificate, &parts, &body).map(Body::full)
-    }
-
-    /// Answers a request on a listener that N32-c and N32-f share. N32-c is only taken where the handshake was a full
-    /// one: a connection that resumed shows no certificate.
-    pub async fn n32(
-        &self,
-        identity: &Identity,
-        is_resumed: bool,
-        request: Request<Body>,
-    ) -> Response<Body> {
-        if !request.uri().path().starts_with(N32C) {
-            return self.n32f(identity, request).await;
-        }
-        if is_resumed {
-            return problems::RESUMED_N32C.to_peer(&self.live().policy.own.server);
-        }
-        self.n32c(identity, request).await
     }
 }
 

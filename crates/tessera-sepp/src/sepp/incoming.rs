@@ -13,7 +13,7 @@ use super::Sepp;
 use super::exchange::{Exchange, Outcome};
 use super::live::Live;
 use super::look::{Looked, Stop};
-use super::observer::{Direction, Observer as _, Offence, Rejected};
+use super::observer::{Direction, Offence, Rejected};
 use super::outgoing::{failed, rewrite_location};
 use super::policy::PeerIndex;
 use crate::guard::{Asked, Context};
@@ -29,7 +29,7 @@ use crate::sbi::{headers, request as passing, time};
 impl Sepp {
     /// Answers a request of a peer on N32-f: what the own network function answers, or a problem that tells nothing of
     /// the inside. `identity` is what was verified of the connection.
-    pub async fn n32f(&self, identity: &Identity, request: Request<Body>) -> Response<Body> {
+    pub(super) async fn n32f(&self, identity: &Identity, request: Request<Body>) -> Response<Body> {
         let begun = Instant::now();
         let live = self.live();
         let (parts, body) = request.into_parts();

@@ -11,7 +11,9 @@
 //! | [`connects`] | makes them: with TLS in a program, as they like in tests |
 //! | [`observer`] | is told what happens, for metrics and security events |
 //! | [`transport`] | carries N32-c to peers |
+//! | [`assembled`] | all of it with TLS, at the start and at a reload |
 
+pub mod assembled;
 pub mod connects;
 mod control;
 mod exchange;
@@ -40,7 +42,7 @@ use crate::n32c::Associations;
 use crate::names::Fqdn;
 
 /// A Security Edge Protection Proxy, without its listeners: [`sbi`](Self::sbi) answers own network functions,
-/// [`n32f`](Self::n32f) and [`n32c`](Self::n32c) answer peers.
+/// [`n32`](Self::n32) answers peers.
 pub struct Sepp {
     live: RwLock<Arc<Live>>,
     associations: Arc<Associations>,

@@ -14,7 +14,7 @@ use super::exchange::{Exchange, Outcome};
 use super::failure;
 use super::live::Live;
 use super::look::{Looked, Stop};
-use super::observer::{Direction, Offence};
+use super::observer::Direction;
 use super::policy::PeerIndex;
 use crate::guard::{Asked, Context};
 use crate::n32c::Association;

@@ -25,7 +25,7 @@ pub(super) fn n32c(peer: &Peer, name: &Fqdn, port: Option<u16>) -> Result<Addres
         }))),
         Some(name) => {
             let srv = Srv::of_system(name).map_err(|error| ProgramError::failed("DNS", error))?;
-            Ok(Addresses::Srv(srv))
+            Ok(Addresses::Srv(Box::new(srv)))
         }
     }
 }

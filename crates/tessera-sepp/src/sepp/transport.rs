@@ -62,7 +62,8 @@ impl OverHttp {
             .header(http::header::ACCEPT, ACCEPT)
             .body(Body::full(body))
             .map_err(|error| nowhere(&error.to_string()))?;
-        let options = PoolOptions { connections: 1, ..PoolOptions::default() };
+        let mut options = PoolOptions::default();
+        options.connections = 1;
         let pool = Pool::new(connect, addresses, options);
         let answer = pool.call(request, Call::until(deadline)).await.map_err(|why| failed(&why))?;
         let identity = identity(answer.facts().and_then(|facts| facts.peer.as_ref()));

@@ -209,7 +209,7 @@ where
         let body = match &whole {
             None => Body::empty(),
             Some(whole) => {
-                Body::http2(stream, length(&parts.headers), self.options.body, whole.clone())
+                Body::http2(stream, length(&parts.headers), self.options.body, Some(whole.clone()))
             }
         };
         let asked = Asked { respond, method: parts.method.clone(), since: now, whole };
