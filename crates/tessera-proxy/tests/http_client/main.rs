@@ -4,6 +4,7 @@
 
 mod addresses;
 mod bounds;
+mod dns;
 mod early;
 mod http1;
 mod raw;
