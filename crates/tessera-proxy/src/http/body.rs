@@ -90,6 +90,15 @@ impl Body {
         Self(Kind::Http2(Limited::new(source, limits, whole)))
     }
 
+    /// What a server is sending on a stream of HTTP/2, as an answer.
+    pub(super) fn answer(stream: h2::RecvStream, length: Option<u64>, limits: BodyLimits) -> Self {
+        if stream.is_end_stream() {
+            return Self::empty();
+        }
+        let source = Http2 { stream, data_ended: false, left: length };
+        Self(Kind::Http2(Limited::new(source, limits, None)))
+    }
+
     /// The same, keeping the place of its call until its end.
     pub(super) fn holding(mut self, lease: Lease) -> Self {
         match &mut self.0 {
@@ -320,9 +329,6 @@ impl<S: Source> Limited<S> {
         if let Some(waiting) = &mut self.waiting {
             waiting.since = None;
         }
-        if !matches!(frame, Some(Ok(_))) {
-            self.lease = None;
-        }
         if let Some(Ok(frame)) = &frame
             && let Some(data) = frame.data_ref()
         {
@@ -330,6 +336,9 @@ impl<S: Source> Limited<S> {
                 Some(left) => self.left = left,
                 None => return Poll::Ready(Some(Err(BodyError::TooLong))),
             }
+        }
+        if matches!(frame, Some(Err(_))) {
+            self.lease = None;
         }
         if self.source.is_end() && !matches!(frame, Some(Err(_))) {
             self.end();
@@ -341,6 +350,7 @@ impl<S: Source> Limited<S> {
         if let Some(whole) = self.whole.take() {
             whole.store(true, Ordering::Relaxed);
         }
+        self.lease = None;
     }
 
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {

@@ -3,32 +3,56 @@
 //!
 //! A [`Guard`] judges requests and responses in both directions, by their heads and bodies alone: it asks nobody, and
 //! waits for nothing. Who the peer is it takes from a [`Context`], never from the message.
+//!
+//! Whose network each member, parameter, header and claim may name stands in one table: `fields.rs`.
 
+mod body;
 mod context;
+mod fields;
+mod headers;
+mod hiding;
+mod identity;
+mod json;
+mod judge;
+mod multipart;
+mod network;
+mod patch;
 mod path;
 mod percent;
+mod query;
 mod rates;
 mod refusal;
 mod rule;
 mod shed;
+mod target;
+mod token;
+mod uri;
 
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use http::{HeaderMap, request, response};
+use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH};
+use http::{HeaderMap, HeaderValue, request, response};
 
+use self::context::Service;
 pub use self::context::{Asked, Context};
+use self::fields::{Kind, Text};
+use self::hiding::{Edits, Pseudonyms, Translation, Way};
+use self::judge::{Judge, Scope};
+use self::network::Sides;
 pub use self::rates::RateLimits;
 pub use self::refusal::{Refusal, Verdict};
 pub use self::rule::{Rule, RuleSet, UnknownRule};
 pub use self::shed::{LoadShed, UnderWay};
-use crate::config::{ApiRule, Configuration, TargetPattern};
-use crate::names::{Fqdn, PlmnSet};
+use crate::config::{ApiRule, Configuration, Peer, TargetPattern};
+use crate::names::{Fqdn, NetworkDomain, PlmnSet};
 
 /// The rules of a configuration.
 pub struct Guard {
     own: PlmnSet,
-    name: Fqdn,
+    domains: Box<[NetworkDomain]>,
+    public: Box<[Fqdn]>,
+    pseudonyms: Pseudonyms,
     targets: Option<Box<[TargetPattern]>>,
     log_only: RuleSet,
     inspected_body: usize,
@@ -43,27 +67,42 @@ struct OfPeer {
     hides_topology: bool,
 }
 
+/// Which way a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Incoming,
+    Outgoing,
+}
+
+/// Why there is no guard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoGuard {
+    /// `log-only` names an unknown rule.
+    Rule(UnknownRule),
+    /// The secret makes no key.
+    Secret,
+}
+
 impl Guard {
-    /// The rules of a configuration. The secret is what hidden names are made with: at least 16 bytes, the same in all
-    /// instances of this SEPP, and after a restart.
+    /// The rules of a configuration. Hidden names are made with the secret: at least 16 bytes that nobody else knows, the
+    /// same in all instances of this SEPP and after a restart.
     ///
     /// # Errors
-    /// If `log-only` names an unknown rule.
-    pub fn new(configuration: &Configuration, secret: &[u8]) -> Result<Self, UnknownRule> {
-        let _ = secret;
+    /// If `log-only` names an unknown rule, or the secret is too short.
+    pub fn new(configuration: &Configuration, secret: &[u8]) -> Result<Self, NoGuard> {
         let guard = &configuration.guard;
-        let log_only = guard.log_only.iter().map(|name| name.parse()).collect::<Result<_, _>>()?;
-        let of_peer = |peer: &crate::config::Peer| {
-            let rules = OfPeer {
-                apis: peer.guard.apis.clone().into(),
-                rates: RateLimits::new(&peer.guard.rate),
-                hides_topology: peer.guard.hide_topology,
-            };
-            (peer.fqdn.clone(), rules)
-        };
+        let local = &configuration.local;
+        let rules = guard.log_only.iter().map(|name| name.parse());
+        let log_only = rules.collect::<Result<_, _>>().map_err(NoGuard::Rule)?;
+        let domains: Box<[_]> = local.plmns.iter().map(NetworkDomain::from).collect();
+        let domain = NetworkDomain::of_name(local.fqdn.as_str()).or(domains.first().copied());
+        let domain = domain.filter(|_| secret.len() >= LEAST_SECRET).ok_or(NoGuard::Secret)?;
+        let telescopic = configuration.sbi.telescopic_domain.clone();
         Ok(Self {
-            own: configuration.local.plmns.clone(),
-            name: configuration.local.fqdn.clone(),
+            own: local.plmns.clone(),
+            domains,
+            public: [local.fqdn.clone()].into_iter().chain(telescopic).collect(),
+            pseudonyms: Pseudonyms::new(secret, &domain).map_err(|_| NoGuard::Secret)?,
             targets: configuration.sbi.allowed_targets.clone().map(Into::into),
             log_only,
             inspected_body: usize::try_from(guard.inspected_body).unwrap_or(usize::MAX),
@@ -72,53 +111,74 @@ impl Guard {
         })
     }
 
-    /// A request of an own network function, before it goes to the peer. Names of the inside are hidden in it.
+    /// Judges a request of an own network function, before it goes to the peer, and hides names of the inside in it.
+    /// Telescopic names must be real ones already.
     ///
-    /// The body is whole, or none where there is none, or where [`inspects`](Self::inspects) says that it isn't
-    /// looked into.
+    /// The body is whole; none stands for no body, and for one that [isn't looked into](Self::inspects). If it changes,
+    /// so does a `content-length`.
     ///
     /// # Errors
-    /// If it mustn't go.
+    /// If it doesn't go.
     pub fn outgoing_request(
         &self,
         context: &Context<'_>,
         parts: &mut request::Parts,
         body: Option<&mut Bytes>,
     ) -> Result<Verdict, Refusal> {
-        let _ = (context, parts, body, &self.own, &self.name, &self.targets, self.json_depth);
-        Ok(Verdict::default())
+        let of_peer = self.of_peer(context)?;
+        let service = Service::of(parts.uri.path());
+        let mut judge = self.judge(context, Direction::Outgoing, service, true);
+        judge.translation = of_peer.hides_topology.then(|| self.translation(context, Way::Hide));
+        self.request(&mut judge, parts)?;
+        target::judge(&mut judge, &mut parts.headers, None, None)?;
+        if of_peer.hides_topology {
+            hiding::hide_request(&mut parts.headers);
+        }
+        finish(judge, &mut parts.headers, body)
     }
 
-    /// A request of the peer, before it goes to an own network function. Takes it from the peer's rate. Checks that
-    /// `3gpp-Sbi-Target-apiRoot` names a function of the own network that may be reached, and puts the real name there
-    /// where a hidden one stands: that one is right, whatever it is.
+    /// Judges a request of the peer, before it goes to an own network function, and takes it from the peer's rate.
+    /// `3gpp-Sbi-Target-apiRoot` must name a function of the own network that may be reached. A hidden name there becomes
+    /// the real one, and is right whatever it is.
+    ///
+    /// The body is as in [`outgoing_request`](Self::outgoing_request).
     ///
     /// # Errors
-    /// If it mustn't go.
+    /// If it doesn't go.
     pub fn incoming_request(
         &self,
         context: &Context<'_>,
         parts: &mut request::Parts,
         body: Option<&mut Bytes>,
     ) -> Result<Verdict, Refusal> {
-        let _ = body;
-        let Some(of_peer) = self.peers.get(context.peer) else {
-            return Err(Refusal::new(Rule::Api, "peer", context.peer.as_str()));
-        };
-        of_peer.rates.request(context::Service::of(parts.uri.path()))?;
-        let Some(path) = path::canonical(parts.uri.path()) else {
-            return Err(Refusal::new(Rule::Malformed, "path", parts.uri.path()));
-        };
-        if !of_peer.apis.iter().any(|api| api.allows(&parts.method, &path)) {
-            return Err(Refusal::new(Rule::Api, "path", &path));
+        let of_peer = self.of_peer(context)?;
+        let service = Service::of(parts.uri.path());
+        let mut judge = self.judge(context, Direction::Incoming, service, true);
+        if let Err(refusal) = of_peer.rates.request(service) {
+            judge.offence(refusal)?;
         }
-        Ok(Verdict::default())
+        let translation = of_peer.hides_topology.then(|| self.translation(context, Way::Reveal));
+        judge.translation = translation;
+        let path = self.request(&mut judge, parts)?;
+        if !of_peer.apis.iter().any(|api| api.allows(&parts.method, &path)) {
+            let claimed = format!("{} {}", parts.method, service.name());
+            judge.against(Rule::Api, "path", &claimed)?;
+        }
+        target::judge(
+            &mut judge,
+            &mut parts.headers,
+            self.targets.as_deref(),
+            translation.as_ref(),
+        )?;
+        finish(judge, &mut parts.headers, body)
     }
 
-    /// The answer of an own network function to a request of the peer. Names of the inside are hidden in it.
+    /// Judges the answer of an own network function to a request of the peer, and hides names of the inside in it.
+    ///
+    /// The body is as in [`outgoing_request`](Self::outgoing_request).
     ///
     /// # Errors
-    /// If it mustn't go.
+    /// If it doesn't go.
     pub fn outgoing_response(
         &self,
         context: &Context<'_>,
@@ -126,14 +186,21 @@ impl Guard {
         parts: &mut response::Parts,
         body: Option<&mut Bytes>,
     ) -> Result<Verdict, Refusal> {
-        let _ = (context, asked, parts, body);
-        Ok(Verdict::default())
+        let of_peer = self.of_peer(context)?;
+        let mut judge = self.judge(context, Direction::Outgoing, asked.service, false);
+        judge.translation = of_peer.hides_topology.then(|| self.translation(context, Way::Hide));
+        if of_peer.hides_topology {
+            hiding::hide_response(&mut parts.headers);
+        }
+        response(judge, parts, body)
     }
 
-    /// The answer of the peer to a request of an own network function.
+    /// Judges the answer of the peer to a request of an own network function.
+    ///
+    /// The body is as in [`outgoing_request`](Self::outgoing_request).
     ///
     /// # Errors
-    /// If it mustn't go.
+    /// If it doesn't go.
     pub fn incoming_response(
         &self,
         context: &Context<'_>,
@@ -141,14 +208,82 @@ impl Guard {
         parts: &mut response::Parts,
         body: Option<&mut Bytes>,
     ) -> Result<Verdict, Refusal> {
-        let _ = (context, asked, parts, body);
-        Ok(Verdict::default())
+        let of_peer = self.of_peer(context)?;
+        let mut judge = self.judge(context, Direction::Incoming, asked.service, false);
+        judge.translation = of_peer.hides_topology.then(|| self.translation(context, Way::Reveal));
+        response(judge, parts, body)
+    }
+
+    fn of_peer(&self, context: &Context<'_>) -> Result<&OfPeer, Refusal> {
+        let of_peer = self.peers.get(context.peer);
+        of_peer.ok_or_else(|| Refusal::new(Rule::Api, "peer", context.peer.as_str()))
+    }
+
+    fn judge<'a>(
+        &'a self,
+        context: &Context<'a>,
+        direction: Direction,
+        service: Service,
+        is_request: bool,
+    ) -> Judge<'a> {
+        let sides = match direction {
+            Direction::Incoming => Sides { sender: context.plmns, receiver: &self.own },
+            Direction::Outgoing => Sides { sender: &self.own, receiver: context.plmns },
+        };
+        Judge {
+            sides,
+            kind: Kind { is_request, service, is_query: false },
+            is_incoming: direction == Direction::Incoming,
+            json_depth: self.json_depth,
+            log_only: self.log_only,
+            rule: Rule::PlmnInHeader,
+            translation: None,
+            edits: Edits::default(),
+            logged: Vec::new(),
+        }
+    }
+
+    fn translation<'a>(&'a self, context: &Context<'a>, way: Way) -> Translation<'a> {
+        Translation {
+            way,
+            pseudonyms: &self.pseudonyms,
+            peer: context.peer,
+            own: &self.domains,
+            public: &self.public,
+        }
+    }
+
+    /// Judges the head of a request, and gives its path as it is to be understood.
+    fn request(
+        &self,
+        judge: &mut Judge<'_>,
+        parts: &mut request::Parts,
+    ) -> Result<String, Refusal> {
+        // Nobody looks into what is compressed, so nobody is asked for it.
+        parts.headers.remove(ACCEPT_ENCODING);
+        headers::judge_request(judge, &parts.headers)?;
+        let Some(path) = path::canonical(parts.uri.path()) else {
+            return Err(Refusal::new(Rule::Malformed, "path", ""));
+        };
+        let scope = Scope { name: "path", side: None, text: Text::Plain };
+        for segment in path.split('/') {
+            if let Some(identity) = identity::Identity::of(segment) {
+                judge.identity(scope, segment, identity)?;
+            }
+        }
+        if let Some(query) = parts.uri.query() {
+            judge.rule = Rule::PlmnInQuery;
+            judge.kind.is_query = true;
+            query::judge(judge, query)?;
+            judge.kind.is_query = false;
+        }
+        Ok(path.into_owned())
     }
 
     /// Whether a body with these headers is looked into: then it is collected, up to
     /// [`inspected_body`](Self::inspected_body). Others stream through.
     pub fn inspects(&self, headers: &HeaderMap) -> bool {
-        headers.contains_key(http::header::CONTENT_TYPE)
+        body::is_inspected(headers)
     }
 
     /// Up to which length bodies are looked into, in bytes.
@@ -178,3 +313,61 @@ impl Guard {
         self.peers.get(peer).map(|of_peer| &of_peer.rates)
     }
 }
+
+fn of_peer(peer: &Peer) -> (Fqdn, OfPeer) {
+    let rules = OfPeer {
+        apis: peer.guard.apis.clone().into(),
+        rates: RateLimits::new(&peer.guard.rate),
+        hides_topology: peer.guard.hide_topology,
+    };
+    (peer.fqdn.clone(), rules)
+}
+
+/// In bytes.
+const LEAST_SECRET: usize = 16;
+
+/// Judges a response.
+fn response(
+    mut judge: Judge<'_>,
+    parts: &mut response::Parts,
+    body: Option<&mut Bytes>,
+) -> Result<Verdict, Refusal> {
+    headers::judge_response(&mut judge, &parts.headers)?;
+    if let Some(translation) = judge.translation
+        && hiding::translate_location(&translation, &mut parts.headers).is_err()
+    {
+        judge.against(Rule::Topology, "location", "")?;
+    }
+    finish(judge, &mut parts.headers, body)
+}
+
+/// Judges the body, and changes what is to be changed.
+fn finish(
+    mut judge: Judge<'_>,
+    headers: &mut HeaderMap,
+    body: Option<&mut Bytes>,
+) -> Result<Verdict, Refusal> {
+    judge.rule = Rule::PlmnInJson;
+    body::judge(&mut judge, headers, body.as_deref())?;
+    let edits = std::mem::take(&mut judge.edits);
+    if let Some(body) = body
+        && let Some(changed) = edits.applied(body)
+    {
+        *body = changed;
+        if headers.contains_key(CONTENT_LENGTH) {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        }
+    }
+    Ok(judge.verdict())
+}
+
+impl std::fmt::Display for NoGuard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Rule(unknown) => unknown.fmt(f),
+            Self::Secret => write!(f, "the secret of hidden names needs {LEAST_SECRET} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for NoGuard {}

@@ -52,9 +52,10 @@ impl Assembled {
         let connects = Arc::new(OverTls { tls: tls.clone(), functions });
         let transport = Arc::new(OverHttp::new(config, connects.clone()));
         let settings = Settings::of(config);
-        let associations = Arc::new(Associations::new(&settings, transport.clone(), of_n32c));
+        let associations = Arc::new(Associations::new(&settings, of_n32c));
         // Nobody else sets it.
         let _ = known.0.set(Arc::downgrade(&associations));
+        associations.start(transport.clone());
         let sepp = Sepp::new(config, guard, associations, connects.clone(), observer)?;
         Ok(Self { sepp: Arc::new(sepp), tls, transport, connects })
     }

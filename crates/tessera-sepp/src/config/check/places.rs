@@ -109,6 +109,7 @@ fn of_limits(limits: &Limits) -> Contradiction {
         ("handshakes", limits.handshakes.unwrap_or(1)),
         ("handshakes-per-address", limits.handshakes_per_address.unwrap_or(1)),
         ("new-per-second-per-address", limits.new_per_second_per_address.unwrap_or(1) as usize),
+        ("requests", limits.requests as usize),
         ("streams", limits.streams as usize),
         ("headers", limits.headers),
     ];

@@ -2,19 +2,22 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use fastrand::Rng;
 use tessera_proxy::http::deadline::Deadline;
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::Association;
 use super::event::Observer;
-use super::machine::{Failure, Machine, State};
+use super::failure::Failure;
+use super::machine::{Machine, State};
 use super::peer::{Peer, now, post};
-use super::settings::{LocalSettings, Settings};
-use super::{Association, AssociationId};
-use crate::n32c::initiator::{Target, Transport, body, paths};
+use super::settings::Settings;
+use crate::n32c::initiator::{
+    Target, Transport, TransportError, body, paths, read_acknowledgement,
+};
 use crate::n32c::messages::N32fErrorInfo;
 use crate::names::Fqdn;
 
@@ -23,65 +26,73 @@ use crate::names::Fqdn;
 /// Dropped, it ends the tasks, and tells no peer: [`terminate_all`](Self::terminate_all) does.
 pub struct Associations {
     peers: RwLock<HashMap<Fqdn, Running>>,
-    transport: Arc<dyn Transport>,
+    transport: OnceLock<Arc<dyn Transport>>,
     observer: Arc<dyn Observer>,
     changes: watch::Sender<u64>,
 }
 
 struct Running {
     peer: Arc<Peer>,
-    task: AbortHandle,
+    task: Option<AbortHandle>,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.task.abort();
+        if let Some(task) = &self.task {
+            task.abort();
+        }
     }
 }
 
 impl Associations {
-    /// With these peers. Exchanges begin at once, where this SEPP begins.
-    ///
-    /// # Panics
-    /// Outside of a runtime of tokio.
-    pub fn new(
-        settings: &Settings,
-        transport: Arc<dyn Transport>,
-        observer: Arc<dyn Observer>,
-    ) -> Self {
-        let associations =
-            Self { peers: RwLock::default(), transport, observer, changes: watch::Sender::new(0) };
+    /// With these peers. Their requests are answered from now on; this SEPP begins nothing until it is
+    /// [started](Self::start).
+    pub fn new(settings: &Settings, observer: Arc<dyn Observer>) -> Self {
+        let associations = Self {
+            peers: RwLock::default(),
+            transport: OnceLock::new(),
+            observer,
+            changes: watch::Sender::new(0),
+        };
         associations.set(settings);
         associations
     }
 
-    /// Other settings hold: new peers come, and others go, which aren't told. What was agreed under settings that
-    /// changed is negotiated anew.
+    /// Begins exchanges, where this SEPP begins. Once started, it stays so, with the transport of the first time.
+    ///
+    /// # Panics
+    /// Outside of a runtime of tokio.
+    pub fn start(&self, transport: Arc<dyn Transport>) {
+        let transport = self.transport.get_or_init(|| transport);
+        let mut peers = self.peers.write().unwrap_or_else(PoisonError::into_inner);
+        for running in peers.values_mut().filter(|running| running.task.is_none()) {
+            running.task = Some(run(&running.peer, transport));
+        }
+    }
+
+    /// Other settings hold: new peers come, and others go, which aren't told. An association holds on as long as the
+    /// settings still allow it, and is negotiated anew.
+    ///
+    /// # Panics
+    /// Outside of a runtime of tokio, if it was started.
     pub fn set(&self, settings: &Settings) {
         let local = Arc::new(settings.local.clone());
         let mut peers = self.peers.write().unwrap_or_else(PoisonError::into_inner);
         peers.retain(|fqdn, _| settings.peers.iter().any(|peer| peer.fqdn == *fqdn));
         for settings in &settings.peers {
             let (local, settings) = (Arc::clone(&local), Arc::new(settings.clone()));
-            match peers.get(&settings.fqdn) {
-                Some(running) => {
-                    running.peer.step(|machine| machine.set(now(), local, settings));
-                }
-                None => {
-                    peers.insert(settings.fqdn.clone(), self.run(local, settings));
-                }
+            if let Some(running) = peers.get(&settings.fqdn) {
+                running.peer.step(|machine| machine.set(now(), local, settings));
+                continue;
             }
+            let fqdn = settings.fqdn.clone();
+            let machine = Machine::new(local, settings, Rng::new(), now());
+            let observer = Arc::clone(&self.observer);
+            let peer = Peer::new(fqdn.clone(), machine, self.changes.clone(), observer);
+            let peer = Arc::new(peer);
+            let task = self.transport.get().map(|transport| run(&peer, transport));
+            peers.insert(fqdn, Running { peer, task });
         }
-    }
-
-    fn run(&self, local: Arc<LocalSettings>, settings: Arc<super::PeerSettings>) -> Running {
-        let fqdn = settings.fqdn.clone();
-        let machine = Machine::new(local, settings, Rng::new(), now());
-        let observer = Arc::clone(&self.observer);
-        let peer = Arc::new(Peer::new(fqdn, machine, self.changes.clone(), observer));
-        let (runs, transport) = (Arc::clone(&peer), Arc::clone(&self.transport));
-        let task = tokio::spawn(async move { runs.run(&*transport).await }).abort_handle();
-        Running { peer, task }
     }
 
     /// The association with a peer, while it holds.
@@ -138,10 +149,11 @@ impl Associations {
         peers
     }
 
-    /// The peer's N32-f said that it doesn't know this association: it was restarted. Another one is begun.
-    pub fn lost(&self, peer: &Fqdn, id: AssociationId) {
-        if let Some(peer) = self.peer(peer) {
-            peer.step(|machine| machine.lost(now(), id));
+    /// The peer's N32-f said that it doesn't know this association: it was restarted. Another one is begun. Nothing
+    /// happens if N32-c agreed anew meanwhile.
+    pub fn lost(&self, association: &Arc<Association>) {
+        if let Some(peer) = self.peer(&association.peer) {
+            peer.step(|machine| machine.lost(now(), association));
         }
     }
 
@@ -156,16 +168,21 @@ impl Associations {
     /// the peer is configured. It is over at once, whether the peer hears of it or not.
     pub async fn terminate(&self, peer: &Fqdn, deadline: Deadline) -> bool {
         let Some(peer) = self.peer(peer) else { return false };
-        peer.end(&*self.transport, deadline).await;
+        let request = peer.step(Machine::end);
+        if let (Some(request), Some(transport)) = (request, self.transport.get()) {
+            // What the peer says to that changes nothing.
+            let (to, path) = (Target::of(&peer.fqdn), paths::EXCHANGE_CAPABILITY);
+            let _ = post(&**transport, &peer.fqdn, &to, path, body(&request), deadline).await;
+        }
         true
     }
 
     /// Ends all associations, and tells the peers, all at once.
-    pub async fn terminate_all(&self, deadline: Deadline) {
-        let mut ends: JoinSet<()> = JoinSet::new();
-        for peer in self.all() {
-            let transport = Arc::clone(&self.transport);
-            ends.spawn(async move { peer.end(&*transport, deadline).await });
+    pub async fn terminate_all(self: &Arc<Self>, deadline: Deadline) {
+        let mut ends = JoinSet::new();
+        for PeerStatus { fqdn, .. } in self.peers() {
+            let associations = Arc::clone(self);
+            ends.spawn(async move { associations.terminate(&fqdn, deadline).await });
         }
         ends.join_all().await;
     }
@@ -180,9 +197,13 @@ impl Associations {
         error: &N32fErrorInfo,
         deadline: Deadline,
     ) -> Result<(), Failure> {
-        let (to, path) = (Target::of(peer), paths::N32F_ERROR);
-        let reply = post(&*self.transport, peer, &to, path, body(error), deadline).await;
-        crate::n32c::initiator::read_acknowledgement(reply)
+        let Some(transport) = self.transport.get() else {
+            let why = "N32-c isn't started".to_owned();
+            return Err(Failure::Transport(TransportError::Connect(why)));
+        };
+        let to = Target::of(peer);
+        let reply = post(&**transport, peer, &to, paths::N32F_ERROR, body(error), deadline).await;
+        read_acknowledgement(reply)
     }
 
     pub(crate) fn peer(&self, fqdn: &Fqdn) -> Option<Arc<Peer>> {
@@ -193,11 +214,11 @@ impl Associations {
     pub(crate) fn observer(&self) -> &dyn Observer {
         &*self.observer
     }
+}
 
-    fn all(&self) -> Vec<Arc<Peer>> {
-        let peers = self.peers.read().unwrap_or_else(PoisonError::into_inner);
-        peers.values().map(|running| Arc::clone(&running.peer)).collect()
-    }
+fn run(peer: &Arc<Peer>, transport: &Arc<dyn Transport>) -> AbortHandle {
+    let (peer, transport) = (Arc::clone(peer), Arc::clone(transport));
+    tokio::spawn(async move { peer.run(&*transport).await }).abort_handle()
 }
 
 impl fmt::Debug for Associations {

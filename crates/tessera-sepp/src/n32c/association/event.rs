@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::machine::{Failure, State};
-use super::negotiation::Refusal;
+use super::failure::Failure;
+use super::machine::State;
+use super::refusal::Refusal;
 use crate::identity::CertificateIdentity;
 use crate::n32c::messages::N32fErrorInfo;
 use crate::names::Fqdn;

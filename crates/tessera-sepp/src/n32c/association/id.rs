@@ -4,7 +4,7 @@ use std::fmt;
 
 use tessera::wire::CipherSuite;
 
-use super::negotiation::Terms;
+use super::Association;
 use super::settings::LocalSettings;
 use crate::names::{Fqdn, PlmnSet};
 
@@ -18,19 +18,20 @@ use crate::names::{Fqdn, PlmnSet};
 pub struct AssociationId(pub [u8; 16]);
 
 impl AssociationId {
-    /// That of these terms, after so many terminations.
-    pub(super) fn of(local: &LocalSettings, peer: &Fqdn, terms: &Terms, terminations: u64) -> Self {
+    /// That of what was agreed, after so many terminations.
+    pub(super) fn of(local: &LocalSettings, agreed: &Association, terminations: u64) -> Self {
         let mut digest = Input(b"tessera n32 association 1".to_vec());
-        let mut sides: [(&Fqdn, &PlmnSet); 2] = [(&local.fqdn, &local.plmns), (peer, &terms.plmns)];
+        let mut sides: [(&Fqdn, &PlmnSet); 2] =
+            [(&local.fqdn, &local.plmns), (&agreed.peer, &agreed.plmns)];
         sides.sort_by_key(|(fqdn, _)| *fqdn);
         for (fqdn, plmns) in sides {
             digest.add(fqdn.as_str().as_bytes());
             digest.add(&plmns.iter().flat_map(|plmn| plmn.to_octets()).collect::<Vec<_>>());
         }
-        digest.add(&[u8::from(terms.target_api_root)]);
-        digest.add(terms.features.to_string().as_bytes());
-        digest.add(&[u8::from(terms.purposes.is_some())]);
-        for purpose in terms.purposes.iter().flatten() {
+        digest.add(&[u8::from(agreed.target_api_root)]);
+        digest.add(agreed.features.to_string().as_bytes());
+        digest.add(&[u8::from(agreed.purposes.is_some())]);
+        for purpose in agreed.purposes.iter().flatten() {
             digest.add(purpose.as_str().as_bytes());
         }
         digest.add(&terminations.to_be_bytes());

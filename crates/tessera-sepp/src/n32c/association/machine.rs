@@ -1,22 +1,23 @@
 //! One peer's association: what becomes of it with each event. Without input, output or a clock of its own.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
+use super::Association;
 use super::backoff::Backoff;
-use super::negotiation::{
-    Claims, Refusal, Rule, Terms, judge, judge_sender, own_answer, own_request,
-};
+use super::failure::Failure;
+use super::negotiation::{Bounds, Claims, is_name_of, judge, judge_sender};
+use super::offer::{own_answer, own_request};
+use super::refusal::{Refusal, Rule};
 use super::settings::{LocalSettings, PeerSettings};
-use super::{Association, AssociationId};
 use crate::identity::CertificateIdentity;
 use crate::n32c::initiator::{Judged, Redirection, Reply, Target, TransportError, read_reply};
 use crate::n32c::messages::{
     HandshakeId, SecNegotiateReqData, SecNegotiateRspData, SecurityCapability,
 };
+use crate::names::Fqdn;
 
 /// What is with a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,62 +49,6 @@ impl State {
             Self::Established(_) => "established",
             Self::Terminated(_) => "terminated",
             Self::Exception(_) => "exception",
-        }
-    }
-}
-
-/// Why an exchange with a peer didn't end in an association.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
-    /// Nothing came back.
-    Transport(TransportError),
-    /// The peer refused, with this status; and with a sentence of its own.
-    Refused {
-        /// The HTTP status.
-        status: http::StatusCode,
-        /// What the peer says, at most a line.
-        detail: String,
-        /// How long it asks to be left alone.
-        retry_after: Option<Duration>,
-    },
-    /// The peer's answer is none.
-    Answer(String),
-    /// The peer says of itself what it may not.
-    Claims(Refusal),
-    /// The peer chose something else than TLS.
-    Capability(SecurityCapability),
-    /// The peer sends on to where this SEPP doesn't go.
-    Redirection(String),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Transport(error) => write!(f, "{error}"),
-            Self::Refused { status, detail, .. } if detail.is_empty() => {
-                write!(f, "the peer refused with {}", status.as_u16())
-            }
-            Self::Refused { status, detail, .. } => {
-                write!(f, "the peer refused with {}: {detail}", status.as_u16())
-            }
-            Self::Answer(reason) => write!(f, "the peer's answer is none: {reason}"),
-            Self::Claims(refusal) => write!(f, "the peer's answer isn't accepted: {refusal}"),
-            Self::Capability(chosen) => write!(f, "the peer chose {chosen}, which wasn't offered"),
-            Self::Redirection(reason) => write!(f, "the peer sends elsewhere: {reason}"),
-        }
-    }
-}
-
-impl Failure {
-    /// In a word, for metrics.
-    pub fn reason(&self) -> &'static str {
-        match self {
-            Self::Transport(_) => "transport",
-            Self::Refused { .. } => "refused",
-            Self::Answer(_) => "answer",
-            Self::Claims(refusal) => refusal.rule.as_str(),
-            Self::Capability(_) => "capability",
-            Self::Redirection(_) => "redirection",
         }
     }
 }
@@ -229,9 +174,9 @@ impl Machine {
         let Some(exchange) = self.exchange.take_if(|exchange| exchange.number == number) else {
             return Outcome::Stale;
         };
-        match self.judge_reply(&exchange, reply) {
-            Ok(Judgement::Terms(terms)) => {
-                self.establish(now, terms);
+        match self.judge_reply(now, &exchange, reply) {
+            Ok(Judgement::Agreed(agreed)) => {
+                self.establish(*agreed);
                 Outcome::Established
             }
             Ok(Judgement::Elsewhere(to)) => {
@@ -247,6 +192,7 @@ impl Machine {
 
     fn judge_reply(
         &self,
+        now: Instant,
         exchange: &Exchange,
         reply: Result<Reply, TransportError>,
     ) -> Result<Judgement, Failure> {
@@ -269,8 +215,8 @@ impl Machine {
             return Err(Failure::Capability(answer.selected_sec_capability));
         }
         let claims = Claims::from(&*answer);
-        judge(&self.local, &self.settings, &target.fqdn, &reply.identity, &claims)
-            .map(|terms| Judgement::Terms(Box::new(terms)))
+        self.judge(now, &target.fqdn, &reply.identity, &claims)
+            .map(|agreed| Judgement::Agreed(Box::new(agreed)))
             .map_err(Failure::Claims)
     }
 
@@ -278,7 +224,7 @@ impl Machine {
     fn follow(&self, exchange: &Exchange, redirection: Redirection) -> Result<Target, Failure> {
         let Redirection { target } = redirection;
         let refuse = |why: &str| Err(Failure::Redirection(format!("to {target}, {why}")));
-        if !super::negotiation::is_name_of(&self.settings, &target.fqdn) {
+        if !is_name_of(&self.settings, &target.fqdn) {
             return refuse("which is no name of this peer");
         }
         if exchange.targets.contains(&target) {
@@ -305,38 +251,25 @@ impl Machine {
         failure
     }
 
-    fn establish(&mut self, now: Instant, terms: Box<Terms>) {
+    fn establish(&mut self, mut agreed: Association) {
         self.backoff.succeeded();
         self.next = None;
-        let peer = &self.settings.fqdn;
-        let id = AssociationId::of(&self.local, peer, &terms, self.terminations);
-        let Terms {
-            certificate,
-            plmns,
-            target_api_root,
-            features,
-            purposes,
-            n32f_fqdn,
-            n32f_ports,
-            keep_alive,
-            handshake_id,
-        } = *terms;
-        // The same agreed once more is the same association, of which the certificate may be a newer one.
-        let since = self.established().filter(|before| before.id == id).map(|before| before.since);
-        self.state = State::Established(Arc::new(Association {
-            id,
-            peer: peer.clone(),
-            certificate,
-            plmns,
-            target_api_root,
-            features,
-            purposes,
-            n32f_fqdn,
-            n32f_ports,
-            keep_alive,
-            handshake_id,
-            since: since.unwrap_or(now),
-        }));
+        // The same agreed once more is the same association; the peer's certificate may be a newer one.
+        if let Some(before) = self.established().filter(|before| before.id == agreed.id) {
+            agreed.since = before.since;
+        }
+        self.state = State::Established(Arc::new(agreed));
+    }
+
+    fn judge(
+        &self,
+        now: Instant,
+        name: &Fqdn,
+        identity: &CertificateIdentity,
+        claims: &Claims<'_>,
+    ) -> Result<Association, Refusal> {
+        let (local, peer, terminations) = (&*self.local, &*self.settings, self.terminations);
+        judge(Bounds { local, peer, name, terminations, now }, identity, claims)
     }
 
     /// A peer asks for an association, or ends one.
@@ -350,12 +283,11 @@ impl Machine {
         judge_sender(&peer, &peer.fqdn, identity, &request.sender)?;
         let offered = &request.supported_sec_capability_list;
         if offered.contains(&SecurityCapability::Tls) {
-            let claims = Claims::from(request);
-            let terms = judge(&self.local, &peer, &peer.fqdn, identity, &claims)?;
+            let agreed = self.judge(now, &peer.fqdn, identity, &Claims::from(request))?;
             if self.state == State::Terminated(TerminatedBy::Us) {
                 return Err(Refusal::new(Rule::Ended, "the association was ended here"));
             }
-            self.establish(now, Box::new(terms));
+            self.establish(agreed);
             return Ok(own_answer(&self.local, &peer, request, SecurityCapability::Tls));
         }
         if offered.contains(&SecurityCapability::None) {
@@ -398,8 +330,9 @@ impl Machine {
     }
 
     /// The peer doesn't know this association any more, as its N32-f said: it was restarted.
-    pub fn lost(&mut self, now: Instant, id: AssociationId) {
-        if self.established().is_none_or(|association| association.id != id) {
+    pub fn lost(&mut self, now: Instant, lost: &Arc<Association>) {
+        // Each exchange makes another one, also if it agreed on the same once more.
+        if self.established().is_none_or(|association| !Arc::ptr_eq(association, lost)) {
             return;
         }
         self.state = State::WillEstablish;
@@ -417,14 +350,25 @@ impl Machine {
         self.next = Some(now);
     }
 
-    /// Other settings hold. What was agreed under those before, if they differ, doesn't.
+    /// Other settings hold. What was agreed holds on if they still allow it, until it is agreed anew.
     pub fn set(&mut self, now: Instant, local: Arc<LocalSettings>, settings: Arc<PeerSettings>) {
         if *self.local == *local && *self.settings == *settings {
             return;
         }
-        self.forget();
+        let is_allowed = |association: &Association| {
+            let purposes = association.purposes.iter().flatten();
+            local.fqdn == self.local.fqdn
+                && local.plmns == self.local.plmns
+                && *association.certificate.anchor == *settings.anchor
+                && association.plmns.is_subset_of(&settings.plmns)
+                && purposes.into_iter().all(|purpose| settings.purposes.contains(purpose))
+        };
+        let holds_on = self.established().is_some_and(|association| is_allowed(association));
+        self.exchange = None;
         if self.state != State::Terminated(TerminatedBy::Us) {
-            self.state = State::WillEstablish;
+            if !holds_on {
+                self.state = State::WillEstablish;
+            }
             self.next = settings.initiate.then_some(now);
         }
         (self.local, self.settings) = (local, settings);
@@ -432,6 +376,6 @@ impl Machine {
 }
 
 enum Judgement {
-    Terms(Box<Terms>),
+    Agreed(Box<Association>),
     Elsewhere(Target),
 }

@@ -6,10 +6,13 @@
 mod associations;
 mod backoff;
 mod event;
+mod failure;
 mod id;
 mod machine;
 mod negotiation;
+mod offer;
 mod peer;
+mod refusal;
 mod settings;
 
 use std::collections::BTreeSet;
@@ -18,9 +21,10 @@ use std::time::{Duration, Instant};
 
 pub use self::associations::{Associations, NotEstablished, PeerStatus};
 pub use self::event::{Event, Observer, Role};
+pub use self::failure::Failure;
 pub use self::id::AssociationId;
-pub use self::machine::{Failure, State, TerminatedBy};
-pub use self::negotiation::{Refusal, Rule};
+pub use self::machine::{State, TerminatedBy};
+pub use self::refusal::{Refusal, Rule};
 pub use self::settings::{LocalSettings, PeerSettings, Settings};
 use super::messages::{Features, HandshakeId, N32Purpose};
 use crate::identity::CertificateIdentity;

@@ -1,31 +1,27 @@
 //! What a peer says of itself, against what its certificate, its trust anchor and the configuration let it say.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use http::StatusCode;
-
+use super::refusal::{Refusal, Rule};
 use super::settings::{LocalSettings, PeerSettings};
+use super::{Association, AssociationId};
 use crate::identity::CertificateIdentity;
 use crate::n32c::messages::{
-    Cause, Features, HandshakeId, IntendedN32Purpose, N32Purpose, PlmnIdNid, ProblemDetails,
-    SecNegotiateReqData, SecNegotiateRspData, SecurityCapability,
+    Features, HandshakeId, IntendedN32Purpose, N32Purpose, SecNegotiateReqData, SecNegotiateRspData,
 };
 use crate::names::{Fqdn, NetworkDomain, PlmnId, PlmnSet};
 
-/// What both agreed on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Terms {
-    pub certificate: CertificateIdentity,
-    pub plmns: PlmnSet,
-    pub target_api_root: bool,
-    pub features: Features,
-    pub purposes: Option<BTreeSet<N32Purpose>>,
-    pub n32f_fqdn: Fqdn,
-    pub n32f_ports: Vec<u16>,
-    pub keep_alive: Duration,
-    pub handshake_id: Option<HandshakeId>,
+/// What a peer is judged by.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds<'a> {
+    pub local: &'a LocalSettings,
+    pub peer: &'a PeerSettings,
+    /// The name under which the peer is known, or to which it redirected.
+    pub name: &'a Fqdn,
+    /// How many associations with the peer were ended.
+    pub terminations: u64,
+    pub now: Instant,
 }
 
 /// The members that a request and its answer have in common.
@@ -83,25 +79,16 @@ impl<'a> From<&'a SecNegotiateRspData> for Claims<'a> {
     }
 }
 
-/// Judges what a peer says. `name`: that under which it is known, or to which it redirected.
+/// What is agreed if this is what the peer says.
 pub(super) fn judge(
-    local: &LocalSettings,
-    peer: &PeerSettings,
-    name: &Fqdn,
+    bounds: Bounds<'_>,
     identity: &CertificateIdentity,
     claims: &Claims<'_>,
-) -> Result<Terms, Refusal> {
+) -> Result<Association, Refusal> {
+    let Bounds { local, peer, name, .. } = bounds;
     judge_sender(peer, name, identity, claims.sender)?;
     let plmns = judge_plmns(peer, identity, claims.plmns)?;
-    if let Some(target) = claims.target_plmn {
-        // Peers were seen to send their own network, once they know ours: neither changes where anything goes.
-        let is_known = |plmns: &PlmnSet| plmns.iter().any(|plmn| is_same(&plmn, target));
-        if !is_known(&local.plmns) && !is_known(&peer.plmns) {
-            return Err(Refusal::new(Rule::TargetPlmn, "this network isn't served here")
-                .at("/targetPlmnId")
-                .claiming(target));
-        }
-    }
+    judge_target(bounds, claims)?;
     let n32f_fqdn = claims.n32f_fqdn.unwrap_or(name);
     if n32f_fqdn != name && !is_name_of(peer, n32f_fqdn) {
         return Err(Refusal::new(Rule::N32fAddress, "the name isn't of the sender's network")
@@ -109,7 +96,9 @@ pub(super) fn judge(
             .claiming(n32f_fqdn));
     }
     let features = claims.features.map(|features| features.common(&local.features));
-    Ok(Terms {
+    let mut association = Association {
+        id: AssociationId([0; 16]),
+        peer: peer.fqdn.clone(),
         certificate: identity.clone(),
         plmns,
         target_api_root: claims.target_api_root,
@@ -119,7 +108,22 @@ pub(super) fn judge(
         n32f_ports: judge_ports(claims)?,
         keep_alive: keep_alive(peer, claims.keep_alive),
         handshake_id: claims.handshake_id,
-    })
+        since: bounds.now,
+    };
+    association.id = AssociationId::of(local, &association, bounds.terminations);
+    Ok(association)
+}
+
+/// The network that a peer wants to talk to. It changes nothing; peers were seen to send their own once they know ours.
+fn judge_target(bounds: Bounds<'_>, claims: &Claims<'_>) -> Result<(), Refusal> {
+    let Some(target) = claims.target_plmn else { return Ok(()) };
+    let is_among = |plmns: &PlmnSet| plmns.iter().any(|plmn| is_same(&plmn, target));
+    if is_among(&bounds.local.plmns) || is_among(&bounds.peer.plmns) {
+        return Ok(());
+    }
+    Err(Refusal::new(Rule::TargetPlmn, "this network isn't served here")
+        .at("/targetPlmnId")
+        .claiming(target))
 }
 
 /// sender = a name in the certificate = the configured peer, under its anchor (TS 33.501 §5.9.3.2).
@@ -212,218 +216,4 @@ fn judge_ports(claims: &Claims<'_>) -> Result<Vec<u16>, Refusal> {
 fn keep_alive(peer: &PeerSettings, claimed: Option<i64>) -> Duration {
     let claimed = claimed.and_then(|seconds| u64::try_from(seconds).ok()).filter(|s| *s != 0);
     claimed.map_or(peer.keep_alive, |seconds| peer.keep_alive.min(Duration::from_secs(seconds)))
-}
-
-/// What is answered to a request whose terms are these.
-pub(super) fn own_answer(
-    local: &LocalSettings,
-    peer: &PeerSettings,
-    request: &SecNegotiateReqData,
-    selected: SecurityCapability,
-) -> SecNegotiateRspData {
-    let is_over = selected == SecurityCapability::None;
-    let intended = request.intended_usage_purpose.as_deref().filter(|_| !is_over);
-    let (allowed, rejected): (Vec<_>, Vec<_>) = intended
-        .unwrap_or_default()
-        .iter()
-        .cloned()
-        .partition(|purpose| peer.purposes.contains(&purpose.usage_purpose));
-    let some = |purposes: Vec<_>| (!purposes.is_empty()).then_some(purposes);
-    let port = local.n32f_port.map(u64::from).filter(|_| !is_over);
-    let common =
-        request.supported_features.as_ref().map(|features| features.common(&local.features));
-    SecNegotiateRspData {
-        sender: local.fqdn.clone(),
-        selected_sec_capability: selected,
-        n32_handshake_id: request.n32_handshake_id,
-        target_api_root_supported: true,
-        plmn_id_list: Some(local.plmns.iter().collect()),
-        snpn_id_list: None::<Vec<PlmnIdNid>>,
-        allowed_usage_purpose: some(allowed),
-        rejected_usage_purpose: some(rejected),
-        supported_features: common,
-        sender_n32f_fqdn: port.map(|_| local.fqdn.clone()),
-        sender_n32f_port: port,
-        sender_n32f_port_list: port.map(|port| vec![port]),
-        n32_keepalive_timer: Some(seconds(peer.keep_alive)),
-    }
-}
-
-/// What is asked of a peer.
-pub(super) fn own_request(
-    local: &LocalSettings,
-    peer: &PeerSettings,
-    capability: SecurityCapability,
-    handshake_id: HandshakeId,
-) -> SecNegotiateReqData {
-    let is_over = capability == SecurityCapability::None;
-    let purposes = peer.purposes.iter().cloned().map(IntendedN32Purpose::from);
-    let port = local.n32f_port.map(u64::from).filter(|_| !is_over);
-    SecNegotiateReqData {
-        sender: local.fqdn.clone(),
-        // Never NONE beside TLS: a peer was seen to end the association for it.
-        supported_sec_capability_list: vec![capability],
-        n32_handshake_id: Some(handshake_id),
-        target_api_root_supported: true,
-        plmn_id_list: (!local.plmns.is_empty()).then(|| local.plmns.iter().collect()),
-        snpn_id_list: None,
-        target_plmn_id: peer.plmns.iter().next(),
-        target_snpn_id: None,
-        intended_usage_purpose: Some(purposes.collect())
-            .filter(|purposes: &Vec<_>| !is_over && !purposes.is_empty()),
-        supported_features: Some(local.features.clone()),
-        sender_n32f_fqdn: port.map(|_| local.fqdn.clone()),
-        sender_n32f_port: port,
-        sender_n32f_port_list: port.map(|port| vec![port]),
-        n32_keepalive_timer: Some(seconds(peer.keep_alive)),
-    }
-}
-
-fn seconds(duration: Duration) -> i64 {
-    i64::try_from(duration.as_secs()).unwrap_or(i64::MAX).max(1)
-}
-
-/// Why what a peer says isn't accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// What it is against.
-    pub rule: Rule,
-    /// A sentence that names nothing of the inside.
-    pub detail: &'static str,
-    /// The member at fault, as a JSON pointer.
-    pub pointer: Option<String>,
-    /// What was claimed, for the log.
-    pub claimed: Option<String>,
-    /// What is allowed, for the log.
-    pub allowed: Option<String>,
-}
-
-/// What a refused message is against.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rule {
-    /// The certificate is of no configured peer.
-    UnknownPeer,
-    /// `sender` is the certificate's name is the configured peer.
-    Sender,
-    /// The certificate is of the peer's trust anchor.
-    Anchor,
-    /// A peer speaks for networks of its certificate, its anchor and its configuration.
-    Plmn,
-    /// A peer talks to a network that this SEPP serves.
-    TargetPlmn,
-    /// One purpose at least is agreed.
-    Purpose,
-    /// N32-f is at a name of the peer, and at ports that there are.
-    N32fAddress,
-    /// One capability at least is common.
-    Capability,
-    /// PRINS is offered.
-    Prins,
-    /// There are no parameters to exchange where TLS was chosen.
-    Params,
-    /// The context exists.
-    Context,
-    /// The answer belongs to the request.
-    HandshakeId,
-    /// An association that was ended here isn't begun from outside.
-    Ended,
-    /// The message is one.
-    Malformed,
-    /// The request is one of N32-c.
-    Request,
-}
-
-impl Rule {
-    /// Its name in logs and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UnknownPeer => "unknown-peer",
-            Self::Sender => "sender",
-            Self::Anchor => "anchor",
-            Self::Plmn => "plmn",
-            Self::TargetPlmn => "target-plmn",
-            Self::Purpose => "purpose",
-            Self::N32fAddress => "n32f-address",
-            Self::Capability => "capability",
-            Self::Prins => "prins",
-            Self::Params => "params",
-            Self::Context => "context",
-            Self::HandshakeId => "handshake-id",
-            Self::Ended => "ended",
-            Self::Malformed => "malformed",
-            Self::Request => "request",
-        }
-    }
-
-    fn status(self) -> StatusCode {
-        match self {
-            Self::TargetPlmn | Self::HandshakeId | Self::Malformed | Self::Request => {
-                StatusCode::BAD_REQUEST
-            }
-            Self::Params => StatusCode::CONFLICT,
-            Self::Context => StatusCode::NOT_FOUND,
-            Self::Capability | Self::Prins => StatusCode::NOT_IMPLEMENTED,
-            Self::Ended => StatusCode::SERVICE_UNAVAILABLE,
-            _ => StatusCode::FORBIDDEN,
-        }
-    }
-
-    fn cause(self) -> Option<Cause> {
-        Some(match self {
-            Self::Sender => Cause::MandatoryIeIncorrect,
-            Self::TargetPlmn | Self::N32fAddress | Self::HandshakeId => Cause::OptionalIeIncorrect,
-            Self::Plmn => Cause::PlmnIdNotAllowed,
-            Self::Purpose => Cause::RequestedPurposeNotAllowed,
-            Self::Params | Self::Capability => Cause::RequestedParamMismatch,
-            Self::Context => Cause::ContextNotFound,
-            Self::Malformed => Cause::InvalidMsgFormat,
-            Self::UnknownPeer | Self::Anchor | Self::Prins | Self::Ended | Self::Request => {
-                return None;
-            }
-        })
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Refusal {
-    pub(crate) fn new(rule: Rule, detail: &'static str) -> Self {
-        Self { rule, detail, pointer: None, claimed: None, allowed: None }
-    }
-
-    pub(crate) fn at(mut self, pointer: &str) -> Self {
-        self.pointer = Some(pointer.to_owned());
-        self
-    }
-
-    pub(crate) fn claiming(mut self, claimed: impl fmt::Display) -> Self {
-        // A peer says what it likes, at any length.
-        self.claimed = Some(claimed.to_string().chars().take(400).collect());
-        self
-    }
-
-    fn allowing(mut self, allowed: &PlmnSet) -> Self {
-        self.allowed = Some(allowed.to_string());
-        self
-    }
-
-    /// The answer to it.
-    pub fn to_problem(&self) -> ProblemDetails {
-        let mut problem = ProblemDetails::new(self.rule.status());
-        problem.cause = self.rule.cause();
-        match &self.pointer {
-            Some(pointer) => problem.with_invalid_param(pointer.as_str(), self.detail),
-            None => problem.with_detail(self.detail),
-        }
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.rule, self.detail)
-    }
 }

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::Association;
 use super::event::{Event, Observer, Role};
 use super::machine::{Machine, Outcome, State};
-use super::negotiation::Refusal;
+use super::refusal::Refusal;
 use crate::identity::CertificateIdentity;
 use crate::n32c::initiator::{Reply, Target, Transport, TransportError, body, paths};
 use crate::n32c::messages::{SecNegotiateReqData, SecNegotiateRspData};
@@ -131,15 +131,6 @@ impl Peer {
                 Outcome::Stale => return,
             }
         }
-    }
-
-    /// Ends the association, and tells the peer if there was one.
-    pub(super) async fn end(&self, transport: &dyn Transport, deadline: Deadline) {
-        let Some(request) = self.step(Machine::end) else { return };
-        let to = Target::of(&self.fqdn);
-        // What the peer says to that changes nothing: here it is over.
-        let path = paths::EXCHANGE_CAPABILITY;
-        let _ = post(transport, &self.fqdn, &to, path, body(&request), deadline).await;
     }
 
     /// Whether a new attempt will begin before `deadline`, or is under way; or the peer may begin at any time.

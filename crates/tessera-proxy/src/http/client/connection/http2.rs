@@ -152,7 +152,7 @@ pub(in crate::http::client) async fn exchange(
     }
     let length = response.headers().get(CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
-    Ok(response.map(|body| Body::http2(body, length, options.body, None).holding(lease)))
+    Ok(response.map(|body| Body::answer(body, length, options.body).holding(lease)))
 }
 
 fn failure(connection: &Connection, is_early: bool, writes: u64, error: h2::Error) -> CallError {

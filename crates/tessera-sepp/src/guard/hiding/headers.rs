@@ -1,0 +1,64 @@
+//! Headers that tell of the inside.
+
+use http::header::{ACCEPT_ENCODING, FORWARDED, LOCATION, SERVER, USER_AGENT, VIA};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::super::uri::{HttpUri, Look};
+use super::{NotOurs, Translation};
+
+/// Of proxies on the way, and of who is behind (TS 29.500 §5.2.3.2.21).
+const TELLING: [HeaderName; 9] = [
+    VIA,
+    SERVER,
+    FORWARDED,
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-real-ip"),
+    HeaderName::from_static("x-powered-by"),
+    HeaderName::from_static("alt-svc"),
+    HeaderName::from_static("3gpp-sbi-nf-peer-info"),
+];
+
+/// Takes them out of a request; of `user-agent` the type of the function stays (TS 29.500 §5.2.2.2).
+pub(in super::super) fn hide_request(headers: &mut HeaderMap) {
+    take_out(headers);
+    headers.remove(ACCEPT_ENCODING);
+    let Some(agent) = headers.get_mut(USER_AGENT) else { return };
+    let kind = agent.as_bytes().iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    match HeaderValue::from_bytes(&agent.as_bytes()[..kind]) {
+        Ok(kind) if !kind.is_empty() => *agent = kind,
+        _ => {
+            headers.remove(USER_AGENT);
+        }
+    }
+}
+
+/// Takes them out of a response.
+pub(in super::super) fn hide_response(headers: &mut HeaderMap) {
+    take_out(headers);
+}
+
+fn take_out(headers: &mut HeaderMap) {
+    for name in &TELLING {
+        headers.remove(name);
+    }
+}
+
+/// Hides or reveals the host in `location`.
+pub(in super::super) fn translate_location(
+    translation: &Translation<'_>,
+    headers: &mut HeaderMap,
+) -> Result<(), NotOurs> {
+    let Some(location) = headers.get_mut(LOCATION) else { return Ok(()) };
+    let Ok(text) = location.to_str() else { return Err(NotOurs) };
+    let uri = match HttpUri::look(text) {
+        Look::Uri(uri) => uri,
+        Look::NoUri => return Ok(()),
+        Look::Unclear => return Err(NotOurs),
+    };
+    if let Some(authority) = translation.authority(&uri)? {
+        let text = format!("{}{authority}{}", uri.scheme, uri.rest);
+        *location = HeaderValue::from_str(&text).map_err(|_| NotOurs)?;
+    }
+    Ok(())
+}

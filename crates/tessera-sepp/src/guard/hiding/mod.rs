@@ -1,0 +1,85 @@
+//! Topology hiding (TS 33.501 §5.9.3.2): what a peer sees of addresses and names of own functions, and how it comes
+//! back to them.
+//!
+//! In place of a host stands a name that is the host and port, encrypted and authenticated for that peer. So nothing is
+//! remembered, every instance and a restarted one can read it, and a peer can make none itself or use another's.
+
+mod edits;
+mod headers;
+mod pseudonym;
+mod tree;
+
+use super::uri::{Host, HttpUri};
+use crate::names::{Fqdn, NetworkDomain};
+
+pub(super) use self::edits::Edits;
+pub(super) use self::headers::{hide_request, hide_response, translate_location};
+pub(super) use self::pseudonym::{NotOurs, Pseudonyms};
+pub(super) use self::tree::rewritten;
+
+/// What is done with names in a message, for one peer.
+#[derive(Clone, Copy)]
+pub(super) struct Translation<'a> {
+    pub(super) way: Way,
+    pub(super) pseudonyms: &'a Pseudonyms,
+    pub(super) peer: &'a Fqdn,
+    /// The domains of the own networks.
+    pub(super) own: &'a [NetworkDomain],
+    /// Names that peers know anyway: this SEPP's, and where telescopic names stand.
+    pub(super) public: &'a [Fqdn],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Own names become hidden ones.
+    Hide,
+    /// Hidden ones become own names.
+    Reveal,
+}
+
+impl Translation<'_> {
+    /// What stands in place of host and port; none if they stay.
+    pub(super) fn authority(&self, uri: &HttpUri<'_>) -> Result<Option<String>, NotOurs> {
+        match (self.way, uri.host) {
+            (Way::Reveal, Host::Name(name)) => self.revealed(name, uri.port),
+            (Way::Reveal, Host::Address(_)) => Ok(None),
+            (Way::Hide, Host::Name(name)) if self.is_open(name) => Ok(None),
+            (Way::Hide, host) => self.pseudonyms.hide(self.peer, host, uri.port).map(Some),
+        }
+    }
+
+    /// What stands in place of a domain name of its own.
+    pub(super) fn name(&self, name: &str) -> Result<Option<String>, NotOurs> {
+        match self.way {
+            Way::Reveal => self.revealed(name, None),
+            Way::Hide if name.is_empty() || self.is_open(name) => Ok(None),
+            Way::Hide => self.pseudonyms.hide(self.peer, Host::Name(name), None).map(Some),
+        }
+    }
+
+    fn revealed(&self, name: &str, port: Option<u16>) -> Result<Option<String>, NotOurs> {
+        if !self.pseudonyms.is_one(name) {
+            return Ok(None);
+        }
+        self.pseudonyms.reveal(self.peer, name, port).map(Some)
+    }
+
+    /// Whether a name tells nothing: it is another network's, public, hidden already, or the well-known one of an NRF or
+    /// NSSF (TS 23.003 §28.3.2.3).
+    fn is_open(&self, name: &str) -> bool {
+        let Some(domain) = NetworkDomain::of_name(name) else { return false };
+        if !self.own.contains(&domain) {
+            return true;
+        }
+        let is_public = |public: &Fqdn| {
+            let above = name.len().checked_sub(public.as_str().len());
+            let ends = above.and_then(|above| name.get(above..));
+            ends.is_some_and(|end| end.eq_ignore_ascii_case(public.as_str()))
+        };
+        let first = name.split('.').next().unwrap_or_default();
+        let labels = name.trim_end_matches('.').split('.').count();
+        let is_well_known = labels == 6
+            && ["nrf", "nssf", "sepp"].iter().any(|known| first.eq_ignore_ascii_case(known));
+        is_well_known || self.public.iter().any(is_public) || self.pseudonyms.is_one(name)
+    }
+}

@@ -1,0 +1,132 @@
+//! Subscribers, who belong to networks (TS 29.571 §5.3.2, TS 23.003 §2.2).
+
+use super::network::Named;
+use crate::names::PlmnId;
+
+/// What a text says of a subscriber.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Identity<'a> {
+    /// `imsi-001010000000001`: the digits begin with the codes of the home network.
+    Imsi(&'a str),
+    /// Of this home network.
+    Home(Named),
+    /// A GUTI: of the network that served last.
+    Served(Named),
+    /// It begins like one, and isn't.
+    Unclear,
+}
+
+impl<'a> Identity<'a> {
+    /// None if the text is about something else.
+    pub(super) fn of(text: &'a str) -> Option<Self> {
+        let after = |start: &str| {
+            let (prefix, rest) = text.split_at_checked(start.len())?;
+            prefix.eq_ignore_ascii_case(start).then_some(rest)
+        };
+        if let Some(digits) = after("imsi-") {
+            let is_one = (6..=15).contains(&digits.len())
+                && digits.bytes().all(|byte| byte.is_ascii_digit());
+            return Some(if is_one { Self::Imsi(digits) } else { Self::Unclear });
+        }
+        if let Some(rest) = after("suci-") {
+            return Some(suci(rest).unwrap_or(Self::Unclear));
+        }
+        if let Some(digits) = after("5g-guti-") {
+            return Some(guti(digits).unwrap_or(Self::Unclear));
+        }
+        let realm = after("nai-").and_then(|name| name.rsplit_once('@')).map(|(_, realm)| realm);
+        realm.and_then(Named::in_name).map(Self::Home)
+    }
+}
+
+impl Identity<'_> {
+    /// The text without what tells one subscriber from another.
+    pub(super) fn masked(text: &str) -> String {
+        let kept = match Identity::of(text) {
+            Some(Identity::Imsi(_)) => "imsi-".len() + 6,
+            // suci-0-310-410
+            Some(Identity::Home(_))
+                if text.get(..5).is_some_and(|s| s.eq_ignore_ascii_case("suci-")) =>
+            {
+                14
+            }
+            Some(Identity::Served(_)) => "5g-guti-".len() + 6,
+            Some(Identity::Home(_)) => {
+                return text
+                    .rsplit_once('@')
+                    .map_or_else(String::new, |(_, realm)| format!("nai-..@{realm}"));
+            }
+            Some(Identity::Unclear) | None => 5,
+        };
+        format!("{}..", text.get(..kept).unwrap_or_default())
+    }
+}
+
+/// `0-001-01-0000-0-0-0000000001`, or `1-realm-...` of a network specific identity.
+fn suci(rest: &str) -> Option<Identity<'static>> {
+    let mut parts = rest.split('-');
+    match parts.next()? {
+        "0" => {
+            let id = PlmnId::new(parts.next()?, parts.next()?).ok()?;
+            Some(Identity::Home(Named::Exactly(id)))
+        }
+        // A realm has hyphens of its own.
+        _ => Named::in_name(rest).map(Identity::Home),
+    }
+}
+
+/// Codes, AMF id of 6 digits and 5G-TMSI of 8.
+fn guti(digits: &str) -> Option<Identity<'static>> {
+    let codes = digits.get(..digits.len().checked_sub(14)?)?;
+    let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let (mcc, mnc) = codes.split_at_checked(3)?;
+    PlmnId::new(mcc, mnc).ok().filter(|_| is_hex).map(|id| Identity::Served(Named::Exactly(id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subscribers_are_recognised() {
+        let home = |id: &str| Some(Identity::Home(Named::Exactly(id.parse().unwrap())));
+        assert_eq!(Identity::of("imsi-001010000000001"), Some(Identity::Imsi("001010000000001")));
+        assert_eq!(Identity::of("IMSI-001010000000001"), Some(Identity::Imsi("001010000000001")));
+        assert_eq!(Identity::of("suci-0-001-01-0000-0-0-0000000001"), home("001-01"));
+        assert_eq!(Identity::of("suci-0-310-410-0-1-1-ab"), home("310-410"));
+        let served = Some(Identity::Served(Named::Exactly("001-01".parse().unwrap())));
+        assert_eq!(Identity::of("5g-guti-0010102004000000001"), served);
+        for text in [
+            "imsi-",
+            "imsi-00101x",
+            "imsi-0010100000000012",
+            "suci-0-1-01",
+            "suci-",
+            "5g-guti-1",
+            "5g-guti-é",
+        ] {
+            assert_eq!(Identity::of(text), Some(Identity::Unclear), "{text}");
+        }
+        for text in ["", "imsi", "msisdn-491", "nai-user", "service"] {
+            assert_eq!(Identity::of(text), None, "{text}");
+        }
+        let realm = Identity::of("nai-user@5gc.mnc001.mcc001.3gppnetwork.org");
+        assert!(matches!(realm, Some(Identity::Home(Named::Padded { .. }))));
+    }
+
+    #[test]
+    fn only_the_network_is_shown() {
+        for (text, masked) in [
+            ("imsi-001010000000001", "imsi-001010.."),
+            ("suci-0-310-410-0-1-1-ab", "suci-0-310-410.."),
+            ("5g-guti-0010102004000000001", "5g-guti-001010.."),
+            (
+                "nai-user@5gc.mnc001.mcc001.3gppnetwork.org",
+                "nai-..@5gc.mnc001.mcc001.3gppnetwork.org",
+            ),
+            ("imsi-secret", "imsi-.."),
+        ] {
+            assert_eq!(Identity::masked(text), masked);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! `multipart/related` (RFC 2387): JSON with NAS or NGAP messages beside it (TS 29.502 §6.1.2.4).
+
+/// More parts than any API has.
+const MOST_PARTS: usize = 32;
+
+/// A part of a body: its headers that matter, and its content, a slice of the body.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Part<'a> {
+    /// Empty if it has none.
+    pub(super) content_type: &'a str,
+    pub(super) content: &'a [u8],
+}
+
+/// The boundary in a content type.
+pub(super) fn boundary(content_type: &str) -> Option<&str> {
+    let mut found = content_type.split(';').skip(1).filter_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let value = value.trim();
+        let unquoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+        name.trim().eq_ignore_ascii_case("boundary").then_some(unquoted.unwrap_or(value))
+    });
+    // RFC 2046 §5.1.1
+    let boundary = found.next().filter(|text| (1..=70).contains(&text.len()))?;
+    let is_clear = !boundary.contains(['"', '\\', '\r', '\n']) && found.next().is_none();
+    is_clear.then_some(boundary)
+}
+
+/// The parts of a body; none if it is malformed, or has an encoding that hides what is in it.
+pub(super) fn parts<'a>(body: &'a [u8], boundary: &str) -> Option<Vec<Part<'a>>> {
+    let delimiter = format!("--{boundary}");
+    let mut lines = Delimiters { body, delimiter: delimiter.as_bytes(), at: 0 };
+    let (preamble, mut delimiter_end, mut is_last) = lines.next()?;
+    // Readers differ in whether they skip it.
+    if !body[..preamble].iter().all(u8::is_ascii_whitespace) {
+        return None;
+    }
+    let mut parts = Vec::new();
+    while !is_last {
+        let (end, next, last) = lines.next()?;
+        parts.push(part(body.get(delimiter_end..end)?)?);
+        if parts.len() > MOST_PARTS {
+            return None;
+        }
+        (delimiter_end, is_last) = (next, last);
+    }
+    // What follows the last delimiter is skipped by some readers alone.
+    body[delimiter_end..].iter().all(u8::is_ascii_whitespace).then_some(parts)
+}
+
+/// Finds lines that begin with the delimiter: where the content before ends, where the line ends, and whether it is
+/// the last.
+struct Delimiters<'a> {
+    body: &'a [u8],
+    delimiter: &'a [u8],
+    at: usize,
+}
+
+impl Delimiters<'_> {
+    fn next(&mut self) -> Option<(usize, usize, bool)> {
+        loop {
+            let rest = self.body.get(self.at..)?;
+            let dash = rest.iter().position(|byte| *byte == b'-')?;
+            let start = self.at + dash;
+            self.at = start + 1;
+            let begins_line = start == 0 || self.body[start - 1] == b'\n';
+            let Some(after) =
+                self.body[start..].strip_prefix(self.delimiter).filter(|_| begins_line)
+            else {
+                continue;
+            };
+            let line_len =
+                after.iter().position(|byte| *byte == b'\n').map_or(after.len(), |end| end + 1);
+            let line = after[..line_len].trim_ascii();
+            let is_last = line == b"--";
+            // A longer boundary that begins as this one.
+            if !is_last && !line.is_empty() {
+                continue;
+            }
+            self.at = start + self.delimiter.len() + line_len;
+            let break_len = match &self.body[..start] {
+                [.., b'\r', b'\n'] => 2,
+                [.., b'\n'] => 1,
+                _ => 0,
+            };
+            return Some((start - break_len, self.at, is_last));
+        }
+    }
+}
+
+fn part(bytes: &[u8]) -> Option<Part<'_>> {
+    let mut content_type = "";
+    let mut rest = bytes;
+    loop {
+        let end = rest.iter().position(|byte| *byte == b'\n')?;
+        let (line, after) = (rest[..end].trim_ascii_end(), &rest[end + 1..]);
+        rest = after;
+        if line.is_empty() {
+            return Some(Part { content_type, content: rest });
+        }
+        // A folded header is read in two ways.
+        let line = std::str::from_utf8(line).ok().filter(|line| !line.starts_with([' ', '\t']))?;
+        let (name, value) = line.split_once(':')?;
+        let (name, value) = (name.trim(), value.trim());
+        if name.eq_ignore_ascii_case("content-type") {
+            if !content_type.is_empty() {
+                return None;
+            }
+            content_type = value;
+        }
+        let is_encoding = name.eq_ignore_ascii_case("content-transfer-encoding");
+        let is_as_it_is =
+            ["binary", "8bit", "7bit"].iter().any(|plain| value.eq_ignore_ascii_case(plain));
+        if name.eq_ignore_ascii_case("content-encoding") || is_encoding && !is_as_it_is {
+            return None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY: &[u8] =
+        b"--b\r\nContent-Type: application/json\r\n\r\n{\"a\":1}\r\n--b\r\ncontent-id: n1\r\n\
+        content-type:application/vnd.3gpp.5gnas\r\n\r\n\x00--bx\r\n--b--\r\n";
+
+    #[test]
+    fn parts_are_found() {
+        let found = parts(BODY, "b").unwrap();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0], Part { content_type: "application/json", content: b"{\"a\":1}" });
+        assert_eq!(found[1].content, b"\x00--bx");
+        assert_eq!(boundary("multipart/related; type=x; boundary=\"b c\""), Some("b c"));
+        assert_eq!(boundary("multipart/related;BOUNDARY=b"), Some("b"));
+    }
+
+    #[test]
+    fn what_readers_take_differently_is_malformed() {
+        for body in [
+            &b""[..],
+            b"--b\r\n\r\n{}",
+            b"x--b\r\n\r\n{}\r\n--b--",
+            b"{}\r\n--b\r\n\r\n{}\r\n--b--",
+            b"--b\r\n\r\n{}\r\n--b--\r\n{}",
+            b"--b\r\ncontent-transfer-encoding: base64\r\n\r\ne30=\r\n--b--",
+            b"--b\r\ncontent-encoding: gzip\r\n\r\n{}\r\n--b--",
+            b"--b\r\ncontent-type: a\r\ncontent-type: b\r\n\r\n{}\r\n--b--",
+            b"--b\r\ncontent-type: a\r\n b\r\n\r\n{}\r\n--b--",
+            b"--b\r\nno header\r\n--b--",
+        ] {
+            assert_eq!(parts(body, "b"), None, "{:?}", String::from_utf8_lossy(body));
+        }
+        for content_type in [
+            "multipart/related",
+            "multipart/related; boundary=",
+            "multipart/related; boundary=a; boundary=b",
+        ] {
+            assert_eq!(boundary(content_type), None, "{content_type}");
+        }
+        let many = "--b\r\n\r\n\r\n".repeat(100);
+        assert_eq!(parts(many.as_bytes(), "b"), None);
+    }
+}

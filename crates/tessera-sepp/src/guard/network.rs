@@ -1,0 +1,224 @@
+//! Networks as messages name them, and who may be named.
+
+use std::fmt;
+
+use crate::names::{NetworkDomain, PlmnId, PlmnSet};
+
+/// A network, as precisely as it was named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    /// By its codes.
+    Exactly(PlmnId),
+    /// By a name, which has three digits of network code always: `70` isn't told from `070`.
+    Padded { mcc: [u8; 3], mnc: [u8; 3] },
+    /// By the country's code alone, in a change of the rest.
+    Country([u8; 3]),
+    /// By the network's code alone, likewise: two digits or three.
+    Code { mnc: [u8; 3], len: u8 },
+}
+
+/// Whose network may be named in a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// That of the one that sends the message.
+    Sender,
+    /// That of the one that gets it.
+    Receiver,
+    /// One of both, and no third.
+    Either,
+    /// Any.
+    Anyone,
+}
+
+/// The networks at both ends of a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sides<'a> {
+    pub(super) sender: &'a PlmnSet,
+    pub(super) receiver: &'a PlmnSet,
+}
+
+impl Sides<'_> {
+    /// Whether this side may be named so.
+    pub(super) fn allow(&self, side: Side, named: &Named) -> bool {
+        self.any(side, |set| named.is_in(set))
+    }
+
+    /// Whether a subscriber is of this side: their number begins with the codes of one of its networks.
+    pub(super) fn allow_digits(&self, side: Side, digits: &str) -> bool {
+        let begins = |len: usize| {
+            let (mcc, mnc) = digits.get(..len)?.split_at_checked(3)?;
+            PlmnId::new(mcc, mnc).ok()
+        };
+        let readings = [begins(5), begins(6)];
+        self.any(side, |set| readings.iter().flatten().any(|id| set.contains(id)))
+    }
+
+    pub(super) fn any(&self, side: Side, has: impl Fn(&PlmnSet) -> bool) -> bool {
+        match side {
+            Side::Sender => has(self.sender),
+            Side::Receiver => has(self.receiver),
+            Side::Either => has(self.sender) || has(self.receiver),
+            Side::Anyone => true,
+        }
+    }
+
+    /// Who may be named, for a security event.
+    pub(super) fn of(&self, side: Side) -> PlmnSet {
+        match side {
+            Side::Sender => self.sender.clone(),
+            Side::Receiver => self.receiver.clone(),
+            Side::Either => self.sender.iter().chain(self.receiver.iter()).collect(),
+            Side::Anyone => PlmnSet::default(),
+        }
+    }
+}
+
+impl Named {
+    /// From the text of a PLMN ID: `00101`, `001-01`, `001-01-7ed9d5b3ec6` of an SNPN, a name with
+    /// `mnc001.mcc001` in it such as a serving network name, or of one of these in a domain.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let codes = |mcc: &str, mnc: &str| PlmnId::new(mcc, mnc).ok().map(Self::Exactly);
+        let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        if is_digits && matches!(text.len(), 5 | 6) {
+            let (mcc, mnc) = text.split_at(3);
+            return codes(mcc, mnc);
+        }
+        if let Some((mcc, rest)) = text.split_once('-') {
+            let (mnc, nid) = rest.split_once('-').unwrap_or((rest, ""));
+            let is_nid = nid.len() <= 11 && nid.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if let Some(id) = codes(mcc, mnc).filter(|_| is_nid) {
+                return Some(id);
+            }
+        }
+        Self::in_name(text)
+    }
+
+    /// From a name with `mnc001.mcc001` in it (TS 23.003 §28), whatever stands around. Of several, none: which one
+    /// would count?
+    pub(super) fn in_name(text: &str) -> Option<Self> {
+        let mut found = all_in(text);
+        found.next().filter(|_| found.next().is_none())
+    }
+
+    /// The network in whose home domain a host is.
+    pub(super) fn of_domain(host: &str) -> Option<Self> {
+        NetworkDomain::of_name(host)?;
+        all_in(host).last()
+    }
+
+    pub(super) fn is_in(&self, set: &PlmnSet) -> bool {
+        let padded = |id: &PlmnId| {
+            let mut padded = [b'0'; 3];
+            padded[3 - id.mnc().len()..].copy_from_slice(id.mnc().as_bytes());
+            padded
+        };
+        match self {
+            Self::Exactly(id) => set.contains(id),
+            Self::Padded { mcc, mnc } => {
+                set.iter().any(|id| id.mcc().as_bytes() == mcc && padded(&id) == *mnc)
+            }
+            Self::Country(mcc) => set.iter().any(|id| id.mcc().as_bytes() == mcc),
+            Self::Code { mnc, len } => {
+                set.iter().any(|id| id.mnc().as_bytes() == &mnc[..usize::from(*len)])
+            }
+        }
+    }
+}
+
+/// Each `mnc001.mcc001` in a text.
+pub(super) fn all_in(text: &str) -> impl Iterator<Item = Named> + '_ {
+    const LEN: usize = "mnc001.mcc001".len();
+    let bytes = text.as_bytes();
+    let starts = memchr_both(bytes);
+    starts.filter_map(move |start| {
+        let name: &[u8; LEN] = bytes.get(start..start + LEN)?.try_into().ok()?;
+        let digits = |from: usize| -> Option<[u8; 3]> {
+            let digits: [u8; 3] = name[from..from + 3].try_into().ok()?;
+            digits.iter().all(u8::is_ascii_digit).then_some(digits)
+        };
+        let fits =
+            name[..3].eq_ignore_ascii_case(b"mnc") && name[6..10].eq_ignore_ascii_case(b".mcc");
+        let (mnc, mcc) = (digits(3)?, digits(10)?);
+        fits.then_some(Named::Padded { mcc, mnc })
+    })
+}
+
+/// Where an `m` stands, small or capital.
+fn memchr_both(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    bytes.iter().enumerate().filter(|(_, byte)| matches!(byte, b'm' | b'M')).map(|(at, _)| at)
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |digits: &[u8]| String::from_utf8_lossy(digits).into_owned();
+        match self {
+            Self::Exactly(id) => id.fmt(f),
+            Self::Padded { mcc, mnc } => write!(f, "mnc{}.mcc{}", text(mnc), text(mcc)),
+            Self::Country(mcc) => write!(f, "mcc {}", text(mcc)),
+            Self::Code { mnc, len } => write!(f, "mnc {}", text(&mnc[..usize::from(*len)])),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(ids: &[&str]) -> PlmnSet {
+        ids.iter().map(|id| id.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn every_form_names_its_network() {
+        let home = set(&["001-01"]);
+        for text in [
+            "00101",
+            "001-01",
+            "001-01-7ed9d5b3ec6",
+            "5G:mnc001.mcc001.3gppnetwork.org",
+            "5g:MNC001.MCC001.3gppnetwork.org:7ed9d5b3ec6",
+            "smf1.5gc.mnc001.mcc001.3gppnetwork.org",
+            "set1.smfset.5gc.mnc001.mcc001",
+        ] {
+            let named = Named::parse(text).unwrap_or_else(|| panic!("{text}"));
+            assert!(named.is_in(&home), "{text}");
+            assert!(!named.is_in(&set(&["001-02", "999-01"])), "{text}");
+        }
+        for text in [
+            "",
+            "0010",
+            "0010101",
+            "001-1",
+            "5G:NSWO",
+            "mnc01.mcc001",
+            "mnc001.mcc001.mnc002.mcc001",
+            "００１０１",
+        ] {
+            assert_eq!(Named::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn two_digits_and_three_are_told_apart_where_they_can_be() {
+        let long = set(&["001-001"]);
+        assert!(!Named::parse("001-01").unwrap().is_in(&long));
+        assert!(!Named::parse("00101").unwrap().is_in(&long));
+        assert!(Named::parse("mnc001.mcc001").unwrap().is_in(&long), "a name can't tell");
+    }
+
+    #[test]
+    fn sides_are_told_apart() {
+        let (sender, receiver) = (set(&["001-01"]), set(&["999-70"]));
+        let sides = Sides { sender: &sender, receiver: &receiver };
+        let third = Named::parse("208-93").unwrap();
+        let own = Named::parse("001-01").unwrap();
+        assert!(sides.allow(Side::Sender, &own) && !sides.allow(Side::Receiver, &own));
+        assert!(sides.allow(Side::Either, &own) && !sides.allow(Side::Either, &third));
+        assert!(sides.allow(Side::Anyone, &third));
+        assert!(sides.allow_digits(Side::Receiver, "999700000000001"));
+        assert!(!sides.allow_digits(Side::Receiver, "001010000000001"));
+        assert!(
+            !sides.allow_digits(Side::Either, "99") && !sides.allow_digits(Side::Either, "9997é")
+        );
+    }
+}

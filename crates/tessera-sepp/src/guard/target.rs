@@ -1,0 +1,61 @@
+//! `3gpp-Sbi-Target-apiRoot` (TS 29.500 §5.2.3.2.4): a SEPP is no open relay.
+
+use http::{HeaderMap, HeaderValue};
+
+use super::hiding::Translation;
+use super::judge::Judge;
+use super::network::{Named, Side};
+use super::uri::{Host, HttpUri, Look};
+use super::{Refusal, Rule};
+use crate::config::TargetPattern;
+use crate::names::Fqdn;
+
+pub(super) const TARGET: &str = "3gpp-sbi-target-apiroot";
+
+/// Judges where a request goes: to a name of the receiving network, and to one of these if they are given. A hidden
+/// name becomes the real one. Without the header there is nothing to judge.
+pub(super) fn judge(
+    judge: &mut Judge<'_>,
+    headers: &mut HeaderMap,
+    allowed: Option<&[TargetPattern]>,
+    translation: Option<&Translation<'_>>,
+) -> Result<(), Refusal> {
+    let mut values = headers.get_all(TARGET).iter();
+    let Some(value) = values.next() else { return Ok(()) };
+    let text = value.to_str().unwrap_or("not ASCII");
+    let is_only_one = values.next().is_none();
+    let uri = match HttpUri::look(text) {
+        Look::Uri(uri) if is_only_one => uri,
+        _ => return Err(Refusal::new(Rule::Malformed, TARGET, text)),
+    };
+    let revealed = translation.map_or(Ok(None), |translation| translation.authority(&uri));
+    match revealed {
+        Ok(None) => {}
+        // What was hidden here is right, whatever it is: nobody else can make such a name.
+        Ok(Some(authority)) => {
+            let real = format!("{}{authority}{}", uri.scheme, uri.rest);
+            let Ok(real) = HeaderValue::from_str(&real) else {
+                return Err(Refusal::new(Rule::Topology, TARGET, text));
+            };
+            headers.insert(TARGET, real);
+            return Ok(());
+        }
+        Err(_) => return Err(Refusal::new(Rule::Topology, TARGET, text)),
+    }
+    let is_fine = match uri.host {
+        Host::Address(_) => false,
+        Host::Name(name) => match allowed {
+            Some(patterns) => name
+                .parse::<Fqdn>()
+                .is_ok_and(|name| patterns.iter().any(|pattern| pattern.allows(&name))),
+            None => Named::of_domain(name)
+                .is_some_and(|named| judge.sides.allow(Side::Receiver, &named)),
+        },
+    };
+    if is_fine {
+        return Ok(());
+    }
+    let refusal = Refusal::new(Rule::Target, TARGET, text);
+    let allowed = judge.sides.of(Side::Receiver);
+    judge.offence(Refusal { allowed, ..refusal })
+}

@@ -1,0 +1,30 @@
+//! Access tokens (TS 29.510 §6.3.5.2.4): what they claim is compared, before anybody knows whether they are genuine.
+//! That is for the function that is asked (TS 33.501 §13.4.1.2).
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::fields::Text;
+use super::judge::{Judge, Scope, Source};
+use super::{Refusal, Rule, json};
+
+const CLAIMS: Scope = Scope { name: "access token", side: None, text: Text::Plain };
+
+/// Judges a JWS in compact form.
+pub(super) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), Refusal> {
+    let Some(claims) = claims(token) else {
+        return judge.against(Rule::Malformed, CLAIMS.name, "is no JWT");
+    };
+    let around = std::mem::replace(&mut judge.rule, Rule::PlmnInToken);
+    let judged = json::judge(judge, CLAIMS, &claims, Source::Fixed);
+    judge.rule = around;
+    judged
+}
+
+/// The middle of three parts.
+fn claims(token: &str) -> Option<String> {
+    let mut parts = token.split('.');
+    let [_, claims, _] = [parts.next()?, parts.next()?, parts.next()?];
+    let claims = URL_SAFE_NO_PAD.decode(claims.trim_end_matches('=')).ok()?;
+    parts.next().is_none().then(|| String::from_utf8(claims).ok()).flatten()
+}

@@ -1,0 +1,64 @@
+//! Why an exchange that this SEPP began didn't end in an association.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::refusal::Refusal;
+use crate::n32c::initiator::TransportError;
+use crate::n32c::messages::SecurityCapability;
+
+/// Why an exchange with a peer didn't end in an association.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// Nothing came back.
+    Transport(TransportError),
+    /// The peer refused, with this status; and with a sentence of its own.
+    Refused {
+        /// The HTTP status.
+        status: http::StatusCode,
+        /// What the peer says, at most a line.
+        detail: String,
+        /// How long it asks to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// The peer's answer is none.
+    Answer(String),
+    /// The peer says of itself what it may not.
+    Claims(Refusal),
+    /// The peer chose something else than TLS.
+    Capability(SecurityCapability),
+    /// The peer sends on to where this SEPP doesn't go.
+    Redirection(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Transport(error) => write!(f, "{error}"),
+            Self::Refused { status, detail, .. } if detail.is_empty() => {
+                write!(f, "the peer refused with {}", status.as_u16())
+            }
+            Self::Refused { status, detail, .. } => {
+                write!(f, "the peer refused with {}: {detail}", status.as_u16())
+            }
+            Self::Answer(reason) => write!(f, "the peer's answer is none: {reason}"),
+            Self::Claims(refusal) => write!(f, "the peer's answer isn't accepted: {refusal}"),
+            Self::Capability(chosen) => write!(f, "the peer chose {chosen}, which wasn't offered"),
+            Self::Redirection(reason) => write!(f, "the peer sends elsewhere: {reason}"),
+        }
+    }
+}
+
+impl Failure {
+    /// In a word, for metrics.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Transport(_) => "transport",
+            Self::Refused { .. } => "refused",
+            Self::Answer(_) => "answer",
+            Self::Claims(refusal) => refusal.rule.as_str(),
+            Self::Capability(_) => "capability",
+            Self::Redirection(_) => "redirection",
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! First connections: who is accepted, who is not, and with which alert.
+
+use std::sync::Arc;
+
+use rcgen::{ExtendedKeyUsagePurpose, SerialNumber, date_time_ymd};
+use tessera::ServerConfig;
+use tessera::handshake::ClientAuthentication;
+use tessera::wire::AlertDescription;
+use tessera_sepp::identity::{Direction, Identity, Listener};
+use tessera_sepp::reconnection::{Mode, NoLonger};
+use tessera_tokio::Acceptor;
+
+use crate::pki::Leaf;
+use crate::world::{HOME, THIRD, VISITED, World, fqdn, meet};
+
+#[tokio::test]
+async fn both_ends_know_who_the_other_is() {
+    let world = World::associated("").await;
+    let met = meet(&world.visited.to(HOME), HOME, world.home.n32f(), b"").await;
+    assert_eq!(met.mode(), Mode::Full);
+    let client = met.client.unwrap();
+    assert_eq!(client.protocol.as_deref(), Some(&b"h2"[..]));
+    let server = world.home.identify(&met.server.unwrap());
+    let Identity { peer, certificate, direction, listener, association, .. } = &*server.identity;
+    assert_eq!(
+        (peer, *direction, *listener),
+        (&fqdn(VISITED), Direction::Incoming, Listener::N32f)
+    );
+    assert_eq!(certificate.fqdns, [fqdn(VISITED)]);
+    assert_eq!(certificate.plmns.to_string(), "001-01");
+    assert_eq!((&*certificate.anchor, association.is_some()), ("visited", true));
+    let client = world.visited.identify(&client);
+    assert_eq!(
+        (&client.identity.peer, client.identity.direction),
+        (&fqdn(HOME), Direction::Outgoing)
+    );
+    assert_eq!(client.identity.certificate.plmns.to_string(), "999-70");
+}
+
+/// One without an association is answered, over HTTP: it is told so there.
+#[tokio::test]
+async fn without_an_association_the_identity_says_so() {
+    let world = World::new("");
+    let met = meet(&world.visited.to(HOME), HOME, world.home.n32f(), b"").await;
+    assert_eq!(world.home.identify(&met.server.unwrap()).identity.association, None);
+}
+
+/// Certificates of which each has one fault, and what is said to them.
+fn faulty(world: &World) -> Vec<(&'static str, Leaf, AlertDescription)> {
+    let (visited, third) = (&world.visited_ca, &world.third_ca);
+    let wildcard = "*.5gc.mnc002.mcc002.3gppnetwork.org";
+    let other = "sepp9.5gc.mnc001.mcc001.3gppnetwork.org";
+    vec![
+        (
+            "expired",
+            visited.issue(&[VISITED], |it| it.not_after = date_time_ymd(2021, 1, 1)),
+            AlertDescription::CERTIFICATE_EXPIRED,
+        ),
+        (
+            "not yet valid",
+            visited.issue(&[VISITED], |it| it.not_before = date_time_ymd(2099, 1, 1)),
+            AlertDescription::CERTIFICATE_EXPIRED,
+        ),
+        (
+            "revoked",
+            visited.issue(&[VISITED], |it| it.serial_number = Some(SerialNumber::from(13_u64))),
+            AlertDescription::CERTIFICATE_REVOKED,
+        ),
+        (
+            "for other uses",
+            visited.issue(&[VISITED], |it| {
+                it.extended_key_usages = vec![ExtendedKeyUsagePurpose::CodeSigning];
+            }),
+            AlertDescription::UNSUPPORTED_CERTIFICATE,
+        ),
+        (
+            "of the authority of another network",
+            third.issue(&[VISITED], |_| ()),
+            AlertDescription::UNKNOWN_CA,
+        ),
+        (
+            "of two trust anchors",
+            visited.issue(&[VISITED, THIRD], |_| ()),
+            AlertDescription::CERTIFICATE_UNKNOWN,
+        ),
+        (
+            "of two trust anchors, by a wildcard",
+            visited.issue(&[VISITED, wildcard], |_| ()),
+            AlertDescription::CERTIFICATE_UNKNOWN,
+        ),
+        (
+            "of no network",
+            visited.issue(&["sepp.example.org"], |_| ()),
+            AlertDescription::UNKNOWN_CA,
+        ),
+        ("of nobody", visited.issue(&[other], |_| ()), AlertDescription::ACCESS_DENIED),
+    ]
+}
+
+/// What a server says to a peer that it knows by another name than the one that was dialled.
+fn as_server(name: &str, alert: AlertDescription) -> AlertDescription {
+    if name == "of nobody" { AlertDescription::BAD_CERTIFICATE } else { alert }
+}
+
+#[tokio::test]
+async fn clients_with_a_fault_are_refused_with_its_alert() {
+    let world = World::new("");
+    world.home.write("visited.crl", &world.visited_ca.revoking(&[13]));
+    world.home.reload(&world.home_words);
+    for (name, leaf, alert) in faulty(&world) {
+        let client = world.visited.careless(HOME, |it| it.credentials = vec![leaf.credential()]);
+        for server in [world.home.n32c(), world.home.n32f()] {
+            let met = meet(&client, HOME, server, b"").await;
+            assert_eq!(met.server_alert(), Some(alert), "{name}: {:?}", met.server);
+        }
+    }
+    // One that is good, and none at all.
+    let met = meet(&world.visited.to(HOME), HOME, world.home.n32f(), b"").await;
+    assert_eq!(met.mode(), Mode::Full);
+    let client = world.visited.careless(HOME, |it| it.credentials.clear());
+    let met = meet(&client, HOME, world.home.n32f(), b"").await;
+    assert_eq!(met.server_alert(), Some(AlertDescription::CERTIFICATE_REQUIRED));
+}
+
+#[tokio::test]
+async fn servers_with_a_fault_are_refused_with_its_alert() {
+    let world = World::new("");
+    world.home.write("visited.crl", &world.visited_ca.revoking(&[13]));
+    world.home.reload(&world.home_words);
+    let server = |leaf: &Leaf| {
+        let own = vec![leaf.credential()];
+        let mut config = ServerConfig::new(tessera_aws_lc::provider(), own);
+        config.protocols = vec![b"h2".to_vec()];
+        Acceptor::new(config.checked().unwrap())
+    };
+    for (name, leaf, alert) in faulty(&world) {
+        let met = meet(&world.home.to(VISITED), VISITED, &server(&leaf), b"").await;
+        assert_eq!(met.client_alert(), Some(as_server(name, alert)), "{name}: {:?}", met.client);
+    }
+    let good = world.visited_ca.issue(&[VISITED], |_| ());
+    let met = meet(&world.home.to(VISITED), VISITED, &server(&good), b"").await;
+    assert_eq!(met.mode(), Mode::Full);
+}
+
+/// Two peers of one anchor: a certificate that has both names is nobody's.
+#[tokio::test]
+async fn a_certificate_of_two_peers_is_refused() {
+    let mut world = World::new("");
+    let other = "sepp9.5gc.mnc003.mcc001.3gppnetwork.org";
+    world.home_words.peers[0].2 = format!(
+        "[peer.other]\nfqdn = \"{other}\"\nplmns = [\"001-03\"]\nanchor = \"visited\"\ninitiate = false\n"
+    );
+    world.home.reload(&world.home_words);
+    for (names, alert) in [
+        (vec![VISITED, other], Some(AlertDescription::ACCESS_DENIED)),
+        (vec![other], None),
+        // Its own network isn't among them.
+        (vec![VISITED], None),
+    ] {
+        let leaf = world.visited_ca.issue(&names, |_| ());
+        let client = world.visited.careless(HOME, |it| it.credentials = vec![leaf.credential()]);
+        let met = meet(&client, HOME, world.home.n32f(), b"").await;
+        assert_eq!(met.server_alert(), alert, "{names:?}");
+    }
+}
+
+/// S10, over a full handshake: N32-f says no more than N32-c did.
+#[tokio::test]
+async fn n32f_says_no_more_than_n32c() {
+    let world = World::associated("").await;
+    let also = "sepp2.5gc.mnc003.mcc001.3gppnetwork.org";
+    let larger = world.visited_ca.issue(&[VISITED, also], |_| ());
+    let client = world.visited.careless(HOME, |it| it.credentials = vec![larger.credential()]);
+    let met = meet(&client, HOME, world.home.n32f(), b"").await;
+    assert_eq!(met.server_alert(), Some(AlertDescription::ACCESS_DENIED), "{:?}", met.server);
+    // To N32-c it may say more, and then to N32-f.
+    let met = meet(&client, HOME, world.home.n32c(), b"").await;
+    let identity = world.home.identify(&met.server.unwrap()).identity;
+    assert_eq!(identity.certificate.plmns.to_string(), "001-01, 001-03");
+    world.home.associations.establish(VISITED, 2, identity.certificate.clone());
+    let met = meet(&client, HOME, world.home.n32f(), b"").await;
+    assert_eq!(met.mode(), Mode::Full);
+}
+
+#[tokio::test]
+async fn a_pinned_peer_shows_that_certificate_and_no_other() {
+    let mut world = World::new("");
+    let pinned = world.visited_ca.issue(&[VISITED], |_| ());
+    let fingerprint = tessera_kit::credential::fingerprint(&pinned.der);
+    world.home_words.peers[0].2 = format!("pins = [\"{fingerprint}\"]\n");
+    world.home.reload(&world.home_words);
+    let met = meet(&world.visited.to(HOME), HOME, world.home.n32f(), b"").await;
+    assert_eq!(met.server_alert(), Some(AlertDescription::ACCESS_DENIED));
+    let client = world.visited.careless(HOME, |it| it.credentials = vec![pinned.credential()]);
+    assert_eq!(meet(&client, HOME, world.home.n32f(), b"").await.mode(), Mode::Full);
+}
+
+/// What somebody else verified is no identity here.
+#[tokio::test]
+async fn a_connection_that_another_verifier_accepted_is_nobodys() {
+    let world = World::new("");
+    let roots = trusting(&world);
+    let own = vec![world.home_ca.issue(&[HOME], |_| ()).credential()];
+    let mut config = ServerConfig::new(tessera_aws_lc::provider(), own);
+    config.client_authentication = ClientAuthentication::Required(Arc::new(roots));
+    config.protocols = vec![b"h2".to_vec()];
+    let server = Acceptor::new(config.checked().unwrap());
+    let met = meet(&world.visited.to(HOME), HOME, &server, b"").await;
+    let read = world.home.tls.standing().identify(&met.server.unwrap());
+    assert_eq!(read.err(), Some(NoLonger::Unreadable));
+}
+
+fn trusting(world: &World) -> tessera_webpki::WebPkiVerifier {
+    let leaf = world.visited_ca.der();
+    tessera_webpki::WebPkiVerifier::new(&[leaf]).unwrap()
+}

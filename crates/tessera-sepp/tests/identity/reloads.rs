@@ -1,0 +1,83 @@
+//! Files that are loaded again: all of them or none, and what runs meanwhile.
+
+use tessera_sepp::reconnection::{Mode, NoLonger};
+
+use crate::pki::Authority;
+use crate::world::{HOME, VISITED, World, fqdn, meet};
+
+#[tokio::test]
+async fn a_reload_that_fails_changes_nothing() {
+    let world = World::associated("").await;
+    let client = world.visited.to(HOME);
+    assert_eq!(meet(&client, HOME, world.home.n32f(), b"").await.mode(), Mode::Full);
+    let changes = world.home.tls.standing().changes();
+    for (file, text, told) in [
+        ("visited.pem", "nothing", "[trust.visited] roots"),
+        ("visited.crl", &*Authority::new("visited").revoking(&[]), "visited.crl"),
+        ("own.pem", &*world.home_ca.issue(&[VISITED], |_| ()).pem, "[local] fqdn"),
+        (
+            "own.pem",
+            &*world.home_ca.issue(&[HOME], |it| it.extended_key_usages.truncate(1)).pem,
+            "serverAuth",
+        ),
+    ] {
+        let before = world.home.read(file);
+        world.home.write(file, text);
+        let error = world.home.fail_to_reload(&world.home_words);
+        assert!(error.contains(told) && error.contains(file), "{error}");
+        world.home.write(file, &before);
+    }
+    assert!(!changes.has_changed().unwrap());
+    assert_eq!(world.home.reload(&world.home_words), []);
+    assert_eq!(meet(&client, HOME, world.home.n32f(), b"").await.mode(), Mode::PskDheKe);
+}
+
+/// Connections go on, and whoever holds them is told which of them may not.
+#[tokio::test]
+async fn a_connection_that_goes_on_is_looked_at_again() {
+    let world = World::associated("").await;
+    let standing = world.home.tls.standing();
+    let met = meet(&world.visited.to(HOME), HOME, world.home.n32f(), b"").await;
+    let visited = met.server.unwrap();
+    let met = meet(&world.third.to(HOME), HOME, world.home.n32f(), b"").await;
+    let third = world.home.identify(&met.server.unwrap()).identity;
+    let identity = world.home.identify(&visited).identity;
+    let now = tessera_kit::clock::unix();
+    assert_eq!(standing.stands(&identity, now), Ok(()));
+    let mut changes = standing.changes();
+    world.home.write("visited.crl", &world.visited_ca.revoking(&[7]));
+    world.home.reload(&world.home_words);
+    changes.changed().await.unwrap();
+    assert_eq!(standing.stands(&identity, now), Err(NoLonger::OtherEpoch));
+    assert_eq!(standing.identify(&visited).err(), Some(NoLonger::OtherEpoch));
+    assert_eq!(standing.stands(&third, now), Ok(()));
+    let mut words = world.home_words.clone();
+    words.peers.remove(1);
+    assert_eq!(world.home.reload(&words), [fqdn(crate::world::THIRD)]);
+    assert_eq!(standing.stands(&third, now), Err(NoLonger::UnknownPeer));
+}
+
+/// Early data that could be replayed is remembered by each server for itself.
+#[tokio::test]
+async fn what_can_be_replayed_is_not_for_a_fleet() {
+    let world = World::new("risky-replayable-early-data = true");
+    let mut words = world.home_words.clone();
+    words.more = "[tickets.fleet]\nring-key = \"ring.key\"\nvault = \"etcd\"\nepoch-keys = \"epochs\"\n\
+                  etcd = { endpoints = [\"127.0.0.1:1\"], plaintext-on-private-network = true }\n";
+    let error = world.home.fail_to_reload(&words);
+    assert!(
+        error.starts_with("[peer.visited.reconnection] risky-replayable-early-data: "),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn the_ages_of_certificates_are_told() {
+    let world = World::new("");
+    let ages = world.home.tls.ages();
+    assert_eq!(ages[0].anchor, None);
+    // 2100-01-01
+    assert_eq!(ages[0].expires_at, 4_102_444_800);
+    let anchors: Vec<_> = ages[1..].iter().map(|age| age.anchor.as_deref()).collect();
+    assert_eq!(anchors, [Some("third"), Some("visited")]);
+}

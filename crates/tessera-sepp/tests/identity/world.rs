@@ -1,0 +1,323 @@
+//! Three operators, each with a SEPP, and connections between them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tessera::wire::AlertDescription;
+use tessera::{ClientConfig, Destination, Error, Facts};
+use tessera_proxy::config::Document;
+use tessera_proxy::stores::Stores;
+use tessera_sepp::config::Configuration;
+use tessera_sepp::identity::{AssociationId, AssociationsOf, CertificateIdentity};
+use tessera_sepp::names::Fqdn;
+use tessera_sepp::reconnection::Mode;
+use tessera_sepp::tls::N32Tls;
+use tessera_tokio::{Acceptor, Connector, EarlyData, MemorySessionStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+use crate::pki::{Authority, Leaf};
+
+pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
+pub const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
+pub const THIRD: &str = "sepp3.5gc.mnc002.mcc002.3gppnetwork.org";
+
+pub fn fqdn(name: &str) -> Fqdn {
+    name.parse().unwrap()
+}
+
+/// A directory with the files of one SEPP, and what it loaded from them.
+pub struct Sepp {
+    files: PathBuf,
+    own: &'static str,
+    pub tls: N32Tls,
+    pub associations: Arc<Associations>,
+}
+
+/// What of a configuration tests change.
+#[derive(Clone)]
+pub struct Words {
+    pub own: &'static str,
+    pub n32f: &'static str,
+    /// Networks of each peer, and what else is said of it.
+    pub peers: Vec<(&'static str, &'static str, String)>,
+    pub revoking: bool,
+    /// After everything else.
+    pub more: &'static str,
+}
+
+impl Words {
+    fn text(&self) -> String {
+        let plmn = |name: &str| match name {
+            HOME => "999-70",
+            VISITED => "001-01",
+            _ => "002-02",
+        };
+        let mut text = format!(
+            "[local]\nfqdn = \"{}\"\nplmns = [\"{}\"]\ncertificate = \"own.pem\"\n\
+             [listen]\nsbi = \"127.0.0.1:1\"\nn32c = \"127.0.0.1:2\"\nn32f = \"{}\"\n",
+            self.own,
+            plmn(self.own),
+            self.n32f
+        );
+        for (name, peer, more) in &self.peers {
+            let crl =
+                if self.revoking { format!("crl = [\"{name}.crl\"]\n") } else { String::new() };
+            let also = if *peer == VISITED { ", \"001-03\"" } else { "" };
+            text += &format!(
+                "[trust.{name}]\nplmns = [\"{0}\"{also}]\nroots = \"{name}.pem\"\n{crl}\
+                 [peer.{name}]\nfqdn = \"{peer}\"\nplmns = [\"{0}\"]\nanchor = \"{name}\"\n\
+                 address = [\"127.0.0.1:2\"]\n{more}\n",
+                plmn(peer)
+            );
+        }
+        text + self.more
+    }
+
+    fn parse(&self, files: &Path) -> Configuration {
+        let document = Document::from_text(&files.join("sepp.toml"), self.text());
+        let configuration: Configuration = document.parse().unwrap();
+        configuration.check().unwrap();
+        configuration
+    }
+}
+
+impl Sepp {
+    /// A SEPP with this certificate, which knows the roots of others.
+    pub fn new(words: &Words, own: &Leaf, roots: &[(&str, &Authority)]) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tessera-sepp-identity-{}-{number}", std::process::id());
+        let files = std::env::temp_dir().join(name);
+        fs::create_dir(&files).unwrap();
+        let write = |name: &str, text: &str| fs::write(files.join(name), text).unwrap();
+        write("own.pem", &own.pem);
+        for (name, authority) in roots {
+            write(&format!("{name}.pem"), &authority.pem());
+            write(&format!("{name}.crl"), &authority.revoking(&[]));
+        }
+        let configuration = words.parse(&files);
+        let (stores, _) = Stores::open(&configuration.tickets.stores()).unwrap();
+        let associations = Arc::new(Associations::default());
+        let tls = N32Tls::open(&configuration, &stores, associations.clone()).unwrap();
+        Self { files, own: words.own, tls, associations }
+    }
+
+    /// Replaces a file.
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.files.join(name), text).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.files.join(name)).unwrap()
+    }
+
+    /// Loads everything again, and gives the peers of whom something has changed.
+    pub fn reload(&self, words: &Words) -> Vec<Fqdn> {
+        self.tls.prepare(&words.parse(&self.files)).unwrap().exchange()
+    }
+
+    /// The error of a reload that fails.
+    pub fn fail_to_reload(&self, words: &Words) -> String {
+        match self.tls.prepare(&words.parse(&self.files)) {
+            Ok(_) => panic!("it was loaded"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    pub fn n32c(&self) -> &Acceptor {
+        self.tls.n32c().unwrap()
+    }
+
+    pub fn n32f(&self) -> &Acceptor {
+        self.tls.n32f().unwrap()
+    }
+
+    pub fn to(&self, peer: &str) -> Connector {
+        self.tls.to(&fqdn(peer)).unwrap().n32f
+    }
+
+    /// A client of this SEPP that judges nothing when it comes back, and does what it shouldn't.
+    pub fn careless(&self, peer: &str, change: impl FnOnce(&mut ClientConfig)) -> Connector {
+        let mut config = ClientConfig::clone(&self.to(peer).config());
+        change(&mut config);
+        let sessions = Arc::new(MemorySessionStore::default());
+        Connector::new(config.checked().unwrap()).with_sessions(sessions)
+    }
+
+    /// Who a peer is, as this SEPP's handlers see it.
+    pub fn identify(&self, facts: &Facts) -> tessera_sepp::reconnection::Connected {
+        self.tls.standing().identify(facts).unwrap()
+    }
+
+    /// Its own name.
+    pub fn name(&self) -> &'static str {
+        self.own
+    }
+
+    /// The peer that tests look at, and its anchor.
+    pub fn peer(&self) -> &'static str {
+        if self.own == HOME { VISITED } else { HOME }
+    }
+
+    pub fn anchor(&self) -> &'static str {
+        if self.own == HOME { "visited" } else { "home" }
+    }
+
+    pub fn words<'w>(&self, world: &'w World) -> &'w Words {
+        if self.own == HOME { &world.home_words } else { &world.visited_words }
+    }
+
+    /// Of that anchor.
+    pub fn authority<'w>(&self, world: &'w World) -> &'w Authority {
+        if self.own == HOME { &world.visited_ca } else { &world.home_ca }
+    }
+
+    /// Of this SEPP.
+    pub fn own_authority<'w>(&self, world: &'w World) -> &'w Authority {
+        if self.own == HOME { &world.home_ca } else { &world.visited_ca }
+    }
+
+    /// By which N32-c knows that peer.
+    pub fn n32c_certificate(&self) -> CertificateIdentity {
+        self.associations.established(&fqdn(self.peer())).unwrap().1
+    }
+}
+
+impl Drop for Sepp {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.files);
+    }
+}
+
+/// A table in the place of N32-c.
+#[derive(Default)]
+pub struct Associations(Mutex<HashMap<Fqdn, (AssociationId, CertificateIdentity)>>);
+
+impl Associations {
+    pub fn establish(&self, peer: &str, id: u8, certificate: CertificateIdentity) {
+        let association = (AssociationId([id; 16]), certificate);
+        self.0.lock().unwrap().insert(fqdn(peer), association);
+    }
+
+    pub fn terminate(&self, peer: &str) {
+        self.0.lock().unwrap().remove(&fqdn(peer));
+    }
+}
+
+impl AssociationsOf for Associations {
+    fn established(&self, peer: &Fqdn) -> Option<(AssociationId, CertificateIdentity)> {
+        self.0.lock().unwrap().get(peer).cloned()
+    }
+}
+
+/// The operators and their SEPPs.
+pub struct World {
+    pub home_ca: Authority,
+    pub visited_ca: Authority,
+    pub third_ca: Authority,
+    pub home: Sepp,
+    pub visited: Sepp,
+    pub third: Sepp,
+    pub home_words: Words,
+    pub visited_words: Words,
+}
+
+impl World {
+    /// Everybody knows everybody. `home` and `visited` say this of each other's reconnection.
+    pub fn new(reconnection: &str) -> Self {
+        let table = |name| match reconnection {
+            "" => String::new(),
+            words => format!("[peer.{name}.reconnection]\n{words}\n"),
+        };
+        let [home_ca, visited_ca, third_ca] = ["home", "visited", "third"].map(Authority::new);
+        let roots = [("home", &home_ca), ("visited", &visited_ca), ("third", &third_ca)];
+        let words =
+            |own, peers| Words { own, n32f: "127.0.0.1:3", peers, revoking: true, more: "" };
+        let home_words = words(
+            HOME,
+            vec![("visited", VISITED, table("visited")), ("third", THIRD, String::new())],
+        );
+        let visited_words = words(VISITED, vec![("home", HOME, table("home"))]);
+        let third_words = words(THIRD, vec![("home", HOME, String::new())]);
+        let home = Sepp::new(&home_words, &home_ca.issue(&[HOME], |_| ()), &roots);
+        let visited = Sepp::new(&visited_words, &visited_ca.issue(&[VISITED], |_| ()), &roots);
+        let third = Sepp::new(&third_words, &third_ca.issue(&[THIRD], |_| ()), &roots);
+        Self { home_ca, visited_ca, third_ca, home, visited, third, home_words, visited_words }
+    }
+
+    /// The same, with associations between `home` and both others, as N32-c makes them.
+    pub async fn associated(reconnection: &str) -> Self {
+        let world = Self::new(reconnection);
+        for (other, name) in [(&world.visited, VISITED), (&world.third, THIRD)] {
+            let n32c = other.tls.to(&fqdn(HOME)).unwrap().n32c;
+            let met = meet(&n32c, HOME, world.home.n32c(), b"").await;
+            let peer = other.identify(&met.client.unwrap()).identity.certificate.clone();
+            other.associations.establish(HOME, 1, peer);
+            let peer = world.home.identify(&met.server.unwrap()).identity.certificate.clone();
+            world.home.associations.establish(name, 1, peer);
+        }
+        world
+    }
+}
+
+/// What became of a connection.
+pub struct Met {
+    pub client: io::Result<Facts>,
+    pub server: io::Result<Facts>,
+    /// What the server read.
+    pub read: Vec<u8>,
+}
+
+impl Met {
+    pub fn mode(&self) -> Mode {
+        let [client, server] =
+            [&self.client, &self.server].map(|end| Mode::of(end.as_ref().unwrap()));
+        assert_eq!(client, server);
+        client
+    }
+
+    /// The alert with which the server ended the handshake.
+    pub fn server_alert(&self) -> Option<AlertDescription> {
+        alert(&self.server)
+    }
+
+    /// The alert with which the client ended the handshake.
+    pub fn client_alert(&self) -> Option<AlertDescription> {
+        alert(&self.client)
+    }
+}
+
+fn alert(end: &io::Result<Facts>) -> Option<AlertDescription> {
+    let error = end.as_ref().err()?;
+    error.get_ref()?.downcast_ref::<Error>()?.alert()
+}
+
+/// Connects, tries to send these bytes early, and hands tickets over.
+pub async fn meet(client: &Connector, name: &str, server: &Acceptor, early: &[u8]) -> Met {
+    let (one, other) = duplex(1 << 16);
+    let destination = Destination { server_name: name.to_owned(), ..Destination::default() };
+    let client = async {
+        let mut stream = match client.connect_with_early_data(destination, one, early).await {
+            EarlyData::NotSent(stream) => stream?,
+            EarlyData::Accepted { stream, .. } | EarlyData::Rejected { stream, .. } => stream,
+            EarlyData::Failed { error, .. } => return Err(error),
+            other => panic!("{other:?}"),
+        };
+        stream.shutdown().await?;
+        stream.read_to_end(&mut Vec::new()).await?;
+        Ok(stream.facts().clone())
+    };
+    let mut read = Vec::new();
+    let server = async {
+        let mut stream = server.accept(other).await?;
+        stream.read_to_end(&mut read).await?;
+        stream.shutdown().await?;
+        Ok(stream.facts().clone())
+    };
+    let (client, server) = tokio::join!(client, server);
+    Met { client, server, read }
+}
