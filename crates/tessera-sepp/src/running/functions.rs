@@ -17,7 +17,7 @@ pub(super) struct FunctionsTls {
 }
 
 /// Configurations that were loaded, and are not in use yet.
-pub(super) struct Loaded {
+pub(crate) struct Loaded {
     server: Option<Checked<ServerConfig>>,
     client: Option<Checked<ClientConfig>>,
 }
@@ -27,7 +27,7 @@ impl Loaded {
     ///
     /// # Errors
     /// If a file can't be read or isn't what it should be.
-    pub(super) fn load(configuration: &Configuration) -> Result<Self, ProgramError> {
+    pub(crate) fn load(configuration: &Configuration) -> Result<Self, ProgramError> {
         let sbi = &configuration.sbi;
         let own = sbi.certificate.is_some().then(|| own(sbi)).transpose()?;
         let handshake_timeout = configuration.limits.handshake;

@@ -1,6 +1,5 @@
 //! A SEPP while it runs: its listeners, what is cared for in time, its reloads and its end.
 
-mod associated;
 mod certificates;
 mod connects;
 mod functions;
@@ -28,7 +27,6 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use self::associated::LateAssociations;
 use self::certificates::CertificateAges;
 use self::connects::Connecting;
 use self::functions::FunctionsTls;
@@ -96,8 +94,9 @@ impl RunningSepp {
         }
         let metrics = Metrics::register(beginning.metrics);
         let events = Events::new(metrics.clone());
-        let late = Arc::new(LateAssociations::default());
-        let tls = Arc::new(N32Tls::open(configuration, &stores, late.clone())?);
+        let told = Arc::new(events.clone());
+        let associations = Arc::new(Associations::new(&Settings::of(configuration), told.clone()));
+        let tls = Arc::new(N32Tls::open(configuration, &stores, associations.clone())?);
         let functions = LoadedFunctions::load(configuration)?.into_use();
         let own_key = random_key()?;
         let guard = Arc::new(guard(configuration, &own_key)?);
@@ -106,10 +105,7 @@ impl RunningSepp {
         let connects =
             Arc::new(Connecting { n32: tls.clone(), functions: functions.connector.clone() });
         let transport = Arc::new(OverHttp::new(configuration, connects.clone()));
-        let told = Arc::new(events.clone());
-        let settings = Settings::of(configuration);
-        let associations = Arc::new(Associations::new(&settings, transport.clone(), told.clone()));
-        late.are(Arc::downgrade(&associations));
+        associations.start(transport.clone());
         let sepp = Sepp::new(configuration, guard.clone(), associations, connects, told)?;
         let server = HeaderValue::from_str(&format!("SEPP-{}", configuration.local.fqdn));
         let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
