@@ -52,7 +52,8 @@ impl Assembled {
         let connects = Arc::new(OverTls { tls: tls.clone(), functions });
         let transport = Arc::new(OverHttp::new(config, connects.clone()));
         let settings = Settings::of(config);
-        let associations = Arc::new(Associations::new(&settings, transport.clone(), of_n32c));
+        let associations = Arc::new(Associations::new(&settings, of_n32c));
+        associations.start(transport.clone());
         // Nobody else sets it.
         let _ = known.0.set(Arc::downgrade(&associations));
         let sepp = Sepp::new(config, guard, associations, connects.clone(), observer)?;
