@@ -8,4 +8,3 @@ pub mod origin;
 pub mod request;
 pub mod telescopic;
 pub mod time;
-pub mod tls;

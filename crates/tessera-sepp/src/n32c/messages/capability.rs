@@ -30,35 +30,35 @@ pub struct SecNegotiateReqData {
     /// The networks that it speaks for.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub plmn_id_list: Option<Vec<PlmnId>>,
     /// The stand-alone private networks that it speaks for.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub snpn_id_list: Option<Vec<PlmnIdNid>>,
     /// The network that it wants to talk to.
     #[serde(
         default,
-        deserialize_with = "present::member",
+        deserialize_with = "present::object",
         skip_serializing_if = "Option::is_none"
     )]
     pub target_plmn_id: Option<PlmnId>,
     /// The stand-alone private network that it wants to talk to.
     #[serde(
         default,
-        deserialize_with = "present::member",
+        deserialize_with = "present::object",
         skip_serializing_if = "Option::is_none"
     )]
     pub target_snpn_id: Option<PlmnIdNid>,
     /// What for.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub intended_usage_purpose: Option<Vec<IntendedN32Purpose>>,
@@ -124,28 +124,28 @@ pub struct SecNegotiateRspData {
     /// The networks that it speaks for.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub plmn_id_list: Option<Vec<PlmnId>>,
     /// The stand-alone private networks that it speaks for.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub snpn_id_list: Option<Vec<PlmnIdNid>>,
     /// What it may be used for.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub allowed_usage_purpose: Option<Vec<IntendedN32Purpose>>,
     /// What it may not be used for.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub rejected_usage_purpose: Option<Vec<IntendedN32Purpose>>,

@@ -6,6 +6,7 @@ use http::StatusCode;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 
+use super::present::Object;
 use super::{Cause, ProblemDetails};
 
 /// A message of N32-c.
@@ -20,10 +21,11 @@ pub trait Message: DeserializeOwned {
 /// If it isn't JSON or isn't this message.
 pub fn decode<T: Message>(body: &[u8]) -> Result<T, Malformed> {
     let mut json = serde_json::Deserializer::from_slice(body);
-    let message: T = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let path = error.path().iter().cloned().collect();
-        Malformed::new(T::REQUIRED, path, error.inner())
-    })?;
+    let Object(message): Object<T> =
+        serde_path_to_error::deserialize(&mut json).map_err(|error| {
+            let path = error.path().iter().cloned().collect();
+            Malformed::new(T::REQUIRED, path, error.inner())
+        })?;
     json.end().map_err(|error| Malformed::new(T::REQUIRED, Vec::new(), &error))?;
     Ok(message)
 }

@@ -37,28 +37,28 @@ pub struct N32fErrorInfo {
     /// The modifications on the way that couldn't be applied.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub failed_modification_list: Option<Vec<FailedModificationInfo>>,
     /// The parts that couldn't be put together again.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub error_details_list: Option<Vec<N32fErrorDetail>>,
     /// Where the policies differ.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub policy_mismatch_list: Option<Vec<InvalidParam>>,
     /// What an intermediary says of the connection; release 19.
     #[serde(
         default,
-        deserialize_with = "present::member",
+        deserialize_with = "present::object",
         skip_serializing_if = "Option::is_none"
     )]
     pub ri_error_information: Option<RiErrorInformation>,

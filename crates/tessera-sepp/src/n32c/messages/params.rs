@@ -33,14 +33,14 @@ pub struct SecParamExchReqData {
     /// What is protected, and what may be modified.
     #[serde(
         default,
-        deserialize_with = "present::member",
+        deserialize_with = "present::object",
         skip_serializing_if = "Option::is_none"
     )]
     pub protection_policy_info: Option<ProtectionPolicy>,
     /// The intermediaries' keys.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub ipx_provider_sec_info_list: Option<Vec<IpxProviderSecInfo>>,
@@ -80,14 +80,14 @@ pub struct SecParamExchRspData {
     /// The policy of both.
     #[serde(
         default,
-        deserialize_with = "present::member",
+        deserialize_with = "present::object",
         skip_serializing_if = "Option::is_none"
     )]
     pub sel_protection_policy_info: Option<ProtectionPolicy>,
     /// The intermediaries' keys.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub ipx_provider_sec_info_list: Option<Vec<IpxProviderSecInfo>>,
@@ -109,7 +109,7 @@ impl Message for SecParamExchRspData {
 #[serde(rename_all = "camelCase")]
 pub struct ProtectionPolicy {
     /// API by API.
-    #[serde(deserialize_with = "present::items")]
+    #[serde(deserialize_with = "present::objects")]
     pub api_ie_mapping_list: Vec<ApiIeMapping>,
     /// What is encrypted.
     #[serde(
@@ -129,7 +129,7 @@ pub struct ApiIeMapping {
     /// Its method.
     pub api_method: String,
     /// Its information elements.
-    #[serde(rename = "IeList", deserialize_with = "present::items")]
+    #[serde(rename = "IeList", deserialize_with = "present::objects")]
     pub ie_list: Vec<IeInfo>,
 }
 

@@ -43,7 +43,7 @@ pub struct ProblemDetails {
     /// What was wrong in the request.
     #[serde(
         default,
-        deserialize_with = "present::items_if_any",
+        deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub invalid_params: Option<Vec<InvalidParam>>,
