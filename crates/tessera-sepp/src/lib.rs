@@ -2,14 +2,24 @@
 //! (3GPP TS 29.573, TS 33.501).
 #![forbid(unsafe_code)]
 
+mod changes;
+mod check;
 pub mod config;
+mod confinement;
+pub mod events;
 pub mod guard;
 pub mod identity;
+mod load;
 pub mod metrics;
 pub mod n32c;
 pub mod n32f;
 pub mod names;
 pub mod reconnection;
+mod run;
+mod running;
 pub mod sbi;
 pub mod sepp;
 pub mod tls;
+
+pub use self::check::check;
+pub use self::run::run;

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use serde::Deserialize;
 
-use super::{ApiRule, values};
+use super::{ApiRule, KeySource, values};
 
 /// `[guard]`: for all peers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -18,11 +18,20 @@ pub struct Guard {
     pub inspected_body: u64,
     /// How deep JSON may be nested. Default: 64.
     pub json_depth: u32,
+    /// The key by which names of own network functions are hidden, the same in all instances of this SEPP. Default: a
+    /// random one, so that names which peers know are lost with the process.
+    #[serde(deserialize_with = "values::some_key")]
+    pub hidden_names_key: Option<KeySource>,
 }
 
 impl Default for Guard {
     fn default() -> Self {
-        Self { log_only: Vec::new(), inspected_body: 256 << 10, json_depth: 64 }
+        Self {
+            log_only: Vec::new(),
+            inspected_body: 256 << 10,
+            json_depth: 64,
+            hidden_names_key: None,
+        }
     }
 }
 

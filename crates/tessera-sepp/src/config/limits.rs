@@ -20,6 +20,9 @@ pub struct Limits {
     pub handshakes_per_address: Option<usize>,
     /// New connections of one address in a second; further ones are closed. Default: no limit.
     pub new_per_second_per_address: Option<u32>,
+    /// Requests at a time, of all connections to all listeners: from three quarters on those of low priority
+    /// (`3gpp-Sbi-Message-Priority`) are turned away. Default: 10,000.
+    pub requests: u32,
     /// Requests at a time in one HTTP/2 connection. Default: 256.
     pub streams: u32,
     /// Headers of a message. Default: 100.
@@ -63,6 +66,7 @@ impl Default for Limits {
             handshakes: None,
             handshakes_per_address: None,
             new_per_second_per_address: None,
+            requests: 10_000,
             streams: 256,
             headers: 100,
             header_bytes: 32 << 10,

@@ -15,6 +15,7 @@ mod sbi;
 mod tickets;
 mod trust;
 mod values;
+mod warnings;
 
 use std::collections::BTreeMap;
 

@@ -2,8 +2,11 @@
 
 use tessera::Facts;
 use tessera::handshake::EarlyDataStatus;
-use tessera::resume::{PskKind, Verdict};
+use tessera::resume::Verdict;
+use tessera_proxy::admin::Label;
 use tessera_proxy::label;
+
+use crate::reconnection::Mode;
 
 label! {
     /// Which way a request goes.
@@ -32,22 +35,6 @@ label! {
         Ok = "ok",
         /// It did not.
         Failed = "failed",
-    }
-}
-
-label! {
-    /// How a TLS connection came about: the ways of docs/sepp.md.
-    Mode: "mode" {
-        /// A full handshake, with certificates of both sides.
-        Full = "a",
-        /// Resumed without a key agreement (psk_ke).
-        PskKe = "b",
-        /// Resumed with a key agreement (psk_dhe_ke).
-        PskDheKe = "c",
-        /// Resumed with early data that can be replayed.
-        ReplayableEarlyData = "d",
-        /// Resumed with a forward-secret ticket.
-        ForwardSecret = "e",
     }
 }
 
@@ -103,18 +90,22 @@ label! {
     }
 }
 
-impl Mode {
-    /// Of a handshake that is complete.
-    #[must_use]
-    pub fn of(facts: &Facts) -> Self {
-        let is_early = facts.early_data != EarlyDataStatus::NotOffered;
-        match facts.psk {
-            None => Self::Full,
-            Some(PskKind::ForwardSecret) => Self::ForwardSecret,
-            Some(_) if is_early => Self::ReplayableEarlyData,
-            Some(_) if facts.group.is_none() => Self::PskKe,
-            Some(_) => Self::PskDheKe,
-        }
+impl Label for Mode {
+    const KEY: &'static str = "mode";
+    const ALL: &'static [Self] = &[
+        Self::Full,
+        Self::PskKe,
+        Self::PskDheKe,
+        Self::ReplayableEarlyData,
+        Self::ForwardSecretEarlyData,
+    ];
+
+    fn name(self) -> &'static str {
+        self.letter()
+    }
+
+    fn index(self) -> usize {
+        self as usize
     }
 }
 
@@ -128,6 +119,18 @@ impl EarlyDataResult {
             EarlyDataStatus::Rejected(Verdict::Used) => Some(Self::Used),
             EarlyDataStatus::Rejected(_) => Some(Self::Unknown),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_know_their_place() {
+        for (index, mode) in Mode::ALL.iter().enumerate() {
+            assert_eq!(mode.index(), index);
         }
     }
 }

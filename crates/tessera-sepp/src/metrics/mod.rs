@@ -19,10 +19,11 @@ use tessera_proxy::gate::{Gate, Gates};
 
 use self::durations::Durations;
 pub use self::labels::{
-    Certificate, Direction, EarlyDataResult, Mode, ReloadResult, Result, Role, TicketResult,
+    Certificate, Direction, EarlyDataResult, ReloadResult, Result, Role, TicketResult,
 };
 use self::requests::Requests;
 use crate::names::Fqdn;
+use crate::reconnection::Mode;
 
 /// The metrics of a process. A clone is the same ones.
 ///

@@ -109,6 +109,7 @@ fn of_limits(limits: &Limits) -> Contradiction {
         ("handshakes", limits.handshakes.unwrap_or(1)),
         ("handshakes-per-address", limits.handshakes_per_address.unwrap_or(1)),
         ("new-per-second-per-address", limits.new_per_second_per_address.unwrap_or(1) as usize),
+        ("requests", limits.requests as usize),
         ("streams", limits.streams as usize),
         ("headers", limits.headers),
     ];
@@ -154,9 +155,8 @@ fn of_tickets_and_guard(
     if !peers::is_lifetime(tickets.lifetime) {
         return Some(("tickets", "lifetime", peers::LIFETIME));
     }
-    if tickets.state_key.is_some() && tickets.state.is_none() {
-        let what = "there is no `state` that it could open: name one, or leave it out";
-        return Some(("tickets", "state-key", what));
+    if let Some((key, what)) = tickets.stores().find_contradiction() {
+        return Some(("tickets", key, what));
     }
     if configuration.guard.inspected_body > configuration.limits.body {
         let what = "that is more than `[limits] body` lets through";

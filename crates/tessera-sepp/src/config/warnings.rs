@@ -1,0 +1,83 @@
+//! What is allowed, and should be meant.
+
+use super::{Configuration, ListenAddress, Peer};
+use crate::names::NetworkDomain;
+
+impl Configuration {
+    /// What an operator should know of a configuration that can run: risks by their names, and what is there for
+    /// nothing.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.peer.is_empty() {
+            found.push("there is no [peer.NAME]: nobody can be reached".to_owned());
+        }
+        for (name, peer) in &self.peer {
+            let warn = |what: &str| found.push(format!("[peer.{name}] {what}"));
+            of_peer(peer).into_iter().for_each(warn);
+        }
+        for (name, anchor) in &self.trust {
+            if !self.peer.values().any(|peer| peer.anchor == *name) {
+                found.push(format!("[trust.{name}] no peer is of this anchor"));
+            }
+            if anchor.crl.is_empty() {
+                found.push(format!(
+                    "[trust.{name}] crl: there is none: nothing is asked of revocation"
+                ));
+            }
+        }
+        for rule in &self.guard.log_only {
+            found.push(format!("[guard] log-only: {rule} refuses nothing"));
+        }
+        let hides = self.peer.values().any(|peer| peer.guard.hide_topology);
+        if hides && self.guard.hidden_names_key.is_none() {
+            found.push(
+                "[guard] hidden-names-key: there is none: what peers know by hidden names is lost with the process, and \
+                 another instance doesn't know them"
+                    .to_owned(),
+            );
+        }
+        if self.sbi.certificate.is_none() && !is_of_this_machine(&self.listen.sbi) {
+            found.push(format!(
+                "[sbi] certificate: there is none: whoever reaches {} can send requests abroad, and read them on the way",
+                self.listen.sbi
+            ));
+        }
+        if NetworkDomain::of_name(self.local.fqdn.as_str()).is_none() {
+            found.push(
+                "[local] fqdn: it is no name of a 5G core (5gc.mncNNN.mccNNN.3gppnetwork.org): other SEPPs may refuse it"
+                    .to_owned(),
+            );
+        }
+        found
+    }
+}
+
+fn of_peer(peer: &Peer) -> Vec<&'static str> {
+    let reconnection = &peer.reconnection;
+    let risks = [
+        (
+            reconnection.risky_psk_ke,
+            "reconnection.risky-psk-ke: whoever gets a ticket key reads resumed connections later",
+        ),
+        (
+            reconnection.risky_replayable_early_data,
+            "reconnection.risky-replayable-early-data: a copy of a first flight may be processed again elsewhere",
+        ),
+        (peer.risky_without_sni, "risky-without-sni: against TS 33.501 §13.1.2"),
+        (
+            !peer.guard.hide_topology,
+            "guard.hide-topology: names and addresses of the inside go out",
+        ),
+        (peer.guard.apis.is_empty(), "guard.apis: it may ask nothing"),
+    ];
+    risks.into_iter().filter(|(is_there, _)| *is_there).map(|(_, what)| what).collect()
+}
+
+fn is_of_this_machine(address: &ListenAddress) -> bool {
+    match address {
+        ListenAddress::Tcp(address) => address.ip().is_loopback(),
+        ListenAddress::Name(name) => name.host == "localhost",
+        ListenAddress::Unix(_) => true,
+        ListenAddress::Everywhere(_) | ListenAddress::Inherited(_) => false,
+    }
+}

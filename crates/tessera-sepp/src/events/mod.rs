@@ -1,0 +1,208 @@
+//! What happens on N32, told twice: counted in metrics, and as security events in the log.
+//!
+//! A security event is one line of the target [`SECURITY`], with the fields `event` (`refused`, `would_refuse`,
+//! `n32c_refused`, `n32c_failed`, `association`, `n32f_error`, `connection_refused`), `rule`, `peer`, `association`,
+//! `direction`, `field`, `claimed` and `allowed`, where they are known. Subscribers are masked. Each kind has at most
+//! 100 lines a second: metrics count all.
+
+mod mask;
+
+use tessera_proxy::logging::tracing;
+
+pub use self::mask::Masked;
+use crate::metrics::{self, Direction, Metrics, Role};
+use crate::n32c::association::{self, Event};
+use crate::n32c::{AssociationId, State};
+use crate::names::Fqdn;
+use crate::sepp::observer::{self, Offence, Rejected, Relayed};
+
+/// The target of security events.
+pub const SECURITY: &str = "tessera::security";
+
+/// Counts and tells what happens.
+#[derive(Clone)]
+pub struct Events {
+    metrics: Metrics,
+}
+
+impl Events {
+    /// Counts in these.
+    pub fn new(metrics: Metrics) -> Self {
+        Self { metrics }
+    }
+
+    /// A connection that got no further than its handshake, or whose peer doesn't count any more.
+    pub fn connection_refused(&self, listener: &'static str, address: &str, why: &str) {
+        tracing::warn!(
+            target: SECURITY,
+            event = "connection_refused",
+            listener,
+            address,
+            "{}",
+            Masked(why)
+        );
+    }
+}
+
+impl observer::Observer for Events {
+    fn relayed(&self, relayed: &Relayed<'_>) {
+        let Some(peer) = relayed.peer else { return };
+        let peer = self.metrics.peer(peer);
+        let direction = direction(relayed.direction);
+        peer.request(direction, relayed.service, relayed.status, relayed.elapsed);
+        if relayed.resent {
+            peer.repeated();
+        }
+    }
+
+    fn rejected(&self, rejected: &Rejected<'_>) {
+        let rule = rejected.offence.rule();
+        let metrics = self.metrics.peer(rejected.peer);
+        if rejected.is_enforced {
+            metrics.rejected(rule);
+        } else {
+            metrics.logged(rule);
+        }
+        if rejected.is_enforced && matches!(rule, "rate" | "rate-of-service") {
+            metrics.rate_limited();
+        }
+        let (field, claimed, allowed) = match &rejected.offence {
+            Offence::Guard(refusal) => {
+                let allowed = (!refusal.allowed.is_empty()).then(|| refusal.allowed.to_string());
+                (Some(refusal.field), Some(Masked(&refusal.claimed).to_string()), allowed)
+            }
+            Offence::Association | Offence::Target => (None, None, None),
+        };
+        let (peer, association) = (rejected.peer.as_str(), name_of(rejected.association));
+        let direction = rejected.direction.as_str();
+        let message = if rejected.is_response { "response" } else { "request" };
+        if rejected.is_enforced {
+            tracing::warn!(
+                target: SECURITY,
+                event = "refused",
+                rule,
+                peer,
+                association,
+                direction,
+                message_kind = message,
+                field,
+                claimed,
+                allowed,
+                "a message was refused"
+            );
+        } else {
+            tracing::warn!(
+                target: SECURITY,
+                event = "would_refuse",
+                rule,
+                peer,
+                association,
+                direction,
+                message_kind = message,
+                field,
+                claimed,
+                allowed,
+                "a message would have been refused, and its rule only logs"
+            );
+        }
+    }
+}
+
+impl association::Observer for Events {
+    fn on(&self, event: &Event<'_>) {
+        match event {
+            Event::Agreed { peer, role } => {
+                self.metrics.peer(peer).n32c_handshake(of_role(*role), metrics::Result::Ok, "");
+            }
+            Event::Failed { peer, failure } => {
+                let reason = failure.reason();
+                let metrics = self.metrics.peer(peer);
+                metrics.n32c_handshake(Role::Initiator, metrics::Result::Failed, reason);
+                tracing::warn!(
+                    target: SECURITY,
+                    event = "n32c_failed",
+                    rule = reason,
+                    peer = peer.as_str(),
+                    "no association: {}",
+                    Masked(&failure.to_string())
+                );
+            }
+            Event::Refused { peer, identity, refusal } => {
+                let rule = refusal.rule.as_str();
+                if let Some(peer) = peer {
+                    let metrics = self.metrics.peer(peer);
+                    metrics.n32c_handshake(Role::Responder, metrics::Result::Failed, rule);
+                    metrics.rejected(rule);
+                }
+                let certificate = tessera_kit::hex::encode(&identity.fingerprint);
+                tracing::warn!(
+                    target: SECURITY,
+                    event = "n32c_refused",
+                    rule,
+                    peer = peer.map(Fqdn::as_str),
+                    certificate,
+                    anchor = &*identity.anchor,
+                    plmns = %identity.plmns,
+                    claimed = refusal.claimed.as_deref(),
+                    allowed = refusal.allowed.as_deref(),
+                    "a request on N32-c was refused: {}",
+                    refusal.detail
+                );
+            }
+            Event::Changed { peer, state } => self.changed(peer, state),
+            Event::Reported { peer, error } => {
+                tracing::warn!(
+                    target: SECURITY,
+                    event = "n32f_error",
+                    peer = peer.as_str(),
+                    "the peer says that a message of N32-f was wrong: {}",
+                    Masked(&format!("{:?}", error.n32f_error_type))
+                );
+            }
+        }
+    }
+}
+
+impl Events {
+    fn changed(&self, peer: &Fqdn, state: &State) {
+        let number = match state {
+            State::WillEstablish => 0,
+            State::Established(_) => 1,
+            State::Terminated(_) => 2,
+            State::Exception(_) => 3,
+        };
+        self.metrics.peer(peer).association_state(number);
+        let (association, plmns) = match state {
+            State::Established(it) => (Some(it.id.to_string()), Some(it.plmns.to_string())),
+            _ => (None, None),
+        };
+        tracing::info!(
+            target: SECURITY,
+            event = "association",
+            peer = peer.as_str(),
+            state = state.as_str(),
+            association,
+            plmns,
+            "the association is {}",
+            state.as_str()
+        );
+    }
+}
+
+fn name_of(association: Option<AssociationId>) -> Option<String> {
+    association.map(|id| id.to_string())
+}
+
+fn direction(direction: observer::Direction) -> Direction {
+    match direction {
+        observer::Direction::Outgoing => Direction::Outgoing,
+        observer::Direction::Incoming => Direction::Incoming,
+    }
+}
+
+fn of_role(role: association::Role) -> Role {
+    match role {
+        association::Role::Initiator => Role::Initiator,
+        association::Role::Responder => Role::Responder,
+    }
+}

@@ -1,0 +1,233 @@
+//! Connections that come in.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::Request;
+use tessera::handshake::EarlyDataStatus;
+use tessera_kit::clock::unix;
+use tessera_proxy::drain::{Drained, drain};
+use tessera_proxy::gate::{Admitted, Gate};
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::server::{Accepted, KeepAlive, ServerOptions, serve};
+use tessera_proxy::listen::Listener;
+use tessera_proxy::logging::tracing;
+use tessera_proxy::socket::{Peer, Socket};
+use tessera_tokio::{Acceptor, ClientSocket, HandshakePlace, ServerStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::shared::Shared;
+use crate::names::Fqdn;
+use crate::reconnection::Connected;
+
+/// What a listener is for.
+#[derive(Clone)]
+pub(super) enum Service {
+    /// Own network functions, with TLS or without.
+    Functions(Option<Acceptor>),
+    /// Peers.
+    Peers(Acceptor),
+}
+
+/// One listener.
+#[derive(Clone)]
+pub(super) struct Listening {
+    /// `sbi`, `n32c`, `n32f` or `n32`.
+    pub(super) name: &'static str,
+    pub(super) service: Service,
+    pub(super) gate: Gate,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Listening {
+    /// Accepts until the end is asked for. The connections that are there then have `limit` to end.
+    pub(super) async fn run(self, listener: Listener, limit: Duration) -> Drained {
+        let mut connections = JoinSet::new();
+        let mut ending = self.shared.ending.subscribe();
+        let mut end = pin!(async move { drop(ending.wait_for(|ending| *ending).await) });
+        loop {
+            tokio::select! {
+                () = &mut end => break,
+                admitted = self.gate.accept(&listener) => {
+                    connections.spawn(self.clone().connection(admitted));
+                }
+                Some(_) = connections.join_next() => {}
+            }
+        }
+        // Whoever comes now is refused, or waits for the process that has the socket next.
+        drop(listener);
+        drain(&mut connections, limit).await
+    }
+
+    async fn connection(self, admitted: Admitted) {
+        let Admitted { socket, handshake, peer, .. } = admitted;
+        let address = match peer {
+            Peer::Tcp(address) => address.to_string(),
+            Peer::Local => "local".to_owned(),
+        };
+        let ended = match &self.service {
+            Service::Functions(None) => {
+                drop(handshake);
+                Box::pin(self.functions(Accepted::plaintext(socket))).await
+            }
+            Service::Functions(Some(acceptor)) => match acceptor.accept(socket).await {
+                Ok(stream) => {
+                    drop(handshake);
+                    Box::pin(self.functions(Accepted::tls(stream))).await
+                }
+                Err(error) => Err(Refused::Handshake(error)),
+            },
+            Service::Peers(acceptor) => self.peers(acceptor, socket, handshake).await,
+        };
+        match ended {
+            Ok(ended) => tracing::debug!(listener = self.name, address, "{ended}"),
+            Err(Refused::Handshake(error)) => {
+                if let Service::Peers(_) = &self.service {
+                    self.shared.metrics.handshake_failed();
+                }
+                let why = format!("the handshake failed: {error}");
+                self.shared.events.connection_refused(self.name, &address, &why);
+            }
+            Err(Refused::Peer(why)) => {
+                self.shared.metrics.handshake_failed();
+                self.shared.events.connection_refused(self.name, &address, &why);
+            }
+        }
+    }
+
+    async fn functions<IO>(&self, accepted: Accepted<IO>) -> Result<String, Refused>
+    where
+        IO: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+    {
+        let shared = &self.shared;
+        let service = async |request: Request<Body>| match shared.admit(None, &request) {
+            Ok(_under_way) => shared.sepp.sbi(request).await,
+            Err(response) => response,
+        };
+        let options = shared.options();
+        let ended = serve(accepted, options, service, shared.asked_to_end()).await;
+        Ok(ended.cause.to_string())
+    }
+
+    async fn peers(
+        &self,
+        acceptor: &Acceptor,
+        socket: ClientSocket<Socket>,
+        place: HandshakePlace,
+    ) -> Result<String, Refused> {
+        let began = Instant::now();
+        let mut stream = acceptor.start(socket).map_err(Refused::Handshake)?;
+        let connected = Box::pin(self.shake_hands(&mut stream)).await?;
+        let peer = connected.identity.peer.clone();
+        let metrics = self.shared.metrics.peer(&peer);
+        let guard = self.shared.guard();
+        if guard.rates(&peer).is_some_and(|rates| rates.connection().is_err()) {
+            metrics.rate_limited();
+            return Err(Refused::Peer(format!("{peer} makes connections too often")));
+        }
+        metrics.handshake(stream.facts(), began.elapsed());
+        // The peer has proved who it is.
+        drop(place);
+        let options = self.options_for(&peer);
+        let shared = &self.shared;
+        let (identity, connected) = (&*connected.identity, &connected);
+        let service = async |request: Request<Body>| {
+            let _under_way = match shared.admit(Some(&identity.peer), &request) {
+                Ok(under_way) => under_way,
+                Err(response) => return response,
+            };
+            shared.sepp.n32(connected, request).await
+        };
+        let ends = shared.until_gone(connected);
+        let ended = Box::pin(serve(Accepted::tls(stream), options, service, ends)).await;
+        Ok(format!("{peer}: {}", ended.cause))
+    }
+
+    /// Authenticates the peer. With early data that was accepted the end of the handshake is not waited for.
+    async fn shake_hands(
+        &self,
+        stream: &mut ServerStream<ClientSocket<Socket>>,
+    ) -> Result<Connected, Refused> {
+        stream.writable().await.map_err(Refused::Handshake)?;
+        if stream.facts().early_data != EarlyDataStatus::Accepted {
+            stream.handshake().await.map_err(Refused::Handshake)?;
+        }
+        let connected = self.shared.tls.standing().identify(stream.facts());
+        connected.map_err(|why| Refused::Peer(format!("the peer doesn't count any more: {why}")))
+    }
+
+    /// With the peer's keep-alive.
+    fn options_for(&self, peer: &Fqdn) -> Arc<ServerOptions> {
+        let options = self.shared.options();
+        let configuration = self.shared.configuration();
+        let Some(peer) = configuration.peer.values().find(|it| it.fqdn == *peer) else {
+            return options;
+        };
+        let keep_alive = KeepAlive { interval: peer.keep_alive, timeout: PONG };
+        Arc::new(ServerOptions { keep_alive: Some(keep_alive), ..(*options).clone() })
+    }
+}
+
+/// How long the answer to a PING may take.
+const PONG: Duration = Duration::from_secs(20);
+
+/// Why a connection carried nothing.
+enum Refused {
+    Handshake(io::Error),
+    Peer(String),
+}
+
+impl Shared {
+    /// Ready when the process ends.
+    fn asked_to_end(&self) -> impl Future<Output = ()> + use<> {
+        let mut ending = self.ending.subscribe();
+        async move { drop(ending.wait_for(|ending| *ending).await) }
+    }
+
+    /// Ready when the process ends, or when the peer doesn't count any more: its anchor, its certificate or it itself
+    /// left the configuration, its certificate ended, or an operator drains it.
+    async fn until_gone(&self, connected: &Connected) {
+        let identity = &connected.identity;
+        let mut changes = self.tls.standing().changes();
+        let mut drained = self.drained.subscribe();
+        let gone = async {
+            loop {
+                if self.tls.standing().stands(identity, unix()).is_err() {
+                    return;
+                }
+                let left = identity.certificate.expires_at.saturating_sub(unix().as_secs());
+                tokio::select! {
+                    changed = changes.changed() => if changed.is_err() { return },
+                    // A timer holds no more than two years.
+                    () = tokio::time::sleep(Duration::from_secs(left.clamp(1, 86_400))) => {}
+                }
+            }
+        };
+        let drained = async {
+            // Draining ends once it was told.
+            let is_it = |peer: &Option<Fqdn>| peer.as_ref() == Some(&identity.peer);
+            loop {
+                if drained.changed().await.is_err() {
+                    return std::future::pending().await;
+                }
+                if is_it(&drained.borrow_and_update()) {
+                    return;
+                }
+            }
+        };
+        let ending: watch::Receiver<bool> = self.ending.subscribe();
+        let ending = async move {
+            let mut ending = ending;
+            drop(ending.wait_for(|ending| *ending).await);
+        };
+        tokio::select! {
+            () = ending => {}
+            () = gone => {}
+            () = drained => {}
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! A SEPP while it runs: its listeners, what is cared for in time, its reloads and its end.
+
+mod certificates;
+mod listener;
+mod peers;
+mod shared;
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use http::HeaderValue;
+use tessera_kit::{ProgramError, clock, key_file::FileKey};
+use tessera_proxy::admin::{Condition, Routes};
+use tessera_proxy::gate::{Gate, GateLimits};
+use tessera_proxy::http::deadline::Deadline;
+use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
+use tessera_proxy::logging::tracing;
+use tessera_proxy::process::{Beginning, Running};
+use tessera_proxy::stores::{KEEP_EVERY, Stores};
+use tessera_tokio::Acceptor;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use self::certificates::CertificateAges;
+use self::listener::{Listening, Service};
+use self::shared::{Current, Shared};
+use crate::changes;
+use crate::config::{Configuration, Limits, ListenAddress};
+use crate::events::Events;
+use crate::guard::{Guard, LoadShed};
+use crate::load::Loaded;
+use crate::metrics::{Metrics, ReloadResult};
+use crate::n32c::State;
+use crate::sbi;
+use crate::sepp::assembled::Assembled;
+
+/// A SEPP whose listeners take connections.
+pub(crate) struct RunningSepp {
+    shared: Arc<Shared>,
+    file: PathBuf,
+    stores: Stores,
+    assembled: Assembled,
+    /// Where own network functions come with TLS.
+    functions: Option<Acceptor>,
+    /// By which names are hidden where the configuration names no key.
+    own_key: FileKey,
+    addresses: Vec<(&'static str, Vec<SocketAddr>)>,
+    /// Until somebody waits for their ends.
+    listeners: Mutex<Vec<JoinHandle<()>>>,
+    cares: Vec<JoinHandle<()>>,
+    runtime: Handle,
+    /// One at a time says what is loaded next.
+    turn: Mutex<()>,
+}
+
+impl RunningSepp {
+    /// Loads all files, listens everywhere, and takes connections: all of it or nothing.
+    pub(crate) async fn start(
+        file: &Path,
+        loaded: Loaded,
+        beginning: Beginning<'_>,
+    ) -> Result<Self, ProgramError> {
+        let configuration = &loaded.configuration;
+        let (stores, found) =
+            Stores::open(&configuration.tickets.stores()).map_err(|error| loaded.locate(error))?;
+        if let Some(found) = found {
+            tracing::info!("{found}");
+        }
+        if let Some(vault) = stores.vault_name() {
+            tracing::info!(vault, "other sites know this vault by its name");
+        }
+        let started = Self::start_with(file, configuration, stores.clone(), beginning).await;
+        started.inspect_err(|_| stores.give_back()).map_err(|error| loaded.locate(error))
+    }
+
+    async fn start_with(
+        file: &Path,
+        configuration: &Configuration,
+        stores: Stores,
+        beginning: Beginning<'_>,
+    ) -> Result<Self, ProgramError> {
+        for warning in configuration.warnings() {
+            tracing::warn!("{warning}");
+        }
+        let metrics = Metrics::register(beginning.metrics);
+        let events = Events::new(metrics.clone());
+        let functions = sbi::tls::listener(&configuration.sbi)?.map(Acceptor::new);
+        let own_key = random_key()?;
+        let guard = Arc::new(guard(configuration, &own_key)?);
+        let listeners = Listeners::bind(configuration, beginning.inherited)?;
+        let told = Arc::new(events.clone());
+        let assembled = Assembled::open(configuration, &stores, guard.clone(), told.clone(), told)?;
+        let server = HeaderValue::from_str(&format!("SEPP-{}", configuration.local.fqdn));
+        let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
+        let shared = Arc::new(Shared {
+            sepp: assembled.sepp.clone(),
+            tls: assembled.tls.clone(),
+            metrics,
+            events,
+            ending: watch::Sender::new(false),
+            drained: watch::Sender::new(None),
+            load: LoadShed::new(configuration.limits.requests),
+            options: Arc::new(shared::options(configuration, server.clone())),
+            current: RwLock::new(Current { configuration: Arc::new(configuration.clone()), guard }),
+            server,
+        });
+        let associated = beginning.health.condition("association");
+        let certificate = beginning.health.condition("certificate");
+        let cares = vec![
+            tokio::spawn(drop_never(keep_stores(stores.clone()))),
+            tokio::spawn(drop_never(keep_looking(shared.clone(), associated, certificate))),
+        ];
+        let (addresses, listeners) = listeners.run(&shared, functions.as_ref(), configuration);
+        Ok(Self {
+            shared,
+            file: file.to_owned(),
+            stores,
+            assembled,
+            functions,
+            own_key,
+            addresses,
+            listeners: Mutex::new(listeners),
+            cares,
+            runtime: Handle::current(),
+            turn: Mutex::default(),
+        })
+    }
+
+    fn load_again(&self) -> Result<(), ProgramError> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _runtime = self.runtime.enter();
+        let shared = &self.shared;
+        let mut loaded = Loaded::read(&self.file)?;
+        let waiting = changes::keep(&shared.configuration(), &mut loaded.configuration);
+        // Both as they are in the file, and as they stay, they must not contradict themselves.
+        loaded.configuration.check().map_err(|error| loaded.locate(error))?;
+        let configuration = &loaded.configuration;
+        let prepare = || {
+            let functions = sbi::tls::listener(&configuration.sbi)?;
+            let guard = Arc::new(guard(configuration, &self.own_key)?);
+            let keys = self.stores.load_again()?;
+            // The last that can fail.
+            let changed = self.assembled.reload(configuration, guard.clone())?;
+            Ok((functions, guard, keys, changed))
+        };
+        let prepared = prepare().map_err(|error: ProgramError| loaded.locate(error))?;
+        let (functions, guard, keys, changed) = prepared;
+        self.stores.exchange(keys);
+        if let (Some(acceptor), Some(functions)) = (&self.functions, functions) {
+            acceptor.replace(functions);
+        }
+        for warning in configuration.warnings() {
+            tracing::warn!("{warning}");
+        }
+        for key in waiting {
+            tracing::warn!("{key} has changed in the configuration, and waits for a restart");
+        }
+        let changed: Vec<_> = changed.iter().map(|peer| peer.as_str()).collect();
+        tracing::info!(peers_changed = changed.join(" "), "reloaded");
+        let configuration = Arc::new(loaded.configuration);
+        *shared.current.write().unwrap_or_else(PoisonError::into_inner) =
+            Current { configuration, guard };
+        Ok(())
+    }
+}
+
+impl Running for RunningSepp {
+    const CONDITION: &'static str = "listeners";
+
+    fn tell(&self) {
+        for (listener, addresses) in &self.addresses {
+            for address in addresses {
+                tracing::info!(listener, %address, "listening");
+            }
+        }
+    }
+
+    fn status(&self) -> String {
+        let peers = self.shared.sepp.associations().peers();
+        let is_established = |state: &State| matches!(state, State::Established(_));
+        let established = peers.iter().filter(|peer| is_established(&peer.state)).count();
+        format!("N32 with {established} of {} peers", peers.len())
+    }
+
+    fn routes(self: &Arc<Self>) -> Routes {
+        peers::routes(&self.shared, &self.runtime)
+    }
+
+    fn reload(&self) -> Result<(), ProgramError> {
+        let reloaded = self.load_again();
+        let result = if reloaded.is_ok() { ReloadResult::Ok } else { ReloadResult::Failed };
+        self.shared.metrics.reload(result);
+        reloaded
+    }
+
+    async fn end(&self) -> Result<(), ProgramError> {
+        let drain = self.shared.configuration().process.drain;
+        let farewell = FAREWELL.min(drain / 2);
+        // GOAWAY: requests under way end. Then the peers hear that this SEPP goes (NONE).
+        self.shared.ending.send_replace(true);
+        let listeners =
+            std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
+        for listener in listeners {
+            // Each is waited for, whatever becomes of another.
+            let _ = listener.await;
+        }
+        self.shared.sepp.associations().terminate_all(Deadline::after(farewell)).await;
+        self.cares.iter().for_each(JoinHandle::abort);
+        self.stores.close().await
+    }
+}
+
+/// At most so much of the drain is for telling peers.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Listeners that nobody is accepted from yet.
+struct Listeners(Vec<(&'static str, Listener)>);
+
+impl Listeners {
+    /// Whoever connects to one of them finds all of them there.
+    fn bind(
+        configuration: &Configuration,
+        inherited: &mut Inherited,
+    ) -> Result<Self, ProgramError> {
+        let listen = &configuration.listen;
+        let mut wanted: Vec<(&'static str, &ListenAddress)> = vec![("sbi", &listen.sbi)];
+        match listen.is_shared() {
+            true => wanted.push(("n32", &listen.n32c)),
+            false => wanted.extend([("n32c", &listen.n32c), ("n32f", &listen.n32f)]),
+        }
+        let bind = |(name, address)| {
+            let listener = Listener::bind(address, ListenOptions::default(), inherited)?;
+            Ok((name, listener))
+        };
+        wanted.into_iter().map(bind).collect::<Result<_, ProgramError>>().map(Self)
+    }
+
+    #[expect(clippy::type_complexity, reason = "where they listen, and what runs")]
+    fn run(
+        self,
+        shared: &Arc<Shared>,
+        functions: Option<&Acceptor>,
+        configuration: &Configuration,
+    ) -> (Vec<(&'static str, Vec<SocketAddr>)>, Vec<JoinHandle<()>>) {
+        let drain = configuration.process.drain;
+        let limit = drain - FAREWELL.min(drain / 2);
+        let run = |(name, listener): (&'static str, Listener)| {
+            let service = match name {
+                "sbi" => Some(Service::Functions(functions.cloned())),
+                "n32f" => shared.tls.n32f().cloned().map(Service::Peers),
+                _ => shared.tls.n32c().cloned().map(Service::Peers),
+            };
+            let gate = Gate::new(gate_limits(&configuration.limits));
+            shared.metrics.watch(name, &gate);
+            // Not knowing its address is no reason not to listen there.
+            let addresses = listener.local_addrs().unwrap_or_default();
+            let shared = shared.clone();
+            let task = tokio::spawn(async move {
+                let Some(service) = service else { return };
+                let listening = Listening { name, service, gate, shared };
+                let drained = listening.run(listener, limit).await;
+                tracing::info!(listener = name, "{drained}");
+            });
+            ((name, addresses), task)
+        };
+        self.0.into_iter().map(run).unzip()
+    }
+}
+
+fn gate_limits(limits: &Limits) -> GateLimits {
+    let mut places = tessera_tokio::Limits::for_connections(limits.connections);
+    let set = |place: &mut usize, count: Option<usize>| *place = count.unwrap_or(*place);
+    set(&mut places.connections_per_address, limits.connections_per_address);
+    set(&mut places.handshakes, limits.handshakes);
+    set(&mut places.handshakes_per_address, limits.handshakes_per_address);
+    // HTTP has better times for both; these are for what comes before it.
+    places.idle = limits.idle.max(limits.response);
+    places.write = limits.write;
+    let rate = limits.new_per_second_per_address.and_then(NonZeroU32::new);
+    GateLimits { places, new_per_second_per_address: rate }
+}
+
+/// The rules, with the key by which names are hidden.
+pub(crate) fn guard(
+    configuration: &Configuration,
+    otherwise: &FileKey,
+) -> Result<Guard, ProgramError> {
+    let named = configuration.guard.hidden_names_key.as_ref();
+    let named = named.map(|source| {
+        // It lies beside nothing that it opens.
+        source.read("[guard] hidden-names-key", "names", Path::new(""))
+    });
+    let named = named.transpose()?;
+    let key = named.as_ref().unwrap_or(otherwise);
+    Guard::new(configuration, key.as_slice())
+        .map_err(|unknown| ProgramError::settings(format!("[guard] log-only: {unknown}")))
+}
+
+/// For names that are hidden as long as the process lives.
+pub(crate) fn random_key() -> Result<FileKey, ProgramError> {
+    let mut key = FileKey::default();
+    let filled = tessera_aws_lc::provider().random.fill(key.as_mut_slice());
+    filled.map_err(|_| ProgramError::Failed("no random numbers can be had".to_owned()))?;
+    Ok(key)
+}
+
+async fn drop_never(never: impl Future<Output = Infallible>) {
+    match never.await {}
+}
+
+/// Cares for the stores while time passes. A trouble is told when it begins, and when it is another one.
+async fn keep_stores(stores: Stores) -> Infallible {
+    let mut told = None;
+    loop {
+        tokio::time::sleep(KEEP_EVERY).await;
+        let trouble = stores.keep().await.err().map(|error| error.to_string());
+        if let Some(trouble) = trouble.as_ref().filter(|trouble| told.as_ref() != Some(*trouble)) {
+            tracing::warn!("{trouble}");
+        }
+        told = trouble;
+    }
+}
+
+/// Looks after certificates every hour and whenever an association changes, and whether the SEPP is ready: its own
+/// certificate is valid, and where it begins with peers, one of them is there.
+async fn keep_looking(
+    shared: Arc<Shared>,
+    associated: Condition,
+    certificate: Condition,
+) -> Infallible {
+    let mut ages = CertificateAges::default();
+    let mut changes = shared.sepp.associations().watch();
+    let mut standing = shared.tls.standing().changes();
+    loop {
+        let configuration = shared.configuration();
+        let associations = shared.sepp.associations();
+        let now = clock::unix().as_secs();
+        let files = shared.tls.ages();
+        ages.look(&configuration, &files, associations, &shared.metrics, &certificate, now);
+        let peers = associations.peers();
+        let is_there = peers.iter().any(|peer| matches!(peer.state, State::Established(_)));
+        if is_there || !configuration.peer.values().any(|peer| peer.initiate) {
+            associated.holds();
+        } else {
+            associated.fails("none is established");
+        }
+        tokio::select! {
+            _ = changes.changed() => {}
+            _ = standing.changed() => {}
+            () = tokio::time::sleep(certificates::EVERY) => {}
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What all connections have in common.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use http::header::RETRY_AFTER;
+use http::{HeaderValue, Request, Response};
+use tessera_proxy::http::body::{Body, BodyLimits};
+use tessera_proxy::http::server::{Early, Refusal, ServerOptions};
+use tokio::sync::watch;
+
+use crate::config::Configuration;
+use crate::events::Events;
+use crate::guard::{Guard, LoadShed, UnderWay};
+use crate::metrics::Metrics;
+use crate::n32f::early;
+use crate::names::Fqdn;
+use crate::sbi::errors::Problem;
+use crate::sepp::Sepp;
+use crate::tls::N32Tls;
+
+/// What all connections have in common.
+pub(super) struct Shared {
+    pub(super) sepp: Arc<Sepp>,
+    pub(super) tls: Arc<N32Tls>,
+    pub(super) metrics: Metrics,
+    pub(super) events: Events,
+    /// Whether the process ends.
+    pub(super) ending: watch::Sender<bool>,
+    /// The peer whose connections were asked to end last.
+    pub(super) drained: watch::Sender<Option<Fqdn>>,
+    pub(super) load: LoadShed,
+    pub(super) options: Arc<ServerOptions>,
+    /// What a reload replaces.
+    pub(super) current: RwLock<Current>,
+    pub(super) server: HeaderValue,
+}
+
+/// What a reload replaces.
+#[derive(Clone)]
+pub(super) struct Current {
+    pub(super) configuration: Arc<Configuration>,
+    pub(super) guard: Arc<Guard>,
+}
+
+impl Shared {
+    pub(super) fn configuration(&self) -> Arc<Configuration> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).configuration.clone()
+    }
+
+    pub(super) fn guard(&self) -> Arc<Guard> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).guard.clone()
+    }
+
+    pub(super) fn options(&self) -> Arc<ServerOptions> {
+        self.options.clone()
+    }
+
+    /// Lets a request in, if there isn't too much to do.
+    #[expect(clippy::result_large_err, reason = "it is the answer")]
+    pub(super) fn admit(
+        &self,
+        peer: Option<&Fqdn>,
+        request: &Request<Body>,
+    ) -> Result<UnderWay, Response<Body>> {
+        self.load.admit(request.headers(), RELIEF).map_err(|refusal| {
+            if let Some(peer) = peer {
+                self.metrics.peer(peer).rejected(refusal.rule.name());
+            }
+            let problem = Problem::new(refusal.status, refusal.cause, refusal.rule.detail());
+            let mut response = problem.to_peer(&self.server);
+            if let Some(seconds) = refusal.retry_after_seconds() {
+                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+            }
+            response
+        })
+    }
+}
+
+/// How long those are told to wait who come when there is too much to do.
+const RELIEF: Duration = Duration::from_secs(2);
+
+/// How connections are served.
+pub(super) fn options(configuration: &Configuration, server: HeaderValue) -> ServerOptions {
+    let limits = &configuration.limits;
+    ServerOptions {
+        head_bytes: u32::try_from(limits.header_bytes).unwrap_or(u32::MAX),
+        head_fields: limits.headers,
+        body: BodyLimits { max_len: limits.body, idle: limits.body_idle },
+        streams: limits.streams,
+        head_time: limits.head,
+        // A SEPP knows a better answer when its own deadline is over.
+        request_time: limits.response + Duration::from_secs(5),
+        stall_time: limits.write,
+        idle_time: limits.idle,
+        drain_time: configuration.process.drain,
+        early: Arc::new(|request| match early::can_be_early(request.method()) {
+            true => Early::Process,
+            false => Early::Refuse,
+        }),
+        refusal: Arc::new(move |refusal| problem(refusal).to_peer(&server)),
+        ..ServerOptions::default()
+    }
+}
+
+/// What a server refuses by itself, as TS 29.500 §5.2.7.2 has it.
+fn problem(refusal: Refusal) -> Problem {
+    let cause = match refusal {
+        Refusal::TooEarly => "TOO_EARLY",
+        Refusal::Slow | Refusal::Unanswered => "TIMED_OUT_REQUEST",
+        _ => "INVALID_MSG_FORMAT",
+    };
+    Problem::new(refusal.status(), cause, "")
+}

@@ -1,0 +1,144 @@
+//! T1, T2: what isn't passed on, and what is said of it.
+
+use http::{HeaderValue, Method, Request, Response};
+use tessera_proxy::http::body::Body;
+
+use crate::world::{AM_DATA, UDM, VISITED, Words, World, empty, request, text};
+
+fn to(target: &str) -> Request<Body> {
+    let mut request = empty(request(Method::GET, AM_DATA));
+    request.headers_mut().insert("3gpp-sbi-target-apiroot", HeaderValue::try_from(target).unwrap());
+    request
+}
+
+/// The peer's SEPP sends these to itself over N32-f, whatever its own routing would say.
+async fn over_n32f(world: &World, request: Request<Body>) -> Response<Body> {
+    let tls = world.visited.assembled.tls.to(&crate::world::HOME.parse().unwrap()).unwrap();
+    let connect = tessera_proxy::http::client::Tls::new(tls.n32f).named(crate::world::HOME);
+    let pool = tessera_proxy::http::client::Pool::new(
+        std::sync::Arc::new(connect),
+        tessera_proxy::address::DialAddress::Tcp(world.home.n32f_address),
+        tessera_proxy::http::client::PoolOptions::default(),
+    );
+    let deadline =
+        tessera_proxy::http::deadline::Deadline::after(std::time::Duration::from_secs(20));
+    let call = tessera_proxy::http::client::Call::until(deadline);
+    pool.call(request, call).await.unwrap().response
+}
+
+#[tokio::test]
+async fn without_an_association_nothing_is_forwarded() {
+    let world = World::new(Words { silent: true, ..Words::default() }).await;
+    let response = over_n32f(&world, to(UDM)).await;
+    assert_eq!(response.status(), 403);
+    let text = text(response).await;
+    assert_eq!(text, r#"{"title":"Forbidden","status":403,"cause":"CONTEXT_NOT_FOUND"}"#);
+    assert_eq!(world.udm.count(), 0);
+    let rejected = world.home.seen.rejected.lock().unwrap().clone();
+    assert_eq!(rejected, [(VISITED.parse().unwrap(), "association")]);
+}
+
+/// The SEPP's own function is told that there is none, in the time that it gives.
+#[tokio::test]
+async fn an_association_that_does_not_come_is_504() {
+    let world = World::new(Words { silent: true, ..Words::default() }).await;
+    let mut request = to(UDM);
+    request.headers_mut().insert("3gpp-sbi-max-rsp-time", HeaderValue::from_static("300"));
+    let response = world.ask(request).await;
+    assert_eq!(response.status(), 504);
+    assert!(text(response).await.contains("TARGET_PLMN_NOT_REACHABLE"));
+}
+
+#[tokio::test]
+async fn a_sepp_is_no_open_relay() {
+    let home_sbi = "allowed-targets = [\"*.5gc.mnc070.mcc999.3gppnetwork.org\"]";
+    let world = World::new(Words { home_sbi, ..Words::default() }).await;
+    let inside = format!("http://{}", world.udm.address);
+    for (target, status) in [
+        (inside.as_str(), 400),
+        ("http://[::1]:8000", 400),
+        ("http://127.1", 400),
+        ("ftp://udm.5gc.mnc070.mcc999.3gppnetwork.org", 400),
+        ("http://a@udm.5gc.mnc070.mcc999.3gppnetwork.org", 400),
+        ("http://udm.5gc.mnc002.mcc002.3gppnetwork.org", 403),
+        ("http://udm.5gc.mnc001.mcc001.3gppnetwork.org", 403),
+        ("http://localhost:8000", 403),
+        ("http://example.org", 403),
+        ("http://sepp1.5gc.mnc070.mcc999.3gppnetwork.org:7777", 403),
+    ] {
+        let response = over_n32f(&world, to(target)).await;
+        assert_eq!(response.status(), status, "{target}");
+        assert!(!text(response).await.contains("detail"), "{target}");
+    }
+    let mut none = to(UDM);
+    none.headers_mut().remove("3gpp-sbi-target-apiroot");
+    assert_eq!(over_n32f(&world, none).await.status(), 400);
+    let mut twice = to(UDM);
+    twice.headers_mut().append("3gpp-sbi-target-apiroot", HeaderValue::from_static(UDM));
+    assert_eq!(over_n32f(&world, twice).await.status(), 400);
+    assert_eq!(world.udm.count(), 0);
+    assert_eq!(over_n32f(&world, to(UDM)).await.status(), 200);
+}
+
+#[tokio::test]
+async fn own_functions_learn_why_a_request_goes_nowhere() {
+    let world = World::new(Words::default()).await;
+    for (target, status, cause) in [
+        ("http://udm.5gc.mnc002.mcc002.3gppnetwork.org", 404, "TARGET_PLMN_NOT_REACHABLE"),
+        ("http://nrf.5gc.mnc001.mcc001.3gppnetwork.org", 404, "TARGET_PLMN_NOT_REACHABLE"),
+        ("http://example.org", 404, "TARGET_PLMN_NOT_REACHABLE"),
+        ("http://127.0.0.1:8000", 400, "MANDATORY_IE_INCORRECT"),
+    ] {
+        let response = world.ask(to(target)).await;
+        assert_eq!(response.status(), status, "{target}");
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
+        assert_eq!(response.headers()["server"], format!("SEPP-{VISITED}"));
+        let text = text(response).await;
+        assert!(text.contains(cause) && text.contains("detail"), "{text}");
+    }
+    let mut none = to(UDM);
+    none.headers_mut().remove("3gpp-sbi-target-apiroot");
+    let response = world.ask(none).await;
+    assert_eq!(response.status(), 400);
+    assert!(text(response).await.contains("MANDATORY_IE_MISSING"));
+}
+
+#[tokio::test]
+async fn prins_is_answered_cleanly() {
+    let world = World::new(Words::default()).await;
+    let path = "/n32f-forward/v1/n32f-process";
+    for method in [Method::POST, Method::OPTIONS] {
+        let response = over_n32f(&world, empty(request(method, path))).await;
+        assert_eq!(response.status(), 501);
+    }
+}
+
+#[tokio::test]
+async fn a_loop_ends_when_its_hops_are_used_up() {
+    let world = World::new(Words::default()).await;
+    let with = |hops: &'static str| {
+        let mut request = to(UDM);
+        request.headers_mut().insert("3gpp-sbi-max-forward-hops", HeaderValue::from_static(hops));
+        request
+    };
+    // Two SEPPs are two hops.
+    assert_eq!(world.ask(with("2; nodetype=sepp")).await.status(), 200);
+    assert_eq!(world.udm.last().2["3gpp-sbi-max-forward-hops"], "0; nodetype=sepp");
+    for hops in ["1; nodetype=sepp", "0; nodetype=sepp"] {
+        let response = world.ask(with(hops)).await;
+        assert_eq!(response.status(), 502, "{hops}");
+        assert!(text(response).await.contains("MAX_SCP_HOPS_REACHED"), "{hops}");
+    }
+    assert_eq!(world.ask(with("many")).await.status(), 400);
+    assert_eq!(world.udm.count(), 1);
+}
+
+#[tokio::test]
+async fn each_kind_of_connection_carries_its_own() {
+    let world = World::new(Words::default()).await;
+    let path = "/n32c-handshake/v1/exchange-capability";
+    let response = over_n32f(&world, empty(request(Method::POST, path))).await;
+    assert_eq!(response.status(), 421);
+    let connect = empty(request(Method::OPTIONS, "/n32c-handshake"));
+    assert!(over_n32f(&world, connect).await.status().is_client_error());
+}

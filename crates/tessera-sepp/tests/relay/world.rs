@@ -1,0 +1,356 @@
+//! A home network and a visited one, each with a SEPP, and the home network's function.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use tessera_proxy::address::DialAddress;
+use tessera_proxy::config::Document;
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::client::{Call, Plaintext, Pool, PoolOptions, Protocol};
+use tessera_proxy::http::deadline::Deadline;
+use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
+use tessera_proxy::stores::{Stores, StoresSection};
+use tessera_sepp::config::Configuration;
+use tessera_sepp::guard::Guard;
+use tessera_sepp::names::Fqdn;
+use tessera_sepp::sepp::assembled::Assembled;
+use tessera_sepp::sepp::observer::{Observer, Rejected, Relayed};
+use tessera_tokio::Acceptor;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::pki::Authority;
+
+pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
+pub const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
+pub const UDM: &str = "http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000";
+pub const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
+
+/// What is different from the usual in a test.
+#[derive(Clone, Copy, Default)]
+pub struct Words<'w> {
+    /// Further lines at the end of both files.
+    pub both: &'w str,
+    /// Further lines in `[sbi]` of the home network.
+    pub home_sbi: &'w str,
+    /// Further lines in `[sbi]` of the visited network.
+    pub visited_sbi: &'w str,
+    /// Further lines in the visited network's table of the home network.
+    pub home_peer: &'w str,
+    /// The home network's SEPP has nobody of this name as its peer.
+    pub strangers: bool,
+    /// Addresses that the visited network's SEPP tries first.
+    pub addresses: &'w str,
+    /// Neither begins N32-c.
+    pub silent: bool,
+}
+
+pub struct World {
+    pub home: Sepp,
+    pub visited: Sepp,
+    pub udm: Function,
+}
+
+/// A SEPP that listens.
+pub struct Sepp {
+    pub assembled: Assembled,
+    pub seen: Arc<Seen>,
+    /// What own network functions send requests with.
+    pub sbi: Pool,
+    pub sbi_address: SocketAddr,
+    pub n32f_address: SocketAddr,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// A network function: it answers as its path says, and remembers what it was asked.
+pub struct Function {
+    pub address: SocketAddr,
+    pub asked: Arc<Mutex<Vec<(Method, String, HeaderMap)>>>,
+    task: JoinHandle<()>,
+}
+
+/// What a SEPP told of its work.
+#[derive(Default)]
+pub struct Seen {
+    pub relayed: Mutex<Vec<(Option<Fqdn>, &'static str, StatusCode)>>,
+    pub rejected: Mutex<Vec<(Fqdn, &'static str)>>,
+}
+
+impl Observer for Seen {
+    fn relayed(&self, it: &Relayed<'_>) {
+        self.relayed.lock().unwrap().push((it.peer.cloned(), it.service, it.status));
+    }
+
+    fn rejected(&self, it: &Rejected<'_>) {
+        self.rejected.lock().unwrap().push((it.peer.clone(), it.offence.rule()));
+    }
+}
+
+impl World {
+    pub async fn new(words: Words<'_>) -> Self {
+        let (home_ca, visited_ca) = (Authority::new("home"), Authority::new("visited"));
+        let udm = Function::start().await;
+        let listeners = || async { [bind().await, bind().await, bind().await] };
+        let (at_home, at_visited) = (listeners().await, listeners().await);
+        let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+        let (home_files, visited_files) = (directory(), directory());
+        for (files, ca, name) in
+            [(&home_files, &home_ca, HOME), (&visited_files, &visited_ca, VISITED)]
+        {
+            ca.issue(name, &files.join("sepp.pem"));
+            home_ca.write(&files.join("home.pem"));
+            visited_ca.write(&files.join("visited.pem"));
+        }
+        let initiate = if words.silent { "initiate = false" } else { "" };
+        let text = |fqdn: &str, plmn: &str, own: &[TcpListener; 3], sbi: &str, peer: &str| {
+            format!(
+                "[local]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\ncertificate = \"sepp.pem\"\n\
+                 [listen]\nsbi = \"127.0.0.1:{}\"\nn32c = \"127.0.0.1:{}\"\nn32f = \"127.0.0.1:{}\"\n\
+                 [trust.home]\nplmns = [\"999-70\"]\nroots = \"home.pem\"\n\
+                 [trust.visited]\nplmns = [\"001-01\"]\nroots = \"visited.pem\"\n\
+                 [sbi]\n{sbi}\n{peer}\n{}\n",
+                port(&own[0]),
+                port(&own[1]),
+                port(&own[2]),
+                words.both,
+            )
+        };
+        let peer = |name: &str, fqdn: &str, plmn: &str, addresses: &str, more: &str| {
+            format!(
+                "[peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
+                 address = [{addresses}]\n{initiate}\n{more}\n"
+            )
+        };
+        let local = |listener: &TcpListener| format!("\"127.0.0.1:{}\"", port(listener));
+        let hosts = format!(
+            "hosts = {{ \"udm.5gc.mnc070.mcc999.3gppnetwork.org\" = \"{}\", \
+             \"dead.5gc.mnc070.mcc999.3gppnetwork.org\" = \"127.0.0.1:1\" }}\n{}",
+            udm.address, words.home_sbi
+        );
+        let of_visited = match words.strangers {
+            false => peer("visited", VISITED, "001-01", &local(&at_visited[1]), ""),
+            true => String::new(),
+        };
+        let home_text = text(HOME, "999-70", &at_home, &hosts, &of_visited);
+        let to_home = format!("{}{}", words.addresses, local(&at_home[1]));
+        let of_home = peer("home", HOME, "999-70", &to_home, words.home_peer);
+        let visited_text = text(VISITED, "001-01", &at_visited, words.visited_sbi, &of_home);
+        let home = Sepp::start(&home_files, home_text, at_home);
+        let visited = Sepp::start(&visited_files, visited_text, at_visited);
+        let world = Self { home, visited, udm };
+        if !words.silent && !words.strangers {
+            world.visited.associated(HOME).await;
+            world.home.associated(VISITED).await;
+        }
+        world
+    }
+
+    /// What the visited network's function gets for a request to the home network's.
+    pub async fn ask(&self, request: Request<Body>) -> Response<Body> {
+        self.visited.ask(request).await
+    }
+}
+
+impl Sepp {
+    fn start(files: &std::path::Path, text: String, listeners: [TcpListener; 3]) -> Self {
+        let config: Configuration =
+            Document::from_text(&files.join("sepp.toml"), text).parse().unwrap();
+        let section = StoresSection { name: "tickets", state: None, state_key: None, fleet: None };
+        let (stores, _) = Stores::open(&section).unwrap();
+        let guard = Arc::new(Guard::new(&config, &[7; 32]).unwrap());
+        let seen = Arc::new(Seen::default());
+        let assembled =
+            Assembled::open(&config, &stores, guard, seen.clone(), Arc::new(())).unwrap();
+        let [sbi, n32c, n32f] = listeners;
+        let (sbi_address, n32f_address) = (sbi.local_addr().unwrap(), n32f.local_addr().unwrap());
+        let sepp = assembled.sepp.clone();
+        let tasks = vec![
+            tokio::spawn(listen(sbi, move |socket| {
+                let sepp = sepp.clone();
+                async move {
+                    let service = |request| sepp.sbi(request);
+                    let options = Arc::new(ServerOptions::default());
+                    serve(Accepted::plaintext(socket), options, service, std::future::pending())
+                        .await;
+                }
+            })),
+            tokio::spawn(terminate(n32c, assembled.tls.n32c().unwrap().clone(), &assembled)),
+            tokio::spawn(terminate(n32f, assembled.tls.n32f().unwrap().clone(), &assembled)),
+        ];
+        let address = DialAddress::Tcp(sbi_address);
+        let plain = Arc::new(Plaintext(Protocol::Http2));
+        let sbi = Pool::new(plain, address, PoolOptions::default());
+        Self { assembled, seen, sbi, sbi_address, n32f_address, tasks }
+    }
+
+    async fn associated(&self, peer: &str) {
+        let peer: Fqdn = peer.parse().unwrap();
+        let associations = self.assembled.sepp.associations();
+        let deadline = Deadline::after(Duration::from_secs(20));
+        associations.ensure(&peer, deadline).await.unwrap();
+    }
+
+    pub async fn ask(&self, request: Request<Body>) -> Response<Body> {
+        let call = Call::until(Deadline::after(Duration::from_secs(60)));
+        self.sbi.call(request, call).await.unwrap().response
+    }
+}
+
+impl Drop for Sepp {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl Drop for Function {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Accepts connections with TLS of one listener of N32.
+fn terminate(
+    listener: TcpListener,
+    acceptor: Acceptor,
+    assembled: &Assembled,
+) -> impl Future<Output = ()> + use<> {
+    let (sepp, tls) = (assembled.sepp.clone(), assembled.tls.clone());
+    listen(listener, move |socket| {
+        let (sepp, tls, acceptor) = (sepp.clone(), tls.clone(), acceptor.clone());
+        async move {
+            let Ok(mut stream) = acceptor.accept_early(socket).await else { return };
+            // Who has early data comes back, and is known; all others show certificates.
+            if !stream.is_early() && stream.handshake().await.is_err() {
+                return;
+            }
+            let Ok(connected) = tls.standing().identify(stream.facts()) else { return };
+            let service = |request| sepp.n32(&connected, request);
+            let options = Arc::new(ServerOptions::default());
+            serve(Accepted::tls(stream), options, service, std::future::pending()).await;
+        }
+    })
+}
+
+async fn listen<F: Future<Output = ()> + Send + 'static>(
+    listener: TcpListener,
+    serve: impl Fn(tokio::net::TcpStream) -> F,
+) {
+    let mut connections = tokio::task::JoinSet::new();
+    while let Ok((socket, _)) = listener.accept().await {
+        socket.set_nodelay(true).unwrap();
+        connections.spawn(serve(socket));
+    }
+}
+
+async fn bind() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").await.unwrap()
+}
+
+/// A directory of its own, below cargo's.
+fn directory() -> PathBuf {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("relay-{}-{number}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+impl Function {
+    async fn start() -> Self {
+        let listener = bind().await;
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let remembers = asked.clone();
+        let task = tokio::spawn(listen(listener, move |socket| {
+            let asked = remembers.clone();
+            async move {
+                let service = |request: Request<Body>| {
+                    let head = (request.method().clone(), request.uri().to_string());
+                    asked.lock().unwrap().push((head.0, head.1, request.headers().clone()));
+                    answer(request)
+                };
+                let options = ServerOptions {
+                    body: tessera_proxy::http::body::BodyLimits {
+                        max_len: u64::MAX,
+                        idle: Duration::from_secs(60),
+                    },
+                    ..ServerOptions::default()
+                };
+                let accepted = Accepted::plaintext(socket);
+                serve(accepted, Arc::new(options), service, std::future::pending()).await;
+            }
+        }));
+        Self { address, asked, task }
+    }
+
+    /// The head of the last request.
+    pub fn last(&self) -> (Method, String, HeaderMap) {
+        self.asked.lock().unwrap().last().unwrap().clone()
+    }
+
+    pub fn count(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+}
+
+/// As the last segment of the path says.
+async fn answer(request: Request<Body>) -> Response<Body> {
+    let json = |status: u16, text: &'static str| {
+        let response =
+            Response::builder().status(status).header("content-type", "application/json");
+        response
+            .header("x-of-function", "yes")
+            .body(Body::full(Bytes::from_static(text.as_bytes())))
+    };
+    let path = request.uri().path().to_owned();
+    let response = match path.rsplit('/').next().unwrap() {
+        "am-data" => json(200, AM_DATA_BODY),
+        "echo" => Ok(echo(request)),
+        "created" => {
+            let mut response = echo(request);
+            *response.status_mut() = StatusCode::CREATED;
+            let location = format!("{UDM}/nudm-sdm/v2/x").parse().unwrap();
+            response.headers_mut().insert("location", location);
+            Ok(response)
+        }
+        "nothing" => Response::builder().status(204).body(Body::empty()),
+        "missing" => json(404, r#"{"status":404,"cause":"USER_NOT_FOUND"}"#),
+        "broken" => json(500, r#"{"status":500,"cause":"SYSTEM_FAILURE"}"#),
+        "nf-instances" => json(200, crate::telescopic::DISCOVERED),
+        "never" => std::future::pending().await,
+        _ => Response::builder().status(418).body(Body::empty()),
+    };
+    response.unwrap()
+}
+
+fn echo(request: Request<Body>) -> Response<Body> {
+    let kind = request.headers().get("content-type").cloned();
+    let mut response = Response::new(request.into_body());
+    kind.map(|kind| response.headers_mut().insert("content-type", kind));
+    response
+}
+
+pub const AM_DATA_BODY: &str = r#"{"gpsis":["msisdn-491700000001"],"subscribedUeAmbr":{"uplink":"1 Gbps","downlink":"1 Gbps"},"nssai":{"defaultSingleNssais":[{"sst":1}]}}"#;
+
+/// A request of the visited network's function to the home network's.
+pub fn request(method: Method, path: &str) -> http::request::Builder {
+    Request::builder()
+        .method(method)
+        .uri(format!("http://{VISITED}{path}"))
+        .header("3gpp-sbi-target-apiroot", UDM)
+}
+
+pub fn empty(builder: http::request::Builder) -> Request<Body> {
+    builder.body(Body::empty()).unwrap()
+}
+
+pub async fn text(response: Response<Body>) -> String {
+    let body = response.into_body().collect_up_to(1 << 20).await.unwrap().data;
+    String::from_utf8(body.to_vec()).unwrap()
+}

@@ -1,0 +1,188 @@
+//! What a peer sees of the inside, and how it comes back.
+
+use bytes::Bytes;
+use http::Response;
+use tessera_sepp::guard::{Asked, RevealedTarget, Rule};
+
+use crate::message::{PEER, guard, passes, request, with};
+
+/// A request of an own function, as the peer gets it.
+fn outgoing(text: &str) -> (http::request::Parts, String) {
+    let guard = guard("");
+    let (mut parts, mut body) = request(text);
+    let verdict = with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body)));
+    passes(verdict);
+    (parts, String::from_utf8(body.to_vec()).unwrap())
+}
+
+/// An answer of an own function, as the peer gets it.
+fn answered(asked: &str, headers: &[(&str, &str)], body: &str) -> (http::response::Parts, String) {
+    let guard = guard("");
+    let (question, _) = request(&format!("GET {asked}"));
+    let mut answer = Response::builder().header("content-type", "application/json");
+    for (name, value) in headers {
+        answer = answer.header(*name, *value);
+    }
+    let (mut parts, ()) = answer.body(()).unwrap().into_parts();
+    let mut body = Bytes::copy_from_slice(body.as_bytes());
+    let verdict = with(|context| {
+        guard.outgoing_response(context, Asked::of(&question), &mut parts, Some(&mut body))
+    });
+    passes(verdict);
+    (parts, String::from_utf8(body.to_vec()).unwrap())
+}
+
+/// The first hidden name in a text.
+fn hidden(text: &str) -> &str {
+    const END: &str = ".hidden.5gc.mnc070.mcc999.3gppnetwork.org";
+    let end = text.find(END).unwrap_or_else(|| panic!("{text}")) + END.len();
+    let start = text[..end].rfind(['/', '"']).map_or(0, |at| at + 1);
+    &text[start..end]
+}
+
+#[test]
+fn a_callback_to_an_address_comes_back_to_it() {
+    let body = r#"{"x":1,"callbackReference":"http://10.45.0.5:7777/namf-callback/v1/sdm","plmnId":{"mcc":"999","mnc":"70"}}"#;
+    let (_, sent) =
+        outgoing(&format!("POST /nudm-sdm/v2/imsi-001010000000001/sdm-subscriptions\n\n{body}"));
+    assert!(!sent.contains("10.45.0.5") && !sent.contains("7777"), "{sent}");
+    let name = hidden(&sent);
+    assert_eq!(sent.replace(name, "10.45.0.5:7777"), body, "the rest is as it was");
+
+    let guard = guard("");
+    let back = format!("POST /namf-callback/v1/sdm\n3gpp-sbi-target-apiroot: http://{name}");
+    let (mut parts, _) = request(&back);
+    passes(with(|context| guard.incoming_request(context, &mut parts, None)));
+    assert_eq!(parts.headers["3gpp-sbi-target-apiroot"], "http://10.45.0.5:7777");
+    assert_eq!(parts.extensions.get(), Some(&RevealedTarget));
+
+    // An answer that repeats the subscription tells the function its own name.
+    let (question, _) = request("POST /nudm-sdm/v2/x");
+    let mut echoed = Bytes::from(sent.clone());
+    let answer = Response::builder()
+        .header("content-type", "application/json")
+        .header("content-length", sent.len());
+    let (mut parts, ()) = answer.body(()).unwrap().into_parts();
+    passes(with(|context| {
+        guard.incoming_response(context, Asked::of(&question), &mut parts, Some(&mut echoed))
+    }));
+    assert_eq!(echoed, body);
+    assert_eq!(parts.headers["content-length"], body.len().to_string());
+}
+
+#[test]
+fn a_hidden_name_is_of_no_use_for_another_peer_or_as_a_callback() {
+    let (_, sent) =
+        outgoing("POST /nudm-sdm/v2/x/y\n\n{\"callbackReference\":\"http://10.45.0.5/\"}");
+    let name = hidden(&sent);
+    let more = "[peer.third]\nfqdn = \"sepp.third.org\"\nplmns = [\"208-93\"]\nanchor = \"third\"\naddress = [\"192.0.2.9:1\"]";
+    let guard = guard(more);
+    let third = "sepp.third.org".parse().unwrap();
+    let (mut parts, _) =
+        request(&format!("GET /nnrf-disc/v1/x\n3gpp-sbi-target-apiroot: http://{name}"));
+    let refusal = with(|context| {
+        let context = tessera_sepp::guard::Context { peer: &third, ..*context };
+        guard.incoming_request(&context, &mut parts, None)
+    });
+    assert_eq!(refusal.unwrap_err().rule, Rule::Topology);
+    let lie = format!(
+        "POST /nudm-sdm/v2/x/y\n\n{{\"callbackReference\":\"http://{name}/nudm-uecm/v1\"}}"
+    );
+    let (mut parts, mut body) = request(&lie);
+    let refusal = with(|context| guard.incoming_request(context, &mut parts, Some(&mut body)));
+    assert_eq!(refusal.unwrap_err().rule, Rule::CallbackUri);
+}
+
+#[test]
+fn headers_tell_nothing_of_the_inside() {
+    let (parts, _) = outgoing(
+        "GET /nnrf-disc/v1/nf-instances\nvia: 2.0 scp1.internal\nuser-agent: AMF-7c1ad2c4 amf1.internal\n\
+         3gpp-sbi-nf-peer-info: srcinst=7c1ad2c4\nx-forwarded-for: 10.0.0.1\naccept-encoding: gzip\naccept: application/json",
+    );
+    let names: Vec<_> = parts.headers.keys().map(http::HeaderName::as_str).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(parts.headers.contains_key("accept"));
+    assert_eq!(parts.headers["user-agent"], "AMF");
+
+    let link = r#"{"authType":"5G_AKA","_links":{"5g-aka":{"href":"http:\/\/10.0.0.7:7777\/nausf-auth\/v1\/ue-authentications\/1"}}}"#;
+    let headers = [
+        ("server", "Open5GS v2.8.0"),
+        ("via", "2.0 scp1.internal"),
+        (
+            "location",
+            "http://ausf1.5gc.mnc070.mcc999.3gppnetwork.org:7777/nausf-auth/v1/ue-authentications/1",
+        ),
+    ];
+    let (parts, body) = answered("/nausf-auth/v1/ue-authentications", &headers, link);
+    assert!(!parts.headers.contains_key("server") && !parts.headers.contains_key("via"));
+    let location = parts.headers["location"].to_str().unwrap();
+    assert!(
+        location.ends_with(".3gppnetwork.org/nausf-auth/v1/ue-authentications/1"),
+        "{location}"
+    );
+    assert!(!location.contains("ausf1") && !location.contains("7777"), "{location}");
+    assert!(!body.contains("10.0.0.7"), "behind escapes too: {body}");
+    hidden(&body);
+}
+
+#[test]
+fn found_functions_have_names_and_no_addresses() {
+    let profile = r#"{"nfInstances":[{"nfInstanceId":"a","nfType":"AUSF","plmnList":[{"mcc":"999","mnc":"70"}],
+        "ipv4Addresses":["10.0.0.7"],"interPlmnFqdn":"ausf.5gc.mnc070.mcc999.3gppnetwork.org",
+        "nfServices":[{"serviceName":"nausf-auth","ipEndPoints":[{"ipv4Address":"10.0.0.7","port":7777}]}]},
+        {"fqdn":"udm1.5gc.mnc070.mcc999.3gppnetwork.org"}]}"#;
+    let (_, body) = answered("/nnrf-disc/v1/nf-instances", &[], profile);
+    let value: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let [found, other] = [0, 1].map(|index| value["nfInstances"][index].clone());
+    assert!(!body.contains("10.0.0.7") && !body.contains("udm1"), "{body}");
+    assert_eq!(found["interPlmnFqdn"], "ausf.5gc.mnc070.mcc999.3gppnetwork.org");
+    assert_eq!(found["nfServices"][0]["ipEndPoints"][0]["port"], 7777);
+    let name = found["nfServices"][0]["fqdn"].as_str().unwrap();
+    assert!(other["fqdn"].as_str().unwrap().contains(".hidden."));
+
+    let guard = guard("");
+    let (mut parts, _) =
+        request(&format!("GET /nausf-auth/v1/x\n3gpp-sbi-target-apiroot: http://{name}:7777"));
+    passes(with(|context| guard.incoming_request(context, &mut parts, None)));
+    assert_eq!(parts.headers["3gpp-sbi-target-apiroot"], "http://10.0.0.7:7777");
+}
+
+#[test]
+fn public_names_and_those_of_others_stay() {
+    let body = r#"{"a":"http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/x","b":"http://sepp1.5gc.mnc070.mcc999.3gppnetwork.org",
+        "c":"http://smf.5gc.mnc001.mcc001.3gppnetwork.org/y"}"#;
+    let (_, sent) = outgoing(&format!("POST /nsmf-pdusession/v1/pdu-sessions\n\n{body}"));
+    assert_eq!(sent, body);
+}
+
+#[test]
+fn without_hiding_nothing_changes() {
+    let guard = guard("[peer.visited.guard]\nhide-topology = false");
+    let text =
+        "POST /nudm-sdm/v2/x/y\nvia: 2.0 scp\n\n{\"callbackReference\":\"http://10.45.0.5/\"}";
+    let (mut parts, mut body) = request(text);
+    let before = body.clone();
+    passes(with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body))));
+    assert_eq!((body, parts.headers["via"].to_str().unwrap()), (before, "2.0 scp"));
+}
+
+#[test]
+fn own_functions_stay_with_their_network_too() {
+    let guard = guard("");
+    for (text, rule) in [
+        ("GET /nnrf-disc/v1/x\n3gpp-sbi-originating-network-id: 001-01", Rule::PlmnInHeader),
+        (
+            "GET /nnrf-disc/v1/x\n3gpp-sbi-target-apiroot: http://nrf.5gc.mnc093.mcc208.3gppnetwork.org",
+            Rule::Target,
+        ),
+        (
+            "POST /nausf-auth/v1/x\n\n{\"servingNetworkName\":\"5G:mnc001.mcc001.3gppnetwork.org\"}",
+            Rule::PlmnInJson,
+        ),
+        ("GET /nudm-sdm/v2/imsi-208930000000001/am-data", Rule::UeIdentity),
+    ] {
+        let (mut parts, mut body) = request(text);
+        let verdict = with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body)));
+        assert_eq!(verdict.unwrap_err().rule, rule, "{PEER}: {text}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Long, deep and frequent messages.
+
+use std::fmt::Write;
+
+use tessera_sepp::guard::{Rule, Verdict};
+
+use crate::message::{PEER, guard, incoming, request, with};
+
+#[test]
+fn deep_json_is_refused_and_nothing_breaks() {
+    let guard = guard("[guard]\njson-depth = 20");
+    let nested = |open: &str, close: &str, depth: usize| {
+        format!("POST /nausf-auth/v1/x\n\n{}{}", open.repeat(depth), close.repeat(depth))
+    };
+    assert_eq!(incoming(&guard, &nested("[", "]", 20)), Ok(Verdict::default()));
+    for depth in [21, 100, 128, 1_000, 1_000_000] {
+        for (open, close) in [("[", "]"), ("{\"a\":[", "]}")] {
+            let refusal = incoming(&guard, &nested(open, close, depth)).unwrap_err();
+            assert_eq!(refusal.rule, Rule::JsonDepth, "{depth} {open}");
+        }
+    }
+    // Values that are passed over, and codes, are no way around the limit.
+    for start in ["{\"mcc\":", "{\"encBlockIndex\":"] {
+        let text = format!(
+            "POST /nausf-auth/v1/x\n\n{start}{}{}}}",
+            "[".repeat(100_000),
+            "]".repeat(100_000)
+        );
+        assert!(incoming(&guard, &text).is_err());
+    }
+}
+
+#[test]
+fn long_members_and_many_of_them_are_read_to_their_end() {
+    let guard = guard("");
+    let long = "x".repeat(10_000_000);
+    let lie = r#""guami":{"plmnId":{"mcc":"208","mnc":"93"}}"#;
+    let many = (0..200_000).fold(String::new(), |mut text, index| {
+        let _ = write!(text, "\"m{index}\":{index},");
+        text
+    });
+    for body in [
+        format!(r#"{{"a":"{long}",{lie}}}"#),
+        format!(r#"{{"{long}":1,{lie}}}"#),
+        format!(r#"{{{many}{lie}}}"#),
+        format!(r#"{{"guami":{{"{long}":1,"plmnId":{{"mcc":"208","mnc":"93"}}}}}}"#),
+    ] {
+        let refusal = incoming(&guard, &format!("POST /nudm-uecm/v1/x\n\n{body}")).unwrap_err();
+        assert_eq!(refusal.rule, Rule::PlmnInJson);
+    }
+    let code = format!(
+        "POST /nudm-uecm/v1/x\n\n{{\"mcc\":\"{}\",\"mnc\":\"01\"}}",
+        "0".repeat(10_000_000)
+    );
+    assert_eq!(incoming(&guard, &code).unwrap_err().rule, Rule::Malformed);
+    let digits = format!("POST /nudm-uecm/v1/x\n\n[\"imsi-{}\"]", "9".repeat(10_000_000));
+    let refusal = incoming(&guard, &digits).unwrap_err();
+    assert_eq!(refusal.rule, Rule::UeIdentity);
+    assert!(refusal.claimed.len() <= 120, "what is told is short");
+}
+
+#[test]
+fn what_is_logged_is_bounded() {
+    let guard = guard("[guard]\nlog-only = [\"plmn-in-json\"]");
+    let lies = r#"{"mcc":"208","mnc":"93"},"#.repeat(1000);
+    let Verdict { logged, .. } =
+        incoming(&guard, &format!("POST /nudm-uecm/v1/x\n\n[{lies}1]")).unwrap();
+    assert_eq!(logged.len(), 16);
+    assert_eq!(logged[0].claimed.as_ref(), "208-93");
+    assert_eq!(logged[0].allowed.to_string(), "001-01, 999-70");
+}
+
+#[test]
+fn bodies_beyond_the_limit_are_refused_unless_the_rule_only_logs() {
+    let strict = guard("[guard]\ninspected-body = 1000");
+    assert_eq!(strict.inspected_body(), 1000);
+    let refusal = strict.body_is_too_long().unwrap_err();
+    assert_eq!((refusal.rule, refusal.status.as_u16()), (Rule::BodyLength, 413));
+    let lenient = guard("[guard]\nlog-only = [\"body-length\"]");
+    assert_eq!(lenient.body_is_too_long().unwrap().logged[0].rule, Rule::BodyLength);
+}
+
+#[test]
+fn what_is_looked_into_is_known_by_the_head() {
+    let guard = guard("");
+    let inspects = |head: &str| guard.inspects(&request(&format!("POST /x\n{head}")).0.headers);
+    assert!(inspects("content-type: application/json"));
+    assert!(inspects("content-type: multipart/related; boundary=b"));
+    assert!(inspects("content-length: 5"), "without a type it is what it looks like");
+    assert!(!inspects("content-type: application/octet-stream"));
+    assert!(!inspects("content-type: application/json\ncontent-encoding: gzip"));
+}
+
+#[test]
+fn a_peer_that_asks_too_often_waits() {
+    let guard = guard(
+        "[peer.visited.guard]\nrate = { requests = 5, requests-per-service = 3, new-connections = 2 }",
+    );
+    let ask = |path: &str| incoming(&guard, &format!("GET {path}"));
+    let passed = |path: &str| (0..20).filter(|_| ask(path).is_ok()).count();
+    assert_eq!(passed("/nnrf-disc/v1/nf-instances"), 3);
+    assert_eq!(passed("/nudm-sdm/v2/imsi-999700000000001"), 2);
+    let refusal = ask("/nausf-auth/v1/x").unwrap_err();
+    assert_eq!(
+        (refusal.rule, refusal.status.as_u16(), refusal.cause),
+        (Rule::Rate, 429, "NF_CONGESTION_RISK")
+    );
+    assert_eq!(refusal.retry_after_seconds(), Some(1));
+    let rates = guard.rates(&PEER.parse().unwrap()).unwrap();
+    assert_eq!((0..10).filter(|_| rates.connection().is_ok()).count(), 2);
+}
+
+#[test]
+fn who_is_no_peer_passes_nothing() {
+    let guard = guard("");
+    let stranger = "sepp.5gc.mnc001.mcc001.3gppnetwork.org".parse().unwrap();
+    let (mut parts, _) = request("GET /nnrf-disc/v1/nf-instances");
+    let refusal = with(|context| {
+        let context = tessera_sepp::guard::Context { peer: &stranger, ..*context };
+        guard.incoming_request(&context, &mut parts, None)
+    });
+    assert_eq!(refusal.unwrap_err().rule, Rule::Api);
+}
+
+#[test]
+fn a_list_of_apis_has_methods_and_paths() {
+    let guard = guard(
+        "[peer.visited.guard]\napis = [\"nudm-sdm: GET /nudm-sdm/v2/{supi}/am-data\", \"nnrf-disc\"]",
+    );
+    let rule = |text: &str| incoming(&guard, text).err().map(|refusal| refusal.rule);
+    assert_eq!(rule("GET /nudm-sdm/v2/imsi-999700000000001/am-data"), None);
+    assert_eq!(rule("GET /nudm-sdm/v2/%69msi-999700000000001/am%2Ddata"), None);
+    assert_eq!(rule("POST /nnrf-disc/v1/x"), None);
+    for text in [
+        "PUT /nudm-sdm/v2/imsi-999700000000001/am-data",
+        "GET /nudm-sdm/v2/imsi-999700000000001/sm-data",
+        "GET /nudm-sdm/v2/imsi-999700000000001/am-data/x",
+        "GET /nausf-auth/v1/x",
+    ] {
+        assert_eq!(rule(text), Some(Rule::Api), "{text}");
+    }
+}

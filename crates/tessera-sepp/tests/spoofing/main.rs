@@ -1,0 +1,84 @@
+//! Messages as a peer could send them, and the rule that must refuse each: beside them the ones that real networks send
+//! in a registration, which must pass.
+
+mod corpus;
+mod hiding;
+mod limits;
+mod message;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use tessera_sepp::guard::{Asked, Rule, Verdict};
+
+use crate::corpus::{ANSWERS, Case, HONEST, SPOOFED};
+use crate::message::{guard, incoming, request, with};
+
+#[test]
+fn every_spoofed_request_is_refused_by_its_rule() {
+    let guard = guard("");
+    let mut wrong = Vec::new();
+    for Case { what, rule, request } in SPOOFED {
+        let verdict = incoming(&guard, request);
+        match verdict {
+            Err(refusal) if refusal.rule == *rule => {
+                assert!(!refusal.claimed.contains("0000000001"), "{what}: a subscriber is told");
+                assert!(refusal.status.is_client_error(), "{what}");
+            }
+            other => wrong.push(format!("{what}: {rule}, not {other:?}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_rule_that_only_logs_lets_pass_and_tells() {
+    for Case { what, rule, request } in SPOOFED {
+        // What can't be read at all can't pass: the rules behind it would be blind.
+        if matches!(rule, Rule::JsonDepth)
+            || ["path", "target"].iter().any(|start| what.starts_with(start))
+        {
+            continue;
+        }
+        let guard = guard(&format!("[guard]\nlog-only = [\"{rule}\"]"));
+        match incoming(&guard, request) {
+            Ok(Verdict { logged, .. }) => {
+                assert!(logged.iter().any(|refusal| refusal.rule == *rule), "{what}")
+            }
+            // Another rule has something against it too.
+            Err(refusal) => assert_ne!(refusal.rule, *rule, "{what}"),
+        }
+    }
+}
+
+#[test]
+fn honest_requests_pass_untouched() {
+    let guard = guard("");
+    for (what, text) in HONEST {
+        let (mut parts, mut body) = request(text);
+        let before = body.clone();
+        let verdict = with(|context| guard.incoming_request(context, &mut parts, Some(&mut body)));
+        assert_eq!(verdict.map_err(|refusal| format!("{what}: {refusal}")), Ok(Verdict::default()));
+        assert_eq!(body, before, "{what}");
+    }
+}
+
+#[test]
+fn answers_pass_or_are_refused() {
+    let guard = guard("");
+    for (what, rule, asked, header, body) in ANSWERS {
+        let (question, _) = request(&format!("GET {asked}\n\n"));
+        let mut answer = Response::builder().status(StatusCode::OK);
+        if !body.is_empty() {
+            answer = answer.header("content-type", "application/json");
+        }
+        if let Some((name, value)) = header.split_once(": ") {
+            answer = answer.header(name, value);
+        }
+        let (mut parts, ()) = answer.body(()).unwrap().into_parts();
+        let mut body = Bytes::from_static(body.as_bytes());
+        let verdict = with(|context| {
+            guard.incoming_response(context, Asked::of(&question), &mut parts, Some(&mut body))
+        });
+        assert_eq!(verdict.err().map(|refusal| refusal.rule), *rule, "{what}");
+    }
+}

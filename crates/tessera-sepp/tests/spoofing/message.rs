@@ -1,0 +1,74 @@
+//! Messages from text, and who sends them.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use http::{Request, request};
+use tessera_proxy::config::Document;
+use tessera_sepp::config::Configuration;
+use tessera_sepp::guard::{Context, Guard, Refusal, Verdict};
+use tessera_sepp::names::PlmnSet;
+
+pub const PEER: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
+
+const CONFIGURATION: &str = r#"
+[local]
+fqdn = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org"
+plmns = ["999-70"]
+certificate = "sepp.pem"
+[listen]
+sbi = "127.0.0.1:7777"
+n32c = "127.0.0.1:7443"
+n32f = "127.0.0.1:7444"
+[trust.visited]
+plmns = ["001-01", "001-02"]
+roots = "visited.pem"
+[peer.visited]
+fqdn = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org"
+plmns = ["001-01", "001-02"]
+anchor = "visited"
+address = ["192.0.2.1:7443"]
+"#;
+
+/// The network 999-70, whose peer stands for 001-01 and 001-02, and was shown 001-01 alone.
+pub fn guard(more: &str) -> Guard {
+    let text = format!("{CONFIGURATION}{more}");
+    let document = Document::from_text(Path::new("sepp.toml"), text);
+    let configuration = document.parse::<Configuration>().unwrap();
+    Guard::new(&configuration, b"a secret of both instances").unwrap()
+}
+
+/// Does something as that peer.
+pub fn with<T>(judge: impl FnOnce(&Context<'_>) -> T) -> T {
+    let peer = PEER.parse().unwrap();
+    let plmns: PlmnSet = ["001-01".parse().unwrap()].into_iter().collect();
+    judge(&Context { peer: &peer, plmns: &plmns })
+}
+
+/// A request of the peer.
+pub fn incoming(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
+    let (mut parts, mut body) = request(text);
+    with(|context| guard.incoming_request(context, &mut parts, Some(&mut body)))
+}
+
+/// It goes on, and no rule would have refused it.
+pub fn passes(judged: Result<Verdict, Refusal>) {
+    assert_eq!(judged, Ok(Verdict::default()));
+}
+
+/// `METHOD path`, lines of headers, an empty line, and the body. A body without a type is JSON.
+pub fn request(text: &str) -> (request::Parts, Bytes) {
+    let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
+    let mut lines = head.lines();
+    let (method, path) = lines.next().unwrap().split_once(' ').unwrap();
+    let mut builder = Request::builder().method(method).uri(path);
+    for line in lines {
+        let (name, value) = line.split_once(": ").unwrap();
+        builder = builder.header(name, value);
+    }
+    let (mut parts, ()) = builder.body(()).unwrap().into_parts();
+    if !body.is_empty() && !head.contains("content-type") {
+        parts.headers.insert("content-type", "application/json".parse().unwrap());
+    }
+    (parts, Bytes::copy_from_slice(body.as_bytes()))
+}
