@@ -98,9 +98,10 @@ impl Inner {
         match made {
             Ok((connection, driver, lease)) => {
                 self.tally.opened.fetch_add(1, Ordering::Relaxed);
-                if let Some(place) = place {
-                    place.opening = place.opening.saturating_sub(1);
-                    place.health.recovered();
+                if lease.is_none()
+                    && let Some(place) = place
+                {
+                    place.opened();
                 }
                 state.protocol = connection.protocol();
                 state.connections.push(connection.clone());
@@ -196,7 +197,10 @@ impl Inner {
             }
         };
         let in_flight = connection.standing() == Standing::InFlight;
-        let lease = in_flight.then(|| connection.take());
+        let lease = in_flight.then(|| {
+            connection.is_opening();
+            connection.take()
+        });
         Ok((connection, driver, lease))
     }
 
@@ -222,7 +226,7 @@ impl Inner {
     }
 
     /// An address lets wait: another is tried beside it.
-    fn try_next(&self) {
+    pub(in crate::http::client) fn try_next(&self) {
         let mut state = self.state();
         let now = Instant::now();
         let other =
@@ -240,7 +244,7 @@ impl Inner {
         }
         let live = state.live().count();
         let is_missing = live + state.opening < self.options.warm;
-        let used = state.live().map(|connection| connection.priority()).max();
+        let used = state.live().map(|connection| connection.priority()).min();
         let now = Instant::now();
         // Connections lead to an address of second choice as long as the first is sick.
         let better = |state: &State| {
