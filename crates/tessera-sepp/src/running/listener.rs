@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http::{Request, Response};
+use http::Request;
 use tessera::handshake::EarlyDataStatus;
 use tessera_kit::clock::unix;
 use tessera_proxy::drain::{Drained, drain};
@@ -21,7 +21,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::shared::Shared;
-use crate::identity;
 use crate::names::Fqdn;
 use crate::reconnection::Connected;
 
@@ -125,7 +124,8 @@ impl Listening {
         let connected = Box::pin(self.shake_hands(&mut stream)).await?;
         let peer = connected.identity.peer.clone();
         let metrics = self.shared.metrics.peer(&peer);
-        if self.shared.guard().connection(&peer).is_err() {
+        let guard = self.shared.guard();
+        if guard.rates(&peer).is_some_and(|rates| rates.connection().is_err()) {
             metrics.rate_limited();
             return Err(Refused::Peer(format!("{peer} makes connections too often")));
         }
@@ -134,19 +134,15 @@ impl Listening {
         drop(place);
         let options = self.options_for(&peer);
         let shared = &self.shared;
-        let (identity, is_resumed) = (&*connected.identity, !connected.carries_n32c());
+        let (identity, connected) = (&*connected.identity, &connected);
         let service = async |request: Request<Body>| {
             let _under_way = match shared.admit(Some(&identity.peer), &request) {
                 Ok(under_way) => under_way,
                 Err(response) => return response,
             };
-            match identity.listener {
-                identity::Listener::N32c => shared.sepp.n32c(identity, request).await,
-                identity::Listener::N32f => shared.sepp.n32f(identity, request).await,
-                identity::Listener::Shared => shared.sepp.n32(identity, is_resumed, request).await,
-            }
+            shared.sepp.n32(connected, request).await
         };
-        let ends = shared.until_gone(&connected);
+        let ends = shared.until_gone(connected);
         let ended = Box::pin(serve(Accepted::tls(stream), options, service, ends)).await;
         Ok(format!("{peer}: {}", ended.cause))
     }

@@ -53,9 +53,9 @@ impl Assembled {
         let transport = Arc::new(OverHttp::new(config, connects.clone()));
         let settings = Settings::of(config);
         let associations = Arc::new(Associations::new(&settings, of_n32c));
+        associations.start(transport.clone());
         // Nobody else sets it.
         let _ = known.0.set(Arc::downgrade(&associations));
-        associations.start(transport.clone());
         let sepp = Sepp::new(config, guard, associations, connects.clone(), observer)?;
         Ok(Self { sepp: Arc::new(sepp), tls, transport, connects })
     }

@@ -223,7 +223,11 @@ fn terminate(
     listen(listener, move |socket| {
         let (sepp, tls, acceptor) = (sepp.clone(), tls.clone(), acceptor.clone());
         async move {
-            let Ok(stream) = acceptor.accept_early(socket).await else { return };
+            let Ok(mut stream) = acceptor.accept_early(socket).await else { return };
+            // Who has early data comes back, and is known; all others show certificates.
+            if !stream.is_early() && stream.handshake().await.is_err() {
+                return;
+            }
             let Ok(connected) = tls.standing().identify(stream.facts()) else { return };
             let service = |request| sepp.n32(&connected, request);
             let options = Arc::new(ServerOptions::default());
@@ -307,15 +311,13 @@ async fn answer(request: Request<Body>) -> Response<Body> {
     let path = request.uri().path().to_owned();
     let response = match path.rsplit('/').next().unwrap() {
         "am-data" => json(200, AM_DATA_BODY),
-        "echo" => {
-            let kind = request.headers().get("content-type").cloned();
-            let mut response = Response::new(request.into_body());
-            kind.map(|kind| response.headers_mut().insert("content-type", kind));
-            Ok(response)
-        }
+        "echo" => Ok(echo(request)),
         "created" => {
-            let created = Response::builder().status(201);
-            created.header("location", format!("{UDM}/nudm-sdm/v2/x")).body(request.into_body())
+            let mut response = echo(request);
+            *response.status_mut() = StatusCode::CREATED;
+            let location = format!("{UDM}/nudm-sdm/v2/x").parse().unwrap();
+            response.headers_mut().insert("location", location);
+            Ok(response)
         }
         "nothing" => Response::builder().status(204).body(Body::empty()),
         "missing" => json(404, r#"{"status":404,"cause":"USER_NOT_FOUND"}"#),
@@ -325,6 +327,13 @@ async fn answer(request: Request<Body>) -> Response<Body> {
         _ => Response::builder().status(418).body(Body::empty()),
     };
     response.unwrap()
+}
+
+fn echo(request: Request<Body>) -> Response<Body> {
+    let kind = request.headers().get("content-type").cloned();
+    let mut response = Response::new(request.into_body());
+    kind.map(|kind| response.headers_mut().insert("content-type", kind));
+    response
 }
 
 pub const AM_DATA_BODY: &str = r#"{"gpsis":["msisdn-491700000001"],"subscribedUeAmbr":{"uplink":"1 Gbps","downlink":"1 Gbps"},"nssai":{"defaultSingleNssais":[{"sst":1}]}}"#;
