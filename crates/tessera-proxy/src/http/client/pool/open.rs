@@ -47,6 +47,12 @@ enum Driver {
 impl Inner {
     /// Opens as many connections as those that wait need.
     pub(super) fn open_for_waiting(&self, state: &mut State) {
+        if state.unserved(&self.options) == 0 || !self.may_open(state) {
+            return;
+        }
+        // Not for those that gave up.
+        state.queue.retain(|waiter| !waiter.tell.is_closed());
+        self.waiting.store(state.queue.len(), Ordering::SeqCst);
         while state.unserved(&self.options) > 0 && self.may_open(state) {
             self.open(state, false);
         }
