@@ -4,6 +4,9 @@
 
 mod broken;
 #[allow(dead_code, reason = "of the tests of all commands")]
+#[path = "../commands/document.rs"]
+mod document;
+#[allow(dead_code, reason = "of the tests of all commands")]
 #[path = "../commands/program.rs"]
 mod program;
 mod relay;
