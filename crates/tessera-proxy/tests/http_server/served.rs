@@ -1,6 +1,5 @@
 //! A server of one connection.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,6 +85,3 @@ pub fn status(status: StatusCode) -> Response<Body> {
     *response.status_mut() = status;
     response
 }
-
-/// A body of a test's client.
-pub type ClientBody = http_body_util::combinators::BoxBody<Bytes, Infallible>;

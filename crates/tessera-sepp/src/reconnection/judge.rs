@@ -6,6 +6,7 @@ use tessera::handshake::Reply;
 use tessera::resume::{AcceptResumption, ResumptionJudge, ResumptionVerdict};
 use tessera_kit::clock::unix;
 
+use super::modes::Ticket;
 use super::standing::{NoLonger, Purpose, Standing};
 use crate::identity::{Direction, Identity, Listener};
 
@@ -34,18 +35,12 @@ impl PeerJudge {
         let Some(peer) = known.get(&identity.peer) else {
             return Err((Some(identity), NoLonger::UnknownPeer));
         };
-        let modes = &peer.modes;
-        if !modes.resume || question.without_key_exchange && !modes.risky_psk_ke {
-            return Err((Some(identity), NoLonger::NotAllowed));
-        }
-        let age = question.issued_at.map(|issued_at| now.saturating_sub(issued_at));
-        if age.is_none_or(|age| age >= modes.ticket_lifetime) {
-            return Err((Some(identity), NoLonger::TooOld));
-        }
-        Ok(match question.replayable_early_data {
-            true => modes.risky_replayable_early_data,
-            false => modes.forward_secret_early_data,
-        })
+        let ticket = Ticket {
+            age: question.issued_at.map(|issued_at| now.saturating_sub(issued_at)),
+            without_key_exchange: question.without_key_exchange,
+            replayable_early_data: question.replayable_early_data,
+        };
+        peer.modes.allow(&ticket).map_err(|why| (Some(identity), why))
     }
 }
 

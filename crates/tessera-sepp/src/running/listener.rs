@@ -124,7 +124,8 @@ impl Listening {
         let connected = Box::pin(self.shake_hands(&mut stream)).await?;
         let peer = connected.identity.peer.clone();
         let metrics = self.shared.metrics.peer(&peer);
-        if self.shared.guard().rates(&peer).is_some_and(|rates| rates.connection().is_err()) {
+        let guard = self.shared.guard();
+        if guard.rates(&peer).is_some_and(|rates| rates.connection().is_err()) {
             metrics.rate_limited();
             return Err(Refused::Peer(format!("{peer} makes connections too often")));
         }
@@ -133,14 +134,15 @@ impl Listening {
         drop(place);
         let options = self.options_for(&peer);
         let shared = &self.shared;
+        let (identity, connected) = (&*connected.identity, &connected);
         let service = async |request: Request<Body>| {
-            let _under_way = match shared.admit(Some(&peer), &request) {
+            let _under_way = match shared.admit(Some(&identity.peer), &request) {
                 Ok(under_way) => under_way,
                 Err(response) => return response,
             };
-            shared.sepp.n32(&connected, request).await
+            shared.sepp.n32(connected, request).await
         };
-        let ends = shared.until_gone(&connected);
+        let ends = shared.until_gone(connected);
         let ended = Box::pin(serve(Accepted::tls(stream), options, service, ends)).await;
         Ok(format!("{peer}: {}", ended.cause))
     }

@@ -1,8 +1,6 @@
 //! A SEPP while it runs: its listeners, what is cared for in time, its reloads and its end.
 
 mod certificates;
-mod connects;
-mod functions;
 mod listener;
 mod peers;
 mod shared;
@@ -23,13 +21,12 @@ use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
 use tessera_proxy::process::{Beginning, Running};
 use tessera_proxy::stores::{KEEP_EVERY, Stores};
+use tessera_tokio::Acceptor;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use self::certificates::CertificateAges;
-use self::connects::Connecting;
-use self::functions::FunctionsTls;
 use self::listener::{Listening, Service};
 use self::shared::{Current, Shared};
 use crate::changes;
@@ -38,20 +35,18 @@ use crate::events::Events;
 use crate::guard::{Guard, LoadShed};
 use crate::load::Loaded;
 use crate::metrics::{Metrics, ReloadResult};
-use crate::n32c::{Associations, Settings, State};
-use crate::sepp::Sepp;
-use crate::sepp::transport::OverHttp;
-use crate::tls::N32Tls;
-
-pub(crate) use self::functions::Loaded as LoadedFunctions;
+use crate::n32c::State;
+use crate::sbi;
+use crate::sepp::assembled::Assembled;
 
 /// A SEPP whose listeners take connections.
 pub(crate) struct RunningSepp {
     shared: Arc<Shared>,
     file: PathBuf,
     stores: Stores,
-    functions: FunctionsTls,
-    transport: Arc<OverHttp>,
+    assembled: Assembled,
+    /// Where own network functions come with TLS.
+    functions: Option<Acceptor>,
     /// By which names are hidden where the configuration names no key.
     own_key: FileKey,
     addresses: Vec<(&'static str, Vec<SocketAddr>)>,
@@ -94,24 +89,17 @@ impl RunningSepp {
         }
         let metrics = Metrics::register(beginning.metrics);
         let events = Events::new(metrics.clone());
-        let told = Arc::new(events.clone());
-        let associations = Arc::new(Associations::new(&Settings::of(configuration), told.clone()));
-        let tls = Arc::new(N32Tls::open(configuration, &stores, associations.clone())?);
-        let functions = LoadedFunctions::load(configuration)?.into_use();
+        let functions = sbi::tls::listener(&configuration.sbi)?.map(Acceptor::new);
         let own_key = random_key()?;
         let guard = Arc::new(guard(configuration, &own_key)?);
         let listeners = Listeners::bind(configuration, beginning.inherited)?;
-
-        let connects =
-            Arc::new(Connecting { n32: tls.clone(), functions: functions.connector.clone() });
-        let transport = Arc::new(OverHttp::new(configuration, connects.clone()));
-        associations.start(transport.clone());
-        let sepp = Sepp::new(configuration, guard.clone(), associations, connects, told)?;
+        let told = Arc::new(events.clone());
+        let assembled = Assembled::open(configuration, &stores, guard.clone(), told.clone(), told)?;
         let server = HeaderValue::from_str(&format!("SEPP-{}", configuration.local.fqdn));
         let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
         let shared = Arc::new(Shared {
-            sepp: Arc::new(sepp),
-            tls,
+            sepp: assembled.sepp.clone(),
+            tls: assembled.tls.clone(),
             metrics,
             events,
             ending: watch::Sender::new(false),
@@ -127,13 +115,13 @@ impl RunningSepp {
             tokio::spawn(drop_never(keep_stores(stores.clone()))),
             tokio::spawn(drop_never(keep_looking(shared.clone(), associated, certificate))),
         ];
-        let (addresses, listeners) = listeners.run(&shared, &functions, configuration);
+        let (addresses, listeners) = listeners.run(&shared, functions.as_ref(), configuration);
         Ok(Self {
             shared,
             file: file.to_owned(),
             stores,
+            assembled,
             functions,
-            transport,
             own_key,
             addresses,
             listeners: Mutex::new(listeners),
@@ -153,24 +141,18 @@ impl RunningSepp {
         loaded.configuration.check().map_err(|error| loaded.locate(error))?;
         let configuration = &loaded.configuration;
         let prepare = || {
-            let tls = shared.tls.prepare(configuration)?;
-            let functions = LoadedFunctions::load(configuration)?;
+            let functions = sbi::tls::listener(&configuration.sbi)?;
             let guard = Arc::new(guard(configuration, &self.own_key)?);
             let keys = self.stores.load_again()?;
             // The last that can fail.
-            shared.sepp.reload(configuration, guard.clone())?;
-            Ok((tls, functions, guard, keys))
+            let changed = self.assembled.reload(configuration, guard.clone())?;
+            Ok((functions, guard, keys, changed))
         };
         let prepared = prepare().map_err(|error: ProgramError| loaded.locate(error))?;
-        let (tls, functions, guard, keys) = prepared;
+        let (functions, guard, keys, changed) = prepared;
         self.stores.exchange(keys);
-        self.functions.exchange(functions);
-        self.transport.set(configuration);
-        let changed = tls.exchange();
-        shared.sepp.associations().set(&Settings::of(configuration));
-        for peer in &changed {
-            // The next request makes another connection, by what counts now.
-            shared.sepp.close(peer);
+        if let (Some(acceptor), Some(functions)) = (&self.functions, functions) {
+            acceptor.replace(functions);
         }
         for warning in configuration.warnings() {
             tracing::warn!("{warning}");
@@ -262,14 +244,14 @@ impl Listeners {
     fn run(
         self,
         shared: &Arc<Shared>,
-        functions: &FunctionsTls,
+        functions: Option<&Acceptor>,
         configuration: &Configuration,
     ) -> (Vec<(&'static str, Vec<SocketAddr>)>, Vec<JoinHandle<()>>) {
         let drain = configuration.process.drain;
         let limit = drain - FAREWELL.min(drain / 2);
         let run = |(name, listener): (&'static str, Listener)| {
             let service = match name {
-                "sbi" => Some(Service::Functions(functions.acceptor.clone())),
+                "sbi" => Some(Service::Functions(functions.cloned())),
                 "n32f" => shared.tls.n32f().cloned().map(Service::Peers),
                 _ => shared.tls.n32c().cloned().map(Service::Peers),
             };

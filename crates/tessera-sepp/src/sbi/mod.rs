@@ -8,3 +8,4 @@ pub mod origin;
 pub mod request;
 pub mod telescopic;
 pub mod time;
+pub mod tls;

@@ -11,7 +11,9 @@
 //! | [`connects`] | makes them: with TLS in a program, as they like in tests |
 //! | [`observer`] | is told what happens, for metrics and security events |
 //! | [`transport`] | carries N32-c to peers |
+//! | [`assembled`] | all of it with TLS, at the start and at a reload |
 
+pub mod assembled;
 pub mod connects;
 mod control;
 mod exchange;

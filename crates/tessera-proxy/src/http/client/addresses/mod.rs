@@ -137,3 +137,6 @@ impl Places {
         first.map(|(until, place)| (until, place.health.cause()))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -102,7 +102,9 @@ impl<'o> KeepAlive<'o> {
         if is_old && standing == Standing::Ready {
             connection.grow_old();
         }
-        if now - self.last_call > self.options.idle && connection.may_close() {
+        let is_idle = now - self.last_call > self.options.idle;
+        let is_over = standing == Standing::Old && in_use == 0;
+        if is_over || is_idle && connection.may_close() {
             connection.retire();
             return Some(LONGEST_END);
         }

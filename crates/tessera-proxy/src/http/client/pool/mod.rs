@@ -85,8 +85,8 @@ impl Pool {
     /// Sends a request and waits for the head of its response, or the deadline. The request's URI names scheme and
     /// host, or its `Host` field does.
     ///
-    /// It is sent again where nobody executed it, and once where it is [`repeatable`](Call::repeatable): on another
-    /// connection each time, and as long as its body is here and not still coming.
+    /// It is sent again where nobody executed it, and once on another connection where it may have been and is
+    /// [`repeatable`](Call::repeatable); as long as its body is here and not still coming.
     pub async fn call(&self, request: Request<Body>, call: Call) -> Result<Answer, CallError> {
         let inner = &*self.inner;
         inner.tally.calls.fetch_add(1, Ordering::Relaxed);
@@ -138,8 +138,10 @@ impl Pool {
                 &inner.tally.retried
             };
             counter.fetch_add(1, Ordering::Relaxed);
+            // A connection that refused a stream is as good as others; any other is at its end.
+            let is_alive = matches!(failure.error.kind, CallErrorKind::Reset(_));
+            avoid = (!is_alive).then_some(connection);
             earlier = Some(failure.error.after(earlier));
-            avoid = Some(connection);
             request = next;
         }
     }

@@ -53,7 +53,7 @@ impl Inner {
     }
 
     fn may_open(&self, state: &State) -> bool {
-        !state.is_closed && state.connections.len() + state.opening < self.options.connections
+        !state.is_closed && state.counted() < self.options.connections
     }
 
     /// Opens one. `ahead`: it completes its handshake before anything else.

@@ -1,0 +1,74 @@
+//! TLS with own network functions, in both roles (TS 33.501 §13.1.0).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tessera::auth::Credential;
+use tessera::handshake::{Checked, ClientAuthentication};
+use tessera::{ClientConfig, ServerConfig};
+use tessera_kit::{ProgramError, SettingFile, credential, trust};
+
+use crate::config::Sbi;
+use crate::names::Fqdn;
+
+/// What connects to `https` functions; `None` without `ca`.
+///
+/// # Errors
+/// If a file can't be read or isn't what it should be.
+pub fn connector(sbi: &Sbi) -> Result<Option<Checked<ClientConfig>>, ProgramError> {
+    let Some(ca) = &sbi.ca else { return Ok(None) };
+    let roots = trust::roots(SettingFile { setting: "[sbi] ca", path: ca })?;
+    let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(roots));
+    config.protocols = protocols();
+    config.credentials = own(sbi)?.into_iter().collect();
+    config.certificate_codecs = tessera_compression::codecs();
+    Ok(Some(config.checked()?))
+}
+
+/// What functions connect to; `None` without a certificate. With `ca` they show one of theirs, unless that was switched
+/// off.
+///
+/// # Errors
+/// If a file can't be read or isn't what it should be.
+pub fn listener(sbi: &Sbi) -> Result<Option<Checked<ServerConfig>>, ProgramError> {
+    let Some(own) = own(sbi)? else { return Ok(None) };
+    let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![own]);
+    config.protocols = protocols();
+    config.certificate_codecs = tessera_compression::codecs();
+    if let (Some(ca), true) = (&sbi.ca, sbi.client_certificates.unwrap_or(sbi.ca.is_some())) {
+        let roots = trust::roots(SettingFile { setting: "[sbi] ca", path: ca })?;
+        config.client_authentication = ClientAuthentication::Required(Arc::new(roots));
+    }
+    Ok(Some(config.checked()?))
+}
+
+fn protocols() -> Vec<Vec<u8>> {
+    vec![b"h2".to_vec(), b"http/1.1".to_vec()]
+}
+
+fn own(sbi: &Sbi) -> Result<Option<Credential>, ProgramError> {
+    let Some(certificate) = &sbi.certificate else { return Ok(None) };
+    let key = sbi.key.as_ref().unwrap_or(certificate);
+    let file = SettingFile { setting: "[sbi] certificate", path: certificate };
+    let own = credential::load(file, SettingFile { setting: "[sbi] key", path: key })?;
+    if let Some(domain) = &sbi.telescopic_domain {
+        has_wildcard(&own, domain, certificate)?;
+    }
+    Ok(Some(own))
+}
+
+/// Own functions ask for any name below the domain (TS 33.501 §13.1.1.2).
+fn has_wildcard(own: &Credential, domain: &Fqdn, path: &Path) -> Result<(), ProgramError> {
+    let leaf = own.chain.first().map(Vec::as_slice).unwrap_or_default();
+    let names =
+        tessera_webpki::dns_names(leaf).map_err(|error| ProgramError::in_file(path, error))?;
+    let wanted = format!("*.{domain}");
+    if names.iter().any(|name| name.eq_ignore_ascii_case(&wanted)) {
+        return Ok(());
+    }
+    let what = format!(
+        "the first certificate has no {wanted} among its names, which telescopic names need ([sbi] telescopic-domain); \
+         it has {names:?}"
+    );
+    Err(ProgramError::in_file(path, what))
+}

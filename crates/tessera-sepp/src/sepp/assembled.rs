@@ -1,0 +1,126 @@
+//! A SEPP with its TLS, made from a configuration and loaded again.
+
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+
+use tessera_kit::ProgramError;
+use tessera_proxy::http::client::{Connect, Plaintext, Protocol, Tls};
+use tessera_proxy::stores::Stores;
+use tessera_tokio::Connector;
+
+use super::Sepp;
+use super::connects::Connects;
+use super::observer::Observer;
+use super::transport::OverHttp;
+use crate::config::Configuration;
+use crate::guard::Guard;
+use crate::identity::{AssociationId, AssociationsOf, CertificateIdentity};
+use crate::n32c::{self, Associations, Settings};
+use crate::names::Fqdn;
+use crate::sbi::api_root::Scheme;
+use crate::sbi::tls;
+use crate::tls::N32Tls;
+
+/// A SEPP, and what it stands on.
+pub struct Assembled {
+    /// What answers requests.
+    pub sepp: Arc<Sepp>,
+    /// TLS of its listeners, and to its peers.
+    pub tls: Arc<N32Tls>,
+    transport: Arc<OverHttp>,
+    connects: Arc<OverTls>,
+}
+
+impl Assembled {
+    /// Loads what a checked configuration names. Where this SEPP begins, exchanges of N32-c begin at once.
+    ///
+    /// # Errors
+    /// If a file can't be read or isn't what it should be, or what they hold can't be used together.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn open(
+        config: &Configuration,
+        stores: &Stores,
+        guard: Arc<Guard>,
+        observer: Arc<dyn Observer>,
+        of_n32c: Arc<dyn n32c::Observer>,
+    ) -> Result<Self, ProgramError> {
+        let known = Arc::new(Known::default());
+        let tls = Arc::new(N32Tls::open(config, stores, known.clone())?);
+        let functions = tls::connector(&config.sbi)?;
+        let functions = RwLock::new(functions.map(Connector::new));
+        let connects = Arc::new(OverTls { tls: tls.clone(), functions });
+        let transport = Arc::new(OverHttp::new(config, connects.clone()));
+        let settings = Settings::of(config);
+        let associations = Arc::new(Associations::new(&settings, of_n32c));
+        associations.start(transport.clone());
+        // Nobody else sets it.
+        let _ = known.0.set(Arc::downgrade(&associations));
+        let sepp = Sepp::new(config, guard, associations, connects.clone(), observer)?;
+        Ok(Self { sepp: Arc::new(sepp), tls, transport, connects })
+    }
+
+    /// Loads the files of another checked configuration, and goes on with it. It blocks while it reads them, within a
+    /// tokio runtime. Gives the peers that came, left or changed: connections of theirs are closed, this SEPP's own
+    /// among them already.
+    ///
+    /// # Errors
+    /// If something can't be loaded. Nothing has changed then.
+    pub fn reload(
+        &self,
+        config: &Configuration,
+        guard: Arc<Guard>,
+    ) -> Result<Vec<Fqdn>, ProgramError> {
+        let prepared = self.tls.prepare(config)?;
+        let functions = tls::connector(&config.sbi)?;
+        self.sepp.reload(config, guard)?;
+        let changed = prepared.exchange();
+        {
+            let mut connector =
+                self.connects.functions.write().unwrap_or_else(PoisonError::into_inner);
+            match (&*connector, functions) {
+                (Some(connector), Some(functions)) => connector.replace(functions),
+                (_, functions) => *connector = functions.map(Connector::new),
+            }
+        }
+        self.transport.set(config);
+        self.sepp.associations().set(&Settings::of(config));
+        changed.iter().for_each(|peer| self.sepp.close(peer));
+        Ok(changed)
+    }
+}
+
+/// The associations, which are made after what asks for them.
+#[derive(Default)]
+struct Known(OnceLock<Weak<Associations>>);
+
+impl AssociationsOf for Known {
+    fn established(&self, peer: &Fqdn) -> Option<(AssociationId, CertificateIdentity)> {
+        AssociationsOf::established(&*self.0.get()?.upgrade()?, peer)
+    }
+}
+
+/// Connects with TLS to peers, and to own network functions as their URIs say.
+struct OverTls {
+    tls: Arc<N32Tls>,
+    functions: RwLock<Option<Connector>>,
+}
+
+impl Connects for OverTls {
+    fn n32c(&self, peer: &Fqdn, name: &Fqdn) -> Option<Arc<dyn Connect>> {
+        Some(Arc::new(Tls::new(self.tls.to(peer)?.n32c).named(name.as_str())))
+    }
+
+    fn n32f(&self, peer: &Fqdn, name: &Fqdn) -> Option<Arc<dyn Connect>> {
+        Some(Arc::new(Tls::new(self.tls.to(peer)?.n32f).named(name.as_str())))
+    }
+
+    fn function(&self, scheme: Scheme, name: &str) -> Option<Arc<dyn Connect>> {
+        // TS 29.500 §5.2.1: HTTP/2, with prior knowledge where there is no TLS.
+        if scheme == Scheme::Http {
+            return Some(Arc::new(Plaintext(Protocol::Http2)));
+        }
+        let connector = self.functions.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        Some(Arc::new(Tls::new(connector).named(name)))
+    }
+}
