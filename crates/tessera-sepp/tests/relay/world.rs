@@ -11,18 +11,15 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 use tessera_proxy::address::DialAddress;
 use tessera_proxy::config::Document;
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::client::{Call, Connect, Plaintext, Pool, PoolOptions, Protocol, Tls};
+use tessera_proxy::http::client::{Call, Plaintext, Pool, PoolOptions, Protocol};
 use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
 use tessera_proxy::stores::{Stores, StoresSection};
 use tessera_sepp::config::Configuration;
 use tessera_sepp::guard::Guard;
-use tessera_sepp::n32c::{Associations, Settings};
 use tessera_sepp::names::Fqdn;
-use tessera_sepp::sbi::api_root::Scheme;
-use tessera_sepp::sepp::connects::Connects;
+use tessera_sepp::sepp::assembled::Assembled;
 use tessera_sepp::sepp::observer::{Observer, Rejected, Relayed};
-use tessera_sepp::sepp::transport::OverHttp;
 use tessera_sepp::tls::N32Tls;
 use tessera_tokio::Acceptor;
 use tokio::net::TcpListener;
@@ -86,10 +83,13 @@ pub struct Function {
 pub struct Seen {
     pub relayed: Mutex<Vec<(Option<Fqdn>, &'static str, StatusCode)>>,
     pub rejected: Mutex<Vec<(Fqdn, &'static str)>>,
+    /// Of each request, whether it was early.
+    pub early: Mutex<Vec<bool>>,
 }
 
 impl Observer for Seen {
     fn relayed(&self, it: &Relayed<'_>) {
+        self.early.lock().unwrap().push(it.was_early);
         self.relayed.lock().unwrap().push((it.peer.cloned(), it.service, it.status));
     }
 
@@ -171,13 +171,9 @@ impl Sepp {
         let (stores, _) = Stores::open(&section).unwrap();
         let guard = Arc::new(Guard::new(&config, &[7; 32]).unwrap());
         let seen = Arc::new(Seen::default());
-        let associations = Arc::new(Associations::new(&Settings::of(&config), Arc::new(())));
-        let tls = Arc::new(N32Tls::open(&config, &stores, associations.clone()).unwrap());
-        let connects = Arc::new(Connecting(tls.clone()));
-        associations.start(Arc::new(OverHttp::new(&config, connects.clone())));
         let told = seen.clone();
-        let relay = tessera_sepp::sepp::Sepp::new(&config, guard, associations, connects, told);
-        let relay = Arc::new(relay.unwrap());
+        let Assembled { sepp: relay, tls, .. } =
+            Assembled::open(&config, &stores, guard, told, Arc::new(())).unwrap();
         let [sbi, n32c, n32f] = listeners;
         let (sbi_address, n32f_address) = (sbi.local_addr().unwrap(), n32f.local_addr().unwrap());
         let sepp = relay.clone();
@@ -222,23 +218,6 @@ impl Drop for Sepp {
 impl Drop for Function {
     fn drop(&mut self) {
         self.task.abort();
-    }
-}
-
-/// To peers with TLS, to functions without.
-struct Connecting(Arc<N32Tls>);
-
-impl Connects for Connecting {
-    fn n32c(&self, peer: &Fqdn, name: &Fqdn) -> Option<Arc<dyn Connect>> {
-        Some(Arc::new(Tls::new(self.0.to(peer)?.n32c).named(name.as_str())))
-    }
-
-    fn n32f(&self, peer: &Fqdn, name: &Fqdn) -> Option<Arc<dyn Connect>> {
-        Some(Arc::new(Tls::new(self.0.to(peer)?.n32f).named(name.as_str())))
-    }
-
-    fn function(&self, _: Scheme, _: &str) -> Option<Arc<dyn Connect>> {
-        Some(Arc::new(Plaintext(Protocol::Http2)))
     }
 }
 
