@@ -532,11 +532,20 @@ fn the_same_agreed_again_is_the_same_association() {
     assert_eq!((after.id, after.since), (before.id, before.since));
     assert_eq!(after.certificate.fingerprint, [9; 32]);
     // Something else agreed is another association.
-    let request = SecNegotiateReqData { target_api_root_supported: false, ..request };
-    machine.asked(later, &identity, &request).unwrap();
-    let after = machine.established().unwrap();
-    assert_ne!(after.id, before.id);
-    assert_eq!(after.since, later);
+    let others: [fn(&mut SecNegotiateReqData); 4] = [
+        |request| request.target_api_root_supported = false,
+        |request| request.sender_n32f_port_list = Some(vec![7445]),
+        |request| request.sender_n32f_fqdn = "n.5gc.mnc001.mcc001.3gppnetwork.org".parse().ok(),
+        |request| request.intended_usage_purpose = None,
+    ];
+    for change in others {
+        let (mut machine, mut request) = (machine.clone(), request.clone());
+        change(&mut request);
+        machine.asked(later, &identity, &request).unwrap();
+        let after = machine.established().unwrap();
+        assert_ne!(after.id, before.id);
+        assert_eq!(after.since, later);
+    }
 }
 
 #[test]
