@@ -24,10 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plmns: PlmnSet =
         (0..PLMNS).map(|index| plmn(50, index).parse()).collect::<Result<_, _>>()?;
     let context = Context { peer: &peer, plmns: &plmns };
-    let ask = format!(
-        "/nudm-sdm/v2/imsi-999700000000001/am-data?plmn-id=%7B%22mcc%22:%22350%22,%22mnc%22:%2203%22%7D"
-    );
-    let get = request("GET", &ask)?;
+    let ask = "/nudm-sdm/v2/imsi-999700000000001/am-data?plmn-id=%7B%22mcc%22:%22350%22,%22mnc%22:%2203%22%7D";
+    let get = request("GET", ask)?;
     let put = request("PUT", "/nudm-uecm/v1/imsi-999700000000001/registrations/amf-3gpp-access")?;
     let small = body(170);
     let large = body(4096);
@@ -157,6 +155,5 @@ fn body(len: usize) -> Bytes {
         text.push_str(r#""member":{"name":"value","flag":true},"#);
     }
     let left = len.saturating_sub(text.len() + 7);
-    text.push_str(&format!(r#""x":"{}"}}"#, "y".repeat(left)));
-    text.into()
+    format!(r#"{text}"x":"{}"}}"#, "y".repeat(left)).into()
 }
