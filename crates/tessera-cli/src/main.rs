@@ -13,6 +13,8 @@ use clap::Parser;
 use tessera_kit::{ProgramError, memory_guard};
 use tessera_lab::{LabError, endpoint, reconnect, sites};
 
+#[cfg(feature = "sepp")]
+use crate::arguments::Sepp;
 #[cfg(feature = "tunnel")]
 use crate::arguments::TunnelTask;
 use crate::arguments::{Arguments, Command, Lab};
@@ -34,6 +36,8 @@ fn main() -> ExitCode {
         }
         #[cfg(feature = "tunnel")]
         Command::Tunnel { task } => tunnel(task.into()),
+        #[cfg(feature = "sepp")]
+        Command::Sepp { task } => sepp(&task),
         Command::Lab { experiment } => lab(experiment),
         Command::Completions { shell } => ended(completions::write(shell)),
         Command::Manual { directory } => ended(manual::write(&directory)),
@@ -63,6 +67,17 @@ fn tunnel(task: TunnelTask) -> ExitCode {
         }
         TunnelTask::Check(file) => ended(tessera_tunnel::check(&file)),
         TunnelTask::Demo(options) => ended(tessera_tunnel::demo(&options)),
+    }
+}
+
+#[cfg(feature = "sepp")]
+fn sepp(task: &Sepp) -> ExitCode {
+    match task {
+        Sepp::Run { file } => {
+            guard_memory();
+            ended(tessera_sepp::run(file))
+        }
+        Sepp::Check { file } => ended(tessera_sepp::check(file)),
     }
 }
 

@@ -75,16 +75,19 @@ pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> 
     })
 }
 
-/// The revocation lists of a file (`X509 CRL`), in their order, at least one.
+/// The revocation lists of a file, in their order, at least one: PEM (`X509 CRL`), or one in DER, as authorities
+/// publish them (RFC 5280 §4.2.1.13).
 ///
 /// # Errors
-/// If the file can't be read, is no PEM, or has no revocation list in it.
+/// If the file can't be read, is neither, or has no revocation list in it.
 pub fn revocation_lists(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
-    all::<CertificateRevocationListDer<'_>>(file, MAX_LISTS_LEN, |setting| {
-        format!(
-            "no revocation list in it; {setting} takes PEM (-----BEGIN X509 CRL-----); DER becomes \
-             PEM with: openssl crl -inform der -in FILE"
-        )
+    let mut bytes = read(file, MAX_LISTS_LEN)?;
+    // A SEQUENCE; text that begins with this character has its blocks later.
+    if bytes.first() == Some(&0x30) && !find(&bytes, b"-----BEGIN") {
+        return Ok(vec![std::mem::take(&mut *bytes)]);
+    }
+    all_of::<CertificateRevocationListDer<'_>>(file, &bytes, |setting| {
+        format!("no revocation list in it; {setting} takes PEM (-----BEGIN X509 CRL-----) or DER")
     })
 }
 
@@ -94,9 +97,16 @@ fn all<T: PemObject + AsRef<[u8]>>(
     max_len: u64,
     none: fn(&str) -> String,
 ) -> Result<Vec<Vec<u8>>, ProgramError> {
-    let bytes = read(file, max_len)?;
+    all_of::<T>(file, &read(file, max_len)?, none)
+}
+
+fn all_of<T: PemObject + AsRef<[u8]>>(
+    file: SettingFile<'_>,
+    bytes: &[u8],
+    none: fn(&str) -> String,
+) -> Result<Vec<Vec<u8>>, ProgramError> {
     let found: Result<Vec<_>, _> =
-        T::pem_slice_iter(&bytes).map(|item| item.map(|der| der.as_ref().to_vec())).collect();
+        T::pem_slice_iter(bytes).map(|item| item.map(|der| der.as_ref().to_vec())).collect();
     match found {
         Ok(found) if found.is_empty() => Err(ProgramError::in_file(file.path, none(file.setting))),
         found => found.map_err(|error| malformed(file.path, &error)),

@@ -13,7 +13,7 @@ use rcgen::{
 use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_kit::live::LiveConfig;
-use tessera_kit::{ProgramError, SettingFile, credential, trust};
+use tessera_kit::{ProgramError, SettingFile, credential, pem, trust};
 use tessera_tokio::{Acceptor, Connector};
 
 type Ca = CertifiedIssuer<'static, KeyPair>;
@@ -103,6 +103,24 @@ fn load_server(files: &Path) -> Result<Checked<ServerConfig>, ProgramError> {
     let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![credential]);
     config.client_authentication = ClientAuthentication::Required(Arc::new(verifier));
     Ok(config.checked()?)
+}
+
+/// Authorities publish lists in DER.
+#[test]
+fn a_revocation_list_may_be_der() {
+    let (files, clients) = (Files::new(), ca("clients"));
+    files.issue(&clients, |_| ());
+    files.write("clients.pem", clients.pem());
+    files.write("clients.crl", revocation_list(&clients, &[7]));
+    let path = files.path("clients.crl");
+    let [der] = pem::revocation_lists(setting(&path)).unwrap().try_into().unwrap();
+    let of_pem = load_server(&files.0).unwrap();
+    std::fs::write(&path, &der).unwrap();
+    assert_eq!(pem::revocation_lists(setting(&path)).unwrap(), [&der[..]]);
+    assert!(load_server(&files.0).unwrap().keeps_sessions_of(&of_pem));
+    std::fs::write(&path, &der[..100]).unwrap();
+    let error = load_server(&files.0).err().unwrap();
+    assert_eq!(error.file(), Some(&*path), "{error}");
 }
 
 #[test]

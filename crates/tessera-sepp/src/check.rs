@@ -12,7 +12,8 @@ use crate::config::{ApiRule, Configuration, EarlyData, Peer, PeerGuard};
 use crate::identity::{AssociationId, AssociationsOf, CertificateIdentity};
 use crate::load::Loaded;
 use crate::names::Fqdn;
-use crate::running::{LoadedFunctions, guard, random_key};
+use crate::running::{guard, random_key};
+use crate::sbi;
 use crate::tls::N32Tls;
 
 /// Checks a file as [`run`](crate::run) does, with the files that it names, and writes to standard output what it
@@ -43,7 +44,8 @@ fn summary(configuration: &Configuration) -> Result<Summary, ProgramError> {
     let alone = StoresSection { name: "tickets", state: None, state_key: None, fleet: None };
     let (stores, _) = Stores::open(&alone)?;
     let tls = N32Tls::open(configuration, &stores, Arc::new(NoAssociations))?;
-    LoadedFunctions::load(configuration)?;
+    sbi::tls::listener(&configuration.sbi)?;
+    sbi::tls::connector(&configuration.sbi)?;
     guard(configuration, &random_key()?)?;
     let mut summary = Summary(Vec::new());
     summary.of_this(configuration, &tls);

@@ -3,6 +3,8 @@
 mod common;
 mod connect;
 mod lab;
+#[cfg(feature = "sepp")]
+mod sepp;
 mod serve;
 #[cfg(feature = "tunnel")]
 mod tunnel;
@@ -15,6 +17,8 @@ use clap_complete::Shell;
 
 use self::connect::ConnectArguments;
 pub(crate) use self::lab::Lab;
+#[cfg(feature = "sepp")]
+pub(crate) use self::sepp::Sepp;
 use self::serve::ServeArguments;
 #[cfg(feature = "tunnel")]
 pub(crate) use self::tunnel::{Task as TunnelTask, Tunnel};
@@ -65,6 +69,21 @@ Examples:
     Tunnel {
         #[command(subcommand)]
         task: Tunnel,
+    },
+
+    /// The border of a 5G core towards its roaming partners: a Security Edge Protection Proxy (3GPP TS 29.573),
+    /// whose N32 reconnects fast and safely.
+    #[cfg(feature = "sepp")]
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Examples:
+  tessera sepp check FILE    what a configuration would do, and what should be meant
+  tessera sepp run FILE      an example is /usr/share/doc/tessera/examples/sepp.toml"
+    )]
+    Sepp {
+        #[command(subcommand)]
+        task: Sepp,
     },
 
     /// Measures on real processes over an emulated link.

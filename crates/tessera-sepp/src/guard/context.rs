@@ -14,6 +14,11 @@ pub struct Context<'a> {
     pub plmns: &'a PlmnSet,
 }
 
+/// An extension of requests whose `3gpp-Sbi-Target-apiRoot` was a hidden name and is now the real one: it may be an
+/// address, and needs no other look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RevealedTarget;
+
 /// What a response is judged by of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {

@@ -14,7 +14,7 @@ pub(super) enum Whose {
     Sender,
     Receiver,
     /// The network that serves the subscriber: the sender's in requests to a home network's services, else one of
-    /// both.
+    /// both, and anyone's in responses.
     Serving,
     /// In an NRF's answer: the network of the function that is found, so the sender's. Else anyone's.
     Found,
@@ -22,7 +22,7 @@ pub(super) enum Whose {
     Sought,
     Either,
     Anyone,
-    /// As what it stands in; if that isn't known, as [`Serving`](Self::Serving) in requests.
+    /// As what it stands in; if that isn't known, as [`Serving`](Self::Serving).
     Inherited,
 }
 
@@ -71,9 +71,9 @@ static FIELDS: &[Field] = {
         field("visitedPlmnId", Serving, Anyone, Plmn),
         field("vplmnId", Serving, Anyone, Plmn),
         field("vplmn", Serving, Anyone, Plmn),
-        field("plmnId", Inherited, Anyone, Plmn),
-        field("plmn", Inherited, Anyone, Plmn),
-        field("plmnIdNid", Inherited, Anyone, Plmn),
+        field("plmnId", Inherited, Inherited, Plmn),
+        field("plmn", Inherited, Inherited, Plmn),
+        field("plmnIdNid", Inherited, Inherited, Plmn),
         // TS 29.510: who asks, and whom.
         field("requesterPlmn", Sender, Either, Plmn),
         field("requesterPlmnId", Sender, Either, Plmn),

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use super::fields::{Key, Text};
 use super::identity::Identity;
 use super::judge::{Judge, Scope, Source};
-use super::network::Named;
+use super::network::{Named, Side};
 use super::{Refusal, Rule};
 use crate::names::PlmnId;
 
@@ -232,6 +232,7 @@ impl Codes {
         };
         match named {
             Some(named) => judge.network(scope, &named),
+            None if judge.side(scope) == Side::Anyone => Ok(()),
             None => judge.against(Rule::Malformed, scope.name, "mcc and mnc"),
         }
     }

@@ -108,7 +108,10 @@ impl Judge<'_> {
         match text.as_bytes().first() {
             Some(b'h' | b'H' | ..=b' ') => match HttpUri::look(text) {
                 Look::NoUri => {}
-                Look::Unclear => return self.against(Rule::CallbackUri, scope.name, text),
+                Look::Unclear if self.is_followed(scope) => {
+                    return self.against(Rule::CallbackUri, scope.name, text);
+                }
+                Look::Unclear => {}
                 Look::Uri(uri) => return self.uri(scope, text, uri, source),
             },
             // A host without a scheme (RFC 3986 §4.2).
@@ -208,6 +211,11 @@ impl Judge<'_> {
             return Ok(());
         }
         self.names_another(Rule::CallbackUri, scope, side, text)
+    }
+
+    /// Whether an own function may follow a URI here: what is only a sentence to read has one too.
+    fn is_followed(&self, scope: Scope) -> bool {
+        scope.text != Text::Plain || self.is_incoming && self.kind.is_request
     }
 
     /// A subscriber.

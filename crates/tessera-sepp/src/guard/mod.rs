@@ -4,7 +4,31 @@
 //! A [`Guard`] judges requests and responses in both directions, by their heads and bodies alone: it asks nobody, and
 //! waits for nothing. Who the peer is it takes from a [`Context`], never from the message.
 //!
-//! Whose network each member, parameter, header and claim may name stands in one table: `fields.rs`.
+//! Whose network a message may name depends on the place. In a request of a visited network to a home network, which
+//! is most of roaming:
+//!
+//! | place | whose |
+//! |---|---|
+//! | `3gpp-Sbi-Originating-Network-Id`, `3gpp-Sbi-Asserted-Plmn-Id`, `src..` of `3gpp-Sbi-NF-Peer-Info` | the sender's |
+//! | `requester-plmn-list`, `requesterPlmn`, `consumerPlmnId` of a token | the sender's |
+//! | `servingNetworkName`, `servingNetwork`, `plmnId`, `visitedPlmn`, `guami` | the sender's |
+//! | URIs to call back: members ending in `Uri`, `callbackReference` | the sender's |
+//! | `target-plmn-list`, `targetPlmn`, `producerPlmnId` of a token, `guami` of a query to an NRF | the receiver's |
+//! | `3gpp-Sbi-Target-apiRoot` | the receiver's |
+//! | SUPI and SUCI at `nudm-*` and `nausf-*` | the receiver's |
+//! | GUTI, `tai`, `homePlmnId`, URIs of sessions, networks in unknown members, SUPI elsewhere | one of both |
+//! | `allowedPlmns`, `equivalentPlmns`, steering of roaming, SUPI at `namf-comm` | anyone's |
+//!
+//! In other requests (a home network calls back) the third line is one of both. In responses an NRF's answers name the
+//! sender's functions and tokens both ends; subscriptions are about anyone. The whole table is in `fields.rs`.
+//!
+//! Every occurrence is looked at, after unescaping and without case; a PLMN ID whose `mcc` or `mnc` stands twice is
+//! malformed. What only some servers would read is malformed too: paths with dots or encoded slashes, values encoded
+//! again and again, multipart bodies with something around the parts.
+//!
+//! Not looked into: NAS and NGAP messages within multipart bodies, values of PLMN IDs as names of members, and bodies of
+//! responses that are neither JSON nor multipart. Instance identifiers, paths and host names outside of URIs, of
+//! profiles and of the headers named in `hiding/headers.rs` are not hidden.
 
 mod body;
 mod context;
@@ -35,7 +59,7 @@ use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, request, response};
 
 use self::context::Service;
-pub use self::context::{Asked, Context};
+pub use self::context::{Asked, Context, RevealedTarget};
 use self::fields::{Kind, Text};
 use self::hiding::{Edits, Pseudonyms, Translation, Way};
 use self::judge::{Judge, Scope};
@@ -139,7 +163,7 @@ impl Guard {
 
     /// Judges a request of the peer, before it goes to an own network function, and takes it from the peer's rate.
     /// `3gpp-Sbi-Target-apiRoot` must name a function of the own network that may be reached. A hidden name there becomes
-    /// the real one, and is right whatever it is.
+    /// the real one, and is right whatever it is: then the request has the extension [`RevealedTarget`].
     ///
     /// The body is as in [`outgoing_request`](Self::outgoing_request).
     ///
@@ -164,12 +188,10 @@ impl Guard {
             let claimed = format!("{} {}", parts.method, service.name());
             judge.against(Rule::Api, "path", &claimed)?;
         }
-        target::judge(
-            &mut judge,
-            &mut parts.headers,
-            self.targets.as_deref(),
-            translation.as_ref(),
-        )?;
+        let allowed = self.targets.as_deref();
+        if target::judge(&mut judge, &mut parts.headers, allowed, translation.as_ref())? {
+            parts.extensions.insert(RevealedTarget);
+        }
         finish(judge, &mut parts.headers, body)
     }
 

@@ -13,15 +13,15 @@ use crate::names::Fqdn;
 pub(super) const TARGET: &str = "3gpp-sbi-target-apiroot";
 
 /// Judges where a request goes: to a name of the receiving network, and to one of these if they are given. A hidden
-/// name becomes the real one. Without the header there is nothing to judge.
+/// name becomes the real one: then it says so. Without the header there is nothing to judge.
 pub(super) fn judge(
     judge: &mut Judge<'_>,
     headers: &mut HeaderMap,
     allowed: Option<&[TargetPattern]>,
     translation: Option<&Translation<'_>>,
-) -> Result<(), Refusal> {
+) -> Result<bool, Refusal> {
     let mut values = headers.get_all(TARGET).iter();
-    let Some(value) = values.next() else { return Ok(()) };
+    let Some(value) = values.next() else { return Ok(false) };
     let text = value.to_str().unwrap_or("not ASCII");
     let is_only_one = values.next().is_none();
     let uri = match HttpUri::look(text) {
@@ -38,7 +38,7 @@ pub(super) fn judge(
                 return Err(Refusal::new(Rule::Topology, TARGET, text));
             };
             headers.insert(TARGET, real);
-            return Ok(());
+            return Ok(true);
         }
         Err(_) => return Err(Refusal::new(Rule::Topology, TARGET, text)),
     }
@@ -53,9 +53,9 @@ pub(super) fn judge(
         },
     };
     if is_fine {
-        return Ok(());
+        return Ok(false);
     }
     let refusal = Refusal::new(Rule::Target, TARGET, text);
     let allowed = judge.sides.of(Side::Receiver);
-    judge.offence(Refusal { allowed, ..refusal })
+    judge.offence(Refusal { allowed, ..refusal }).map(|()| false)
 }

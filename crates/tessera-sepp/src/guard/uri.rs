@@ -38,7 +38,7 @@ impl<'a> HttpUri<'a> {
         let (authority, rest) = rest.split_at(end);
         let is_clear = trimmed.len() == text.len()
             && authority.bytes().all(|b| {
-                b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':' | b'[' | b']')
+                b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':' | b'[' | b']')
             });
         let parts = if is_clear { split(authority) } else { None };
         match parts {
@@ -101,6 +101,8 @@ mod tests {
             (uri.host, uri.port, uri.rest),
             (Host::Address("2001:db8::1".parse().unwrap()), None, "")
         );
+        let Look::Uri(uri) = HttpUri::look("http://amf_1:80") else { panic!() };
+        assert_eq!(uri.host, Host::Name("amf_1"));
         let Look::Uri(uri) = HttpUri::look("http://10.0.0.1:80") else { panic!() };
         assert_eq!(uri.host, Host::Address("10.0.0.1".parse().unwrap()));
         for text in ["", "httpx://a", "ftp://a/", "mailto:http://", "é"] {

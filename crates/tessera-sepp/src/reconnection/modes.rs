@@ -5,6 +5,8 @@ use std::time::Duration;
 use tessera::handshake::{EarlyDataStatus, Facts};
 use tessera::resume::PskKind;
 
+use super::standing::NoLonger;
+
 /// How a peer may come back. The default is (c); (a) is always allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modes {
@@ -20,7 +22,31 @@ pub struct Modes {
     pub ticket_lifetime: Duration,
 }
 
+/// What of a ticket that comes back its peer's modes decide on.
+pub(super) struct Ticket {
+    /// How long ago it was issued; `None` if nobody knows.
+    pub(super) age: Option<Duration>,
+    /// Whether it would go on without a key exchange.
+    pub(super) without_key_exchange: bool,
+    /// Whether early data with it could be replayed.
+    pub(super) replayable_early_data: bool,
+}
+
 impl Modes {
+    /// Whether the ticket may be resumed, and whether early data may come with it.
+    pub(super) fn allow(&self, ticket: &Ticket) -> Result<bool, NoLonger> {
+        if !self.resume || ticket.without_key_exchange && !self.risky_psk_ke {
+            return Err(NoLonger::NotAllowed);
+        }
+        if ticket.age.is_none_or(|age| age >= self.ticket_lifetime) {
+            return Err(NoLonger::TooOld);
+        }
+        Ok(match ticket.replayable_early_data {
+            true => self.risky_replayable_early_data,
+            false => self.forward_secret_early_data,
+        })
+    }
+
     /// What decides, as bytes: another policy is another epoch.
     pub(crate) fn policy(&self) -> [u8; 12] {
         let mut bytes = [0; 12];
@@ -87,5 +113,53 @@ impl Mode {
             Self::ReplayableEarlyData => "d",
             Self::ForwardSecretEarlyData => "e",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticket() -> Ticket {
+        Ticket {
+            age: Some(Duration::from_secs(7199)),
+            without_key_exchange: false,
+            replayable_early_data: false,
+        }
+    }
+
+    #[test]
+    fn a_ticket_is_good_for_the_lifetime_of_its_peer() {
+        let modes = Modes::default();
+        assert_eq!(modes.allow(&ticket()), Ok(false));
+        for age in [None, Some(Duration::from_secs(7200)), Some(Duration::MAX)] {
+            assert_eq!(modes.allow(&Ticket { age, ..ticket() }), Err(NoLonger::TooOld), "{age:?}");
+        }
+    }
+
+    /// Each risk is allowed by its own key, and by no other.
+    #[test]
+    fn each_way_back_has_its_key() {
+        let of = |keys: [bool; 4]| {
+            let [resume, forward_secret_early_data, risky_psk_ke, risky_replayable_early_data] =
+                keys;
+            let lifetime = Modes::default();
+            let modes = Modes {
+                resume,
+                forward_secret_early_data,
+                risky_psk_ke,
+                risky_replayable_early_data,
+                ..lifetime
+            };
+            let psk_ke = Ticket { without_key_exchange: true, ..ticket() };
+            let replayable = Ticket { replayable_early_data: true, ..ticket() };
+            [modes.allow(&ticket()), modes.allow(&psk_ke), modes.allow(&replayable)]
+        };
+        let no = Err(NoLonger::NotAllowed);
+        assert_eq!(of([true, false, false, false]), [Ok(false), no, Ok(false)]);
+        assert_eq!(of([true, true, false, false]), [Ok(true), no, Ok(false)]);
+        assert_eq!(of([true, false, true, false]), [Ok(false), Ok(false), Ok(false)]);
+        assert_eq!(of([true, false, false, true]), [Ok(false), no, Ok(true)]);
+        assert_eq!(of([false, true, true, true]), [no, no, no]);
     }
 }

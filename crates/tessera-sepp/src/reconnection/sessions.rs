@@ -1,11 +1,13 @@
 //! The client's sessions: everything that a session says is judged again before it is offered.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tessera::resume::ClientSession;
 use tessera_kit::clock::unix;
 use tessera_tokio::{MemorySessionStore, SessionStore};
 
+use super::modes::Ticket;
 use super::standing::{NoLonger, Purpose, Standing};
 use crate::identity::{Direction, Identity, Listener};
 use crate::names::Fqdn;
@@ -33,14 +35,14 @@ impl PeerSessions {
         let now = unix();
         self.standing.resumes(&identity, purpose, now)?;
         let known = self.standing.known();
-        let modes = &known.get(&self.peer).ok_or(NoLonger::UnknownPeer)?.modes;
-        if !modes.resume {
-            return Err(NoLonger::NotAllowed);
-        }
-        if u128::from(session.state.age_millis(now)) >= modes.ticket_lifetime.as_millis() {
-            return Err(NoLonger::TooOld);
-        }
-        Ok(())
+        let peer = known.get(&self.peer).ok_or(NoLonger::UnknownPeer)?;
+        let ticket = Ticket {
+            age: Some(Duration::from_millis(session.state.age_millis(now))),
+            // The configuration of the connection has the modes too.
+            without_key_exchange: false,
+            replayable_early_data: false,
+        };
+        peer.modes.allow(&ticket).map(|_| ())
     }
 }
 

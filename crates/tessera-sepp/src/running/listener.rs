@@ -1,12 +1,13 @@
 //! Connections that come in.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http::{Request, Response};
+use http::Request;
 use tessera::handshake::EarlyDataStatus;
 use tessera_kit::clock::unix;
 use tessera_proxy::drain::{Drained, drain};
@@ -17,11 +18,9 @@ use tessera_proxy::listen::Listener;
 use tessera_proxy::logging::tracing;
 use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{Acceptor, ClientSocket, HandshakePlace, ServerStream};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::shared::Shared;
-use crate::identity;
 use crate::names::Fqdn;
 use crate::reconnection::Connected;
 
@@ -125,7 +124,8 @@ impl Listening {
         let connected = Box::pin(self.shake_hands(&mut stream)).await?;
         let peer = connected.identity.peer.clone();
         let metrics = self.shared.metrics.peer(&peer);
-        if self.shared.guard().connection(&peer).is_err() {
+        let guard = self.shared.guard();
+        if guard.rates(&peer).is_some_and(|rates| rates.connection().is_err()) {
             metrics.rate_limited();
             return Err(Refused::Peer(format!("{peer} makes connections too often")));
         }
@@ -134,19 +134,15 @@ impl Listening {
         drop(place);
         let options = self.options_for(&peer);
         let shared = &self.shared;
-        let (identity, is_resumed) = (&*connected.identity, !connected.carries_n32c());
+        let (identity, connected) = (&*connected.identity, &connected);
         let service = async |request: Request<Body>| {
             let _under_way = match shared.admit(Some(&identity.peer), &request) {
                 Ok(under_way) => under_way,
                 Err(response) => return response,
             };
-            match identity.listener {
-                identity::Listener::N32c => shared.sepp.n32c(identity, request).await,
-                identity::Listener::N32f => shared.sepp.n32f(identity, request).await,
-                identity::Listener::Shared => shared.sepp.n32(identity, is_resumed, request).await,
-            }
+            shared.sepp.n32(connected, request).await
         };
-        let ends = shared.until_gone(&connected);
+        let ends = shared.until_gone(connected);
         let ended = Box::pin(serve(Accepted::tls(stream), options, service, ends)).await;
         Ok(format!("{peer}: {}", ended.cause))
     }
@@ -211,23 +207,10 @@ impl Shared {
                 }
             }
         };
-        let drained = async {
-            // Draining ends once it was told.
-            let is_it = |peer: &Option<Fqdn>| peer.as_ref() == Some(&identity.peer);
-            loop {
-                if drained.changed().await.is_err() {
-                    return std::future::pending().await;
-                }
-                if is_it(&drained.borrow_and_update()) {
-                    return;
-                }
-            }
-        };
-        let ending: watch::Receiver<bool> = self.ending.subscribe();
-        let ending = async move {
-            let mut ending = ending;
-            drop(ending.wait_for(|ending| *ending).await);
-        };
+        let times = |drained: &HashMap<Fqdn, u64>| drained.get(&identity.peer).copied();
+        let before = times(&drained.borrow());
+        let drained = async { drop(drained.wait_for(|now| times(now) != before).await) };
+        let ending = self.asked_to_end();
         tokio::select! {
             () = ending => {}
             () = gone => {}

@@ -1,13 +1,11 @@
 //! A SEPP while it runs: its listeners, what is cared for in time, its reloads and its end.
 
-mod associated;
 mod certificates;
-mod connects;
-mod functions;
 mod listener;
 mod peers;
 mod shared;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -24,14 +22,12 @@ use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
 use tessera_proxy::process::{Beginning, Running};
 use tessera_proxy::stores::{KEEP_EVERY, Stores};
+use tessera_tokio::Acceptor;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use self::associated::LateAssociations;
 use self::certificates::CertificateAges;
-use self::connects::Connecting;
-use self::functions::FunctionsTls;
 use self::listener::{Listening, Service};
 use self::shared::{Current, Shared};
 use crate::changes;
@@ -39,24 +35,22 @@ use crate::config::{Configuration, Limits, ListenAddress};
 use crate::events::Events;
 use crate::guard::{Guard, LoadShed};
 use crate::load::Loaded;
-use crate::metrics::{Metrics, ReloadResult};
-use crate::n32c::{Associations, Settings, State};
-use crate::sepp::Sepp;
-use crate::sepp::transport::OverHttp;
-use crate::tls::N32Tls;
-
-pub(crate) use self::functions::Loaded as LoadedFunctions;
+use crate::metrics::{CountedVault, Metrics, ReloadResult};
+use crate::n32c::State;
+use crate::sbi;
+use crate::sepp::assembled::Assembled;
 
 /// A SEPP whose listeners take connections.
 pub(crate) struct RunningSepp {
     shared: Arc<Shared>,
     file: PathBuf,
     stores: Stores,
-    functions: FunctionsTls,
-    transport: Arc<OverHttp>,
+    assembled: Assembled,
+    /// Where own network functions come with TLS.
+    functions: Option<Acceptor>,
     /// By which names are hidden where the configuration names no key.
     own_key: FileKey,
-    addresses: Vec<(&'static str, Vec<SocketAddr>)>,
+    bound: Bound,
     /// Until somebody waits for their ends.
     listeners: Mutex<Vec<JoinHandle<()>>>,
     cares: Vec<JoinHandle<()>>,
@@ -73,7 +67,7 @@ impl RunningSepp {
         beginning: Beginning<'_>,
     ) -> Result<Self, ProgramError> {
         let configuration = &loaded.configuration;
-        let (stores, found) =
+        let (mut stores, found) =
             Stores::open(&configuration.tickets.stores()).map_err(|error| loaded.locate(error))?;
         if let Some(found) = found {
             tracing::info!("{found}");
@@ -81,7 +75,11 @@ impl RunningSepp {
         if let Some(vault) = stores.vault_name() {
             tracing::info!(vault, "other sites know this vault by its name");
         }
-        let started = Self::start_with(file, configuration, stores.clone(), beginning).await;
+        let metrics = Metrics::register(beginning.metrics);
+        stores.vault = Arc::new(CountedVault::new(stores.vault.clone(), metrics.clone()));
+        metrics.tell_entries(beginning.metrics, stores.vault.clone());
+        let started =
+            Self::start_with(file, configuration, stores.clone(), metrics, beginning).await;
         started.inspect_err(|_| stores.give_back()).map_err(|error| loaded.locate(error))
     }
 
@@ -89,37 +87,31 @@ impl RunningSepp {
         file: &Path,
         configuration: &Configuration,
         stores: Stores,
+        metrics: Metrics,
         beginning: Beginning<'_>,
     ) -> Result<Self, ProgramError> {
         for warning in configuration.warnings() {
             tracing::warn!("{warning}");
         }
-        let metrics = Metrics::register(beginning.metrics);
         let events = Events::new(metrics.clone());
-        let late = Arc::new(LateAssociations::default());
-        let tls = Arc::new(N32Tls::open(configuration, &stores, late.clone())?);
-        let functions = LoadedFunctions::load(configuration)?.into_use();
+        let functions = sbi::tls::listener(&configuration.sbi)?.map(Acceptor::new);
         let own_key = random_key()?;
         let guard = Arc::new(guard(configuration, &own_key)?);
         let listeners = Listeners::bind(configuration, beginning.inherited)?;
-
-        let connects =
-            Arc::new(Connecting { n32: tls.clone(), functions: functions.connector.clone() });
-        let transport = Arc::new(OverHttp::new(configuration, connects.clone()));
         let told = Arc::new(events.clone());
-        let settings = Settings::of(configuration);
-        let associations = Arc::new(Associations::new(&settings, transport.clone(), told.clone()));
-        late.are(Arc::downgrade(&associations));
-        let sepp = Sepp::new(configuration, guard.clone(), associations, connects, told)?;
+        let bound = listeners.bound();
+        let effective = bound.fill(configuration);
+        let assembled = Assembled::open(&effective, &stores, guard.clone(), told.clone(), told)?;
         let server = HeaderValue::from_str(&format!("SEPP-{}", configuration.local.fqdn));
         let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
         let shared = Arc::new(Shared {
-            sepp: Arc::new(sepp),
-            tls,
+            sepp: assembled.sepp.clone(),
+            tls: assembled.tls.clone(),
             metrics,
             events,
             ending: watch::Sender::new(false),
-            drained: watch::Sender::new(None),
+            drained: watch::Sender::new(HashMap::new()),
+            reloads: watch::Sender::new(()),
             load: LoadShed::new(configuration.limits.requests),
             options: Arc::new(shared::options(configuration, server.clone())),
             current: RwLock::new(Current { configuration: Arc::new(configuration.clone()), guard }),
@@ -131,15 +123,15 @@ impl RunningSepp {
             tokio::spawn(drop_never(keep_stores(stores.clone()))),
             tokio::spawn(drop_never(keep_looking(shared.clone(), associated, certificate))),
         ];
-        let (addresses, listeners) = listeners.run(&shared, &functions, configuration);
+        let listeners = listeners.run(&shared, functions.as_ref(), configuration);
         Ok(Self {
             shared,
             file: file.to_owned(),
             stores,
+            assembled,
             functions,
-            transport,
             own_key,
-            addresses,
+            bound,
             listeners: Mutex::new(listeners),
             cares,
             runtime: Handle::current(),
@@ -157,24 +149,18 @@ impl RunningSepp {
         loaded.configuration.check().map_err(|error| loaded.locate(error))?;
         let configuration = &loaded.configuration;
         let prepare = || {
-            let tls = shared.tls.prepare(configuration)?;
-            let functions = LoadedFunctions::load(configuration)?;
+            let functions = sbi::tls::listener(&configuration.sbi)?;
             let guard = Arc::new(guard(configuration, &self.own_key)?);
             let keys = self.stores.load_again()?;
             // The last that can fail.
-            shared.sepp.reload(configuration, guard.clone())?;
-            Ok((tls, functions, guard, keys))
+            let changed = self.assembled.reload(&self.bound.fill(configuration), guard.clone())?;
+            Ok((functions, guard, keys, changed))
         };
         let prepared = prepare().map_err(|error: ProgramError| loaded.locate(error))?;
-        let (tls, functions, guard, keys) = prepared;
+        let (functions, guard, keys, changed) = prepared;
         self.stores.exchange(keys);
-        self.functions.exchange(functions);
-        self.transport.set(configuration);
-        let changed = tls.exchange();
-        shared.sepp.associations().set(&Settings::of(configuration));
-        for peer in &changed {
-            // The next request makes another connection, by what counts now.
-            shared.sepp.close(peer);
+        if let (Some(acceptor), Some(functions)) = (&self.functions, functions) {
+            acceptor.replace(functions);
         }
         for warning in configuration.warnings() {
             tracing::warn!("{warning}");
@@ -187,6 +173,7 @@ impl RunningSepp {
         let configuration = Arc::new(loaded.configuration);
         *shared.current.write().unwrap_or_else(PoisonError::into_inner) =
             Current { configuration, guard };
+        shared.reloads.send_replace(());
         Ok(())
     }
 }
@@ -195,7 +182,7 @@ impl Running for RunningSepp {
     const CONDITION: &'static str = "listeners";
 
     fn tell(&self) {
-        for (listener, addresses) in &self.addresses {
+        for (listener, addresses) in &self.bound.0 {
             for address in addresses {
                 tracing::info!(listener, %address, "listening");
             }
@@ -262,35 +249,71 @@ impl Listeners {
         wanted.into_iter().map(bind).collect::<Result<_, ProgramError>>().map(Self)
     }
 
-    #[expect(clippy::type_complexity, reason = "where they listen, and what runs")]
+    /// Where they listen. Not knowing that is no reason not to listen there.
+    fn bound(&self) -> Bound {
+        let of = |(name, listener): &(&'static str, Listener)| {
+            (*name, listener.local_addrs().unwrap_or_default())
+        };
+        Bound(self.0.iter().map(of).collect())
+    }
+
     fn run(
         self,
         shared: &Arc<Shared>,
-        functions: &FunctionsTls,
+        functions: Option<&Acceptor>,
         configuration: &Configuration,
-    ) -> (Vec<(&'static str, Vec<SocketAddr>)>, Vec<JoinHandle<()>>) {
+    ) -> Vec<JoinHandle<()>> {
         let drain = configuration.process.drain;
         let limit = drain - FAREWELL.min(drain / 2);
         let run = |(name, listener): (&'static str, Listener)| {
             let service = match name {
-                "sbi" => Some(Service::Functions(functions.acceptor.clone())),
+                "sbi" => Some(Service::Functions(functions.cloned())),
                 "n32f" => shared.tls.n32f().cloned().map(Service::Peers),
                 _ => shared.tls.n32c().cloned().map(Service::Peers),
             };
             let gate = Gate::new(gate_limits(&configuration.limits));
             shared.metrics.watch(name, &gate);
-            // Not knowing its address is no reason not to listen there.
-            let addresses = listener.local_addrs().unwrap_or_default();
             let shared = shared.clone();
-            let task = tokio::spawn(async move {
+            tokio::spawn(async move {
                 let Some(service) = service else { return };
                 let listening = Listening { name, service, gate, shared };
                 let drained = listening.run(listener, limit).await;
                 tracing::info!(listener = name, "{drained}");
-            });
-            ((name, addresses), task)
+            })
         };
-        self.0.into_iter().map(run).unzip()
+        self.0.into_iter().map(run).collect()
+    }
+}
+
+/// Where each listener is.
+struct Bound(Vec<(&'static str, Vec<SocketAddr>)>);
+
+impl Bound {
+    /// The configuration with the ports that others are told, where the system chose one or somebody handed it over.
+    fn fill(&self, configuration: &Configuration) -> Configuration {
+        let mut filled = configuration.clone();
+        for (name, addresses) in &self.0 {
+            let Some(address) = addresses.first() else { continue };
+            let bound = |place: &mut ListenAddress| {
+                let is_open = match place {
+                    ListenAddress::Everywhere(port) => *port == 0,
+                    ListenAddress::Tcp(address) => address.port() == 0,
+                    ListenAddress::Inherited(_) => true,
+                    ListenAddress::Name(_) | ListenAddress::Unix(_) => false,
+                };
+                if is_open {
+                    *place = ListenAddress::Tcp(*address);
+                }
+            };
+            let listen = &mut filled.listen;
+            match *name {
+                "sbi" => bound(&mut listen.sbi),
+                "n32c" => bound(&mut listen.n32c),
+                "n32f" => bound(&mut listen.n32f),
+                _ => [&mut listen.n32c, &mut listen.n32f].into_iter().for_each(bound),
+            }
+        }
+        filled
     }
 }
 
@@ -357,7 +380,7 @@ async fn keep_looking(
 ) -> Infallible {
     let mut ages = CertificateAges::default();
     let mut changes = shared.sepp.associations().watch();
-    let mut standing = shared.tls.standing().changes();
+    let mut reloads = shared.reloads.subscribe();
     loop {
         let configuration = shared.configuration();
         let associations = shared.sepp.associations();
@@ -373,7 +396,7 @@ async fn keep_looking(
         }
         tokio::select! {
             _ = changes.changed() => {}
-            _ = standing.changed() => {}
+            _ = reloads.changed() => {}
             () = tokio::time::sleep(certificates::EVERY) => {}
         }
     }

@@ -1,6 +1,7 @@
 //! `3gpp-Sbi-Target-apiRoot`.
 
 use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use http::HeaderMap;
 
@@ -64,13 +65,25 @@ impl<'t> ApiRoot<'t> {
     /// # Errors
     /// If it can't be read, or stands there twice: two readers might take different ones.
     pub fn of_headers(headers: &'t HeaderMap) -> Result<Option<Self>, NotAnApiRoot> {
+        Self::only_one(headers)?.map(Self::parse).transpose()
+    }
+
+    /// The one that the guard put into a request in the place of a hidden name: its host may be an address.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn of_revealed(headers: &'t HeaderMap) -> Result<Option<Self>, NotAnApiRoot> {
+        Self::only_one(headers)?.map(|text| Self::read(text, split_any)).transpose()
+    }
+
+    fn only_one(headers: &'t HeaderMap) -> Result<Option<&'t str>, NotAnApiRoot> {
         let mut all = headers.get_all(TARGET_API_ROOT).iter();
         let Some(value) = all.next() else { return Ok(None) };
         if all.next().is_some() {
             return Err(NotAnApiRoot::Twice);
         }
         let text = value.to_str().map_err(|_| NotAnApiRoot::Malformed)?;
-        Self::parse(text.trim_matches([' ', '\t'])).map(Some)
+        Ok(Some(text.trim_matches([' ', '\t'])))
     }
 
     /// Reads `scheme://host[:port][/prefix]`. Neither user information nor query.
@@ -78,6 +91,10 @@ impl<'t> ApiRoot<'t> {
     /// # Errors
     /// If it isn't that, or the host is an address.
     pub fn parse(text: &'t str) -> Result<Self, NotAnApiRoot> {
+        Self::read(text, split_authority)
+    }
+
+    fn read(text: &'t str, split: SplitAuthority) -> Result<Self, NotAnApiRoot> {
         let (scheme, rest) = text.split_once("://").ok_or(NotAnApiRoot::Malformed)?;
         let scheme = Scheme::of(scheme).ok_or(NotAnApiRoot::Malformed)?;
         let (authority, prefix) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -90,7 +107,7 @@ impl<'t> ApiRoot<'t> {
         if !is_path {
             return Err(NotAnApiRoot::Malformed);
         }
-        let (host, port) = split_authority(authority)?;
+        let (host, port) = split(authority)?;
         Ok(Self { scheme, host, port, authority, prefix })
     }
 }
@@ -116,6 +133,22 @@ pub fn split_authority(authority: &str) -> Result<(&str, Option<u16>), NotAnApiR
         return Err(NotAnApiRoot::Address);
     }
     if !is_name(host) { Err(NotAnApiRoot::Malformed) } else { Ok((host, port)) }
+}
+
+type SplitAuthority = fn(&str) -> Result<(&str, Option<u16>), NotAnApiRoot>;
+
+/// Host and port of an authority whose host is a name or an address, the one of IPv6 in brackets.
+fn split_any(authority: &str) -> Result<(&str, Option<u16>), NotAnApiRoot> {
+    if let Ok(address) = authority.parse::<SocketAddr>() {
+        let (host, _) = authority.rsplit_once(':').ok_or(NotAnApiRoot::Malformed)?;
+        return Ok((host, Some(address.port())));
+    }
+    let inner = authority.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
+    let is_v6 = inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok());
+    if is_v6 || authority.parse::<Ipv4Addr>().is_ok() {
+        return Ok((authority, None));
+    }
+    split_authority(authority)
 }
 
 /// A name whose last label is a number is an address to some readers (`127.1`, `0x7f.1`).
@@ -180,6 +213,21 @@ mod tests {
         let root = ApiRoot::parse("http://udm.example").unwrap();
         assert_eq!((root.scheme, root.port, root.prefix), (Scheme::Http, None, ""));
         assert_eq!(ApiRoot::parse("http://udm.example/").unwrap().prefix, "");
+    }
+
+    #[test]
+    fn what_was_hidden_may_be_an_address() {
+        for (text, host, port) in [
+            ("http://10.0.0.5:7777/a", "10.0.0.5", Some(7777)),
+            ("http://10.0.0.5", "10.0.0.5", None),
+            ("https://[2001:db8::1]:80", "[2001:db8::1]", Some(80)),
+            ("https://[2001:db8::1]", "[2001:db8::1]", None),
+            ("http://smf1.internal:80", "smf1.internal", Some(80)),
+        ] {
+            let headers = [(TARGET_API_ROOT, text.parse().unwrap())].into_iter().collect();
+            let root = ApiRoot::of_revealed(&headers).unwrap().unwrap();
+            assert_eq!((root.host, root.port), (host, port), "{text}");
+        }
     }
 
     #[test]

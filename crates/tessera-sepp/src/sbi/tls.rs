@@ -1,5 +1,6 @@
 //! TLS with own network functions, in both roles (TS 33.501 §13.1.0).
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tessera::auth::Credential;
@@ -8,6 +9,7 @@ use tessera::{ClientConfig, ServerConfig};
 use tessera_kit::{ProgramError, SettingFile, credential, trust};
 
 use crate::config::Sbi;
+use crate::names::Fqdn;
 
 /// What connects to `https` functions; `None` without `ca`.
 ///
@@ -47,6 +49,26 @@ fn protocols() -> Vec<Vec<u8>> {
 fn own(sbi: &Sbi) -> Result<Option<Credential>, ProgramError> {
     let Some(certificate) = &sbi.certificate else { return Ok(None) };
     let key = sbi.key.as_ref().unwrap_or(certificate);
-    let certificate = SettingFile { setting: "[sbi] certificate", path: certificate };
-    credential::load(certificate, SettingFile { setting: "[sbi] key", path: key }).map(Some)
+    let file = SettingFile { setting: "[sbi] certificate", path: certificate };
+    let own = credential::load(file, SettingFile { setting: "[sbi] key", path: key })?;
+    if let Some(domain) = &sbi.telescopic_domain {
+        has_wildcard(&own, domain, certificate)?;
+    }
+    Ok(Some(own))
+}
+
+/// Own functions ask for any name below the domain (TS 33.501 §13.1.1.2).
+fn has_wildcard(own: &Credential, domain: &Fqdn, path: &Path) -> Result<(), ProgramError> {
+    let leaf = own.chain.first().map(Vec::as_slice).unwrap_or_default();
+    let names =
+        tessera_webpki::dns_names(leaf).map_err(|error| ProgramError::in_file(path, error))?;
+    let wanted = format!("*.{domain}");
+    if names.iter().any(|name| name.eq_ignore_ascii_case(&wanted)) {
+        return Ok(());
+    }
+    let what = format!(
+        "the first certificate has no {wanted} among its names, which telescopic names need ([sbi] telescopic-domain); \
+         it has {names:?}"
+    );
+    Err(ProgramError::in_file(path, what))
 }

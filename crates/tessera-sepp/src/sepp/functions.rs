@@ -1,6 +1,7 @@
 //! Connections to own network functions.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -70,7 +71,11 @@ impl Functions {
         let host = target.host.strip_suffix('.').unwrap_or(target.host).to_ascii_lowercase();
         let address = self.hosts.get(host.as_str()).cloned().unwrap_or_else(|| {
             let port = target.port.unwrap_or(target.scheme.default_port());
-            DialAddress::Name(HostPort { host: host.clone(), port })
+            // A hidden name may have stood for an address.
+            match host.trim_matches(['[', ']']).parse::<IpAddr>() {
+                Ok(address) => DialAddress::Tcp((address, port).into()),
+                Err(_) => DialAddress::Name(HostPort { host: host.clone(), port }),
+            }
         });
         let connect = self.connects.function(target.scheme, &host).ok_or(match target.scheme {
             Scheme::Https => NO_TLS,

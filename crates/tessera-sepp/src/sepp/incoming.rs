@@ -16,7 +16,7 @@ use super::look::{Looked, Stop};
 use super::observer::{Direction, Offence, Rejected};
 use super::outgoing::{failed, rewrite_location};
 use super::policy::PeerIndex;
-use crate::guard::{Asked, Context};
+use crate::guard::{Asked, Context, RevealedTarget};
 use crate::identity::Identity;
 use crate::n32c::Association;
 use crate::n32f::early;
@@ -99,10 +99,14 @@ impl Sepp {
             deadline,
         );
         let body = body.await?;
-        // Read again: the guard puts the real name in the place of a hidden one.
-        let target = ApiRoot::of_headers(&parts.headers).map_err(refuse_target)?;
-        let target = target.ok_or(problems::NO_TARGET)?;
-        if !live.policy.targets.allow(&target) {
+        // Read again: the guard puts the real name in the place of a hidden one, which is right whatever it is.
+        let was_hidden = parts.extensions.get::<RevealedTarget>().is_some();
+        let target = match was_hidden {
+            true => ApiRoot::of_revealed(&parts.headers),
+            false => ApiRoot::of_headers(&parts.headers),
+        };
+        let target = target.map_err(refuse_target)?.ok_or(problems::NO_TARGET)?;
+        if !was_hidden && !live.policy.targets.allow(&target) {
             reject(Some(&association), Offence::Target);
             return Err(problems::NOT_ALLOWED_TARGET);
         }

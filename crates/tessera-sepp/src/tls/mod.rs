@@ -16,7 +16,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tessera::resume::SingleUseRegister;
 use tessera_kit::ProgramError;
 use tessera_kit::clock::unix;
-use tessera_proxy::stores::Stores;
+use tessera_proxy::stores::{LoadedAgain, Stores};
 use tessera_tokio::Acceptor;
 use tessera_vault::MemoryRegister;
 
@@ -87,13 +87,14 @@ impl N32Tls {
         })
     }
 
-    /// Loads the files of a configuration, and changes nothing yet. The listeners and the stores stay: whether the
-    /// configuration has others, its owner looks. It blocks while it reads files.
+    /// Loads the files of a configuration, the epoch keys of a fleet among them, and changes nothing yet. The listeners
+    /// and the stores stay: whether the configuration has others, its owner looks. It blocks while it reads files.
     ///
     /// # Errors
     /// If something can't be loaded.
     pub fn prepare(&self, configuration: &Configuration) -> Result<Prepared<'_>, ProgramError> {
         let files = Files::load(configuration)?;
+        let stores = self.stores.load_again()?;
         let reconnecting = Reconnecting { stores: &self.stores, register: &self.register };
         let parts = files.parts(configuration, &self.standing);
         let choices: Result<_, _> =
@@ -103,7 +104,7 @@ impl N32Tls {
         for peer in files.known.iter() {
             peers.insert(peer.fqdn.clone(), parts.to(peer)?);
         }
-        Ok(Prepared { tls: self, choices, peers, known: files.known, ages: files.ages })
+        Ok(Prepared { tls: self, stores, choices, peers, known: files.known, ages: files.ages })
     }
 
     /// What accepts N32-c; the same as N32-f's where they share an address.
@@ -193,6 +194,8 @@ impl Files {
 #[must_use = "it is in use only when it is exchanged"]
 pub struct Prepared<'t> {
     tls: &'t N32Tls,
+    /// The epoch keys of a fleet.
+    stores: LoadedAgain,
     choices: Vec<Choices>,
     peers: HashMap<Fqdn, PeerConfigs>,
     known: Arc<KnownPeers>,
@@ -203,7 +206,8 @@ impl Prepared<'_> {
     /// Exchanges it: the tickets of peers of whom something has changed are not resumed any more, and
     /// [`Standing::changes`] tells whoever holds connections. Gives the peers that came, left or changed.
     pub fn exchange(self) -> Vec<Fqdn> {
-        let Self { tls, choices, peers, known, ages } = self;
+        let Self { tls, stores, choices, peers, known, ages } = self;
+        tls.stores.exchange(stores);
         let earlier = tls.standing.known();
         let names: BTreeSet<Fqdn> =
             earlier.iter().chain(known.iter()).map(|peer| peer.fqdn.clone()).collect();

@@ -1,11 +1,12 @@
 //! First connections: who is accepted, who is not, and with which alert.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rcgen::{ExtendedKeyUsagePurpose, SerialNumber, date_time_ymd};
 use tessera::ServerConfig;
-use tessera::handshake::ClientAuthentication;
-use tessera::wire::AlertDescription;
+use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer};
+use tessera::handshake::{ClientAuthentication, Reply};
+use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
 use tessera_sepp::identity::{Direction, Identity, Listener};
 use tessera_sepp::reconnection::{Mode, NoLonger};
 use tessera_tokio::Acceptor;
@@ -105,7 +106,7 @@ fn as_server(name: &str, alert: AlertDescription) -> AlertDescription {
 #[tokio::test]
 async fn clients_with_a_fault_are_refused_with_its_alert() {
     let world = World::new("");
-    world.home.write("visited.crl", &world.visited_ca.revoking(&[13]));
+    world.home.write("visited.crl", world.visited_ca.revoking(&[13]));
     world.home.reload(&world.home_words);
     for (name, leaf, alert) in faulty(&world) {
         let client = world.visited.careless(HOME, |it| it.credentials = vec![leaf.credential()]);
@@ -125,7 +126,7 @@ async fn clients_with_a_fault_are_refused_with_its_alert() {
 #[tokio::test]
 async fn servers_with_a_fault_are_refused_with_its_alert() {
     let world = World::new("");
-    world.home.write("visited.crl", &world.visited_ca.revoking(&[13]));
+    world.home.write("visited.crl", world.visited_ca.revoking(&[13]));
     world.home.reload(&world.home_words);
     let server = |leaf: &Leaf| {
         let own = vec![leaf.credential()];
@@ -213,4 +214,44 @@ async fn a_connection_that_another_verifier_accepted_is_nobodys() {
 fn trusting(world: &World) -> tessera_webpki::WebPkiVerifier {
     let leaf = world.visited_ca.der();
     tessera_webpki::WebPkiVerifier::new(&[leaf]).unwrap()
+}
+
+/// Keeps the response that comes with a certificate.
+struct Asking(tessera_webpki::WebPkiVerifier, Mutex<Option<Vec<u8>>>);
+
+impl PeerVerifier for Asking {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.schemes()
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("asking").with_policy(&self.0.policy())
+    }
+
+    fn entry_extensions(&self) -> EntryExtensions {
+        EntryExtensions { status_request: true, ..EntryExtensions::default() }
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        (*self.1.lock().unwrap()).clone_from(&question.ocsp_response);
+        self.0.verify(question)
+    }
+}
+
+#[tokio::test]
+async fn an_ocsp_response_is_stapled_to_the_certificate() {
+    let mut world = World::new("");
+    let response = [0x30, 3, 0x0a, 1, 6];
+    world.home_words.local = "ocsp = \"own.ocsp\"\n";
+    world.home.write("own.ocsp", b"-----BEGIN");
+    assert!(world.home.fail_to_reload(&world.home_words).contains("own.ocsp"));
+    world.home.write("own.ocsp", response);
+    world.home.reload(&world.home_words);
+    let roots = tessera_webpki::WebPkiVerifier::new(&[world.home_ca.der()]).unwrap();
+    let asking = Arc::new(Asking(roots, Mutex::default()));
+    let client = world.visited.careless(HOME, |it| it.verifier = asking.clone());
+    for server in [world.home.n32c(), world.home.n32f()] {
+        assert_eq!(meet(&client, HOME, server, b"").await.mode(), Mode::Full);
+        assert_eq!(asking.1.lock().unwrap().take().as_deref(), Some(&response[..]));
+    }
 }

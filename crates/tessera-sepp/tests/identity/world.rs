@@ -45,6 +45,8 @@ pub struct Words {
     /// Networks of each peer, and what else is said of it.
     pub peers: Vec<(&'static str, &'static str, String)>,
     pub revoking: bool,
+    /// In `[local]`.
+    pub local: &'static str,
     /// After everything else.
     pub more: &'static str,
 }
@@ -57,10 +59,11 @@ impl Words {
             _ => "002-02",
         };
         let mut text = format!(
-            "[local]\nfqdn = \"{}\"\nplmns = [\"{}\"]\ncertificate = \"own.pem\"\n\
+            "[local]\nfqdn = \"{}\"\nplmns = [\"{}\"]\ncertificate = \"own.pem\"\n{}\
              [listen]\nsbi = \"127.0.0.1:1\"\nn32c = \"127.0.0.1:2\"\nn32f = \"{}\"\n",
             self.own,
             plmn(self.own),
+            self.local,
             self.n32f
         );
         for (name, peer, more) in &self.peers {
@@ -107,8 +110,8 @@ impl Sepp {
     }
 
     /// Replaces a file.
-    pub fn write(&self, name: &str, text: &str) {
-        fs::write(self.files.join(name), text).unwrap();
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.files.join(name), content).unwrap();
     }
 
     pub fn read(&self, name: &str) -> String {
@@ -235,8 +238,14 @@ impl World {
         };
         let [home_ca, visited_ca, third_ca] = ["home", "visited", "third"].map(Authority::new);
         let roots = [("home", &home_ca), ("visited", &visited_ca), ("third", &third_ca)];
-        let words =
-            |own, peers| Words { own, n32f: "127.0.0.1:3", peers, revoking: true, more: "" };
+        let words = |own, peers| Words {
+            own,
+            n32f: "127.0.0.1:3",
+            peers,
+            revoking: true,
+            local: "",
+            more: "",
+        };
         let home_words = words(
             HOME,
             vec![("visited", VISITED, table("visited")), ("third", THIRD, String::new())],

@@ -2,16 +2,16 @@
 
 use bytes::Bytes;
 use http::Response;
-use tessera_sepp::guard::{Asked, Rule};
+use tessera_sepp::guard::{Asked, RevealedTarget, Rule};
 
-use crate::message::{PEER, guard, request, with};
+use crate::message::{PEER, guard, passes, request, with};
 
 /// A request of an own function, as the peer gets it.
 fn outgoing(text: &str) -> (http::request::Parts, String) {
     let guard = guard("");
     let (mut parts, mut body) = request(text);
     let verdict = with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body)));
-    assert!(verdict.unwrap().logged.is_empty());
+    passes(verdict);
     (parts, String::from_utf8(body.to_vec()).unwrap())
 }
 
@@ -28,7 +28,7 @@ fn answered(asked: &str, headers: &[(&str, &str)], body: &str) -> (http::respons
     let verdict = with(|context| {
         guard.outgoing_response(context, Asked::of(&question), &mut parts, Some(&mut body))
     });
-    assert!(verdict.unwrap().logged.is_empty());
+    passes(verdict);
     (parts, String::from_utf8(body.to_vec()).unwrap())
 }
 
@@ -52,8 +52,9 @@ fn a_callback_to_an_address_comes_back_to_it() {
     let guard = guard("");
     let back = format!("POST /namf-callback/v1/sdm\n3gpp-sbi-target-apiroot: http://{name}");
     let (mut parts, _) = request(&back);
-    with(|context| guard.incoming_request(context, &mut parts, None)).unwrap();
+    passes(with(|context| guard.incoming_request(context, &mut parts, None)));
     assert_eq!(parts.headers["3gpp-sbi-target-apiroot"], "http://10.45.0.5:7777");
+    assert_eq!(parts.extensions.get(), Some(&RevealedTarget));
 
     // An answer that repeats the subscription tells the function its own name.
     let (question, _) = request("POST /nudm-sdm/v2/x");
@@ -62,10 +63,9 @@ fn a_callback_to_an_address_comes_back_to_it() {
         .header("content-type", "application/json")
         .header("content-length", sent.len());
     let (mut parts, ()) = answer.body(()).unwrap().into_parts();
-    with(|context| {
+    passes(with(|context| {
         guard.incoming_response(context, Asked::of(&question), &mut parts, Some(&mut echoed))
-    })
-    .unwrap();
+    }));
     assert_eq!(echoed, body);
     assert_eq!(parts.headers["content-length"], body.len().to_string());
 }
@@ -100,7 +100,8 @@ fn headers_tell_nothing_of_the_inside() {
          3gpp-sbi-nf-peer-info: srcinst=7c1ad2c4\nx-forwarded-for: 10.0.0.1\naccept-encoding: gzip\naccept: application/json",
     );
     let names: Vec<_> = parts.headers.keys().map(http::HeaderName::as_str).collect();
-    assert_eq!(names, ["user-agent", "accept"]);
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(parts.headers.contains_key("accept"));
     assert_eq!(parts.headers["user-agent"], "AMF");
 
     let link = r#"{"authType":"5G_AKA","_links":{"5g-aka":{"href":"http:\/\/10.0.0.7:7777\/nausf-auth\/v1\/ue-authentications\/1"}}}"#;
@@ -142,7 +143,7 @@ fn found_functions_have_names_and_no_addresses() {
     let guard = guard("");
     let (mut parts, _) =
         request(&format!("GET /nausf-auth/v1/x\n3gpp-sbi-target-apiroot: http://{name}:7777"));
-    with(|context| guard.incoming_request(context, &mut parts, None)).unwrap();
+    passes(with(|context| guard.incoming_request(context, &mut parts, None)));
     assert_eq!(parts.headers["3gpp-sbi-target-apiroot"], "http://10.0.0.7:7777");
 }
 
@@ -161,7 +162,7 @@ fn without_hiding_nothing_changes() {
         "POST /nudm-sdm/v2/x/y\nvia: 2.0 scp\n\n{\"callbackReference\":\"http://10.45.0.5/\"}";
     let (mut parts, mut body) = request(text);
     let before = body.clone();
-    with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body))).unwrap();
+    passes(with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body))));
     assert_eq!((body, parts.headers["via"].to_str().unwrap()), (before, "2.0 scp"));
 }
 

@@ -51,6 +51,11 @@ pub fn incoming(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
     with(|context| guard.incoming_request(context, &mut parts, Some(&mut body)))
 }
 
+/// It goes on, and no rule would have refused it.
+pub fn passes(judged: Result<Verdict, Refusal>) {
+    assert_eq!(judged, Ok(Verdict::default()));
+}
+
 /// `METHOD path`, lines of headers, an empty line, and the body. A body without a type is JSON.
 pub fn request(text: &str) -> (request::Parts, Bytes) {
     let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));

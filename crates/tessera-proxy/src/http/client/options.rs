@@ -6,9 +6,8 @@ use crate::http::body::BodyLimits;
 
 /// What a pool may use, and how long it waits.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct PoolOptions {
-    /// The most connections, those that are being opened included. Default: 8.
+    /// The most connections, those that are being opened included, and without those that are about to end. Default: 8.
     pub connections: usize,
     /// The most calls at a time on one connection of HTTP/2; the server may allow fewer
     /// (SETTINGS_MAX_CONCURRENT_STREAMS). Default: 100.

@@ -74,3 +74,67 @@ pub(super) fn spare(request: &Request<Body>) -> Option<Request<Body>> {
     *spare.headers_mut() = request.headers().clone();
     Some(spare)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::deadline::Deadline;
+
+    fn tries(repeatable: bool) -> Tries {
+        let call = Call { repeatable, ..Call::until(Deadline::after(Default::default())).early() };
+        Tries::new(&call)
+    }
+
+    const ALL: [CallErrorKind; 9] = [
+        CallErrorKind::InvalidRequest,
+        CallErrorKind::RequestBody,
+        CallErrorKind::Unreachable,
+        CallErrorKind::Busy,
+        CallErrorKind::Closed,
+        CallErrorKind::DeadlineExceeded,
+        CallErrorKind::EarlyDataRefused,
+        CallErrorKind::Reset(7),
+        CallErrorKind::ConnectionLost,
+    ];
+
+    #[test]
+    fn what_may_have_been_executed_is_sent_once_more_at_most_and_only_if_repeatable() {
+        for kind in ALL {
+            let error = CallError::new(kind, Sent::Maybe);
+            assert!(!tries(false).again_after(&error), "{error}");
+            let mut tries = tries(true);
+            let once =
+                matches!(kind, CallErrorKind::EarlyDataRefused | CallErrorKind::ConnectionLost);
+            assert_eq!(tries.again_after(&error), once, "{error}");
+            assert!(!tries.again_after(&error), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_executed_is_sent_again_whatever_it_is_and_not_for_ever() {
+        for repeatable in [false, true] {
+            let mut tries = tries(repeatable);
+            let error = CallError::unsent(CallErrorKind::ConnectionLost);
+            let again = (0..100).take_while(|_| tries.again_after(&error)).count();
+            assert_eq!(again, 3);
+            assert!(!tries.resent);
+        }
+    }
+
+    #[test]
+    fn no_second_try_is_early() {
+        let mut tries = tries(true);
+        assert_eq!(tries.early(), Early::Allowed);
+        tries.again_after(&CallError::unsent(CallErrorKind::ConnectionLost));
+        assert_eq!(tries.early(), Early::Never);
+    }
+
+    #[test]
+    fn a_call_that_came_too_early_is_sent_again_once_and_only_if_it_was_early() {
+        assert!(!tries(false).again_later(StatusCode::TOO_EARLY, false));
+        assert!(!tries(false).again_later(StatusCode::OK, true));
+        let mut tries = tries(false);
+        assert!(tries.again_later(StatusCode::TOO_EARLY, true));
+        assert!(!tries.again_later(StatusCode::TOO_EARLY, true));
+    }
+}

@@ -155,9 +155,8 @@ fn of_tickets_and_guard(
     if !peers::is_lifetime(tickets.lifetime) {
         return Some(("tickets", "lifetime", peers::LIFETIME));
     }
-    if tickets.state_key.is_some() && tickets.state.is_none() {
-        let what = "there is no `state` that it could open: name one, or leave it out";
-        return Some(("tickets", "state-key", what));
+    if let Some((key, what)) = tickets.stores().find_contradiction() {
+        return Some(("tickets", key, what));
     }
     if configuration.guard.inspected_body > configuration.limits.body {
         let what = "that is more than `[limits] body` lets through";

@@ -148,6 +148,13 @@ fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
         (more("[limits]\nstreams = 0"), "sepp.toml:22: [limits] streams: "),
         (more("[limits]\nconnections = 5\nhandshakes = 6"), "sepp.toml:23: [limits] handshakes: "),
         (more("[tickets]\nstate-key = \"k\""), "sepp.toml:22: [tickets] state-key: "),
+        (
+            more(
+                "[tickets.fleet]\nring-key = \"ring\"\nvault = \"etcd\"\n\
+                 etcd = { endpoints = [\"127.0.0.1:2379\"], ca = \"ca.pem\", server-name = \"etcd\" }\n",
+            ),
+            "sepp.toml:21: [tickets.fleet] epoch-keys: ",
+        ),
         (more("[guard]\ninspected-body = \"17 MiB\""), "sepp.toml:22: [guard] inspected-body: "),
     ] {
         let error = checked(&text).map(|_| ()).unwrap_err();

@@ -50,7 +50,7 @@ impl<'o> KeepAlive<'o> {
             calls: 0,
             last_call: now,
             ending: None,
-            timer: Box::pin(sleep(options.keep_alive)),
+            timer: Box::pin(sleep(options.try_next_after.min(options.keep_alive))),
         }
     }
 
@@ -102,9 +102,15 @@ impl<'o> KeepAlive<'o> {
         if is_old && standing == Standing::Ready {
             connection.grow_old();
         }
-        if now - self.last_call > self.options.idle && connection.may_close() {
+        let is_idle = now - self.last_call > self.options.idle;
+        let is_over = standing == Standing::Old && in_use == 0;
+        if is_over || is_idle && connection.may_close() {
             connection.retire();
             return Some(LONGEST_END);
+        }
+        if standing == Standing::InFlight {
+            connection.stalls();
+            return Some(self.options.keep_alive);
         }
         if let Some(asked) = self.asked {
             let waited = now - asked;
@@ -118,7 +124,6 @@ impl<'o> KeepAlive<'o> {
         }
         let patience = if in_use > 0 { 1 } else { 3 };
         if self.silent >= patience
-            && standing != Standing::InFlight
             && let Some(ping) = &mut self.ping
             && ping.send_ping(Ping::opaque()).is_ok()
         {

@@ -85,8 +85,8 @@ impl Pool {
     /// Sends a request and waits for the head of its response, or the deadline. The request's URI names scheme and
     /// host, or its `Host` field does.
     ///
-    /// It is sent again where nobody executed it, and once where it is [`repeatable`](Call::repeatable): on another
-    /// connection each time, and as long as its body is here and not still coming.
+    /// It is sent again where nobody executed it, and once on another connection where it may have been and is
+    /// [`repeatable`](Call::repeatable); as long as its body is here and not still coming.
     pub async fn call(&self, request: Request<Body>, call: Call) -> Result<Answer, CallError> {
         let inner = &*self.inner;
         inner.tally.calls.fetch_add(1, Ordering::Relaxed);
@@ -138,8 +138,10 @@ impl Pool {
                 &inner.tally.retried
             };
             counter.fetch_add(1, Ordering::Relaxed);
+            // A connection that refused a stream is as good as others; any other is at its end.
+            let is_alive = matches!(failure.error.kind, CallErrorKind::Reset(_));
+            avoid = (!is_alive).then_some(connection);
             earlier = Some(failure.error.after(earlier));
-            avoid = Some(connection);
             request = next;
         }
     }
@@ -147,6 +149,14 @@ impl Pool {
     /// Uses these addresses from now on. Connections to others get no call any more.
     pub fn set_targets(&self, targets: Vec<Target>) {
         self.inner.set_targets(targets);
+    }
+
+    /// Gives new calls to new connections: what the present ones rest on was replaced. Calls under way end on theirs.
+    pub fn renew(&self) {
+        let connections = std::mem::take(&mut self.inner.state().connections);
+        for connection in connections {
+            connection.retire();
+        }
     }
 
     /// Ends all connections that have no call, and the others when their calls have ended; new calls, and those that
@@ -282,6 +292,22 @@ impl Inner {
             !std::ptr::eq(&***other, connection) && other.standing() == Standing::Ready
         });
         state.is_closed || others.count() >= self.options.warm
+    }
+
+    /// The handshake of a first flight is complete.
+    pub(super) fn note_opened(&self, connection: &Connection) {
+        let mut state = self.state();
+        if let Some(place) = state.places.of(connection.address()) {
+            place.opened();
+        }
+    }
+
+    /// The handshake of a first flight came to no end.
+    pub(super) fn note_unopened(&self, connection: &Connection) {
+        let mut state = self.state();
+        if let Some(place) = state.places.of(connection.address()) {
+            place.opening = place.opening.saturating_sub(1);
+        }
     }
 
     /// Its server could not be reached after all.

@@ -75,12 +75,17 @@ impl State {
                 best = Some((rank, connection));
             }
         }
-        let Some(((is_suspect, ..), connection)) = best else { return Found::Nothing };
+        let Some(((is_suspect, standing, ..), connection)) = best else { return Found::Nothing };
         let is_scarce = places > 0 && in_use * 100 > places * options.open_ahead_at;
-        let open_ahead = (is_scarce || is_suspect)
+        let open_ahead = (is_scarce || is_suspect || standing == Standing::Old)
             && self.opening == 0
-            && self.connections.len() < options.connections;
+            && self.counted() < options.connections;
         Found::Place { lease: connection.take(), open_ahead }
+    }
+
+    /// Those that count. The ones that are to end are replaced before they do.
+    pub(super) fn counted(&self) -> usize {
+        self.opening + self.live().count()
     }
 
     /// How many of those that wait nobody will serve soon.
@@ -88,7 +93,8 @@ impl State {
         let (each, in_flight) = match self.protocol {
             Protocol::Http1 => (1, 0),
             Protocol::Http2 => {
-                let in_flight = |c: &&Arc<Connection>| c.standing() == Standing::InFlight;
+                let in_flight =
+                    |c: &&Arc<Connection>| c.standing() == Standing::InFlight && !c.is_suspect();
                 (options.streams, self.connections.iter().filter(in_flight).count())
             }
         };

@@ -26,6 +26,8 @@ enum State {
     Head(Instant),
     /// For the end of an answer.
     Answer(Instant),
+    /// For the client to take the rest of an answer.
+    Flush(Instant),
 }
 
 impl Phase {
@@ -53,13 +55,15 @@ impl Phase {
         let (due, cause) = match *self.lock() {
             State::Idle(since) => (after(since, options.idle_time), Cause::Idle),
             State::Head(since) => (after(since, options.head_time), Cause::SlowHead),
-            State::Answer(since) => (after(since, options.exchange_time), Cause::SlowExchange),
+            State::Answer(since) | State::Flush(since) => {
+                (after(since, options.exchange_time), Cause::SlowExchange)
+            }
         };
         if now < due { Ok(due) } else { Err(cause) }
     }
 }
 
-/// A stream that tells when a head begins.
+/// A stream that tells when a head begins, and when an answer has left.
 pub(super) struct Watched<IO> {
     io: IO,
     phase: Phase,
@@ -111,7 +115,14 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Watched<IO> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
+        let poll = Pin::new(&mut self.io).poll_flush(cx);
+        if poll.is_ready() {
+            let mut state = self.phase.lock();
+            if matches!(*state, State::Flush(_)) {
+                *state = State::Idle(Instant::now());
+            }
+        }
+        poll
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -119,7 +130,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Watched<IO> {
     }
 }
 
-/// The body of an answer: hyper drops it when the exchange is over.
+/// The body of an answer: hyper drops it when it has all of it, and flushes then.
 pub(super) struct Answer {
     body: Body,
     phase: Phase,
@@ -133,7 +144,10 @@ impl Answer {
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        *self.phase.lock() = State::Idle(Instant::now());
+        let mut state = self.phase.lock();
+        if let State::Answer(since) = *state {
+            *state = State::Flush(since);
+        }
     }
 }
 

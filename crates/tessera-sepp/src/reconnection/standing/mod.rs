@@ -8,7 +8,7 @@ use tessera::Facts;
 use tessera_kit::clock::unix;
 use tokio::sync::watch;
 
-use super::modes::Mode;
+use super::Mode;
 use crate::identity::{AssociationsOf, Direction, Identity, KnownPeers, Listener};
 
 /// What counts now: the configuration that was loaded last, and the associations.
@@ -211,3 +211,6 @@ impl fmt::Display for NoLonger {
         f.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! `tessera sepp`.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueHint};
+
+/// What `tessera sepp` does.
+#[derive(Subcommand)]
+pub(crate) enum Sepp {
+    /// Runs the SEPP of a file.
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Examples:
+  tessera sepp check /etc/tessera/sepp/sepp.toml && tessera sepp run /etc/tessera/sepp/sepp.toml
+  systemctl enable --now tessera-sepp     the same file, as a service
+  systemctl reload tessera-sepp           or SIGHUP: certificates, anchors, peers, rules: all or none
+
+Ctrl-C and SIGTERM end it: requests under way have the time of `drain`, and peers are told (NONE).
+With `admin` in [process], /peers shows all peers; POST /peers/FQDN/reestablish begins N32-c anew, and
+POST /peers/FQDN/drain ends N32 with a peer.
+Exit codes: 0 it was asked to end, 1 something failed, 2 the file can't be as it is."
+    )]
+    Run {
+        /// The configuration (TOML).
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
+
+    /// Checks a file as `run` does, with all files that it names, and shows what it would do. Nothing is
+    /// listened at, and nobody is connected to.
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Examples:
+  tessera sepp check sepp.toml
+  tessera sepp check sepp.toml && systemctl reload tessera-sepp
+
+Exit codes: 0 it could run, 1 the table could not be written, 2 the file can't be as it is."
+    )]
+    Check {
+        /// The configuration (TOML).
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
+}

@@ -1,0 +1,13 @@
+//! A pool of HTTP connections: what becomes of calls whose servers refuse, reset, hang or die, and what travels early.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod addresses;
+mod bounds;
+mod dns;
+mod early;
+mod http1;
+mod raw;
+mod retries;
+mod site;
+mod streams;
