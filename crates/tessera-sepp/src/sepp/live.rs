@@ -31,7 +31,7 @@ impl Live {
         connects: Arc<dyn Connects>,
         earlier: Option<&Self>,
     ) -> Result<Self, ProgramError> {
-        let policy = Policy::new(config)?;
+        let policy = Policy::new(config, earlier.map(|earlier| &earlier.policy))?;
         let options = options(&config.limits);
         let known = |peer| {
             let slots = earlier.map(|earlier| earlier.slots.as_slice()).unwrap_or_default();

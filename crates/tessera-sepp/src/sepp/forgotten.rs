@@ -1,0 +1,45 @@
+//! A peer's SEPP that was restarted doesn't know what was agreed: its N32-f says so, and N32-c agrees anew.
+
+use std::sync::Arc;
+
+use http::header::CONTENT_TYPE;
+use http::{Response, StatusCode};
+use http_body::Body as _;
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::deadline::Deadline;
+
+use super::Sepp;
+use super::look::of_body;
+use crate::n32c::Association;
+use crate::n32c::messages::{Cause, ProblemDetails, decode};
+use crate::sbi::errors::{Problem, problems};
+
+/// The longest problem of a SEPP, in octets. What is longer is a function's.
+const LIMIT: u64 = 4096;
+
+impl Sepp {
+    /// Looks whether the answer of a peer is that it knows of no association. It goes on as it came.
+    pub(super) async fn heed(
+        &self,
+        association: &Arc<Association>,
+        response: Response<Body>,
+        deadline: Deadline,
+    ) -> Result<Response<Body>, Problem> {
+        let kind = response.headers().get(CONTENT_TYPE);
+        let is_short = response.body().size_hint().upper().is_some_and(|len| len <= LIMIT);
+        let is_problem = kind.is_some_and(|kind| kind == "application/problem+json");
+        if response.status() != StatusCode::FORBIDDEN || !is_problem || !is_short {
+            return Ok(response);
+        }
+        let (parts, body) = response.into_parts();
+        let body = match deadline.limit(body.collect_up_to(LIMIT as usize)).await {
+            Ok(body) => body.map_err(|error| of_body(&error))?,
+            Err(_) => return Err(problems::SLOW_BODY),
+        };
+        let problem = decode::<ProblemDetails>(&body.data);
+        if problem.is_ok_and(|problem| problem.cause == Some(Cause::ContextNotFound)) {
+            self.associations().lost(association);
+        }
+        Ok(Response::from_parts(parts, Body::from(body)))
+    }
+}
