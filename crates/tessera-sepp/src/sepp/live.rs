@@ -12,7 +12,7 @@ use super::link::{Link, Slot};
 use super::policy::{PeerIndex, Policy};
 use crate::config::{Configuration, Limits};
 use crate::guard::Guard;
-use crate::n32c::Association;
+use crate::n32c::{Association, Associations};
 
 /// A configuration in use. A reload puts another one in its place; requests that began with it end with it.
 pub(super) struct Live {
@@ -51,6 +51,11 @@ impl Live {
     /// N32-f to a peer under this association.
     pub(super) fn link(&self, peer: PeerIndex, association: &Association) -> Option<Arc<Link>> {
         self.slots.get(peer.get())?.link(association, &*self.connects)
+    }
+
+    /// Ends the connections of N32-f whose association holds no more.
+    pub(super) fn close_ended(&self, associations: &Associations) {
+        self.slots.iter().for_each(|slot| slot.close_unless(associations));
     }
 
     /// Ends the connections of N32-f to a peer.

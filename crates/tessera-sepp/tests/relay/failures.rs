@@ -42,6 +42,21 @@ async fn the_time_of_the_client_is_the_deadline() {
     assert_eq!(world.udm.count(), count);
 }
 
+/// A SEPP that was restarted knows no association, and may be one that doesn't begin: it says so, and its peer begins.
+#[tokio::test]
+async fn an_association_that_the_peer_lost_is_begun_again() {
+    let world = World::new(Words { home_silent: true, ..Words::default() }).await;
+    assert_eq!(world.ask(empty(request(Method::GET, AM_DATA))).await.status(), 200);
+    world.home.forget();
+    assert_eq!(world.ask(empty(request(Method::GET, AM_DATA))).await.status(), 403);
+    let served = async {
+        while world.ask(empty(request(Method::GET, AM_DATA))).await.status() != 200 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), served).await.unwrap();
+}
+
 #[tokio::test]
 async fn the_configured_time_is_the_most() {
     let both = "[limits]\nresponse = \"1s\"";

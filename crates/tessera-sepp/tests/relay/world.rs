@@ -17,6 +17,7 @@ use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
 use tessera_proxy::stores::{Stores, StoresSection};
 use tessera_sepp::config::Configuration;
 use tessera_sepp::guard::Guard;
+use tessera_sepp::n32c::Settings;
 use tessera_sepp::names::Fqdn;
 use tessera_sepp::sepp::assembled::Assembled;
 use tessera_sepp::sepp::observer::{Observer, Rejected, Relayed};
@@ -51,6 +52,8 @@ pub struct Words<'w> {
     pub addresses: &'w str,
     /// Neither begins N32-c.
     pub silent: bool,
+    /// The home network's SEPP doesn't.
+    pub home_silent: bool,
 }
 
 pub struct World {
@@ -61,6 +64,7 @@ pub struct World {
 
 /// A SEPP that listens.
 pub struct Sepp {
+    config: Configuration,
     pub relay: Arc<tessera_sepp::sepp::Sepp>,
     pub tls: Arc<N32Tls>,
     pub seen: Arc<Seen>,
@@ -113,7 +117,6 @@ impl World {
             home_ca.write(&files.join("home.pem"));
             visited_ca.write(&files.join("visited.pem"));
         }
-        let initiate = if words.silent { "initiate = false" } else { "" };
         let text = |fqdn: &str, plmn: &str, own: &[TcpListener; 3], sbi: &str, peer: &str| {
             format!(
                 "[local]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\ncertificate = \"sepp.pem\"\n\
@@ -130,7 +133,8 @@ impl World {
         let peer = |name: &str, fqdn: &str, plmn: &str, addresses: &str, more: &str| {
             format!(
                 "[peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
-                 address = [{addresses}]\n{initiate}\n{more}\n"
+                 address = [{addresses}]\ninitiate = {}\n{more}\n",
+                !words.silent && !(words.home_silent && name == "visited")
             )
         };
         let local = |listener: &TcpListener| format!("\"127.0.0.1:{}\"", port(listener));
@@ -193,7 +197,15 @@ impl Sepp {
         let address = DialAddress::Tcp(sbi_address);
         let plain = Arc::new(Plaintext(Protocol::Http2));
         let sbi = Pool::new(plain, address, PoolOptions::default());
-        Self { relay, tls, seen, sbi, sbi_address, n32f_address, tasks }
+        Self { config, relay, tls, seen, sbi, sbi_address, n32f_address, tasks }
+    }
+
+    /// Knows no association any more, and tells nobody.
+    pub fn forget(&self) {
+        let all = Settings::of(&self.config);
+        let none = Settings { peers: Vec::new(), ..all.clone() };
+        self.relay.associations().set(&none);
+        self.relay.associations().set(&all);
     }
 
     async fn associated(&self, peer: &str) {
