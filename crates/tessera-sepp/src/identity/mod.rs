@@ -3,14 +3,14 @@
 mod anchors;
 mod association;
 mod certificate;
-mod identity;
 mod names;
 mod peers;
+mod remembered;
 mod verifier;
 
 pub use self::anchors::{SharedNetwork, TrustAnchor, TrustAnchors};
 pub use self::association::{AssociationId, AssociationsOf};
 pub use self::certificate::CertificateIdentity;
-pub use self::identity::{Direction, Identity, IdentityTooLong, Listener};
 pub use self::peers::{KnownPeer, KnownPeers, PeerConflict};
+pub use self::remembered::{Direction, Identity, IdentityTooLong, Listener};
 pub use self::verifier::SeppVerifier;

@@ -12,8 +12,8 @@ use tessera_webpki::Algorithms;
 
 use super::CertificateIdentity;
 use super::association::AssociationsOf;
-use super::identity::{Direction, Identity, Listener};
 use super::peers::{KnownPeer, KnownPeers};
+use super::remembered::{Direction, Identity, Listener};
 use crate::names::Fqdn;
 
 /// Accepts the SEPPs of the configuration, each by the trust anchor of the networks that its certificate names, and

@@ -22,34 +22,32 @@ impl PeerJudge {
         Self { standing, listener }
     }
 
-    /// Whether the ticket is good, and its early data with it.
-    fn decide(&self, question: &AcceptResumption) -> Result<bool, (Option<Identity>, NoLonger)> {
-        let identity = question.peer.as_ref().and_then(Identity::decode);
-        let Some(identity) = identity else { return Err((None, NoLonger::Unreadable)) };
+    /// Whether the ticket of this peer is good, and its early data with it.
+    fn decide(&self, peer: &Identity, question: &AcceptResumption) -> Result<bool, NoLonger> {
         let purpose = Purpose { direction: Direction::Incoming, listener: self.listener };
         let now = unix();
-        if let Err(why) = self.standing.resumes(&identity, purpose, now) {
-            return Err((Some(identity), why));
-        }
-        let known = self.standing.known();
-        let Some(peer) = known.get(&identity.peer) else {
-            return Err((Some(identity), NoLonger::UnknownPeer));
-        };
+        self.standing.resumes(peer, purpose, now)?;
         let ticket = Ticket {
             age: question.issued_at.map(|issued_at| now.saturating_sub(issued_at)),
             without_key_exchange: question.without_key_exchange,
             replayable_early_data: question.replayable_early_data,
         };
-        peer.modes.allow(&ticket).map_err(|why| (Some(identity), why))
+        let known = self.standing.known();
+        known.get(&peer.peer).ok_or(NoLonger::UnknownPeer)?.modes.allow(&ticket)
     }
 }
 
 impl ResumptionJudge for PeerJudge {
     fn judge(&self, question: &AcceptResumption) -> Reply<ResumptionVerdict> {
-        Reply::Now(match self.decide(question) {
+        let identity = question.peer.as_ref().and_then(Identity::decode);
+        let decided = match &identity {
+            Some(identity) => self.decide(identity, question),
+            None => Err(NoLonger::Unreadable),
+        };
+        Reply::Now(match decided {
             Ok(true) => ResumptionVerdict::Accept,
             Ok(false) => ResumptionVerdict::AcceptWithoutEarlyData,
-            Err((identity, why)) => {
+            Err(why) => {
                 let peer = identity.as_ref().map(|identity| identity.peer.as_str());
                 let listener = self.listener.as_str();
                 tracing::info!(peer, listener, why = why.as_str(), "a ticket is not resumed");

@@ -67,11 +67,12 @@ impl Live {
 }
 
 fn options(limits: &Limits) -> PoolOptions {
-    let mut options = PoolOptions::default();
-    options.connect = limits.connect;
-    options.idle = limits.idle;
-    options.max_header_len = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
-    options.max_headers = limits.headers;
-    options.body = BodyLimits { max_len: limits.body, idle: limits.body_idle };
-    options
+    PoolOptions {
+        connect: limits.connect,
+        idle: limits.idle,
+        max_header_len: u32::try_from(limits.header_bytes).unwrap_or(u32::MAX),
+        max_headers: limits.headers,
+        body: BodyLimits { max_len: limits.body, idle: limits.body_idle },
+        ..PoolOptions::default()
+    }
 }

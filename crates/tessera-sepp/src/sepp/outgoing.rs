@@ -1,12 +1,10 @@
 //! Requests of own network functions, to peers.
 
-use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use bytes::Bytes;
-use http::header::{LOCATION, SERVER};
+use http::header::LOCATION;
 use http::uri::Scheme as UriScheme;
-use http::{HeaderMap, HeaderValue, Request, Response, request, response};
+use http::{HeaderMap, HeaderValue, Request, Response, request};
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, CallError};
 use tessera_proxy::http::deadline::Deadline;
@@ -21,7 +19,7 @@ use super::policy::PeerIndex;
 use crate::guard::{Asked, Context};
 use crate::n32c::Association;
 use crate::n32f::early;
-use crate::names::{Fqdn, NetworkDomain};
+use crate::names::NetworkDomain;
 use crate::sbi::errors::{Problem, problems};
 use crate::sbi::telescopic::{self, Rewriting, api};
 use crate::sbi::{request as passing, time};
@@ -86,7 +84,7 @@ impl Sepp {
         let answer = answer.map_err(|error| failed(exchange, &error))?;
         exchange.was_early = answer.was_early();
         exchange.resent = answer.resent;
-        let response = answer.response;
+        let response = self.heed(&association, answer.response, deadline).await?;
         self.judge_response(live, exchange, &association, peer, &context, response, deadline).await
     }
 
@@ -130,7 +128,7 @@ impl Sepp {
         &self,
         live: &Live,
         exchange: &Exchange,
-        association: &Arc<Association>,
+        association: &Association,
         peer: PeerIndex,
         context: &Context<'_>,
         response: Response<Body>,
@@ -145,9 +143,6 @@ impl Sepp {
             let headers = &parts.headers;
             let mut body =
                 Looked::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
-            if says_that_it_lost(&parts, context.peer, body.data()) {
-                self.associations().lost(association);
-            }
             let data = body.data();
             let verdict =
                 live.guard.incoming_response(context, exchange.asked, &mut parts, data)?;
@@ -188,18 +183,6 @@ pub(super) fn rewrite_location(rewriting: &Rewriting<'_>, headers: &mut HeaderMa
     {
         headers.insert(LOCATION, new);
     }
-}
-
-/// Whether the peer's SEPP itself, and not a function behind it, says that it knows no association: it was restarted.
-fn says_that_it_lost(parts: &response::Parts, peer: &Fqdn, body: Option<&mut Bytes>) -> bool {
-    let Problem { status, cause, .. } = problems::NO_CONTEXT;
-    let cause = cause.as_bytes();
-    let is_the_sepp = |server: &HeaderValue| {
-        server.as_bytes().strip_prefix(b"SEPP-") == Some(peer.as_str().as_bytes())
-    };
-    parts.status == status
-        && parts.headers.get(SERVER).is_some_and(is_the_sepp)
-        && body.is_some_and(|body| body.windows(cause.len()).any(|part| part == cause))
 }
 
 /// A call without an answer.

@@ -106,7 +106,7 @@ fn as_server(name: &str, alert: AlertDescription) -> AlertDescription {
 #[tokio::test]
 async fn clients_with_a_fault_are_refused_with_its_alert() {
     let world = World::new("");
-    world.home.write("visited.crl", &world.visited_ca.revoking(&[13]));
+    world.home.write("visited.crl", world.visited_ca.revoking(&[13]));
     world.home.reload(&world.home_words);
     for (name, leaf, alert) in faulty(&world) {
         let client = world.visited.careless(HOME, |it| it.credentials = vec![leaf.credential()]);
@@ -126,7 +126,7 @@ async fn clients_with_a_fault_are_refused_with_its_alert() {
 #[tokio::test]
 async fn servers_with_a_fault_are_refused_with_its_alert() {
     let world = World::new("");
-    world.home.write("visited.crl", &world.visited_ca.revoking(&[13]));
+    world.home.write("visited.crl", world.visited_ca.revoking(&[13]));
     world.home.reload(&world.home_words);
     let server = |leaf: &Leaf| {
         let own = vec![leaf.credential()];

@@ -45,7 +45,7 @@ async fn a_connection_that_goes_on_is_looked_at_again() {
     let now = tessera_kit::clock::unix();
     assert_eq!(standing.stands(&identity, now), Ok(()));
     let mut changes = standing.changes();
-    world.home.write("visited.crl", &world.visited_ca.revoking(&[7]));
+    world.home.write("visited.crl", world.visited_ca.revoking(&[7]));
     world.home.reload(&world.home_words);
     changes.changed().await.unwrap();
     assert_eq!(standing.stands(&identity, now), Err(NoLonger::OtherEpoch));

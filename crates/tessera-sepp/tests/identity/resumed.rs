@@ -32,7 +32,7 @@ fn changes() -> Vec<(&'static str, Change, Option<AlertDescription>)> {
         (
             "somebody else was revoked",
             |world, end| {
-                end.write(&format!("{}.crl", end.anchor()), &end.authority(world).revoking(&[99]));
+                end.write(&format!("{}.crl", end.anchor()), end.authority(world).revoking(&[99]));
                 end.reload(end.words(world));
             },
             None,
@@ -40,7 +40,7 @@ fn changes() -> Vec<(&'static str, Change, Option<AlertDescription>)> {
         (
             "the peer was revoked",
             |world, end| {
-                end.write(&format!("{}.crl", end.anchor()), &end.authority(world).revoking(&[7]));
+                end.write(&format!("{}.crl", end.anchor()), end.authority(world).revoking(&[7]));
                 end.reload(end.words(world));
             },
             Some(AlertDescription::CERTIFICATE_REVOKED),
@@ -49,8 +49,8 @@ fn changes() -> Vec<(&'static str, Change, Option<AlertDescription>)> {
             "the anchor has another root",
             |world, end| {
                 let other = Authority::new("another");
-                end.write(&format!("{}.pem", end.anchor()), &other.pem());
-                end.write(&format!("{}.crl", end.anchor()), &other.revoking(&[]));
+                end.write(&format!("{}.pem", end.anchor()), other.pem());
+                end.write(&format!("{}.crl", end.anchor()), other.revoking(&[]));
                 end.reload(end.words(world));
             },
             Some(AlertDescription::UNKNOWN_CA),
@@ -68,7 +68,7 @@ fn changes() -> Vec<(&'static str, Change, Option<AlertDescription>)> {
         (
             "this SEPP has another certificate",
             |world, end| {
-                end.write("own.pem", &end.own_authority(world).issue(&[end.name()], |_| ()).pem);
+                end.write("own.pem", end.own_authority(world).issue(&[end.name()], |_| ()).pem);
                 end.reload(end.words(world));
             },
             None,
@@ -157,7 +157,7 @@ async fn others_come_back_as_before() {
     let world = World::associated(EARLY).await;
     let third = world.third.to(HOME);
     assert_eq!(meet(&third, HOME, world.home.n32f(), b"").await.mode(), Mode::Full);
-    world.home.write("visited.crl", &world.visited_ca.revoking(&[99]));
+    world.home.write("visited.crl", world.visited_ca.revoking(&[99]));
     assert_eq!(world.home.reload(&world.home_words), [crate::world::fqdn(VISITED)]);
     assert_eq!(meet(&third, HOME, world.home.n32f(), b"").await.mode(), Mode::PskDheKe);
 }

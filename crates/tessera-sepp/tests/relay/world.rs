@@ -17,7 +17,6 @@ use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
 use tessera_proxy::stores::{Stores, StoresSection};
 use tessera_sepp::config::Configuration;
 use tessera_sepp::guard::Guard;
-use tessera_sepp::n32c::Settings;
 use tessera_sepp::names::Fqdn;
 use tessera_sepp::sepp::assembled::Assembled;
 use tessera_sepp::sepp::observer::{Observer, Rejected, Relayed};
@@ -52,8 +51,6 @@ pub struct Words<'w> {
     pub addresses: &'w str,
     /// Neither begins N32-c.
     pub silent: bool,
-    /// The home network's SEPP doesn't.
-    pub home_silent: bool,
 }
 
 pub struct World {
@@ -64,7 +61,6 @@ pub struct World {
 
 /// A SEPP that listens.
 pub struct Sepp {
-    config: Configuration,
     pub relay: Arc<tessera_sepp::sepp::Sepp>,
     pub tls: Arc<N32Tls>,
     pub seen: Arc<Seen>,
@@ -134,7 +130,7 @@ impl World {
             format!(
                 "[peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
                  address = [{addresses}]\ninitiate = {}\n{more}\n",
-                !words.silent && !(words.home_silent && name == "visited")
+                !words.silent
             )
         };
         let local = |listener: &TcpListener| format!("\"127.0.0.1:{}\"", port(listener));
@@ -197,15 +193,7 @@ impl Sepp {
         let address = DialAddress::Tcp(sbi_address);
         let plain = Arc::new(Plaintext(Protocol::Http2));
         let sbi = Pool::new(plain, address, PoolOptions::default());
-        Self { config, relay, tls, seen, sbi, sbi_address, n32f_address, tasks }
-    }
-
-    /// Knows no association any more, and tells nobody.
-    pub fn forget(&self) {
-        let all = Settings::of(&self.config);
-        let none = Settings { peers: Vec::new(), ..all.clone() };
-        self.relay.associations().set(&none);
-        self.relay.associations().set(&all);
+        Self { relay, tls, seen, sbi, sbi_address, n32f_address, tasks }
     }
 
     async fn associated(&self, peer: &str) {
