@@ -389,7 +389,7 @@ async fn keep_looking(
             associated.fails("none is established");
         }
         tokio::select! {
-            _ = changes.changed() => {}
+            _ = changes.changed() => shared.sepp.close_ended(),
             _ = reloads.changed() => {}
             () = tokio::time::sleep(certificates::EVERY) => {}
         }
