@@ -62,7 +62,7 @@ async fn the_configured_time_is_the_most() {
 #[tokio::test]
 async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {
     let world = World::new(Words::default()).await;
-    let home = world.home.assembled.sepp.associations();
+    let home = world.home.relay.associations();
     let (own, peer): (Fqdn, Fqdn) = (HOME.parse().unwrap(), VISITED.parse().unwrap());
     let of = |plmn: &str| [plmn.parse().unwrap()].into_iter().collect();
     let local = LocalSettings {
