@@ -156,12 +156,12 @@ async fn what_is_accepted_once_is_processed() {
 #[tokio::test]
 async fn a_product_says_what_may_be_early() {
     let ends = forward_secret(b"h2").await;
-    let mut options = ServerOptions::default();
-    options.early = Arc::new(|request| match *request.method() {
+    let early = Arc::new(|request: &Request<Body>| match *request.method() {
         Method::GET => Early::Process,
         Method::PUT => Early::Wait,
         _ => Early::Refuse,
     });
+    let options = ServerOptions { early, ..ServerOptions::default() };
     let early = [preface(&[]), asks(1, Method::PUT), asks(3, Method::POST), asks(5, Method::GET)];
     let (io, _served) = ends.begin(&early.concat(), options).await;
     let mut client = Raw { io };
@@ -191,8 +191,7 @@ async fn http1_says_the_same() {
 #[tokio::test]
 async fn a_request_of_http1_that_waits_is_served_after_the_handshake() {
     let ends = replayable(b"http/1.1").await;
-    let mut options = ServerOptions::default();
-    options.early = Arc::new(|_| Early::Wait);
+    let options = ServerOptions { early: Arc::new(|_| Early::Wait), ..ServerOptions::default() };
     let early = b"POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
     let (mut client, served) = ends.begin(early, options).await;
     let mut answer = String::new();
