@@ -298,24 +298,20 @@ struct Limited<S> {
     /// Bytes that may still come.
     left: u64,
     idle: Duration,
-    waiting: Option<Box<Waiting>>,
+    /// Since when the next frame is waited for.
+    waits_since: Option<Instant>,
+    /// Made when a body lets wait; most are there at once. It is set once and moved only when it rings.
+    timer: Option<Pin<Box<Sleep>>>,
     /// To be set when all was read.
     whole: Option<Arc<AtomicBool>>,
     /// Of a client's call: its place on the connection.
     lease: Option<Lease>,
 }
 
-/// Made when a body lets wait; most are there at once. The timer is set once and moved only when it rings.
-struct Waiting {
-    /// Since when the next frame is waited for.
-    since: Option<Instant>,
-    timer: Pin<Box<Sleep>>,
-}
-
 impl<S: Source> Limited<S> {
     fn new(source: S, limits: BodyLimits, whole: Option<Arc<AtomicBool>>) -> Self {
         let BodyLimits { max_len, idle } = limits;
-        Self { source, left: max_len, idle, waiting: None, whole, lease: None }
+        Self { source, left: max_len, idle, waits_since: None, timer: None, whole, lease: None }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
@@ -326,9 +322,7 @@ impl<S: Source> Limited<S> {
             ready!(self.poll_idle(cx));
             return Poll::Ready(Some(Err(BodyError::Idle)));
         };
-        if let Some(waiting) = &mut self.waiting {
-            waiting.since = None;
-        }
+        self.waits_since = None;
         if let Some(Ok(frame)) = &frame
             && let Some(data) = frame.data_ref()
         {
@@ -354,17 +348,13 @@ impl<S: Source> Limited<S> {
     }
 
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let waiting = self.waiting.get_or_insert_with(|| {
-            let timer = Box::pin(sleep_until(after(Instant::now(), self.idle)));
-            Box::new(Waiting { since: None, timer })
-        });
-        let since = *waiting.since.get_or_insert_with(Instant::now);
-        let end = after(since, self.idle);
-        while waiting.timer.deadline() < end {
-            ready!(waiting.timer.as_mut().poll(cx));
-            waiting.timer.as_mut().reset(end);
+        let end = after(*self.waits_since.get_or_insert_with(Instant::now), self.idle);
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(end)));
+        while timer.deadline() < end {
+            ready!(timer.as_mut().poll(cx));
+            timer.as_mut().reset(end);
         }
-        waiting.timer.as_mut().poll(cx)
+        timer.as_mut().poll(cx)
     }
 }
 

@@ -115,8 +115,8 @@ async fn a_connection_whose_server_says_nothing_is_given_up() {
     let silent = RawServer::start(|_| Then::silence()).await;
     let second = answering().await;
     let options = PoolOptions {
-        keep_alive: Duration::from_millis(50),
-        keep_alive_answer: Duration::from_millis(100),
+        keep_alive: Duration::from_millis(100),
+        keep_alive_answer: Duration::from_secs(1),
         ..PoolOptions::default()
     };
     let pool = pool_to(&[silent.address, second.address], options);

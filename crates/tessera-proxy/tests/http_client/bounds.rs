@@ -173,6 +173,25 @@ async fn connections_that_are_idle_or_old_end() {
 }
 
 #[tokio::test]
+async fn a_pool_that_is_renewed_has_new_connections_and_calls_under_way_end() {
+    let (server, answers) = held().await;
+    let pool = pool_to(&[server.address], PoolOptions::default());
+    let calling = tokio::spawn({
+        let pool = pool.clone();
+        async move { pool.call(get(), within(200)).await.unwrap_err().kind }
+    });
+    while server.requests() < 1 {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    pool.renew();
+    answers.store(true, Ordering::SeqCst);
+    pool.call(get(), call()).await.unwrap();
+    assert_eq!(server.seen.lock().unwrap()[1].connection, 1);
+    // It was not cut.
+    assert_eq!(calling.await.unwrap(), CallErrorKind::DeadlineExceeded);
+}
+
+#[tokio::test]
 async fn a_closed_pool_takes_no_call_and_ends_those_that_wait() {
     let (server, _answers) = held().await;
     let options = PoolOptions { connections: 1, streams: 1, ..PoolOptions::default() };

@@ -86,6 +86,47 @@ async fn a_call_that_must_not_be_early_never_is_whoever_else_calls() {
     }
 }
 
+/// Several threads, several connections at a time, and calls that are given up among them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_call_that_must_not_be_early_never_is_on_many_threads() {
+    for protocols in [H1, H2, H2, H2] {
+        let site = Site::visited(protocols).await;
+        site.holds.send_replace(true);
+        let options = PoolOptions { connections: 4, streams: 8, ..PoolOptions::default() };
+        let pool = site.pool(options);
+        let mut calls = JoinSet::new();
+        for index in 0..32 {
+            let pool = pool.clone();
+            calls.spawn(async move {
+                let (how, path) = match index % 3 {
+                    0 => (call().early(), format!("/A{index}")),
+                    1 => (call(), format!("/N{index}")),
+                    // It is gone before anybody answers.
+                    _ => (within(10), format!("/N{index}")),
+                };
+                let answered = pool.call(get(&path), how).await;
+                if let Ok(answer) = answered {
+                    answer.response.into_body().collect_up_to(100).await.unwrap();
+                } else {
+                    assert_eq!(index % 3, 2, "{path}");
+                }
+            });
+        }
+        site.executes(1).await;
+        site.settle().await;
+        let early = site.paths();
+        // As many as there were tickets, at most.
+        assert!(early.len() <= 2, "{early:?}");
+        assert!(early.iter().all(|path| path.starts_with("/A")), "{early:?}");
+        site.holds.send_replace(false);
+        calls.join_all().await;
+        for index in (0..32).filter(|index| index % 3 < 2) {
+            let kind = if index % 3 == 0 { 'A' } else { 'N' };
+            assert_eq!(site.times(&format!("/{kind}{index}")), 1);
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_connection_that_is_opened_ahead_carries_no_early_data() {
     for protocols in [H1, H2] {
@@ -206,6 +247,31 @@ async fn a_refused_flight_takes_no_other_call_with_it() {
     let refused = Err(("/early", CallErrorKind::EarlyDataRefused));
     assert_eq!(results, [refused, Ok("/a"), Ok("/b")]);
     assert_eq!((site.times("/early"), site.times("/a"), site.times("/b")), (0, 1, 1));
+}
+
+/// The first address takes the flight and says nothing. Those that are not in it are answered by the second.
+#[tokio::test]
+async fn a_flight_that_nobody_answers_stalls_no_other_call() {
+    let site = Site::visited(H2).await;
+    site.holds.send_replace(true);
+    let pool = site.pool_to(&[site.address, site.server], PoolOptions::default());
+    let early = tokio::spawn({
+        let pool = pool.clone();
+        async move { pool.call(get("/early"), within(5000).early()).await.map(drop) }
+    });
+    site.executes(1).await;
+    for path in ["/a", "/b"] {
+        let answer = pool.call(get(path), within(4000)).await.unwrap();
+        let port = format!(":{}", site.server.port());
+        assert!(answer.address().to_string().ends_with(&port));
+    }
+    assert!(!early.is_finished());
+    site.holds.send_replace(false);
+    early.await.unwrap().unwrap();
+    assert_eq!(site.times("/early"), 1);
+    while pool.status().addresses[0].failures > 0 || pool.status().in_use > 0 {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]

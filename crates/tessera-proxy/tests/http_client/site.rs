@@ -108,6 +108,8 @@ pub struct Executed {
 pub struct Site {
     pub client: ClientConfig,
     pub address: SocketAddr,
+    /// The server itself.
+    pub server: SocketAddr,
     pub sessions: Arc<Sessions>,
     pub fate: Arc<Mutex<Fate>>,
     /// While it is true, nothing that the server says leaves.
@@ -137,7 +139,16 @@ impl Site {
         let served = serve(server, executed.clone()).await;
         let sent = Arc::default();
         let address = relay(served, holds.clone(), Arc::clone(&sent)).await;
-        Self { client, address, sessions: Arc::default(), fate, holds, sent, executed }
+        Self {
+            client,
+            address,
+            server: served,
+            sessions: Arc::default(),
+            fate,
+            holds,
+            sent,
+            executed,
+        }
     }
 
     /// One whose clients have been there, with as many tickets as a connection brings.
@@ -153,11 +164,20 @@ impl Site {
     }
 
     pub fn pool(&self, options: PoolOptions) -> Pool {
+        self.pool_to(&[self.address], options)
+    }
+
+    /// The first address is preferred.
+    pub fn pool_to(&self, addresses: &[SocketAddr], options: PoolOptions) -> Pool {
         let connector = Connector::new(self.client.clone().checked().unwrap());
         let connector = connector.with_sessions(self.sessions.clone());
         let tls = Tls::new(connector).named(SERVER_NAME);
-        let target = Target::new(DialAddress::Tcp(self.address));
-        Pool::new(Arc::new(tls), vec![target], options)
+        let targets = addresses.iter().zip(0..).map(|(address, priority)| Target {
+            address: DialAddress::Tcp(*address),
+            priority,
+            weight: 1,
+        });
+        Pool::new(Arc::new(tls), targets.collect::<Vec<_>>(), options)
     }
 
     /// The paths that were executed, in order.

@@ -1,6 +1,6 @@
 //! A client of HTTP/2 that writes its frames by hand (RFC 9113 §4.1, RFC 7541).
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
 
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
@@ -47,15 +47,15 @@ impl Frame {
             0x8d => 404,
             0x8e => 500,
             _ => {
-                let mut decoder = h2_status(&self.payload);
-                decoder.drain(..).fold(0, |status, digit| status * 10 + u16::from(digit - b'0'))
+                let digits = status_digits(&self.payload);
+                digits.iter().fold(0, |status, digit| status * 10 + u16::from(digit - b'0'))
             }
         }
     }
 }
 
 /// The value of `:status` as a literal with an indexed name (RFC 7541 §6.2), three digits in Huffman's code or plain.
-fn h2_status(payload: &[u8]) -> Vec<u8> {
+fn status_digits(payload: &[u8]) -> Vec<u8> {
     let (len, value) = (payload[1], &payload[2..]);
     let (huffman, len) = (len & 0x80 != 0, usize::from(len & 0x7f));
     if !huffman {
@@ -122,26 +122,30 @@ pub fn head(method: &str) -> Vec<u8> {
 }
 
 /// A client's connection.
-pub struct Raw {
-    pub io: DuplexStream,
+pub struct Raw<IO = DuplexStream> {
+    pub io: IO,
 }
 
-impl Raw {
+/// What a client begins with (RFC 9113 §3.4).
+pub fn preface(settings: &[(u16, u32)]) -> Vec<u8> {
+    let payload: Vec<u8> = settings
+        .iter()
+        .flat_map(|(name, value)| [&name.to_be_bytes()[..], &value.to_be_bytes()].concat())
+        .collect();
+    [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &frame(SETTINGS, 0, 0, &payload)[..]].concat()
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> Raw<IO> {
     /// Sends the preface and these settings.
-    pub async fn begin(io: DuplexStream, settings: &[(u16, u32)]) -> Self {
+    pub async fn begin(io: IO, settings: &[(u16, u32)]) -> Self {
         let mut raw = Self { io };
-        raw.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
-        let payload: Vec<u8> = settings
-            .iter()
-            .flat_map(|(name, value)| [&name.to_be_bytes()[..], &value.to_be_bytes()].concat())
-            .collect();
-        raw.write(&frame(SETTINGS, 0, 0, &payload)).await;
+        raw.write(&preface(settings)).await;
         raw
     }
 
     /// Writes, if the server is still there.
     pub async fn write(&mut self, bytes: &[u8]) -> bool {
-        self.io.write_all(bytes).await.is_ok()
+        self.io.write_all(bytes).await.is_ok() && self.io.flush().await.is_ok()
     }
 
     pub async fn get(&mut self, stream: u32) -> bool {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use tessera_proxy::http::body::{Body, BodyError};
 use tessera_proxy::http::server::{Accepted, Ended, ServerOptions, serve};
-use tokio::io::{DuplexStream, duplex};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, duplex};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -30,15 +30,27 @@ impl Served {
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         let (near, far) = duplex(256 * 1024);
+        (near, Self::of(Accepted::plaintext(far), options, service))
+    }
+
+    /// Serves this connection.
+    pub fn of<IO, F>(
+        accepted: Accepted<IO>,
+        options: ServerOptions,
+        service: impl Fn(Request<Body>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        F: Future<Output = Response<Body>> + Send + 'static,
+    {
         let (drain, mut draining) = watch::channel(false);
         let drained = async move {
             if draining.wait_for(|drain| *drain).await.is_err() {
                 std::future::pending::<()>().await;
             }
         };
-        let task =
-            tokio::spawn(serve(Accepted::plaintext(far), Arc::new(options), service, drained));
-        (near, Self { drain, task })
+        let task = tokio::spawn(serve(accepted, Arc::new(options), service, drained));
+        Self { drain, task }
     }
 
     /// Begins to drain.

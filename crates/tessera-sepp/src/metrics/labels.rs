@@ -59,10 +59,8 @@ label! {
         Ok = "ok",
         /// It was used before.
         Replay = "replay",
-        /// Nobody knows it, or its key was lost with an earlier life of the store.
+        /// Nobody knows it: it is too old, or was lost with an earlier life of the store.
         Unknown = "unknown",
-        /// It is too old.
-        Expired = "expired",
         /// Another instance issued it.
         ForeignShard = "foreign_shard",
     }

@@ -3,6 +3,7 @@
 mod durations;
 mod labels;
 mod requests;
+mod vault;
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use tessera::Facts;
+use tessera::resume::Vault;
 use tessera_proxy::admin::prometheus_client::metrics::counter::Counter;
 use tessera_proxy::admin::prometheus_client::metrics::family::Family;
 use tessera_proxy::admin::prometheus_client::metrics::gauge::Gauge;
@@ -22,6 +24,8 @@ pub use self::labels::{
     Certificate, Direction, EarlyDataResult, ReloadResult, Result, Role, TicketResult,
 };
 use self::requests::Requests;
+pub(crate) use self::vault::CountedVault;
+use self::vault::Entries;
 use crate::names::Fqdn;
 use crate::reconnection::Mode;
 
@@ -31,12 +35,12 @@ use crate::reconnection::Mode;
 /// |---|---|---|
 /// | `sepp_n32c_handshakes_total` | `peer`, `role`: [`Role`], `result`: [`Result`], `reason` | exchanges of capabilities; the reason is empty where one succeeded |
 /// | `sepp_n32_association_state` | `peer` | 0 will be established, 1 established, 2 terminated, 3 the last attempt failed |
-/// | `sepp_tls_handshakes_total` | `peer`, `mode`: [`Mode`], `result`: [`Result`] | handshakes on N32; the peer is empty where it wasn't known yet |
+/// | `sepp_tls_handshakes_total` | `peer`, `mode`: [`Mode`], `result`: [`Result`] | handshakes with peers that connect; the peer is empty where it wasn't known yet |
 /// | `sepp_tls_handshake_seconds` | `mode` | how long those took that succeeded |
 /// | `sepp_early_data_total` | `mode`, `result`: [`EarlyDataResult`] | first flights with early data |
 /// | `sepp_repeated_requests_total` | `peer` | requests that this SEPP sent once more by itself, as `repeatable` names them |
 /// | `sepp_ticket_store_entries` | | one-time keys that are there now |
-/// | `sepp_ticket_consume_total` | `result`: [`TicketResult`] | one-time keys that were asked for |
+/// | `sepp_ticket_consume_total` | `result`: [`TicketResult`] | one-time keys of this process that were asked for |
 /// | `sepp_n32f_requests_total` | `peer`, `direction`: [`Direction`], `code`, `service` | requests that were answered |
 /// | `sepp_n32f_seconds` | `direction` | how long that took |
 /// | `sepp_policy_rejects_total` | `peer`, `rule` | messages that were refused |
@@ -59,7 +63,6 @@ struct Inner {
     early_data: Vec<Labelled<EarlyDataResult>>,
     repeated: Counters,
     tickets: Labelled<TicketResult>,
-    ticket_entries: Gauge,
     requests: Counters,
     request_durations: Vec<Durations>,
     rejects: Counters,
@@ -102,9 +105,6 @@ impl Metrics {
         let help = "When certificates end, since the Unix epoch";
         let unit = Unit::Seconds;
         registry.register_with_unit("sepp_cert_not_after", help, unit, not_after.clone());
-        let ticket_entries = Gauge::default();
-        let help = "One-time keys that are there now";
-        registry.register("sepp_ticket_store_entries", help, ticket_entries.clone());
         let by_mode = |mode: &Mode| vec![(Mode::KEY, mode.name().to_owned())];
         let unknown = of_peer("");
         Self(Arc::new(Inner {
@@ -128,7 +128,6 @@ impl Metrics {
                 &counters("ticket_consume", "One-time keys that were asked for, by result"),
                 &Labels::new(),
             ),
-            ticket_entries,
             requests: counters("n32f_requests", "Requests on N32-f that were answered"),
             request_durations: Direction::ALL
                 .iter()
@@ -176,9 +175,9 @@ impl Metrics {
         self.0.tickets.count(result);
     }
 
-    /// How many one-time keys there are now.
-    pub fn ticket_entries(&self, entries: usize) {
-        self.0.ticket_entries.set(i64::try_from(entries).unwrap_or(i64::MAX));
+    /// Tells how many keys this vault has, whenever somebody asks. Once in a process.
+    pub(crate) fn tell_entries(&self, registry: &admin::Metrics, vault: Arc<dyn Vault>) {
+        registry.register_collector(Entries(vault));
     }
 
     /// When a certificate ends, in seconds since the Unix epoch. `peer` is empty for the own one.
@@ -328,7 +327,6 @@ mod tests {
         peer.rejected("plmn-in-json");
         peer.rate_limited();
         metrics.ticket(TicketResult::Replay);
-        metrics.ticket_entries(7);
         metrics.certificate("", Certificate::Own, 1_800_000_000);
         metrics.reload(ReloadResult::Failed);
         metrics.watch("n32f", &Gate::new(Default::default()));
@@ -356,7 +354,6 @@ mod tests {
             format!(r#"sepp_policy_rejects_total{{{of},rule="plmn-in-json"}} 1"#),
             format!("sepp_ratelimited_total{{{of}}} 1"),
             r#"sepp_ticket_consume_total{result="replay"} 1"#.to_owned(),
-            "sepp_ticket_store_entries 7".to_owned(),
             r#"sepp_cert_not_after_seconds{peer="",cert="own"} 1800000000"#.to_owned(),
             r#"sepp_reload_total{result="failed"} 1"#.to_owned(),
             r#"sepp_refused_connections_total{listener="n32f",reason="rate"} 0"#.to_owned(),

@@ -1,5 +1,6 @@
 //! Connections that come in.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::pin::pin;
@@ -17,7 +18,6 @@ use tessera_proxy::listen::Listener;
 use tessera_proxy::logging::tracing;
 use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{Acceptor, ClientSocket, HandshakePlace, ServerStream};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::shared::Shared;
@@ -207,23 +207,10 @@ impl Shared {
                 }
             }
         };
-        let drained = async {
-            // Draining ends once it was told.
-            let is_it = |peer: &Option<Fqdn>| peer.as_ref() == Some(&identity.peer);
-            loop {
-                if drained.changed().await.is_err() {
-                    return std::future::pending().await;
-                }
-                if is_it(&drained.borrow_and_update()) {
-                    return;
-                }
-            }
-        };
-        let ending: watch::Receiver<bool> = self.ending.subscribe();
-        let ending = async move {
-            let mut ending = ending;
-            drop(ending.wait_for(|ending| *ending).await);
-        };
+        let times = |drained: &HashMap<Fqdn, u64>| drained.get(&identity.peer).copied();
+        let before = times(&drained.borrow());
+        let drained = async { drop(drained.wait_for(|now| times(now) != before).await) };
+        let ending = self.asked_to_end();
         tokio::select! {
             () = ending => {}
             () = gone => {}

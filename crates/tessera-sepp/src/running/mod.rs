@@ -5,12 +5,12 @@ mod listener;
 mod peers;
 mod shared;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
 
 use http::HeaderValue;
 use tessera_kit::{ProgramError, clock, key_file::FileKey};
@@ -34,7 +34,7 @@ use crate::config::{Configuration, Limits, ListenAddress};
 use crate::events::Events;
 use crate::guard::{Guard, LoadShed};
 use crate::load::Loaded;
-use crate::metrics::{Metrics, ReloadResult};
+use crate::metrics::{CountedVault, Metrics, ReloadResult};
 use crate::n32c::State;
 use crate::sbi;
 use crate::sepp::assembled::Assembled;
@@ -49,7 +49,7 @@ pub(crate) struct RunningSepp {
     functions: Option<Acceptor>,
     /// By which names are hidden where the configuration names no key.
     own_key: FileKey,
-    addresses: Vec<(&'static str, Vec<SocketAddr>)>,
+    bound: Bound,
     /// Until somebody waits for their ends.
     listeners: Mutex<Vec<JoinHandle<()>>>,
     cares: Vec<JoinHandle<()>>,
@@ -66,7 +66,7 @@ impl RunningSepp {
         beginning: Beginning<'_>,
     ) -> Result<Self, ProgramError> {
         let configuration = &loaded.configuration;
-        let (stores, found) =
+        let (mut stores, found) =
             Stores::open(&configuration.tickets.stores()).map_err(|error| loaded.locate(error))?;
         if let Some(found) = found {
             tracing::info!("{found}");
@@ -74,7 +74,11 @@ impl RunningSepp {
         if let Some(vault) = stores.vault_name() {
             tracing::info!(vault, "other sites know this vault by its name");
         }
-        let started = Self::start_with(file, configuration, stores.clone(), beginning).await;
+        let metrics = Metrics::register(beginning.metrics);
+        stores.vault = Arc::new(CountedVault::new(stores.vault.clone(), metrics.clone()));
+        metrics.tell_entries(beginning.metrics, stores.vault.clone());
+        let started =
+            Self::start_with(file, configuration, stores.clone(), metrics, beginning).await;
         started.inspect_err(|_| stores.give_back()).map_err(|error| loaded.locate(error))
     }
 
@@ -82,19 +86,21 @@ impl RunningSepp {
         file: &Path,
         configuration: &Configuration,
         stores: Stores,
+        metrics: Metrics,
         beginning: Beginning<'_>,
     ) -> Result<Self, ProgramError> {
         for warning in configuration.warnings() {
             tracing::warn!("{warning}");
         }
-        let metrics = Metrics::register(beginning.metrics);
         let events = Events::new(metrics.clone());
         let functions = sbi::tls::listener(&configuration.sbi)?.map(Acceptor::new);
         let own_key = random_key()?;
         let guard = Arc::new(guard(configuration, &own_key)?);
         let listeners = Listeners::bind(configuration, beginning.inherited)?;
         let told = Arc::new(events.clone());
-        let assembled = Assembled::open(configuration, &stores, guard.clone(), told.clone(), told)?;
+        let bound = listeners.bound();
+        let effective = bound.fill(configuration);
+        let assembled = Assembled::open(&effective, &stores, guard.clone(), told.clone(), told)?;
         let server = HeaderValue::from_str(&format!("SEPP-{}", configuration.local.fqdn));
         let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
         let shared = Arc::new(Shared {
@@ -103,7 +109,8 @@ impl RunningSepp {
             metrics,
             events,
             ending: watch::Sender::new(false),
-            drained: watch::Sender::new(None),
+            drained: watch::Sender::new(HashMap::new()),
+            reloads: watch::Sender::new(()),
             load: LoadShed::new(configuration.limits.requests),
             options: Arc::new(shared::options(configuration, server.clone())),
             current: RwLock::new(Current { configuration: Arc::new(configuration.clone()), guard }),
@@ -115,7 +122,7 @@ impl RunningSepp {
             tokio::spawn(drop_never(keep_stores(stores.clone()))),
             tokio::spawn(drop_never(keep_looking(shared.clone(), associated, certificate))),
         ];
-        let (addresses, listeners) = listeners.run(&shared, functions.as_ref(), configuration);
+        let listeners = listeners.run(&shared, functions.as_ref(), configuration);
         Ok(Self {
             shared,
             file: file.to_owned(),
@@ -123,7 +130,7 @@ impl RunningSepp {
             assembled,
             functions,
             own_key,
-            addresses,
+            bound,
             listeners: Mutex::new(listeners),
             cares,
             runtime: Handle::current(),
@@ -145,7 +152,7 @@ impl RunningSepp {
             let guard = Arc::new(guard(configuration, &self.own_key)?);
             let keys = self.stores.load_again()?;
             // The last that can fail.
-            let changed = self.assembled.reload(configuration, guard.clone())?;
+            let changed = self.assembled.reload(&self.bound.fill(configuration), guard.clone())?;
             Ok((functions, guard, keys, changed))
         };
         let prepared = prepare().map_err(|error: ProgramError| loaded.locate(error))?;
@@ -165,6 +172,7 @@ impl RunningSepp {
         let configuration = Arc::new(loaded.configuration);
         *shared.current.write().unwrap_or_else(PoisonError::into_inner) =
             Current { configuration, guard };
+        shared.reloads.send_replace(());
         Ok(())
     }
 }
@@ -173,7 +181,7 @@ impl Running for RunningSepp {
     const CONDITION: &'static str = "listeners";
 
     fn tell(&self) {
-        for (listener, addresses) in &self.addresses {
+        for (listener, addresses) in &self.bound.0 {
             for address in addresses {
                 tracing::info!(listener, %address, "listening");
             }
@@ -199,8 +207,7 @@ impl Running for RunningSepp {
     }
 
     async fn end(&self) -> Result<(), ProgramError> {
-        let drain = self.shared.configuration().process.drain;
-        let farewell = FAREWELL.min(drain / 2);
+        let farewell = self.shared.configuration().process.farewell();
         // GOAWAY: requests under way end. Then the peers hear that this SEPP goes (NONE).
         self.shared.ending.send_replace(true);
         let listeners =
@@ -214,9 +221,6 @@ impl Running for RunningSepp {
         self.stores.close().await
     }
 }
-
-/// At most so much of the drain is for telling peers.
-const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Listeners that nobody is accepted from yet.
 struct Listeners(Vec<(&'static str, Listener)>);
@@ -240,15 +244,21 @@ impl Listeners {
         wanted.into_iter().map(bind).collect::<Result<_, ProgramError>>().map(Self)
     }
 
-    #[expect(clippy::type_complexity, reason = "where they listen, and what runs")]
+    /// Where they listen. Not knowing that is no reason not to listen there.
+    fn bound(&self) -> Bound {
+        let of = |(name, listener): &(&'static str, Listener)| {
+            (*name, listener.local_addrs().unwrap_or_default())
+        };
+        Bound(self.0.iter().map(of).collect())
+    }
+
     fn run(
         self,
         shared: &Arc<Shared>,
         functions: Option<&Acceptor>,
         configuration: &Configuration,
-    ) -> (Vec<(&'static str, Vec<SocketAddr>)>, Vec<JoinHandle<()>>) {
-        let drain = configuration.process.drain;
-        let limit = drain - FAREWELL.min(drain / 2);
+    ) -> Vec<JoinHandle<()>> {
+        let limit = configuration.process.requests_end();
         let run = |(name, listener): (&'static str, Listener)| {
             let service = match name {
                 "sbi" => Some(Service::Functions(functions.cloned())),
@@ -257,18 +267,47 @@ impl Listeners {
             };
             let gate = Gate::new(gate_limits(&configuration.limits));
             shared.metrics.watch(name, &gate);
-            // Not knowing its address is no reason not to listen there.
-            let addresses = listener.local_addrs().unwrap_or_default();
             let shared = shared.clone();
-            let task = tokio::spawn(async move {
+            tokio::spawn(async move {
                 let Some(service) = service else { return };
                 let listening = Listening { name, service, gate, shared };
                 let drained = listening.run(listener, limit).await;
                 tracing::info!(listener = name, "{drained}");
-            });
-            ((name, addresses), task)
+            })
         };
-        self.0.into_iter().map(run).unzip()
+        self.0.into_iter().map(run).collect()
+    }
+}
+
+/// Where each listener is.
+struct Bound(Vec<(&'static str, Vec<SocketAddr>)>);
+
+impl Bound {
+    /// The configuration with the ports that others are told, where the system chose one or somebody handed it over.
+    fn fill(&self, configuration: &Configuration) -> Configuration {
+        let mut filled = configuration.clone();
+        for (name, addresses) in &self.0 {
+            let Some(address) = addresses.first() else { continue };
+            let bound = |place: &mut ListenAddress| {
+                let is_open = match place {
+                    ListenAddress::Everywhere(port) => *port == 0,
+                    ListenAddress::Tcp(address) => address.port() == 0,
+                    ListenAddress::Inherited(_) => true,
+                    ListenAddress::Name(_) | ListenAddress::Unix(_) => false,
+                };
+                if is_open {
+                    *place = ListenAddress::Tcp(*address);
+                }
+            };
+            let listen = &mut filled.listen;
+            match *name {
+                "sbi" => bound(&mut listen.sbi),
+                "n32c" => bound(&mut listen.n32c),
+                "n32f" => bound(&mut listen.n32f),
+                _ => [&mut listen.n32c, &mut listen.n32f].into_iter().for_each(bound),
+            }
+        }
+        filled
     }
 }
 
@@ -335,7 +374,7 @@ async fn keep_looking(
 ) -> Infallible {
     let mut ages = CertificateAges::default();
     let mut changes = shared.sepp.associations().watch();
-    let mut standing = shared.tls.standing().changes();
+    let mut reloads = shared.reloads.subscribe();
     loop {
         let configuration = shared.configuration();
         let associations = shared.sepp.associations();
@@ -350,8 +389,8 @@ async fn keep_looking(
             associated.fails("none is established");
         }
         tokio::select! {
-            _ = changes.changed() => {}
-            _ = standing.changed() => {}
+            _ = changes.changed() => shared.sepp.close_ended(),
+            _ = reloads.changed() => {}
             () = tokio::time::sleep(certificates::EVERY) => {}
         }
     }

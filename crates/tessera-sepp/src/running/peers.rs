@@ -48,7 +48,7 @@ pub(super) fn routes(shared: &Arc<Shared>, runtime: &Handle) -> Routes {
 
 async fn drain(shared: Arc<Shared>, peer: Fqdn) {
     tracing::info!(peer = peer.as_str(), "drained: N32-f ends, and the peer is told");
-    shared.drained.send_replace(Some(peer.clone()));
+    shared.drained.send_modify(|times| *times.entry(peer.clone()).or_default() += 1);
     shared.sepp.close(&peer);
     shared.sepp.associations().terminate(&peer, Deadline::after(FAREWELL)).await;
 }

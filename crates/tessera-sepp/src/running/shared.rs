@@ -1,5 +1,6 @@
 //! What all connections have in common.
 
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -27,8 +28,10 @@ pub(super) struct Shared {
     pub(super) events: Events,
     /// Whether the process ends.
     pub(super) ending: watch::Sender<bool>,
-    /// The peer whose connections were asked to end last.
-    pub(super) drained: watch::Sender<Option<Fqdn>>,
+    /// How often the connections of each peer were asked to end.
+    pub(super) drained: watch::Sender<HashMap<Fqdn, u64>>,
+    /// Told of every reload.
+    pub(super) reloads: watch::Sender<()>,
     pub(super) load: LoadShed,
     pub(super) options: Arc<ServerOptions>,
     /// What a reload replaces.
@@ -93,7 +96,7 @@ pub(super) fn options(configuration: &Configuration, server: HeaderValue) -> Ser
         request_time: limits.response + Duration::from_secs(5),
         stall_time: limits.write,
         idle_time: limits.idle,
-        drain_time: configuration.process.drain,
+        drain_time: configuration.process.requests_end(),
         early: Arc::new(|request| match early::can_be_early(request.method()) {
             true => Early::Process,
             false => Early::Refuse,

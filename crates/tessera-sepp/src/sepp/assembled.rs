@@ -1,6 +1,6 @@
 //! A SEPP with its TLS, made from a configuration and loaded again.
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use tessera_kit::ProgramError;
 use tessera_proxy::http::client::{Connect, Plaintext, Protocol, Tls};
@@ -45,18 +45,17 @@ impl Assembled {
         observer: Arc<dyn Observer>,
         of_n32c: Arc<dyn n32c::Observer>,
     ) -> Result<Self, ProgramError> {
-        let known = Arc::new(Known::default());
-        let tls = Arc::new(N32Tls::open(config, stores, known.clone())?);
+        let associations = Arc::new(Associations::new(&Settings::of(config), of_n32c));
+        // Weak: they reach peers by what asks for them.
+        let known = Arc::new(Known(Arc::downgrade(&associations)));
+        let tls = Arc::new(N32Tls::open(config, stores, known)?);
         let functions = tls::connector(&config.sbi)?;
         let functions = RwLock::new(functions.map(Connector::new));
         let connects = Arc::new(OverTls { tls: tls.clone(), functions });
         let transport = Arc::new(OverHttp::new(config, connects.clone()));
-        let settings = Settings::of(config);
-        let associations = Arc::new(Associations::new(&settings, of_n32c));
+        let sepp = Sepp::new(config, guard, associations.clone(), connects.clone(), observer)?;
+        // The last that can fail is over.
         associations.start(transport.clone());
-        // Nobody else sets it.
-        let _ = known.0.set(Arc::downgrade(&associations));
-        let sepp = Sepp::new(config, guard, associations, connects.clone(), observer)?;
         Ok(Self { sepp: Arc::new(sepp), tls, transport, connects })
     }
 
@@ -90,13 +89,12 @@ impl Assembled {
     }
 }
 
-/// The associations, which are made after what asks for them.
-#[derive(Default)]
-struct Known(OnceLock<Weak<Associations>>);
+/// The associations, for TLS.
+struct Known(Weak<Associations>);
 
 impl AssociationsOf for Known {
     fn established(&self, peer: &Fqdn) -> Option<(AssociationId, CertificateIdentity)> {
-        AssociationsOf::established(&*self.0.get()?.upgrade()?, peer)
+        AssociationsOf::established(&*self.0.upgrade()?, peer)
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `live` | all that a request is handled by, exchanged at a reload |
 //! | `control` | N32-c |
 //! | `outgoing`, `incoming` | the way of a request, in both directions |
+//! | `forgotten` | peers that were restarted |
 //! | `look` | bodies that are looked into, and those that stream through |
 //! | `link`, `functions`, `places` | connections to peers and to own network functions |
 //! | [`connects`] | makes them: with TLS in a program, as they like in tests |
@@ -18,6 +19,7 @@ pub mod connects;
 mod control;
 mod exchange;
 mod failure;
+mod forgotten;
 mod functions;
 mod incoming;
 mod link;
@@ -83,6 +85,12 @@ impl Sepp {
         if let Some(peer) = live.policy.named(peer) {
             live.close(peer);
         }
+    }
+
+    /// Ends this SEPP's connections of N32-f whose association holds no more: to be called when one has changed
+    /// ([`Associations::watch`]).
+    pub fn close_ended(&self) {
+        self.live().close_ended(&self.associations);
     }
 
     /// What was agreed with peers.

@@ -84,7 +84,7 @@ impl Sepp {
         let answer = answer.map_err(|error| failed(exchange, &error))?;
         exchange.was_early = answer.was_early();
         exchange.resent = answer.resent;
-        let response = answer.response;
+        let response = self.heed(&association, answer.response, deadline).await?;
         self.judge_response(live, exchange, &association, peer, &context, response, deadline).await
     }
 

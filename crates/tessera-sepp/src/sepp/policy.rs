@@ -63,11 +63,11 @@ pub struct PeerPolicy {
 pub struct PeerIndex(usize);
 
 impl Policy {
-    /// Of a checked configuration.
+    /// Of a checked configuration. Telescopic names of an earlier one go on.
     ///
     /// # Errors
     /// If two peers stand for one network.
-    pub fn new(config: &Configuration) -> Result<Self, ProgramError> {
+    pub fn new(config: &Configuration, earlier: Option<&Self>) -> Result<Self, ProgramError> {
         let local = &config.local;
         let first = local.plmns.iter().next();
         let origin = first.and_then(|plmn| origin::value(plmn, &local.fqdn));
@@ -93,7 +93,8 @@ impl Policy {
         }
         let routes = Routes::new(networks);
         let routes = routes.map_err(|error| ProgramError::settings(format!("[peer]: {error}")))?;
-        let telescopic = telescopic(config);
+        let earlier = earlier.and_then(|earlier| earlier.telescopic.as_ref());
+        let telescopic = telescopic(config).map(|domain| domain.remembering(earlier));
         let never = [Some(&local.fqdn), config.sbi.telescopic_domain.as_ref()];
         let targets = Targets::new(
             &local.plmns,

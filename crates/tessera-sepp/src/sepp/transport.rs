@@ -62,8 +62,7 @@ impl OverHttp {
             .header(http::header::ACCEPT, ACCEPT)
             .body(Body::full(body))
             .map_err(|error| nowhere(&error.to_string()))?;
-        let mut options = PoolOptions::default();
-        options.connections = 1;
+        let options = PoolOptions { connections: 1, ..PoolOptions::default() };
         let pool = Pool::new(connect, addresses, options);
         let answer = pool.call(request, Call::until(deadline)).await.map_err(|why| failed(&why))?;
         let identity = identity(answer.facts().and_then(|facts| facts.peer.as_ref()));

@@ -3,8 +3,13 @@
 use std::time::Duration;
 
 use http::{HeaderValue, Method};
+use tessera_proxy::http::deadline::Deadline;
+use tessera_sepp::n32c::Settings;
+use tessera_sepp::n32c::association::{LocalSettings, PeerSettings};
+use tessera_sepp::n32c::messages::{Features, N32Purpose};
+use tessera_sepp::names::Fqdn;
 
-use crate::world::{AM_DATA, Words, World, empty, request, text};
+use crate::world::{AM_DATA, HOME, VISITED, Words, World, empty, request, text};
 
 #[tokio::test]
 async fn a_dead_function_is_504_without_a_word_of_the_inside() {
@@ -51,4 +56,35 @@ async fn the_configured_time_is_the_most() {
     let begun = std::time::Instant::now();
     assert_eq!(world.ask(empty(never)).await.status(), 504);
     assert!(begun.elapsed() < Duration::from_secs(15), "not the 90 seconds of the client");
+}
+
+/// A peer that was restarted, and doesn't begin by itself, says that it knows of no association.
+#[tokio::test]
+async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {
+    let world = World::new(Words::default()).await;
+    let home = world.home.relay.associations();
+    let (own, peer): (Fqdn, Fqdn) = (HOME.parse().unwrap(), VISITED.parse().unwrap());
+    let of = |plmn: &str| [plmn.parse().unwrap()].into_iter().collect();
+    let local = LocalSettings {
+        fqdn: own,
+        plmns: of("999-70"),
+        n32f_port: None,
+        features: Features::default(),
+    };
+    home.set(&Settings { local: local.clone(), peers: Vec::new() });
+    let settings = PeerSettings {
+        fqdn: peer.clone(),
+        plmns: of("001-01"),
+        anchor: "visited".into(),
+        purposes: vec![N32Purpose::Roaming],
+        initiate: false,
+        keep_alive: Duration::from_secs(60),
+    };
+    home.set(&Settings { local, peers: vec![settings] });
+    let response = world.ask(empty(request(Method::GET, AM_DATA))).await;
+    assert_eq!(response.status(), 403);
+    assert!(text(response).await.contains("CONTEXT_NOT_FOUND"));
+    home.ensure(&peer, Deadline::after(Duration::from_secs(20))).await.unwrap();
+    let response = world.ask(empty(request(Method::GET, AM_DATA))).await;
+    assert_eq!(response.status(), 200);
 }

@@ -13,7 +13,7 @@ fn to(target: &str) -> Request<Body> {
 
 /// The peer's SEPP sends these to itself over N32-f, whatever its own routing would say.
 async fn over_n32f(world: &World, request: Request<Body>) -> Response<Body> {
-    let tls = world.visited.assembled.tls.to(&crate::world::HOME.parse().unwrap()).unwrap();
+    let tls = world.visited.tls.to(&crate::world::HOME.parse().unwrap()).unwrap();
     let connect = tessera_proxy::http::client::Tls::new(tls.n32f).named(crate::world::HOME);
     let pool = tessera_proxy::http::client::Pool::new(
         std::sync::Arc::new(connect),

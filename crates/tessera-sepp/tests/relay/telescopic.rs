@@ -11,9 +11,27 @@ pub const DISCOVERED: &str = r#"{"validityPeriod":60,"nfInstances":[{"nfType":"U
 const DOMAIN: &str = "sbi.5gc.mnc001.mcc001.3gppnetwork.org";
 
 async fn world() -> World {
+    world_with("[peer.visited.guard]\nhide-topology = false").await
+}
+
+async fn world_with(visited_peer: &str) -> World {
     let sbi = format!("telescopic-domain = \"{DOMAIN}\"");
-    let both = "[guard]\nlog-only = [\"topology\", \"callback-uri\"]";
-    World::new(Words { visited_sbi: &sbi, both, ..Words::default() }).await
+    World::new(Words { visited_sbi: &sbi, visited_peer, ..Words::default() }).await
+}
+
+/// The names behind which a peer hides its functions are longer than a label.
+#[tokio::test]
+async fn hidden_names_are_telescopic_too() {
+    let world = world_with("").await;
+    let path = "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF";
+    let found = text(world.ask(empty(crate::world::request(Method::GET, path))).await).await;
+    let (_, uri) = found.split_once(r#""apiPrefix":""#).unwrap();
+    let root = uri.split('"').next().unwrap().strip_suffix("/x").unwrap();
+    assert!(root.contains(DOMAIN), "{found}");
+    let asked = Request::get(format!("{root}{AM_DATA}"));
+    assert_eq!(world.ask(empty(asked)).await.status(), 200);
+    let uri = world.udm.last().1;
+    assert!(uri.starts_with("http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000/"), "{uri}");
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use crate::world::{AM_DATA, AM_DATA_BODY, HOME, UDM, VISITED, Words, World, empt
 #[tokio::test]
 async fn a_request_crosses_and_its_answer_comes_back() {
     let world = World::new(Words::default()).await;
-    let request = request(Method::GET, &format!("{AM_DATA}?plmn-id=x"))
+    let request = request(Method::GET, &format!("{AM_DATA}?supported-features=1"))
         .header("3gpp-sbi-discovery-target-nf-type", "UDM")
         .header("3gpp-sbi-correlation-info", "imsi-999700000000001");
     let response = world.ask(empty(request)).await;
@@ -21,7 +21,7 @@ async fn a_request_crosses_and_its_answer_comes_back() {
     let (method, uri, headers) = world.udm.last();
     assert_eq!(method, Method::GET);
     // `:authority` is the function, and what only served the way is gone.
-    assert_eq!(uri, format!("{UDM}{AM_DATA}?plmn-id=x"));
+    assert_eq!(uri, format!("{UDM}{AM_DATA}?supported-features=1"));
     assert!(!headers.contains_key("3gpp-sbi-target-apiroot"));
     assert!(!headers.contains_key("3gpp-sbi-discovery-target-nf-type"));
     assert_eq!(headers["3gpp-sbi-correlation-info"], "imsi-999700000000001");

@@ -20,6 +20,7 @@ use tessera_sepp::guard::Guard;
 use tessera_sepp::names::Fqdn;
 use tessera_sepp::sepp::assembled::Assembled;
 use tessera_sepp::sepp::observer::{Observer, Rejected, Relayed};
+use tessera_sepp::tls::N32Tls;
 use tessera_tokio::Acceptor;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -42,6 +43,8 @@ pub struct Words<'w> {
     pub visited_sbi: &'w str,
     /// Further lines in the visited network's table of the home network.
     pub home_peer: &'w str,
+    /// Further lines in the home network's table of the visited network.
+    pub visited_peer: &'w str,
     /// The home network's SEPP has nobody of this name as its peer.
     pub strangers: bool,
     /// Addresses that the visited network's SEPP tries first.
@@ -58,7 +61,8 @@ pub struct World {
 
 /// A SEPP that listens.
 pub struct Sepp {
-    pub assembled: Assembled,
+    pub relay: Arc<tessera_sepp::sepp::Sepp>,
+    pub tls: Arc<N32Tls>,
     pub seen: Arc<Seen>,
     /// What own network functions send requests with.
     pub sbi: Pool,
@@ -79,10 +83,13 @@ pub struct Function {
 pub struct Seen {
     pub relayed: Mutex<Vec<(Option<Fqdn>, &'static str, StatusCode)>>,
     pub rejected: Mutex<Vec<(Fqdn, &'static str)>>,
+    /// Of each request, whether it was early.
+    pub early: Mutex<Vec<bool>>,
 }
 
 impl Observer for Seen {
     fn relayed(&self, it: &Relayed<'_>) {
+        self.early.lock().unwrap().push(it.was_early);
         self.relayed.lock().unwrap().push((it.peer.cloned(), it.service, it.status));
     }
 
@@ -106,7 +113,6 @@ impl World {
             home_ca.write(&files.join("home.pem"));
             visited_ca.write(&files.join("visited.pem"));
         }
-        let initiate = if words.silent { "initiate = false" } else { "" };
         let text = |fqdn: &str, plmn: &str, own: &[TcpListener; 3], sbi: &str, peer: &str| {
             format!(
                 "[local]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\ncertificate = \"sepp.pem\"\n\
@@ -123,7 +129,8 @@ impl World {
         let peer = |name: &str, fqdn: &str, plmn: &str, addresses: &str, more: &str| {
             format!(
                 "[peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
-                 address = [{addresses}]\n{initiate}\n{more}\n"
+                 address = [{addresses}]\ninitiate = {}\n{more}\n",
+                !words.silent
             )
         };
         let local = |listener: &TcpListener| format!("\"127.0.0.1:{}\"", port(listener));
@@ -133,7 +140,7 @@ impl World {
             udm.address, words.home_sbi
         );
         let of_visited = match words.strangers {
-            false => peer("visited", VISITED, "001-01", &local(&at_visited[1]), ""),
+            false => peer("visited", VISITED, "001-01", &local(&at_visited[1]), words.visited_peer),
             true => String::new(),
         };
         let home_text = text(HOME, "999-70", &at_home, &hosts, &of_visited);
@@ -164,11 +171,12 @@ impl Sepp {
         let (stores, _) = Stores::open(&section).unwrap();
         let guard = Arc::new(Guard::new(&config, &[7; 32]).unwrap());
         let seen = Arc::new(Seen::default());
-        let assembled =
-            Assembled::open(&config, &stores, guard, seen.clone(), Arc::new(())).unwrap();
+        let told = seen.clone();
+        let Assembled { sepp: relay, tls, .. } =
+            Assembled::open(&config, &stores, guard, told, Arc::new(())).unwrap();
         let [sbi, n32c, n32f] = listeners;
         let (sbi_address, n32f_address) = (sbi.local_addr().unwrap(), n32f.local_addr().unwrap());
-        let sepp = assembled.sepp.clone();
+        let sepp = relay.clone();
         let tasks = vec![
             tokio::spawn(listen(sbi, move |socket| {
                 let sepp = sepp.clone();
@@ -179,18 +187,18 @@ impl Sepp {
                         .await;
                 }
             })),
-            tokio::spawn(terminate(n32c, assembled.tls.n32c().unwrap().clone(), &assembled)),
-            tokio::spawn(terminate(n32f, assembled.tls.n32f().unwrap().clone(), &assembled)),
+            tokio::spawn(terminate(n32c, tls.n32c().unwrap().clone(), &relay, &tls)),
+            tokio::spawn(terminate(n32f, tls.n32f().unwrap().clone(), &relay, &tls)),
         ];
         let address = DialAddress::Tcp(sbi_address);
         let plain = Arc::new(Plaintext(Protocol::Http2));
         let sbi = Pool::new(plain, address, PoolOptions::default());
-        Self { assembled, seen, sbi, sbi_address, n32f_address, tasks }
+        Self { relay, tls, seen, sbi, sbi_address, n32f_address, tasks }
     }
 
     async fn associated(&self, peer: &str) {
         let peer: Fqdn = peer.parse().unwrap();
-        let associations = self.assembled.sepp.associations();
+        let associations = self.relay.associations();
         let deadline = Deadline::after(Duration::from_secs(20));
         associations.ensure(&peer, deadline).await.unwrap();
     }
@@ -217,9 +225,10 @@ impl Drop for Function {
 fn terminate(
     listener: TcpListener,
     acceptor: Acceptor,
-    assembled: &Assembled,
+    relay: &Arc<tessera_sepp::sepp::Sepp>,
+    tls: &Arc<N32Tls>,
 ) -> impl Future<Output = ()> + use<> {
-    let (sepp, tls) = (assembled.sepp.clone(), assembled.tls.clone());
+    let (sepp, tls) = (relay.clone(), tls.clone());
     listen(listener, move |socket| {
         let (sepp, tls, acceptor) = (sepp.clone(), tls.clone(), acceptor.clone());
         async move {

@@ -41,6 +41,8 @@ impl Drop for Running {
         if let Some(task) = &self.task {
             task.abort();
         }
+        // Who waits for it looks again.
+        self.peer.step(|_| ());
     }
 }
 
@@ -109,10 +111,10 @@ impl Associations {
         peer: &Fqdn,
         deadline: Deadline,
     ) -> Result<Arc<Association>, NotEstablished> {
-        let peer = self.peer(peer).ok_or(NotEstablished::UnknownPeer)?;
-        let mut changes = peer.changes();
         loop {
-            changes.borrow_and_update();
+            // It may go out of the configuration meanwhile.
+            let peer = self.peer(peer).ok_or(NotEstablished::UnknownPeer)?;
+            let mut changes = peer.changes();
             let state = peer.read(|machine| machine.state().clone());
             let why = match state {
                 State::Established(association) => return Ok(association),
@@ -123,11 +125,8 @@ impl Associations {
             if !peer.may_become_established(deadline) {
                 return Err(why);
             }
-            match deadline.limit(changes.changed()).await {
-                Ok(Ok(())) => {}
-                // The peer went out of the configuration.
-                Ok(Err(_)) => return Err(NotEstablished::UnknownPeer),
-                Err(_) => return Err(why),
+            if deadline.limit(changes.changed()).await.is_err() {
+                return Err(why);
             }
         }
     }
@@ -149,8 +148,8 @@ impl Associations {
         peers
     }
 
-    /// The peer's N32-f said that it doesn't know this association: it was restarted. Another one is begun. Nothing
-    /// happens if N32-c agreed anew meanwhile.
+    /// The peer's N32-f said that it doesn't know this association: it was restarted. It is agreed anew, soon,
+    /// where this SEPP begins. Nothing happens if it was meanwhile.
     pub fn lost(&self, association: &Arc<Association>) {
         if let Some(peer) = self.peer(&association.peer) {
             peer.step(|machine| machine.lost(now(), association));

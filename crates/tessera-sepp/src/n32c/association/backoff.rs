@@ -6,7 +6,7 @@ use fastrand::Rng;
 
 /// Waits that double from a second to a minute, each shortened at random by up to half, so that peers who lost each
 /// other at one moment don't come back at one moment.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Backoff {
     failures: u32,
     rng: Rng,
@@ -34,6 +34,11 @@ impl Backoff {
     pub fn after_termination(&mut self) -> Duration {
         self.failures = 0;
         self.shortened(Duration::from_secs(20))
+    }
+
+    /// How long to wait before a peer is asked that forgot what was agreed.
+    pub fn after_loss(&mut self) -> Duration {
+        self.shortened(Self::FIRST)
     }
 
     pub fn succeeded(&mut self) {

@@ -1,7 +1,7 @@
 //! One peer's association: what becomes of it with each event. Without input, output or a clock of its own.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use fastrand::Rng;
 
@@ -62,7 +62,7 @@ pub(super) struct Order {
 }
 
 /// One that is under way.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Exchange {
     number: u64,
     handshake_id: HandshakeId,
@@ -74,18 +74,20 @@ struct Exchange {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// To be sent once more, elsewhere.
-    Redirected(Order),
+    Redirected(Box<Order>),
     Established,
     Failed(Arc<Failure>),
     /// It doesn't count any more.
     Stale,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Machine {
     local: Arc<LocalSettings>,
     settings: Arc<PeerSettings>,
     state: State,
+    /// Whether the peer said that it doesn't know what was agreed.
+    is_doubted: bool,
     /// How many associations were ended by either side.
     terminations: u64,
     exchange: Option<Exchange>,
@@ -111,6 +113,7 @@ impl Machine {
             local,
             settings,
             state: State::WillEstablish,
+            is_doubted: false,
             terminations: 0,
             exchange: None,
             exchanges: 0,
@@ -184,7 +187,7 @@ impl Machine {
                 let mut targets = exchange.targets;
                 targets.push(to);
                 self.exchange = Some(Exchange { targets, ..exchange });
-                Outcome::Redirected(order)
+                Outcome::Redirected(Box::new(order))
             }
             Err(failure) => Outcome::Failed(self.failed(now, failure)),
         }
@@ -243,7 +246,8 @@ impl Machine {
         };
         let failure = Arc::new(failure);
         // If the peer's own exchange succeeded meanwhile, the association holds.
-        if self.established().is_none() {
+        if self.established().is_none() || self.is_doubted {
+            self.is_doubted = false;
             self.state = State::Exception(Arc::clone(&failure));
             let wait = self.backoff.after_failure(asked);
             self.next = self.settings.initiate.then(|| now + wait);
@@ -254,6 +258,7 @@ impl Machine {
     fn establish(&mut self, mut agreed: Association) {
         self.backoff.succeeded();
         self.next = None;
+        self.is_doubted = false;
         // The same agreed once more is the same association; the peer's certificate may be a newer one.
         if let Some(before) = self.established().filter(|before| before.id == agreed.id) {
             agreed.since = before.since;
@@ -329,16 +334,18 @@ impl Machine {
         }
     }
 
-    /// The peer doesn't know this association any more, as its N32-f said: it was restarted.
+    /// The peer doesn't know this association any more, as its N32-f said: it was restarted. What was agreed holds on
+    /// while it is agreed anew; if that fails, it doesn't.
     pub fn lost(&mut self, now: Instant, lost: &Arc<Association>) {
         // Each exchange makes another one, also if it agreed on the same once more.
         if self.established().is_none_or(|association| !Arc::ptr_eq(association, lost)) {
             return;
         }
-        self.state = State::WillEstablish;
-        // Not counted as a failure, but a peer that forgets at once isn't asked without a pause.
-        let wait = self.backoff.after_failure(None).min(Duration::from_secs(1));
-        self.next = self.settings.initiate.then(|| now + wait);
+        self.is_doubted = true;
+        if self.settings.initiate && self.next.is_none() && self.exchange.is_none() {
+            // A peer that forgets at once isn't asked without a pause.
+            self.next = Some(now + self.backoff.after_loss());
+        }
     }
 
     /// Someone wants it anew, now.

@@ -66,4 +66,4 @@ impl fmt::Display for Association {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -9,7 +9,6 @@ use super::redirection::Redirection;
 use super::transport::{Reply, TransportError};
 use crate::n32c::association::Failure;
 use crate::n32c::messages::{ProblemDetails, SecNegotiateRspData, decode};
-use crate::n32c::responder::MAX_BODY;
 
 /// What a reply is, if it isn't a failure.
 pub(crate) enum Judged {
@@ -19,9 +18,6 @@ pub(crate) enum Judged {
 
 /// Reads a reply to `exchange-capability`.
 pub(crate) fn read_reply(reply: &Reply) -> Result<Judged, Failure> {
-    if reply.body.len() > MAX_BODY {
-        return Err(Failure::Answer("it is too long".to_owned()));
-    }
     match reply.status {
         StatusCode::OK => decode(&reply.body)
             .map(|answer| Judged::Answer(Box::new(answer)))

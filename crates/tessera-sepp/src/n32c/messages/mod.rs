@@ -31,4 +31,4 @@ pub use self::redirect::ExtRedirectResponse;
 pub use self::values::{Features, HandshakeId, NotHexadecimal};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -53,7 +53,7 @@ fn mapping(domain: Option<&TelescopicDomain>, query: &str) -> Result<Bytes, Prob
     const NONE: Problem = Problem::new(
         StatusCode::NOT_FOUND,
         "MAPPING_NOT_FOUND",
-        "this SEPP has no telescopic name for it: [sbi] telescopic-domain, and names of 5G cores whose label has 63 characters at most",
+        "this SEPP has no telescopic name for it: [sbi] telescopic-domain, and names of 5G cores",
     );
     const WRONG: Problem = Problem::new(
         StatusCode::BAD_REQUEST,

@@ -1,7 +1,9 @@
 //! A foreign NF's address in one label.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
+use super::long::LongNames;
 use crate::names::{Fqdn, NetworkDomain};
 use crate::sbi::api_root::{Scheme, split_authority};
 
@@ -10,13 +12,15 @@ use crate::sbi::api_root::{Scheme, split_authority};
 ///
 /// The label is computed from the name and back: no table, nothing to forget at a restart, and another instance reads
 /// the same. `-` is doubled, `.` becomes `-d`; `-n` and six digits name the network; `-p` and a port, and `-h` for
-/// plaintext HTTP may follow. `nrf.5gc.mnc001.mcc999.3gppnetwork.org` is `nrf-n999001`.
+/// plaintext HTTP may follow. `nrf.5gc.mnc001.mcc999.3gppnetwork.org` is `nrf-n999001`. A name that is too long for that
+/// is remembered under a digest.
 #[derive(Debug, Clone)]
 pub struct TelescopicDomain {
     domain: Fqdn,
     /// Where own NFs reach this SEPP, if that isn't the scheme's default.
     port: Option<u16>,
     scheme: Scheme,
+    long: Arc<LongNames>,
 }
 
 /// What a label stands for.
@@ -45,7 +49,16 @@ impl TelescopicDomain {
     /// Names below this domain, which own NFs reach by this scheme and port.
     pub fn new(domain: Fqdn, scheme: Scheme, port: u16) -> Self {
         let port = (port != scheme.default_port()).then_some(port);
-        Self { domain, port, scheme }
+        Self { domain, port, scheme, long: Arc::default() }
+    }
+
+    /// The same, with what an earlier one of this domain remembers.
+    #[must_use]
+    pub fn remembering(mut self, earlier: Option<&Self>) -> Self {
+        if let Some(earlier) = earlier.filter(|earlier| earlier.domain == self.domain) {
+            self.long = earlier.long.clone();
+        }
+        self
     }
 
     /// The domain itself.
@@ -53,9 +66,9 @@ impl TelescopicDomain {
         &self.domain
     }
 
-    /// `LABEL.domain`, for a name without port. `None` if it isn't a name of a 5G core, or too long for a label.
+    /// `LABEL.domain`, for a name without port. `None` if it isn't a name of a 5G core.
     pub fn name(&self, foreign: &str) -> Option<String> {
-        Some(format!("{}.{}", label(foreign, None, Scheme::Https)?, self.domain))
+        Some(format!("{}.{}", self.label(foreign, None, Scheme::Https)?, self.domain))
     }
 
     /// The URI that leads to the same place through this SEPP. `None` if it need not, or can't, be changed.
@@ -69,7 +82,7 @@ impl TelescopicDomain {
         if !is_foreign(&NetworkDomain::of_name(host)?) {
             return None;
         }
-        let label = label(host, port, scheme)?;
+        let label = self.label(host, port, scheme)?;
         let own = self.scheme.as_str();
         Some(match self.port {
             Some(port) => format!("{own}://{label}.{}:{port}{rest}", self.domain),
@@ -90,7 +103,21 @@ impl TelescopicDomain {
         let domain = self.domain.as_str();
         let (label, dot) = host.split_at_checked(host.len().checked_sub(domain.len() + 1)?)?;
         let is_below = dot.starts_with('.') && dot[1..].eq_ignore_ascii_case(domain);
-        if !is_below || label.contains('.') { None } else { parse(&label.to_ascii_lowercase()) }
+        if !is_below || label.contains('.') {
+            return None;
+        }
+        let label = label.to_ascii_lowercase();
+        parse(&label).or_else(|| self.long.original(&label))
+    }
+
+    fn label(&self, host: &str, port: Option<u16>, scheme: Scheme) -> Option<String> {
+        let label = label(host, port, scheme)?;
+        if label.len() <= 63 {
+            return Some(label);
+        }
+        let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+        let port = port.filter(|port| *port != scheme.default_port());
+        self.long.label(Foreign { scheme, host, port })
     }
 }
 
@@ -106,7 +133,7 @@ fn split_uri(uri: &str) -> Option<(Scheme, &str, &str)> {
     Some((scheme, authority, rest))
 }
 
-/// The label of a name within a home network domain.
+/// The label of a name within a home network domain, however long it is.
 fn label(host: &str, port: Option<u16>, scheme: Scheme) -> Option<String> {
     let domain = NetworkDomain::of_name(host)?;
     let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
@@ -132,7 +159,7 @@ fn label(host: &str, port: Option<u16>, scheme: Scheme) -> Option<String> {
     if scheme == Scheme::Http {
         label.push_str("-h");
     }
-    (label.len() <= 63).then_some(label)
+    Some(label)
 }
 
 /// What a label in lower case stands for. Only what [`label`] writes is read: nothing has two labels.
@@ -210,10 +237,24 @@ mod tests {
     #[test]
     fn what_has_no_label_has_none() {
         let domain = domain();
-        let long = format!("{}.x.5gc.mnc001.mcc001.3gppnetwork.org", "a".repeat(60));
-        for name in ["nrf.example.org", "127.0.0.1", "5gc.mnc001.mcc001.3gppnetwork.org", &long] {
+        for name in ["nrf.example.org", "127.0.0.1", "5gc.mnc001.mcc001.3gppnetwork.org"] {
             assert_eq!(domain.name(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn a_long_name_has_a_label_that_is_remembered() {
+        let domain = domain();
+        let long = format!("{}.X.5gc.mnc001.mcc001.3gppnetwork.org", "a".repeat(60));
+        let through = domain.telescope_uri(&format!("http://{long}:81/a"), |_| true).unwrap();
+        assert!(through.split('.').next().unwrap().len() <= "https://".len() + 63);
+        let again = domain.clone().remembering(Some(&domain));
+        assert_eq!(
+            again.original_uri(&through).unwrap(),
+            format!("http://{}:81/a", long.to_ascii_lowercase())
+        );
+        let other = TelescopicDomain::new(domain.domain().clone(), Scheme::Https, 7777);
+        assert_eq!(other.original_uri(&through), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod api;
 mod json;
 mod label;
+mod long;
 mod rewrite;
 
 pub use self::json::exchange_strings;

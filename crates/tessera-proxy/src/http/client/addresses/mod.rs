@@ -61,8 +61,16 @@ pub(super) struct Place {
     pub(super) target: Target,
     pub(super) dialler: Dialler,
     pub(super) health: Health,
-    /// Connections that are being opened.
+    /// Connections that are being opened, until their handshake is complete.
     pub(super) opening: usize,
+}
+
+impl Place {
+    /// A handshake is complete.
+    pub(super) fn opened(&mut self) {
+        self.opening = self.opening.saturating_sub(1);
+        self.health.recovered();
+    }
 }
 
 /// The addresses, as they are known now.

@@ -50,7 +50,7 @@ impl<'o> KeepAlive<'o> {
             calls: 0,
             last_call: now,
             ending: None,
-            timer: Box::pin(sleep(options.keep_alive)),
+            timer: Box::pin(sleep(options.try_next_after.min(options.keep_alive))),
         }
     }
 
@@ -108,6 +108,10 @@ impl<'o> KeepAlive<'o> {
             connection.retire();
             return Some(LONGEST_END);
         }
+        if standing == Standing::InFlight {
+            connection.stalls();
+            return Some(self.options.keep_alive);
+        }
         if let Some(asked) = self.asked {
             let waited = now - asked;
             if waited >= self.options.keep_alive_answer {
@@ -120,7 +124,6 @@ impl<'o> KeepAlive<'o> {
         }
         let patience = if in_use > 0 { 1 } else { 3 };
         if self.silent >= patience
-            && standing != Standing::InFlight
             && let Some(ping) = &mut self.ping
             && ping.send_ping(Ping::opaque()).is_ok()
         {

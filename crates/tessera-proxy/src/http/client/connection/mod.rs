@@ -46,7 +46,9 @@ pub(super) struct Connection {
     writes: AtomicU64,
     /// Something was read since it was asked last.
     has_read: AtomicBool,
-    /// The server owes an answer to PING for a while.
+    /// Its address counts it as one that is being opened.
+    opens: AtomicBool,
+    /// The server owes an answer to PING, or to the first flight, for a while.
     is_suspect: AtomicBool,
     sender: Mutex<Option<Sender>>,
     retired: Notify,
@@ -96,6 +98,7 @@ impl Connection {
             calls: AtomicU64::new(0),
             writes: AtomicU64::new(0),
             has_read: AtomicBool::new(false),
+            opens: AtomicBool::new(false),
             is_suspect: AtomicBool::new(false),
             sender: Mutex::new(None),
             retired: Notify::new(),
@@ -159,9 +162,20 @@ impl Connection {
         matches!(self.standing(), Standing::Ready | Standing::Old) && self.in_use() < self.places()
     }
 
+    /// It was given to the pool before its handshake is complete.
+    pub(super) fn is_opening(&self) {
+        self.opens.store(true, Ordering::Relaxed);
+    }
+
     /// The handshake is complete: all calls may come. The stream's lock may be held.
     pub(super) fn settle(&self) {
         self.step(Standing::InFlight, Standing::Ready);
+        self.is_suspect.store(false, Ordering::Relaxed);
+        if self.opens.swap(false, Ordering::Relaxed)
+            && let Some(pool) = self.pool.upgrade()
+        {
+            pool.note_opened(self);
+        }
         self.has_changed();
     }
 
@@ -227,8 +241,21 @@ impl Connection {
         }
     }
 
+    /// Nobody answered its first flight for a while: another address may answer the calls that wait.
+    fn stalls(&self) {
+        self.is_suspect.store(true, Ordering::Relaxed);
+        if let Some(pool) = self.pool.upgrade() {
+            pool.try_next();
+        }
+    }
+
     /// Nothing drives it any more.
     fn ended(&self) {
+        if self.opens.swap(false, Ordering::Relaxed)
+            && let Some(pool) = self.pool.upgrade()
+        {
+            pool.note_unopened(self);
+        }
         if let Some(error) = self.flight.error()
             && let FirstFlightFailure::ConnectionFailed { .. } = error.reason()
         {

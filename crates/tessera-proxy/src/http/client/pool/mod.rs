@@ -151,6 +151,14 @@ impl Pool {
         self.inner.set_targets(targets);
     }
 
+    /// Gives new calls to new connections: what the present ones rest on was replaced. Calls under way end on theirs.
+    pub fn renew(&self) {
+        let connections = std::mem::take(&mut self.inner.state().connections);
+        for connection in connections {
+            connection.retire();
+        }
+    }
+
     /// Ends all connections that have no call, and the others when their calls have ended; new calls, and those that
     /// wait, are errors.
     pub fn close(&self) {
@@ -284,6 +292,22 @@ impl Inner {
             !std::ptr::eq(&***other, connection) && other.standing() == Standing::Ready
         });
         state.is_closed || others.count() >= self.options.warm
+    }
+
+    /// The handshake of a first flight is complete.
+    pub(super) fn note_opened(&self, connection: &Connection) {
+        let mut state = self.state();
+        if let Some(place) = state.places.of(connection.address()) {
+            place.opened();
+        }
+    }
+
+    /// The handshake of a first flight came to no end.
+    pub(super) fn note_unopened(&self, connection: &Connection) {
+        let mut state = self.state();
+        if let Some(place) = state.places.of(connection.address()) {
+            place.opening = place.opening.saturating_sub(1);
+        }
     }
 
     /// Its server could not be reached after all.

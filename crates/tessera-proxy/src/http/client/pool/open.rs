@@ -47,6 +47,12 @@ enum Driver {
 impl Inner {
     /// Opens as many connections as those that wait need.
     pub(super) fn open_for_waiting(&self, state: &mut State) {
+        if state.unserved(&self.options) == 0 || !self.may_open(state) {
+            return;
+        }
+        // Not for those that gave up.
+        state.queue.retain(|waiter| !waiter.tell.is_closed());
+        self.waiting.store(state.queue.len(), Ordering::SeqCst);
         while state.unserved(&self.options) > 0 && self.may_open(state) {
             self.open(state, false);
         }
@@ -98,9 +104,10 @@ impl Inner {
         match made {
             Ok((connection, driver, lease)) => {
                 self.tally.opened.fetch_add(1, Ordering::Relaxed);
-                if let Some(place) = place {
-                    place.opening = place.opening.saturating_sub(1);
-                    place.health.recovered();
+                if lease.is_none()
+                    && let Some(place) = place
+                {
+                    place.opened();
                 }
                 state.protocol = connection.protocol();
                 state.connections.push(connection.clone());
@@ -196,7 +203,10 @@ impl Inner {
             }
         };
         let in_flight = connection.standing() == Standing::InFlight;
-        let lease = in_flight.then(|| connection.take());
+        let lease = in_flight.then(|| {
+            connection.is_opening();
+            connection.take()
+        });
         Ok((connection, driver, lease))
     }
 
@@ -222,7 +232,7 @@ impl Inner {
     }
 
     /// An address lets wait: another is tried beside it.
-    fn try_next(&self) {
+    pub(in crate::http::client) fn try_next(&self) {
         let mut state = self.state();
         let now = Instant::now();
         let other =
@@ -240,7 +250,7 @@ impl Inner {
         }
         let live = state.live().count();
         let is_missing = live + state.opening < self.options.warm;
-        let used = state.live().map(|connection| connection.priority()).max();
+        let used = state.live().map(|connection| connection.priority()).min();
         let now = Instant::now();
         // Connections lead to an address of second choice as long as the first is sick.
         let better = |state: &State| {

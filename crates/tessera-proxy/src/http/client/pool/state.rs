@@ -93,7 +93,8 @@ impl State {
         let (each, in_flight) = match self.protocol {
             Protocol::Http1 => (1, 0),
             Protocol::Http2 => {
-                let in_flight = |c: &&Arc<Connection>| c.standing() == Standing::InFlight;
+                let in_flight =
+                    |c: &&Arc<Connection>| c.standing() == Standing::InFlight && !c.is_suspect();
                 (options.streams, self.connections.iter().filter(in_flight).count())
             }
         };

@@ -1,6 +1,6 @@
 //! Each message against the table of its members: missing, doubled, of the wrong type, too long, unknown.
 
-mod schema;
+pub(crate) mod schema;
 
 use serde_json::{Map, Value, json};
 

@@ -1,0 +1,85 @@
+//! From start to end.
+
+use crate::program::tessera;
+use crate::world::{HOME, UDM, VISITED, World, udm};
+
+const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_agree_relay_tell_and_part() {
+    let world = World::new();
+    let [home, visited] = world.start(udm().await);
+    let answer = world.request(&world.visited, "GET", UDM, AM_DATA);
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(answer.ends_with(&format!("GET {AM_DATA}")), "{answer}");
+
+    // Refused at home: the API is none of roaming. One line, and no more of the subscriber than the network.
+    let answer = world.request(&world.visited, "GET", UDM, "/nudr-dr/v1/imsi-999700000000001");
+    assert!(answer.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{answer}");
+    let told = home.says("a message was refused");
+    assert_eq!(
+        (&told["target"], &told["rule"], &told["peer"], &told["direction"]),
+        (&"tessera::security".into(), &"api".into(), &VISITED.into(), &"incoming".into())
+    );
+    assert!(!told.to_string().contains("imsi-999700000000001"), "{told}");
+
+    let metrics = world.ask(&world.home, "GET", "/metrics");
+    for series in [
+        format!("sepp_n32_association_state{{peer=\"{VISITED}\"}} 1\n"),
+        format!(
+            "sepp_n32f_requests_total{{peer=\"{VISITED}\",direction=\"incoming\",code=\"200\",service=\"nudm-sdm\"}} 1\n"
+        ),
+        format!("sepp_policy_rejects_total{{peer=\"{VISITED}\",rule=\"api\"}} 1\n"),
+        format!("sepp_tls_handshakes_total{{peer=\"{VISITED}\",mode=\"a\",result=\"ok\"}} "),
+        "sepp_cert_not_after_seconds{peer=\"\",cert=\"own\"} ".to_owned(),
+    ] {
+        assert!(metrics.contains(&series), "{series} in\n{metrics}");
+    }
+    assert!(world.ask(&world.home, "GET", "/healthz").ends_with("ok\n"));
+    assert!(world.ask(&world.home, "GET", "/readyz").ends_with("ready\n"));
+    let peers = world.ask(&world.visited, "GET", "/peers");
+    let body = peers.split_once("\r\n\r\n").unwrap().1;
+    let peers: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(peers[0]["fqdn"], HOME);
+    assert_eq!(peers[0]["association"]["plmns"], serde_json::json!(["999-70"]));
+
+    // An operator ends N32 with a peer, and begins it again.
+    let path = format!("/peers/{HOME}");
+    assert!(world.ask(&world.visited, "GET", &path).contains("\"state\": \"established\""));
+    assert!(world.ask(&world.visited, "POST", &format!("{path}/drain")).contains(" 202 "));
+    visited.says("the association is terminated");
+    home.says("the association is terminated");
+    let answer = world.request(&world.visited, "GET", UDM, AM_DATA);
+    assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
+    assert!(world.ask(&world.visited, "GET", "/readyz").contains("association: none"));
+    assert!(world.ask(&world.visited, "POST", &format!("{path}/reestablish")).contains(" 202 "));
+    visited.says("the association is established");
+    home.says("the association is established");
+    assert!(world.request(&world.visited, "GET", UDM, AM_DATA).contains(" 200 OK"));
+    assert!(world.ask(&world.visited, "POST", "/peers/x.example.org/drain").contains(" 404 "));
+
+    // Whoever goes says so.
+    assert_eq!(visited.end().code(), Some(0));
+    home.says("the association is terminated");
+    assert_eq!(home.end().code(), Some(0));
+}
+
+#[test]
+fn a_file_that_can_run_is_summed_up() {
+    let world = World::new();
+    let text = world.text(&world.home, &world.visited, "reconnection = { risky-psk-ke = true }\n");
+    let file = world.write(&world.home, &text);
+    let output = tessera().args(["sepp", "check", &file]).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for line in [
+        format!("{file} can run."),
+        format!("{HOME} for 999-70"),
+        format!("[peer.visited] {VISITED}"),
+        "(b) psk_ke, a risk".to_owned(),
+        "[peer.visited] reconnection.risky-psk-ke: whoever gets".to_owned(),
+        "this SEPP's certificate ends within 2 days".to_owned(),
+    ] {
+        assert!(told.contains(&line), "{line} in\n{told}");
+    }
+}

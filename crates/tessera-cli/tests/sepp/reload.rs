@@ -1,0 +1,66 @@
+//! SIGHUP: all files again, or none.
+
+use std::fs;
+
+use crate::program::P256;
+use crate::world::{HOME, UDM, World, udm};
+
+const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reload_takes_all_of_the_files_or_none() {
+    let world = World::new();
+    let [home, visited] = world.start(udm().await);
+    let works = || {
+        let answer = world.request(&world.visited, "GET", UDM, AM_DATA);
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    };
+    works();
+
+    // A key of another certificate, and no TOML, and a peer of nobody's anchor: all goes on as it was.
+    let certificate = world.visited.pki.path("sepp.pem");
+    let kept = fs::read(&certificate).unwrap();
+    fs::copy(world.visited.pki.path("server.pem"), &certificate).unwrap();
+    visited.signal("-HUP");
+    let told = visited.says("not reloaded");
+    assert!(told["message"].as_str().unwrap().contains("sepp."), "{told}");
+    works();
+    fs::write(&certificate, kept).unwrap();
+    let good = world.text(&world.visited, &world.home, "");
+    let file = world.write(&world.visited, "[local\n");
+    visited.signal("-HUP");
+    assert!(visited.says("not reloaded")["message"].as_str().unwrap().contains("visited.toml:1: "));
+    works();
+    world.write(&world.visited, &good.replace("anchor = \"home\"", "anchor = \"nobody\""));
+    visited.signal("-HUP");
+    let told = visited.says("not reloaded");
+    assert!(
+        told["message"].as_str().unwrap().contains("[peer.home] anchor: no [trust.nobody]"),
+        "{told}"
+    );
+    assert_eq!(told["file"], file);
+    works();
+    let metrics = world.ask(&world.visited, "GET", "/metrics");
+    assert!(metrics.contains("sepp_reload_total{result=\"failed\"} 3\n"), "{metrics}");
+
+    // Another certificate of the same name, and what has to wait.
+    world.visited.pki.issue("sepp", &format!("subjectAltName=DNS:{}", world.visited.fqdn), P256);
+    world.write(&world.visited, &good.replace("threads = 2", "threads = 3"));
+    visited.signal("-HUP");
+    let told = visited.says("waits for a restart");
+    assert!(told["message"].as_str().unwrap().starts_with("[process] threads "), "{told}");
+    assert_eq!(visited.says("reloaded")["peers_changed"], HOME);
+    works();
+    let metrics = world.ask(&world.visited, "GET", "/metrics");
+    assert!(metrics.contains("sepp_reload_total{result=\"ok\"} 1\n"), "{metrics}");
+
+    // A peer that leaves the configuration is nobody any more.
+    let without = good.split("[trust.home]").next().unwrap();
+    world.write(&world.visited, without);
+    visited.signal("-HUP");
+    visited.says("reloaded");
+    let answer = world.request(&world.visited, "GET", UDM, AM_DATA);
+    assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+    assert_eq!(visited.end().code(), Some(0));
+    assert_eq!(home.end().code(), Some(0));
+}

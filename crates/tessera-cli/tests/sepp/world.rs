@@ -1,0 +1,150 @@
+//! Two operators, each with a SEPP in a process of its own, and the home network's function.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use http::{Request, Response};
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
+use tessera_test_peers::{Directory, free_port};
+
+use crate::program::{P256, Pki, tessera};
+use crate::running::Running;
+
+pub(crate) const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
+pub(crate) const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
+pub(crate) const UDM: &str = "udm.5gc.mnc070.mcc999.3gppnetwork.org";
+
+/// Files of both operators.
+pub(crate) struct World {
+    pub(crate) files: Directory,
+    pub(crate) home: Operator,
+    pub(crate) visited: Operator,
+}
+
+/// One of them.
+pub(crate) struct Operator {
+    pub(crate) name: &'static str,
+    pub(crate) fqdn: &'static str,
+    plmn: &'static str,
+    pub(crate) pki: Pki,
+    sbi: u16,
+    n32c: u16,
+    n32f: u16,
+}
+
+impl Operator {
+    fn new(name: &'static str, fqdn: &'static str, plmn: &'static str) -> Self {
+        let pki = Pki::new(P256);
+        pki.issue("sepp", &format!("subjectAltName=DNS:{fqdn}"), P256);
+        let port = || free_port().unwrap();
+        Self { name, fqdn, plmn, pki, sbi: port(), n32c: port(), n32f: port() }
+    }
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self {
+            files: Directory::new(),
+            home: Operator::new("home", HOME, "999-70"),
+            visited: Operator::new("visited", VISITED, "001-01"),
+        }
+    }
+
+    /// Both configurations as they are at first.
+    pub(crate) fn text(&self, own: &Operator, other: &Operator, more: &str) -> String {
+        let admin = self.admin(own);
+        let file = |name: &str| own.pki.path(name);
+        format!(
+            "[process]\nadmin = \"unix:{admin}\"\nlog = \"json\"\ndrain = \"5s\"\nthreads = 2\n\
+             [local]\nfqdn = \"{}\"\nplmns = [\"{}\"]\ncertificate = \"{}\"\nkey = \"{}\"\n\
+             [listen]\nsbi = \"127.0.0.1:{}\"\nn32c = \"127.0.0.1:{}\"\nn32f = \"127.0.0.1:{}\"\n\
+             [trust.{name}]\nplmns = [\"{plmn}\"]\nroots = \"{}\"\n\
+             [peer.{name}]\nfqdn = \"{}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
+             address = [\"127.0.0.1:{}\"]\n{more}\n",
+            own.fqdn,
+            own.plmn,
+            file("sepp.pem"),
+            file("sepp.key"),
+            own.sbi,
+            own.n32c,
+            own.n32f,
+            other.pki.path("root.pem"),
+            other.fqdn,
+            other.n32c,
+            name = other.name,
+            plmn = other.plmn,
+        )
+    }
+
+    pub(crate) fn write(&self, own: &Operator, text: &str) -> String {
+        self.files.write(&format!("{}.toml", own.name), text)
+    }
+
+    /// Starts the SEPPs of both, the home network's with this function.
+    pub(crate) fn start(&self, udm: SocketAddr) -> [Running; 2] {
+        let hosts = format!("[sbi]\nhosts = {{ \"{UDM}\" = \"{udm}\" }}\n");
+        let home = self.write(&self.home, &self.text(&self.home, &self.visited, &hosts));
+        let visited = self.write(&self.visited, &self.text(&self.visited, &self.home, ""));
+        let running = [home, visited].map(|file| {
+            let running = Running::spawn(tessera().args(["sepp", "run", &file]));
+            running.says("listening");
+            running
+        });
+        for running in &running {
+            running.says("the association is established");
+        }
+        running
+    }
+
+    fn admin(&self, own: &Operator) -> String {
+        self.files.path(&format!("{}.sock", own.name))
+    }
+
+    /// What operators are answered.
+    pub(crate) fn ask(&self, own: &Operator, method: &str, path: &str) -> String {
+        let mut socket = UnixStream::connect(self.admin(own)).unwrap();
+        write!(socket, "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut text = String::new();
+        socket.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    /// What an own network function of this operator is answered.
+    pub(crate) fn request(&self, own: &Operator, method: &str, target: &str, path: &str) -> String {
+        let mut socket = TcpStream::connect(("127.0.0.1", own.sbi)).unwrap();
+        write!(
+            socket,
+            "{method} {path} HTTP/1.1\r\nHost: sepp\r\nConnection: close\r\n\
+             3gpp-Sbi-Target-apiRoot: http://{target}:8000\r\n\r\n"
+        )
+        .unwrap();
+        let mut text = String::new();
+        socket.read_to_string(&mut text).unwrap();
+        text
+    }
+}
+
+/// A network function that tells what it was asked.
+pub(crate) async fn udm() -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let options = Arc::new(ServerOptions::default());
+    tokio::spawn(async move {
+        loop {
+            let (socket, _) = listener.accept().await.unwrap();
+            let answer = async |request: Request<Body>| {
+                let text = format!("{} {}", request.method(), request.uri().path());
+                Response::new(Body::full(text.into()))
+            };
+            let options = options.clone();
+            tokio::spawn(async move {
+                let forever = std::future::pending();
+                serve(Accepted::plaintext(socket), options, answer, forever).await
+            });
+        }
+    });
+    address
+}

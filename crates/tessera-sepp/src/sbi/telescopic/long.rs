@@ -1,0 +1,82 @@
+//! Names that are too long for a label, such as those behind which a peer hides its functions.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use tessera::wire::CipherSuite;
+
+use super::Foreign;
+
+/// What long names are called: a digest of each, remembered. The last ones are kept; a restart forgets all, and what
+/// own functions keep of them leads nowhere then (404), until they discover again.
+#[derive(Debug, Default)]
+pub(super) struct LongNames(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    by_label: HashMap<Box<str>, Foreign>,
+    in_order: VecDeque<Box<str>>,
+}
+
+impl LongNames {
+    /// The label of an address; the same each time.
+    pub(super) fn label(&self, foreign: Foreign) -> Option<String> {
+        let suite = tessera_aws_lc::provider().suite(CipherSuite::TLS_AES_128_GCM_SHA256)?.hash;
+        let digest = suite.hash(foreign.api_root().as_bytes());
+        let octets = digest.as_ref().get(..16)?;
+        let label =
+            octets.iter().fold(MARK.to_owned(), |label, octet| format!("{label}{octet:02x}"));
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !kept.by_label.contains_key(label.as_str()) {
+            if kept.in_order.len() >= MOST
+                && let Some(oldest) = kept.in_order.pop_front()
+            {
+                kept.by_label.remove(&oldest);
+            }
+            kept.in_order.push_back(label.as_str().into());
+            kept.by_label.insert(label.as_str().into(), foreign);
+        }
+        Some(label)
+    }
+
+    /// What a label stands for, in lower case.
+    pub(super) fn original(&self, label: &str) -> Option<Foreign> {
+        if !label.starts_with(MARK) {
+            return None;
+        }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).by_label.get(label).cloned()
+    }
+}
+
+/// No label that is computed has `-t`.
+const MARK: &str = "x-t";
+
+/// Some 30 MB at the most.
+const MOST: usize = 65_536;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sbi::api_root::Scheme;
+
+    fn foreign(number: usize) -> Foreign {
+        let host = format!("{number}.5gc.mnc001.mcc001.3gppnetwork.org");
+        Foreign { scheme: Scheme::Https, host, port: None }
+    }
+
+    #[test]
+    fn a_name_has_one_label_and_the_oldest_is_forgotten() {
+        let names = LongNames::default();
+        let first = names.label(foreign(0)).unwrap();
+        assert_eq!(names.label(foreign(0)).unwrap(), first);
+        assert_eq!(first.len(), 35);
+        for number in 1..MOST {
+            names.label(foreign(number)).unwrap();
+        }
+        assert_eq!(names.original(&first), Some(foreign(0)));
+        let last = names.label(foreign(MOST)).unwrap();
+        assert_eq!(names.original(&first), None);
+        assert_eq!(names.original(&last), Some(foreign(MOST)));
+        assert_eq!(names.original("nrf-n001001"), None);
+    }
+}
