@@ -69,7 +69,7 @@ impl Slot {
         Some(Link {
             association: association.id,
             pool: Pool::new(connect, addresses.ok()?, self.options.clone()),
-            authority: places::authority(&self.peer, name, ports)?,
+            authority: places::n32f_authority(&self.peer, name, ports)?,
         })
     }
 
