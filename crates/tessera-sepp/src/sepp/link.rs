@@ -72,7 +72,7 @@ impl Slot {
         Some(Link {
             association: association.id,
             pool: Pool::new(connect, addresses.ok()?, options),
-            authority: places::authority(&self.peer, name, ports)?,
+            authority: places::n32f_authority(&self.peer, name, ports)?,
         })
     }
 

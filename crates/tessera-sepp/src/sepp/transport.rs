@@ -53,7 +53,7 @@ impl OverHttp {
         let addresses = addresses.map_err(|error| nowhere(&error.to_string()))?;
         let connect = self.connects.n32c(peer, &to.fqdn);
         let connect = connect.ok_or_else(|| nowhere("no TLS is configured for it"))?;
-        let authority = places::authority(&known, &to.fqdn, to.port.as_slice());
+        let authority = places::n32c_authority(&known, &to.fqdn, to.port);
         let authority = authority.ok_or_else(|| nowhere("its name is no authority"))?;
         let request = Request::builder()
             .method(Method::POST)
