@@ -1,7 +1,9 @@
 //! What the benchmarks share.
 
+pub mod numbers;
 mod program;
 mod resumed_by_rustls;
+pub mod usage;
 mod ways;
 
 pub use program::Served;

@@ -19,7 +19,6 @@ mod scene;
 mod setting;
 mod stunnel;
 mod tessera;
-mod usage;
 mod ways;
 
 use crate::options::{Bench, Options};

@@ -4,12 +4,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 use std::time::Duration;
 
+use tessera_bench::usage::{processor_time, resident};
 use tessera_link::{End, Link};
 use tessera_test_peers::{Directory, Process, free_port};
 
 use crate::files::Files;
 use crate::setting::Setting;
-use crate::usage::{processor_time, resident};
 use crate::ways::{Tunnel, Way};
 use crate::{Failure, haproxy, stunnel, tessera};
 
@@ -76,12 +76,14 @@ impl Proxies {
 
     /// The processor time of both ends since they were started.
     pub(crate) fn processor_time(&self) -> Result<Duration, Failure> {
-        self.ends.iter().map(|end| processor_time(end.process.id())).sum()
+        let times = self.ends.iter().map(|end| processor_time(end.process.id()));
+        Ok(times.sum::<Result<_, _>>()?)
     }
 
     /// The resident memory of both ends, in bytes.
     pub(crate) fn resident(&self) -> Result<u64, Failure> {
-        self.ends.iter().map(|end| resident(end.process.id())).sum()
+        let sizes = self.ends.iter().map(|end| resident(end.process.id()));
+        Ok(sizes.sum::<Result<_, _>>()?)
     }
 
     /// Fails unless all of so many connections but a few first ones were resumed, as both ends say. They must

@@ -1,8 +1,7 @@
 //! Tables and JSON.
 
-use std::{fs, thread};
-
 use serde_json::{Value, json};
+use tessera_bench::numbers::{machine, median};
 
 use crate::Failure;
 use crate::ways::{HAPROXY, STUNNEL, Way};
@@ -124,28 +123,7 @@ impl Report {
     }
 }
 
-/// The middle, or what is between the two in the middle.
-pub(crate) fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let upper = *sorted.get(sorted.len() / 2)?;
-    if sorted.len() % 2 == 1 {
-        Some(upper)
-    } else {
-        Some((sorted[sorted.len() / 2 - 1] + upper) / 2.0)
-    }
-}
-
 fn range(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
-}
-
-fn machine() -> String {
-    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info.lines().find(|line| line.starts_with("model name"));
-    let model = model.and_then(|line| line.split_once(':')).map_or("?", |(_, name)| name.trim());
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    format!("{model}, {cores} cores, Linux {}", kernel.trim())
 }

@@ -2,6 +2,7 @@
 //! every limit is reached exactly.
 
 mod drain;
+mod early;
 mod hostile;
 mod http1;
 mod raw;

@@ -66,9 +66,12 @@ impl Slot {
         let addresses =
             addresses.inspect_err(|error| tracing::warn!(peer = %name, %error, "N32-f"));
         let connect = connects.n32f(&self.peer.fqdn, name)?;
+        // The shorter of both sides'.
+        let mut options = self.options.clone();
+        options.keep_alive = association.keep_alive;
         Some(Link {
             association: association.id,
-            pool: Pool::new(connect, addresses.ok()?, self.options.clone()),
+            pool: Pool::new(connect, addresses.ok()?, options),
             authority: places::n32f_authority(&self.peer, name, ports)?,
         })
     }

@@ -1,0 +1,44 @@
+//! nghttpx at either end, of the Debian package nghttp2-proxy.
+
+use crate::files::HOME;
+use crate::pair::{End, Setting};
+
+pub(crate) fn arguments(setting: &Setting<'_>) -> Vec<String> {
+    let Setting { end, files, listen, n32f, network_function, .. } = setting;
+    let (ip, port) = (listen.ip(), listen.port());
+    // Debian's configuration is another. One process: by default a second one does the work.
+    let common = [
+        "--conf=/dev/null",
+        "--single-process",
+        "--single-thread",
+        "--workers=1",
+        "--no-ocsp",
+        "--log-level=WARN",
+    ];
+    let tls = [
+        "--tls-min-proto-version=TLSv1.3",
+        "--tls-max-proto-version=TLSv1.3",
+        "--tls13-ciphers=TLS_AES_128_GCM_SHA256",
+        "--tls13-client-ciphers=TLS_AES_128_GCM_SHA256",
+        "--ecdh-curves=X25519",
+    ];
+    let mut arguments: Vec<String> = common.into_iter().chain(tls).map(str::to_owned).collect();
+    match end {
+        End::Visited => arguments.extend([
+            format!("--frontend={ip},{port};no-tls"),
+            format!("--backend={},{};;proto=h2;tls;sni={}", n32f.ip(), n32f.port(), HOME.fqdn),
+            format!("--cacert={}", files.home.ca),
+            format!("--client-private-key-file={}", files.visited.key),
+            format!("--client-cert-file={}", files.visited.certificate),
+        ]),
+        End::Home => arguments.extend([
+            format!("--frontend={ip},{port}"),
+            format!("--backend={},{};;proto=h2", network_function.ip(), network_function.port()),
+            "--verify-client".to_owned(),
+            format!("--verify-client-cacert={}", files.visited.ca),
+            files.home.key.clone(),
+            files.home.certificate.clone(),
+        ]),
+    }
+    arguments
+}

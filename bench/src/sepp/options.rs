@@ -1,0 +1,91 @@
+//! What is measured, how often, and with which programs.
+
+use std::str::FromStr;
+
+use crate::Failure;
+use crate::pair::Way;
+
+/// The usage, for who mistypes it.
+const USAGE: &str = "sepp-relay all|relay|idle [--program TESSERA] [--envoy ENVOY] [--nghttpx] \
+                     [--rounds N] [--count N] [--json]";
+
+/// One of the measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bench {
+    Relay,
+    Idle,
+}
+
+/// The arguments.
+pub(crate) struct Options {
+    pub(crate) benches: Vec<Bench>,
+    /// The program `tessera`; without it the others are compared with each other.
+    pub(crate) program: Option<String>,
+    /// The program `envoy`.
+    pub(crate) envoy: Option<String>,
+    /// Whether nghttpx takes part.
+    pub(crate) nghttpx: bool,
+    rounds: Option<usize>,
+    count: Option<usize>,
+    /// One JSON object instead of a table.
+    pub(crate) json: bool,
+}
+
+impl Options {
+    pub(crate) fn from_arguments(
+        mut arguments: impl Iterator<Item = String>,
+    ) -> Result<Self, Failure> {
+        let benches = match arguments.next().as_deref() {
+            Some("all") => vec![Bench::Relay, Bench::Idle],
+            Some("relay") => vec![Bench::Relay],
+            Some("idle") => vec![Bench::Idle],
+            _ => return Err(USAGE.into()),
+        };
+        let mut options = Self {
+            benches,
+            program: None,
+            envoy: None,
+            nghttpx: false,
+            rounds: None,
+            count: None,
+            json: false,
+        };
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--program" => options.program = Some(value(&mut arguments)?),
+                "--envoy" => options.envoy = Some(value(&mut arguments)?),
+                "--nghttpx" => options.nghttpx = true,
+                "--rounds" => options.rounds = Some(value(&mut arguments)?),
+                "--count" => options.count = Some(value(&mut arguments)?),
+                "--json" => options.json = true,
+                _ => return Err(USAGE.into()),
+            }
+        }
+        Ok(options)
+    }
+
+    /// Those whose program there is.
+    pub(crate) fn ways(&self) -> Vec<Way> {
+        let mut ways = Vec::new();
+        ways.extend(self.envoy.is_some().then_some(Way::Envoy));
+        ways.extend(self.nghttpx.then_some(Way::Nghttpx));
+        if self.program.is_some() {
+            ways.extend([Way::Sepp, Way::SeppOfMany]);
+        }
+        ways
+    }
+
+    /// How often each way has its turn.
+    pub(crate) fn rounds(&self, default: usize) -> usize {
+        self.rounds.unwrap_or(default).max(1)
+    }
+
+    /// How many requests or connections a turn has.
+    pub(crate) fn count(&self, default: usize) -> usize {
+        self.count.unwrap_or(default).max(1)
+    }
+}
+
+fn value<T: FromStr>(arguments: &mut impl Iterator<Item = String>) -> Result<T, Failure> {
+    arguments.next().and_then(|text| text.parse().ok()).ok_or_else(|| USAGE.into())
+}

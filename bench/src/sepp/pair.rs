@@ -1,0 +1,136 @@
+//! Two proxies as processes, with N32-f between them, killed when the value is dropped.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use tessera_bench::usage::{processor_time, resident};
+use tessera_test_peers::{Directory, Network, Process, free_port};
+
+use crate::files::Files;
+use crate::options::Options;
+use crate::{Failure, envoy, nghttpx, sepp};
+
+/// Whose proxies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Envoy,
+    Nghttpx,
+    /// Ours, with one peer.
+    Sepp,
+    /// Ours, with 100 peers and 1,000 networks.
+    SeppOfMany,
+}
+
+impl Way {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Envoy => "Envoy",
+            Self::Nghttpx => "nghttpx",
+            Self::Sepp => "Tessera, one peer",
+            Self::SeppOfMany => "Tessera, 100 peers, 1,000 networks",
+        }
+    }
+
+    pub(crate) fn is_ours(self) -> bool {
+        matches!(self, Self::Sepp | Self::SeppOfMany)
+    }
+}
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Visited,
+    Home,
+}
+
+/// What the configuration of an end has to say.
+pub(crate) struct Setting<'a> {
+    pub(crate) way: Way,
+    pub(crate) end: End,
+    pub(crate) files: &'a Files,
+    /// Where the own network functions come to at the visited end, and N32-f at the home end.
+    pub(crate) listen: SocketAddr,
+    /// Where N32-f is at the home end.
+    pub(crate) n32f: SocketAddr,
+    /// Where N32-c is at each end; ours alone have it.
+    pub(crate) n32c: [SocketAddr; 2],
+    pub(crate) network_function: SocketAddr,
+    /// For its own files.
+    pub(crate) directory: &'a Directory,
+}
+
+/// Both ends.
+pub(crate) struct Pair {
+    pub(crate) way: Way,
+    /// Where network functions ask.
+    pub(crate) sbi: SocketAddr,
+    /// Where the second takes N32-f.
+    pub(crate) n32f: SocketAddr,
+    visited: Process,
+    home: Process,
+    // Removed after the processes are killed.
+    _directories: [Directory; 2],
+}
+
+impl Pair {
+    pub(crate) fn start(
+        way: Way,
+        options: &Options,
+        files: &Files,
+        network_function: SocketAddr,
+    ) -> Result<Self, Failure> {
+        let (sbi, n32f) = (local(free_port()?), local(free_port()?));
+        let n32c = [local(free_port()?), local(free_port()?)];
+        let directories = [Directory::new(), Directory::new()];
+        let start = |end, listen, directory| {
+            let setting =
+                Setting { way, end, files, listen, n32f, n32c, network_function, directory };
+            let process = launch(&setting, options)?;
+            process.listens_on(listen.port());
+            Ok::<_, Failure>(process)
+        };
+        // The home end is there when the other one asks for it.
+        let home = start(End::Home, n32f, &directories[1])?;
+        let visited = start(End::Visited, sbi, &directories[0])?;
+        Ok(Self { way, sbi, n32f, visited, home, _directories: directories })
+    }
+
+    /// The processor time of both ends since they were started.
+    pub(crate) fn processor_time(&self) -> Result<Duration, Failure> {
+        Ok(processor_time(self.visited.id())? + processor_time(self.home.id())?)
+    }
+
+    /// The resident memory of the home end, in bytes.
+    pub(crate) fn resident_at_home(&self) -> Result<u64, Failure> {
+        Ok(resident(self.home.id())?)
+    }
+
+    /// What both have written: for who looks for the reason of a failure.
+    pub(crate) fn output(&self) -> String {
+        format!("visited: {}\nhome: {}", self.visited.output(), self.home.output())
+    }
+}
+
+fn launch(setting: &Setting<'_>, options: &Options) -> Result<Process, Failure> {
+    let directory = setting.directory;
+    let compiled = |name, path: &str, arguments: Vec<String>| {
+        Process::start_compiled(name, path, Network::Loopback, arguments)
+    };
+    Ok(match setting.way {
+        Way::Envoy => {
+            let program = options.envoy.as_deref().ok_or("--envoy names no program")?;
+            let file = directory.write("envoy.json", envoy::configuration(setting));
+            compiled("envoy", program, envoy::arguments(&file).into())
+        }
+        Way::Nghttpx => Process::start("nghttpx", Network::Loopback, nghttpx::arguments(setting)),
+        Way::Sepp | Way::SeppOfMany => {
+            let program = options.program.as_deref().ok_or("--program names no tessera")?;
+            let file = directory.write("sepp.toml", sepp::configuration(setting));
+            compiled("tessera", program, ["sepp", "run", &file].map(str::to_owned).into())
+        }
+    })
+}
+
+fn local(port: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
+}

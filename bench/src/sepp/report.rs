@@ -1,0 +1,135 @@
+//! What the relay's turns gave, as a table or JSON, against the aims.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tessera_bench::numbers::{machine, median};
+
+use crate::Failure;
+use crate::pair::Way;
+use crate::relay::BASELINE;
+
+/// Of Envoy's processor time.
+const MOST_PROCESSOR_TIME: f64 = 1.0;
+/// Of the median latency, with the most in flight.
+const MOST_P99: f64 = 3.0;
+
+/// One turn of a way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn {
+    /// Of both ends, µs for each request.
+    processor: f64,
+    per_second: f64,
+    /// µs.
+    p50: f64,
+    /// µs.
+    p99: f64,
+}
+
+impl Turn {
+    pub(crate) fn new(mut latencies: Vec<Duration>, lasted: Duration, used: Duration) -> Self {
+        latencies.sort_unstable();
+        let count = latencies.len();
+        let at = |part: usize| {
+            latencies.get(count * part / 100).map_or(f64::NAN, |it| it.as_secs_f64() * 1e6)
+        };
+        Self {
+            processor: used.as_secs_f64() * 1e6 / count as f64,
+            per_second: count as f64 / lasted.as_secs_f64(),
+            p50: at(50),
+            p99: at(99),
+        }
+    }
+}
+
+/// All turns.
+pub(crate) struct Report {
+    notes: String,
+    rows: Vec<(Way, usize, Vec<Turn>)>,
+}
+
+impl Report {
+    pub(crate) fn new(notes: String) -> Self {
+        Self { notes, rows: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, way: Way, in_flight: usize, turn: Turn) {
+        match self.rows.iter_mut().find(|row| (row.0, row.1) == (way, in_flight)) {
+            Some(row) => row.2.push(turn),
+            None => self.rows.push((way, in_flight, vec![turn])),
+        }
+    }
+
+    /// Writes it all, and says which aims were missed.
+    pub(crate) fn finish(&self, json: bool) -> Result<(), Failure> {
+        if json {
+            println!("{:#}", self.json());
+        } else {
+            self.table();
+        }
+        let most_in_flight = self.rows.iter().map(|row| row.1).max().unwrap_or_default();
+        let mut missed = Vec::new();
+        for (way, in_flight, turns) in self.rows.iter().filter(|row| row.0.is_ours()) {
+            // Without Envoy there is nothing to miss.
+            let of = self.of_baseline(*in_flight, turns).unwrap_or(0.0);
+            let p99 = middle(turns, |turn| turn.p99) / middle(turns, |turn| turn.p50);
+            if of > MOST_PROCESSOR_TIME || (*in_flight == most_in_flight && p99 > MOST_P99) {
+                missed.push(format!("{}, {in_flight} in flight", way.name()));
+            }
+        }
+        if missed.is_empty() { Ok(()) } else { Err(format!("aim missed: {missed:?}").into()) }
+    }
+
+    /// The processor time, of the baseline's.
+    fn of_baseline(&self, in_flight: usize, turns: &[Turn]) -> Option<f64> {
+        let baseline = self.rows.iter().find(|row| (row.0, row.1) == (BASELINE, in_flight))?;
+        let processor = |turn: &Turn| turn.processor;
+        Some(middle(turns, processor) / middle(&baseline.2, processor))
+    }
+
+    fn table(&self) {
+        println!("a request through two proxies; {}; {}\n", self.notes, machine());
+        println!(
+            "| way | in flight | processor time, µs | of Envoy | rounds, µs | a second | p50, µs | p99, µs | p99 of p50 |\n\
+             |---|---|---|---|---|---|---|---|---|"
+        );
+        for (way, in_flight, turns) in &self.rows {
+            let of = self.of_baseline(*in_flight, turns);
+            let times = || turns.iter().map(|turn| turn.processor);
+            let (p50, p99) = (middle(turns, |turn| turn.p50), middle(turns, |turn| turn.p99));
+            println!(
+                "| {} | {in_flight} | {:.1} | {} | {:.1} to {:.1} | {:.0} | {p50:.0} | {p99:.0} | {:.2} |",
+                way.name(),
+                middle(turns, |turn| turn.processor),
+                of.map_or(String::new(), |of| format!("{of:.2}")),
+                times().fold(f64::INFINITY, f64::min),
+                times().fold(0.0, f64::max),
+                middle(turns, |turn| turn.per_second),
+                p99 / p50,
+            );
+        }
+    }
+
+    fn json(&self) -> Value {
+        let rows = self.rows.iter().map(|(way, in_flight, turns)| {
+            let turn = |it: &Turn| {
+                json!({
+                    "processor_us": it.processor, "per_second": it.per_second,
+                    "p50_us": it.p50, "p99_us": it.p99,
+                })
+            };
+            json!({
+                "way": way.name(),
+                "in_flight": in_flight,
+                "of_envoy": self.of_baseline(*in_flight, turns),
+                "turns": turns.iter().map(turn).collect::<Vec<_>>(),
+            })
+        });
+        let rows: Vec<_> = rows.collect();
+        json!({ "bench": "relay", "notes": self.notes, "machine": machine(), "rows": rows })
+    }
+}
+
+fn middle(turns: &[Turn], of: impl Fn(&Turn) -> f64) -> f64 {
+    median(&turns.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+}

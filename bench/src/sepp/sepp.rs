@@ -1,0 +1,74 @@
+//! `tessera sepp` at either end.
+
+use std::fmt::Write;
+
+use crate::files::{Credential, HOME, Operator, VISITED};
+use crate::pair::{End, Setting, Way};
+use crate::request::UDM;
+
+/// Further peers, where there are many, and the networks of each.
+const PEERS: u32 = 99;
+const PLMNS: u32 = 10;
+
+pub(crate) fn configuration(setting: &Setting<'_>) -> String {
+    let Setting { way, end, files, listen, n32f, n32c, network_function, directory } = setting;
+    let ((own, shown), (peer, roots)) = match end {
+        End::Visited => ((VISITED, &files.visited), (HOME, &files.home)),
+        End::Home => ((HOME, &files.home), (VISITED, &files.visited)),
+    };
+    let nobody = "127.0.0.1:0";
+    let (sbi, n32f_listener, [own_n32c, peer_n32c]) = match end {
+        End::Visited => (listen.to_string(), nobody.to_owned(), *n32c),
+        End::Home => (nobody.to_owned(), n32f.to_string(), [n32c[1], n32c[0]]),
+    };
+    // The visited end begins, and is told where N32-f of the home end is.
+    let initiate = *end == End::Visited;
+    let n32f_address =
+        if initiate { format!("n32f-address = [\"{n32f}\"]\n") } else { String::new() };
+    let mut text = format!(
+        "[process]\nadmin = \"unix:{admin}\"\nlog = \"json\"\nthreads = 1\n\
+         [listen]\nsbi = \"{sbi}\"\nn32c = \"{own_n32c}\"\nn32f = \"{n32f_listener}\"\n\
+         [sbi]\nhosts = {{ \"{UDM}\" = \"{network_function}\" }}\n\
+         [limits]\nconnections-per-address = 10000\nhandshakes-per-address = 1000\n",
+        admin = directory.path("admin"),
+    );
+    text += &local(own, shown);
+    text += &trust(peer.name, roots, &format!("\"{}\"", peer.plmn));
+    text += &format!(
+        "[peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
+         address = [\"{peer_n32c}\"]\n{n32f_address}initiate = {initiate}\n",
+        name = peer.name,
+        fqdn = peer.fqdn,
+        plmn = peer.plmn,
+    );
+    if *way == Way::SeppOfMany {
+        (0..PEERS).for_each(|number| text += &other(number, roots));
+    }
+    text
+}
+
+fn local(own: Operator, shown: &Credential) -> String {
+    format!(
+        "[local]\nfqdn = \"{}\"\nplmns = [\"{}\"]\ncertificate = \"{}\"\nkey = \"{}\"\n",
+        own.fqdn, own.plmn, shown.certificate, shown.key
+    )
+}
+
+fn trust(name: &str, roots: &Credential, plmns: &str) -> String {
+    format!("[trust.{name}]\nplmns = [{plmns}]\nroots = \"{}\"\n", roots.ca)
+}
+
+/// A peer that never comes, with networks of its own.
+fn other(number: u32, roots: &Credential) -> String {
+    let plmns = (0..PLMNS).fold(String::new(), |mut plmns, of_it| {
+        let _ = write!(plmns, "\"{}-{:02}\", ", 200 + number, of_it + 1);
+        plmns
+    });
+    let name = format!("other{number}");
+    let fqdn = format!("sepp.5gc.mnc001.mcc{}.3gppnetwork.org", 200 + number);
+    trust(&name, roots, &plmns)
+        + &format!(
+            "[peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [{plmns}]\nanchor = \"{name}\"\n\
+             address = [\"192.0.2.1:7443\"]\ninitiate = false\n"
+        )
+}
