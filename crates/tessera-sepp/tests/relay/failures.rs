@@ -68,7 +68,7 @@ async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {
     let local = LocalSettings {
         fqdn: own,
         plmns: of("999-70"),
-        n32f_port: None,
+        n32f_port: Some(world.home.n32f_address.port()),
         features: Features::default(),
     };
     home.set(&Settings { local: local.clone(), peers: Vec::new() });
