@@ -115,10 +115,10 @@ fn a_revocation_list_may_be_der() {
     let path = files.path("clients.crl");
     let [der] = pem::revocation_lists(setting(&path)).unwrap().try_into().unwrap();
     let of_pem = load_server(&files.0).unwrap();
-    std::fs::write(&path, &der).unwrap();
+    fs::write(&path, &der).unwrap();
     assert_eq!(pem::revocation_lists(setting(&path)).unwrap(), [&der[..]]);
     assert!(load_server(&files.0).unwrap().keeps_sessions_of(&of_pem));
-    std::fs::write(&path, &der[..100]).unwrap();
+    fs::write(&path, &der[..100]).unwrap();
     let error = load_server(&files.0).err().unwrap();
     assert_eq!(error.file(), Some(&*path), "{error}");
 }

@@ -15,7 +15,7 @@ fn what_can_not_be_is_told_and_ends_with_2() {
             "[process] has no key `drian`; did you mean `drain`?",
         ),
         ("plmns = [\"999-70\"]", "plmns = [\"99970\"]", ":8", "a PLMN ID is MCC-MNC"),
-        ("anchor = \"visited\"", "anchor = \"x\"", ":22", "[peer.visited] anchor: no [trust.x]"),
+        ("anchor = \"visited\"", "anchor = \"x\"", ":21", "[peer.visited] anchor: no [trust.x]"),
         ("sepp1.5gc", "sepp9.5gc", "", "is not among the names (subjectAltName)"),
         ("root.pem", "not-there.pem", "", "no such file"),
     ] {

@@ -52,6 +52,43 @@ async fn requests_taken_back_in_one_write_end_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn resets_that_a_client_provokes_count_as_its_own() {
+    let (io, served) = Served::start(ServerOptions::default(), never);
+    let mut client = Raw::begin(io, &[]).await;
+    let attack = async {
+        for stream in (1..).step_by(2) {
+            // A window beyond the most (RFC 9113 §6.9.1), for which the server resets the stream.
+            let provokes = frame(WINDOW_UPDATE, 0, stream, &(u32::MAX >> 1).to_be_bytes());
+            if !client.get(stream).await || !client.write(&provokes).await {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(60 * SECOND, attack).await.unwrap();
+    let ended = served.ended().await;
+    assert!(matches!(ended.cause, Cause::RapidReset | Cause::Protocol(_)), "{ended:?}");
+    assert!(ended.requests < 1000, "{ended:?}");
+    assert_eq!(client.next(GOAWAY).await.unwrap().error(), ENHANCE_YOUR_CALM);
+}
+
+#[tokio::test(start_paused = true)]
+async fn data_without_bytes_ends_the_connection() {
+    let (io, served) = Served::start(ServerOptions::default(), echo);
+    let mut client = Raw::begin(io, &[]).await;
+    client.write(&frame(HEADERS, END_HEADERS, 1, &head("POST"))).await;
+    let empty = frame(DATA, 0, 1, b"").repeat(1000);
+    let mut written = 0;
+    while written < 100_000_000 && client.write(&empty).await {
+        written += empty.len();
+    }
+    assert!(written < 10_000_000, "{written}");
+    assert_ne!(client.next(GOAWAY).await.unwrap().error(), 0);
+    let ended = served.ended().await;
+    assert!(matches!(ended.cause, Cause::Protocol(_)), "{ended:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_that_finishes_as_many_requests_may_take_back_others() {
     let (io, served) = Served::start(ServerOptions::default(), |request| async move {
         if request.method() == http::Method::DELETE {
@@ -201,8 +238,7 @@ async fn a_client_that_does_not_read_its_socket_is_cut() {
 
 #[tokio::test(start_paused = true)]
 async fn more_requests_at_once_than_allowed_are_refused_and_no_others() {
-    let mut options = ServerOptions::default();
-    options.streams = 10;
+    let options = ServerOptions { streams: 10, ..ServerOptions::default() };
     let (io, _served) = Served::start(options, never);
     let mut client = Raw::begin(io, &[]).await;
     // The limit holds once it is acknowledged.

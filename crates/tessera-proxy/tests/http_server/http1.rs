@@ -309,8 +309,8 @@ async fn a_connection_waits_for_its_next_request_and_not_for_ever() {
         sleep(500 * SECOND).await;
         io.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
         let mut answer = [0; 1000];
-        io.read(&mut answer).await.unwrap();
-        assert_eq!(&answer[..12], b"HTTP/1.1 200");
+        let len = io.read(&mut answer).await.unwrap();
+        assert!(answer[..len].starts_with(b"HTTP/1.1 200"));
     }
     let mut rest = Vec::new();
     io.read_to_end(&mut rest).await.unwrap();

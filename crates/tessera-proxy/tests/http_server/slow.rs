@@ -12,8 +12,7 @@ use crate::served::{SECOND, Served, echo, never, status};
 async fn a_connection_without_a_request_ends() {
     for begins in [false, true] {
         let started = Instant::now();
-        let mut options = ServerOptions::default();
-        options.keep_alive = None;
+        let options = ServerOptions { keep_alive: None, ..ServerOptions::default() };
         let (io, served) = Served::start(options, echo);
         let client = if begins { Raw::begin(io, &[]).await } else { Raw { io } };
         let ended = served.ended().await;
@@ -46,8 +45,8 @@ async fn half_a_head_of_http2_ends_with_the_keep_alive() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_answers_pings_stays_and_one_that_is_gone_does_not() {
-    let mut options = ServerOptions::default();
-    options.keep_alive = Some(KeepAlive { interval: 5 * SECOND, timeout: 2 * SECOND });
+    let keep_alive = Some(KeepAlive { interval: 5 * SECOND, timeout: 2 * SECOND });
+    let options = ServerOptions { keep_alive, ..ServerOptions::default() };
     let (io, served) = Served::start(options, echo);
     let started = Instant::now();
     let mut client = Raw::begin(io, &[]).await;

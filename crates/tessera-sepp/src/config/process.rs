@@ -27,3 +27,15 @@ impl Default for Process {
         Self { admin: None, log: None, drain: Duration::from_secs(30), threads: None }
     }
 }
+
+impl Process {
+    /// How long peers may take to hear that this SEPP goes: a part of `drain`.
+    pub(crate) fn farewell(&self) -> Duration {
+        Duration::from_secs(5).min(self.drain / 2)
+    }
+
+    /// How long requests under way have: the rest of it.
+    pub(crate) fn requests_end(&self) -> Duration {
+        self.drain.saturating_sub(self.farewell())
+    }
+}

@@ -190,6 +190,10 @@ impl Key {
     }
 
     fn by_end(name: &[u8]) -> Self {
+        // Most names end in another letter.
+        if !matches!(name.last(), Some(b'i' | b'I' | b'l' | b'L' | b'k' | b'K' | b's' | b'S')) {
+            return Self::Other;
+        }
         let ends = |end: &[u8]| {
             name.len().checked_sub(end.len()).is_some_and(|at| name[at..].eq_ignore_ascii_case(end))
         };

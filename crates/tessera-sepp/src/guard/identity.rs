@@ -19,6 +19,11 @@ pub(super) enum Identity<'a> {
 impl<'a> Identity<'a> {
     /// None if the text is about something else.
     pub(super) fn of(text: &'a str) -> Option<Self> {
+        // Most texts are about something else: none of these has its first hyphen here.
+        let hyphen = |at: usize| text.as_bytes().get(at) == Some(&b'-');
+        if !(hyphen(3) || hyphen(4) || hyphen(7)) {
+            return None;
+        }
         let after = |start: &str| {
             let (prefix, rest) = text.split_at_checked(start.len())?;
             prefix.eq_ignore_ascii_case(start).then_some(rest)

@@ -11,7 +11,6 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
 
 use http::HeaderValue;
 use tessera_kit::{ProgramError, clock, key_file::FileKey};
@@ -208,8 +207,7 @@ impl Running for RunningSepp {
     }
 
     async fn end(&self) -> Result<(), ProgramError> {
-        let drain = self.shared.configuration().process.drain;
-        let farewell = FAREWELL.min(drain / 2);
+        let farewell = self.shared.configuration().process.farewell();
         // GOAWAY: requests under way end. Then the peers hear that this SEPP goes (NONE).
         self.shared.ending.send_replace(true);
         let listeners =
@@ -223,9 +221,6 @@ impl Running for RunningSepp {
         self.stores.close().await
     }
 }
-
-/// At most so much of the drain is for telling peers.
-const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Listeners that nobody is accepted from yet.
 struct Listeners(Vec<(&'static str, Listener)>);
@@ -263,8 +258,7 @@ impl Listeners {
         functions: Option<&Acceptor>,
         configuration: &Configuration,
     ) -> Vec<JoinHandle<()>> {
-        let drain = configuration.process.drain;
-        let limit = drain - FAREWELL.min(drain / 2);
+        let limit = configuration.process.requests_end();
         let run = |(name, listener): (&'static str, Listener)| {
             let service = match name {
                 "sbi" => Some(Service::Functions(functions.cloned())),
@@ -395,7 +389,7 @@ async fn keep_looking(
             associated.fails("none is established");
         }
         tokio::select! {
-            _ = changes.changed() => {}
+            _ = changes.changed() => shared.sepp.close_ended(),
             _ = reloads.changed() => {}
             () = tokio::time::sleep(certificates::EVERY) => {}
         }

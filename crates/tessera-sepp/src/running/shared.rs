@@ -96,7 +96,7 @@ pub(super) fn options(configuration: &Configuration, server: HeaderValue) -> Ser
         request_time: limits.response + Duration::from_secs(5),
         stall_time: limits.write,
         idle_time: limits.idle,
-        drain_time: configuration.process.drain,
+        drain_time: configuration.process.requests_end(),
         early: Arc::new(|request| match early::can_be_early(request.method()) {
             true => Early::Process,
             false => Early::Refuse,

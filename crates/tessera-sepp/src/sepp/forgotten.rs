@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, SERVER};
 use http::{Response, StatusCode};
 use http_body::Body as _;
 use tessera_proxy::http::body::Body;
@@ -25,10 +25,18 @@ impl Sepp {
         response: Response<Body>,
         deadline: Deadline,
     ) -> Result<Response<Body>, Problem> {
-        let kind = response.headers().get(CONTENT_TYPE);
-        let is_short = response.body().size_hint().upper().is_some_and(|len| len <= LIMIT);
+        if response.status() != StatusCode::FORBIDDEN {
+            return Ok(response);
+        }
+        let headers = response.headers();
+        // A function behind it doesn't end associations.
+        let is_its_own = headers.get(SERVER).is_some_and(|server| {
+            server.as_bytes().strip_prefix(b"SEPP-") == Some(association.peer.as_str().as_bytes())
+        });
+        let kind = headers.get(CONTENT_TYPE);
         let is_problem = kind.is_some_and(|kind| kind == "application/problem+json");
-        if response.status() != StatusCode::FORBIDDEN || !is_problem || !is_short {
+        let is_short = response.body().size_hint().upper().is_some_and(|len| len <= LIMIT);
+        if !is_its_own || !is_problem || !is_short {
             return Ok(response);
         }
         let (parts, body) = response.into_parts();

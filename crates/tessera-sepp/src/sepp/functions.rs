@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use http::uri::{Authority, Scheme as UriScheme};
 use tessera_proxy::address::HostPort;
 use tessera_proxy::http::client::{Pool, PoolOptions};
 
@@ -25,8 +26,16 @@ pub(super) struct Functions {
 }
 
 struct Function {
-    pool: Pool,
+    reached: Reached,
     used: AtomicU64,
+}
+
+/// How a function is reached.
+#[derive(Clone)]
+pub(super) struct Reached {
+    pub(super) pool: Pool,
+    pub(super) scheme: UriScheme,
+    pub(super) authority: Authority,
 }
 
 impl Functions {
@@ -44,7 +53,7 @@ impl Functions {
     }
 
     /// The connections to a target.
-    pub(super) fn of(&self, target: &ApiRoot<'_>) -> Result<Pool, Problem> {
+    pub(super) fn of(&self, target: &ApiRoot<'_>) -> Result<Reached, Problem> {
         // `http` and `https` differ in their length: no other target has the same key.
         let mut key = format!("{}{}", target.scheme.as_str(), target.authority);
         key.make_ascii_lowercase();
@@ -52,10 +61,10 @@ impl Functions {
         let pools = self.pools.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(function) = pools.get(key.as_str()) {
             function.used.store(now, Ordering::Relaxed);
-            return Ok(function.pool.clone());
+            return Ok(function.reached.clone());
         }
         drop(pools);
-        let pool = self.make(target)?;
+        let reached = self.make(target)?;
         let mut pools = self.pools.write().unwrap_or_else(PoisonError::into_inner);
         if pools.len() >= MAX_FUNCTIONS {
             let oldest = pools.iter().min_by_key(|(_, one)| one.used.load(Ordering::Relaxed));
@@ -63,11 +72,11 @@ impl Functions {
                 pools.remove(&oldest);
             }
         }
-        let function = Function { pool, used: AtomicU64::new(now) };
-        Ok(pools.entry(key.into()).or_insert(function).pool.clone())
+        let function = Function { reached, used: AtomicU64::new(now) };
+        Ok(pools.entry(key.into()).or_insert(function).reached.clone())
     }
 
-    fn make(&self, target: &ApiRoot<'_>) -> Result<Pool, Problem> {
+    fn make(&self, target: &ApiRoot<'_>) -> Result<Reached, Problem> {
         let host = target.host.strip_suffix('.').unwrap_or(target.host).to_ascii_lowercase();
         let address = self.hosts.get(host.as_str()).cloned().unwrap_or_else(|| {
             let port = target.port.unwrap_or(target.scheme.default_port());
@@ -81,7 +90,14 @@ impl Functions {
             Scheme::Https => NO_TLS,
             Scheme::Http => problems::UNREACHABLE,
         })?;
-        Ok(Pool::new(connect, address, self.options.clone()))
+        Ok(Reached {
+            pool: Pool::new(connect, address, self.options.clone()),
+            scheme: match target.scheme {
+                Scheme::Http => UriScheme::HTTP,
+                Scheme::Https => UriScheme::HTTPS,
+            },
+            authority: target.authority.parse().map_err(|_| problems::BAD_TARGET)?,
+        })
     }
 }
 

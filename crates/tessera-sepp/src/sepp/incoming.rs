@@ -2,7 +2,6 @@
 
 use std::time::{Instant, SystemTime};
 
-use http::uri::{Authority, Scheme as UriScheme};
 use http::{Request, Response, request};
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::Call;
@@ -21,7 +20,7 @@ use crate::identity::Identity;
 use crate::n32c::Association;
 use crate::n32f::early;
 use crate::names::NetworkDomain;
-use crate::sbi::api_root::{ApiRoot, Scheme};
+use crate::sbi::api_root::ApiRoot;
 use crate::sbi::errors::{Problem, problems};
 use crate::sbi::telescopic::{self, Rewriting};
 use crate::sbi::{headers, request as passing, time};
@@ -110,17 +109,12 @@ impl Sepp {
             reject(Some(&association), Offence::Target);
             return Err(problems::NOT_ALLOWED_TARGET);
         }
-        let pool = live.functions.of(&target)?;
-        let authority = target.authority.parse::<Authority>().map_err(|_| problems::BAD_TARGET)?;
+        let function = live.functions.of(&target)?;
         let prefix = target.prefix.to_owned();
-        let scheme = match target.scheme {
-            Scheme::Http => UriScheme::HTTP,
-            Scheme::Https => UriScheme::HTTPS,
-        };
         headers::remove_routing(&mut parts.headers);
-        passing::address(&mut parts, &scheme, &authority, &prefix)?;
+        passing::address(&mut parts, &function.scheme, &function.authority, &prefix)?;
         let request = Request::from_parts(parts, body);
-        let answer = pool.call(request, Call::until(deadline)).await;
+        let answer = function.pool.call(request, Call::until(deadline)).await;
         let response = answer.map_err(|error| failed(exchange, &error))?.response;
         self.judge_own_response(live, exchange, &association, &context, response, deadline).await
     }

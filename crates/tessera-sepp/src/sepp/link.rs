@@ -8,7 +8,7 @@ use tessera_proxy::http::client::{Pool, PoolOptions};
 use super::connects::Connects;
 use super::places;
 use crate::config::Peer;
-use crate::n32c::{Association, AssociationId};
+use crate::n32c::{Association, AssociationId, Associations};
 
 /// The connections of N32-f to a peer, as long as one association holds: under the next one they are made anew, so
 /// that each is judged by the association that it carries requests for.
@@ -66,11 +66,23 @@ impl Slot {
         let addresses =
             addresses.inspect_err(|error| tracing::warn!(peer = %name, %error, "N32-f"));
         let connect = connects.n32f(&self.peer.fqdn, name)?;
+        // A quiet connection is asked three times as seldom as one with calls: still as often as both agreed.
+        let mut options = self.options.clone();
+        options.keep_alive = options.keep_alive.min(association.keep_alive / 3);
         Some(Link {
             association: association.id,
-            pool: Pool::new(connect, addresses.ok()?, self.options.clone()),
-            authority: places::authority(&self.peer, name, ports)?,
+            pool: Pool::new(connect, addresses.ok()?, options),
+            authority: places::n32f_authority(&self.peer, name, ports)?,
         })
+    }
+
+    /// Ends its connections if their association holds no more.
+    pub(super) fn close_unless(&self, associations: &Associations) {
+        let mut link = self.link.write().unwrap_or_else(PoisonError::into_inner);
+        let now = associations.established(&self.peer.fqdn).map(|association| association.id);
+        if link.as_ref().is_some_and(|link| Some(link.association) != now) {
+            *link = None;
+        }
     }
 
     /// Ends its connections.

@@ -12,7 +12,7 @@ use super::link::{Link, Slot};
 use super::policy::{PeerIndex, Policy};
 use crate::config::{Configuration, Limits};
 use crate::guard::Guard;
-use crate::n32c::Association;
+use crate::n32c::{Association, Associations};
 
 /// A configuration in use. A reload puts another one in its place; requests that began with it end with it.
 pub(super) struct Live {
@@ -53,6 +53,11 @@ impl Live {
         self.slots.get(peer.get())?.link(association, &*self.connects)
     }
 
+    /// Ends the connections of N32-f whose association holds no more.
+    pub(super) fn close_ended(&self, associations: &Associations) {
+        self.slots.iter().for_each(|slot| slot.close_unless(associations));
+    }
+
     /// Ends the connections of N32-f to a peer.
     pub(super) fn close(&self, peer: PeerIndex) {
         if let Some(slot) = self.slots.get(peer.get()) {
@@ -62,11 +67,12 @@ impl Live {
 }
 
 fn options(limits: &Limits) -> PoolOptions {
-    let mut options = PoolOptions::default();
-    options.connect = limits.connect;
-    options.idle = limits.idle;
-    options.max_header_len = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
-    options.max_headers = limits.headers;
-    options.body = BodyLimits { max_len: limits.body, idle: limits.body_idle };
-    options
+    PoolOptions {
+        connect: limits.connect,
+        idle: limits.idle,
+        max_header_len: u32::try_from(limits.header_bytes).unwrap_or(u32::MAX),
+        max_headers: limits.headers,
+        body: BodyLimits { max_len: limits.body, idle: limits.body_idle },
+        ..PoolOptions::default()
+    }
 }

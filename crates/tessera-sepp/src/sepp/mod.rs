@@ -87,6 +87,12 @@ impl Sepp {
         }
     }
 
+    /// Ends this SEPP's connections of N32-f whose association holds no more: to be called when one has changed
+    /// ([`Associations::watch`]).
+    pub fn close_ended(&self) {
+        self.live().close_ended(&self.associations);
+    }
+
     /// What was agreed with peers.
     pub fn associations(&self) -> &Arc<Associations> {
         &self.associations

@@ -49,12 +49,20 @@ pub(super) fn n32f(peer: &Peer, name: &Fqdn, ports: &[u16]) -> Result<Addresses,
 }
 
 /// What stands in `:authority` on N32-f: the receiving SEPP, with its port if that isn't the usual one.
-pub(super) fn authority(peer: &Peer, name: &Fqdn, ports: &[u16]) -> Option<Authority> {
-    let configured = peer.n32f_address.first().or(peer.address.first());
-    let port = match ports.first() {
-        Some(&port) => Some(port),
-        None => configured.and_then(port_of),
-    };
+pub(super) fn n32f_authority(peer: &Peer, name: &Fqdn, ports: &[u16]) -> Option<Authority> {
+    match peer.n32f_address.first() {
+        Some(configured) => authority(name, port_of(configured)),
+        None => n32c_authority(peer, name, ports.first().copied()),
+    }
+}
+
+/// The same on N32-c.
+pub(super) fn n32c_authority(peer: &Peer, name: &Fqdn, port: Option<u16>) -> Option<Authority> {
+    let configured = peer.address.first().filter(|_| *name == peer.fqdn);
+    authority(name, port.or(configured.and_then(port_of)))
+}
+
+fn authority(name: &Fqdn, port: Option<u16>) -> Option<Authority> {
     match port.filter(|&port| port != Scheme::Https.default_port()) {
         Some(port) => format!("{name}:{port}").parse().ok(),
         None => name.as_str().parse().ok(),
@@ -92,4 +100,65 @@ fn in_order(addresses: impl Iterator<Item = DialAddress>) -> Addresses {
         Target { priority, ..Target::new(address) }
     };
     Addresses::Fixed(addresses.enumerate().map(target).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use tessera_proxy::config::Document;
+
+    use super::*;
+
+    const NAME: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
+    const OTHER: &str = "n32f.5gc.mnc001.mcc001.3gppnetwork.org";
+
+    fn peer(lines: &str) -> Peer {
+        let text = format!("fqdn = \"{NAME}\"\nplmns = [\"001-01\"]\nanchor = \"a\"\n{lines}");
+        Document::from_text(Path::new("peer.toml"), text).parse().unwrap()
+    }
+
+    fn shown(addresses: Addresses) -> Vec<(u16, String)> {
+        let Addresses::Fixed(targets) = addresses else { panic!("DNS") };
+        let text = |address: DialAddress| match address {
+            DialAddress::Tcp(address) => address.to_string(),
+            DialAddress::Name(name) => format!("{}:{}", name.host, name.port),
+            DialAddress::Unix(path) => path.display().to_string(),
+        };
+        targets.into_iter().map(|target| (target.priority, text(target.address))).collect()
+    }
+
+    fn n32f_of(lines: &str, name: &str, ports: &[u16]) -> (Vec<(u16, String)>, String) {
+        let (peer, name) = (peer(lines), name.parse().unwrap());
+        let authority = n32f_authority(&peer, &name, ports).unwrap().to_string();
+        (shown(n32f(&peer, &name, ports).unwrap()), authority)
+    }
+
+    #[test]
+    fn n32f_is_where_it_is_configured_else_where_n32c_says_else_where_n32c_is() {
+        let two = "address = [\"192.0.2.1:7443\", \"192.0.2.2:7443\"]\n";
+        let at = |list: &[&str]| -> Vec<(u16, String)> {
+            (0..).zip(list.iter().map(|text| (*text).to_owned())).collect()
+        };
+        let found = n32f_of(two, NAME, &[]);
+        assert_eq!(found, (at(&["192.0.2.1:7443", "192.0.2.2:7443"]), format!("{NAME}:7443")));
+        let found = n32f_of(two, NAME, &[443]);
+        assert_eq!(found, (at(&["192.0.2.1:443", "192.0.2.2:443"]), NAME.to_owned()));
+        let found = n32f_of(two, OTHER, &[7444]);
+        assert_eq!(found, (at(&[&format!("{OTHER}:7444")]), format!("{OTHER}:7444")));
+        let configured = format!("{two}n32f-address = [\"192.0.2.9:9\"]");
+        let found = n32f_of(&configured, NAME, &[7444]);
+        assert_eq!(found, (at(&["192.0.2.9:9"]), format!("{NAME}:9")));
+        assert_eq!(n32f_of(two, OTHER, &[]), (at(&[&format!("{OTHER}:443")]), OTHER.to_owned()));
+    }
+
+    #[test]
+    fn n32c_of_another_name_is_for_dns_to_find() {
+        let peer = peer("address = [\"192.0.2.1:7443\"]");
+        let other = OTHER.parse().unwrap();
+        let found = shown(n32c(&peer, &other, Some(7)).unwrap());
+        assert_eq!(found, [(0, format!("{OTHER}:7"))]);
+        let found = shown(n32c(&peer, &peer.fqdn, None).unwrap());
+        assert_eq!(found, [(0, "192.0.2.1:7443".to_owned())]);
+    }
 }

@@ -53,7 +53,7 @@ impl OverHttp {
         let addresses = addresses.map_err(|error| nowhere(&error.to_string()))?;
         let connect = self.connects.n32c(peer, &to.fqdn);
         let connect = connect.ok_or_else(|| nowhere("no TLS is configured for it"))?;
-        let authority = places::authority(&known, &to.fqdn, to.port.as_slice());
+        let authority = places::n32c_authority(&known, &to.fqdn, to.port);
         let authority = authority.ok_or_else(|| nowhere("its name is no authority"))?;
         let request = Request::builder()
             .method(Method::POST)
@@ -62,8 +62,7 @@ impl OverHttp {
             .header(http::header::ACCEPT, ACCEPT)
             .body(Body::full(body))
             .map_err(|error| nowhere(&error.to_string()))?;
-        let mut options = PoolOptions::default();
-        options.connections = 1;
+        let options = PoolOptions { connections: 1, ..PoolOptions::default() };
         let pool = Pool::new(connect, addresses, options);
         let answer = pool.call(request, Call::until(deadline)).await.map_err(|why| failed(&why))?;
         let identity = identity(answer.facts().and_then(|facts| facts.peer.as_ref()));

@@ -12,7 +12,7 @@ use tessera_sepp::reconnection::{Mode, NoLonger};
 use tessera_tokio::Acceptor;
 
 use crate::pki::Leaf;
-use crate::world::{HOME, THIRD, VISITED, World, fqdn, meet};
+use crate::world::{HOME, NAMED, THIRD, VISITED, World, fqdn, meet};
 
 #[tokio::test]
 async fn both_ends_know_who_the_other_is() {
@@ -181,6 +181,27 @@ async fn n32f_says_no_more_than_n32c() {
     world.home.associations.establish(VISITED, 2, identity.certificate.clone());
     let met = meet(&client, HOME, world.home.n32f(), b"").await;
     assert_eq!(met.mode(), Mode::Full);
+}
+
+/// A name that tells no network is anybody's to claim: the anchor and the networks decide.
+#[tokio::test]
+async fn a_name_is_the_peers_under_its_anchor_and_with_its_networks_alone() {
+    let mut world = World::new("");
+    world.home_words.peers[0].1 = NAMED;
+    world.home.reload(&world.home_words);
+    let of_third = world.third_ca.issue(&[NAMED, "x.5gc.mnc002.mcc002.3gppnetwork.org"], |_| ());
+    let other_network =
+        world.visited_ca.issue(&[NAMED, "x.5gc.mnc003.mcc001.3gppnetwork.org"], |_| ());
+    let own = world.visited_ca.issue(&[NAMED, VISITED], |_| ());
+    for (leaf, alert) in [
+        (of_third, Some(AlertDescription::ACCESS_DENIED)),
+        (other_network, Some(AlertDescription::ACCESS_DENIED)),
+        (own, None),
+    ] {
+        let client = world.visited.careless(HOME, |it| it.credentials = vec![leaf.credential()]);
+        let met = meet(&client, HOME, world.home.n32f(), b"").await;
+        assert_eq!(met.server_alert(), alert, "{:?}", met.server);
+    }
 }
 
 #[tokio::test]

@@ -25,6 +25,9 @@ pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
 pub const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
 pub const THIRD: &str = "sepp3.5gc.mnc002.mcc002.3gppnetwork.org";
 
+/// A name of the visited network's SEPP that tells no network.
+pub const NAMED: &str = "sepp.visited.org";
+
 pub fn fqdn(name: &str) -> Fqdn {
     name.parse().unwrap()
 }
@@ -55,7 +58,7 @@ impl Words {
     fn text(&self) -> String {
         let plmn = |name: &str| match name {
             HOME => "999-70",
-            VISITED => "001-01",
+            VISITED | NAMED => "001-01",
             _ => "002-02",
         };
         let mut text = format!(
@@ -69,7 +72,7 @@ impl Words {
         for (name, peer, more) in &self.peers {
             let crl =
                 if self.revoking { format!("crl = [\"{name}.crl\"]\n") } else { String::new() };
-            let also = if *peer == VISITED { ", \"001-03\"" } else { "" };
+            let also = if [VISITED, NAMED].contains(peer) { ", \"001-03\"" } else { "" };
             text += &format!(
                 "[trust.{name}]\nplmns = [\"{0}\"{also}]\nroots = \"{name}.pem\"\n{crl}\
                  [peer.{name}]\nfqdn = \"{peer}\"\nplmns = [\"{0}\"]\nanchor = \"{name}\"\n\

@@ -62,13 +62,13 @@ async fn the_configured_time_is_the_most() {
 #[tokio::test]
 async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {
     let world = World::new(Words::default()).await;
-    let home = world.home.assembled.sepp.associations();
+    let home = world.home.relay.associations();
     let (own, peer): (Fqdn, Fqdn) = (HOME.parse().unwrap(), VISITED.parse().unwrap());
     let of = |plmn: &str| [plmn.parse().unwrap()].into_iter().collect();
     let local = LocalSettings {
         fqdn: own,
         plmns: of("999-70"),
-        n32f_port: None,
+        n32f_port: Some(world.home.n32f_address.port()),
         features: Features::default(),
     };
     home.set(&Settings { local: local.clone(), peers: Vec::new() });

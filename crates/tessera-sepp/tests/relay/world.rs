@@ -113,7 +113,6 @@ impl World {
             home_ca.write(&files.join("home.pem"));
             visited_ca.write(&files.join("visited.pem"));
         }
-        let initiate = if words.silent { "initiate = false" } else { "" };
         let text = |fqdn: &str, plmn: &str, own: &[TcpListener; 3], sbi: &str, peer: &str| {
             format!(
                 "[local]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\ncertificate = \"sepp.pem\"\n\
@@ -130,7 +129,8 @@ impl World {
         let peer = |name: &str, fqdn: &str, plmn: &str, addresses: &str, more: &str| {
             format!(
                 "[peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
-                 address = [{addresses}]\n{initiate}\n{more}\n"
+                 address = [{addresses}]\ninitiate = {}\n{more}\n",
+                !words.silent
             )
         };
         let local = |listener: &TcpListener| format!("\"127.0.0.1:{}\"", port(listener));

@@ -1,5 +1,6 @@
 //! Messages as a peer could send them, and the rule that must refuse each: beside them the ones that real networks send
 //! in a registration, which must pass.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
 mod corpus;
 mod hiding;

@@ -64,7 +64,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use self::ended::{Cause, Ended};
 use self::io::Io;
-pub use self::options::{Early, KeepAlive, Refusal, ServerOptions};
+pub use self::options::{Early, EarlyRule, KeepAlive, Refusal, ServerOptions};
 pub use self::preface::Protocol;
 use super::body::Body;
 

@@ -44,7 +44,7 @@ pub struct ServerOptions {
     pub date: bool,
     /// What is done with a request that came before its connection's handshake was complete. Default:
     /// [`ServerOptions::safe_early`].
-    pub early: Arc<dyn Fn(&Request<Body>) -> Early + Send + Sync>,
+    pub early: EarlyRule,
     /// The answer to a request that the server itself refuses. Default: the status, and no body.
     pub refusal: Arc<dyn Fn(Refusal) -> Response<Body> + Send + Sync>,
 }
@@ -98,6 +98,9 @@ pub struct KeepAlive {
     /// How long its answer may take.
     pub timeout: Duration,
 }
+
+/// Says what is done with a request that came early.
+pub type EarlyRule = Arc<dyn Fn(&Request<Body>) -> Early + Send + Sync>;
 
 /// What is done with a request that came before its connection's handshake was complete (RFC 8470 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -182,3 +182,10 @@ fn n32c_and_n32f_may_share_a_listener() {
     let configuration = checked(&LEAST.replace(":7444", ":7443")).unwrap();
     assert!(configuration.listen.is_shared());
 }
+
+#[test]
+fn the_example_of_the_package_is_a_configuration() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/sepp.toml");
+    let configuration = checked(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(configuration.peer.len(), 1);
+}

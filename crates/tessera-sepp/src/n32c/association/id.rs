@@ -6,7 +6,6 @@ use tessera::wire::CipherSuite;
 
 use super::Association;
 use super::settings::LocalSettings;
-use crate::names::{Fqdn, PlmnSet};
 
 /// Which association it is.
 ///
@@ -21,12 +20,17 @@ impl AssociationId {
     /// That of what was agreed, after so many terminations.
     pub(super) fn of(local: &LocalSettings, agreed: &Association, terminations: u64) -> Self {
         let mut digest = Input(b"tessera n32 association 1".to_vec());
-        let mut sides: [(&Fqdn, &PlmnSet); 2] =
-            [(&local.fqdn, &local.plmns), (&agreed.peer, &agreed.plmns)];
-        sides.sort_by_key(|(fqdn, _)| *fqdn);
-        for (fqdn, plmns) in sides {
+        let own_ports: Vec<_> = local.n32f_port.into_iter().collect();
+        let mut sides = [
+            (&local.fqdn, &local.plmns, &local.fqdn, &own_ports),
+            (&agreed.peer, &agreed.plmns, &agreed.n32f_fqdn, &agreed.n32f_ports),
+        ];
+        sides.sort_by_key(|(fqdn, ..)| *fqdn);
+        for (fqdn, plmns, n32f_fqdn, n32f_ports) in sides {
             digest.add(fqdn.as_str().as_bytes());
             digest.add(&plmns.iter().flat_map(|plmn| plmn.to_octets()).collect::<Vec<_>>());
+            digest.add(n32f_fqdn.as_str().as_bytes());
+            digest.add(&n32f_ports.iter().flat_map(|port| port.to_be_bytes()).collect::<Vec<_>>());
         }
         digest.add(&[u8::from(agreed.target_api_root)]);
         digest.add(agreed.features.to_string().as_bytes());

@@ -74,7 +74,7 @@ struct Exchange {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// To be sent once more, elsewhere.
-    Redirected(Order),
+    Redirected(Box<Order>),
     Established,
     Failed(Arc<Failure>),
     /// It doesn't count any more.
@@ -187,7 +187,7 @@ impl Machine {
                 let mut targets = exchange.targets;
                 targets.push(to);
                 self.exchange = Some(Exchange { targets, ..exchange });
-                Outcome::Redirected(order)
+                Outcome::Redirected(Box::new(order))
             }
             Err(failure) => Outcome::Failed(self.failed(now, failure)),
         }

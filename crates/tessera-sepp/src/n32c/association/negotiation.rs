@@ -31,6 +31,8 @@ pub(super) struct Claims<'a> {
     target_plmn: Option<&'a PlmnId>,
     /// What it is to be for, or may be for.
     purposes: Option<&'a [IntendedN32Purpose]>,
+    /// What it may not be for.
+    rejected: Option<&'a [IntendedN32Purpose]>,
     purposes_name: &'static str,
     target_api_root: bool,
     features: Option<&'a Features>,
@@ -48,6 +50,7 @@ impl<'a> From<&'a SecNegotiateReqData> for Claims<'a> {
             plmns: request.plmn_id_list.as_deref(),
             target_plmn: request.target_plmn_id.as_ref(),
             purposes: request.intended_usage_purpose.as_deref(),
+            rejected: None,
             purposes_name: "/intendedUsagePurpose",
             target_api_root: request.target_api_root_supported,
             features: request.supported_features.as_ref(),
@@ -67,6 +70,7 @@ impl<'a> From<&'a SecNegotiateRspData> for Claims<'a> {
             plmns: answer.plmn_id_list.as_deref(),
             target_plmn: None,
             purposes: answer.allowed_usage_purpose.as_deref(),
+            rejected: answer.rejected_usage_purpose.as_deref(),
             purposes_name: "/allowedUsagePurpose",
             target_api_root: answer.target_api_root_supported,
             features: answer.supported_features.as_ref(),
@@ -180,21 +184,30 @@ pub(super) fn is_name_of(peer: &PeerSettings, name: &Fqdn) -> bool {
         || domain.is_some_and(|domain| peer.plmns.iter().any(|plmn| domain.is_of(&plmn)))
 }
 
+/// Those that both name. Who names none sets no limit.
 fn judge_purposes(
     peer: &PeerSettings,
     claims: &Claims<'_>,
 ) -> Result<Option<BTreeSet<N32Purpose>>, Refusal> {
-    let Some(purposes) = claims.purposes else { return Ok(None) };
-    let purposes = purposes.iter().map(|purpose| &purpose.usage_purpose);
-    let allowed: BTreeSet<_> =
-        purposes.clone().filter(|purpose| peer.purposes.contains(purpose)).cloned().collect();
-    if allowed.is_empty() {
-        let claimed: Vec<_> = purposes.map(N32Purpose::as_str).take(20).collect();
+    if claims.purposes.is_none() && claims.rejected.is_none() {
+        return Ok(None);
+    }
+    let names = |list: &[IntendedN32Purpose], purpose: &N32Purpose| {
+        list.iter().any(|item| item.usage_purpose == *purpose)
+    };
+    let is_agreed = |purpose: &&N32Purpose| {
+        claims.purposes.is_none_or(|list| names(list, purpose))
+            && !claims.rejected.is_some_and(|list| names(list, purpose))
+    };
+    let agreed: BTreeSet<_> = peer.purposes.iter().filter(is_agreed).cloned().collect();
+    if agreed.is_empty() {
+        let claimed = claims.purposes.unwrap_or_default().iter().take(20);
+        let claimed: Vec<_> = claimed.map(|purpose| purpose.usage_purpose.as_str()).collect();
         return Err(Refusal::new(Rule::Purpose, "none of these purposes is agreed")
             .at(claims.purposes_name)
             .claiming(claimed.join(", ")));
     }
-    Ok(Some(allowed))
+    Ok(Some(agreed))
 }
 
 fn judge_ports(claims: &Claims<'_>) -> Result<Vec<u16>, Refusal> {

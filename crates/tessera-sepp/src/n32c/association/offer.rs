@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::settings::{LocalSettings, PeerSettings};
 use crate::n32c::messages::{
-    HandshakeId, IntendedN32Purpose, PlmnIdNid, SecNegotiateReqData, SecNegotiateRspData,
-    SecurityCapability,
+    HandshakeId, IntendedN32Purpose, SecNegotiateReqData, SecNegotiateRspData, SecurityCapability,
 };
+use crate::names::PlmnId;
 
 /// What is answered to a request.
 pub(super) fn own_answer(
@@ -31,8 +31,8 @@ pub(super) fn own_answer(
         selected_sec_capability: selected,
         n32_handshake_id: request.n32_handshake_id,
         target_api_root_supported: true,
-        plmn_id_list: Some(local.plmns.iter().collect()),
-        snpn_id_list: None::<Vec<PlmnIdNid>>,
+        plmn_id_list: plmns(local),
+        snpn_id_list: None,
         allowed_usage_purpose: some(allowed),
         rejected_usage_purpose: some(rejected),
         supported_features: common,
@@ -59,7 +59,7 @@ pub(super) fn own_request(
         supported_sec_capability_list: vec![capability],
         n32_handshake_id: Some(handshake_id),
         target_api_root_supported: true,
-        plmn_id_list: (!local.plmns.is_empty()).then(|| local.plmns.iter().collect()),
+        plmn_id_list: plmns(local),
         snpn_id_list: None,
         target_plmn_id: peer.plmns.iter().next(),
         target_snpn_id: None,
@@ -71,6 +71,11 @@ pub(super) fn own_request(
         sender_n32f_port_list: port.map(|port| vec![port]),
         n32_keepalive_timer: Some(seconds(peer.keep_alive)),
     }
+}
+
+/// Left out if there are none: a list has one item at least.
+fn plmns(local: &LocalSettings) -> Option<Vec<PlmnId>> {
+    (!local.plmns.is_empty()).then(|| local.plmns.iter().collect())
 }
 
 fn seconds(duration: Duration) -> i64 {

@@ -119,7 +119,7 @@ impl Peer {
             let (path, body) = (paths::EXCHANGE_CAPABILITY, body(&order.request));
             let reply = post(transport, &self.fqdn, &order.to, path, body, deadline).await;
             match self.step(|machine| machine.answered(now(), number, reply)) {
-                Outcome::Redirected(next) => order = next,
+                Outcome::Redirected(next) => order = *next,
                 Outcome::Established => {
                     self.tell(&Event::Agreed { peer: &self.fqdn, role: Role::Initiator });
                     return;

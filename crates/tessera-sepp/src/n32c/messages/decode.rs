@@ -104,9 +104,9 @@ fn push_name(pointer: &mut String, name: &str) {
 /// At most a line: serde quotes values, and those may be megabytes long and anything at all.
 fn shortened(text: &str) -> String {
     const LIMIT: usize = 160;
-    let line = text.chars().map(|char| if char.is_control() { ' ' } else { char });
+    let mut line = text.chars().map(|char| if char.is_control() { ' ' } else { char });
     let mut short: String = line.clone().take(LIMIT).collect();
-    if line.skip(LIMIT).next().is_some() {
+    if line.nth(LIMIT).is_some() {
         short.push('…');
     }
     short

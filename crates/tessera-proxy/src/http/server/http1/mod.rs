@@ -44,6 +44,7 @@ where
 {
     let phase = Phase::begin();
     let requests = AtomicU64::new(0);
+    let may_be_early = watch.is_some();
     let watch = Mutex::new(watch);
     let answer = service_fn(|request: Request<Incoming>| {
         requests.fetch_add(1, Ordering::Relaxed);
@@ -55,7 +56,11 @@ where
         )
     });
     let io = TokioIo::new(Watched::new(io, phase.clone()));
-    let mut connection = builder(&options).serve_connection(io, answer);
+    let mut builder = builder(&options);
+    // A client may say that it has asked everything. But hyper then reads nothing while a request is answered, and
+    // one that waits for the handshake would wait for ever.
+    builder.half_close(!may_be_early);
+    let mut connection = builder.serve_connection(io, answer);
     let cause = drive(&mut connection, &phase, &options, drain).await;
     let mut io = connection.into_parts().io.into_inner();
     say_goodbye(&mut io, &cause).await;
@@ -67,9 +72,7 @@ fn builder(options: &ServerOptions) -> http1::Builder {
     builder
         .max_headers(options.head_fields)
         .max_buf_size((options.head_bytes as usize).max(8 * 1024))
-        .auto_date_header(options.date)
-        // A client may say that it has asked everything.
-        .half_close(true);
+        .auto_date_header(options.date);
     builder
 }
 

@@ -41,11 +41,11 @@ impl Asked {
     }
 }
 
-pub(super) enum Handled {
-    Answer(Response<Body>),
+/// Why a service's answer isn't there.
+pub(super) enum Unanswered {
     /// The client took the request back.
     TakenBack,
-    /// There was no answer in time.
+    /// There was none in time.
     Late,
 }
 
@@ -87,17 +87,17 @@ impl<F> Handling<F> {
 }
 
 impl<F: Future<Output = Response<Body>>> Future for Handling<F> {
-    type Output = Option<(Asked, Handled)>;
+    type Output = Option<(Asked, Result<Response<Body>, Unanswered>)>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let Some(asked) = this.asked else { return Poll::Ready(None) };
         let handled = if let Poll::Ready(response) = this.answer.poll(cx) {
-            Handled::Answer(response)
+            Ok(response)
         } else if asked.respond.poll_reset(cx).is_ready() {
-            Handled::TakenBack
+            Err(Unanswered::TakenBack)
         } else if this.timer.is_over(cx) {
-            Handled::Late
+            Err(Unanswered::Late)
         } else {
             return Poll::Pending;
         };

@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
 use self::credit::Credit;
-use self::exchange::{Asked, Handled, Handling, Sending, Sent};
+use self::exchange::{Asked, Handling, Sending, Sent, Unanswered};
 use self::head::DateField;
 use self::life::Life;
 use super::admit::{Admission, admit, length};
@@ -226,12 +226,12 @@ where
         self.answer(asked, (self.options.refusal)(refusal));
     }
 
-    fn handled(&mut self, asked: Asked, handled: Handled) {
+    fn handled(&mut self, asked: Asked, handled: Result<Response<Body>, Unanswered>) {
         match handled {
-            Handled::Answer(response) => self.answer(asked, response),
-            Handled::Late if asked.is_whole() => self.refuse(asked, Refusal::Unanswered),
-            Handled::Late => self.refuse(asked, Refusal::Slow),
-            Handled::TakenBack => self.taken_back(),
+            Ok(response) => self.answer(asked, response),
+            Err(Unanswered::Late) if asked.is_whole() => self.refuse(asked, Refusal::Unanswered),
+            Err(Unanswered::Late) => self.refuse(asked, Refusal::Slow),
+            Err(Unanswered::TakenBack) => self.taken_back(),
         }
     }
 

@@ -241,6 +241,35 @@ fn a_refusal_tells_why_in_a_line_and_when_to_come_again() {
     assert!(text.len() < 300);
 }
 
+#[test]
+fn purposes_that_the_peer_rejects_are_none_of_the_association() {
+    let roaming = || Some(vec![N32Purpose::Roaming.into()]);
+    let rule = refused(|order| {
+        changed(order, |answer| {
+            answer.allowed_usage_purpose = None;
+            answer.rejected_usage_purpose = roaming();
+        })
+    });
+    assert_eq!(rule, Rule::Purpose);
+    let rule = refused(|order| {
+        changed(order, |answer| {
+            answer.allowed_usage_purpose = Some(vec![N32Purpose::SmsInterconnect.into()]);
+        })
+    });
+    assert_eq!(rule, Rule::Purpose);
+    let now = Instant::now();
+    let purposes = vec![N32Purpose::Roaming, N32Purpose::SmsInterconnect];
+    let mut machine = HOME.machine(PeerSettings { purposes, ..VISITED.peer() }, now);
+    let order = machine.begin(now).unwrap();
+    let reply = changed(&order, |answer| {
+        answer.allowed_usage_purpose = None;
+        answer.rejected_usage_purpose = roaming();
+    });
+    machine.answered(now, order.number, Ok(reply));
+    let agreed = machine.established().unwrap().purposes.clone();
+    assert_eq!(agreed, Some(BTreeSet::from([N32Purpose::SmsInterconnect])));
+}
+
 fn redirection(location: &str) -> Reply {
     let mut reply = VISITED.reply(StatusCode::TEMPORARY_REDIRECT, b"{}".to_vec());
     reply.headers.insert(LOCATION, location.parse().unwrap());
@@ -269,7 +298,7 @@ fn a_redirection_leads_to_another_sepp_of_the_peer() {
         assert_eq!(machine.answered(now, next.number, Ok(reply)), Outcome::Established);
         let association = machine.established().unwrap();
         assert_eq!(association.peer, VISITED.fqdn());
-        assert_eq!(association.certificate.fqdns, [other.clone()]);
+        assert_eq!(association.certificate.fqdns, std::slice::from_ref(&other));
     }
 }
 
@@ -277,7 +306,7 @@ fn a_redirection_leads_to_another_sepp_of_the_peer() {
 fn a_redirection_leads_nowhere_else() {
     for location in [
         format!("https://{}/n32c-handshake/v1/exchange-capability", THIRD.name),
-        format!("http://sepp9.5gc.mnc001.mcc001.3gppnetwork.org/"),
+        "http://sepp9.5gc.mnc001.mcc001.3gppnetwork.org/".to_owned(),
         "https://192.0.2.1/".to_owned(),
         "https://[2001:db8::1]/".to_owned(),
         "https://sepp9.5gc.mnc001.mcc001.3gppnetwork.org.example/".to_owned(),
@@ -304,7 +333,7 @@ fn redirections_end() {
         let mut reply = redirection(&next);
         reply.identity.fqdns = vec![order.to.fqdn.clone()];
         match machine.answered(now, order.number, Ok(reply)) {
-            Outcome::Redirected(next) => order = next,
+            Outcome::Redirected(next) => order = *next,
             outcome => break assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}"),
         }
         hops += 1;
@@ -503,11 +532,20 @@ fn the_same_agreed_again_is_the_same_association() {
     assert_eq!((after.id, after.since), (before.id, before.since));
     assert_eq!(after.certificate.fingerprint, [9; 32]);
     // Something else agreed is another association.
-    let request = SecNegotiateReqData { target_api_root_supported: false, ..request };
-    machine.asked(later, &identity, &request).unwrap();
-    let after = machine.established().unwrap();
-    assert_ne!(after.id, before.id);
-    assert_eq!(after.since, later);
+    let others: [fn(&mut SecNegotiateReqData); 4] = [
+        |request| request.target_api_root_supported = false,
+        |request| request.sender_n32f_port_list = Some(vec![7445]),
+        |request| request.sender_n32f_fqdn = "n.5gc.mnc001.mcc001.3gppnetwork.org".parse().ok(),
+        |request| request.intended_usage_purpose = None,
+    ];
+    for change in others {
+        let (mut machine, mut request) = (machine.clone(), request.clone());
+        change(&mut request);
+        machine.asked(later, &identity, &request).unwrap();
+        let after = machine.established().unwrap();
+        assert_ne!(after.id, before.id);
+        assert_eq!(after.since, later);
+    }
 }
 
 #[test]
