@@ -5,7 +5,8 @@ use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
 use super::hiding::{Way, rewritten};
-use super::judge::{Judge, Source};
+use super::judge::Judge;
+use super::source::Source;
 use super::{Refusal, Rule, json, multipart, patch, query};
 
 /// What the headers say that a body is.

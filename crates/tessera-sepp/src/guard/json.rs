@@ -6,8 +6,9 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 
 use super::fields::{Key, Text};
 use super::identity::Identity;
-use super::judge::{Judge, Scope, Source};
+use super::judge::{Judge, Scope};
 use super::network::{Named, Side};
+use super::source::Source;
 use super::{Refusal, Rule};
 use crate::names::PlmnId;
 

@@ -48,6 +48,7 @@ mod rates;
 mod refusal;
 mod rule;
 mod shed;
+mod source;
 mod target;
 mod token;
 mod uri;

@@ -4,8 +4,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::fields::{Key, Text};
-use super::judge::{Judge, Scope, Source};
+use super::judge::{Judge, Scope};
 use super::network::Named;
+use super::source::Source;
 use super::{Refusal, Rule, json};
 
 /// Twice a member, and it is malformed.

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::fields::{Key, Text};
 use super::identity::Identity;
-use super::judge::{Judge, Scope, Source};
+use super::judge::{Judge, Scope};
+use super::source::Source;
 use super::{Refusal, Rule, json, percent};
 
 /// A scope for parameters that aren't known.

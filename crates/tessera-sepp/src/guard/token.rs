@@ -5,7 +5,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::fields::Text;
-use super::judge::{Judge, Scope, Source};
+use super::judge::{Judge, Scope};
+use super::source::Source;
 use super::{Refusal, Rule, json};
 
 const CLAIMS: Scope = Scope { name: "access token", side: None, text: Text::Plain };

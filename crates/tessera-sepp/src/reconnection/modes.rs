@@ -5,7 +5,7 @@ use std::time::Duration;
 use tessera::handshake::{EarlyDataStatus, Facts};
 use tessera::resume::PskKind;
 
-use super::standing::NoLonger;
+use super::no_longer::NoLonger;
 
 /// How a peer may come back. The default is (c); (a) is always allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
