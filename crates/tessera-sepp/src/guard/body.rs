@@ -5,9 +5,9 @@ use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
 use super::hiding::{Way, rewritten};
-use super::judge::Judge;
+use super::judge::{Judge, json};
 use super::source::Source;
-use super::{Refusal, Rule, json, multipart, patch, query};
+use super::{Refusal, Rule, multipart, patch, query};
 
 /// What the headers say that a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

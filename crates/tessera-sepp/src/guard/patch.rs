@@ -4,10 +4,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::fields::{Key, Text};
-use super::judge::{Judge, Scope};
+use super::judge::{Judge, Scope, json};
 use super::network::Named;
 use super::source::Source;
-use super::{Refusal, Rule, json};
+use super::{Refusal, Rule};
 
 /// Twice a member, and it is malformed.
 #[derive(Deserialize)]

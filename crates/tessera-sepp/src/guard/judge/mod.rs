@@ -1,12 +1,15 @@
 //! One message under judgement.
 
+pub(super) mod json;
+pub(super) mod token;
+
 use super::fields::{Kind, Text};
 use super::hiding::{Edits, Translation};
 use super::identity::Identity;
 use super::network::{Named, Side, Sides};
 use super::source::Source;
 use super::uri::{Host, HttpUri, Look};
-use super::{Refusal, Rule, RuleSet, Verdict, network, token};
+use super::{Refusal, Rule, RuleSet, Verdict, network};
 
 /// What is known of a message, and what was found.
 pub(super) struct Judge<'a> {
