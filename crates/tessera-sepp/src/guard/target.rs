@@ -6,7 +6,7 @@ use super::hiding::Translation;
 use super::judge::Judge;
 use super::network::{Named, Side};
 use super::uri::{Host, HttpUri, Look};
-use super::{Refusal, Rule};
+use super::{Refusal, Rule, context, path};
 use crate::config::TargetPattern;
 use crate::names::Fqdn;
 
@@ -28,6 +28,9 @@ pub(super) fn judge(
         Look::Uri(uri) if is_only_one => uri,
         _ => return Err(Refusal::new(Rule::Malformed, TARGET, text)),
     };
+    if judge.is_incoming {
+        prefix(judge, text, uri.rest)?;
+    }
     let revealed = translation.map_or(Ok(None), |translation| translation.authority(&uri));
     match revealed {
         Ok(None) => {}
@@ -58,4 +61,21 @@ pub(super) fn judge(
     let refusal = Refusal::new(Rule::Target, TARGET, text);
     let allowed = judge.sides.of(Side::Receiver);
     judge.offence(Refusal { allowed, ..refusal }).map(|()| false)
+}
+
+/// Judges what a peer puts in front of the path of an API (TS 29.501 §4.4.1): the rules about paths see the API's alone,
+/// and some servers would find another one here.
+fn prefix(judge: &mut Judge<'_>, text: &str, prefix: &str) -> Result<(), Refusal> {
+    let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
+    if prefix.is_empty() {
+        return Ok(());
+    }
+    let path = path::canonical(prefix).filter(|path| !path.contains(['?', '#']));
+    let Some(path) = path else {
+        return Err(Refusal::new(Rule::Malformed, TARGET, text));
+    };
+    if path.split('/').any(context::is_api) {
+        return judge.against(Rule::Api, TARGET, text);
+    }
+    Ok(())
 }

@@ -614,6 +614,26 @@ pub const SPOOFED: &[Case] = &[
          3gpp-sbi-target-apiroot: http://udm.5gc.mnc070.mcc999.3gppnetwork.org",
     ),
     case(
+        "target has another service in its prefix",
+        Rule::Api,
+        "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v2",
+    ),
+    case(
+        "target has another service in its prefix, encoded",
+        Rule::Api,
+        "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/x/%6eudr%2Ddr",
+    ),
+    case(
+        "target has encoded dots in its prefix",
+        Rule::Malformed,
+        "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/x/%2e%2e",
+    ),
+    case(
+        "target has a query",
+        Rule::Malformed,
+        "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/x?y=",
+    ),
+    case(
         "target is a hidden name of the peer's making",
         Rule::Topology,
         "GET /nnrf-disc/v1/nf-instances\n\
@@ -630,6 +650,11 @@ pub const HONEST: &[(&str, &str)] = &[
          &target-plmn-list=%5B%7B%22mcc%22%3A%22999%22%2C%22mnc%22%3A%2270%22%7D%5D\n\
          3gpp-sbi-originating-network-id: 001-01; srctype=SEPP; srcfqdn=sepp2.5gc.mnc001.mcc001.3gppnetwork.org\n\
          3gpp-sbi-target-apiroot: http://nrf.5gc.mnc070.mcc999.3gppnetwork.org:7777",
+    ),
+    (
+        "discovery where the NRF has a path in front",
+        "GET /nnrf-disc/v1/nf-instances?target-nf-type=AUSF\n\
+         3gpp-sbi-target-apiroot: http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/lab-2/nrf/",
     ),
     (
         "discovery of an AMF by its GUAMI",
