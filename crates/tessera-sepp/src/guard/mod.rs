@@ -24,7 +24,8 @@
 //!
 //! Every occurrence is looked at, after unescaping and without case; a PLMN ID whose `mcc` or `mnc` stands twice is
 //! malformed. What only some servers would read is malformed too: paths with dots or encoded slashes, values encoded
-//! again and again, multipart bodies with something around the parts.
+//! again and again, multipart bodies with something around the parts, tokens in tokens. The path of a peer's
+//! `3gpp-Sbi-Target-apiRoot`, which comes before the API's, leads into no other API.
 //!
 //! Not looked into: NAS and NGAP messages within multipart bodies, values of PLMN IDs as names of members, and bodies of
 //! responses that are neither JSON nor multipart. Instance identifiers, paths and host names outside of URIs, of

@@ -14,6 +14,10 @@ const CLAIMS: Scope = Scope { name: "access token", side: None, text: Text::Plai
 
 /// Judges a JWS in compact form.
 pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), Refusal> {
+    // No claim is a token. Whoever puts one into another wants this to go down and down.
+    if judge.rule == Rule::PlmnInToken {
+        return judge.against(Rule::Malformed, CLAIMS.name, "has another in it");
+    }
     let Some(claims) = claims(token) else {
         return judge.against(Rule::Malformed, CLAIMS.name, "is no JWT");
     };
