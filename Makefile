@@ -10,7 +10,7 @@ TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
 EVIDENCE = formal bogo tlsfuzzer soak tunnel memory bench throughput connect-rate idle-connections \
-	tunnel-cost
+	tunnel-cost sepp-relay
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
 RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
@@ -23,6 +23,7 @@ RUN_throughput = bench/throughput
 RUN_connect-rate = bench/connect-rate
 RUN_idle-connections = bench/idle-connections
 RUN_tunnel-cost = bench/tunnel-cost all
+RUN_sepp-relay = bench/sepp-relay all
 
 .PHONY: all help test setup check unit bare-metal program evidence deb \
 	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean
@@ -80,6 +81,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## connect-rate       connections a second beside rustls; see bench/README.md
 ## idle-connections   what idle and hostile connections cost; see bench/README.md
 ## tunnel-cost        tunnels beside stunnel and HAProxy; needs root; see bench/README.md
+## sepp-relay         SEPPs beside Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
 $(EVIDENCE):
 	$(RUN_$@)
 

@@ -14,6 +14,7 @@ mod pair;
 mod relay;
 mod report;
 mod request;
+mod rules;
 mod sepp;
 mod tls_client;
 

@@ -1,5 +1,6 @@
 //! Two proxies as processes, with N32-f between them, killed when the value is dropped.
 
+use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use tessera_test_peers::{Directory, Network, Process, free_port};
 use crate::files::Files;
 use crate::options::Options;
 use crate::{Failure, envoy, nghttpx, sepp};
+
+const SEPP_FILE: &str = "sepp.toml";
 
 /// Whose proxies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,8 +71,8 @@ pub(crate) struct Pair {
     pub(crate) n32f: SocketAddr,
     visited: Process,
     home: Process,
-    // Removed after the processes are killed.
-    _directories: [Directory; 2],
+    /// Of the visited end and the home end; removed after the processes are killed.
+    directories: [Directory; 2],
 }
 
 impl Pair {
@@ -92,7 +95,7 @@ impl Pair {
         // The home end is there when the other one asks for it.
         let home = start(End::Home, n32f, &directories[1])?;
         let visited = start(End::Visited, sbi, &directories[0])?;
-        Ok(Self { way, sbi, n32f, visited, home, _directories: directories })
+        Ok(Self { way, sbi, n32f, visited, home, directories })
     }
 
     /// The processor time of both ends since they were started.
@@ -103,6 +106,13 @@ impl Pair {
     /// The resident memory of the home end, in bytes.
     pub(crate) fn resident_at_home(&self) -> Result<u64, Failure> {
         Ok(resident(self.home.id())?)
+    }
+
+    /// The configurations of both ends of ours.
+    pub(crate) fn configurations(&self) -> Result<[String; 2], Failure> {
+        let [visited, home] = &self.directories;
+        let read = |directory: &Directory| fs::read_to_string(directory.path(SEPP_FILE));
+        Ok([read(visited)?, read(home)?])
     }
 
     /// What both have written: for who looks for the reason of a failure.
@@ -125,7 +135,7 @@ fn launch(setting: &Setting<'_>, options: &Options) -> Result<Process, Failure> 
         Way::Nghttpx => Process::start("nghttpx", Network::Loopback, nghttpx::arguments(setting)),
         Way::Sepp | Way::SeppOfMany => {
             let program = options.program.as_deref().ok_or("--program names no tessera")?;
-            let file = directory.write("sepp.toml", sepp::configuration(setting));
+            let file = directory.write(SEPP_FILE, sepp::configuration(setting));
             compiled("tessera", program, ["sepp", "run", &file].map(str::to_owned).into())
         }
     })

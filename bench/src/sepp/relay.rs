@@ -10,7 +10,7 @@ use crate::files::Files;
 use crate::options::Options;
 use crate::pair::{Pair, Way};
 use crate::report::{Report, Turn};
-use crate::{Failure, network_function};
+use crate::{Failure, network_function, rules};
 
 /// How many requests are in flight, over how many connections, and how many a turn has.
 const LOADS: [Load; 2] = [
@@ -52,6 +52,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
                 report.add(pair.way, load.in_flight, runtime.block_on(turn(pair, load))?);
             }
         }
+    }
+    for pair in pairs.iter().filter(|pair| pair.way.is_ours()) {
+        let [visited, home] = pair.configurations()?;
+        report.rules(pair.way, rules::cost(&visited, &home)?);
     }
     report.finish(options.json)
 }

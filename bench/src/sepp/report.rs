@@ -13,6 +13,8 @@ use crate::relay::BASELINE;
 const MOST_PROCESSOR_TIME: f64 = 1.0;
 /// Of the median latency, with the most in flight.
 const MOST_P99: f64 = 3.0;
+/// What the rules may take of a relayed request.
+const MOST_RULES: f64 = 0.15;
 
 /// One turn of a way.
 #[derive(Debug, Clone, Copy)]
@@ -46,11 +48,13 @@ impl Turn {
 pub(crate) struct Report {
     notes: String,
     rows: Vec<(Way, usize, Vec<Turn>)>,
+    /// Of both ends, µs for each request.
+    rules: Vec<(Way, f64)>,
 }
 
 impl Report {
     pub(crate) fn new(notes: String) -> Self {
-        Self { notes, rows: Vec::new() }
+        Self { notes, rows: Vec::new(), rules: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, way: Way, in_flight: usize, turn: Turn) {
@@ -58,6 +62,18 @@ impl Report {
             Some(row) => row.2.push(turn),
             None => self.rows.push((way, in_flight, vec![turn])),
         }
+    }
+
+    /// What the rules of a way take of one request.
+    pub(crate) fn rules(&mut self, way: Way, time: Duration) {
+        self.rules.push((way, time.as_secs_f64() * 1e6));
+    }
+
+    /// The part of the rules, where a request costs least.
+    fn rules_part(&self, way: Way, rules: f64) -> f64 {
+        let rows = self.rows.iter().filter(|row| row.0 == way);
+        let times = rows.map(|row| middle(&row.2, |turn| turn.processor));
+        rules / times.fold(f64::INFINITY, f64::min)
     }
 
     /// Writes it all, and says which aims were missed.
@@ -75,6 +91,11 @@ impl Report {
             let p99 = middle(turns, |turn| turn.p99) / middle(turns, |turn| turn.p50);
             if of > MOST_PROCESSOR_TIME || (*in_flight == most_in_flight && p99 > MOST_P99) {
                 missed.push(format!("{}, {in_flight} in flight", way.name()));
+            }
+        }
+        for (way, rules) in &self.rules {
+            if self.rules_part(*way, *rules) > MOST_RULES {
+                missed.push(format!("{}, rules", way.name()));
             }
         }
         if missed.is_empty() { Ok(()) } else { Err(format!("aim missed: {missed:?}").into()) }
@@ -108,6 +129,10 @@ impl Report {
                 p99 / p50,
             );
         }
+        for (way, rules) in &self.rules {
+            let part = 100.0 * self.rules_part(*way, *rules);
+            println!("\n{}: its rules take {rules:.2} µs of a request, {part:.1} %", way.name());
+        }
     }
 
     fn json(&self) -> Value {
@@ -126,7 +151,13 @@ impl Report {
             })
         });
         let rows: Vec<_> = rows.collect();
-        json!({ "bench": "relay", "notes": self.notes, "machine": machine(), "rows": rows })
+        let rules = self.rules.iter().map(|(way, rules)| {
+            json!({ "way": way.name(), "us": rules, "part": self.rules_part(*way, *rules) })
+        });
+        let rules: Vec<_> = rules.collect();
+        json!({
+            "bench": "relay", "notes": self.notes, "machine": machine(), "rows": rows, "rules": rules,
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::Failure;
 const TARGET: &str = "http://udm.5gc.mnc001.mcc001.3gppnetwork.org:8000";
 /// With the PLMN that asks, as JSON.
 const PATH: &str = concat!(
-    "/nudm-sdm/v2/imsi-999700000000001/am-data",
+    "/nudm-sdm/v2/imsi-001010000000001/am-data",
     "?plmn-id=%7B%22mcc%22%3A%22999%22%2C%22mnc%22%3A%2270%22%7D",
 );
 /// The network function's name.
