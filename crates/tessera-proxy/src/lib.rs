@@ -14,10 +14,11 @@
 //! | [`logging`] | log lines that delay nobody |
 //! | [`service`] | what systemd is told |
 //! | [`confine`] | files, ports and processes that can't be reached any more |
-//! | [`http`](crate::http) (feature `http`) | servers and pooled clients of HTTP/1.1 and HTTP/2, with limits and deadlines |
+//! | [`http`] (feature `http`) | servers and pooled clients of HTTP/1.1 and HTTP/2, with limits and deadlines |
 //! | [`process`] | a whole process: its log, signals, reloads, and end |
-//! | [`stores`](crate::stores) (feature `stores`) | ticket keys and one-time keys: in memory, in a directory, or shared by a fleet |
+//! | [`stores`] (feature `stores`) | ticket keys and one-time keys: in memory, in a directory, or shared by a fleet |
 //! | [`drain`] | the end of connections: within a limit, and the rest is cut |
+//! | [`demo`] | what demonstrations stand on: files of their own, and somebody on the path |
 //!
 //! A connection comes in through a [`gate::Gate`] at a [`listen::Listener`], and goes out by a [`dial::Dialler`].
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod address;
 pub mod admin;
 pub mod config;
 pub mod confine;
+pub mod demo;
 pub mod dial;
 pub mod drain;
 pub mod gate;

@@ -6,8 +6,9 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use serde::de::IgnoredAny;
 
 use super::hiding::{Way, rewritten};
-use super::judge::{Judge, Source};
-use super::{Refusal, Rule, json, multipart, patch, query};
+use super::judge::{Judge, json};
+use super::source::Source;
+use super::{Refusal, Rule, multipart, patch, query};
 
 /// What the headers say that a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

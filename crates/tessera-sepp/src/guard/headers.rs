@@ -4,10 +4,11 @@ use http::header::{AUTHORIZATION, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::fields::Text;
+use super::judge::token;
 use super::judge::{Judge, Scope};
 use super::network::{Named, Side};
 use super::uri::{Host, HttpUri, Look};
-use super::{Refusal, Rule, percent, query, token};
+use super::{Refusal, Rule, percent, query};
 
 const fn scope(name: &'static str, side: Side) -> Scope {
     Scope { name, side: Some(side), text: Text::Plain }

@@ -36,7 +36,6 @@ mod fields;
 mod headers;
 mod hiding;
 mod identity;
-mod json;
 mod judge;
 mod multipart;
 mod network;
@@ -48,8 +47,8 @@ mod rates;
 mod refusal;
 mod rule;
 mod shed;
+mod source;
 mod target;
-mod token;
 mod uri;
 
 use std::collections::HashMap;

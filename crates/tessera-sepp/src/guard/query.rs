@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::fields::{Key, Text};
 use super::identity::Identity;
-use super::judge::{Judge, Scope, Source};
-use super::{Refusal, Rule, json, percent};
+use super::judge::{Judge, Scope, json};
+use super::source::Source;
+use super::{Refusal, Rule, percent};
 
 /// A scope for parameters that aren't known.
 const PARAMETER: Scope = Scope { name: "query", side: None, text: Text::Plain };

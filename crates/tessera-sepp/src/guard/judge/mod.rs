@@ -1,11 +1,15 @@
 //! One message under judgement.
 
+pub(super) mod json;
+pub(super) mod token;
+
 use super::fields::{Kind, Text};
 use super::hiding::{Edits, Translation};
 use super::identity::Identity;
 use super::network::{Named, Side, Sides};
+use super::source::Source;
 use super::uri::{Host, HttpUri, Look};
-use super::{Refusal, Rule, RuleSet, Verdict, network, token};
+use super::{Refusal, Rule, RuleSet, Verdict, network};
 
 /// What is known of a message, and what was found.
 pub(super) struct Judge<'a> {
@@ -31,17 +35,6 @@ pub(super) struct Scope {
     pub(super) side: Option<Side>,
     /// What strings are.
     pub(super) text: Text,
-}
-
-/// Where a text is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
-    /// A slice of the body, as it stands there.
-    Body,
-    /// The body has it in another way, by escapes.
-    Escaped,
-    /// Something that isn't rewritten.
-    Fixed,
 }
 
 /// As many messages of rules that only log are kept of one message.
