@@ -4,6 +4,7 @@ mod certificates;
 mod listener;
 mod peers;
 mod shared;
+mod shares;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -29,6 +30,7 @@ use tokio::task::JoinHandle;
 use self::certificates::CertificateAges;
 use self::listener::{Listening, Service};
 use self::shared::{Current, Shared};
+use self::shares::Shares;
 use crate::changes;
 use crate::config::{Configuration, Limits, ListenAddress};
 use crate::events::Events;
@@ -114,6 +116,10 @@ impl RunningSepp {
             drained: watch::Sender::new(HashMap::new()),
             reloads: watch::Sender::new(()),
             load: LoadShed::new(configuration.limits.requests),
+            requests: Shares::of(
+                usize::try_from(configuration.limits.requests).unwrap_or(usize::MAX),
+            ),
+            connections: Shares::of(configuration.limits.connections),
             options: Arc::new(shared::options(configuration, server.clone())),
             current: RwLock::new(Current { configuration: Arc::new(configuration.clone()), guard }),
             server,
