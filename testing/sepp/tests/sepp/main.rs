@@ -1,6 +1,7 @@
 //! SEPPs as processes.
 
 mod early;
+mod fleet;
 mod killed;
 mod relay;
 mod strangers;
