@@ -3,7 +3,9 @@
 mod early;
 mod fleet;
 mod killed;
+mod programs;
 mod relay;
+mod reloaded;
 mod strangers;
 
 /// The program under test.
