@@ -233,7 +233,7 @@ impl Outcome {
     pub(super) fn is_good(&self) -> bool {
         self.transactions == super::REGISTRATION.len()
             && self.executed == self.asked
-            && self.modes == ["a", "c", "e"]
+            && self.modes == ["a", "c", "a", "e"]
             && self.replays > 0
             && self.executed_again == 0
             && self.attempts > 0
