@@ -44,6 +44,7 @@ fn the_demonstration_is_objects_for_programs() {
     assert_eq!((of("transaction"), of("connection"), of("attempt"), of("demo")), (16, 4, 9, 1));
     let end = told.last().unwrap();
     assert_eq!(end["executed_again"], 0, "{end}");
+    assert_eq!(end["was_early"], true, "{end}");
     assert_eq!((&end["asked"], &end["executed"]), (&16.into(), &16.into()), "{end}");
     // Each byte takes 20 ms: a flight and its answer 40, with the handshake before them 80.
     assert!(end["full_micros"].as_u64() >= Some(80_000), "{end}");

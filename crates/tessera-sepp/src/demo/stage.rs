@@ -39,6 +39,8 @@ pub(super) struct Stage {
     counted: Counts,
     /// How long the first request of the connection took that isn't told yet.
     first: Option<Duration>,
+    /// How many requests the visited network's SEPP had sent in first flights then.
+    early: u64,
     asked: usize,
     transactions: usize,
     replays: usize,
@@ -89,6 +91,7 @@ impl Stage {
             sbi,
             discovered: None,
             first: None,
+            early: 0,
             asked: 0,
             transactions: 0,
             replays: 0,
@@ -215,7 +218,9 @@ impl Stage {
         let mode = mode.ok_or_else(|| stage_failed("not one N32-f connection was made"))?;
         self.counted = counts;
         let took = self.first.take().unwrap_or_default();
-        let round_trips = if mode == "e" { 0 } else { 1 };
+        let early = self.visited.counts().of("sepp_early_requests_total", &[]);
+        let round_trips = if early > self.early { 0 } else { 1 };
+        self.early = early;
         let connection = Connection { at: 0, mode, round_trips, micros: micros(took) };
         self.trace.connection(&connection);
         Ok(connection)
@@ -236,6 +241,10 @@ impl Stage {
     /// All connections of N32-f break.
     pub(super) fn lose(&mut self, actor: Actor, then: &str) {
         self.adversary.cut();
+        if let Ok(home) = HOME.fqdn.parse() {
+            // What is there of its end goes too: nobody has to find out by a request.
+            self.visited.sepp.sepp().close(&home);
+        }
         self.first = None;
         self.trace.step(actor, format!("its N32-f connection is lost, {then}"));
     }
@@ -293,6 +302,7 @@ impl Stage {
             attempts: attempts.len(),
             refused: attempts.iter().filter(|(_, refused)| *refused).count(),
             ended_by_none,
+            was_early: early.round_trips == 0,
             full_micros: full.micros,
             early_micros: early.micros,
             modes: connections.into_iter().map(|connection| connection.mode).collect(),
