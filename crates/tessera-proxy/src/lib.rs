@@ -14,9 +14,9 @@
 //! | [`logging`] | log lines that delay nobody |
 //! | [`service`] | what systemd is told |
 //! | [`confine`] | files, ports and processes that can't be reached any more |
-//! | [`http`](crate::http) (feature `http`) | servers and pooled clients of HTTP/1.1 and HTTP/2, with limits and deadlines |
+//! | [`http`] (feature `http`) | servers and pooled clients of HTTP/1.1 and HTTP/2, with limits and deadlines |
 //! | [`process`] | a whole process: its log, signals, reloads, and end |
-//! | [`stores`](crate::stores) (feature `stores`) | ticket keys and one-time keys: in memory, in a directory, or shared by a fleet |
+//! | [`stores`] (feature `stores`) | ticket keys and one-time keys: in memory, in a directory, or shared by a fleet |
 //! | [`drain`] | the end of connections: within a limit, and the rest is cut |
 //! | [`demo`] | what demonstrations stand on: files of their own, and somebody on the path |
 //!
