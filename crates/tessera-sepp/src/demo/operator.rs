@@ -1,7 +1,9 @@
 //! A SEPP as `tessera sepp run` runs it, and what it counts.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +40,7 @@ pub(super) const THIRD: Who =
 pub(super) struct Operator {
     pub(super) sepp: Arc<RunningSepp>,
     registry: admin::Metrics,
+    path: PathBuf,
 }
 
 impl Operator {
@@ -62,7 +65,7 @@ impl Operator {
         let mut inherited = Inherited::default();
         let beginning = Beginning::new(&mut inherited, &registry, &health);
         let sepp = RunningSepp::start(&path, loaded, beginning).await?;
-        Ok(Self { sepp: Arc::new(sepp), registry })
+        Ok(Self { sepp: Arc::new(sepp), registry, path })
     }
 
     pub(super) fn address(&self, listener: &str) -> Result<SocketAddr, ProgramError> {
@@ -90,6 +93,14 @@ impl Operator {
             }
             sleep(Duration::from_millis(5)).await;
         }
+    }
+
+    /// Writes its configuration with this in the place of that, and has it read again, as SIGHUP does.
+    pub(super) fn reload(&self, this: &str, that: &str) -> Result<(), ProgramError> {
+        let failed = |error| ProgramError::failed(self.path.display(), error);
+        let text = fs::read_to_string(&self.path).map_err(failed)?;
+        fs::write(&self.path, text.replace(that, this)).map_err(failed)?;
+        self.sepp.reload()
     }
 
     pub(super) async fn end(&self) -> Result<(), ProgramError> {
@@ -142,7 +153,8 @@ mod tests {
 
     #[test]
     fn counts_are_found_by_labels_and_by_what_moved() {
-        let before = Counts::read("# HELP a b\na_total{x=\"1\",y=\"q\"} 2\na_total{x=\"2\",y=\"r\"} 3\n");
+        let before =
+            Counts::read("# HELP a b\na_total{x=\"1\",y=\"q\"} 2\na_total{x=\"2\",y=\"r\"} 3\n");
         assert_eq!(before.of("a_total", &[]), 5);
         assert_eq!(before.of("a_total", &[("x", "2")]), 3);
         assert_eq!(before.of("a", &[]), 0);
