@@ -78,6 +78,7 @@ Examples:
         arg_required_else_help = true,
         after_help = "\
 Examples:
+  tessera sepp demo          what it does, in a few seconds
   tessera sepp check FILE    what a configuration would do, and what should be meant
   tessera sepp run FILE      an example is packaging/sepp.toml (/usr/share/doc/tessera/examples)
 

@@ -14,8 +14,8 @@ use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::client::Lease;
 use super::deadline::after;
+use super::place::Place;
 
 /// The body of a request or a response: nothing, bytes that are there, or what a peer is sending, within limits.
 /// Trailers are passed on.
@@ -100,12 +100,12 @@ impl Body {
     }
 
     /// The same, keeping the place of its call until its end.
-    pub(super) fn holding(mut self, lease: Lease) -> Self {
+    pub(super) fn holding(mut self, place: Place) -> Self {
         match &mut self.0 {
-            Kind::Hyper(limited) => limited.lease = Some(lease),
-            Kind::Http2(limited) => limited.lease = Some(lease),
+            Kind::Hyper(limited) => limited.place = Some(place),
+            Kind::Http2(limited) => limited.place = Some(place),
             // It is here.
-            _ => drop(lease),
+            _ => drop(place),
         }
         self
     }
@@ -305,13 +305,13 @@ struct Limited<S> {
     /// To be set when all was read.
     whole: Option<Arc<AtomicBool>>,
     /// Of a client's call: its place on the connection.
-    lease: Option<Lease>,
+    place: Option<Place>,
 }
 
 impl<S: Source> Limited<S> {
     fn new(source: S, limits: BodyLimits, whole: Option<Arc<AtomicBool>>) -> Self {
         let BodyLimits { max_len, idle } = limits;
-        Self { source, left: max_len, idle, waits_since: None, timer: None, whole, lease: None }
+        Self { source, left: max_len, idle, waits_since: None, timer: None, whole, place: None }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
@@ -332,7 +332,7 @@ impl<S: Source> Limited<S> {
             }
         }
         if matches!(frame, Some(Err(_))) {
-            self.lease = None;
+            self.place = None;
         }
         if self.source.is_end() && !matches!(frame, Some(Err(_))) {
             self.end();
@@ -344,7 +344,7 @@ impl<S: Source> Limited<S> {
         if let Some(whole) = self.whole.take() {
             whole.store(true, Ordering::Relaxed);
         }
-        self.lease = None;
+        self.place = None;
     }
 
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {

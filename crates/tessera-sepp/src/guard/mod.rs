@@ -36,7 +36,6 @@ mod fields;
 mod headers;
 mod hiding;
 mod identity;
-mod json;
 mod judge;
 mod multipart;
 mod network;
@@ -48,8 +47,8 @@ mod rates;
 mod refusal;
 mod rule;
 mod shed;
+mod source;
 mod target;
-mod token;
 mod uri;
 
 use std::collections::HashMap;
@@ -355,6 +354,9 @@ fn response(
     body: Option<&mut Bytes>,
 ) -> Result<Verdict, Refusal> {
     headers::judge_response(&mut judge, &parts.headers)?;
+    if judge.is_incoming && parts.status.is_redirection() {
+        headers::judge_redirection(&mut judge, &parts.headers)?;
+    }
     if let Some(translation) = judge.translation
         && hiding::translate_location(&translation, &mut parts.headers).is_err()
     {

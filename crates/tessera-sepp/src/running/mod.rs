@@ -37,7 +37,9 @@ use crate::load::Loaded;
 use crate::metrics::{CountedVault, Metrics, ReloadResult};
 use crate::n32c::State;
 use crate::sbi;
+use crate::sepp::Sepp;
 use crate::sepp::assembled::Assembled;
+use crate::tls::N32Tls;
 
 /// A SEPP whose listeners take connections.
 pub(crate) struct RunningSepp {
@@ -136,6 +138,22 @@ impl RunningSepp {
             runtime: Handle::current(),
             turn: Mutex::default(),
         })
+    }
+
+    /// Where this listener is: `sbi`, `n32c`, `n32f` or `n32`.
+    pub(crate) fn address(&self, listener: &str) -> Option<SocketAddr> {
+        let (_, addresses) = self.bound.0.iter().find(|(name, _)| *name == listener)?;
+        addresses.first().copied()
+    }
+
+    /// What answers.
+    pub(crate) fn sepp(&self) -> &Arc<Sepp> {
+        &self.shared.sepp
+    }
+
+    /// Its TLS.
+    pub(crate) fn tls(&self) -> &Arc<N32Tls> {
+        &self.shared.tls
     }
 
     fn load_again(&self) -> Result<(), ProgramError> {

@@ -15,6 +15,7 @@ use super::live::Live;
 use super::look::{Looked, Stop};
 use super::observer::Direction;
 use super::policy::PeerIndex;
+use super::route::route;
 use crate::guard::{Asked, Context};
 use crate::n32c::Association;
 use crate::n32f::early;
@@ -49,7 +50,7 @@ impl Sepp {
         mut parts: request::Parts,
         body: Body,
     ) -> Outcome {
-        let peer = passing::route(&live.policy, &mut parts)?;
+        let peer = route(&live.policy, &mut parts)?;
         exchange.peer = Some(peer);
         let left = time::left(&parts.headers, live.policy.response_time, SystemTime::now);
         let deadline = Deadline::after(left.map_err(|_| problems::TIMED_OUT)?);
