@@ -85,7 +85,7 @@ fn every_rule_is_there_with_its_answer() {
         assert!(PAGE.contains(&row), "{row}");
     }
     // Those of N32-c, from where their names are given.
-    let source = include_str!("../../src/n32c/association/refusal.rs");
+    let source = include_str!("../../src/n32c/refusal.rs");
     let names =
         source.lines().filter_map(|line| line.trim().strip_prefix("Self::")?.split_once(" => \""));
     let names: Vec<_> = names.map(|(_, name)| name.trim_end_matches("\",")).collect();
