@@ -6,6 +6,7 @@ mod changes;
 mod check;
 pub mod config;
 mod confinement;
+mod demo;
 pub mod events;
 pub mod guard;
 pub mod identity;
@@ -22,4 +23,5 @@ pub mod sepp;
 pub mod tls;
 
 pub use self::check::check;
+pub use self::demo::{DemoOptions, demo};
 pub use self::run::run;

@@ -27,6 +27,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![forbid(unsafe_code)]
 
+pub mod between;
 pub mod chromium;
 mod clock;
 mod confinement;

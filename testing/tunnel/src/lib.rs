@@ -10,7 +10,6 @@
 
 mod address;
 pub mod applications;
-pub mod between;
 pub mod counting;
 pub mod ends;
 mod pki;
@@ -20,3 +19,4 @@ pub mod tessera;
 pub use address::free_address;
 pub use pki::{CLIENT_NAME, Identity, Pki, SERVER_NAME};
 pub use serving::serve;
+pub use tessera_test_peers::between;

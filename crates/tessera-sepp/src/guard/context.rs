@@ -2,7 +2,7 @@
 
 use http::request;
 
-use super::path;
+use super::{path, percent};
 use crate::names::{Fqdn, PlmnSet};
 
 /// The other end, as its certificate, its association and the configuration have it: never as it says itself.
@@ -73,24 +73,10 @@ pub(crate) const SERVICES: [&str; 24] = [
     "nnef-smservice",
 ];
 
-/// Whether a segment of a path is the name of an API: of the services above, or `n`, a function of TS 23.501 §6.2, `-`,
-/// and any service of it.
-pub(super) fn is_api(segment: &str) -> bool {
-    let segment = segment.to_ascii_lowercase();
-    let function = segment.strip_prefix('n').and_then(|rest| rest.split_once('-'));
-    SERVICES.contains(&segment.as_str())
-        || function.is_some_and(|(function, _)| FUNCTIONS.contains(&function))
-}
-
-const FUNCTIONS: [&str; 30] = [
-    "5g", "aanf", "adrf", "amf", "ausf", "bsf", "chf", "dccf", "easdf", "gmlc", "hss", "lmf",
-    "mbsf", "mbsmf", "mfaf", "nef", "nrf", "nsacf", "nssaaf", "nssf", "nwdaf", "pcf", "sepp",
-    "smf", "smsf", "tsctsf", "ucmf", "udm", "udr", "udsf",
-];
-
 impl Service {
     pub(super) fn of(path: &str) -> Self {
-        let first = path::first_segment(path);
+        // As the server reads it: `nudm%2Dsdm` is `nudm-sdm`.
+        let first = percent::decode(path::first_segment(path)).unwrap_or_default();
         let index = SERVICES.iter().position(|name| *name == first);
         index.map_or(Self::Other, |index| Self::Known(index as u8))
     }

@@ -356,6 +356,9 @@ fn response(
     body: Option<&mut Bytes>,
 ) -> Result<Verdict, Refusal> {
     headers::judge_response(&mut judge, &parts.headers)?;
+    if judge.is_incoming && parts.status.is_redirection() {
+        headers::judge_redirection(&mut judge, &parts.headers)?;
+    }
     if let Some(translation) = judge.translation
         && hiding::translate_location(&translation, &mut parts.headers).is_err()
     {

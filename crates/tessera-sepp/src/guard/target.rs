@@ -6,9 +6,40 @@ use super::hiding::Translation;
 use super::judge::Judge;
 use super::network::{Named, Side};
 use super::uri::{Host, HttpUri, Look};
-use super::{Refusal, Rule, context, path};
+use super::{Refusal, Rule, path};
 use crate::config::TargetPattern;
 use crate::names::Fqdn;
+
+/// What stands in front of the path (TS 29.501 §4.4.1): it names no service, or rules about APIs would look at the rest
+/// of a path that begins elsewhere.
+fn prefix(judge: &mut Judge<'_>, rest: &str) -> Result<(), Refusal> {
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let Some(prefix) = path::canonical(rest).filter(|path| !path.contains(['?', '#'])) else {
+        return Err(Refusal::new(Rule::Malformed, TARGET, rest));
+    };
+    match prefix.split('/').find(|segment| names_service(segment)) {
+        Some(service) => judge.against(Rule::Api, TARGET, service),
+        None => Ok(()),
+    }
+}
+
+/// `nudm-uecm`: the function behind an `n`, a hyphen and more (TS 29.501 §5.1.3.2).
+fn names_service(segment: &str) -> bool {
+    const FUNCTIONS: [&str; 32] = [
+        "5g-eir", "aanf", "adrf", "af", "amf", "ausf", "bsf", "chf", "dccf", "easdf", "gmlc",
+        "hss", "imsas", "lmf", "mbsf", "mbsmf", "mfaf", "nef", "nrf", "nssaaf", "nssf", "nwdaf",
+        "pcf", "scp", "sepp", "smf", "smsf", "tsctsf", "ucmf", "udm", "udr", "upf",
+    ];
+    let lower = segment.to_ascii_lowercase();
+    let of_function = |function: &&str| {
+        let rest = lower.strip_prefix('n').and_then(|rest| rest.strip_prefix(*function));
+        rest.is_some_and(|rest| rest.starts_with('-'))
+    };
+    lower == "oauth2" || FUNCTIONS.iter().any(of_function)
+}
 
 pub(super) const TARGET: &str = "3gpp-sbi-target-apiroot";
 
@@ -29,7 +60,7 @@ pub(super) fn judge(
         _ => return Err(Refusal::new(Rule::Malformed, TARGET, text)),
     };
     if judge.is_incoming {
-        prefix(judge, text, uri.rest)?;
+        prefix(judge, uri.rest)?;
     }
     let revealed = translation.map_or(Ok(None), |translation| translation.authority(&uri));
     match revealed {
@@ -61,21 +92,4 @@ pub(super) fn judge(
     let refusal = Refusal::new(Rule::Target, TARGET, text);
     let allowed = judge.sides.of(Side::Receiver);
     judge.offence(Refusal { allowed, ..refusal }).map(|()| false)
-}
-
-/// Judges what a peer puts in front of the path of an API (TS 29.501 §4.4.1): the rules about paths see the API's alone,
-/// and some servers would find another one here.
-fn prefix(judge: &mut Judge<'_>, text: &str, prefix: &str) -> Result<(), Refusal> {
-    let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
-    if prefix.is_empty() {
-        return Ok(());
-    }
-    let path = path::canonical(prefix).filter(|path| !path.contains(['?', '#']));
-    let Some(path) = path else {
-        return Err(Refusal::new(Rule::Malformed, TARGET, text));
-    };
-    if path.split('/').any(context::is_api) {
-        return judge.against(Rule::Api, TARGET, text);
-    }
-    Ok(())
 }

@@ -148,6 +148,10 @@ impl Judge<'_> {
         if let Some(translation) = self.translation {
             match translation.name(text) {
                 Ok(Some(name)) => self.edits.replace(text, name, source),
+                // An own function that repeats the name would have it hidden: then the peer could reach whatever it is.
+                Ok(None) if self.is_incoming && self.kind.is_request && is_of_no_network(text) => {
+                    return self.against(Rule::Topology, scope.name, text);
+                }
                 Ok(None) => {}
                 Err(_) => return self.against(Rule::Topology, scope.name, text),
             }
@@ -233,6 +237,10 @@ impl Judge<'_> {
         }
         self.names_another(Rule::UeIdentity, scope, side, &Identity::masked(text))
     }
+}
+
+fn is_of_no_network(name: &str) -> bool {
+    !name.is_empty() && network::all_in(name).next().is_none()
 }
 
 /// Whether a text has the name of a network at its end or in it: `5G:mnc001.mcc001.3gppnetwork.org`.

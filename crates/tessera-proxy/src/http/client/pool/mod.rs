@@ -6,10 +6,11 @@ mod state;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use http::Request;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use self::state::{Found, State, Waiter};
 use super::addresses::{Addresses, Target};
@@ -96,6 +97,9 @@ impl Pool {
         let mut earlier: Option<CallError> = None;
         let mut avoid: Option<Arc<Connection>> = None;
         loop {
+            if earlier.is_some() {
+                inner.let_recover(call.deadline).await;
+            }
             let granted = match inner.acquire(tries.early(), avoid.as_ref(), call.deadline).await {
                 Ok(granted) => granted,
                 Err(error) => return Err(error.after(earlier)),
@@ -172,6 +176,9 @@ impl Pool {
     }
 }
 
+/// How long another try waits for an address at most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
 /// A place on a connection.
 pub(super) struct Granted {
     pub(super) lease: Lease,
@@ -207,6 +214,21 @@ impl Inner {
                 let cause = self.state().places.recovery().and_then(|(_, cause)| cause);
                 Err(CallError::unsent(CallErrorKind::DeadlineExceeded).because_of(cause))
             }
+        }
+    }
+
+    /// Before another try: the address that has just failed is passed over for a moment, and may be the only one.
+    async fn let_recover(&self, deadline: Deadline) {
+        let until = {
+            let state = self.state();
+            let is_stuck =
+                state.connections.is_empty() && state.opening == 0 && self.all_sick(&state);
+            let until = state.places.recovery().map(|(until, _)| until);
+            until.filter(|until| is_stuck && *until <= Instant::now() + LONGEST_PAUSE)
+        };
+        if let Some(until) = until {
+            // Whose deadline is over learns it where it waits for a place.
+            let _ = deadline.limit(sleep_until(until)).await;
         }
     }
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::wait_until;
 use socket2::SockRef;
-use tessera_test_peers::wait_until;
 
 /// Forwards connections to a server end, and records them.
 #[derive(Clone)]
@@ -46,6 +46,12 @@ struct Path {
     server: SocketAddr,
     treatment: Treatment,
     recorded: Vec<Recorded>,
+    /// What becomes of the next connection alone.
+    next: Option<Treatment>,
+    /// Nothing is forwarded, and nobody hears that.
+    is_parted: bool,
+    /// Both sides of connections that were made.
+    open: Vec<[TcpStream; 2]>,
 }
 
 impl Between {
@@ -58,7 +64,14 @@ impl Between {
     pub fn start_on(interface: IpAddr, server: SocketAddr) -> Self {
         let listener = TcpListener::bind((interface, 0)).unwrap();
         let address = listener.local_addr().unwrap();
-        let path = Path { server, treatment: Treatment::Carry, recorded: Vec::new() };
+        let path = Path {
+            server,
+            treatment: Treatment::Carry,
+            recorded: Vec::new(),
+            next: None,
+            is_parted: false,
+            open: Vec::new(),
+        };
         let between = Self { address, path: Arc::new(Mutex::new(path)) };
         let this = between.clone();
         thread::spawn(move || {
@@ -81,9 +94,34 @@ impl Between {
         self.lock().treatment = treatment;
     }
 
+    /// What becomes of the next connection, and of no later one.
+    pub fn treat_next(&self, treatment: Treatment) {
+        self.lock().next = Some(treatment);
+    }
+
     /// Connections go to this server end from now on.
     pub fn lead_to(&self, server: SocketAddr) {
         self.lock().server = server;
+    }
+
+    /// Ends all connections that are there: both sides hear of it.
+    pub fn cut(&self) {
+        for side in self.lock().open.drain(..).flatten() {
+            // Some have ended by themselves.
+            let _ = side.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// From now on nothing gets through, in connections that are there and in new ones, and nobody hears of it; or
+    /// everything does again.
+    pub fn part(&self, is_parted: bool) {
+        self.lock().is_parted = is_parted;
+    }
+
+    fn wait_while_parted(&self) {
+        while self.lock().is_parted {
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Takes the recordings of all connections, once all have ended.
@@ -107,7 +145,8 @@ impl Between {
         let (index, server, treatment) = {
             let mut path = self.lock();
             path.recorded.push(Recorded::default());
-            (path.recorded.len() - 1, path.server, path.treatment)
+            let treatment = path.next.take().unwrap_or(path.treatment);
+            (path.recorded.len() - 1, path.server, treatment)
         };
         let result = self.carry_one(index, client, server, treatment);
         if let Some(recorded) = self.lock().recorded.get_mut(index) {
@@ -124,6 +163,7 @@ impl Between {
         treatment: Treatment,
     ) -> io::Result<()> {
         client.set_nodelay(true)?;
+        self.wait_while_parted();
         if treatment != Treatment::Carry {
             let first = read_flight(&mut client)?;
             self.record(index, |recorded| {
@@ -158,16 +198,19 @@ impl Between {
     /// Both directions, until both have ended.
     fn forward(&self, index: usize, client: &TcpStream, server: &TcpStream) -> io::Result<()> {
         server.set_nodelay(true)?;
+        self.lock().open.push([client.try_clone()?, server.try_clone()?]);
         let (mut from_server, mut to_client) = (server.try_clone()?, client.try_clone()?);
         let this = self.clone();
         let back = thread::spawn(move || {
             let copied = copy(&mut from_server, &mut to_client, |_| {
+                this.wait_while_parted();
                 this.record(index, |recorded| recorded.answered = true);
             });
             finish(copied, &from_server, &to_client);
         });
         let (mut from_client, mut to_server) = (client.try_clone()?, server.try_clone()?);
         let copied = copy(&mut from_client, &mut to_server, |piece| {
+            self.wait_while_parted();
             self.record(index, |recorded| {
                 if !recorded.answered {
                     recorded.first.extend_from_slice(piece);

@@ -1,0 +1,25 @@
+//! What the tests of `tessera sepp` stand on: operators' certificates ([`Authority`]), a SEPP as a process
+//! ([`Sepp`]), network functions on both sides ([`Function`], [`Consumer`]), and two operators who roam ([`World`]).
+
+// Whatever goes wrong here ends a test, and a panic is how a test says so.
+#![allow(clippy::unwrap_used, clippy::panic)]
+#![forbid(unsafe_code)]
+
+mod authority;
+mod consumer;
+mod function;
+mod sepp;
+mod world;
+
+use std::sync::LazyLock;
+
+pub use self::authority::Authority;
+pub use self::consumer::{Consumer, Reply, request};
+pub use self::function::Function;
+pub use self::sepp::{Places, Sepp};
+pub use self::world::{HOME, THIRD, VISITED, Words, World};
+
+use tokio::runtime::Runtime;
+
+/// Where network functions run, for all tests of a process.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());

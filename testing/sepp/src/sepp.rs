@@ -1,0 +1,171 @@
+//! `tessera sepp run` as a process that is started, killed and asked.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::process::ExitStatus;
+
+use tessera_test_peers::{Directory, Network, PATIENCE, Process, free_port, wait_until};
+
+/// Where a SEPP listens.
+#[derive(Debug, Clone, Copy)]
+pub struct Places {
+    /// Own network functions.
+    pub sbi: SocketAddr,
+    /// How networks talk.
+    pub n32c: SocketAddr,
+    /// What they say.
+    pub n32f: SocketAddr,
+    /// Its operator.
+    pub admin: SocketAddr,
+}
+
+impl Places {
+    /// Free ports of this address.
+    pub fn on(host: IpAddr) -> Self {
+        let free = || SocketAddr::from((host, free_port().unwrap()));
+        Self { sbi: free(), n32c: free(), n32f: free(), admin: free() }
+    }
+
+    /// The same ports of another address: an instance that stands beside the first.
+    pub fn moved_to(mut self, host: IpAddr) -> Self {
+        for place in [&mut self.sbi, &mut self.n32c, &mut self.n32f, &mut self.admin] {
+            place.set_ip(host);
+        }
+        self
+    }
+}
+
+/// A configuration, and the process that runs it, if any does.
+pub struct Sepp {
+    program: &'static str,
+    /// Where it listens.
+    pub places: Places,
+    process: Option<Process>,
+    /// Its files. Removed after the process is killed.
+    pub directory: Directory,
+}
+
+impl Sepp {
+    /// One that is to listen there. It has no file yet, and nothing runs.
+    pub fn new(program: &'static str, places: Places) -> Self {
+        Self { program, places, process: None, directory: Directory::new() }
+    }
+
+    /// Writes its configuration: `[process]` and `[listen]`, and these sections.
+    pub fn configure(&self, sections: &str) {
+        let Places { sbi, n32c, n32f, admin } = self.places;
+        let text = format!(
+            "[process]\nadmin = \"{admin}\"\nlog = \"json\"\ndrain = \"10s\"\nthreads = 1\n\
+             [listen]\nsbi = \"{sbi}\"\nn32c = \"{n32c}\"\nn32f = \"{n32f}\"\n{sections}"
+        );
+        self.directory.write("sepp.toml", text);
+    }
+
+    /// Starts it, and waits until it listens. Peers may be absent.
+    #[track_caller]
+    pub fn start(&mut self) {
+        let file = self.directory.path("sepp.toml");
+        let words = ["run", &file];
+        let process =
+            Process::start_compiled("tessera sepp", self.program, Network::Loopback, words);
+        process.listens_on(self.places.admin.port());
+        process.listens_on(self.places.n32f.port());
+        self.process = Some(process);
+    }
+
+    /// `tessera sepp check` of its configuration: whether it could run, and what it says.
+    #[track_caller]
+    pub fn check(&self) -> (bool, String) {
+        let file = self.directory.path("sepp.toml");
+        let words = ["check", &file];
+        let mut process =
+            Process::start_compiled("tessera sepp check", self.program, Network::None, words);
+        (process.end_input().ends(), process.output())
+    }
+
+    /// The process that runs, or that ran last.
+    #[track_caller]
+    pub fn process(&self) -> &Process {
+        self.process.as_ref().expect("it was started")
+    }
+
+    /// Kills it (SIGKILL).
+    pub fn kill(&mut self) {
+        self.process = None;
+    }
+
+    /// Asks it to end (SIGTERM), and waits until it has.
+    #[track_caller]
+    pub fn end(&mut self) -> ExitStatus {
+        let process = self.process.as_mut().expect("it was started");
+        process.terminate();
+        process.status_within(PATIENCE)
+    }
+
+    /// Loads its files again (SIGHUP), and waits until it has.
+    #[track_caller]
+    pub fn reload(&self) {
+        let count = || self.metric("sepp_reload_total", &[r#"result="ok""#]);
+        let before = count();
+        self.process().hang_up();
+        self.process().wait_for("to reload", PATIENCE, || (count() > before).then_some(()));
+    }
+
+    /// One request to its admin listener; the whole answer.
+    pub fn admin(&self, method: &str, path: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(self.places.admin).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        let head = "Host: localhost\r\nContent-Length: 0\r\nConnection: close";
+        write!(stream, "{method} {path} HTTP/1.1\r\n{head}\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        Some(answer)
+    }
+
+    /// Whether `/peers` says this of the peer: `established`, `terminated`.
+    pub fn is(&self, peer: &str, state: &str) -> bool {
+        let answer = self.admin("GET", &format!("/peers/{peer}"));
+        answer.is_some_and(|answer| answer.contains(&format!("\"state\": \"{state}\"")))
+    }
+
+    /// Waits until `/peers` says this of the peer.
+    #[track_caller]
+    pub fn becomes(&self, peer: &str, state: &str) {
+        let what = format!("{peer} to be {state}");
+        self.process().wait_for(&what, 2 * PATIENCE, || self.is(peer, state).then_some(()));
+    }
+
+    /// The sum of all series of this metric that have these labels, as they are exposed: `result="ok"`.
+    #[track_caller]
+    pub fn metric(&self, name: &str, labels: &[&str]) -> u64 {
+        let all = self.admin("GET", "/metrics").expect("it answers on its admin listener");
+        let series = all.lines().filter_map(|line| {
+            let (series, value) = line.rsplit_once(' ')?;
+            let (is, of) = series.split_once('{').unwrap_or((series, ""));
+            let has = |label: &&str| of.split([',', '}']).any(|one| one == *label);
+            (is == name && labels.iter().all(has)).then_some(value)
+        });
+        series.map(|value| value.parse::<f64>().unwrap()).sum::<f64>() as u64
+    }
+
+    /// Waits until that sum is at least this.
+    #[track_caller]
+    pub fn counts(&self, name: &str, labels: &[&str], at_least: u64) {
+        wait_until(&format!("{at_least} of {name} with {labels:?}"), || {
+            (self.metric(name, labels) >= at_least).then_some(())
+        });
+    }
+
+    /// How many handshakes of peers that came were complete in this mode: `a` full, `c` resumed, `e` with early data.
+    #[track_caller]
+    pub fn handshakes(&self, mode: &str) -> u64 {
+        let mode = format!("mode=\"{mode}\"");
+        self.metric("sepp_tls_handshakes_total", &[&mode, r#"result="ok""#])
+    }
+
+    /// How many first flights of peers it took.
+    #[track_caller]
+    pub fn accepted_early(&self) -> u64 {
+        self.metric("sepp_early_data_total", &[r#"result="accepted""#])
+    }
+}

@@ -1,0 +1,312 @@
+//! Two operators who roam, a third one who knows the first, and somebody in between.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http::Method;
+use tessera_test_peers::{Directory, between::Between, wait_until};
+
+use crate::{Authority, Consumer, Function, Places, Reply, Sepp, request};
+
+/// The home network's SEPP, with all its instances.
+pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
+
+/// The visited network's.
+pub const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
+
+/// A third operator's, which the home network knows.
+pub const THIRD: &str = "sepp3.5gc.mnc003.mcc001.3gppnetwork.org";
+
+/// 32 bytes, as `openssl rand -hex 32` writes them.
+const KEY: &str = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184";
+
+/// What is different from the usual in a test.
+#[derive(Clone, Copy)]
+pub struct Words<'w> {
+    /// How many instances the home network has.
+    pub instances: usize,
+    /// Further sections of the home network's SEPP.
+    pub home: &'w str,
+    /// Further sections of the visited network's.
+    pub visited: &'w str,
+    /// Further lines of the visited network's about the home network.
+    pub visited_peer: &'w str,
+    /// Whether tickets and one-time keys of the home network survive its SEPP.
+    pub keeps: bool,
+    /// The etcd by which its instances share tickets and one-time keys.
+    pub etcd: &'w [String],
+    /// Whether the visited network knows the second instance's N32-f too: not through the one in between.
+    pub knows_second: bool,
+}
+
+impl Default for Words<'_> {
+    fn default() -> Self {
+        Self {
+            instances: 1,
+            home: "",
+            visited: "",
+            visited_peer: "",
+            keeps: false,
+            etcd: &[],
+            knows_second: false,
+        }
+    }
+}
+
+impl Words<'static> {
+    /// Both ends let GET be early.
+    pub const EARLY: Self = Self {
+        instances: 1,
+        home: "[peer.visited.reconnection]\nearly-data = \"fs\"\n",
+        visited: "[peer.home.reconnection]\nearly-data = \"fs\"\n",
+        visited_peer: "",
+        keeps: false,
+        etcd: &[],
+        knows_second: false,
+    };
+}
+
+/// Two operators who roam.
+pub struct World {
+    /// The home network's SEPP, all instances.
+    pub home: Vec<Sepp>,
+    /// The visited network's SEPP.
+    pub visited: Sepp,
+    /// The home network's function.
+    pub udm: Function,
+    /// The visited network's function.
+    pub amf: Consumer,
+    /// On the way from the visited network to the home network's N32-f.
+    pub between: Between,
+    /// The home network's authority.
+    pub home_ca: Authority,
+    /// The visited network's.
+    pub visited_ca: Authority,
+    /// The third operator's.
+    pub third_ca: Authority,
+    /// What foreign programs read.
+    pub files: Directory,
+    number: AtomicUsize,
+}
+
+impl World {
+    /// Both, associated with each other.
+    #[track_caller]
+    pub fn start(program: &'static str, words: Words<'_>) -> Self {
+        let mut world = Self::new(program, words);
+        world.home.iter_mut().for_each(Sepp::start);
+        world.visited.start();
+        world.associated();
+        world
+    }
+
+    /// Both, with their files. Nothing runs but the functions.
+    #[track_caller]
+    pub fn new(program: &'static str, words: Words<'_>) -> Self {
+        let [home_ca, visited_ca, third_ca] = ["home", "visited", "third"].map(Authority::new);
+        let udm = Function::start();
+        let place = |index: u8| IpAddr::from(Ipv4Addr::new(127, 0, 0, 1 + index));
+        let first = Places::on(place(0));
+        let home: Vec<Sepp> = (0..words.instances)
+            .map(|index| Sepp::new(program, first.moved_to(place(index as u8))))
+            .collect();
+        let visited = Sepp::new(program, Places::on(place(0)));
+        let between = Between::start(first.n32f);
+        let files = Directory::new();
+        let home_leaf = home_ca.issue(&[HOME]);
+        for (sepp, leaf) in home.iter().map(|sepp| (sepp, home_leaf.clone())) {
+            write_files(sepp, &leaf, [&home_ca, &visited_ca, &third_ca]);
+        }
+        let leaf = visited_ca.issue_numbered(&[VISITED], 7);
+        write_files(&visited, &leaf, [&home_ca, &visited_ca, &third_ca]);
+        for (name, text) in [
+            ("home.pem", home_leaf),
+            ("visited.pem", leaf),
+            ("third.pem", third_ca.issue(&[THIRD])),
+            ("home-ca.pem", home_ca.pem()),
+        ] {
+            files.write(name, text);
+        }
+        let amf = Consumer::at(visited.places.sbi);
+        let number = AtomicUsize::new(0);
+        let world =
+            Self { home, visited, udm, amf, between, home_ca, visited_ca, third_ca, files, number };
+        world.configure(words);
+        world
+    }
+
+    /// Writes both configurations.
+    pub fn configure(&self, words: Words<'_>) {
+        let state = "[tickets]\nstate = \"state\"\nstate-key = \"state.key\"\n".to_owned();
+        let keeps = match (words.keeps, words.etcd) {
+            (true, _) => state,
+            (false, []) => String::new(),
+            (false, endpoints) => format!(
+                "[tickets.fleet]\nvault = \"etcd\"\nring-key = \"state.key\"\n\
+                 epoch-keys = \"epochs\"\n\
+                 etcd = {{ endpoints = {endpoints:?}, plaintext-on-private-network = true }}\n"
+            ),
+        };
+        for sepp in &self.home {
+            let visited = [self.visited.places.n32c.to_string()];
+            let nowhere = ["127.0.0.1:1".to_owned()];
+            let sections = [
+                &local(HOME, "999-70"),
+                "[sbi.hosts]\n",
+                &format!("\"udm.5gc.mnc070.mcc999.3gppnetwork.org\" = \"{}\"\n", self.udm.address),
+                &anchor("visited", "001-01"),
+                &anchor("third", "001-03"),
+                &peer("visited", VISITED, "001-01", &visited, ""),
+                &peer("third", THIRD, "001-03", &nowhere, "initiate = false\n"),
+                words.home,
+                &keeps,
+            ];
+            sepp.configure(&sections.concat());
+        }
+        let n32c: Vec<_> = self.home.iter().map(|sepp| sepp.places.n32c.to_string()).collect();
+        let mut n32f = vec![self.between.address().to_string()];
+        if words.knows_second {
+            n32f.extend(self.home.get(1).map(|sepp| sepp.places.n32f.to_string()));
+        }
+        let n32f = format!("n32f-address = {n32f:?}\n{}", words.visited_peer);
+        self.visited.configure(&format!(
+            "{}{}{}{}",
+            local(VISITED, "001-01"),
+            anchor("home", "999-70"),
+            peer("home", HOME, "999-70", &n32c, &n32f),
+            words.visited
+        ));
+    }
+
+    /// Waits until all know each other.
+    #[track_caller]
+    pub fn associated(&self) {
+        self.visited.becomes(HOME, "established");
+        self.home.iter().for_each(|sepp| sepp.becomes(VISITED, "established"));
+    }
+
+    /// The first, or only, instance of the home network.
+    pub fn home(&self) -> &Sepp {
+        &self.home[0]
+    }
+
+    /// A name for a request that no other has.
+    pub fn name(&self) -> String {
+        format!("request-{}", self.number.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Asks the home network's function; the name of the request, and what was answered.
+    #[track_caller]
+    pub fn ask(&self, method: Method, end: &str) -> (String, Reply) {
+        let name = self.name();
+        let has_body = method == Method::POST || method == Method::PUT;
+        let mut asked = request(method, &path(end), &name);
+        if has_body {
+            asked = asked.header("content-type", "application/json");
+        }
+        let body = Bytes::from_static(if has_body { b"{}" } else { b"" });
+        let reply = self.amf.ask(asked.body(body).unwrap());
+        (name, reply)
+    }
+
+    /// Asks with GET, and expects the answer of the function; the name of the request.
+    #[track_caller]
+    pub fn get(&self) -> String {
+        let (name, reply) = self.ask(Method::GET, "am-data");
+        assert_eq!(reply.status, 200, "{name}: {reply:?}\n{}", self.output());
+        assert_eq!(reply.body, Function::AM_DATA);
+        name
+    }
+
+    /// Asks with GET until there is an answer of the function.
+    #[track_caller]
+    pub fn served(&self) {
+        wait_until("the service goes on", || {
+            let asked = request(Method::GET, &path("am-data"), &self.name());
+            let reply = self.amf.try_ask(asked.body(Bytes::new()).unwrap());
+            reply.is_ok_and(|reply| reply.status == 200).then_some(())
+        });
+    }
+
+    /// Ends the connections of N32-f, so that the next request needs another one.
+    pub fn cut(&self) {
+        self.between.cut();
+    }
+
+    /// Asks over a connection that comes back; the name of the request.
+    #[track_caller]
+    pub fn get_over_new_connection(&self) -> String {
+        self.cut();
+        self.get()
+    }
+
+    /// What the SEPPs wrote.
+    pub fn output(&self) -> String {
+        let home: String = self.home.iter().map(|sepp| sepp.process().output()).collect();
+        format!("home:\n{home}\nvisited:\n{}", self.visited.process().output())
+    }
+
+    /// `curl` as somebody with this certificate who asks the home network's SEPP at a listener; the body, and then in
+    /// a line of its own the status. Nothing where TLS refused.
+    #[track_caller]
+    pub fn curl_as(&self, certificate: &str, port: u16, more: &[&str], path: &str) -> String {
+        let resolve = format!("{HOME}:{port}:127.0.0.1");
+        let url = format!("https://{HOME}:{port}{path}");
+        let [certificate, ca] = [certificate, "home-ca.pem"].map(|name| self.files.path(name));
+        let words = [
+            "--silent",
+            "--http2",
+            "--tlsv1.3",
+            "--max-time",
+            "20",
+            "--write-out",
+            "\n%{http_code}",
+            "--resolve",
+            &resolve,
+            "--cacert",
+            &ca,
+            "--cert",
+            &certificate,
+        ];
+        let words = [&words, more, &[&url]].concat();
+        let network = tessera_test_peers::Network::Loopback;
+        let mut curl = tessera_test_peers::Process::start("curl", network, words);
+        curl.end_input().ends_within(2 * tessera_test_peers::PATIENCE);
+        curl.stdout()
+    }
+}
+
+/// The path of a request whose last segment is this.
+pub(crate) fn path(end: &str) -> String {
+    format!("/nudm-sdm/v2/imsi-999700000000001/{end}")
+}
+
+fn write_files(sepp: &Sepp, leaf: &str, authorities: [&Authority; 3]) {
+    sepp.directory.write("sepp.pem", leaf);
+    sepp.directory.write_private("state.key", KEY);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    sepp.directory.write_private("epochs", format!("{} 172800 {KEY}\n", now - 60));
+    for (name, authority) in ["home", "visited", "third"].into_iter().zip(authorities) {
+        sepp.directory.write(&format!("{name}.pem"), authority.pem());
+        sepp.directory.write(&format!("{name}.crl"), authority.revoking(&[]));
+    }
+}
+
+fn local(fqdn: &str, plmn: &str) -> String {
+    format!("[local]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\ncertificate = \"sepp.pem\"\n")
+}
+
+fn anchor(name: &str, plmn: &str) -> String {
+    format!(
+        "[trust.{name}]\nplmns = [\"{plmn}\"]\nroots = \"{name}.pem\"\ncrl = [\"{name}.crl\"]\n"
+    )
+}
+
+fn peer(name: &str, fqdn: &str, plmn: &str, addresses: &[String], more: &str) -> String {
+    format!(
+        "[peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
+         address = {addresses:?}\n{more}"
+    )
+}

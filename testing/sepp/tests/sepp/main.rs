@@ -1,0 +1,12 @@
+//! SEPPs as processes.
+
+mod early;
+mod fleet;
+mod killed;
+mod programs;
+mod relay;
+mod reloaded;
+mod strangers;
+
+/// The program under test.
+const SEPP: &str = env!("CARGO_BIN_EXE_sepp-under-test");
