@@ -11,6 +11,7 @@ pub mod events;
 pub mod guard;
 pub mod identity;
 mod load;
+mod mask;
 pub mod metrics;
 pub mod n32c;
 pub mod n32f;

@@ -5,11 +5,9 @@
 //! `direction`, `field`, `claimed` and `allowed`, where they are known. Subscribers are masked. Each kind has at most
 //! 100 lines a second: metrics count all.
 
-mod mask;
-
 use tessera_proxy::logging::tracing;
 
-pub use self::mask::Masked;
+pub use crate::mask::Masked;
 use crate::metrics::{self, Direction, Metrics, Role};
 use crate::n32c::association::{self, Event};
 use crate::n32c::{AssociationId, State};
