@@ -142,7 +142,8 @@ mod tests {
 
     #[test]
     fn counts_are_found_by_labels_and_by_what_moved() {
-        let before = Counts::read("# HELP a b\na_total{x=\"1\",y=\"q\"} 2\na_total{x=\"2\",y=\"r\"} 3\n");
+        let before =
+            Counts::read("# HELP a b\na_total{x=\"1\",y=\"q\"} 2\na_total{x=\"2\",y=\"r\"} 3\n");
         assert_eq!(before.of("a_total", &[]), 5);
         assert_eq!(before.of("a_total", &[("x", "2")]), 3);
         assert_eq!(before.of("a", &[]), 0);

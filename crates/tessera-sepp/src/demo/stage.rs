@@ -152,7 +152,8 @@ impl Stage {
             _ => "nrf.5gc.mnc070.mcc999.3gppnetwork.org",
         };
         let query = if transaction.query.is_empty() { "" } else { "?" };
-        let uri = format!("http://{}{}{query}{}", VISITED.fqdn, transaction.path, transaction.query);
+        let uri =
+            format!("http://{}{}{query}{}", VISITED.fqdn, transaction.path, transaction.query);
         let mut request = Request::builder()
             .method(transaction.method)
             .uri(uri)
