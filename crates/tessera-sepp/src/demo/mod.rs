@@ -72,9 +72,14 @@ async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
     let full = stage.connection().await?;
 
     trace.say("");
-    stage.lose(Actor::VisitedSepp, "so a PUT, which is never early, makes another");
+    stage.lose(Actor::VisitedSepp, "and comes back");
     stage.ask(&CONFIRMATION, 0).await?;
     let resumed = stage.connection().await?;
+
+    trace.say("");
+    stage.opt_in()?;
+    stage.ask(&CONFIRMATION, 0).await?;
+    let again = stage.connection().await?;
 
     trace.say("");
     stage.lose(Actor::VisitedSepp, "and a GET, which may be early here, makes another");
@@ -86,7 +91,7 @@ async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
     let attempts = third::attempts(&mut stage).await?;
 
     trace.say("");
-    stage.end([full, resumed, early], attempts).await
+    stage.end([full, resumed, again, early], attempts).await
 }
 
 /// What this needs can't be had, or broke.

@@ -1,7 +1,9 @@
 //! A SEPP as `tessera sepp run` runs it, and what it counts.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +40,7 @@ pub(super) const THIRD: Who =
 pub(super) struct Operator {
     pub(super) sepp: Arc<RunningSepp>,
     registry: admin::Metrics,
+    path: PathBuf,
 }
 
 impl Operator {
@@ -62,7 +65,7 @@ impl Operator {
         let mut inherited = Inherited::default();
         let beginning = Beginning::new(&mut inherited, &registry, &health);
         let sepp = RunningSepp::start(&path, loaded, beginning).await?;
-        Ok(Self { sepp: Arc::new(sepp), registry })
+        Ok(Self { sepp: Arc::new(sepp), registry, path })
     }
 
     pub(super) fn address(&self, listener: &str) -> Result<SocketAddr, ProgramError> {
@@ -90,6 +93,14 @@ impl Operator {
             }
             sleep(Duration::from_millis(5)).await;
         }
+    }
+
+    /// Writes its configuration with this in the place of that, and has it read again, as SIGHUP does.
+    pub(super) fn reload(&self, this: &str, that: &str) -> Result<(), ProgramError> {
+        let failed = |error| ProgramError::failed(self.path.display(), error);
+        let text = fs::read_to_string(&self.path).map_err(failed)?;
+        fs::write(&self.path, text.replace(that, this)).map_err(failed)?;
+        self.sepp.reload()
     }
 
     pub(super) async fn end(&self) -> Result<(), ProgramError> {

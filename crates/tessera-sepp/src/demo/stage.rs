@@ -39,6 +39,8 @@ pub(super) struct Stage {
     counted: Counts,
     /// How long the first request of the connection took that isn't told yet.
     first: Option<Duration>,
+    /// How many requests the visited network's SEPP had sent in first flights then.
+    early: u64,
     asked: usize,
     transactions: usize,
     replays: usize,
@@ -89,6 +91,7 @@ impl Stage {
             sbi,
             discovered: None,
             first: None,
+            early: 0,
             asked: 0,
             transactions: 0,
             replays: 0,
@@ -215,15 +218,33 @@ impl Stage {
         let mode = mode.ok_or_else(|| stage_failed("not one N32-f connection was made"))?;
         self.counted = counts;
         let took = self.first.take().unwrap_or_default();
-        let round_trips = if mode == "e" { 0 } else { 1 };
+        let early = self.visited.counts().of("sepp_early_requests_total", &[]);
+        let round_trips = if early > self.early { 0 } else { 1 };
+        self.early = early;
         let connection = Connection { at: 0, mode, round_trips, micros: micros(took) };
         self.trace.connection(&connection);
         Ok(connection)
     }
 
+    /// Both operators allow early data of the other: by a reload, as SIGHUP does.
+    pub(super) fn opt_in(&mut self) -> Result<(), ProgramError> {
+        for (operator, actor) in
+            [(&self.home, Actor::HomeSepp), (&self.visited, Actor::VisitedSepp)]
+        {
+            operator.reload(FORWARD_SECRET, NEVER)?;
+            self.trace.step(actor, format!("reloads: {FORWARD_SECRET}; earlier tickets are void"));
+        }
+        self.first = None;
+        Ok(())
+    }
+
     /// All connections of N32-f break.
     pub(super) fn lose(&mut self, actor: Actor, then: &str) {
         self.adversary.cut();
+        if let Ok(home) = HOME.fqdn.parse() {
+            // What is there of its end goes too: nobody has to find out by a request.
+            self.visited.sepp.sepp().close(&home);
+        }
         self.first = None;
         self.trace.step(actor, format!("its N32-f connection is lost, {then}"));
     }
@@ -231,8 +252,8 @@ impl Stage {
     /// The adversary sends the last first flight again, and looks what comes of it.
     pub(super) async fn replay(&mut self, transaction: &Transaction) -> Result<(), ProgramError> {
         let mut last = None;
-        // Three connections: the last of them had the request in its first flight.
-        for _ in 0..3 {
+        // The last of them had the request in its first flight.
+        for _ in 0..CONNECTIONS {
             last = self.adversary.recording().await;
         }
         let flight = last.ok_or_else(|| stage_failed("the adversary recorded nothing"))?;
@@ -247,7 +268,7 @@ impl Stage {
         let again = executed() - before;
         self.executed_again += again;
         let what = match again {
-            0 => format!("its one-time key is gone: the UDM has executed it {} times", before),
+            0 => "its one-time key is gone: the UDM has executed nothing more".to_owned(),
             _ => "TAKES IT: the UDM has executed it again".to_owned(),
         };
         self.trace.step(Actor::HomeSepp, what);
@@ -257,7 +278,7 @@ impl Stage {
 
     pub(super) async fn end(
         self,
-        connections: [Connection; 3],
+        connections: [Connection; CONNECTIONS],
         attempts: Vec<(Attempt, bool)>,
     ) -> Result<Outcome, ProgramError> {
         let executed = self.functions.all_executed();
@@ -271,7 +292,7 @@ impl Stage {
         self.trace.step(Actor::HomeSepp, format!("the association with 001-01 is {state}"));
         self.home.end().await?;
         self.third.end().await?;
-        let [full, _, early] = &connections;
+        let [full, .., early] = &connections;
         Ok(Outcome {
             transactions: self.transactions,
             asked: self.asked,
@@ -281,6 +302,7 @@ impl Stage {
             attempts: attempts.len(),
             refused: attempts.iter().filter(|(_, refused)| *refused).count(),
             ended_by_none,
+            was_early: early.round_trips == 0,
             full_micros: full.micros,
             early_micros: early.micros,
             modes: connections.into_iter().map(|connection| connection.mode).collect(),
@@ -295,7 +317,7 @@ fn peer(who: Who, n32c: SocketAddr, initiate: bool, more: &str) -> String {
         "[trust.{name}]\nplmns = [\"{plmn}\"]\nroots = \"{name}-ca.pem\"\n\
          [peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n\
          address = [\"{n32c}\"]\ninitiate = {initiate}\n{more}\
-         [peer.{name}.reconnection]\nearly-data = \"fs\"\n"
+         [peer.{name}.reconnection]\n{NEVER}\n"
     )
 }
 
@@ -312,10 +334,17 @@ fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
+/// Requests in first flights: as at first, and as both operators then have it.
+const NEVER: &str = "early-data = \"never\"";
+const FORWARD_SECRET: &str = "early-data = \"fs\"";
+
 const HANDSHAKES: &str = "sepp_tls_handshakes_total";
 
 /// What every byte takes from one SEPP to the other: about as long as from one country to the next.
 pub(super) const DELAY: Duration = Duration::from_millis(20);
+
+/// How many connections of N32-f the story has.
+pub(super) const CONNECTIONS: usize = 4;
 
 /// How long the adversary waits for an answer to a replay.
 const SILENCE: Duration = Duration::from_millis(250);

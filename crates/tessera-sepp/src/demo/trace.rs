@@ -151,6 +151,9 @@ pub(super) struct Connection {
 impl Connection {
     fn handshake(&self) -> &'static str {
         match self.mode.as_str() {
+            "e" if self.round_trips > 0 => {
+                "(e) RESUMED WITH 0-RTT FS, AND NOTHING IN THE FIRST FLIGHT"
+            }
             "a" => "(a) full handshake, certificates on both sides",
             "c" => "(c) resumed by psk_dhe_ke, with a fresh key agreement",
             "e" => "(e) resumed with 0-RTT FS: the request was in the first flight",
@@ -214,6 +217,8 @@ pub(super) struct Outcome {
     pub(super) executed: usize,
     /// By which kinds of handshake N32-f came about, in this order.
     pub(super) modes: Vec<String>,
+    /// The last of them had its request in the first flight.
+    pub(super) was_early: bool,
     /// How often the adversary sent the first flight again.
     pub(super) replays: usize,
     /// How often the home network's functions executed what was in it after that.
@@ -233,7 +238,8 @@ impl Outcome {
     pub(super) fn is_good(&self) -> bool {
         self.transactions == super::REGISTRATION.len()
             && self.executed == self.asked
-            && self.modes == ["a", "c", "e"]
+            && self.modes == ["a", "c", "a", "e"]
+            && self.was_early
             && self.replays > 0
             && self.executed_again == 0
             && self.attempts > 0

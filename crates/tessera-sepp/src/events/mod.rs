@@ -50,6 +50,9 @@ impl observer::Observer for Events {
         let peer = self.metrics.peer(peer);
         let direction = direction(relayed.direction);
         peer.request(direction, relayed.service, relayed.status, relayed.elapsed);
+        if relayed.was_early && relayed.direction == observer::Direction::Outgoing {
+            peer.early();
+        }
         if relayed.resent {
             peer.repeated();
         }

@@ -361,7 +361,7 @@ pub(crate) fn guard(
     let named = named.transpose()?;
     let key = named.as_ref().unwrap_or(otherwise);
     Guard::new(configuration, key.as_slice())
-        .map_err(|unknown| ProgramError::settings(format!("[guard] log-only: {unknown}")))
+        .map_err(|error| ProgramError::settings(format!("[guard] {error}")))
 }
 
 /// For names that are hidden as long as the process lives.
