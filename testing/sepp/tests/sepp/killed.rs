@@ -68,10 +68,7 @@ fn a_sepp_that_is_asked_to_end_finishes_its_requests() {
 /// Nothing gets through, and nobody hears of it. The function is told; when the network is back, so is the service.
 #[test]
 fn a_partition_ends_and_service_goes_on() {
-    let world = World::start(
-        SEPP,
-        Words { visited_peer: "keep-alive = \"1s\"\n", ..Words::EARLY },
-    );
+    let world = World::start(SEPP, Words { visited_peer: "keep-alive = \"1s\"\n", ..Words::EARLY });
     warm_up(&world);
     world.get();
     for is_new in [false, true] {

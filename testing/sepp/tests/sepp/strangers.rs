@@ -155,14 +155,16 @@ fn openssl_comes_back_with_a_key_exchange_and_only_where_its_ticket_counts() {
     world.home().counts("sepp_tls_handshakes_total", &[r#"mode="c""#], 1);
     assert_eq!(world.home().handshakes("a"), full);
     // psk_ke alone, and early data, where nobody named the risk.
-    let said = s_client(&world, n32f, CONNECTED,
+    let said = s_client(
+        &world,
+        n32f,
+        CONNECTED,
         &[back.as_slice(), &["-allow_no_dhe_kex", "-groups", "X25519"]].concat(),
     );
     assert!(said.contains("Server Temp Key"), "{said}");
     let early = world.files.write("early", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-    let said = s_client(&world, n32f, CONNECTED,
-        &[back.as_slice(), &["-early_data", &early]].concat(),
-    );
+    let said =
+        s_client(&world, n32f, CONNECTED, &[back.as_slice(), &["-early_data", &early]].concat());
     assert!(!said.contains("Early data was accepted"), "{said}");
     assert_eq!(world.home().accepted_early(), 0);
     // Not on N32-c.
