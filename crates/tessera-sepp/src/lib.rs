@@ -16,6 +16,7 @@ pub mod metrics;
 pub mod n32c;
 pub mod n32f;
 pub mod names;
+mod nrf;
 pub mod reconnection;
 mod run;
 mod running;

@@ -10,6 +10,7 @@ fn the_demonstration_ends_by_itself_and_says_what_happened() {
     let told = String::from_utf8(output.stdout.clone()).unwrap();
     assert_eq!(output.status.code(), Some(0), "{told}{}", stderr(&output));
     for text in [
+        "Nnrf_NFManagement_NFRegister",
         "exchange-capability with 999-70: TLS chosen",
         "exchange-capability with 001-01: TLS chosen",
         " 1 Nnrf_NFDiscovery_Request ",
@@ -26,6 +27,7 @@ fn the_demonstration_ends_by_itself_and_says_what_happened() {
         "refused by the rule `plmn-in-json`",
         "refused by the rule `target`",
         "the association with 001-01 is terminated",
+        "Nnrf_NFManagement_NFDeregister: its NRF is told",
         "13 transactions of the registration; 16 requests asked for, 16 executed; handshakes a, c, a, e.",
         "nothing was executed again.",
         "9 of 9 attempts were refused.",

@@ -11,9 +11,6 @@ impl Configuration {
         if self.peer.is_empty() {
             found.push("there is no [peer.NAME]: nobody can be reached".to_owned());
         }
-        if self.nrf.is_some() {
-            found.push("[nrf] uri: this version doesn't register there".to_owned());
-        }
         for (name, peer) in &self.peer {
             let warn = |what: &str| found.push(format!("[peer.{name}] {what}"));
             of_peer(peer).into_iter().for_each(warn);

@@ -49,9 +49,17 @@ impl Functions {
         self.executions.lock().get(&key(method, path)).copied().unwrap_or_default()
     }
 
-    /// How often any were, but those of the own network for the NRF.
+    /// How often any were, but those of a SEPP to its NRF.
     pub(super) fn all_executed(&self) -> usize {
-        self.executions.lock().values().sum()
+        let of_others = |(key, _): &(&String, &usize)| !key.contains(NF_MANAGEMENT);
+        self.executions.lock().iter().filter(of_others).map(|(_, count)| count).sum()
+    }
+
+    /// How often a SEPP registered or left (Nnrf_NFManagement), by the method.
+    pub(super) fn registrations(&self, method: &str) -> usize {
+        let start = key(method, NF_MANAGEMENT);
+        let executions = self.executions.lock();
+        executions.iter().filter(|(key, _)| key.starts_with(&start)).map(|(_, count)| count).sum()
     }
 }
 
@@ -91,11 +99,22 @@ async fn accept(listener: TcpListener, executions: Arc<Executions>) {
     }
 }
 
+/// Where functions register (TS 29.510 §6.1).
+const NF_MANAGEMENT: &str = "/nnrf-nfm/v1/nf-instances/";
+
 /// In bytes.
 const MAX_BODY: usize = 64 << 10;
 
 fn answer(method: &Method, path: &str, query: &str) -> Response<Body> {
     let last = path.rsplit('/').next().unwrap_or_default();
+    if path.starts_with(NF_MANAGEMENT) {
+        return match *method {
+            Method::PUT => {
+                json(StatusCode::CREATED, r#"{"nfStatus":"REGISTERED","heartBeatTimer":10}"#)
+            }
+            _ => empty(StatusCode::NO_CONTENT),
+        };
+    }
     match (method.as_str(), last) {
         ("GET", "nf-instances") if query.contains("target-nf-type=AUSF") => {
             json(StatusCode::OK, &discovered("AUSF", "nausf-auth"))

@@ -64,9 +64,10 @@ impl Stage {
              \"udm.5gc.mnc070.mcc999.3gppnetwork.org\" = \"{}\"\n",
             functions.nrf, functions.ausf, functions.udm
         );
+        let nrf = "[nrf]\nuri = \"http://nrf.5gc.mnc070.mcc999.3gppnetwork.org\"\n";
         let of_visited = peer(VISITED, at_visited, true, "");
         let of_third = peer(THIRD, at_third, false, "");
-        let tables = format!("{hosts}{of_visited}{of_third}");
+        let tables = format!("{hosts}{nrf}{of_visited}{of_third}");
         let home = Operator::start(&files, HOME, at_home, &tables).await?;
 
         let n32f = home.address("n32f")?;
@@ -108,6 +109,11 @@ impl Stage {
                 counts.of("sepp_n32c_handshakes_total", &labels) > 0
             }
         };
+        let is_registered = |counts: &Counts| counts.of("sepp_nrf_registered", &[]) == 1;
+        if !is_registered(&self.home.until(is_registered).await) {
+            return Err(stage_failed("the SEPP of 999-70 could not register at its NRF"));
+        }
+        self.trace.step(Actor::HomeSepp, "Nnrf_NFManagement_NFRegister: its NRF knows it");
         self.visited_begins().await?;
         let answered = exchanged("responder");
         if !answered(&self.home.until(&answered).await) {
@@ -291,6 +297,9 @@ impl Stage {
         let state = state.as_ref().map_or("unknown", State::as_str);
         self.trace.step(Actor::HomeSepp, format!("the association with 001-01 is {state}"));
         self.home.end().await?;
+        let left_nrf = self.functions.registrations("DELETE") == 1;
+        let what = if left_nrf { "its NRF is told" } else { "ITS NRF IS NOT TOLD" };
+        self.trace.step(Actor::HomeSepp, format!("Nnrf_NFManagement_NFDeregister: {what}"));
         self.third.end().await?;
         let [full, .., early] = &connections;
         Ok(Outcome {
@@ -302,6 +311,7 @@ impl Stage {
             attempts: attempts.len(),
             refused: attempts.iter().filter(|(_, refused)| *refused).count(),
             ended_by_none,
+            left_nrf,
             was_early: early.round_trips == 0,
             full_micros: full.micros,
             early_micros: early.micros,

@@ -229,6 +229,8 @@ pub(super) struct Outcome {
     pub(super) refused: usize,
     /// The home network's SEPP has heard NONE.
     pub(super) ended_by_none: bool,
+    /// It registered at its NRF, and deregistered in the end.
+    pub(super) left_nrf: bool,
     /// From the request to its answer where a full handshake was before it.
     pub(super) full_micros: u64,
     pub(super) early_micros: u64,
@@ -245,6 +247,7 @@ impl Outcome {
             && self.attempts > 0
             && self.refused == self.attempts
             && self.ended_by_none
+            && self.left_nrf
     }
 }
 

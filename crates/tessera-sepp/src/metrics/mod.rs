@@ -48,6 +48,7 @@ use crate::reconnection::Mode;
 /// | `sepp_policy_logged_total` | `peer`, `rule` | messages that a rule would have refused, and only logged |
 /// | `sepp_ratelimited_total` | `peer` | requests and connections beyond a rate |
 /// | `sepp_cert_not_after_seconds` | `peer`, `cert`: [`Certificate`] | when a certificate ends, in seconds since the Unix epoch |
+/// | `sepp_nrf_registered` | | 1 while this SEPP is registered at its NRF, 0 while it isn't; it is there if `[nrf]` is |
 /// | `sepp_reload_total` | `result`: [`ReloadResult`] | reloads |
 /// | `sepp_refused_connections_total` | `listener`, `reason` | connections that were closed at once |
 /// | `sepp_timed_out_connections_total` | `listener`, `limit` | connections that moved nothing, or didn't read, for too long |
@@ -71,6 +72,7 @@ struct Inner {
     logged: Counters,
     rate_limited: Counters,
     not_after: Family<Labels, Gauge<i64>>,
+    nrf: Family<Labels, Gauge>,
     reloads: Labelled<ReloadResult>,
     gates: Gates,
     peers: RwLock<HashMap<Fqdn, Arc<PeerMetrics>>>,
@@ -143,6 +145,7 @@ impl Metrics {
             logged: counters("policy_logged", "Messages that a rule would have refused"),
             rate_limited: counters("ratelimited", "Requests and connections beyond a rate"),
             not_after,
+            nrf: gauges("nrf_registered", "Whether this SEPP is registered at its NRF"),
             reloads: Labelled::new(&counters("reload", "Reloads, by result"), &Labels::new()),
             gates,
             peers: RwLock::default(),
@@ -189,6 +192,11 @@ impl Metrics {
         labels.push((Certificate::KEY, certificate.name().to_owned()));
         let gauge = self.0.not_after.get_or_create_owned(&labels);
         gauge.set(i64::try_from(not_after).unwrap_or(i64::MAX));
+    }
+
+    /// Tells whether this SEPP is registered at its NRF.
+    pub fn registered(&self, is_registered: bool) {
+        self.0.nrf.get_or_create_owned(&Labels::new()).set(i64::from(is_registered));
     }
 
     /// Counts a reload.
@@ -340,6 +348,7 @@ mod tests {
         metrics.ticket(TicketResult::Replay);
         metrics.certificate("", Certificate::Own, 1_800_000_000);
         metrics.reload(ReloadResult::Failed);
+        metrics.registered(true);
         metrics.watch("n32f", &Gate::new(Default::default()));
         let text = registry.text();
         let of = r#"peer="sepp.example.org""#;
@@ -368,6 +377,7 @@ mod tests {
             r#"sepp_ticket_consume_total{result="replay"} 1"#.to_owned(),
             r#"sepp_cert_not_after_seconds{peer="",cert="own"} 1800000000"#.to_owned(),
             r#"sepp_reload_total{result="failed"} 1"#.to_owned(),
+            "sepp_nrf_registered{} 1".to_owned(),
             r#"sepp_refused_connections_total{listener="n32f",reason="rate"} 0"#.to_owned(),
         ] {
             assert_eq!(text.matches(&format!("{line}\n")).count(), 1, "{line} in\n{text}");

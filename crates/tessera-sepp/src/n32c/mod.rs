@@ -15,6 +15,7 @@ mod refusal;
 pub mod responder;
 mod transport;
 
+pub(crate) use self::association::Backoff;
 pub use self::association::{
     Association, AssociationId, Associations, Event, NotEstablished, Observer, PeerStatus,
     Settings, State,

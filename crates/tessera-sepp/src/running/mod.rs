@@ -3,6 +3,7 @@
 mod certificates;
 mod listener;
 mod peers;
+mod registration;
 mod shared;
 mod shares;
 
@@ -54,7 +55,7 @@ pub(crate) struct RunningSepp {
     /// By which names are hidden where the configuration names no key.
     own_key: FileKey,
     bound: Bound,
-    /// Until somebody waits for their ends.
+    /// And what keeps the registration at the NRF: until somebody waits for their ends.
     listeners: Mutex<Vec<JoinHandle<()>>>,
     cares: Vec<JoinHandle<()>>,
     runtime: Handle,
@@ -130,6 +131,7 @@ impl RunningSepp {
             tokio::spawn(drop_never(keep_stores(stores.clone()))),
             tokio::spawn(drop_never(keep_looking(shared.clone(), associated, certificate))),
         ];
+        let nrf = registration::begin(&effective, &shared);
         let listeners = listeners.run(&shared, functions.as_ref(), configuration);
         Ok(Self {
             shared,
@@ -139,7 +141,7 @@ impl RunningSepp {
             functions,
             own_key,
             bound,
-            listeners: Mutex::new(listeners),
+            listeners: Mutex::new(listeners.into_iter().chain(nrf).collect()),
             cares,
             runtime: Handle::current(),
             turn: Mutex::default(),

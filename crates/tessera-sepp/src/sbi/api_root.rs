@@ -94,6 +94,14 @@ impl<'t> ApiRoot<'t> {
         Self::read(text, split_authority)
     }
 
+    /// One that an operator wrote: its host may be an address.
+    ///
+    /// # Errors
+    /// If it is malformed.
+    pub fn configured(text: &'t str) -> Result<Self, NotAnApiRoot> {
+        Self::read(text, split_any)
+    }
+
     fn read(text: &'t str, split: SplitAuthority) -> Result<Self, NotAnApiRoot> {
         let (scheme, rest) = text.split_once("://").ok_or(NotAnApiRoot::Malformed)?;
         let scheme = Scheme::of(scheme).ok_or(NotAnApiRoot::Malformed)?;

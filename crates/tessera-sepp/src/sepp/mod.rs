@@ -35,7 +35,11 @@ pub mod transport;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use http::{Request, Response};
 use tessera_kit::ProgramError;
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::client::Call;
+use tessera_proxy::http::deadline::Deadline;
 
 use self::connects::Connects;
 use self::live::Live;
@@ -44,6 +48,8 @@ use crate::config::Configuration;
 use crate::guard::Guard;
 use crate::n32c::Associations;
 use crate::names::Fqdn;
+use crate::sbi::api_root::ApiRoot;
+use crate::sbi::request as passing;
 
 /// A Security Edge Protection Proxy, without its listeners: [`sbi`](Self::sbi) answers own network functions,
 /// [`n32`](Self::n32) answers peers.
@@ -78,6 +84,26 @@ impl Sepp {
         let live = Live::new(config, guard, self.connects.clone(), Some(&self.live()))?;
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
         Ok(())
+    }
+
+    /// Sends a request of this SEPP itself to an own network function; its URI is a path alone.
+    ///
+    /// # Errors
+    /// If there is no answer: why.
+    pub(crate) async fn ask_own(
+        &self,
+        root: &ApiRoot<'_>,
+        request: Request<Body>,
+        deadline: Deadline,
+    ) -> Result<Response<Body>, String> {
+        let function =
+            self.live().functions.of(root).map_err(|problem| problem.detail.into_owned())?;
+        let (mut parts, body) = request.into_parts();
+        passing::address(&mut parts, &function.scheme, &function.authority, root.prefix)
+            .map_err(|problem| problem.detail.into_owned())?;
+        let request = Request::from_parts(parts, body);
+        let answer = function.pool.call(request, Call::until(deadline)).await;
+        answer.map(|answer| answer.response).map_err(|error| error.to_string())
     }
 
     /// Ends this SEPP's connections of N32-f to a peer, which is known by this name; requests under way end first. The

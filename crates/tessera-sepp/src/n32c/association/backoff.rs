@@ -7,7 +7,7 @@ use fastrand::Rng;
 /// Waits that double from a second to a minute, each shortened at random by up to half, so that peers who lost each
 /// other at one moment don't come back at one moment.
 #[derive(Debug, Clone)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     failures: u32,
     rng: Rng,
 }
@@ -39,6 +39,11 @@ impl Backoff {
     /// How long to wait before a peer is asked that forgot what was agreed.
     pub fn after_loss(&mut self) -> Duration {
         self.shortened(Self::FIRST)
+    }
+
+    /// Whether it failed since it succeeded last.
+    pub fn has_failed(&self) -> bool {
+        self.failures > 0
     }
 
     pub fn succeeded(&mut self) {

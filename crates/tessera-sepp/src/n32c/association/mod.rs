@@ -18,6 +18,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 pub use self::associations::{Associations, NotEstablished, PeerStatus};
+pub(crate) use self::backoff::Backoff;
 pub use self::event::{Event, Observer, Role};
 pub use self::machine::{State, TerminatedBy};
 pub use self::settings::{LocalSettings, PeerSettings, Settings};

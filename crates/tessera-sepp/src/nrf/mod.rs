@@ -1,0 +1,194 @@
+//! The own NRF: this SEPP registers there, tells that it lives, and leaves when it ends (TS 29.510 §5.2.2.2, §5.2.2.3.2,
+//! §5.2.2.4). Nothing else waits for it.
+
+mod profile;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use fastrand::Rng;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+use serde_json::Value;
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::deadline::Deadline;
+use tessera_proxy::logging::tracing;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+pub(crate) use self::profile::{instance_id, profile};
+use crate::n32c::Backoff;
+
+/// Sends a request to the NRF; its URI is a path alone.
+pub(crate) trait Nrf: Send + Sync {
+    /// The answer, or why there is none.
+    fn send(
+        &self,
+        request: Request<Body>,
+        deadline: Deadline,
+    ) -> impl Future<Output = Result<Response<Body>, String>> + Send;
+
+    /// What this SEPP is now, as NFProfile.
+    fn profile(&self) -> Value;
+
+    /// Is told whether this SEPP is registered.
+    fn is_registered(&self, is_registered: bool);
+}
+
+/// A SEPP's place at its NRF.
+pub(crate) struct Registration<N> {
+    pub(crate) nrf: N,
+    /// A UUID.
+    pub(crate) instance_id: String,
+    /// Unless the NRF asks for another time.
+    pub(crate) heartbeat: Duration,
+}
+
+/// What the NRF knows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    /// A request to register was sent, and nobody knows what became of it.
+    Perhaps,
+    /// It asks for a sign of life so often.
+    Registered(Duration),
+}
+
+impl<N: Nrf> Registration<N> {
+    /// Registers, and stays so until the end is asked for; then it leaves. `changes` moves when the profile may have
+    /// changed.
+    pub(crate) async fn keep(
+        self,
+        mut ending: watch::Receiver<bool>,
+        mut changes: watch::Receiver<()>,
+    ) {
+        let mut backoff = Backoff::new(Rng::new());
+        let mut known = Known::Nothing;
+        let mut told = None;
+        loop {
+            let stepped = tokio::select! {
+                stepped = self.step(&mut known) => stepped,
+                _ = ending.wait_for(|ending| *ending) => break,
+            };
+            let wait = match stepped {
+                Ok(wait) => {
+                    if told.take().is_some() || backoff.has_failed() {
+                        tracing::info!("the NRF answers again");
+                    }
+                    backoff.succeeded();
+                    wait
+                }
+                // It is told when it begins, and when it is another trouble.
+                Err(why) => {
+                    if told.as_ref() != Some(&why) {
+                        tracing::warn!("the NRF: {why}");
+                    }
+                    told = Some(why);
+                    backoff.after_failure(None)
+                }
+            };
+            tokio::select! {
+                () = sleep(wait) => {}
+                changed = changes.changed(), if changes.has_changed().is_ok() => {
+                    if changed.is_ok() && matches!(known, Known::Registered(_)) {
+                        known = Known::Perhaps;
+                    }
+                }
+                _ = ending.wait_for(|ending| *ending) => break,
+            }
+        }
+        if known != Known::Nothing {
+            self.leave().await;
+        }
+        self.nrf.is_registered(false);
+    }
+
+    /// Registers, or tells that this SEPP lives; gives when to do so again.
+    async fn step(&self, known: &mut Known) -> Result<Duration, String> {
+        if let Known::Registered(heartbeat) = *known {
+            match self.live().await {
+                Ok(true) => return Ok(heartbeat),
+                // The NRF has forgotten it, as after a restart.
+                Ok(false) => *known = Known::Nothing,
+                Err(why) => {
+                    self.nrf.is_registered(false);
+                    return Err(why);
+                }
+            }
+        }
+        self.nrf.is_registered(false);
+        *known = Known::Perhaps;
+        let heartbeat = self.register().await?;
+        *known = Known::Registered(heartbeat);
+        self.nrf.is_registered(true);
+        tracing::info!(instance_id = self.instance_id, ?heartbeat, "registered at the NRF");
+        Ok(heartbeat)
+    }
+
+    async fn register(&self) -> Result<Duration, String> {
+        let mut profile = self.nrf.profile();
+        profile["nfInstanceId"] = self.instance_id.as_str().into();
+        profile["heartBeatTimer"] = self.heartbeat.as_secs().max(1).into();
+        let answer = self.ask(Method::PUT, "application/json", profile.to_string()).await?;
+        let status = answer.status();
+        if status != StatusCode::CREATED && status != StatusCode::OK {
+            return Err(format!("it doesn't register this SEPP: {status}"));
+        }
+        let body = answer.into_body().collect_up_to(MAX_BODY).await;
+        let body = body.map_err(|error| error.to_string())?.data;
+        let asked = serde_json::from_slice::<Value>(&body).ok();
+        let asked = asked.and_then(|profile| profile["heartBeatTimer"].as_u64());
+        Ok(asked.map_or(self.heartbeat, |seconds| Duration::from_secs(seconds.clamp(1, LONGEST))))
+    }
+
+    /// Whether the NRF knows this SEPP still.
+    async fn live(&self) -> Result<bool, String> {
+        let patch = r#"[{"op":"replace","path":"/nfStatus","value":"REGISTERED"}]"#;
+        let answer = self.ask(Method::PATCH, "application/json-patch+json", patch.into()).await?;
+        match answer.status() {
+            StatusCode::OK | StatusCode::NO_CONTENT => Ok(true),
+            StatusCode::NOT_FOUND => Ok(false),
+            status => Err(format!("it takes no sign of life: {status}")),
+        }
+    }
+
+    async fn leave(&self) {
+        match self.ask(Method::DELETE, "", String::new()).await {
+            Ok(answer) if answer.status().is_success() => tracing::info!("the NRF was told"),
+            Ok(answer) => tracing::warn!("the NRF doesn't let this SEPP go: {}", answer.status()),
+            Err(why) => tracing::warn!("the NRF was not told that this SEPP ends: {why}"),
+        }
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        content_type: &'static str,
+        body: String,
+    ) -> Result<Response<Body>, String> {
+        let deadline = if method == Method::DELETE { FAREWELL } else { PATIENCE };
+        let body = if body.is_empty() { Body::empty() } else { Body::full(Bytes::from(body)) };
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        let path = format!("/nnrf-nfm/v1/nf-instances/{}", self.instance_id);
+        *request.uri_mut() = path.parse().map_err(|_| "its path can't be written".to_owned())?;
+        if !content_type.is_empty() {
+            request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        }
+        self.nrf.send(request, Deadline::after(deadline)).await
+    }
+}
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long the last one may take: the process ends.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// The most seconds between two signs of life.
+const LONGEST: u64 = 3600;
+
+/// Of an answer, in bytes.
+const MAX_BODY: usize = 64 << 10;

@@ -1,0 +1,59 @@
+//! The registration at the own NRF, while a SEPP runs.
+
+use std::sync::Arc;
+
+use http::{Request, Response};
+use serde_json::Value;
+use tessera_proxy::http::body::Body;
+use tessera_proxy::http::deadline::Deadline;
+use tokio::task::JoinHandle;
+
+use super::shared::Shared;
+use crate::config::{Configuration, ListenAddress};
+use crate::nrf::{Nrf, Registration, instance_id, profile};
+use crate::sbi::api_root::ApiRoot;
+
+/// Registers at the NRF of the configuration, if it names one; it ends when the process does. The configuration has
+/// the addresses that are listened at.
+pub(super) fn begin(configuration: &Configuration, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
+    let nrf = configuration.nrf.as_ref()?;
+    let own_id = || instance_id(&configuration.local.fqdn);
+    let registration = Registration {
+        instance_id: nrf.instance_id.clone().unwrap_or_else(own_id),
+        heartbeat: nrf.heartbeat,
+        nrf: OverSbi {
+            root: nrf.uri.to_string(),
+            sbi: configuration.listen.sbi.clone(),
+            shared: shared.clone(),
+        },
+    };
+    shared.metrics.registered(false);
+    Some(tokio::spawn(registration.keep(shared.ending.subscribe(), shared.reloads.subscribe())))
+}
+
+/// The NRF, as other own network functions are reached.
+struct OverSbi {
+    root: String,
+    sbi: ListenAddress,
+    shared: Arc<Shared>,
+}
+
+impl Nrf for OverSbi {
+    async fn send(
+        &self,
+        request: Request<Body>,
+        deadline: Deadline,
+    ) -> Result<Response<Body>, String> {
+        let root = ApiRoot::configured(&self.root)
+            .map_err(|_| "[nrf] uri is no address of an API".to_owned())?;
+        self.shared.sepp.ask_own(&root, request, deadline).await
+    }
+
+    fn profile(&self) -> Value {
+        profile(&self.shared.configuration(), &self.sbi)
+    }
+
+    fn is_registered(&self, is_registered: bool) {
+        self.shared.metrics.registered(is_registered);
+    }
+}
