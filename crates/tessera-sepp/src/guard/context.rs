@@ -73,21 +73,6 @@ pub(crate) const SERVICES: [&str; 24] = [
     "nnef-smservice",
 ];
 
-/// Whether a segment of a path is the name of an API: of the services above, or `n`, a function of TS 23.501 §6.2, `-`,
-/// and any service of it.
-pub(super) fn is_api(segment: &str) -> bool {
-    let segment = segment.to_ascii_lowercase();
-    let function = segment.strip_prefix('n').and_then(|rest| rest.split_once('-'));
-    SERVICES.contains(&segment.as_str())
-        || function.is_some_and(|(function, _)| FUNCTIONS.contains(&function))
-}
-
-const FUNCTIONS: [&str; 30] = [
-    "5g", "aanf", "adrf", "amf", "ausf", "bsf", "chf", "dccf", "easdf", "gmlc", "hss", "lmf",
-    "mbsf", "mbsmf", "mfaf", "nef", "nrf", "nsacf", "nssaaf", "nssf", "nwdaf", "pcf", "sepp",
-    "smf", "smsf", "tsctsf", "ucmf", "udm", "udr", "udsf",
-];
-
 impl Service {
     pub(super) fn of(path: &str) -> Self {
         // As the server reads it: `nudm%2Dsdm` is `nudm-sdm`.
