@@ -28,8 +28,9 @@
 //! `3gpp-Sbi-Target-apiRoot`, which comes before the API's, leads into no other API.
 //!
 //! Not looked into: NAS and NGAP messages within multipart bodies, values of PLMN IDs as names of members, and bodies of
-//! responses that are neither JSON nor multipart. Instance identifiers, paths and host names outside of URIs, of
-//! profiles and of the headers named in `hiding/headers.rs` are not hidden.
+//! responses that are neither JSON nor multipart. Trailers of bodies that are looked into lose what heads are judged by.
+//! Instance identifiers, paths and host names outside of URIs, of profiles and of the headers named in
+//! `hiding/headers.rs` are not hidden.
 
 mod body;
 mod context;

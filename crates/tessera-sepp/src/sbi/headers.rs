@@ -32,6 +32,42 @@ pub fn remove_routing(headers: &mut HeaderMap) {
     }
 }
 
+/// Takes out what some servers believe of a proxy before them, and no peer is one: another method or path than those
+/// that were judged, another address.
+pub fn remove_believed(headers: &mut HeaderMap) {
+    const BEGINNINGS: [&str; 6] = [
+        "x-http-method",
+        "x-method-override",
+        "x-forwarded-",
+        "x-original-",
+        "x-rewrite-",
+        "x-real-ip",
+    ];
+    headers.remove(http::header::FORWARDED);
+    let is_believed = |name: &HeaderName| {
+        let name = name.as_str();
+        name.starts_with("x-") && BEGINNINGS.iter().any(|start| name.starts_with(start))
+    };
+    while let Some(name) = headers.keys().find(|name| is_believed(name)).cloned() {
+        headers.remove(name);
+    }
+}
+
+/// Takes out of trailers what has to stand in heads, where it is judged: who asks, and where it goes
+/// (RFC 9110 §6.5.1).
+pub fn remove_claims(trailers: &mut HeaderMap) {
+    use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, LOCATION};
+    for name in [AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, LOCATION] {
+        trailers.remove(name);
+    }
+    remove_believed(trailers);
+    while let Some(name) =
+        trailers.keys().find(|name| name.as_str().starts_with("3gpp-sbi-")).cloned()
+    {
+        trailers.remove(name);
+    }
+}
+
 /// Takes out what belongs to one connection only (RFC 9110 §7.6.1), for HTTP/1.1 at either side. `TE: trailers` is
 /// the exception that HTTP/2 knows (RFC 9113 §8.2.2).
 pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
