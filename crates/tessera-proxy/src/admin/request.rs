@@ -63,7 +63,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Refusal> {
     let has_body = values(head.headers, "transfer-encoding").next().is_some()
         || values(head.headers, "content-length").any(|length| length != b"0");
     if has_body {
-        // Such a body means nothing (RFC 9110 §9.3.1), and would have to be read.
+        // That of a GET means nothing (RFC 9110 §9.3.1), no POST here has one, and it would have to be read.
         return Err(Refusal::Malformed);
     }
     let options = values(head.headers, "connection").flat_map(|value| value.split(|&b| b == b','));

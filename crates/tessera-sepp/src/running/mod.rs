@@ -1,5 +1,6 @@
 //! A SEPP while it runs: its listeners, what is cared for in time, its reloads and its end.
 
+mod bound;
 mod certificates;
 mod listener;
 mod peers;
@@ -28,6 +29,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use self::bound::Bound;
 use self::certificates::CertificateAges;
 use self::listener::{Listening, Service};
 use self::shared::{Current, Shared};
@@ -302,38 +304,6 @@ impl Listeners {
             })
         };
         self.0.into_iter().map(run).collect()
-    }
-}
-
-/// Where each listener is.
-struct Bound(Vec<(&'static str, Vec<SocketAddr>)>);
-
-impl Bound {
-    /// The configuration with the ports that others are told, where the system chose one or somebody handed it over.
-    fn fill(&self, configuration: &Configuration) -> Configuration {
-        let mut filled = configuration.clone();
-        for (name, addresses) in &self.0 {
-            let Some(address) = addresses.first() else { continue };
-            let bound = |place: &mut ListenAddress| {
-                let is_open = match place {
-                    ListenAddress::Everywhere(port) => *port == 0,
-                    ListenAddress::Tcp(address) => address.port() == 0,
-                    ListenAddress::Inherited(_) => true,
-                    ListenAddress::Name(_) | ListenAddress::Unix(_) => false,
-                };
-                if is_open {
-                    *place = ListenAddress::Tcp(*address);
-                }
-            };
-            let listen = &mut filled.listen;
-            match *name {
-                "sbi" => bound(&mut listen.sbi),
-                "n32c" => bound(&mut listen.n32c),
-                "n32f" => bound(&mut listen.n32f),
-                _ => [&mut listen.n32c, &mut listen.n32f].into_iter().for_each(bound),
-            }
-        }
-        filled
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Both ends show certificates. N32-c is a full handshake each time; N32-f comes back as each peer's `reconnection`
 //! says, and only while everything counts on which its first connection stood
-//! ([`Standing`](crate::reconnection::Standing)).
+//! ([`Standing`]).
 
 mod chooser;
 mod client;

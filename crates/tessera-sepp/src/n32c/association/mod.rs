@@ -1,6 +1,6 @@
 //! What was agreed with each peer, and how it comes to that.
 //!
-//! A [`Machine`](machine::Machine) for each peer decides, without input, output or a clock of its own;
+//! A `Machine` for each peer decides, without input, output or a clock of its own;
 //! [`Associations`] has them all and runs them.
 
 mod associations;
