@@ -78,6 +78,9 @@ fn sepp(task: &Sepp) -> ExitCode {
             ended(tessera_sepp::run(file))
         }
         Sepp::Check { file } => ended(tessera_sepp::check(file)),
+        Sepp::Demo { json } => {
+            ended(tessera_sepp::demo(&tessera_sepp::DemoOptions { json: *json }))
+        }
     }
 }
 

@@ -43,6 +43,13 @@ pub struct Beginning<'a> {
     pub health: &'a Health,
 }
 
+impl<'a> Beginning<'a> {
+    /// For a product that runs within a process of another kind, such as a demonstration.
+    pub fn new(inherited: &'a mut Inherited, metrics: &'a Metrics, health: &'a Health) -> Self {
+        Self { inherited, metrics, health }
+    }
+}
+
 /// A product that takes connections.
 pub trait Running: Send + Sync + 'static {
     /// What has to hold before the process is ready, as operators read it: `tunnels`.

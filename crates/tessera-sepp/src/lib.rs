@@ -6,10 +6,12 @@ mod changes;
 mod check;
 pub mod config;
 mod confinement;
+mod demo;
 pub mod events;
 pub mod guard;
 pub mod identity;
 mod load;
+mod mask;
 pub mod metrics;
 pub mod n32c;
 pub mod n32f;
@@ -22,4 +24,5 @@ pub mod sepp;
 pub mod tls;
 
 pub use self::check::check;
+pub use self::demo::{DemoOptions, demo};
 pub use self::run::run;

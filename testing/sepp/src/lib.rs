@@ -8,6 +8,7 @@
 mod authority;
 mod consumer;
 mod function;
+mod operators;
 mod sepp;
 mod world;
 
@@ -16,8 +17,9 @@ use std::sync::LazyLock;
 pub use self::authority::Authority;
 pub use self::consumer::{Consumer, Reply, request};
 pub use self::function::Function;
+pub use self::operators::{HOME, THIRD, VISITED};
 pub use self::sepp::{Places, Sepp};
-pub use self::world::{HOME, THIRD, VISITED, Words, World};
+pub use self::world::{Words, World};
 
 use tokio::runtime::Runtime;
 

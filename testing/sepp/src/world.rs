@@ -8,16 +8,7 @@ use bytes::Bytes;
 use http::Method;
 use tessera_test_peers::{Directory, between::Between, wait_until};
 
-use crate::{Authority, Consumer, Function, Places, Reply, Sepp, request};
-
-/// The home network's SEPP, with all its instances.
-pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
-
-/// The visited network's.
-pub const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
-
-/// A third operator's, which the home network knows.
-pub const THIRD: &str = "sepp3.5gc.mnc003.mcc001.3gppnetwork.org";
+use crate::{Authority, Consumer, Function, HOME, Places, Reply, Sepp, THIRD, VISITED, request};
 
 /// 32 bytes, as `openssl rand -hex 32` writes them.
 const KEY: &str = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184";

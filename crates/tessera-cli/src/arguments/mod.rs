@@ -78,8 +78,11 @@ Examples:
         arg_required_else_help = true,
         after_help = "\
 Examples:
+  tessera sepp demo          what it does, in a few seconds
   tessera sepp check FILE    what a configuration would do, and what should be meant
-  tessera sepp run FILE      an example is /usr/share/doc/tessera/examples/sepp.toml"
+  tessera sepp run FILE      an example is packaging/sepp.toml (/usr/share/doc/tessera/examples)
+
+docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric."
     )]
     Sepp {
         #[command(subcommand)]

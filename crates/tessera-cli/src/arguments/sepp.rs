@@ -43,4 +43,19 @@ Exit codes: 0 it could run, 1 the table could not be written, 2 the file can't b
         #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
         file: PathBuf,
     },
+
+    /// Shows in a few seconds what a SEPP does: three operators on loopback, a registration from abroad,
+    /// connections that are lost and come back, somebody on the path who replays, and an operator that tries what
+    /// it must not. It ends by itself.
+    #[command(after_help = "\
+Examples:
+  tessera sepp demo
+  tessera sepp demo --json    one object a line
+
+Exit codes: 0 everything came out as it must, 1 something did not, or something failed.")]
+    Demo {
+        /// One JSON object a line instead of the trace.
+        #[arg(long)]
+        json: bool,
+    },
 }

@@ -23,6 +23,21 @@ async fn two_processes_agree_relay_tell_and_part() {
     );
     assert!(!told.to_string().contains("imsi-999700000000001"), "{told}");
 
+    // Nobody is there. The peer isn't told why, and the log is.
+    let nobody = "amf.5gc.mnc070.mcc999.3gppnetwork.org";
+    let answer = world.request(&world.visited, "GET", nobody, AM_DATA);
+    assert!(answer.contains("TARGET_NF_NOT_REACHABLE") && !answer.contains("detail"), "{answer}");
+    let told = home.says("a request got no answer");
+    assert_eq!(
+        (&told["peer"], &told["direction"], &told["service"], &told["cause"]),
+        (
+            &VISITED.into(),
+            &"incoming".into(),
+            &"nudm-sdm".into(),
+            &"TARGET_NF_NOT_REACHABLE".into()
+        )
+    );
+
     let metrics = world.ask(&world.home, "GET", "/metrics");
     for series in [
         format!("sepp_n32_association_state{{peer=\"{VISITED}\"}} 1\n"),

@@ -3,4 +3,5 @@
 pub mod body;
 pub mod client;
 pub mod deadline;
+mod place;
 pub mod server;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::Response;
-use tessera_proxy::http::server::{Cause, ServerOptions};
+use tessera_proxy::http::server::{Cause, ServerOptions, keep};
 
 use crate::raw::*;
 use crate::served::{SECOND, Served, echo, large, never};
@@ -202,6 +202,37 @@ async fn an_answer_that_nobody_takes_is_cut() {
     }
     drop(client);
     assert_eq!(served.ended().await.requests, 101);
+}
+
+/// Whoever counts what is under way counts answers that nobody reads.
+#[tokio::test(start_paused = true)]
+async fn an_answer_keeps_its_place_until_its_end() {
+    let places = Arc::new(());
+    let (kept, answer) = (places.clone(), large(1 << 20));
+    let (io, _served) = Served::start(ServerOptions::default(), move |request| {
+        let mut answer = answer(request).into_inner();
+        keep(&mut answer, kept.clone());
+        std::future::ready(answer)
+    });
+    let mut client = Raw::begin(io, &[(4, 0)]).await;
+    let free = Arc::strong_count(&places);
+    for stream in [1, 3] {
+        client.get(stream).await;
+        client.next(HEADERS).await.unwrap();
+    }
+    assert_eq!(Arc::strong_count(&places), free + 2);
+    client.write(&frame(RST_STREAM, 0, 1, &CANCEL.to_be_bytes())).await;
+    tokio::time::sleep(SECOND).await;
+    assert_eq!(Arc::strong_count(&places), free + 1, "it was taken back");
+    for stream in [0, 3] {
+        client.write(&frame(WINDOW_UPDATE, 0, stream, &(1_u32 << 21).to_be_bytes())).await;
+    }
+    let mut taken = 0;
+    while taken < 1 << 20 {
+        taken += client.next(DATA).await.unwrap().payload.len();
+    }
+    tokio::time::sleep(SECOND).await;
+    assert_eq!(Arc::strong_count(&places), free, "it was sent");
 }
 
 #[tokio::test(start_paused = true)]

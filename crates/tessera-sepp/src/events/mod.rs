@@ -5,11 +5,9 @@
 //! `direction`, `field`, `claimed` and `allowed`, where they are known. Subscribers are masked. Each kind has at most
 //! 100 lines a second: metrics count all.
 
-mod mask;
-
 use tessera_proxy::logging::tracing;
 
-pub use self::mask::Masked;
+pub use crate::mask::Masked;
 use crate::metrics::{self, Direction, Metrics, Role};
 use crate::n32c::association::{self, Event};
 use crate::n32c::{AssociationId, State};
@@ -50,6 +48,9 @@ impl observer::Observer for Events {
         let peer = self.metrics.peer(peer);
         let direction = direction(relayed.direction);
         peer.request(direction, relayed.service, relayed.status, relayed.elapsed);
+        if relayed.was_early && relayed.direction == observer::Direction::Outgoing {
+            peer.early();
+        }
         if relayed.resent {
             peer.repeated();
         }

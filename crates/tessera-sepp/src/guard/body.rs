@@ -3,10 +3,12 @@
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use serde::de::IgnoredAny;
 
 use super::hiding::{Way, rewritten};
-use super::judge::{Judge, Source};
-use super::{Refusal, Rule, json, multipart, patch, query};
+use super::judge::{Judge, json};
+use super::source::Source;
+use super::{Refusal, Rule, multipart, patch, query};
 
 /// What the headers say that a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +67,16 @@ impl<'a> Content<'a> {
 
 /// Whether a body with these headers is looked into.
 pub(super) fn is_inspected(headers: &HeaderMap) -> bool {
-    !headers.contains_key(CONTENT_ENCODING) && !matches!(Content::of(headers), Content::Unknown(_))
+    unread_coding(headers).is_none() && !matches!(Content::of(headers), Content::Unknown(_))
+}
+
+/// A coding that nobody here reads. `identity` is none (RFC 9110 §12.5.3): servers read the body as it is.
+fn unread_coding(headers: &HeaderMap) -> Option<&str> {
+    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
+    codings.find_map(|coding| match coding.to_str() {
+        Ok(coding) if coding.eq_ignore_ascii_case("identity") => None,
+        coding => Some(coding.unwrap_or("not ASCII")),
+    })
 }
 
 /// Judges a body. Without one, what the headers say of it.
@@ -74,11 +85,8 @@ pub(super) fn judge(
     headers: &HeaderMap,
     body: Option<&Bytes>,
 ) -> Result<(), Refusal> {
-    for coding in headers.get_all(CONTENT_ENCODING) {
-        let coding = coding.to_str().unwrap_or("not ASCII");
-        if !coding.eq_ignore_ascii_case("identity") {
-            return judge.against(Rule::ContentCoding, "content-encoding", coding);
-        }
+    if let Some(coding) = unread_coding(headers) {
+        return judge.against(Rule::ContentCoding, "content-encoding", coding);
     }
     let content = Content::of(headers);
     if let Content::Unknown(kind) = content {
@@ -104,6 +112,10 @@ pub(super) fn judge(
 
 fn looks_like_json(body: &[u8]) -> bool {
     matches!(body.trim_ascii_start().first(), Some(b'{' | b'['))
+}
+
+fn is_json(bytes: &[u8]) -> bool {
+    looks_like_json(bytes) && serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }
 
 type OfText = fn(&mut Judge<'_>, &str, Source) -> Result<(), Refusal>;
@@ -148,8 +160,16 @@ fn parts(judge: &mut Judge<'_>, content_type: &str, body: &[u8]) -> Result<(), R
             Content::Multipart(_) | Content::Form => {
                 judge.against(Rule::ContentType, "multipart", part.content_type)?;
             }
-            // NAS and NGAP messages; without a type it is what it looks like.
+            // Whoever believes its charset reads another text.
+            Content::Unknown(kind) if kind.to_ascii_lowercase().contains("json") => {
+                judge.against(Rule::ContentType, "multipart", kind)?;
+            }
             Content::Unnamed if looks_like_json(part.content) => {
+                json_text(judge, part.content, json::judge_content)?;
+            }
+            // NAS and NGAP messages. What is JSON is looked into whatever its type: some readers find parts by their
+            // place.
+            Content::Unknown(_) if is_json(part.content) => {
                 json_text(judge, part.content, json::judge_content)?;
             }
             Content::Unnamed | Content::Unknown(_) => {}

@@ -2,7 +2,7 @@
 
 use http::request;
 
-use super::path;
+use super::{path, percent};
 use crate::names::{Fqdn, PlmnSet};
 
 /// The other end, as its certificate, its association and the configuration have it: never as it says itself.
@@ -45,7 +45,8 @@ pub(super) enum Service {
     Other,
 }
 
-const SERVICES: [&str; 24] = [
+/// Their names. All others are `other` in metrics.
+pub(crate) const SERVICES: [&str; 24] = [
     "nnrf-disc",
     "nnrf-nfm",
     "oauth2",
@@ -74,7 +75,8 @@ const SERVICES: [&str; 24] = [
 
 impl Service {
     pub(super) fn of(path: &str) -> Self {
-        let first = path::first_segment(path);
+        // As the server reads it: `nudm%2Dsdm` is `nudm-sdm`.
+        let first = percent::decode(path::first_segment(path)).unwrap_or_default();
         let index = SERVICES.iter().position(|name| *name == first);
         index.map_or(Self::Other, |index| Self::Known(index as u8))
     }

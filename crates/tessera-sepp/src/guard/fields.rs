@@ -171,9 +171,14 @@ impl Key {
     pub(super) fn of(name: &str) -> Self {
         let mut buffer = [0; LONGEST];
         let mut len = 0;
-        for byte in name.bytes().filter(|byte| !matches!(byte, b'-' | b'_')) {
+        for letter in name.chars().filter(|letter| !matches!(letter, '-' | '_')) {
             let Some(place) = buffer.get_mut(len) else { return Self::by_end(name.as_bytes()) };
-            *place = byte.to_ascii_lowercase();
+            *place = match letter {
+                // Whoever compares by Unicode's simple case folding, as Go's encoding/json does, has them as letters.
+                '\u{17f}' => b's',
+                '\u{212a}' => b'k',
+                letter => u8::try_from(letter).map_or(0, |letter| letter.to_ascii_lowercase()),
+            };
             len += 1;
         }
         let plain = &buffer[..len];
@@ -260,6 +265,11 @@ mod tests {
             assert_eq!(field.name, "requesterPlmnList");
         }
         assert!(matches!(Key::of("MCC"), Key::Mcc) && matches!(Key::of("mn-c"), Key::Mnc));
+        for name in ["\u{17f}ervingNetworkName", "callbac\u{212a}Reference", "encBloc\u{212a}Index"]
+        {
+            assert!(!matches!(Key::of(name), Key::Other), "{name}");
+        }
+        assert!(matches!(Key::of("m\u{e9}c"), Key::Other));
         assert!(matches!(Key::of("n2NotifyUri"), Key::Callback));
         assert!(matches!(Key::of(&format!("{}Uri", "x".repeat(100))), Key::Callback));
         assert!(matches!(Key::of("requesterPlmnLists"), Key::Other));

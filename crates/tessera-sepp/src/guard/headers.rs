@@ -1,12 +1,14 @@
 //! Headers that name networks and functions (TS 29.500 §5.2.3).
 
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::fields::Text;
+use super::judge::token;
 use super::judge::{Judge, Scope};
 use super::network::{Named, Side};
-use super::{Refusal, Rule, percent, query, token};
+use super::uri::{Host, HttpUri, Look};
+use super::{Refusal, Rule, percent, query};
 
 const fn scope(name: &'static str, side: Side) -> Scope {
     Scope { name, side: Some(side), text: Text::Plain }
@@ -39,6 +41,29 @@ pub(super) fn judge_response(judge: &mut Judge<'_>, headers: &HeaderMap) -> Resu
                 judge.names(scope("3gpp-sbi-producer-id", Side::Either), text)?;
             }
             _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Judges where a peer sends an own function on to: into its own network. Another place could be one of the inside,
+/// which the peer itself may not reach.
+pub(super) fn judge_redirection(judge: &mut Judge<'_>, headers: &HeaderMap) -> Result<(), Refusal> {
+    for value in headers.get_all(LOCATION) {
+        let text = value.to_str().unwrap_or("not ASCII");
+        let is_fine = match HttpUri::look(text) {
+            Look::Uri(HttpUri { host: Host::Name(name), .. }) => {
+                Named::of_domain(name).is_some_and(|named| judge.sides.allow(Side::Sender, &named))
+            }
+            Look::Uri(_) | Look::Unclear => false,
+            // A path of the function that was asked; `//host` is another (RFC 3986 §4.2).
+            Look::NoUri => {
+                text.starts_with('/') && !text.as_bytes().get(1).is_some_and(|b| b"/\\".contains(b))
+            }
+        };
+        if !is_fine {
+            let refusal = Refusal::new(Rule::CallbackUri, "location", text);
+            judge.offence(Refusal { allowed: judge.sides.of(Side::Sender), ..refusal })?;
         }
     }
     Ok(())

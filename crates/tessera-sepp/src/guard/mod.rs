@@ -24,11 +24,13 @@
 //!
 //! Every occurrence is looked at, after unescaping and without case; a PLMN ID whose `mcc` or `mnc` stands twice is
 //! malformed. What only some servers would read is malformed too: paths with dots or encoded slashes, values encoded
-//! again and again, multipart bodies with something around the parts.
+//! again and again, multipart bodies with something around the parts, tokens in tokens. The path of a peer's
+//! `3gpp-Sbi-Target-apiRoot`, which comes before the API's, leads into no other API.
 //!
 //! Not looked into: NAS and NGAP messages within multipart bodies, values of PLMN IDs as names of members, and bodies of
-//! responses that are neither JSON nor multipart. Instance identifiers, paths and host names outside of URIs, of
-//! profiles and of the headers named in `hiding/headers.rs` are not hidden.
+//! responses that are neither JSON nor multipart. Trailers of bodies that are looked into lose what heads are judged by.
+//! Instance identifiers, paths and host names outside of URIs, of profiles and of the headers named in
+//! `hiding/headers.rs` are not hidden.
 
 mod body;
 mod context;
@@ -36,7 +38,6 @@ mod fields;
 mod headers;
 mod hiding;
 mod identity;
-mod json;
 mod judge;
 mod multipart;
 mod network;
@@ -48,8 +49,8 @@ mod rates;
 mod refusal;
 mod rule;
 mod shed;
+mod source;
 mod target;
-mod token;
 mod uri;
 
 use std::collections::HashMap;
@@ -58,6 +59,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, request, response};
 
+pub(crate) use self::context::SERVICES;
 use self::context::Service;
 pub use self::context::{Asked, Context, RevealedTarget};
 use self::fields::{Kind, Text};
@@ -355,6 +357,9 @@ fn response(
     body: Option<&mut Bytes>,
 ) -> Result<Verdict, Refusal> {
     headers::judge_response(&mut judge, &parts.headers)?;
+    if judge.is_incoming && parts.status.is_redirection() {
+        headers::judge_redirection(&mut judge, &parts.headers)?;
+    }
     if let Some(translation) = judge.translation
         && hiding::translate_location(&translation, &mut parts.headers).is_err()
     {
@@ -386,8 +391,8 @@ fn finish(
 impl std::fmt::Display for NoGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Rule(unknown) => unknown.fmt(f),
-            Self::Secret => write!(f, "the secret of hidden names needs {LEAST_SECRET} bytes"),
+            Self::Rule(unknown) => write!(f, "log-only: {unknown}"),
+            Self::Secret => write!(f, "hidden-names-key: it needs {LEAST_SECRET} bytes"),
         }
     }
 }

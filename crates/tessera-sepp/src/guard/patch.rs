@@ -4,9 +4,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::fields::{Key, Text};
-use super::judge::{Judge, Scope, Source};
+use super::judge::{Judge, Scope, json};
 use super::network::Named;
-use super::{Refusal, Rule, json};
+use super::source::Source;
+use super::{Refusal, Rule};
 
 /// Twice a member, and it is malformed.
 #[derive(Deserialize)]

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::fields::{Key, Text};
 use super::identity::Identity;
-use super::judge::{Judge, Scope, Source};
-use super::{Refusal, Rule, json, percent};
+use super::judge::{Judge, Scope, json};
+use super::source::Source;
+use super::{Refusal, Rule, percent};
 
 /// A scope for parameters that aren't known.
 const PARAMETER: Scope = Scope { name: "query", side: None, text: Text::Plain };
@@ -15,7 +16,9 @@ const LAYERS: u32 = 3;
 
 /// Judges `a=b&c=d`, of a query or of a form.
 pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<(), Refusal> {
-    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+    // Some readers part the pairs at semicolons too: what stands behind one is judged in both ways.
+    let behind = text.split('&').flat_map(|pair| pair.split(';').skip(1));
+    for pair in text.split('&').chain(behind).filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (Some(name), Some(value)) = (percent::decode_form(name), percent::decode_form(value))
         else {

@@ -6,9 +6,40 @@ use super::hiding::Translation;
 use super::judge::Judge;
 use super::network::{Named, Side};
 use super::uri::{Host, HttpUri, Look};
-use super::{Refusal, Rule};
+use super::{Refusal, Rule, path};
 use crate::config::TargetPattern;
 use crate::names::Fqdn;
+
+/// What stands in front of the path (TS 29.501 §4.4.1): it names no service, or rules about APIs would look at the rest
+/// of a path that begins elsewhere.
+fn prefix(judge: &mut Judge<'_>, rest: &str) -> Result<(), Refusal> {
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let Some(prefix) = path::canonical(rest).filter(|path| !path.contains(['?', '#'])) else {
+        return Err(Refusal::new(Rule::Malformed, TARGET, rest));
+    };
+    match prefix.split('/').find(|segment| names_service(segment)) {
+        Some(service) => judge.against(Rule::Api, TARGET, service),
+        None => Ok(()),
+    }
+}
+
+/// `nudm-uecm`: the function behind an `n`, a hyphen and more (TS 29.501 §5.1.3.2).
+fn names_service(segment: &str) -> bool {
+    const FUNCTIONS: [&str; 32] = [
+        "5g-eir", "aanf", "adrf", "af", "amf", "ausf", "bsf", "chf", "dccf", "easdf", "gmlc",
+        "hss", "imsas", "lmf", "mbsf", "mbsmf", "mfaf", "nef", "nrf", "nssaaf", "nssf", "nwdaf",
+        "pcf", "scp", "sepp", "smf", "smsf", "tsctsf", "ucmf", "udm", "udr", "upf",
+    ];
+    let lower = segment.to_ascii_lowercase();
+    let of_function = |function: &&str| {
+        let rest = lower.strip_prefix('n').and_then(|rest| rest.strip_prefix(*function));
+        rest.is_some_and(|rest| rest.starts_with('-'))
+    };
+    lower == "oauth2" || FUNCTIONS.iter().any(of_function)
+}
 
 pub(super) const TARGET: &str = "3gpp-sbi-target-apiroot";
 
@@ -28,6 +59,9 @@ pub(super) fn judge(
         Look::Uri(uri) if is_only_one => uri,
         _ => return Err(Refusal::new(Rule::Malformed, TARGET, text)),
     };
+    if judge.is_incoming {
+        prefix(judge, uri.rest)?;
+    }
     let revealed = translation.map_or(Ok(None), |translation| translation.authority(&uri));
     match revealed {
         Ok(None) => {}

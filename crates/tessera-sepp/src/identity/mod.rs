@@ -3,6 +3,7 @@
 mod anchors;
 mod association;
 mod certificate;
+mod modes;
 mod names;
 mod peers;
 mod remembered;
@@ -11,6 +12,7 @@ mod verifier;
 pub use self::anchors::{SharedNetwork, TrustAnchor, TrustAnchors};
 pub use self::association::{AssociationId, AssociationsOf};
 pub use self::certificate::CertificateIdentity;
+pub use self::modes::Modes;
 pub use self::peers::{KnownPeer, KnownPeers, PeerConflict};
 pub use self::remembered::{Direction, Identity, IdentityTooLong, Listener};
 pub use self::verifier::SeppVerifier;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use tessera::auth::{VerifierDigest, VerifierPolicy};
 
 use super::anchors::TrustAnchors;
+use super::modes::Modes;
 use crate::names::{Fqdn, PlmnSet};
-use crate::reconnection::Modes;
 
 /// A SEPP with which this one talks.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -38,6 +38,7 @@ use crate::reconnection::Mode;
 /// | `sepp_tls_handshakes_total` | `peer`, `mode`: [`Mode`], `result`: [`Result`] | handshakes with peers that connect; the peer is empty where it wasn't known yet |
 /// | `sepp_tls_handshake_seconds` | `mode` | how long those took that succeeded |
 /// | `sepp_early_data_total` | `mode`, `result`: [`EarlyDataResult`] | first flights with early data |
+/// | `sepp_early_requests_total` | `peer` | requests that this SEPP sent in a first flight, and that the peer took there |
 /// | `sepp_repeated_requests_total` | `peer` | requests that this SEPP sent once more by itself, as `repeatable` names them |
 /// | `sepp_ticket_store_entries` | | one-time keys that are there now |
 /// | `sepp_ticket_consume_total` | `result`: [`TicketResult`] | one-time keys of this process that were asked for |
@@ -61,6 +62,7 @@ struct Inner {
     tls_handshakes: Counters,
     tls_durations: Vec<Durations>,
     early_data: Vec<Labelled<EarlyDataResult>>,
+    early_requests: Counters,
     repeated: Counters,
     tickets: Labelled<TicketResult>,
     requests: Counters,
@@ -123,6 +125,7 @@ impl Metrics {
                 .iter()
                 .map(|mode| Labelled::new(&early_data, &by_mode(mode)))
                 .collect(),
+            early_requests: counters("early_requests", "Requests that were sent in a first flight"),
             repeated: counters("repeated_requests", "Requests that were sent once more"),
             tickets: Labelled::new(
                 &counters("ticket_consume", "One-time keys that were asked for, by result"),
@@ -205,6 +208,7 @@ pub struct PeerMetrics {
     labels: Labels,
     state: Gauge,
     handshakes: Vec<Labelled<Result>>,
+    early_requests: Counter,
     repeated: Counter,
     requests: Requests,
     rate_limited: Counter,
@@ -216,6 +220,7 @@ impl PeerMetrics {
         Self {
             state: all.association_state.get_or_create_owned(&labels),
             handshakes: by_modes(&all.tls_handshakes, &labels),
+            early_requests: all.early_requests.get_or_create_owned(&labels),
             repeated: all.repeated.get_or_create_owned(&labels),
             requests: Requests::new(&all.requests, labels.clone()),
             rate_limited: all.rate_limited.get_or_create_owned(&labels),
@@ -253,6 +258,11 @@ impl PeerMetrics {
     /// Counts a handshake that failed when the peer was known.
     pub fn handshake_failed(&self, mode: Mode) {
         self.handshakes[mode.index()].count(Result::Failed);
+    }
+
+    /// Counts a request that was sent in a first flight, and taken there.
+    pub fn early(&self) {
+        self.early_requests.inc();
     }
 
     /// Counts a request that was sent once more.
@@ -326,6 +336,7 @@ mod tests {
         peer.request(Direction::Incoming, "x", StatusCode::from_u16(299).unwrap(), second);
         peer.rejected("plmn-in-json");
         peer.rate_limited();
+        peer.early();
         metrics.ticket(TicketResult::Replay);
         metrics.certificate("", Certificate::Own, 1_800_000_000);
         metrics.reload(ReloadResult::Failed);
@@ -353,6 +364,7 @@ mod tests {
             r#"sepp_n32f_seconds_bucket{le="0.512",direction="outgoing"} 0"#.to_owned(),
             format!(r#"sepp_policy_rejects_total{{{of},rule="plmn-in-json"}} 1"#),
             format!("sepp_ratelimited_total{{{of}}} 1"),
+            format!("sepp_early_requests_total{{{of}}} 1"),
             r#"sepp_ticket_consume_total{result="replay"} 1"#.to_owned(),
             r#"sepp_cert_not_after_seconds{peer="",cert="own"} 1800000000"#.to_owned(),
             r#"sepp_reload_total{result="failed"} 1"#.to_owned(),

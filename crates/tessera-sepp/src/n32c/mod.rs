@@ -8,12 +8,15 @@
 //! | [`responder`] | the side that answers |
 
 pub mod association;
+mod failure;
 pub mod initiator;
 pub mod messages;
+mod refusal;
 pub mod responder;
+mod transport;
 
 pub use self::association::{
     Association, AssociationId, Associations, Event, NotEstablished, Observer, PeerStatus,
     Settings, State,
 };
-pub use self::initiator::{Reply, Target, Transport, TransportError};
+pub use self::transport::{Reply, Target, Transport, TransportError};

@@ -7,7 +7,8 @@ use tessera::resume::{AcceptResumption, ResumptionJudge, ResumptionVerdict};
 use tessera_kit::clock::unix;
 
 use super::modes::Ticket;
-use super::standing::{NoLonger, Purpose, Standing};
+use super::no_longer::NoLonger;
+use super::standing::{Purpose, Standing};
 use crate::identity::{Direction, Identity, Listener};
 
 /// Judges the tickets that come to a listener, by what counts now.

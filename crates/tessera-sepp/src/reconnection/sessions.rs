@@ -8,7 +8,8 @@ use tessera_kit::clock::unix;
 use tessera_tokio::{MemorySessionStore, SessionStore};
 
 use super::modes::Ticket;
-use super::standing::{NoLonger, Purpose, Standing};
+use super::no_longer::NoLonger;
+use super::standing::{Purpose, Standing};
 use crate::identity::{Direction, Identity, Listener};
 use crate::names::Fqdn;
 

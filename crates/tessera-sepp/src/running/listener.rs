@@ -13,7 +13,7 @@ use tessera_kit::clock::unix;
 use tessera_proxy::drain::{Drained, drain};
 use tessera_proxy::gate::{Admitted, Gate};
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::server::{Accepted, KeepAlive, ServerOptions, serve};
+use tessera_proxy::http::server::{Accepted, KeepAlive, ServerOptions, keep, serve};
 use tessera_proxy::listen::Listener;
 use tessera_proxy::logging::tracing;
 use tessera_proxy::socket::{Peer, Socket};
@@ -129,6 +129,10 @@ impl Listening {
             metrics.rate_limited();
             return Err(Refused::Peer(format!("{peer} makes connections too often")));
         }
+        let Some(_share) = self.shared.connections.take(&peer) else {
+            metrics.rate_limited();
+            return Err(Refused::Peer(format!("{peer} has its share of the connections already")));
+        };
         metrics.handshake(stream.facts(), began.elapsed());
         // The peer has proved who it is.
         drop(place);
@@ -136,11 +140,14 @@ impl Listening {
         let shared = &self.shared;
         let (identity, connected) = (&*connected.identity, &connected);
         let service = async |request: Request<Body>| {
-            let _under_way = match shared.admit(Some(&identity.peer), &request) {
+            let under_way = match shared.admit(Some(&identity.peer), &request) {
                 Ok(under_way) => under_way,
                 Err(response) => return response,
             };
-            shared.sepp.n32(connected, request).await
+            let mut answer = shared.sepp.n32(connected, request).await;
+            // What the peer doesn't read is held here.
+            keep(&mut answer, under_way);
+            answer
         };
         let ends = shared.until_gone(connected);
         let ended = Box::pin(serve(Accepted::tls(stream), options, service, ends)).await;

@@ -4,6 +4,7 @@ mod certificates;
 mod listener;
 mod peers;
 mod shared;
+mod shares;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -29,6 +30,7 @@ use tokio::task::JoinHandle;
 use self::certificates::CertificateAges;
 use self::listener::{Listening, Service};
 use self::shared::{Current, Shared};
+use self::shares::Shares;
 use crate::changes;
 use crate::config::{Configuration, Limits, ListenAddress};
 use crate::events::Events;
@@ -37,7 +39,9 @@ use crate::load::Loaded;
 use crate::metrics::{CountedVault, Metrics, ReloadResult};
 use crate::n32c::State;
 use crate::sbi;
+use crate::sepp::Sepp;
 use crate::sepp::assembled::Assembled;
+use crate::tls::N32Tls;
 
 /// A SEPP whose listeners take connections.
 pub(crate) struct RunningSepp {
@@ -112,6 +116,10 @@ impl RunningSepp {
             drained: watch::Sender::new(HashMap::new()),
             reloads: watch::Sender::new(()),
             load: LoadShed::new(configuration.limits.requests),
+            requests: Shares::of(
+                usize::try_from(configuration.limits.requests).unwrap_or(usize::MAX),
+            ),
+            connections: Shares::of(configuration.limits.connections),
             options: Arc::new(shared::options(configuration, server.clone())),
             current: RwLock::new(Current { configuration: Arc::new(configuration.clone()), guard }),
             server,
@@ -136,6 +144,22 @@ impl RunningSepp {
             runtime: Handle::current(),
             turn: Mutex::default(),
         })
+    }
+
+    /// Where this listener is: `sbi`, `n32c`, `n32f` or `n32`.
+    pub(crate) fn address(&self, listener: &str) -> Option<SocketAddr> {
+        let (_, addresses) = self.bound.0.iter().find(|(name, _)| *name == listener)?;
+        addresses.first().copied()
+    }
+
+    /// What answers.
+    pub(crate) fn sepp(&self) -> &Arc<Sepp> {
+        &self.shared.sepp
+    }
+
+    /// Its TLS.
+    pub(crate) fn tls(&self) -> &Arc<N32Tls> {
+        &self.shared.tls
     }
 
     fn load_again(&self) -> Result<(), ProgramError> {
@@ -337,7 +361,7 @@ pub(crate) fn guard(
     let named = named.transpose()?;
     let key = named.as_ref().unwrap_or(otherwise);
     Guard::new(configuration, key.as_slice())
-        .map_err(|unknown| ProgramError::settings(format!("[guard] log-only: {unknown}")))
+        .map_err(|error| ProgramError::settings(format!("[guard] {error}")))
 }
 
 /// For names that are hidden as long as the process lives.

@@ -18,13 +18,53 @@ pub const SENDER_TIMESTAMP: HeaderName = HeaderName::from_static("3gpp-sbi-sende
 /// What an NF asks its own SCP to look up begins so (§5.2.3.2.7).
 const DISCOVERY: &str = "3gpp-sbi-discovery-";
 
-/// Takes out what only serves the way to this SEPP's NF: the target, and what an SCP would look up by.
+/// Which NRF an SCP asks for its NF (§5.2.3).
+const NRF: &str = "3gpp-sbi-nrf-uri";
+
+/// Takes out what only serves the way to this SEPP's NF: the target, and what an SCP would look up by, and where.
 pub fn remove_routing(headers: &mut HeaderMap) {
     headers.remove(TARGET_API_ROOT);
-    let is_discovery = |name: &HeaderName| name.as_str().starts_with(DISCOVERY);
+    let is_discovery =
+        |name: &HeaderName| [DISCOVERY, NRF].iter().any(|start| name.as_str().starts_with(start));
     // Nearly no request has any: nothing is collected then.
     while let Some(name) = headers.keys().find(|name| is_discovery(name)).cloned() {
         headers.remove(name);
+    }
+}
+
+/// Takes out what some servers believe of a proxy before them, and no peer is one: another method or path than those
+/// that were judged, another address.
+pub fn remove_believed(headers: &mut HeaderMap) {
+    const BEGINNINGS: [&str; 6] = [
+        "x-http-method",
+        "x-method-override",
+        "x-forwarded-",
+        "x-original-",
+        "x-rewrite-",
+        "x-real-ip",
+    ];
+    headers.remove(http::header::FORWARDED);
+    let is_believed = |name: &HeaderName| {
+        let name = name.as_str();
+        name.starts_with("x-") && BEGINNINGS.iter().any(|start| name.starts_with(start))
+    };
+    while let Some(name) = headers.keys().find(|name| is_believed(name)).cloned() {
+        headers.remove(name);
+    }
+}
+
+/// Takes out of trailers what has to stand in heads, where it is judged: who asks, and where it goes
+/// (RFC 9110 §6.5.1).
+pub fn remove_claims(trailers: &mut HeaderMap) {
+    use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, LOCATION};
+    for name in [AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, LOCATION] {
+        trailers.remove(name);
+    }
+    remove_believed(trailers);
+    while let Some(name) =
+        trailers.keys().find(|name| name.as_str().starts_with("3gpp-sbi-")).cloned()
+    {
+        trailers.remove(name);
     }
 }
 
@@ -71,6 +111,7 @@ mod tests {
         let mut headers = headers(&[
             ("3gpp-sbi-target-apiroot", "http://a"),
             ("3gpp-sbi-discovery-target-nf-type", "UDM"),
+            ("3gpp-sbi-nrf-uri", "nnrf-disc: \"http://nrf.inside\""),
             ("3gpp-sbi-discovery-service-names", "nudm-sdm"),
             ("3gpp-sbi-discovery-service-names", "nudm-uecm"),
             ("3gpp-sbi-originating-network-id", "001-01"),

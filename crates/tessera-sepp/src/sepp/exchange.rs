@@ -5,12 +5,16 @@ use std::time::Instant;
 use http::{Response, StatusCode, Version, response};
 use tessera::resume::Verdict;
 use tessera_proxy::http::body::Body;
+use tessera_proxy::http::client::CallError;
+use tessera_proxy::logging::tracing;
 
+use super::failure;
 use super::live::Live;
 use super::look::Stop;
 use super::observer::{Direction, Observer, Offence, Rejected, Relayed};
 use super::policy::PeerIndex;
 use crate::guard::{Asked, Refusal};
+use crate::mask::Masked;
 use crate::n32c::Association;
 use crate::names::Fqdn;
 use crate::sbi::errors::Problem;
@@ -91,6 +95,22 @@ impl Exchange {
                 is_enforced: true,
             });
         }
+    }
+
+    /// A call without an answer: what is answered instead. A peer isn't told why, so that the log has to tell it.
+    pub(super) fn failed(&mut self, live: &Live, error: &CallError) -> Problem {
+        self.verdict = failure::verdict(error);
+        let problem = failure::problem(error);
+        let peer = self.peer.and_then(|peer| live.policy.peer(peer));
+        tracing::warn!(
+            peer = peer.map(|peer| peer.fqdn.as_str()),
+            direction = self.direction.as_str(),
+            service = self.asked.service(),
+            cause = problem.cause,
+            "a request got no answer: {}",
+            Masked(&error.to_string())
+        );
+        problem
     }
 
     /// Takes out of an answer what belongs to the connection that it came in.

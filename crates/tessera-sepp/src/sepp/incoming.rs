@@ -13,7 +13,7 @@ use super::exchange::{Exchange, Outcome};
 use super::live::Live;
 use super::look::{Looked, Stop};
 use super::observer::{Direction, Offence, Rejected};
-use super::outgoing::{failed, rewrite_location};
+use super::outgoing::rewrite_location;
 use super::policy::PeerIndex;
 use crate::guard::{Asked, Context, RevealedTarget};
 use crate::identity::Identity;
@@ -77,6 +77,7 @@ impl Sepp {
         let left = time::left(&parts.headers, live.policy.response_time, SystemTime::now);
         let deadline = Deadline::after(left.map_err(|_| problems::TIMED_OUT)?);
         passing::pass_on(&mut parts)?;
+        headers::remove_believed(&mut parts.headers);
         let refuse_target = |_| {
             reject(Some(&association), Offence::Target);
             problems::BAD_TARGET
@@ -115,7 +116,7 @@ impl Sepp {
         passing::address(&mut parts, &function.scheme, &function.authority, &prefix)?;
         let request = Request::from_parts(parts, body);
         let answer = function.pool.call(request, Call::until(deadline)).await;
-        let response = answer.map_err(|error| failed(exchange, &error))?.response;
+        let response = answer.map_err(|error| exchange.failed(live, &error))?.response;
         self.judge_own_response(live, exchange, &association, &context, response, deadline).await
     }
 

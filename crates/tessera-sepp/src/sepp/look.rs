@@ -9,6 +9,7 @@ use tessera_proxy::http::deadline::Deadline;
 
 use crate::guard::{Guard, Refusal, Verdict};
 use crate::sbi::errors::{Problem, problems};
+use crate::sbi::headers::remove_claims;
 use crate::sbi::telescopic::is_json;
 
 /// A body, as far as it has come.
@@ -51,7 +52,10 @@ impl Looked {
             return Ok(Self::Passing(body));
         }
         match deadline.limit(body.collect_up_to(limit)).await {
-            Ok(Ok(whole)) => Ok(Self::Whole(whole)),
+            Ok(Ok(mut whole)) => {
+                whole.trailers.as_mut().map(remove_claims);
+                Ok(Self::Whole(whole))
+            }
             // What was read of it is gone. Who only logs this rule lets bodies pass whose length is announced.
             Ok(Err(BodyError::TooLong)) => Err(match too_long() {
                 Err(stop) => stop,

@@ -6,6 +6,7 @@
 //! | `live` | all that a request is handled by, exchanged at a reload |
 //! | `control` | N32-c |
 //! | `outgoing`, `incoming` | the way of a request, in both directions |
+//! | `route` | which peer a request is for |
 //! | `forgotten` | peers that were restarted |
 //! | `look` | bodies that are looked into, and those that stream through |
 //! | `link`, `functions`, `places` | connections to peers and to own network functions |
@@ -29,6 +30,7 @@ pub mod observer;
 mod outgoing;
 mod places;
 pub mod policy;
+mod route;
 pub mod transport;
 
 use std::sync::{Arc, PoisonError, RwLock};

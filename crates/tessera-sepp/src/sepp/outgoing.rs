@@ -6,16 +6,16 @@ use http::header::LOCATION;
 use http::uri::Scheme as UriScheme;
 use http::{HeaderMap, HeaderValue, Request, Response, request};
 use tessera_proxy::http::body::Body;
-use tessera_proxy::http::client::{Call, CallError};
+use tessera_proxy::http::client::Call;
 use tessera_proxy::http::deadline::Deadline;
 
 use super::Sepp;
 use super::exchange::{Exchange, Outcome};
-use super::failure;
 use super::live::Live;
 use super::look::{Looked, Stop};
 use super::observer::Direction;
 use super::policy::PeerIndex;
+use super::route::route;
 use crate::guard::{Asked, Context};
 use crate::n32c::Association;
 use crate::n32f::early;
@@ -50,7 +50,7 @@ impl Sepp {
         mut parts: request::Parts,
         body: Body,
     ) -> Outcome {
-        let peer = passing::route(&live.policy, &mut parts)?;
+        let peer = route(&live.policy, &mut parts)?;
         exchange.peer = Some(peer);
         let left = time::left(&parts.headers, live.policy.response_time, SystemTime::now);
         let deadline = Deadline::after(left.map_err(|_| problems::TIMED_OUT)?);
@@ -81,7 +81,7 @@ impl Sepp {
         }
         let request = Request::from_parts(parts, body);
         let answer = link.pool.call(request, call).await;
-        let answer = answer.map_err(|error| failed(exchange, &error))?;
+        let answer = answer.map_err(|error| exchange.failed(live, &error))?;
         exchange.was_early = answer.was_early();
         exchange.resent = answer.resent;
         let response = self.heed(&association, answer.response, deadline).await?;
@@ -183,10 +183,4 @@ pub(super) fn rewrite_location(rewriting: &Rewriting<'_>, headers: &mut HeaderMa
     {
         headers.insert(LOCATION, new);
     }
-}
-
-/// A call without an answer.
-pub(super) fn failed(exchange: &mut Exchange, error: &CallError) -> Problem {
-    exchange.verdict = failure::verdict(error);
-    failure::problem(error)
 }

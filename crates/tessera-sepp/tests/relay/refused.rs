@@ -1,7 +1,7 @@
 //! T1, T2: what isn't passed on, and what is said of it.
 
 use http::{HeaderValue, Method, Request, Response};
-use tessera_proxy::http::body::Body;
+use tessera_proxy::http::body::{Body, Collected};
 
 use crate::world::{AM_DATA, UDM, VISITED, Words, World, empty, request, text};
 
@@ -78,6 +78,40 @@ async fn a_sepp_is_no_open_relay() {
     assert_eq!(over_n32f(&world, twice).await.status(), 400);
     assert_eq!(world.udm.count(), 0);
     assert_eq!(over_n32f(&world, to(UDM)).await.status(), 200);
+}
+
+/// A body whose coding is none is judged as one without the header, and what a server would believe of a proxy or read
+/// behind the body doesn't come with it.
+#[tokio::test]
+async fn what_functions_could_read_otherwise_is_judged_or_stays_behind() {
+    let world = World::new(Words::default()).await;
+    let path = "/nausf-auth/v1/ue-authentications/echo";
+    let posted = |network: &str| {
+        let text = format!(r#"{{"servingNetworkName":"5G:{network}.3gppnetwork.org"}}"#);
+        let claim = HeaderValue::from_static("208-93");
+        let trailers = ["3gpp-sbi-originating-network-id", "x-after"]
+            .map(|name| (http::HeaderName::from_static(name), claim.clone()));
+        let trailers = Some(http::HeaderMap::from_iter(trailers));
+        request(Method::POST, path)
+            .header("content-type", "application/json")
+            .header("content-encoding", "identity")
+            .header("x-http-method-override", "DELETE")
+            .header("x-original-url", "/nudr-dr/v1")
+            .header("x-forwarded-for", "10.0.0.1")
+            .header("forwarded", "for=10.0.0.1")
+            .body(Body::from(Collected { data: text.into(), trailers }))
+            .unwrap()
+    };
+    assert_eq!(over_n32f(&world, posted("mnc093.mcc208")).await.status(), 403);
+    assert_eq!(world.udm.count(), 0);
+    let response = over_n32f(&world, posted("mnc001.mcc001")).await;
+    assert_eq!(response.status(), 200);
+    let echoed = response.into_body().collect_up_to(1000).await.unwrap().trailers.unwrap();
+    assert_eq!(echoed.len(), 1);
+    assert!(echoed.contains_key("x-after"));
+    let (_, _, headers) = world.udm.last();
+    let came = headers.keys().any(|name| name == "forwarded" || name.as_str().starts_with("x-"));
+    assert!(!came, "{headers:?}");
 }
 
 #[tokio::test]

@@ -127,6 +127,11 @@ pub const SPOOFED: &[Case] = &[
         "GET /nnrf-disc/v1/nf-instances?requester-plmn-list=001-01,208-93",
     ),
     case(
+        "requester of a third behind a semicolon",
+        Rule::PlmnInQuery,
+        "GET /nnrf-disc/v1/nf-instances?target-nf-type=UDM;requester-plmn-list=208-93",
+    ),
+    case(
         "target of a third",
         Rule::PlmnInQuery,
         "GET /nnrf-disc/v1/nf-instances?target-plmn-list=%5B%7B%22mcc%22:%22208%22,%22mnc%22:%2293%22%7D%5D",
@@ -414,6 +419,43 @@ pub const SPOOFED: &[Case] = &[
          --b\r\ncontent-type: application/json\r\n\r\n{}\r\n--b--\r\n\
          --b\r\n\r\n{\"servingNetwork\":{\"mcc\":\"208\",\"mnc\":\"93\"}}\r\n--b--\r\n",
     ),
+    case(
+        "part of a multipart, JSON by another name",
+        Rule::PlmnInJson,
+        "POST /nsmf-pdusession/v1/pdu-sessions\ncontent-type: multipart/related; boundary=b\n\n\
+         --b\r\ncontent-type: application/vnd.3gpp.5gnas\r\n\r\n\
+         {\"servingNetwork\":{\"mcc\":\"208\",\"mnc\":\"93\"}}\r\n--b--\r\n",
+    ),
+    case(
+        "part of a multipart, JSON in another charset",
+        Rule::ContentType,
+        "POST /nsmf-pdusession/v1/pdu-sessions\ncontent-type: multipart/related; boundary=b\n\n\
+         --b\r\ncontent-type: application/JSON; charset=utf-7\r\n\r\n\
+         +AHs-\"servingNetwork\":{\"mcc\":\"208\",\"mnc\":\"93\"}+AH0-\r\n--b--\r\n",
+    ),
+    case(
+        "coding that is none",
+        Rule::PlmnInJson,
+        "POST /nausf-auth/v1/ue-authentications\ncontent-encoding: identity\ncontent-type: application/json\n\n\
+         {\"servingNetworkName\":\"5G:mnc093.mcc208.3gppnetwork.org\"}",
+    ),
+    case(
+        "receiver's network as the serving one, by a letter that some readers fold",
+        Rule::PlmnInJson,
+        "POST /nausf-auth/v1/ue-authentications\n\n\
+         {\"\u{17f}ervingNetworkName\":\"5G:mnc070.mcc999.3gppnetwork.org\"}",
+    ),
+    case(
+        "receiver's network as the serving one, of a service with an encoded name",
+        Rule::PlmnInJson,
+        "POST /nausf%2Dauth/v1/ue-authentications\n\n\
+         {\"servingNetworkName\":\"5G:mnc070.mcc999.3gppnetwork.org\"}",
+    ),
+    case(
+        "function without a network",
+        Rule::Topology,
+        "POST /nnrf-nfm/v1/subscriptions\n\n{\"fqdn\":\"etcd.internal\"}",
+    ),
     // Subscribers.
     case(
         "subscriber of a third in the path",
@@ -614,6 +656,36 @@ pub const SPOOFED: &[Case] = &[
          3gpp-sbi-target-apiroot: http://udm.5gc.mnc070.mcc999.3gppnetwork.org",
     ),
     case(
+        "target with another service in front",
+        Rule::Api,
+        "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://udm.5gc.mnc070.mcc999.3gppnetwork.org/nudm-uecm/v1/imsi-999700000000001",
+    ),
+    case(
+        "target with another service in front, encoded",
+        Rule::Api,
+        "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://udm.5gc.mnc070.mcc999.3gppnetwork.org/a/nudr%2Ddr",
+    ),
+    case(
+        "target with tokens in front",
+        Rule::Api,
+        "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://udm.5gc.mnc070.mcc999.3gppnetwork.org/oauth2",
+    ),
+    case(
+        "target with encoded dots",
+        Rule::Malformed,
+        "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://udm.5gc.mnc070.mcc999.3gppnetwork.org/a/%2e%2e",
+    ),
+    case(
+        "target with a parameter",
+        Rule::Malformed,
+        "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://udm.5gc.mnc070.mcc999.3gppnetwork.org/a;b",
+    ),
+    case(
+        "target with a query",
+        Rule::Malformed,
+        "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://udm.5gc.mnc070.mcc999.3gppnetwork.org/a?b",
+    ),
+    case(
         "target is a hidden name of the peer's making",
         Rule::Topology,
         "GET /nnrf-disc/v1/nf-instances\n\
@@ -678,6 +750,11 @@ pub const HONEST: &[(&str, &str)] = &[
          \"hPlmnSnssai\":{\"sst\":1},\"vsmfPduSessionUri\":\"http://smf.5gc.mnc001.mcc001.3gppnetwork.org/x\",\
          \"ueLocation\":{\"nrLocation\":{\"tai\":{\"plmnId\":{\"mcc\":\"001\",\"mnc\":\"01\"},\"tac\":\"000001\"}}}}\r\n\
          --b\r\ncontent-type: application/vnd.3gpp.5gnas\r\ncontent-id: n1\r\n\r\n.\u{1}{\r\n--b--\r\n",
+    ),
+    (
+        "target with a prefix",
+        "GET /nnrf-disc/v1/nf-instances?target-nf-type=AUSF\n\
+         3gpp-sbi-target-apiroot: http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/north-1/core/",
     ),
     (
         "slices",

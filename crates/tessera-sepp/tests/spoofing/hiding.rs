@@ -147,6 +147,61 @@ fn found_functions_have_names_and_no_addresses() {
     assert_eq!(parts.headers["3gpp-sbi-target-apiroot"], "http://10.0.0.7:7777");
 }
 
+/// A path that the function's server decodes is the same service.
+#[test]
+fn an_encoded_service_hides_addresses_too() {
+    let profile = r#"{"nfInstances":[{"nfInstanceId":"a","ipv4Addresses":["10.0.0.7"]}]}"#;
+    let (_, body) = answered("/nnrf%2Ddisc/v1/nf-instances", &[], profile);
+    assert!(!body.contains("10.0.0.7"), "{body}");
+    hidden(&body);
+}
+
+#[test]
+fn a_second_location_does_not_pass_as_it_is() {
+    let guard = guard("");
+    let (question, _) = request("POST /nudm-sdm/v2/x/y");
+    let answer = Response::builder()
+        .header("location", "http://10.0.0.7/nudm-sdm/v2/x/y/1")
+        .header("location", "http://10.0.0.8/nudm-sdm/v2/x/y/1");
+    let (mut parts, ()) = answer.body(()).unwrap().into_parts();
+    let judged =
+        with(|context| guard.outgoing_response(context, Asked::of(&question), &mut parts, None));
+    assert_eq!(judged.unwrap_err().rule, Rule::Topology);
+}
+
+/// An own function follows a redirection: it must not be led to what the peer can't reach itself.
+#[test]
+fn a_peer_redirects_into_its_own_network_alone() {
+    let guard = guard("");
+    let (question, _) = request("POST /nudm-sdm/v2/x/y");
+    let judged = |status: u16, location: &str| {
+        let answer = Response::builder().status(status).header("location", location);
+        let (mut parts, ()) = answer.body(()).unwrap().into_parts();
+        with(|context| guard.incoming_response(context, Asked::of(&question), &mut parts, None))
+    };
+    for location in [
+        "http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/nnrf-nfm/v1/nf-instances/a",
+        "http://nrf.5gc.mnc093.mcc208.3gppnetwork.org/x",
+        "http://10.0.0.1:2379/v3/kv/put",
+        "https://[::1]/",
+        "http://etcd.internal/",
+        "http://udm.5gc.mnc001.mcc001.3gppnetwork.org@etcd.internal/",
+        "//etcd.internal/x",
+        "/\\etcd.internal/x",
+        "etcd",
+    ] {
+        for status in [301, 302, 303, 307, 308] {
+            let refusal = judged(status, location).unwrap_err();
+            assert_eq!(refusal.rule, Rule::CallbackUri, "{status} {location}");
+        }
+    }
+    for location in
+        ["http://udm2.5gc.mnc001.mcc001.3gppnetwork.org/nudm-sdm/v2/x/y", "/nudm-sdm/v2/x"]
+    {
+        passes(judged(307, location));
+    }
+}
+
 #[test]
 fn public_names_and_those_of_others_stay() {
     let body = r#"{"a":"http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/x","b":"http://sepp1.5gc.mnc070.mcc999.3gppnetwork.org",

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use tessera_sepp::guard::{Rule, Verdict};
 
 use crate::message::{PEER, guard, incoming, request, with};
@@ -27,6 +29,20 @@ fn deep_json_is_refused_and_nothing_breaks() {
             "]".repeat(100_000)
         );
         assert!(incoming(&guard, &text).is_err());
+    }
+}
+
+#[test]
+fn a_token_in_a_token_is_malformed_however_many_there_are() {
+    let guard = guard("");
+    let within =
+        |claims: &str| format!("{{\"accessToken\":\"a.{}.c\"}}", URL_SAFE_NO_PAD.encode(claims));
+    let judged = |body: &str| incoming(&guard, &format!("POST /nausf-auth/v1/x\n\n{body}"));
+    let mut nested = within("{}");
+    assert_eq!(judged(&nested), Ok(Verdict::default()));
+    for _ in 0..30 {
+        nested = within(&nested);
+        assert_eq!(judged(&nested).unwrap_err().rule, Rule::Malformed, "{} bytes", nested.len());
     }
 }
 

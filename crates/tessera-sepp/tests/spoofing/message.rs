@@ -48,7 +48,9 @@ pub fn with<T>(judge: impl FnOnce(&Context<'_>) -> T) -> T {
 /// A request of the peer.
 pub fn incoming(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
     let (mut parts, mut body) = request(text);
-    with(|context| guard.incoming_request(context, &mut parts, Some(&mut body)))
+    // As the relay does: of what isn't looked into it sees nothing.
+    let body = Some(&mut body).filter(|_| guard.inspects(&parts.headers));
+    with(|context| guard.incoming_request(context, &mut parts, body))
 }
 
 /// It goes on, and no rule would have refused it.

@@ -1,6 +1,5 @@
 //! `tessera tunnel demo`: both ends, somebody on the path, and what came of it.
 
-mod adversary;
 mod backend;
 mod files;
 mod trace;
@@ -12,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use tessera_kit::{ProgramError, runtime};
 use tessera_proxy::admin;
+use tessera_proxy::demo::Adversary;
 use tessera_proxy::listen::Inherited;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use self::adversary::Adversary;
 use self::backend::Backend;
 use self::files::{CLIENT, Files, SERVER};
 use self::trace::{Actor, Outcome, Trace};

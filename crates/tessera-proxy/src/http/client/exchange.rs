@@ -10,29 +10,9 @@ use http_body::Body as _;
 use super::connect::Protocol;
 use super::connection::Lease;
 use super::error::{CallError, CallErrorKind};
+use super::failure::Failure;
 use super::{PoolOptions, connection};
 use crate::http::body::Body;
-
-/// A try that came to nothing.
-pub(super) struct Failure {
-    pub(super) error: CallError,
-    /// The request, where it was not touched.
-    pub(super) request: Option<Request<Body>>,
-}
-
-impl Failure {
-    /// The connection ended before it took the request.
-    pub(super) fn unsent(request: Request<Body>) -> Self {
-        let error = CallError::unsent(CallErrorKind::ConnectionLost);
-        Self { error, request: Some(request) }
-    }
-}
-
-impl From<CallError> for Failure {
-    fn from(error: CallError) -> Self {
-        Self { error, request: None }
-    }
-}
 
 /// Sends a request, and waits for the head of its response.
 pub(super) async fn exchange(

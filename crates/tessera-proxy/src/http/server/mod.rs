@@ -52,6 +52,7 @@ mod ended;
 mod http1;
 mod http2;
 mod io;
+mod kept;
 mod options;
 mod preface;
 
@@ -64,6 +65,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use self::ended::{Cause, Ended};
 use self::io::Io;
+pub use self::kept::keep;
 pub use self::options::{Early, EarlyRule, KeepAlive, Refusal, ServerOptions};
 pub use self::preface::Protocol;
 use super::body::Body;

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::super::judge::Source;
+use super::super::source::Source;
 
 /// What is to be changed.
 #[derive(Default)]

@@ -49,6 +49,9 @@ pub(in super::super) fn translate_location(
     translation: &Translation<'_>,
     headers: &mut HeaderMap,
 ) -> Result<(), NotOurs> {
+    if headers.get_all(LOCATION).iter().nth(1).is_some() {
+        return Err(NotOurs);
+    }
     let Some(location) = headers.get_mut(LOCATION) else { return Ok(()) };
     let Ok(text) = location.to_str() else { return Err(NotOurs) };
     let uri = match HttpUri::look(text) {

@@ -11,10 +11,11 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::Association;
 use super::event::Observer;
-use super::failure::Failure;
 use super::machine::{Machine, State};
 use super::peer::{Peer, now, post};
 use super::settings::Settings;
+use crate::identity::{AssociationId, AssociationsOf, CertificateIdentity};
+use crate::n32c::failure::Failure;
 use crate::n32c::initiator::{
     Target, Transport, TransportError, body, paths, read_acknowledgement,
 };
@@ -212,6 +213,13 @@ impl Associations {
 
     pub(crate) fn observer(&self) -> &dyn Observer {
         &*self.observer
+    }
+}
+
+impl AssociationsOf for Associations {
+    fn established(&self, peer: &Fqdn) -> Option<(AssociationId, CertificateIdentity)> {
+        let association = Self::established(self, peer)?;
+        Some((association.id, association.certificate.clone()))
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::failure::Failure;
 use super::machine::State;
-use super::refusal::Refusal;
 use crate::identity::CertificateIdentity;
+use crate::n32c::failure::Failure;
 use crate::n32c::messages::N32fErrorInfo;
+use crate::n32c::refusal::Refusal;
 use crate::names::Fqdn;
 
 /// Something that happened on N32-c.

@@ -1,20 +1,10 @@
-//! Which association.
-
-use std::fmt;
+//! The digest that names an association.
 
 use tessera::wire::CipherSuite;
 
 use super::Association;
 use super::settings::LocalSettings;
-
-/// Which association it is.
-///
-/// It is a digest of what was agreed between whom, and of how often an association of the two was ended before. So
-/// both sides come to the same one whichever exchange was the last, also if both began at once; an instance that was
-/// restarted, or that shares the peer with another, comes to the same one too, and sessions resume there. After a
-/// termination it is another one, and sessions from before don't resume.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AssociationId(pub [u8; 16]);
+use crate::identity::AssociationId;
 
 impl AssociationId {
     /// That of what was agreed, after so many terminations.
@@ -62,17 +52,5 @@ impl Input {
             }
         }
         AssociationId(id)
-    }
-}
-
-impl fmt::Display for AssociationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|octet| write!(f, "{octet:02x}"))
-    }
-}
-
-impl fmt::Debug for AssociationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }

@@ -7,16 +7,16 @@ use fastrand::Rng;
 
 use super::Association;
 use super::backoff::Backoff;
-use super::failure::Failure;
 use super::negotiation::{Bounds, Claims, is_name_of, judge, judge_sender};
 use super::offer::{own_answer, own_request};
-use super::refusal::{Refusal, Rule};
 use super::settings::{LocalSettings, PeerSettings};
 use crate::identity::CertificateIdentity;
+use crate::n32c::failure::Failure;
 use crate::n32c::initiator::{Judged, Redirection, Reply, Target, TransportError, read_reply};
 use crate::n32c::messages::{
     HandshakeId, SecNegotiateReqData, SecNegotiateRspData, SecurityCapability,
 };
+use crate::n32c::refusal::{Refusal, Rule};
 use crate::names::Fqdn;
 
 /// What is with a peer.

@@ -6,13 +6,11 @@
 mod associations;
 mod backoff;
 mod event;
-mod failure;
 mod id;
 mod machine;
 mod negotiation;
 mod offer;
 mod peer;
-mod refusal;
 mod settings;
 
 use std::collections::BTreeSet;
@@ -21,12 +19,12 @@ use std::time::{Duration, Instant};
 
 pub use self::associations::{Associations, NotEstablished, PeerStatus};
 pub use self::event::{Event, Observer, Role};
-pub use self::failure::Failure;
-pub use self::id::AssociationId;
 pub use self::machine::{State, TerminatedBy};
-pub use self::refusal::{Refusal, Rule};
 pub use self::settings::{LocalSettings, PeerSettings, Settings};
+pub use super::failure::Failure;
 use super::messages::{Features, HandshakeId, N32Purpose};
+pub use super::refusal::{Refusal, Rule};
+pub use crate::identity::AssociationId;
 use crate::identity::CertificateIdentity;
 use crate::names::{Fqdn, PlmnSet};
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::refusal::{Refusal, Rule};
 use super::settings::{LocalSettings, PeerSettings};
 use super::{Association, AssociationId};
 use crate::identity::CertificateIdentity;
 use crate::n32c::messages::{
     Features, HandshakeId, IntendedN32Purpose, N32Purpose, SecNegotiateReqData, SecNegotiateRspData,
 };
+use crate::n32c::refusal::{Refusal, Rule};
 use crate::names::{Fqdn, NetworkDomain, PlmnId, PlmnSet};
 
 /// What a peer is judged by.

@@ -10,10 +10,10 @@ use tokio::sync::watch;
 use super::Association;
 use super::event::{Event, Observer, Role};
 use super::machine::{Machine, Outcome, State};
-use super::refusal::Refusal;
 use crate::identity::CertificateIdentity;
 use crate::n32c::initiator::{Reply, Target, Transport, TransportError, body, paths};
 use crate::n32c::messages::{SecNegotiateReqData, SecNegotiateRspData};
+use crate::n32c::refusal::Refusal;
 use crate::names::Fqdn;
 
 pub(crate) struct Peer {

@@ -2,12 +2,11 @@
 
 mod redirection;
 mod reply;
-mod transport;
 
 pub(crate) use self::redirection::Redirection;
 pub(crate) use self::reply::{Judged, read_acknowledgement, read_reply};
-pub use self::transport::{Reply, Target, Transport, TransportError};
 use super::messages::Message;
+pub use super::transport::{Reply, Target, Transport, TransportError};
 
 /// Paths below the apiRoot (TS 29.573 §6.1.1).
 pub(crate) mod paths {

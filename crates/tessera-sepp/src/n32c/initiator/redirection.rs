@@ -3,9 +3,9 @@
 use http::Uri;
 use http::header::LOCATION;
 
-use super::transport::{Reply, Target};
-use crate::n32c::association::Failure;
+use crate::n32c::failure::Failure;
 use crate::n32c::messages::{ExtRedirectResponse, decode};
+use crate::n32c::transport::{Reply, Target};
 
 /// A 307 to another SEPP.
 #[derive(Debug, Clone, PartialEq, Eq)]

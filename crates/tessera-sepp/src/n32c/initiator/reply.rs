@@ -6,9 +6,9 @@ use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
 
 use super::redirection::Redirection;
-use super::transport::{Reply, TransportError};
-use crate::n32c::association::Failure;
+use crate::n32c::failure::Failure;
 use crate::n32c::messages::{ProblemDetails, SecNegotiateRspData, decode};
+use crate::n32c::transport::{Reply, TransportError};
 
 /// What a reply is, if it isn't a failure.
 pub(crate) enum Judged {

@@ -3,17 +3,11 @@
 use std::fmt;
 
 use http::StatusCode;
-use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 
+use super::message::Message;
 use super::present::Object;
 use super::{Cause, ProblemDetails};
-
-/// A message of N32-c.
-pub trait Message: DeserializeOwned {
-    /// Members without which it is none.
-    const REQUIRED: &'static [&'static str];
-}
 
 /// Reads a message.
 ///

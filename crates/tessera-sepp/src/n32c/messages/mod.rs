@@ -7,6 +7,7 @@ mod capability;
 mod decode;
 mod error_report;
 mod extensible;
+mod message;
 mod params;
 mod present;
 mod problem;
@@ -17,11 +18,12 @@ pub use self::capability::{
     IntendedN32Purpose, N32Purpose, PlmnIdNid, SecNegotiateReqData, SecNegotiateRspData,
     SecurityCapability,
 };
-pub use self::decode::{Malformed, Message, decode};
+pub use self::decode::{Malformed, decode};
 pub use self::error_report::{
     FailedModificationInfo, FailureReason, N32ReleaseIndication, N32fContextInfo, N32fErrorDetail,
     N32fErrorInfo, N32fErrorType, RiErrorInformation,
 };
+pub use self::message::Message;
 pub use self::params::{
     ApiIeMapping, ApiSignature, IeInfo, IeLocation, IeType, IpxProviderSecInfo, ProtectionPolicy,
     SecParamExchReqData, SecParamExchRspData,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use super::foreign::Foreign;
 use super::long::LongNames;
 use crate::names::{Fqdn, NetworkDomain};
 use crate::sbi::api_root::{Scheme, split_authority};
@@ -21,28 +22,6 @@ pub struct TelescopicDomain {
     port: Option<u16>,
     scheme: Scheme,
     long: Arc<LongNames>,
-}
-
-/// What a label stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Foreign {
-    /// How its own network reaches it.
-    pub scheme: Scheme,
-    /// Its name.
-    pub host: String,
-    /// If it isn't the scheme's default.
-    pub port: Option<u16>,
-}
-
-impl Foreign {
-    /// As `3gpp-Sbi-Target-apiRoot` has it.
-    pub fn api_root(&self) -> String {
-        let Self { scheme, host, port } = self;
-        match port {
-            Some(port) => format!("{}://{host}:{port}", scheme.as_str()),
-            None => format!("{}://{host}", scheme.as_str()),
-        }
-    }
 }
 
 impl TelescopicDomain {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tessera::wire::CipherSuite;
 
-use super::Foreign;
+use super::foreign::Foreign;
 
 /// What long names are called: a digest of each, remembered. The last ones are kept; a restart forgets all, and what
 /// own functions keep of them leads nowhere then (404), until they discover again.

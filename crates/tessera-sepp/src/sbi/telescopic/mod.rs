@@ -1,11 +1,13 @@
 //! Telescopic names: network functions that know nothing of a SEPP reach foreign ones through it.
 
 pub mod api;
+mod foreign;
 mod json;
 mod label;
 mod long;
 mod rewrite;
 
+pub use self::foreign::Foreign;
 pub use self::json::exchange_strings;
-pub use self::label::{Foreign, TelescopicDomain};
+pub use self::label::TelescopicDomain;
 pub use self::rewrite::{Rewriting, is_json, rewrite};

@@ -1,6 +1,5 @@
 //! Makes the connections of a pool.
 
-mod stream;
 mod tls;
 
 use std::future::Future;
@@ -9,7 +8,6 @@ use std::pin::Pin;
 
 use tessera_tokio::FirstFlight;
 
-pub(super) use self::stream::{Stream, Watched};
 pub use self::tls::Tls;
 use crate::dial::Dialler;
 use crate::socket::Socket;
@@ -50,6 +48,12 @@ impl Transport {
     pub fn tls(stream: FirstFlight<Socket>, protocol: Protocol) -> Self {
         Self { stream: Stream::Tls(Box::new(stream)), protocol }
     }
+}
+
+/// With TLS or without.
+pub(super) enum Stream {
+    Tls(Box<FirstFlight<Socket>>),
+    Plain(Socket),
 }
 
 /// Connects without TLS, and speaks this from the beginning (for HTTP/2: with prior knowledge, RFC 9113 §3.3).

@@ -11,12 +11,13 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::time::{sleep, timeout};
 
+use super::watched::Watched;
 use super::{Connection, Lease, Sender};
 use crate::http::body::Body;
 use crate::http::client::PoolOptions;
-use crate::http::client::connect::{Stream, Watched};
+use crate::http::client::connect::Stream;
 use crate::http::client::error::{CallError, CallErrorKind, Sent};
-use crate::http::client::exchange::Failure;
+use crate::http::client::failure::Failure;
 
 /// What drives the connection.
 pub(in crate::http::client) type Driver = http1::Connection<TokioIo<Watched>, Body>;
@@ -123,7 +124,9 @@ pub(in crate::http::client) async fn exchange(
     };
     let mut error = match sending.await {
         Ok(response) => {
-            return Ok(response.map(|body| Body::incoming(body, options.body).holding(lease)));
+            return Ok(
+                response.map(|body| Body::incoming(body, options.body).holding(lease.into_place()))
+            );
         }
         Err(error) => error,
     };

@@ -18,12 +18,13 @@ use tessera_tokio::FirstFlightFailure;
 
 use super::keep_alive::{KeepAlive, Next};
 use super::pipe::Pipe;
+use super::watched::Watched;
 use super::{Connection, Lease, Sender, Standing};
 use crate::http::body::Body;
 use crate::http::client::PoolOptions;
-use crate::http::client::connect::{Stream, Watched};
+use crate::http::client::connect::Stream;
 use crate::http::client::error::{CallError, CallErrorKind, Sent};
-use crate::http::client::exchange::Failure;
+use crate::http::client::failure::Failure;
 
 /// What drives the connection.
 pub(in crate::http::client) struct Driver {
@@ -152,7 +153,8 @@ pub(in crate::http::client) async fn exchange(
     }
     let length = response.headers().get(CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
-    Ok(response.map(|body| Body::answer(body, length, options.body).holding(lease)))
+    Ok(response
+        .map(|body| Body::http2(body, length, options.body, None).holding(lease.into_place())))
 }
 
 fn failure(connection: &Connection, is_early: bool, writes: u64, error: h2::Error) -> CallError {

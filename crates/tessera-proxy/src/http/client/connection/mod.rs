@@ -3,7 +3,9 @@
 mod http1;
 mod http2;
 mod keep_alive;
+mod owner;
 mod pipe;
+mod watched;
 
 use std::error::Error;
 use std::fmt;
@@ -21,15 +23,16 @@ pub(super) use self::http1::{
 pub(super) use self::http2::{
     Driver as Http2Driver, begin as begin_http2, exchange as exchange_http2,
 };
+pub(super) use self::owner::Owner;
 use super::connect::Protocol;
 use super::flight::Flight;
-use super::pool::Inner;
 use crate::address::DialAddress;
 use crate::http::body::Body;
+use crate::http::place::{Place, Places};
 
 /// What calls, the pool and the task that has the stream share of a connection.
 pub(super) struct Connection {
-    pool: Weak<Inner>,
+    pool: Weak<dyn Owner>,
     /// How many calls wait in the pool.
     waiting: Arc<AtomicUsize>,
     address: DialAddress,
@@ -75,7 +78,7 @@ pub(super) enum Standing {
 
 impl Connection {
     pub(super) fn new(
-        pool: Weak<Inner>,
+        pool: Weak<dyn Owner>,
         waiting: Arc<AtomicUsize>,
         (address, priority): (DialAddress, u16),
         protocol: Protocol,
@@ -154,7 +157,7 @@ impl Connection {
     pub(super) fn take(self: &Arc<Self>) -> Lease {
         self.in_use.fetch_add(1, Ordering::SeqCst);
         self.calls.fetch_add(1, Ordering::Relaxed);
-        Lease(self.clone())
+        Lease { connection: self.clone(), place: Place::of(self.clone()) }
     }
 
     /// A first flight that was given up: the place is for others as soon as the handshake is complete.
@@ -272,8 +275,10 @@ impl Connection {
             pool.serve();
         }
     }
+}
 
-    fn release(self: &Arc<Self>) {
+impl Places for Connection {
+    fn release(self: Arc<Self>) {
         if self.protocol == Protocol::Http1 && !self.is_free_again() {
             return;
         }
@@ -283,17 +288,19 @@ impl Connection {
 }
 
 /// A call's place on a connection. It is free again when this is dropped.
-pub(in crate::http) struct Lease(Arc<Connection>);
+pub(super) struct Lease {
+    connection: Arc<Connection>,
+    place: Place,
+}
 
 impl Lease {
     pub(super) fn connection(&self) -> &Arc<Connection> {
-        &self.0
+        &self.connection
     }
-}
 
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.0.release();
+    /// The place alone, for the body of the response.
+    fn into_place(self) -> Place {
+        self.place
     }
 }
 

@@ -1,6 +1,7 @@
 //! The connections to one peer, and the calls that want one.
 
 mod open;
+mod owner;
 mod state;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -12,10 +13,10 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
 use self::state::{Found, State, Waiter};
-use super::addresses::{Addresses, Cause, Target};
+use super::addresses::{Addresses, Target};
 use super::call::{Answer, Call, Early};
 use super::connect::Connect;
-use super::connection::{Connection, Lease, Standing};
+use super::connection::{Connection, Lease, Owner};
 use super::error::{CallError, CallErrorKind, Sent};
 use super::exchange::{exchange, prepare};
 use super::retry::{Tries, spare};
@@ -79,7 +80,7 @@ impl Pool {
             waiting: Arc::default(),
             tally: Tally::default(),
         });
-        inner.maintain();
+        inner.keep_warm();
         Self { inner }
     }
 
@@ -263,83 +264,6 @@ impl Inner {
         places.peek().is_some() && places.all(|place| place.health.is_sick(now))
     }
 
-    /// Gives the places that are free to those that wait.
-    pub(super) fn serve(&self) {
-        // Dropped when the lock is free: a lease that nobody takes comes here again.
-        let mut untaken = Vec::new();
-        let mut state = self.state();
-        let mut index = 0;
-        while index < state.queue.len() {
-            if state.queue[index].tell.is_closed() {
-                state.queue.remove(index);
-                continue;
-            }
-            let avoid = state.queue[index].avoid.as_ref().and_then(Weak::upgrade);
-            match state.find(avoid.as_ref(), &self.options) {
-                Found::Place { lease, .. } => {
-                    let granted = Granted { lease, is_early: false };
-                    if let Some(waiter) = state.queue.remove(index)
-                        && let Err(granted) = waiter.tell.send(Ok(granted))
-                    {
-                        untaken.push(granted);
-                    }
-                }
-                Found::Nothing if avoid.is_some() => index += 1,
-                Found::Nothing => break,
-            }
-        }
-        self.waiting.store(state.queue.len(), Ordering::SeqCst);
-        self.open_for_waiting(&mut state);
-        drop(state);
-    }
-
-    /// A connection that takes no call any more.
-    pub(super) fn forget(&self, connection: &Connection) {
-        let mut gone = None;
-        let mut state = self.state();
-        let index = state.connections.iter().position(|other| std::ptr::eq(&**other, connection));
-        if let Some(index) = index {
-            gone = Some(state.connections.swap_remove(index));
-        }
-        self.open_for_waiting(&mut state);
-        drop(state);
-        drop(gone);
-        self.maintain();
-    }
-
-    /// Whether it may end: those that are to be kept warm are left.
-    pub(super) fn may_close(&self, connection: &Connection) -> bool {
-        let state = self.state();
-        let others = state.connections.iter().filter(|other| {
-            !std::ptr::eq(&***other, connection) && other.standing() == Standing::Ready
-        });
-        state.is_closed || others.count() >= self.options.warm
-    }
-
-    /// The handshake of a first flight is complete.
-    pub(super) fn note_opened(&self, connection: &Connection) {
-        let mut state = self.state();
-        if let Some(place) = state.places.of(connection.address()) {
-            place.opened();
-        }
-    }
-
-    /// The handshake of a first flight came to no end.
-    pub(super) fn note_unopened(&self, connection: &Connection) {
-        let mut state = self.state();
-        if let Some(place) = state.places.of(connection.address()) {
-            place.opening = place.opening.saturating_sub(1);
-        }
-    }
-
-    /// Its server could not be reached after all.
-    pub(super) fn note_failure(&self, connection: &Connection, cause: Cause) {
-        let mut state = self.state();
-        if let Some(place) = state.places.of(connection.address()) {
-            place.health.failed(Instant::now(), self.options.back_off, fastrand::f64(), cause);
-        }
-    }
-
     fn set_targets(&self, targets: Vec<Target>) {
         let mut state = self.state();
         state.places.replace(targets, &self.options);
@@ -348,7 +272,7 @@ impl Inner {
         for connection in left {
             connection.retire();
         }
-        self.maintain();
+        self.keep_warm();
     }
 
     fn close(&self) {

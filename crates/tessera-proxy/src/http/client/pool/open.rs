@@ -15,7 +15,7 @@ use crate::http::client::addresses::{Cause, Srv};
 use crate::http::client::call::Early;
 use crate::http::client::connect::{Protocol, Transport};
 use crate::http::client::connection::{
-    Connection, Http1Driver, Http2Driver, Lease, Standing, begin_http1, begin_http2,
+    Connection, Http1Driver, Http2Driver, Lease, Owner, Standing, begin_http1, begin_http2,
 };
 use crate::http::client::error::{CallError, CallErrorKind};
 
@@ -90,7 +90,7 @@ impl Inner {
             tokio::select! {
                 made = &mut making => made,
                 () = sleep(self.options.try_next_after) => {
-                    self.try_next();
+                    self.open_another();
                     making.await
                 }
             }
@@ -232,7 +232,7 @@ impl Inner {
     }
 
     /// An address lets wait: another is tried beside it.
-    pub(in crate::http::client) fn try_next(&self) {
+    pub(super) fn open_another(&self) {
         let mut state = self.state();
         let now = Instant::now();
         let other =
@@ -243,7 +243,7 @@ impl Inner {
     }
 
     /// Keeps as many connections as are to be warm, to the best addresses that can be reached.
-    pub(in crate::http::client) fn maintain(&self) {
+    pub(super) fn keep_warm(&self) {
         let mut state = self.state();
         if state.is_closed {
             return;
@@ -281,7 +281,7 @@ impl Inner {
             sleep_until(at).await;
             if let Some(pool) = pool.upgrade() {
                 pool.state().is_pausing = false;
-                pool.maintain();
+                pool.keep_warm();
             }
         }));
     }
@@ -341,7 +341,7 @@ impl Drop for Opening {
         self.end(&mut state);
         drop(state);
         pool.serve();
-        pool.maintain();
+        pool.keep_warm();
     }
 }
 

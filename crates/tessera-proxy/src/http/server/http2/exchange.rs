@@ -15,6 +15,7 @@ use pin_project_lite::pin_project;
 use tokio::time::Instant;
 
 use crate::http::body::Body;
+use crate::http::server::kept::Kept;
 
 pin_project! {
     /// A request that a service answers.
@@ -118,6 +119,7 @@ pub(super) struct Sending {
     /// Since when the client's window is too small.
     blocked: Option<Instant>,
     timer: Timer,
+    _kept: Option<Kept>,
 }
 
 pub(super) enum Sent {
@@ -129,7 +131,12 @@ pub(super) enum Sent {
 }
 
 impl Sending {
-    pub(super) fn new(stream: SendStream<Bytes>, body: Body, since: Instant) -> Self {
+    pub(super) fn new(
+        stream: SendStream<Bytes>,
+        body: Body,
+        since: Instant,
+        kept: Option<Kept>,
+    ) -> Self {
         Self {
             stream,
             body,
@@ -139,6 +146,7 @@ impl Sending {
             since,
             blocked: None,
             timer: Timer::default(),
+            _kept: kept,
         }
     }
 

@@ -27,6 +27,7 @@ use self::exchange::{Asked, Handling, Sending, Sent, Unanswered};
 use self::head::DateField;
 use self::life::Life;
 use super::admit::{Admission, admit, length};
+use super::kept::Kept;
 use super::{Cause, Ended, Io, Refusal, ServerOptions};
 use crate::http::body::Body;
 use crate::http::deadline::Deadline;
@@ -236,14 +237,15 @@ where
     }
 
     /// Sends an answer's head, and as much of its body as is there and has room.
-    fn answer(&mut self, mut asked: Asked, response: Response<Body>) {
+    fn answer(&mut self, mut asked: Asked, mut response: Response<Body>) {
+        let kept = response.extensions_mut().remove::<Kept>();
         let (head, body) =
             head::prepare(response, &asked.method, self.options.date.then_some(&mut self.date));
         let Ok(stream) = asked.respond.send_response(head, body.is_none()) else {
             return self.taken_back();
         };
         let Some(body) = body else { return self.credit.finished() };
-        let mut sending = Sending::new(stream, body, asked.since);
+        let mut sending = Sending::new(stream, body, asked.since, kept);
         // Most bodies are there: those need no place among the futures. Others are polled there at once.
         match Pin::new(&mut sending).poll(&mut Context::from_waker(std::task::Waker::noop())) {
             Poll::Ready(sent) => self.sent(&sent),

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::messages::SecurityCapability;
 use super::refusal::Refusal;
-use crate::n32c::initiator::TransportError;
-use crate::n32c::messages::SecurityCapability;
+use super::transport::TransportError;
 
 /// Why an exchange with a peer didn't end in an association.
 #[derive(Debug, Clone, PartialEq, Eq)]

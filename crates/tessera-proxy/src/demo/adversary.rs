@@ -17,8 +17,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 /// flight: what a client sent before the server had said anything.
 ///
 /// It knows no keys. What it may do is what the network may: delay, drop, copy.
-pub(super) struct Adversary {
-    pub(super) address: SocketAddr,
+pub struct Adversary {
+    /// Where clients connect to in the place of the server.
+    pub address: SocketAddr,
     server: SocketAddr,
     path: Arc<Path>,
     accepting: JoinHandle<()>,
@@ -30,11 +31,16 @@ struct Path {
     recorded: Notify,
     /// The next connection's first flight is kept back, and the connection cut.
     keeps_back: AtomicBool,
+    /// All connections that are there end.
+    cut: Notify,
 }
 
 impl Adversary {
     /// Stands in front of a server, on a free port of loopback. Every byte takes `delay` in either direction.
-    pub(super) async fn stand_before(server: SocketAddr, delay: Duration) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// If no port can be had.
+    pub async fn stand_before(server: SocketAddr, delay: Duration) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let path = Arc::new(Path {
@@ -42,6 +48,7 @@ impl Adversary {
             flights: Mutex::default(),
             recorded: Notify::new(),
             keeps_back: AtomicBool::new(false),
+            cut: Notify::new(),
         });
         let shared = path.clone();
         let accepting = tokio::spawn(async move {
@@ -54,13 +61,18 @@ impl Adversary {
     }
 
     /// The next client's first flight goes no further than here, and its connection is cut.
-    pub(super) fn keep_next_back(&self) {
+    pub fn keep_next_back(&self) {
         self.path.keeps_back.store(true, Ordering::Relaxed);
+    }
+
+    /// Cuts all connections that are there, without a word to either end.
+    pub fn cut(&self) {
+        self.path.cut.notify_waiters();
     }
 
     /// Waits for the recording of the oldest connection that it wasn't asked for yet; `None` if there is none in
     /// time.
-    pub(super) async fn recording(&self) -> Option<Vec<u8>> {
+    pub async fn recording(&self) -> Option<Vec<u8>> {
         let next = async {
             loop {
                 let recorded = self.path.recorded.notified();
@@ -75,7 +87,10 @@ impl Adversary {
 
     /// Sends a recording to the server, on a connection of its own; returns how many bytes the server answered
     /// until it was silent for `silence`.
-    pub(super) async fn replay(&self, flight: &[u8], silence: Duration) -> io::Result<usize> {
+    ///
+    /// # Errors
+    /// If the server can't be reached.
+    pub async fn replay(&self, flight: &[u8], silence: Duration) -> io::Result<usize> {
         let mut socket = TcpStream::connect(self.server).await?;
         socket.write_all(flight).await?;
         let (mut answered, mut buffer) = (0, vec![0; 16 * 1024]);
@@ -119,7 +134,10 @@ impl Path {
                 self.keep(flight);
             }
         });
-        tokio::join!(there, back);
+        tokio::select! {
+            _ = async { tokio::join!(there, back) } => {}
+            () = self.cut.notified() => {}
+        }
     }
 
     /// Carries one direction to its end; `sees` is shown each piece when it arrives.
@@ -201,6 +219,20 @@ mod tests {
         let flight = adversary.recording().await.unwrap();
         assert_eq!(flight, b"first");
         assert_eq!(adversary.replay(&flight, Duration::from_secs(1)).await.unwrap(), 5);
+    }
+
+    #[tokio::test]
+    async fn an_adversary_cuts_the_connections_that_are_there_and_no_later_one() {
+        let delay = Duration::from_millis(1);
+        let adversary = Adversary::stand_before(server().await, delay).await.unwrap();
+        for _ in 0..2 {
+            let mut socket = TcpStream::connect(adversary.address).await.unwrap();
+            socket.write_all(b"first").await.unwrap();
+            socket.read_exact(&mut [0; 5]).await.unwrap();
+            adversary.cut();
+            // Whether it ends or is reset, nothing comes any more.
+            assert!(matches!(socket.read(&mut [0; 5]).await, Ok(0) | Err(_)));
+        }
     }
 
     #[tokio::test]

@@ -4,14 +4,20 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::fields::Text;
-use super::judge::{Judge, Scope, Source};
-use super::{Refusal, Rule, json};
+use super::json;
+use super::{Judge, Scope};
+use crate::guard::fields::Text;
+use crate::guard::source::Source;
+use crate::guard::{Refusal, Rule};
 
 const CLAIMS: Scope = Scope { name: "access token", side: None, text: Text::Plain };
 
 /// Judges a JWS in compact form.
-pub(super) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), Refusal> {
+pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), Refusal> {
+    // No claim is a token. Whoever puts one into another wants this to go down and down.
+    if judge.rule == Rule::PlmnInToken {
+        return judge.against(Rule::Malformed, CLAIMS.name, "has another in it");
+    }
     let Some(claims) = claims(token) else {
         return judge.against(Rule::Malformed, CLAIMS.name, "is no JWT");
     };

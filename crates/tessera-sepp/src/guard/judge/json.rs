@@ -4,18 +4,24 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::fields::{Key, Text};
-use super::identity::Identity;
-use super::judge::{Judge, Scope, Source};
-use super::network::{Named, Side};
-use super::{Refusal, Rule};
+use super::{Judge, Scope};
+use crate::guard::fields::{Key, Text};
+use crate::guard::identity::Identity;
+use crate::guard::network::{Named, Side};
+use crate::guard::source::Source;
+use crate::guard::{Refusal, Rule};
 use crate::names::PlmnId;
 
 /// A scope for what is not in any member yet.
-pub(super) const OUTSIDE: Scope = Scope { name: "content", side: None, text: Text::Plain };
+pub(in crate::guard) const OUTSIDE: Scope =
+    Scope { name: "content", side: None, text: Text::Plain };
 
 /// Judges a body or a part of one.
-pub(super) fn judge_content(of: &mut Judge<'_>, text: &str, source: Source) -> Result<(), Refusal> {
+pub(in crate::guard) fn judge_content(
+    of: &mut Judge<'_>,
+    text: &str,
+    source: Source,
+) -> Result<(), Refusal> {
     judge(of, OUTSIDE, text, source)
 }
 
@@ -23,7 +29,7 @@ pub(super) fn judge_content(of: &mut Judge<'_>, text: &str, source: Source) -> R
 const DEEPEST: u32 = 120;
 
 /// Judges a whole text of JSON.
-pub(super) fn judge(
+pub(in crate::guard) fn judge(
     judge: &mut Judge<'_>,
     scope: Scope,
     text: &str,

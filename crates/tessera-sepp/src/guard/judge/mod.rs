@@ -1,11 +1,15 @@
 //! One message under judgement.
 
+pub(super) mod json;
+pub(super) mod token;
+
 use super::fields::{Kind, Text};
 use super::hiding::{Edits, Translation};
 use super::identity::Identity;
 use super::network::{Named, Side, Sides};
+use super::source::Source;
 use super::uri::{Host, HttpUri, Look};
-use super::{Refusal, Rule, RuleSet, Verdict, network, token};
+use super::{Refusal, Rule, RuleSet, Verdict, network};
 
 /// What is known of a message, and what was found.
 pub(super) struct Judge<'a> {
@@ -31,17 +35,6 @@ pub(super) struct Scope {
     pub(super) side: Option<Side>,
     /// What strings are.
     pub(super) text: Text,
-}
-
-/// Where a text is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
-    /// A slice of the body, as it stands there.
-    Body,
-    /// The body has it in another way, by escapes.
-    Escaped,
-    /// Something that isn't rewritten.
-    Fixed,
 }
 
 /// As many messages of rules that only log are kept of one message.
@@ -155,6 +148,10 @@ impl Judge<'_> {
         if let Some(translation) = self.translation {
             match translation.name(text) {
                 Ok(Some(name)) => self.edits.replace(text, name, source),
+                // An own function that repeats the name would have it hidden: then the peer could reach whatever it is.
+                Ok(None) if self.is_incoming && self.kind.is_request && is_of_no_network(text) => {
+                    return self.against(Rule::Topology, scope.name, text);
+                }
                 Ok(None) => {}
                 Err(_) => return self.against(Rule::Topology, scope.name, text),
             }
@@ -240,6 +237,10 @@ impl Judge<'_> {
         }
         self.names_another(Rule::UeIdentity, scope, side, &Identity::masked(text))
     }
+}
+
+fn is_of_no_network(name: &str) -> bool {
+    !name.is_empty() && network::all_in(name).next().is_none()
 }
 
 /// Whether a text has the name of a network at its end or in it: `5G:mnc001.mcc001.3gppnetwork.org`.

@@ -5,18 +5,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tessera_tokio::FirstFlight;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::http::client::connection::Connection;
+use super::Connection;
+use crate::http::client::connect::Stream;
 use crate::http::client::flight::Progress;
-use crate::socket::Socket;
-
-/// With TLS or without.
-pub(in crate::http::client) enum Stream {
-    Tls(Box<FirstFlight<Socket>>),
-    Plain(Socket),
-}
 
 /// A stream that tells its connection's record what becomes of its first flight, and that it reads and writes.
 pub(in crate::http::client) struct Watched {
@@ -27,7 +20,7 @@ pub(in crate::http::client) struct Watched {
 }
 
 impl Watched {
-    pub(in crate::http::client) fn new(stream: Stream, connection: Arc<Connection>) -> Self {
+    pub(super) fn new(stream: Stream, connection: Arc<Connection>) -> Self {
         let mut watched = Self { stream, connection, in_flight: true };
         watched.look();
         watched

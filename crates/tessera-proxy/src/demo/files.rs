@@ -1,0 +1,64 @@
+//! The files of a demonstration, gone with it.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use tessera_kit::ProgramError;
+
+/// A directory of its own, which only this user may look into. Dropped, it is removed.
+#[derive(Debug)]
+pub struct Files(PathBuf);
+
+impl Files {
+    /// Makes the directory, where the system has temporary ones.
+    ///
+    /// # Errors
+    /// If it can't be made.
+    pub fn make() -> Result<Self, ProgramError> {
+        directory().map(Self)
+    }
+
+    /// Where a file of this name is.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes a file that isn't there yet.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn write(&self, name: &str, text: &str) -> Result<(), ProgramError> {
+        let path = self.path(name);
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|error| cannot(&path, &error))
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Another program may have a directory of this name.
+fn directory() -> Result<PathBuf, ProgramError> {
+    let parent = std::env::temp_dir();
+    let mut number = 0;
+    loop {
+        let path = parent.join(format!("tessera-demo-{}-{number}", std::process::id()));
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 100 => {
+                number += 1
+            }
+            Err(error) => return Err(cannot(&path, &error)),
+        }
+    }
+}
+
+fn cannot(path: &Path, error: &io::Error) -> ProgramError {
+    ProgramError::failed(path.display(), format_args!("{error}; $TMPDIR names another directory"))
+}

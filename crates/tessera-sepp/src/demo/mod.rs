@@ -1,0 +1,100 @@
+//! `tessera sepp demo`: a subscriber registers abroad, connections are lost and come back, and others try what they
+//! must not.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `stage` | three operators with a SEPP each, and somebody on the path |
+//! | `operator` | a SEPP as `tessera sepp run` runs it, and what it counts |
+//! | `files` | certificates and configurations, gone with the demonstration |
+//! | `functions` | NRF, AUSF and UDM of the home network |
+//! | `registration` | what an AMF abroad asks them |
+//! | `third` | an operator that tries what it must not |
+//! | `trace` | what is told |
+
+mod files;
+mod functions;
+mod operator;
+mod registration;
+mod stage;
+mod third;
+mod trace;
+
+use std::sync::Arc;
+
+use tessera_kit::{ProgramError, runtime};
+
+use self::registration::{AM_DATA, CONFIRMATION, REGISTRATION};
+use self::stage::Stage;
+use self::trace::{Actor, Outcome, Trace};
+
+/// What the demonstration is asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DemoOptions {
+    /// One JSON object a line instead of the trace.
+    pub json: bool,
+}
+
+/// Runs the SEPPs of three operators on loopback: a registration from abroad, connections that come back, an adversary
+/// who records a first flight and sends it again, and an operator that tries what it must not. Tells on standard output
+/// what happens, and ends by itself.
+///
+/// # Errors
+/// If something came out otherwise than it must; or if something that this needs can't be had.
+pub fn demo(options: &DemoOptions) -> Result<(), ProgramError> {
+    let trace = Arc::new(Trace::begin(options.json)?);
+    runtime::run(async move {
+        let outcome = tell(&trace).await?;
+        trace.end(&outcome)?;
+        match outcome.is_good() {
+            true => Ok(()),
+            false => Err(ProgramError::Failed(
+                "the demonstration did not go as it should: see the trace".to_owned(),
+            )),
+        }
+    })
+}
+
+/// The story.
+async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
+    trace.say(&format!(
+        "A subscriber of 999-70 registers in 001-01 (local breakout). Each byte takes {} ms between their SEPPs.\n\n\
+         \x20 AMF ── SEPP of 001-01 ══ ADVERSARY ══ SEPP of 999-70 ── NRF, AUSF, UDM\n\
+         \x20                SEPP of 310-410, which misbehaves ══╝\n",
+        stage::DELAY.as_millis()
+    ));
+    let mut stage = Stage::set(trace).await?;
+    stage.agree().await?;
+
+    trace.say("\nThe registration: its first request makes the first N32-f connection.");
+    for (index, transaction) in REGISTRATION.iter().enumerate() {
+        stage.ask(transaction, index + 1).await?;
+    }
+    let full = stage.connection().await?;
+
+    trace.say("");
+    stage.lose(Actor::VisitedSepp, "and comes back");
+    stage.ask(&CONFIRMATION, 0).await?;
+    let resumed = stage.connection().await?;
+
+    trace.say("");
+    stage.opt_in()?;
+    stage.ask(&CONFIRMATION, 0).await?;
+    let again = stage.connection().await?;
+
+    trace.say("");
+    stage.lose(Actor::VisitedSepp, "and a GET, which may be early here, makes another");
+    stage.ask(&AM_DATA, 0).await?;
+    let early = stage.connection().await?;
+    stage.replay(&AM_DATA).await?;
+
+    trace.say("\nAnother operator, 310-410: its certificate is good, and what it asks is not.");
+    let attempts = third::attempts(&mut stage).await?;
+
+    trace.say("");
+    stage.end([full, resumed, again, early], attempts).await
+}
+
+/// What this needs can't be had, or broke.
+fn stage_failed(error: impl std::fmt::Display) -> ProgramError {
+    ProgramError::failed("the demonstration", error)
+}

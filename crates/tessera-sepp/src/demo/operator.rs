@@ -1,0 +1,166 @@
+//! A SEPP as `tessera sepp run` runs it, and what it counts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera_kit::ProgramError;
+use tessera_proxy::admin::{self, Health};
+use tessera_proxy::demo::Files;
+use tessera_proxy::listen::Inherited;
+use tessera_proxy::process::{Beginning, Running};
+use tokio::time::{Instant, sleep};
+
+use super::stage_failed;
+use crate::load::Loaded;
+use crate::n32c::Association;
+use crate::names::Fqdn;
+use crate::running::RunningSepp;
+
+/// Who an operator is.
+#[derive(Clone, Copy)]
+pub(super) struct Who {
+    /// Of its files, and of its tables in the others' configurations.
+    pub(super) name: &'static str,
+    pub(super) fqdn: &'static str,
+    pub(super) plmn: &'static str,
+}
+
+pub(super) const HOME: Who =
+    Who { name: "home", fqdn: "sepp1.5gc.mnc070.mcc999.3gppnetwork.org", plmn: "999-70" };
+pub(super) const VISITED: Who =
+    Who { name: "visited", fqdn: "sepp2.5gc.mnc001.mcc001.3gppnetwork.org", plmn: "001-01" };
+pub(super) const THIRD: Who =
+    Who { name: "third", fqdn: "sepp3.5gc.mnc410.mcc310.3gppnetwork.org", plmn: "310-410" };
+
+/// A SEPP that runs.
+pub(super) struct Operator {
+    pub(super) sepp: Arc<RunningSepp>,
+    registry: admin::Metrics,
+    path: PathBuf,
+}
+
+impl Operator {
+    /// Starts a SEPP with these tables beside those that all have.
+    pub(super) async fn start(
+        files: &Files,
+        who: Who,
+        n32c: SocketAddr,
+        tables: &str,
+    ) -> Result<Self, ProgramError> {
+        let Who { name, fqdn, plmn } = who;
+        let text = format!(
+            "[process]\ndrain = \"2s\"\n\
+             [local]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\ncertificate = \"{name}.pem\"\n\
+             [listen]\nsbi = \"127.0.0.1:0\"\nn32c = \"{n32c}\"\nn32f = \"127.0.0.1:0\"\n{tables}"
+        );
+        let file = format!("{name}.toml");
+        files.write(&file, &text)?;
+        let path = files.path(&file);
+        let loaded = Loaded::read(&path)?;
+        let (registry, health) = (admin::Metrics::new(), Health::new());
+        let mut inherited = Inherited::default();
+        let beginning = Beginning::new(&mut inherited, &registry, &health);
+        let sepp = RunningSepp::start(&path, loaded, beginning).await?;
+        Ok(Self { sepp: Arc::new(sepp), registry, path })
+    }
+
+    pub(super) fn address(&self, listener: &str) -> Result<SocketAddr, ProgramError> {
+        self.sepp.address(listener).ok_or_else(|| stage_failed("a listener without an address"))
+    }
+
+    /// What it agreed on with another.
+    pub(super) fn association(&self, peer: Who) -> Option<Arc<Association>> {
+        let peer: Fqdn = peer.fqdn.parse().ok()?;
+        self.sepp.sepp().associations().established(&peer)
+    }
+
+    /// What it counts now.
+    pub(super) fn counts(&self) -> Counts {
+        Counts::read(&self.registry.text())
+    }
+
+    /// Waits until it counted something, and gives what it counts then, or after a while.
+    pub(super) async fn until(&self, there: impl Fn(&Counts) -> bool) -> Counts {
+        let patience = Instant::now() + Duration::from_secs(5);
+        loop {
+            let counts = self.counts();
+            if there(&counts) || Instant::now() >= patience {
+                return counts;
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Writes its configuration with this in the place of that, and has it read again, as SIGHUP does.
+    pub(super) fn reload(&self, this: &str, that: &str) -> Result<(), ProgramError> {
+        let failed = |error| ProgramError::failed(self.path.display(), error);
+        let text = fs::read_to_string(&self.path).map_err(failed)?;
+        fs::write(&self.path, text.replace(that, this)).map_err(failed)?;
+        self.sepp.reload()
+    }
+
+    pub(super) async fn end(&self) -> Result<(), ProgramError> {
+        self.sepp.end().await
+    }
+}
+
+/// What a SEPP counted: series, as its metrics name them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Counts(BTreeMap<String, u64>);
+
+impl Counts {
+    fn read(text: &str) -> Self {
+        let series = |line: &str| {
+            let (name, value) = line.rsplit_once(' ')?;
+            Some((name.to_owned(), value.parse().ok()?))
+        };
+        Self(text.lines().filter(|line| !line.starts_with('#')).filter_map(series).collect())
+    }
+
+    /// The sum of the series of this metric that have all these labels.
+    pub(super) fn of(&self, metric: &str, labels: &[(&str, &str)]) -> u64 {
+        let label = |&(key, value): &(&str, &str)| format!("{key}=\"{value}\"");
+        let labels: Vec<_> = labels.iter().map(label).collect();
+        let of_metric = self.0.iter().filter(|(name, _)| {
+            name.strip_prefix(metric).is_some_and(|rest| rest.is_empty() || rest.starts_with('{'))
+        });
+        let fits = |name: &str| labels.iter().all(|label| name.contains(label.as_str()));
+        of_metric.filter(|(name, _)| fits(name)).map(|(_, count)| count).sum()
+    }
+
+    /// The value of a label in the one series of this metric that counted since then; `None` if there is none, or more.
+    pub(super) fn moved(&self, since: &Self, metric: &str, label: &str) -> Option<String> {
+        let moved = |(name, count): &(&String, &u64)| {
+            name.starts_with(metric) && **count > since.0.get(*name).copied().unwrap_or_default()
+        };
+        let mut found = self.0.iter().filter(moved);
+        let (name, _) = found.next()?;
+        if found.next().is_some() {
+            return None;
+        }
+        let (_, rest) = name.split_once(&format!("{label}=\""))?;
+        Some(rest.split_once('"')?.0.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_found_by_labels_and_by_what_moved() {
+        let before =
+            Counts::read("# HELP a b\na_total{x=\"1\",y=\"q\"} 2\na_total{x=\"2\",y=\"r\"} 3\n");
+        assert_eq!(before.of("a_total", &[]), 5);
+        assert_eq!(before.of("a_total", &[("x", "2")]), 3);
+        assert_eq!(before.of("a", &[]), 0);
+        let after = Counts::read("a_total{x=\"1\",y=\"q\"} 2\na_total{x=\"2\",y=\"r\"} 4\n");
+        assert_eq!(after.moved(&before, "a_total", "y").as_deref(), Some("r"));
+        assert_eq!(after.moved(&after, "a_total", "y"), None);
+        assert_eq!(after.moved(&Counts::default(), "a_total", "y"), None, "which of them?");
+    }
+}

@@ -1,0 +1,278 @@
+//! What the demonstration tells, to people and to programs.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::time::Instant;
+
+use serde::Serialize;
+use tessera_kit::report::{Fact, Report};
+use tessera_kit::{ProgramError, SettingFile};
+
+/// Tells what happens, when it happens.
+pub(super) struct Trace {
+    report: Report,
+    began: Instant,
+}
+
+impl Trace {
+    /// On standard output: a line each, or an object each.
+    pub(super) fn begin(json: bool) -> Result<Self, ProgramError> {
+        let file = SettingFile { setting: "--json", path: Path::new("-") };
+        let report = Report::of_client(json.then_some(file), false, io::stdout())?;
+        Ok(Self { report, began: Instant::now() })
+    }
+
+    /// Something that people want to know before the next steps, or between them.
+    pub(super) fn say(&self, text: &str) {
+        self.report.line(&text);
+    }
+
+    /// Somebody does something, now.
+    pub(super) fn step(&self, actor: Actor, what: impl Into<String>) {
+        self.report.tell(&Step { at: self.now(), actor, what: what.into() });
+    }
+
+    /// A request was answered.
+    pub(super) fn transaction(&self, transaction: Transaction) {
+        self.report.tell(&Transaction { at: self.now(), ..transaction });
+    }
+
+    /// An N32-f connection was made.
+    pub(super) fn connection(&self, connection: &Connection) {
+        self.report.tell(&Connection { at: self.now(), ..connection.clone() });
+    }
+
+    /// Somebody tried what it must not.
+    pub(super) fn attempt(&self, attempt: Attempt) {
+        self.report.tell(&Attempt { at: self.now(), ..attempt });
+    }
+
+    /// The end.
+    pub(super) fn end(&self, outcome: &Outcome) -> Result<(), ProgramError> {
+        self.report.tell(outcome);
+        self.report.finish()
+    }
+
+    /// Since the beginning, in milliseconds.
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Who does something.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Actor {
+    VisitedSepp,
+    HomeSepp,
+    /// Somebody on the path.
+    Adversary,
+    /// The operator that misbehaves.
+    Third,
+}
+
+impl Actor {
+    fn name(self) -> &'static str {
+        match self {
+            Self::VisitedSepp => "SEPP 001-01",
+            Self::HomeSepp => "SEPP 999-70",
+            Self::Adversary => "adversary",
+            Self::Third => "310-410",
+        }
+    }
+}
+
+/// Somebody does something.
+#[derive(Serialize)]
+struct Step {
+    at: u64,
+    actor: Actor,
+    what: String,
+}
+
+impl Fact for Step {
+    const EVENT: &'static str = "step";
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>6} ms  {:<12}  {}", self.at, self.actor.name(), self.what)
+    }
+}
+
+/// A request of the AMF or SMF abroad, and its answer.
+#[derive(Serialize)]
+pub(super) struct Transaction {
+    pub(super) at: u64,
+    /// In the registration; 0 outside of it.
+    pub(super) number: usize,
+    /// As TS 23.502 calls it.
+    pub(super) operation: &'static str,
+    pub(super) method: &'static str,
+    /// Without its query.
+    pub(super) path: String,
+    /// Bodies, in bytes.
+    pub(super) sent: usize,
+    pub(super) received: usize,
+    pub(super) status: u16,
+    /// From the request to the end of its answer, as the network function sees it.
+    pub(super) micros: u64,
+}
+
+impl Fact for Transaction {
+    const EVENT: &'static str = "transaction";
+}
+
+impl fmt::Display for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, number, operation, method, path, sent, received, status, micros } = self;
+        let number = if *number == 0 { String::new() } else { number.to_string() };
+        let millis = micros / 1000;
+        write!(
+            f,
+            "{at:>6} ms  {number:>2} {operation:<36} {method:<6} {path}: {status}, {sent}/{received} bytes, {millis} ms"
+        )
+    }
+}
+
+/// An N32-f connection from the visited network to the home network.
+#[derive(Clone, Serialize)]
+pub(super) struct Connection {
+    pub(super) at: u64,
+    /// As metrics have it: `a`, `c`, `e`.
+    pub(super) mode: String,
+    /// Of TLS before the first request leaves, beside TCP's.
+    pub(super) round_trips: u8,
+    /// From its first request to the answer.
+    pub(super) micros: u64,
+}
+
+impl Connection {
+    fn handshake(&self) -> &'static str {
+        match self.mode.as_str() {
+            "e" if self.round_trips > 0 => {
+                "(e) RESUMED WITH 0-RTT FS, AND NOTHING IN THE FIRST FLIGHT"
+            }
+            "a" => "(a) full handshake, certificates on both sides",
+            "c" => "(c) resumed by psk_dhe_ke, with a fresh key agreement",
+            "e" => "(e) resumed with 0-RTT FS: the request was in the first flight",
+            _ => "a handshake that should not be here",
+        }
+    }
+}
+
+impl Fact for Connection {
+    const EVENT: &'static str = "connection";
+}
+
+impl fmt::Display for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, round_trips, micros, .. } = self;
+        let of_tls = if *round_trips == 1 { "1 round trip" } else { "no round trip" };
+        write!(
+            f,
+            "{at:>6} ms  {:<12}  N32-f: {}; TCP 1 round trip, TLS {of_tls} before the request; answer after {} ms",
+            Actor::HomeSepp.name(),
+            self.handshake(),
+            micros / 1000
+        )
+    }
+}
+
+/// Something that must be refused.
+#[derive(Serialize)]
+pub(super) struct Attempt {
+    pub(super) at: u64,
+    pub(super) what: &'static str,
+    /// Of the answer.
+    pub(super) status: u16,
+    /// Which refused it, as the configuration, log and metrics of the home network's SEPP name it.
+    pub(super) rule: Option<String>,
+}
+
+impl Fact for Attempt {
+    const EVENT: &'static str = "attempt";
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, what, status, rule } = self;
+        write!(f, "{at:>6} ms  {:<12}  {what}: {status}, ", Actor::Third.name())?;
+        match rule {
+            Some(rule) => write!(f, "refused by the rule `{rule}`"),
+            None => write!(f, "REFUSED BY NO RULE"),
+        }
+    }
+}
+
+/// What it came to.
+#[derive(Serialize)]
+pub(super) struct Outcome {
+    /// Of the registration that were answered as they must be.
+    pub(super) transactions: usize,
+    /// All requests of the visited network's functions.
+    pub(super) asked: usize,
+    /// Requests that the home network's functions executed for it.
+    pub(super) executed: usize,
+    /// By which kinds of handshake N32-f came about, in this order.
+    pub(super) modes: Vec<String>,
+    /// The last of them had its request in the first flight.
+    pub(super) was_early: bool,
+    /// How often the adversary sent the first flight again.
+    pub(super) replays: usize,
+    /// How often the home network's functions executed what was in it after that.
+    pub(super) executed_again: usize,
+    /// What the third operator tried.
+    pub(super) attempts: usize,
+    /// How much of it the expected rule refused.
+    pub(super) refused: usize,
+    /// The home network's SEPP has heard NONE.
+    pub(super) ended_by_none: bool,
+    /// From the request to its answer where a full handshake was before it.
+    pub(super) full_micros: u64,
+    pub(super) early_micros: u64,
+}
+
+impl Outcome {
+    pub(super) fn is_good(&self) -> bool {
+        self.transactions == super::REGISTRATION.len()
+            && self.executed == self.asked
+            && self.modes == ["a", "c", "a", "e"]
+            && self.was_early
+            && self.replays > 0
+            && self.executed_again == 0
+            && self.attempts > 0
+            && self.refused == self.attempts
+            && self.ended_by_none
+    }
+}
+
+impl Fact for Outcome {
+    const EVENT: &'static str = "demo";
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "\n{} transactions of the registration; {} requests asked for, {} executed; handshakes {}.",
+            self.transactions,
+            self.asked,
+            self.executed,
+            self.modes.join(", ")
+        )?;
+        let replays = if self.replays == 1 { "replay" } else { "replays" };
+        match self.executed_again {
+            0 => writeln!(f, "{} {replays}: nothing was executed again.", self.replays)?,
+            n => writeln!(f, "{n} REQUESTS WERE EXECUTED AGAIN: that is a bug, please report it.")?,
+        }
+        writeln!(f, "{} of {} attempts were refused.", self.refused, self.attempts)?;
+        write!(
+            f,
+            "The first connection had its answer after {} ms, one that came back early after {} ms.",
+            self.full_micros / 1000,
+            self.early_micros / 1000
+        )
+    }
+}

@@ -1,0 +1,40 @@
+//! The keys that a type takes.
+
+use std::collections::BTreeSet;
+
+use serde::de::value::Error;
+use serde::de::{Error as _, Visitor};
+use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
+
+/// The names that a struct is read by.
+pub(crate) fn keys_of<T: for<'de> Deserialize<'de>>() -> BTreeSet<&'static str> {
+    let mut keys = None;
+    // It asks for a struct of these fields, and gets none.
+    let _ = T::deserialize(Asked(&mut keys));
+    keys.unwrap().iter().copied().collect()
+}
+
+struct Asked<'k>(&'k mut Option<&'static [&'static str]>);
+
+impl<'de> Deserializer<'de> for Asked<'_> {
+    type Error = Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Error> {
+        *self.0 = Some(fields);
+        Err(Error::custom("asked"))
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        Err(Error::custom("no struct"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
