@@ -158,3 +158,42 @@ fn a_get_that_is_repeatable_is_sent_once_more_and_counted_apart() {
     assert_eq!(repeated(), 2);
     assert_eq!(world.udm.executed_again().len(), 2);
 }
+
+/// Many ask at once over connections that all are to be made anew.
+#[test]
+fn many_at_once_are_each_processed_once() {
+    let world = World::start(SEPP, Words::EARLY);
+    warm_up(&world);
+    for _ in 0..3 {
+        world.cut();
+        std::thread::scope(|scope| {
+            for _ in 0..30 {
+                scope.spawn(|| {
+                    let (name, reply) = world.ask(Method::GET, "am-data");
+                    assert_eq!(reply.status, 200, "{name}: {reply:?}");
+                    assert_eq!(world.udm.executions(&name), 1);
+                });
+            }
+        });
+    }
+    replay_everywhere(&world);
+}
+
+/// A request that is lost with its connection is sent once more only if it is repeatable.
+#[test]
+fn what_is_lost_under_way_is_not_sent_again() {
+    let world = World::start(SEPP, Words::EARLY);
+    warm_up(&world);
+    for method in [Method::GET, Method::POST] {
+        let before = world.udm.asked().len();
+        let (name, reply) = std::thread::scope(|scope| {
+            let asks = scope.spawn(|| world.ask(method.clone(), "slow"));
+            wait_until("it is under way", || (world.udm.asked().len() > before).then_some(()));
+            world.cut();
+            asks.join().unwrap()
+        });
+        assert_eq!(reply.status, 504, "{method}: {reply:?}");
+        world.served();
+        assert_eq!(world.udm.executions(&name), 1, "{method}");
+    }
+}
