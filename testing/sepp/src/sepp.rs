@@ -65,12 +65,9 @@ impl Sepp {
     #[track_caller]
     pub fn start(&mut self) {
         let file = self.directory.path("sepp.toml");
-        let process = Process::start_compiled(
-            "tessera sepp",
-            self.program,
-            Network::Loopback,
-            ["run", &file],
-        );
+        let words = ["run", &file];
+        let process =
+            Process::start_compiled("tessera sepp", self.program, Network::Loopback, words);
         process.listens_on(self.places.admin.port());
         process.listens_on(self.places.n32f.port());
         self.process = Some(process);

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::Method;
@@ -34,11 +35,23 @@ pub struct Words<'w> {
     pub visited_peer: &'w str,
     /// Whether tickets and one-time keys of the home network survive its SEPP.
     pub keeps: bool,
+    /// The etcd by which its instances share tickets and one-time keys.
+    pub etcd: &'w [String],
+    /// Whether the visited network knows the second instance's N32-f too: not through the one in between.
+    pub knows_second: bool,
 }
 
 impl Default for Words<'_> {
     fn default() -> Self {
-        Self { instances: 1, home: "", visited: "", visited_peer: "", keeps: false }
+        Self {
+            instances: 1,
+            home: "",
+            visited: "",
+            visited_peer: "",
+            keeps: false,
+            etcd: &[],
+            knows_second: false,
+        }
     }
 }
 
@@ -50,6 +63,8 @@ impl Words<'static> {
         visited: "[peer.home.reconnection]\nearly-data = \"fs\"\n",
         visited_peer: "",
         keeps: false,
+        etcd: &[],
+        knows_second: false,
     };
 }
 
@@ -124,9 +139,17 @@ impl World {
 
     /// Writes both configurations.
     pub fn configure(&self, words: Words<'_>) {
-        let state = "[tickets]\nstate = \"state\"\nstate-key = \"state.key\"\n";
+        let state = "[tickets]\nstate = \"state\"\nstate-key = \"state.key\"\n".to_owned();
+        let keeps = match (words.keeps, words.etcd) {
+            (true, _) => state,
+            (false, []) => String::new(),
+            (false, endpoints) => format!(
+                "[tickets.fleet]\nvault = \"etcd\"\nring-key = \"state.key\"\n\
+                 epoch-keys = \"epochs\"\n\
+                 etcd = {{ endpoints = {endpoints:?}, plaintext-on-private-network = true }}\n"
+            ),
+        };
         for sepp in &self.home {
-            let keeps = if words.keeps { state } else { "" };
             let visited = [self.visited.places.n32c.to_string()];
             let nowhere = ["127.0.0.1:1".to_owned()];
             let sections = [
@@ -138,13 +161,16 @@ impl World {
                 &peer("visited", VISITED, "001-01", &visited, ""),
                 &peer("third", THIRD, "001-03", &nowhere, "initiate = false\n"),
                 words.home,
-                keeps,
+                &keeps,
             ];
             sepp.configure(&sections.concat());
         }
         let n32c: Vec<_> = self.home.iter().map(|sepp| sepp.places.n32c.to_string()).collect();
-        let n32f =
-            format!("n32f-address = [\"{}\"]\n{}", self.between.address(), words.visited_peer);
+        let mut n32f = vec![self.between.address().to_string()];
+        if words.knows_second {
+            n32f.extend(self.home.get(1).map(|sepp| sepp.places.n32f.to_string()));
+        }
+        let n32f = format!("n32f-address = {n32f:?}\n{}", words.visited_peer);
         self.visited.configure(&format!(
             "{}{}{}{}",
             local(VISITED, "001-01"),
@@ -260,6 +286,8 @@ pub(crate) fn path(end: &str) -> String {
 fn write_files(sepp: &Sepp, leaf: &str, authorities: [&Authority; 3]) {
     sepp.directory.write("sepp.pem", leaf);
     sepp.directory.write_private("state.key", KEY);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    sepp.directory.write_private("epochs", format!("{} 172800 {KEY}\n", now - 60));
     for (name, authority) in ["home", "visited", "third"].into_iter().zip(authorities) {
         sepp.directory.write(&format!("{name}.pem"), authority.pem());
         sepp.directory.write(&format!("{name}.crl"), authority.revoking(&[]));

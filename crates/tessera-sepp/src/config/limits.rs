@@ -10,7 +10,8 @@ use super::values;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Limits {
-    /// Connections at a time; others wait in the listener's queue. Default: 10,000.
+    /// Connections at a time; others wait in the listener's queue. One peer has half as many at most, to both listeners of
+    /// N32 together. Default: 10,000.
     pub connections: usize,
     /// How many of them one address may have; further ones are closed. Default: an eighth of all.
     pub connections_per_address: Option<usize>,
@@ -21,7 +22,7 @@ pub struct Limits {
     /// New connections of one address in a second; further ones are closed. Default: no limit.
     pub new_per_second_per_address: Option<u32>,
     /// Requests at a time, of all connections to all listeners: from three quarters on those of low priority
-    /// (`3gpp-Sbi-Message-Priority`) are turned away. Default: 10,000.
+    /// (`3gpp-Sbi-Message-Priority`) are turned away. One peer has half at most. Default: 10,000.
     pub requests: u32,
     /// Requests at a time in one HTTP/2 connection. Default: 256.
     pub streams: u32,

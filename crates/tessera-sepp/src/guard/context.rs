@@ -45,7 +45,8 @@ pub(super) enum Service {
     Other,
 }
 
-const SERVICES: [&str; 24] = [
+/// Their names. All others are `other` in metrics.
+pub(crate) const SERVICES: [&str; 24] = [
     "nnrf-disc",
     "nnrf-nfm",
     "oauth2",

@@ -57,6 +57,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, request, response};
 
+pub(crate) use self::context::SERVICES;
 use self::context::Service;
 pub use self::context::{Asked, Context, RevealedTarget};
 use self::fields::{Kind, Text};
@@ -388,8 +389,8 @@ fn finish(
 impl std::fmt::Display for NoGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Rule(unknown) => unknown.fmt(f),
-            Self::Secret => write!(f, "the secret of hidden names needs {LEAST_SECRET} bytes"),
+            Self::Rule(unknown) => write!(f, "log-only: {unknown}"),
+            Self::Secret => write!(f, "hidden-names-key: it needs {LEAST_SECRET} bytes"),
         }
     }
 }

@@ -64,6 +64,13 @@ impl LoadShed {
     }
 }
 
+impl Refusal {
+    /// A peer that has its share of all requests under way: 503, with `retry-after`.
+    pub(crate) fn share(relief: Duration) -> Self {
+        Self { retry_after: Some(relief), ..Self::new(Rule::Load, "request", "the peer's share") }
+    }
+}
+
 fn priority(headers: &HeaderMap) -> u32 {
     let text = headers.get(PRIORITY).and_then(|value| value.to_str().ok());
     let number = text.and_then(|text| text.trim().parse().ok());

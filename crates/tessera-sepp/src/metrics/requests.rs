@@ -7,45 +7,18 @@ use tessera_proxy::admin::prometheus_client::metrics::counter::Counter;
 use tessera_proxy::admin::{Counters, Label, Labels};
 
 use super::Direction;
+use crate::guard::SERVICES;
 
 /// The counters of one peer. A series is made when its first request comes; counting takes no lock.
 pub(super) struct Requests {
     family: Counters,
     labels: Labels,
-    /// By service, of both directions.
+    /// By service, of both directions: those of roaming, and all others.
     services: Box<[OnceLock<OfService>]>,
 }
 
 /// By direction and code.
 type OfService = Box<[OnceLock<Counter>]>;
-
-/// What the services of roaming are called in labels; all others are `other`.
-const SERVICES: [&str; 24] = [
-    "nnrf-disc",
-    "nnrf-nfm",
-    "oauth2",
-    "nausf-auth",
-    "nausf-sorprotection",
-    "nausf-upuprotection",
-    "nudm-uecm",
-    "nudm-sdm",
-    "nudm-ueau",
-    "nudm-ee",
-    "nudm-pp",
-    "nudm-mt",
-    "namf-comm",
-    "namf-evts",
-    "namf-loc",
-    "namf-mt",
-    "nsmf-pdusession",
-    "nsmf-event-exposure",
-    "nnssf-nsselection",
-    "npcf-ue-policy-control",
-    "npcf-am-policy-control",
-    "nchf-convergedcharging",
-    "nsmsf-sms",
-    "nnef-smservice",
-];
 
 /// Those of TS 29.500 table 5.2.7.1-1 and of proxies; all others are `other`: a peer can't make series.
 const CODES: [u16; 39] = [

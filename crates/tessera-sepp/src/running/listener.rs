@@ -129,6 +129,10 @@ impl Listening {
             metrics.rate_limited();
             return Err(Refused::Peer(format!("{peer} makes connections too often")));
         }
+        let Some(_share) = self.shared.connections.take(&peer) else {
+            metrics.rate_limited();
+            return Err(Refused::Peer(format!("{peer} has its share of the connections already")));
+        };
         metrics.handshake(stream.facts(), began.elapsed());
         // The peer has proved who it is.
         drop(place);

@@ -5,6 +5,7 @@ mod listener;
 mod peers;
 mod registration;
 mod shared;
+mod shares;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -30,6 +31,7 @@ use tokio::task::JoinHandle;
 use self::certificates::CertificateAges;
 use self::listener::{Listening, Service};
 use self::shared::{Current, Shared};
+use self::shares::Shares;
 use crate::changes;
 use crate::config::{Configuration, Limits, ListenAddress};
 use crate::events::Events;
@@ -115,6 +117,10 @@ impl RunningSepp {
             drained: watch::Sender::new(HashMap::new()),
             reloads: watch::Sender::new(()),
             load: LoadShed::new(configuration.limits.requests),
+            requests: Shares::of(
+                usize::try_from(configuration.limits.requests).unwrap_or(usize::MAX),
+            ),
+            connections: Shares::of(configuration.limits.connections),
             options: Arc::new(shared::options(configuration, server.clone())),
             current: RwLock::new(Current { configuration: Arc::new(configuration.clone()), guard }),
             server,
@@ -357,7 +363,7 @@ pub(crate) fn guard(
     let named = named.transpose()?;
     let key = named.as_ref().unwrap_or(otherwise);
     Guard::new(configuration, key.as_slice())
-        .map_err(|unknown| ProgramError::settings(format!("[guard] log-only: {unknown}")))
+        .map_err(|error| ProgramError::settings(format!("[guard] {error}")))
 }
 
 /// For names that are hidden as long as the process lives.

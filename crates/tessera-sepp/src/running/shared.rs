@@ -10,9 +10,10 @@ use tessera_proxy::http::body::{Body, BodyLimits};
 use tessera_proxy::http::server::{Early, Refusal, ServerOptions};
 use tokio::sync::watch;
 
+use super::shares::{Share, Shares};
 use crate::config::Configuration;
 use crate::events::Events;
-use crate::guard::{Guard, LoadShed, UnderWay};
+use crate::guard::{Guard, LoadShed, Refusal as Offence, UnderWay};
 use crate::metrics::Metrics;
 use crate::n32f::early;
 use crate::names::Fqdn;
@@ -33,6 +34,10 @@ pub(super) struct Shared {
     /// Told of every reload.
     pub(super) reloads: watch::Sender<()>,
     pub(super) load: LoadShed,
+    /// Of the requests at a time.
+    pub(super) requests: Shares,
+    /// Of the connections of a listener.
+    pub(super) connections: Shares,
     pub(super) options: Arc<ServerOptions>,
     /// What a reload replaces.
     pub(super) current: RwLock<Current>,
@@ -59,14 +64,19 @@ impl Shared {
         self.options.clone()
     }
 
-    /// Lets a request in, if there isn't too much to do.
+    /// Lets a request in, if there isn't too much to do, and its peer hasn't its share of it already: a priority is
+    /// what the peer itself says.
     #[expect(clippy::result_large_err, reason = "it is the answer")]
     pub(super) fn admit(
         &self,
         peer: Option<&Fqdn>,
         request: &Request<Body>,
-    ) -> Result<UnderWay, Response<Body>> {
-        self.load.admit(request.headers(), RELIEF).map_err(|refusal| {
+    ) -> Result<(UnderWay, Option<Share>), Response<Body>> {
+        let admit = || {
+            let share = peer.map(|peer| self.requests.take(peer).ok_or(Offence::share(RELIEF)));
+            Ok((self.load.admit(request.headers(), RELIEF)?, share.transpose()?))
+        };
+        admit().map_err(|refusal: Offence| {
             if let Some(peer) = peer {
                 self.metrics.peer(peer).rejected(refusal.rule.name());
             }

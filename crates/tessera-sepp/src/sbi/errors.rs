@@ -107,18 +107,6 @@ pub mod problems {
         "CONTEXT_NOT_FOUND",
         "the peer has no established N32-c association",
     );
-    /// The sender names a network that it doesn't stand for.
-    pub const WRONG_ORIGIN: Problem = Problem::new(
-        StatusCode::FORBIDDEN,
-        "PLMNID_MISMATCH",
-        "3gpp-Sbi-Originating-Network-Id is not a network of the sender",
-    );
-    /// The origin can't be read.
-    pub const BAD_ORIGIN: Problem = Problem::new(
-        StatusCode::BAD_REQUEST,
-        "OPTIONAL_IE_INCORRECT",
-        "3gpp-Sbi-Originating-Network-Id is MCC-MNC, once",
-    );
     /// A loop, or too long a chain.
     pub const NO_HOPS: Problem = Problem::new(
         StatusCode::BAD_GATEWAY,

@@ -1,8 +1,11 @@
 //! SEPPs as processes.
 
 mod early;
+mod fleet;
 mod killed;
+mod programs;
 mod relay;
+mod reloaded;
 mod strangers;
 
 /// The program under test.

@@ -100,10 +100,10 @@ fn of_reconnection(it: &Reconnection) -> Contradiction {
             "there is no early data: say `early-data = \"fs\"`, or leave it out",
         ));
     }
-    if it.repeatable.iter().any(|operation| !operation.method.is_safe()) {
+    if it.repeatable.iter().any(|operation| operation.method != Method::GET) {
         return Some((
             "reconnection.repeatable",
-            "only GET, HEAD and OPTIONS may be sent once more: others change something each time",
+            "only GET is sent once more: other methods may change something each time",
         ));
     }
     match it.ticket_lifetime {

@@ -120,6 +120,10 @@ fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
             "sepp.toml:21: [peer.visited.reconnection] repeatable: only GET",
         ),
         (
+            more("reconnection = { repeatable = [\"HEAD /a/*\"] }"),
+            "sepp.toml:21: [peer.visited.reconnection] repeatable: only GET",
+        ),
+        (
             more("reconnection = { ticket-lifetime = \"8d\" }"),
             "sepp.toml:21: [peer.visited.reconnection] ticket-lifetime: ",
         ),

@@ -72,14 +72,46 @@ impl Translation<'_> {
             return true;
         }
         let is_public = |public: &Fqdn| {
-            let above = name.len().checked_sub(public.as_str().len());
-            let ends = above.and_then(|above| name.get(above..));
-            ends.is_some_and(|end| end.eq_ignore_ascii_case(public.as_str()))
+            let name = name.strip_suffix('.').unwrap_or(name);
+            let start = name.len().checked_sub(public.as_str().len());
+            let parts = start.and_then(|start| name.split_at_checked(start));
+            parts.is_some_and(|(above, end)| {
+                end.eq_ignore_ascii_case(public.as_str())
+                    && (above.is_empty() || above.ends_with('.'))
+            })
         };
         let first = name.split('.').next().unwrap_or_default();
         let labels = name.trim_end_matches('.').split('.').count();
         let is_well_known = labels == 6
             && ["nrf", "nssf", "sepp"].iter().any(|known| first.eq_ignore_ascii_case(known));
         is_well_known || self.public.iter().any(is_public) || self.pseudonyms.is_one(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::PlmnId;
+
+    #[test]
+    fn names_below_a_public_one_are_open_and_those_that_only_end_like_it_are_hidden() {
+        let own = NetworkDomain::from("999-70".parse::<PlmnId>().unwrap());
+        let peer: Fqdn = "sepp.peer.example".parse().unwrap();
+        let public = [format!("border1.{own}").parse::<Fqdn>().unwrap()];
+        let pseudonyms = Pseudonyms::new(b"a secret of both", &own).unwrap();
+        let hide = Translation {
+            way: Way::Hide,
+            pseudonyms: &pseudonyms,
+            peer: &peer,
+            own: &[own],
+            public: &public,
+        };
+        for open in [format!("border1.{own}"), format!("x.BORDER1.{own}."), format!("nrf.{own}")] {
+            assert_eq!(hide.name(&open), Ok(None), "{open}");
+        }
+        for inner in [format!("inner-border1.{own}"), format!("smf1.{own}")] {
+            let hidden = hide.name(&inner).unwrap().unwrap();
+            assert!(pseudonyms.is_one(&hidden), "{inner}");
+        }
     }
 }

@@ -153,7 +153,8 @@ pub(in crate::http::client) async fn exchange(
     }
     let length = response.headers().get(CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
-    Ok(response.map(|body| Body::answer(body, length, options.body).holding(lease.into_place())))
+    Ok(response
+        .map(|body| Body::http2(body, length, options.body, None).holding(lease.into_place())))
 }
 
 fn failure(connection: &Connection, is_early: bool, writes: u64, error: h2::Error) -> CallError {

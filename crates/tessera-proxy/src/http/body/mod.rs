@@ -1,20 +1,21 @@
 //! Bodies that are passed on as they come.
 
+mod limited;
+
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, ready};
+use std::sync::atomic::AtomicBool;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
-use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::deadline::after;
+use self::limited::{Http2, Limited};
 use super::place::Place;
 
 /// The body of a request or a response: nothing, bytes that are there, or what a peer is sending, within limits.
@@ -86,24 +87,14 @@ impl Body {
         if whole.is_none() && stream.is_end_stream() {
             return Self::empty();
         }
-        let source = Http2 { stream, data_ended: false, left: length };
-        Self(Kind::Http2(Limited::new(source, limits, whole)))
+        Self(Kind::Http2(Limited::new(Http2::new(stream, length), limits, whole)))
     }
 
-    /// What a server is sending on a stream of HTTP/2, as an answer.
-    pub(super) fn answer(stream: h2::RecvStream, length: Option<u64>, limits: BodyLimits) -> Self {
-        if stream.is_end_stream() {
-            return Self::empty();
-        }
-        let source = Http2 { stream, data_ended: false, left: length };
-        Self(Kind::Http2(Limited::new(source, limits, None)))
-    }
-
-    /// The same, keeping the place of its call until its end.
+    /// The same body, which keeps the place of its call until its end.
     pub(super) fn holding(mut self, place: Place) -> Self {
         match &mut self.0 {
-            Kind::Hyper(limited) => limited.place = Some(place),
-            Kind::Http2(limited) => limited.place = Some(place),
+            Kind::Hyper(limited) => limited.hold(place),
+            Kind::Http2(limited) => limited.hold(place),
             // It is here.
             _ => drop(place),
         }
@@ -158,8 +149,8 @@ impl Body {
         match &self.0 {
             Kind::Empty => true,
             Kind::Full(_) | Kind::Trailers(_) | Kind::FullWithTrailers(..) => false,
-            Kind::Hyper(limited) => limited.source.is_end(),
-            Kind::Http2(limited) => limited.source.is_end(),
+            Kind::Hyper(limited) => limited.is_end(),
+            Kind::Http2(limited) => limited.is_end(),
         }
     }
 
@@ -185,10 +176,8 @@ impl Body {
             Kind::Full(data) | Kind::FullWithTrailers(data, _) => {
                 SizeHint::with_exact(data.len() as u64)
             }
-            Kind::Hyper(limited) => http_body::Body::size_hint(&limited.source),
-            Kind::Http2(limited) => {
-                limited.source.left.map_or_else(SizeHint::new, SizeHint::with_exact)
-            }
+            Kind::Hyper(limited) => limited.size(),
+            Kind::Http2(limited) => limited.size(),
         }
     }
 }
@@ -281,132 +270,5 @@ impl std::error::Error for BodyError {
             Self::Cut(why) => Some(&**why),
             Self::TooLong | Self::Idle => None,
         }
-    }
-}
-
-/// Where frames come from.
-trait Source {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>>;
-    /// The fewest bytes that follow.
-    fn lower(&self) -> u64;
-    /// Whether nothing follows.
-    fn is_end(&self) -> bool;
-}
-
-struct Limited<S> {
-    source: S,
-    /// Bytes that may still come.
-    left: u64,
-    idle: Duration,
-    /// Since when the next frame is waited for.
-    waits_since: Option<Instant>,
-    /// Made when a body lets wait; most are there at once. It is set once and moved only when it rings.
-    timer: Option<Pin<Box<Sleep>>>,
-    /// To be set when all was read.
-    whole: Option<Arc<AtomicBool>>,
-    /// Of a client's call: its place on the connection.
-    place: Option<Place>,
-}
-
-impl<S: Source> Limited<S> {
-    fn new(source: S, limits: BodyLimits, whole: Option<Arc<AtomicBool>>) -> Self {
-        let BodyLimits { max_len, idle } = limits;
-        Self { source, left: max_len, idle, waits_since: None, timer: None, whole, place: None }
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        if self.source.lower() > self.left {
-            return Poll::Ready(Some(Err(BodyError::TooLong)));
-        }
-        let Poll::Ready(frame) = self.source.poll(cx) else {
-            ready!(self.poll_idle(cx));
-            return Poll::Ready(Some(Err(BodyError::Idle)));
-        };
-        self.waits_since = None;
-        if let Some(Ok(frame)) = &frame
-            && let Some(data) = frame.data_ref()
-        {
-            match self.left.checked_sub(data.len() as u64) {
-                Some(left) => self.left = left,
-                None => return Poll::Ready(Some(Err(BodyError::TooLong))),
-            }
-        }
-        if matches!(frame, Some(Err(_))) {
-            self.place = None;
-        }
-        if self.source.is_end() && !matches!(frame, Some(Err(_))) {
-            self.end();
-        }
-        Poll::Ready(frame)
-    }
-
-    fn end(&mut self) {
-        if let Some(whole) = self.whole.take() {
-            whole.store(true, Ordering::Relaxed);
-        }
-        self.place = None;
-    }
-
-    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let end = after(*self.waits_since.get_or_insert_with(Instant::now), self.idle);
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(end)));
-        while timer.deadline() < end {
-            ready!(timer.as_mut().poll(cx));
-            timer.as_mut().reset(end);
-        }
-        timer.as_mut().poll(cx)
-    }
-}
-
-impl Source for Incoming {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        http_body::Body::poll_frame(Pin::new(self), cx)
-            .map_err(|error| BodyError::Cut(Box::new(error)))
-    }
-
-    fn lower(&self) -> u64 {
-        http_body::Body::size_hint(self).lower()
-    }
-
-    fn is_end(&self) -> bool {
-        http_body::Body::is_end_stream(self)
-    }
-}
-
-/// What a client sends on a stream. Its window opens as far as frames are taken.
-struct Http2 {
-    stream: h2::RecvStream,
-    data_ended: bool,
-    /// What is missing of the announced length. That no more and no less comes is for h2 to see
-    /// (RFC 9113 §8.1.1).
-    left: Option<u64>,
-}
-
-impl Source for Http2 {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let cut = |error| BodyError::Cut(Box::new(error));
-        while !self.data_ended {
-            let Some(data) = ready!(self.stream.poll_data(cx)).transpose().map_err(cut)? else {
-                self.data_ended = true;
-                break;
-            };
-            let len = data.len();
-            // An error: the stream is closed, and nobody wants a window.
-            let _ = self.stream.flow_control().release_capacity(len);
-            if len > 0 {
-                self.left = self.left.map(|left| left.saturating_sub(len as u64));
-                return Poll::Ready(Some(Ok(Frame::data(data))));
-            }
-        }
-        let trailers = ready!(self.stream.poll_trailers(cx)).map_err(cut)?;
-        Poll::Ready(trailers.map(Frame::trailers).map(Ok))
-    }
-
-    fn lower(&self) -> u64 {
-        self.left.unwrap_or(0)
-    }
-
-    fn is_end(&self) -> bool {
-        self.stream.is_end_stream()
     }
 }

@@ -1,0 +1,167 @@
+//! What a peer sends of a body, within limits.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::{BodyError, BodyLimits};
+use crate::http::deadline::after;
+use crate::http::place::Place;
+
+/// Where frames come from.
+pub(super) trait Source {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>>;
+    /// Whether nothing follows.
+    fn is_end(&self) -> bool;
+    /// How many bytes follow.
+    fn size(&self) -> SizeHint;
+}
+
+/// What a peer sends, as far as it may.
+pub(super) struct Limited<S> {
+    source: S,
+    /// Bytes that may still come.
+    left: u64,
+    idle: Duration,
+    /// Since when the next frame is waited for.
+    waits_since: Option<Instant>,
+    /// Made when a body lets wait; most are there at once. It is set once and moved only when it rings.
+    timer: Option<Pin<Box<Sleep>>>,
+    /// To be set when all was read.
+    whole: Option<Arc<AtomicBool>>,
+    /// Of a client's call: its place on the connection.
+    place: Option<Place>,
+}
+
+impl<S: Source> Limited<S> {
+    pub(super) fn new(source: S, limits: BodyLimits, whole: Option<Arc<AtomicBool>>) -> Self {
+        let BodyLimits { max_len, idle } = limits;
+        Self { source, left: max_len, idle, waits_since: None, timer: None, whole, place: None }
+    }
+
+    /// Keeps the place of its call until its end.
+    pub(super) fn hold(&mut self, place: Place) {
+        self.place = Some(place);
+    }
+
+    pub(super) fn is_end(&self) -> bool {
+        self.source.is_end()
+    }
+
+    pub(super) fn size(&self) -> SizeHint {
+        self.source.size()
+    }
+
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        if self.source.size().lower() > self.left {
+            return Poll::Ready(Some(Err(BodyError::TooLong)));
+        }
+        let Poll::Ready(frame) = self.source.poll(cx) else {
+            ready!(self.poll_idle(cx));
+            return Poll::Ready(Some(Err(BodyError::Idle)));
+        };
+        self.waits_since = None;
+        if let Some(Ok(frame)) = &frame
+            && let Some(data) = frame.data_ref()
+        {
+            match self.left.checked_sub(data.len() as u64) {
+                Some(left) => self.left = left,
+                None => return Poll::Ready(Some(Err(BodyError::TooLong))),
+            }
+        }
+        if matches!(frame, Some(Err(_))) {
+            self.place = None;
+        }
+        if self.source.is_end() && !matches!(frame, Some(Err(_))) {
+            self.end();
+        }
+        Poll::Ready(frame)
+    }
+
+    fn end(&mut self) {
+        if let Some(whole) = self.whole.take() {
+            whole.store(true, Ordering::Relaxed);
+        }
+        self.place = None;
+    }
+
+    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let end = after(*self.waits_since.get_or_insert_with(Instant::now), self.idle);
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(end)));
+        while timer.deadline() < end {
+            ready!(timer.as_mut().poll(cx));
+            timer.as_mut().reset(end);
+        }
+        timer.as_mut().poll(cx)
+    }
+}
+
+impl Source for Incoming {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        http_body::Body::poll_frame(Pin::new(self), cx)
+            .map_err(|error| BodyError::Cut(Box::new(error)))
+    }
+
+    fn is_end(&self) -> bool {
+        http_body::Body::is_end_stream(self)
+    }
+
+    fn size(&self) -> SizeHint {
+        http_body::Body::size_hint(self)
+    }
+}
+
+/// What a peer sends on a stream. Its window opens as far as frames are taken.
+pub(super) struct Http2 {
+    stream: h2::RecvStream,
+    data_ended: bool,
+    /// What is missing of the announced length. That no more and no less comes is for h2 to see
+    /// (RFC 9113 §8.1.1).
+    left: Option<u64>,
+}
+
+impl Http2 {
+    pub(super) fn new(stream: h2::RecvStream, length: Option<u64>) -> Self {
+        Self { stream, data_ended: false, left: length }
+    }
+}
+
+impl Source for Http2 {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let cut = |error| BodyError::Cut(Box::new(error));
+        while !self.data_ended {
+            let Some(data) = ready!(self.stream.poll_data(cx)).transpose().map_err(cut)? else {
+                self.data_ended = true;
+                break;
+            };
+            let len = data.len();
+            // An error: the stream is closed, and nobody wants a window.
+            let _ = self.stream.flow_control().release_capacity(len);
+            if len > 0 {
+                self.left = self.left.map(|left| left.saturating_sub(len as u64));
+                return Poll::Ready(Some(Ok(Frame::data(data))));
+            }
+        }
+        let trailers = ready!(self.stream.poll_trailers(cx)).map_err(cut)?;
+        Poll::Ready(trailers.map(Frame::trailers).map(Ok))
+    }
+
+    fn is_end(&self) -> bool {
+        self.stream.is_end_stream()
+    }
+
+    fn size(&self) -> SizeHint {
+        self.left.map_or_else(SizeHint::new, SizeHint::with_exact)
+    }
+}

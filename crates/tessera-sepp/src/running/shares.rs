@@ -1,0 +1,74 @@
+//! What one peer may have of what all peers share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::names::Fqdn;
+
+/// Places, of which one peer has half at most: whatever it does, there is room for others.
+#[derive(Debug, Clone)]
+pub(super) struct Shares {
+    of_one: usize,
+    // No entry for who has none.
+    taken: Arc<Mutex<HashMap<Fqdn, usize>>>,
+}
+
+/// A place of a peer, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Share {
+    shares: Shares,
+    peer: Fqdn,
+}
+
+impl Shares {
+    /// Of so many places.
+    pub(super) fn of(places: usize) -> Self {
+        Self { of_one: places.div_ceil(2), taken: Arc::default() }
+    }
+
+    /// A place for this peer; none if it has its share.
+    pub(super) fn take(&self, peer: &Fqdn) -> Option<Share> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        match taken.get_mut(peer) {
+            Some(count) if *count >= self.of_one => return None,
+            Some(count) => *count += 1,
+            None => {
+                taken.insert(peer.clone(), 1);
+            }
+        }
+        Some(Share { shares: self.clone(), peer: peer.clone() })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut taken = self.shares.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = taken.get_mut(&self.peer) {
+            *count -= 1;
+            if *count == 0 {
+                taken.remove(&self.peer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_peer_has_half_and_others_have_theirs() {
+        let [one, other] =
+            ["sepp.one.example", "sepp.other.example"].map(|name| name.parse::<Fqdn>().unwrap());
+        for (places, expected) in [(10, 5), (5, 3), (1, 1)] {
+            let shares = Shares::of(places);
+            let take = |peer| std::iter::from_fn(|| shares.take(peer)).collect::<Vec<_>>();
+            let (of_one, of_other) = (take(&one), take(&other));
+            assert_eq!((of_one.len(), of_other.len()), (expected, expected));
+            drop(of_one);
+            assert!(shares.take(&other).is_none() && shares.take(&one).is_some());
+            drop(of_other);
+            assert!(shares.taken.lock().unwrap().is_empty(), "nobody is remembered");
+        }
+    }
+}

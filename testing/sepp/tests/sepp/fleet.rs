@@ -1,0 +1,125 @@
+//! Two instances of a SEPP that share tickets and one-time keys through etcd: whichever a flight comes to, it is
+//! processed once.
+
+use serde_json::{Value, json};
+use tessera_sepp_tests::{HOME, Sepp, VISITED, Words, World};
+use tessera_test_peers::between::{Treatment, replay};
+use tessera_test_peers::etcd::Cluster;
+use tessera_test_peers::wait_until;
+
+use crate::SEPP;
+use crate::early::{accepted, replay_everywhere, warm_up};
+
+fn words(endpoints: &[String]) -> Words<'_> {
+    Words { instances: 2, etcd: endpoints, ..Words::EARLY }
+}
+
+#[test]
+fn a_flight_is_processed_once_at_whichever_instance() {
+    let mut cluster = Cluster::start(3).unwrap();
+    let endpoints = cluster.endpoints();
+    let mut world = World::start(SEPP, words(&endpoints));
+    warm_up(&world);
+    for round in 0..4 {
+        // A load balancer sends it now here, now there: its ticket counts at both.
+        let sepp = &world.home[round % 2];
+        world.between.lead_to(sepp.places.n32f);
+        let before = sepp.accepted_early();
+        world.get_over_new_connection();
+        assert_eq!(sepp.accepted_early(), before + 1, "round {round}\n{}", world.output());
+    }
+    replay_everywhere(&world);
+    // An instance is killed: the other takes over, and knows what was processed there.
+    for _ in 0..2 {
+        world.get_over_new_connection();
+    }
+    world.cut();
+    let recorded = world.between.take();
+    world.home[1].kill();
+    world.between.lead_to(world.home[0].places.n32f);
+    world.served();
+    replay(world.home[0].places.n32f, &recorded).unwrap();
+    world.home[1].start();
+    world.home[1].becomes(VISITED, "established");
+    replay(world.home[1].places.n32f, &recorded).unwrap();
+    world.get();
+    assert_eq!(world.udm.executed_again(), []);
+    // A member of etcd is killed: two of three are enough.
+    let leader = cluster.leader().unwrap();
+    cluster.kill(leader).unwrap();
+    world.served();
+    warm_up(&world);
+    world.get_over_new_connection();
+    replay_everywhere(&world);
+    cluster.restart(leader).unwrap();
+    warm_up(&world);
+    // Without a majority nobody can say that a key is taken: nothing is early, and all is served.
+    for member in [0, 1] {
+        cluster.stop(member).unwrap();
+    }
+    let before = accepted(&world);
+    world.cut();
+    world.served();
+    assert_eq!(accepted(&world), before);
+    for member in [0, 1] {
+        cluster.go_on(member).unwrap();
+    }
+    warm_up(&world);
+    assert_eq!(world.udm.executed_again(), []);
+}
+
+/// The peer has both addresses: a connection to one that is gone is made to the other.
+#[test]
+fn the_peer_goes_to_the_other_instance_by_itself() {
+    let cluster = Cluster::start(1).unwrap();
+    let endpoints = cluster.endpoints();
+    let mut world = World::start(SEPP, Words { knows_second: true, ..words(&endpoints) });
+    warm_up(&world);
+    world.home[0].kill();
+    world.served();
+    assert!(world.visited.is(HOME, "established"));
+    for _ in 0..3 {
+        world.get();
+    }
+    assert_eq!(world.udm.executed_again(), []);
+}
+
+/// The ring of ticket keys rotates while flights are recorded, lost and replayed: somebody has taken its keys out of
+/// etcd, and the instances make another.
+#[test]
+fn a_flight_from_before_a_rotation_is_processed_once() {
+    let cluster = Cluster::start(1).unwrap();
+    let endpoints = cluster.endpoints();
+    let world = World::start(SEPP, words(&endpoints));
+    warm_up(&world);
+    world.get_over_new_connection();
+    world.between.treat_next(Treatment::KeepBack);
+    world.cut();
+    let (lost, reply) = world.ask(http::Method::GET, "am-data");
+    assert_eq!(reply.status, 504, "{reply:?}");
+    world.served();
+    world.cut();
+    let recorded = world.between.take();
+    let before = world.udm.asked().len();
+    let of_home = |sepp: &Sepp| replay(sepp.places.n32f, &recorded).unwrap();
+    cluster.ask(0, "/v3/kv/deleterange", &ring_keys()).unwrap();
+    wait_until("the ring has another key", || {
+        world.home.iter().for_each(of_home);
+        let answer = cluster.ask(0, "/v3/kv/range", &ring_keys()).unwrap();
+        answer["kvs"].as_array().is_some_and(|keys| !keys.is_empty()).then_some(())
+    });
+    world.home.iter().for_each(of_home);
+    let after = world.udm.asked().len();
+    // At most the one that was never processed.
+    assert_eq!(after - before, world.udm.executions(&lost));
+    warm_up(&world);
+    world.home.iter().for_each(of_home);
+    world.get_over_new_connection();
+    replay_everywhere(&world);
+}
+
+/// The keys of the ring in etcd that are in use: from `/tessera/ring/k/` to `/tessera/ring/k0`, as etcd's gateway
+/// takes it.
+fn ring_keys() -> Value {
+    json!({ "key": "L3Rlc3NlcmEvcmluZy9rLw==", "range_end": "L3Rlc3NlcmEvcmluZy9rMA==" })
+}

@@ -1,0 +1,71 @@
+//! Programs that know nothing of Tessera as network functions, and another SEPP.
+
+use tessera_sepp_tests::{Function, VISITED, Words, World};
+use tessera_test_peers::http::{curl, h2load};
+use tessera_test_peers::{Network, Process};
+
+use crate::SEPP;
+
+const TARGET: &str = "3gpp-sbi-target-apiroot: http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000";
+
+#[test]
+fn curl_asks_as_a_network_function() {
+    let world = World::start(SEPP, Words::default());
+    let sbi = format!("http://{}/nudm-sdm/v2/imsi-999700000000001", world.visited.places.sbi);
+    for version in ["--http2-prior-knowledge", "--http1.1"] {
+        let ask = |more: &[&str], end: &str| {
+            let url = format!("{sbi}/{end}");
+            curl(&[&[version, "-H", TARGET, "-w", "\n%{http_code}"], more, &[&url]].concat())
+        };
+        assert_eq!(ask(&[], "am-data"), format!("{}\n200", Function::AM_DATA), "{version}");
+        let json = ["-H", "content-type: application/json", "-d", r#"{"a":1}"#];
+        assert_eq!(ask(&json, "created"), "{\"a\":1}\n201", "{version}");
+        assert_eq!(ask(&["-X", "DELETE"], "nothing"), "\n204", "{version}");
+        assert!(ask(&[], "missing").ends_with("\n404"), "{version}");
+        // A function on the way to nowhere is told.
+        let nowhere = "3gpp-sbi-target-apiroot: http://udm.5gc.mnc009.mcc262.3gppnetwork.org";
+        let said =
+            curl(&[version, "-H", nowhere, "-w", "\n%{http_code}", &format!("{sbi}/am-data")]);
+        assert!(said.contains("\"cause\"") && !said.ends_with("200"), "{version}: {said}");
+    }
+}
+
+#[test]
+fn h2load_is_answered_whole() {
+    let world = World::start(SEPP, Words::EARLY);
+    let url =
+        format!("http://{}/nudm-sdm/v2/imsi-999700000000001/am-data", world.visited.places.sbi);
+    let before = world.udm.asked().len();
+    let report = h2load(&["-n", "600", "-c", "3", "-m", "20", "-H", TARGET, &url]);
+    assert!(report.contains("600 succeeded, 0 failed, 0 errored, 0 timeout"), "{report}");
+    assert!(report.contains("600 2xx"), "{report}");
+    assert_eq!(world.udm.asked().len() - before, 600);
+    let relayed = [r#"direction="incoming""#, r#"code="200""#];
+    assert_eq!(world.home().metric("sepp_n32f_requests_total", &relayed), 600);
+}
+
+/// N32-c with another product, which `OPEN5GS_SEPP` starts as the visited network's SEPP: see the README.
+#[test]
+fn open5gs_agrees_on_n32() {
+    let Some(program) = std::env::var("OPEN5GS_SEPP").ok() else {
+        println!("not run: OPEN5GS_SEPP names no program");
+        return;
+    };
+    let mut world = World::new(SEPP, Words::default());
+    world.home.iter_mut().for_each(|sepp| sepp.start());
+    let (home, visited) = (world.home().places, world.visited.places);
+    let words = [
+        world.files.path(""),
+        home.n32c.to_string(),
+        visited.n32c.to_string(),
+        visited.n32f.to_string(),
+        visited.sbi.to_string(),
+    ];
+    let mut open5gs = Process::start_compiled("open5gs", &program, Network::Loopback, words);
+    world.home().becomes(VISITED, "established");
+    // It is told that the SEPP goes, and begins anew when it is back.
+    assert!(world.home[0].end().success());
+    world.home[0].start();
+    world.home().becomes(VISITED, "established");
+    open5gs.kill();
+}
