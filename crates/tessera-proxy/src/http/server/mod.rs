@@ -129,6 +129,7 @@ where
     if protocol == Protocol::Http2 {
         http2::serve(io, watch, options, service, drain).await
     } else {
-        http1::serve(io, watch, options, service, drain).await
+        // What HTTP/1.1 holds on to is not to be room in each connection of HTTP/2.
+        Box::pin(http1::serve(io, watch, options, service, drain)).await
     }
 }

@@ -50,7 +50,8 @@ where
     let begun = tokio::select! {
         biased;
         () = &mut drain => return Ended { requests: 0, cause: Cause::Drained { cut: 0 } },
-        begun = Deadline::after(options.head_time).limit(builder(&options).handshake(io)) => begun,
+        // Boxed for as long as it lasts: an idle connection has no room for it.
+        begun = Box::pin(Deadline::after(options.head_time).limit(builder(&options).handshake(io))) => begun,
     };
     let h2 = match begun {
         Ok(Ok(h2)) => h2,
@@ -58,14 +59,15 @@ where
         Err(_) => return Ended { requests: 0, cause: Cause::SlowHead },
     };
     let (service, options) = (&service, &*options);
+    // Boxed: `FuturesUnordered` keeps room for one even where there is none.
     let begin = |request, early: Option<EarlyRequest>| match early {
-        None => Either::Left(service(request)),
-        Some(early) => Either::Right(async move {
+        None => Either::Left(Box::pin(service(request))),
+        Some(early) => Either::Right(Box::pin(async move {
             match early.completed().await {
                 Ok(()) => service(request).await,
                 Err(_) => (options.refusal)(Refusal::TooEarly),
             }
-        }),
+        })),
     };
     let mut connection = Connection::new(h2, watch, options, begin);
     let cause = std::future::poll_fn(|cx| connection.poll(cx, drain.as_mut())).await;
