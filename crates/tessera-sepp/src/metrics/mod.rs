@@ -102,7 +102,10 @@ impl Metrics {
         let gates = Gates::new("sepp_");
         registry.register_collector(gates.clone());
         let tls_handshakes = counters("tls_handshakes", "TLS handshakes on N32, by mode");
-        let early_data = counters("early_data", "First flights with early data, by result");
+        let early_data = counters(
+            "early_data",
+            "First flights with early data, by result; without a request where none may be early",
+        );
         let of_modes = durations("tls_handshake", "Duration of TLS handshakes on N32");
         let of_directions = durations("n32f", "Duration of requests on N32-f");
         let not_after = Family::<Labels, Gauge>::default();

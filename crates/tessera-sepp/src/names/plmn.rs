@@ -1,5 +1,6 @@
 //! PLMN IDs (TS 23.003 §2.2, §12.1).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -141,6 +142,14 @@ impl PlmnSet {
         self.0.iter().all(|id| other.contains(id))
     }
 
+    /// Those that are in `other` too. Nothing is copied where all are.
+    pub fn common_with(&self, other: &Self) -> Cow<'_, Self> {
+        if self.is_subset_of(other) {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self(self.iter().filter(|id| other.contains(id)).collect()))
+    }
+
     /// Each, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = PlmnId> {
         self.0.iter().copied()
@@ -218,5 +227,9 @@ mod tests {
         assert_eq!(both.iter().len(), 2);
         assert!(one.is_subset_of(&both) && !both.is_subset_of(&one));
         assert_eq!(both.to_string(), "001-01, 999-70");
+        assert!(matches!(one.common_with(&both), Cow::Borrowed(_)));
+        let other = set(&["001-01", "310-410"]);
+        assert_eq!(*both.common_with(&other), one);
+        assert!(both.common_with(&PlmnSet::default()).is_empty());
     }
 }

@@ -19,6 +19,7 @@ use tessera_proxy::logging::tracing;
 use tessera_proxy::socket::{Peer, Socket};
 use tessera_tokio::{Acceptor, ClientSocket, HandshakePlace, ServerStream};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::shared::Shared;
 use crate::names::Fqdn;
@@ -57,6 +58,13 @@ impl Listening {
                 }
                 Some(_) = connections.join_next() => {}
             }
+        }
+        // Whose connection the kernel has made already may have sent a first flight, and gets its answer.
+        for _ in 0..LATE {
+            let Ok(admitted) = timeout(Duration::ZERO, self.gate.accept(&listener)).await else {
+                break;
+            };
+            connections.spawn(self.clone().connection(admitted));
         }
         // Whoever comes now is refused, or waits for the process that has the socket next.
         drop(listener);
@@ -178,6 +186,9 @@ impl Listening {
         Arc::new(ServerOptions { keep_alive: Some(keep_alive), ..(*options).clone() })
     }
 }
+
+/// As many connections are accepted at the end.
+const LATE: usize = 1_024;
 
 /// How long the answer to a PING may take.
 const PONG: Duration = Duration::from_secs(20);

@@ -244,7 +244,10 @@ impl Running for RunningSepp {
             // Each is waited for, whatever becomes of another.
             let _ = listener.await;
         }
-        self.shared.sepp.associations().terminate_all(Deadline::after(farewell)).await;
+        // Not for an instance among several: what they agreed with peers holds on.
+        if self.shared.configuration().tickets.fleet.is_none() {
+            self.shared.sepp.associations().terminate_all(Deadline::after(farewell)).await;
+        }
         self.cares.iter().for_each(JoinHandle::abort);
         self.stores.close().await
     }

@@ -87,7 +87,9 @@ impl Sepp {
         if let Some(origin) = &of_peer.origin {
             passing::add_origin(&mut parts.headers, origin);
         }
-        let context = Context { peer: &identity.peer, plmns: &association.plmns };
+        // N32-f's certificate may have fewer networks than N32-c's (TS 33.501 §13.1.2): it speaks for no others.
+        let plmns = association.plmns.common_with(&identity.certificate.plmns);
+        let context = Context { peer: &identity.peer, plmns: &plmns };
         let body = self.judge_peers_request(
             live,
             exchange,

@@ -1,8 +1,11 @@
 //! Two instances of a SEPP that share tickets and one-time keys through etcd: whichever a flight comes to, it is
 //! processed once.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
 use serde_json::{Value, json};
-use tessera_sepp_tests::{HOME, Sepp, VISITED, Words, World};
+use tessera_sepp_tests::{Consumer, HOME, Sepp, VISITED, Words, World, request};
 use tessera_test_peers::between::{Treatment, replay};
 use tessera_test_peers::etcd::Cluster;
 use tessera_test_peers::wait_until;
@@ -122,4 +125,75 @@ fn a_flight_from_before_a_rotation_is_processed_once() {
 /// takes it.
 fn ring_keys() -> Value {
     json!({ "key": "L3Rlc3NlcmEvcmluZy9rLw==", "range_end": "L3Rlc3NlcmEvcmluZy9rMA==" })
+}
+
+/// An instance is asked to end, and replaced, while network functions ask all the time. What they agreed holds on with the
+/// other one. A first flight that meets its end is lost, and repeated.
+#[test]
+fn an_instance_that_is_replaced_costs_no_answer() {
+    let cluster = Cluster::start(1).unwrap();
+    let endpoints = cluster.endpoints();
+    let visited =
+        "[peer.home.reconnection]\nearly-data = \"fs\"\nrepeatable = [\"GET /nudm-sdm/*\"]\n";
+    let words = Words { knows_second: true, visited, ..words(&endpoints) };
+    let mut world = World::start(SEPP, words);
+    warm_up(&world);
+    let (over, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let amf = Consumer::at(world.visited.places.sbi);
+    let errors: Vec<String> = thread::scope(|scope| {
+        let asks = |of: usize| {
+            let (amf, over, answered) = (&amf, &over, &answered);
+            scope.spawn(move || {
+                let mut errors = Vec::new();
+                for number in 0.. {
+                    if over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let name = format!("load-{of}-{number}");
+                    let path = "/nudm-sdm/v2/imsi-999700000000001/am-data";
+                    let asked = request(http::Method::GET, path, &name);
+                    match amf.try_ask(asked.body(bytes::Bytes::new()).unwrap()) {
+                        Ok(reply) if reply.status == 200 => {
+                            answered.fetch_add(1, Ordering::Relaxed);
+                        }
+                        other => errors.push(format!("{name}: {other:?}")),
+                    }
+                    thread::sleep(std::time::Duration::from_millis(3));
+                }
+                errors
+            })
+        };
+        let askers = [asks(0), asks(1), asks(2)];
+        // Also where something below fails: the scope waits for them.
+        let ends = Ends(&over);
+        let more = || {
+            let enough = answered.load(Ordering::Relaxed) + 40;
+            wait_until("there are answers", || {
+                (answered.load(Ordering::Relaxed) >= enough).then_some(())
+            });
+        };
+        for which in [0, 1, 0] {
+            more();
+            assert!(world.home[which].end().success());
+            more();
+            world.home[which].start();
+            world.home[which].becomes(VISITED, "established");
+            more();
+        }
+        drop(ends);
+        askers.into_iter().flat_map(|asker| asker.join().unwrap()).collect()
+    });
+    assert_eq!(errors, [""; 0], "of {answered:?}\n{}", world.output());
+    let repeated = world.visited.metric("sepp_repeated_requests_total", &[]);
+    let again: usize = world.udm.executed_again().iter().map(|(_, times)| times - 1).sum();
+    assert!(again as u64 <= repeated, "{again} of {repeated}: each by its own SEPP");
+}
+
+/// Says that it is over.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }

@@ -1,4 +1,5 @@
 //! SEPPs as processes.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
 mod early;
 mod fleet;

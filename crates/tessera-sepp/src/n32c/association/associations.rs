@@ -115,6 +115,9 @@ impl Associations {
         loop {
             // It may go out of the configuration meanwhile.
             let peer = self.peer(peer).ok_or(NotEstablished::UnknownPeer)?;
+            if peer.read(|machine| machine.is_put_off(now())) {
+                peer.step(|machine| machine.wanted(now()));
+            }
             let mut changes = peer.changes();
             let state = peer.read(|machine| machine.state().clone());
             let why = match state {

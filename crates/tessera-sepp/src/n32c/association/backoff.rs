@@ -13,7 +13,8 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    const FIRST: Duration = Duration::from_secs(1);
+    /// The longest first wait.
+    pub const FIRST: Duration = Duration::from_secs(1);
     const LONGEST: Duration = Duration::from_secs(60);
     /// The longest time that a peer is obeyed that says when to come again.
     const LONGEST_ASKED: Duration = Duration::from_secs(300);

@@ -348,6 +348,21 @@ impl Machine {
         }
     }
 
+    /// Whether the peer ended it, and is to be asked later than a request would like.
+    pub fn is_put_off(&self, now: Instant) -> bool {
+        let is_ended = self.state == State::Terminated(TerminatedBy::Peer);
+        is_ended
+            && self.exchange.is_none()
+            && self.next.is_some_and(|next| next > now + Backoff::FIRST)
+    }
+
+    /// A request waits for it. A peer that ended it is asked sooner then: what ended may be one of several instances.
+    pub fn wanted(&mut self, now: Instant) {
+        if self.is_put_off(now) {
+            self.next = Some(now + self.backoff.after_loss());
+        }
+    }
+
     /// Someone wants it anew, now.
     pub fn renew(&mut self, now: Instant) {
         if let State::Terminated(_) | State::Exception(_) = self.state {

@@ -49,9 +49,10 @@ where
 {
     let begun = tokio::select! {
         biased;
-        () = &mut drain => return Ended { requests: 0, cause: Cause::Drained { cut: 0 } },
-        // Boxed for as long as it lasts: an idle connection has no room for it.
+        // First, so that a request of a first flight that came already is answered even at the end. Boxed for as long as
+        // it lasts: an idle connection has no room for it.
         begun = Box::pin(Deadline::after(options.head_time).limit(builder(&options).handshake(io))) => begun,
+        () = &mut drain => return Ended { requests: 0, cause: Cause::Drained { cut: 0 } },
     };
     let h2 = match begun {
         Ok(Ok(h2)) => h2,

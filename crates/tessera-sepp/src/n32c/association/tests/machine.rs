@@ -498,6 +498,13 @@ fn none_ends_an_association_and_the_next_one_is_another() {
     // It is asked again after a while, and may itself begin at once.
     let next = machine.next().unwrap() - now;
     assert!((10 * SECOND..=20 * SECOND).contains(&next));
+    // Soon, if a request waits for it: another instance of the peer may be there. More requests don't put it off.
+    assert!(machine.is_put_off(now));
+    machine.wanted(now);
+    let soon = machine.next().unwrap();
+    assert!(soon - now <= SECOND && !machine.is_put_off(now));
+    machine.wanted(now);
+    assert_eq!(machine.next(), Some(soon));
     request.supported_sec_capability_list = vec![SecurityCapability::Tls];
     machine.asked(now, &VISITED.identity(), &request).unwrap();
     assert_ne!(machine.established().unwrap().id, before.id);
