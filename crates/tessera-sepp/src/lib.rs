@@ -13,6 +13,7 @@ pub mod identity;
 mod load;
 mod mask;
 pub mod metrics;
+mod multipart;
 pub mod n32c;
 pub mod n32f;
 pub mod names;

@@ -8,7 +8,8 @@ use serde::de::IgnoredAny;
 use super::hiding::{Way, rewritten};
 use super::judge::{Judge, json};
 use super::source::Source;
-use super::{Refusal, Rule, multipart, patch, query};
+use super::{Refusal, Rule, patch, query};
+use crate::multipart;
 
 /// What the headers say that a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -39,7 +39,6 @@ mod headers;
 mod hiding;
 mod identity;
 mod judge;
-mod multipart;
 mod network;
 mod patch;
 mod path;

@@ -5,6 +5,7 @@ use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
 use super::{TelescopicDomain, exchange_strings};
+use crate::multipart::{self, Part};
 use crate::names::NetworkDomain;
 
 /// What is exchanged.
@@ -93,20 +94,14 @@ enum Kind<'h> {
 
 fn kind(headers: &HeaderMap) -> Option<Kind<'_>> {
     let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
-    let (media, parameters) = value.split_once(';').unwrap_or((value, ""));
-    let media = media.trim();
+    let media = value.split(';').next().unwrap_or_default().trim();
     if is_json_type(media) {
         return Some(Kind::Json);
     }
     if !media.eq_ignore_ascii_case("multipart/related") {
         return None;
     }
-    let boundary = parameters.split(';').find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("boundary").then(|| value.trim().trim_matches('"'))
-    })?;
-    // RFC 2046 §5.1.1
-    (1..=70).contains(&boundary.len()).then_some(Kind::Multipart(boundary))
+    multipart::boundary(value).map(Kind::Multipart)
 }
 
 /// `application/json`, and what ends with `+json`.
@@ -116,29 +111,21 @@ fn is_json_type(media: &str) -> bool {
         || ends.is_some_and(|end| end.eq_ignore_ascii_case("+json"))
 }
 
-/// The same body with its JSON parts exchanged (RFC 2046 §5.1).
+/// The same body with its JSON parts exchanged, as the guard divides it.
 fn in_parts(
     body: &Bytes,
     boundary: &str,
     exchange: impl Fn(&[u8]) -> Option<Bytes>,
 ) -> Option<Bytes> {
-    let delimiter = format!("--{boundary}");
     let (mut written, mut copied) = (Vec::new(), 0);
-    let mut next = find(body, delimiter.as_bytes(), 0);
-    while let Some(start) = next {
-        let head = start + delimiter.len();
-        next = find(body, delimiter.as_bytes(), head);
-        let Some(end) = next else { break };
-        let Some(content) = find(&body[..end], b"\r\n\r\n", head).map(|at| at + 4) else {
-            continue;
-        };
-        if !part_is_json(&body[head..content]) {
+    for Part { content_type, content, at } in multipart::parts(body, boundary)? {
+        if !is_json_type(content_type.split(';').next().unwrap_or_default().trim()) {
             continue;
         }
-        if let Some(new) = exchange(&body[content..end]) {
-            written.extend_from_slice(&body[copied..content]);
+        if let Some(new) = exchange(content) {
+            written.extend_from_slice(&body[copied..at]);
             written.extend_from_slice(&new);
-            copied = end;
+            copied = at + content.len();
         }
     }
     if copied == 0 {
@@ -146,26 +133,6 @@ fn in_parts(
     }
     written.extend_from_slice(&body[copied..]);
     Some(written.into())
-}
-
-fn part_is_json(head: &[u8]) -> bool {
-    let Ok(head) = std::str::from_utf8(head) else { return false };
-    let types = head.split("\r\n").filter_map(|line| line.split_once(':'));
-    let mut types = types.filter(|(name, _)| name.trim().eq_ignore_ascii_case("content-type"));
-    types.any(|(_, value)| is_json_type(value.split(';').next().unwrap_or_default().trim()))
-}
-
-/// Where `what` begins in `text`, at `from` or later.
-fn find(text: &[u8], what: &[u8], from: usize) -> Option<usize> {
-    let first = what.first()?;
-    let mut at = from;
-    loop {
-        at += text.get(at..)?.iter().position(|byte| byte == first)?;
-        if text[at..].starts_with(what) {
-            return Some(at);
-        }
-        at += 1;
-    }
 }
 
 #[cfg(test)]
@@ -221,7 +188,8 @@ mod tests {
         let uri = "http://smf.5gc.mnc001.mcc001.3gppnetwork.org/cb";
         let part =
             |media: &str, text: &str| format!("--xx\r\nContent-Type: {media}\r\n\r\n{text}\r\n");
-        let json = format!(r#"{{"vsmfPduSessionUri":"{uri}"}}"#);
+        // What looks like the delimiter within a line is none, as it is to the guard.
+        let json = format!(r#"{{"a":"--xx","vsmfPduSessionUri":"{uri}"}}"#);
         let binary = format!("\0\"{uri}\"");
         let body = part("application/json", &json)
             + &part("application/vnd.3gpp.5gnas", &binary)

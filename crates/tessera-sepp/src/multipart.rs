@@ -5,14 +5,16 @@ const MOST_PARTS: usize = 32;
 
 /// A part of a body: its headers that matter, and its content, a slice of the body.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Part<'a> {
+pub(crate) struct Part<'a> {
     /// Empty if it has none.
-    pub(super) content_type: &'a str,
-    pub(super) content: &'a [u8],
+    pub(crate) content_type: &'a str,
+    pub(crate) content: &'a [u8],
+    /// Where the content begins in the body.
+    pub(crate) at: usize,
 }
 
 /// The boundary in a content type.
-pub(super) fn boundary(content_type: &str) -> Option<&str> {
+pub(crate) fn boundary(content_type: &str) -> Option<&str> {
     let mut found = content_type.split(';').skip(1).filter_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         let value = value.trim();
@@ -26,7 +28,7 @@ pub(super) fn boundary(content_type: &str) -> Option<&str> {
 }
 
 /// The parts of a body; none if it is malformed, or has an encoding that hides what is in it.
-pub(super) fn parts<'a>(body: &'a [u8], boundary: &str) -> Option<Vec<Part<'a>>> {
+pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Option<Vec<Part<'a>>> {
     let delimiter = format!("--{boundary}");
     let mut lines = Delimiters { body, delimiter: delimiter.as_bytes(), at: 0 };
     let (preamble, mut delimiter_end, mut is_last) = lines.next()?;
@@ -37,7 +39,7 @@ pub(super) fn parts<'a>(body: &'a [u8], boundary: &str) -> Option<Vec<Part<'a>>>
     let mut parts = Vec::new();
     while !is_last {
         let (end, next, last) = lines.next()?;
-        parts.push(part(body.get(delimiter_end..end)?)?);
+        parts.push(part(body, delimiter_end, end)?);
         if parts.len() > MOST_PARTS {
             return None;
         }
@@ -87,15 +89,16 @@ impl Delimiters<'_> {
     }
 }
 
-fn part(bytes: &[u8]) -> Option<Part<'_>> {
+/// The part between these places of the body.
+fn part(body: &[u8], begins: usize, ends: usize) -> Option<Part<'_>> {
     let mut content_type = "";
-    let mut rest = bytes;
+    let mut rest = body.get(begins..ends)?;
     loop {
         let end = rest.iter().position(|byte| *byte == b'\n')?;
         let (line, after) = (rest[..end].trim_ascii_end(), &rest[end + 1..]);
         rest = after;
         if line.is_empty() {
-            return Some(Part { content_type, content: rest });
+            return Some(Part { content_type, content: rest, at: ends - rest.len() });
         }
         // A folded header is read in two ways.
         let line = std::str::from_utf8(line).ok().filter(|line| !line.starts_with([' ', '\t']))?;
@@ -128,7 +131,9 @@ mod tests {
     fn parts_are_found() {
         let found = parts(BODY, "b").unwrap();
         assert_eq!(found.len(), 2);
-        assert_eq!(found[0], Part { content_type: "application/json", content: b"{\"a\":1}" });
+        let at = BODY.windows(2).position(|it| it == b"{\"").unwrap();
+        let first = Part { content_type: "application/json", content: b"{\"a\":1}", at };
+        assert_eq!(found[0], first);
         assert_eq!(found[1].content, b"\x00--bx");
         assert_eq!(boundary("multipart/related; type=x; boundary=\"b c\""), Some("b c"));
         assert_eq!(boundary("multipart/related;BOUNDARY=b"), Some("b"));
