@@ -182,9 +182,14 @@ impl Process {
 
     /// Writes to its input.
     pub fn tell(&mut self, text: &str) -> &mut Self {
-        let input = self.input.as_mut().expect("its input is open");
-        input.write_all(text.as_bytes()).and_then(|()| input.flush()).expect("it reads its input");
+        self.try_to_tell(text).expect("it reads its input");
         self
+    }
+
+    /// Writes to its input, which it may have left already.
+    pub fn try_to_tell(&mut self, text: &str) -> std::io::Result<()> {
+        let input = self.input.as_mut().expect("its input is open");
+        input.write_all(text.as_bytes()).and_then(|()| input.flush())
     }
 
     /// Ends its input.
