@@ -187,7 +187,7 @@ impl Process {
     }
 
     /// Writes to its input, which it may have left already.
-    pub fn try_to_tell(&mut self, text: &str) -> std::io::Result<()> {
+    pub fn try_to_tell(&mut self, text: &str) -> io::Result<()> {
         let input = self.input.as_mut().expect("its input is open");
         input.write_all(text.as_bytes()).and_then(|()| input.flush())
     }
