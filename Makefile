@@ -10,7 +10,7 @@ TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
 EVIDENCE = formal bogo tlsfuzzer soak tunnel memory bench throughput connect-rate idle-connections \
-	tunnel-cost sepp-relay
+	tunnel-cost sepp sepp-relay
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
 RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
@@ -23,6 +23,7 @@ RUN_throughput = bench/throughput
 RUN_connect-rate = bench/connect-rate
 RUN_idle-connections = bench/idle-connections
 RUN_tunnel-cost = bench/tunnel-cost all
+RUN_sepp = $(CARGO) test --locked --quiet --package tessera-sepp-tests --test sepp -- --ignored --nocapture --test-threads 1
 RUN_sepp-relay = bench/sepp-relay all
 
 .PHONY: all help test setup check unit bare-metal program evidence deb \
@@ -81,6 +82,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## connect-rate       connections a second beside rustls; see bench/README.md
 ## idle-connections   what idle and hostile connections cost; see bench/README.md
 ## tunnel-cost        tunnels beside stunnel and HAProxy; needs root; see bench/README.md
+## sepp               Envoy as a peer of a SEPP; needs ENVOY, the program
 ## sepp-relay         SEPPs beside Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
 $(EVIDENCE):
 	$(RUN_$@)

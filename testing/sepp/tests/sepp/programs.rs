@@ -1,8 +1,8 @@
 //! Programs that know nothing of Tessera as network functions, and another SEPP.
 
-use tessera_sepp_tests::{Function, VISITED, Words, World};
+use tessera_sepp_tests::{Function, HOME, VISITED, Words, World};
 use tessera_test_peers::http::{curl, h2load};
-use tessera_test_peers::{Network, Process};
+use tessera_test_peers::{Network, Process, free_port};
 
 use crate::SEPP;
 
@@ -42,6 +42,41 @@ fn h2load_is_answered_whole() {
     assert_eq!(world.udm.asked().len() - before, 600);
     let relayed = [r#"direction="incoming""#, r#"code="200""#];
     assert_eq!(world.home().metric("sepp_n32f_requests_total", &relayed), 600);
+}
+
+/// In the place of the visited network's SEPP, once N32-c was agreed: another TLS library, which resumes.
+#[test]
+#[ignore = "needs ENVOY, the program: `make sepp`"]
+fn envoy_asks_over_n32f() {
+    let program = std::env::var("ENVOY").expect("ENVOY names the program");
+    let world = World::start(SEPP, Words::default());
+    let listen = free_port().unwrap();
+    let text = include_str!("envoy.yaml")
+        .replace("LISTEN", &listen.to_string())
+        .replace("N32F", &world.home().places.n32f.port().to_string())
+        .replace("HOME", HOME)
+        .replace("CERTIFICATE", &world.files.path("visited.pem"))
+        .replace("AUTHORITY", &world.files.path("home-ca.pem"));
+    world.files.write("envoy.yaml", text);
+    let config = world.files.path("envoy.yaml");
+    let words = ["-c", &config, "--disable-hot-restart", "--concurrency", "1", "-l", "warn"];
+    let mut envoy = Process::start_compiled("envoy", &program, Network::Loopback, words);
+    envoy.listens_on(listen);
+    let (full, resumed) = (world.home().handshakes("a"), world.home().handshakes("c"));
+    let url = format!("http://127.0.0.1:{listen}/nudm-sdm/v2/imsi-999700000000001/am-data");
+    let ask =
+        |more: &[&str]| curl(&[&["-H", TARGET, "-w", "\n%{http_code}"], more, &[&url]].concat());
+    for _ in 0..5 {
+        assert_eq!(ask(&[]), format!("{}\n200", Function::AM_DATA));
+    }
+    let (full, resumed) =
+        (world.home().handshakes("a") - full, world.home().handshakes("c") - resumed);
+    println!("envoy made {full} full handshakes and came back {resumed} times");
+    assert!(full >= 1 && resumed >= 1, "{full}, {resumed}\n{}", world.output());
+    // And isn't believed what it isn't.
+    let said = ask(&["-H", "3gpp-sbi-originating-network-id: 310-410"]);
+    assert!(said.ends_with("\n403"), "{said}");
+    envoy.kill();
 }
 
 /// N32-c with another product, which `OPEN5GS_SEPP` starts as the visited network's SEPP: see the README.
