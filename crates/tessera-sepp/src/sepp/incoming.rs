@@ -1,6 +1,6 @@
 //! Requests of peers, to own network functions.
 
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use http::{Request, Response, request};
 use tessera_proxy::http::body::Body;
@@ -22,8 +22,11 @@ use crate::n32f::early;
 use crate::names::NetworkDomain;
 use crate::sbi::api_root::ApiRoot;
 use crate::sbi::errors::{Problem, problems};
-use crate::sbi::telescopic::{self, Rewriting};
+use crate::sbi::telescopic::Rewriting;
 use crate::sbi::{headers, request as passing, time};
+
+/// How long a request waits for this SEPP's first exchange with its peer.
+const BEGINNING: Duration = Duration::from_secs(3);
 
 impl Sepp {
     /// Answers a request of a peer on N32-f: what the own network function answers, or a problem that tells nothing of
@@ -61,8 +64,10 @@ impl Sepp {
         };
         let peer = live.policy.named(&identity.peer);
         exchange.peer = peer;
-        let association = self.associations().established(&identity.peer);
+        let beginning = Deadline::after(BEGINNING.min(live.policy.response_time));
+        let association = self.associations().established_or_beginning(&identity.peer, beginning);
         let association = association
+            .await
             .filter(|association| identity.certificate.is_within(&association.certificate));
         let (Some(peer), Some(association)) = (peer, association) else {
             reject(None, Offence::Association);
@@ -144,12 +149,9 @@ impl Sepp {
             let verdict = live.guard.incoming_request(context, parts, body.data())?;
             logged.extend(verdict.logged);
             // Callbacks lead through this SEPP: own functions that know nothing of it can call them.
-            if let (Some(domain), Some(data)) = (telescopic, body.data()) {
+            if let Some(domain) = telescopic {
                 let is_foreign = |network: &NetworkDomain| live.policy.is_of(peer, network);
-                let rewriting = Rewriting::inwards(domain, &is_foreign);
-                if let Some(new) = telescopic::rewrite(&rewriting, &parts.headers, data) {
-                    *data = new;
-                }
+                body.rewrite(&Rewriting::inwards(domain, &is_foreign), &parts.headers);
             }
             Ok::<_, Stop>(body.into_body(&mut parts.headers))
         };
@@ -182,11 +184,7 @@ impl Sepp {
             if let Some(domain) = telescopic {
                 let rewriting = Rewriting::outwards(domain);
                 rewrite_location(&rewriting, &mut parts.headers);
-                if let Some(data) = body.data()
-                    && let Some(new) = telescopic::rewrite(&rewriting, &parts.headers, data)
-                {
-                    *data = new;
-                }
+                body.rewrite(&rewriting, &parts.headers);
             }
             let data = body.data();
             let verdict =

@@ -10,7 +10,7 @@ use tessera_proxy::http::deadline::Deadline;
 use crate::guard::{Guard, Refusal, Verdict};
 use crate::sbi::errors::{Problem, problems};
 use crate::sbi::headers::remove_claims;
-use crate::sbi::telescopic::is_json;
+use crate::sbi::telescopic::{self, Rewriting, is_json};
 
 /// A body, as far as it has come.
 pub(crate) enum Looked {
@@ -63,6 +63,15 @@ impl Looked {
             }),
             Ok(Err(error)) => Err(of_body(&error).into()),
             Err(_) => Err(problems::SLOW_BODY.into()),
+        }
+    }
+
+    /// Exchanges the names in it, as its headers say what it is.
+    pub(crate) fn rewrite(&mut self, rewriting: &Rewriting<'_>, headers: &HeaderMap) {
+        if let Some(data) = self.data()
+            && let Some(new) = telescopic::rewrite(rewriting, headers, data)
+        {
+            *data = new;
         }
     }
 

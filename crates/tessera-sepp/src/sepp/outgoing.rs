@@ -21,7 +21,7 @@ use crate::n32c::Association;
 use crate::n32f::early;
 use crate::names::NetworkDomain;
 use crate::sbi::errors::{Problem, problems};
-use crate::sbi::telescopic::{self, Rewriting, api};
+use crate::sbi::telescopic::{Rewriting, api};
 use crate::sbi::{request as passing, time};
 
 impl Sepp {
@@ -106,10 +106,8 @@ impl Sepp {
             let headers = &parts.headers;
             let mut body =
                 Looked::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
-            if let (Some(domain), Some(data)) = (telescopic, body.data())
-                && let Some(new) = telescopic::rewrite(&Rewriting::outwards(domain), headers, data)
-            {
-                *data = new;
+            if let Some(domain) = telescopic {
+                body.rewrite(&Rewriting::outwards(domain), headers);
             }
             let verdict = live.guard.outgoing_request(context, parts, body.data())?;
             logged.extend(verdict.logged);
@@ -151,11 +149,7 @@ impl Sepp {
                 let is_foreign = |network: &NetworkDomain| live.policy.is_of(peer, network);
                 let rewriting = Rewriting::inwards(domain, &is_foreign);
                 rewrite_location(&rewriting, &mut parts.headers);
-                if let Some(data) = body.data()
-                    && let Some(new) = telescopic::rewrite(&rewriting, &parts.headers, data)
-                {
-                    *data = new;
-                }
+                body.rewrite(&rewriting, &parts.headers);
             }
             Ok::<_, Stop>(body.into_body(&mut parts.headers))
         };

@@ -62,6 +62,27 @@ async fn the_configured_time_is_the_most() {
 #[tokio::test]
 async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {
     let world = World::new(Words::default()).await;
+    let peer = forget(&world, false);
+    let response = world.ask(empty(request(Method::GET, AM_DATA))).await;
+    assert_eq!(response.status(), 403);
+    assert!(text(response).await.contains("CONTEXT_NOT_FOUND"));
+    let home = world.home.relay.associations();
+    home.ensure(&peer, Deadline::after(Duration::from_secs(20))).await.unwrap();
+    let response = world.ask(empty(request(Method::GET, AM_DATA))).await;
+    assert_eq!(response.status(), 200);
+}
+
+/// A peer that was restarted, and begins by itself, is asked before it has agreed on anything.
+#[tokio::test]
+async fn a_peer_that_is_just_beginning_answers_when_it_has_agreed() {
+    let world = World::new(Words::default()).await;
+    forget(&world, true);
+    let response = world.ask(empty(request(Method::GET, AM_DATA))).await;
+    assert_eq!(response.status(), 200, "{}", text(response).await);
+}
+
+/// HOME has no association with VISITED any more, as after a restart. The name of VISITED.
+fn forget(world: &World, initiate: bool) -> Fqdn {
     let home = world.home.relay.associations();
     let (own, peer): (Fqdn, Fqdn) = (HOME.parse().unwrap(), VISITED.parse().unwrap());
     let of = |plmn: &str| [plmn.parse().unwrap()].into_iter().collect();
@@ -77,14 +98,9 @@ async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {
         plmns: of("001-01"),
         anchor: "visited".into(),
         purposes: vec![N32Purpose::Roaming],
-        initiate: false,
+        initiate,
         keep_alive: Duration::from_secs(60),
     };
     home.set(&Settings { local, peers: vec![settings] });
-    let response = world.ask(empty(request(Method::GET, AM_DATA))).await;
-    assert_eq!(response.status(), 403);
-    assert!(text(response).await.contains("CONTEXT_NOT_FOUND"));
-    home.ensure(&peer, Deadline::after(Duration::from_secs(20))).await.unwrap();
-    let response = world.ask(empty(request(Method::GET, AM_DATA))).await;
-    assert_eq!(response.status(), 200);
+    peer
 }

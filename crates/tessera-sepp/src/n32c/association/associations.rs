@@ -135,6 +135,21 @@ impl Associations {
         }
     }
 
+    /// The association with a peer that asks over N32-f. A SEPP that was just started, and begins by itself, may be
+    /// asked before its own first exchange is over, where the peer agreed with an instance before it or beside it:
+    /// that exchange is waited for, until `deadline` at most.
+    pub async fn established_or_beginning(
+        &self,
+        peer: &Fqdn,
+        deadline: Deadline,
+    ) -> Option<Arc<Association>> {
+        let running = self.peer(peer)?;
+        match running.established() {
+            None if running.read(Machine::is_beginning) => self.ensure(peer, deadline).await.ok(),
+            association => association,
+        }
+    }
+
     /// What moves with each change of any peer's state.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()

@@ -142,6 +142,11 @@ impl Machine {
         self.next.filter(|_| self.exchange.is_none())
     }
 
+    /// Whether this SEPP's first exchange with the peer is still to come, or under way: it was just started.
+    pub fn is_beginning(&self) -> bool {
+        self.state == State::WillEstablish && (self.exchange.is_some() || self.next.is_some())
+    }
+
     /// Whether an exchange is being made.
     pub fn is_under_way(&self) -> bool {
         self.exchange.is_some()

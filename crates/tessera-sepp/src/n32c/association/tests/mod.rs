@@ -1,5 +1,6 @@
 //! Associations without a network.
 
+mod asked;
 mod interleavings;
 mod machine;
 pub(crate) mod network;

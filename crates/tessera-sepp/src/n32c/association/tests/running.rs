@@ -245,3 +245,23 @@ async fn a_report_that_nobody_takes_is_an_error() {
     let report = home.report_error(&VISITED.fqdn(), &error, in_time()).await;
     assert_eq!(report.unwrap_err().reason(), "refused");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_asks_too_soon_waits_for_the_first_exchange_alone() {
+    let (network, [home, visited]) = two();
+    network.fault(VISITED, Some(Fault::Silent));
+    network.start(HOME);
+    let started = tokio::time::Instant::now();
+    let soon = || Deadline::after(3 * SECOND);
+    assert_eq!(home.established_or_beginning(&VISITED.fqdn(), soon()).await, None);
+    assert_eq!(started.elapsed(), 3 * SECOND);
+    network.fault(VISITED, None);
+    let association = home.established_or_beginning(&VISITED.fqdn(), in_time()).await.unwrap();
+    assert_eq!(association.peer, VISITED.fqdn());
+    // What was ended, or isn't configured, isn't waited for.
+    assert!(visited.terminate(&HOME.fqdn(), in_time()).await);
+    let started = tokio::time::Instant::now();
+    assert_eq!(visited.established_or_beginning(&HOME.fqdn(), in_time()).await, None);
+    assert_eq!(visited.established_or_beginning(&THIRD.fqdn(), in_time()).await, None);
+    assert_eq!(started.elapsed(), Duration::ZERO);
+}
