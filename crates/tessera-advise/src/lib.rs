@@ -1,0 +1,2 @@
+//! Which way of reconnecting fits a deployment, and why.
+#![forbid(unsafe_code)]
