@@ -73,7 +73,7 @@ impl Bench {
         if *parameters != present {
             const SCHEDULING: Duration = Duration::from_millis(2);
             if self.link.emulates() {
-                thread::sleep(present.rtt + present.jitter + SCHEDULING);
+                thread::sleep(present.settling_time() + SCHEDULING);
             }
             self.link.set(parameters)?;
         }

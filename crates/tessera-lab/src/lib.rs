@@ -29,6 +29,7 @@ mod processes;
 pub mod reconnect;
 pub mod sites;
 mod statistics;
+pub mod topology;
 mod verdicts;
 mod ways;
 
