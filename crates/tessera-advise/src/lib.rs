@@ -5,3 +5,4 @@
 
 pub mod break_even;
 pub mod evidence;
+pub mod facts;
