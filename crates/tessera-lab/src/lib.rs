@@ -27,9 +27,11 @@ mod pki;
 pub mod process_memory;
 mod processes;
 pub mod reconnect;
+pub mod roaming;
 pub mod sites;
 mod statistics;
 pub mod topology;
+mod variants;
 mod verdicts;
 mod ways;
 
