@@ -27,6 +27,7 @@ mod pki;
 pub mod process_memory;
 mod processes;
 pub mod reconnect;
+pub mod results;
 pub mod roaming;
 pub mod sites;
 mod statistics;
