@@ -22,6 +22,8 @@ mod error;
 mod experiment;
 mod heap;
 mod machine;
+#[allow(dead_code, reason = "the experiments to come ask for it")]
+mod observed;
 mod page;
 mod pki;
 pub mod process_memory;
@@ -29,6 +31,8 @@ mod processes;
 pub mod reconnect;
 pub mod sites;
 mod statistics;
+#[allow(dead_code, reason = "the experiments to come ask for it")]
+mod timed;
 mod verdicts;
 mod ways;
 
