@@ -29,10 +29,12 @@ mod pki;
 pub mod process_memory;
 mod processes;
 pub mod reconnect;
+pub mod roaming;
 pub mod sites;
 mod statistics;
 #[allow(dead_code, reason = "the experiments to come ask for it")]
 mod timed;
+mod variants;
 mod verdicts;
 mod ways;
 
