@@ -22,6 +22,8 @@ mod error;
 mod experiment;
 mod heap;
 mod machine;
+#[allow(dead_code, reason = "the experiments to come ask for it")]
+mod observed;
 mod page;
 mod pki;
 pub mod process_memory;
@@ -31,6 +33,8 @@ pub mod roaming;
 pub mod sites;
 mod statistics;
 pub mod topology;
+#[allow(dead_code, reason = "the experiments to come ask for it")]
+mod timed;
 mod variants;
 mod verdicts;
 mod ways;
