@@ -28,6 +28,7 @@ pub mod process_memory;
 mod processes;
 pub mod reconnect;
 pub mod roaming;
+mod sepp_pair;
 pub mod sites;
 mod statistics;
 mod variants;
