@@ -30,6 +30,7 @@ pub mod process_memory;
 mod processes;
 pub mod reconnect;
 pub mod roaming;
+mod sepp_pair;
 pub mod sites;
 mod statistics;
 pub mod topology;
