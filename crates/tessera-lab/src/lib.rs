@@ -28,8 +28,10 @@ mod pki;
 pub mod process_memory;
 mod processes;
 pub mod reconnect;
+pub mod roaming;
 pub mod sites;
 mod statistics;
+mod variants;
 mod verdicts;
 mod ways;
 

@@ -1,11 +1,13 @@
 //! What experiments have in common: their options, the screen, where reports go.
 
+mod journal;
 mod numbers;
 mod options;
 mod output;
 mod report;
 mod screen;
 
+pub(crate) use journal::{Journal, Run};
 pub(crate) use numbers::{number, spread};
 pub use options::Options;
 pub(crate) use options::{check, nothing_possible, open_link, open_network, rtts};
