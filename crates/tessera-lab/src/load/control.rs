@@ -8,14 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::histogram::Histogram;
 use crate::pki::Identity;
-use crate::ways::Way;
+use crate::variants::Variant;
 
 /// What an endpoint needs to know for a cell.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Preparation {
-    pub(super) way: Way,
+    pub(super) variant: Variant,
     pub(super) identity: Identity,
-    pub(super) suite: u16,
     /// The server's address: for the server without a port.
     pub(super) server: SocketAddr,
     /// How many tickets there will be at once.

@@ -3,10 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::options::Options;
-use crate::ways::{Agreement, Continuation, Mode, OneTimeKind, Way};
-
-/// The suite of all rows: the paper's, TLS_AES_256_GCM_SHA384.
-pub(super) const SUITE: u16 = 0x1302;
+use crate::variants::{Store, Suite, Variant};
 
 /// How users come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,85 +25,96 @@ impl Kind {
     }
 }
 
-/// A way of connecting, as reports name it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Row {
-    /// The paper's letter.
-    pub(crate) option: String,
-    pub(crate) mode: Mode,
-    pub(crate) kx: Option<Agreement>,
-    pub(crate) ticket_key: Option<OneTimeKind>,
-    pub(crate) continuation: Option<Continuation>,
-    /// Where one-time keys and used tickets are remembered.
-    pub(crate) store: String,
-    pub(crate) suite: String,
-}
-
-impl Row {
-    pub(super) fn of(way: Way) -> Self {
-        let Way { mode, kx, ticket_key, continuation, fast_open: _ } = way;
-        let (option, store) = (letter(mode).to_owned(), "memory".to_owned());
-        let suite = format!("{SUITE:#06x}");
-        Self { option, mode, kx, ticket_key, continuation, store, suite }
-    }
-
-    /// Its words, in order.
-    pub(super) fn name(&self) -> String {
-        let kx = self.kx.map_or("none", Agreement::name);
-        let key = self.ticket_key.map(OneTimeKind::name);
-        let continuation = self.continuation.map(Continuation::name);
-        let words = [Some(self.option.as_str()), Some(kx), key, continuation];
-        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
-    }
-}
-
-/// The paper's letter for a mode; d' are single-use tickets, which it doesn't have.
-pub(super) fn letter(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Full => "a",
-        Mode::PskOnly => "b",
-        Mode::PskDhe => "c",
-        Mode::ZeroRttUnguarded => "d",
-        Mode::ZeroRtt => "d'",
-        Mode::ZeroRttFs | Mode::ZeroRttFsPsk => "e",
-    }
-}
-
 /// A cell before it is measured.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    pub(super) way: Way,
+    pub(super) variant: Variant,
     pub(super) kind: Kind,
     pub(super) users: usize,
     pub(super) reconnections: usize,
 }
 
 impl Plan {
-    /// All that the options ask for: each way under each load, before the next way.
+    /// All that the options ask for: each variant under each load, before the next variant. The suite is the
+    /// paper's, and one-time keys are in the server's memory.
     pub(super) fn all(options: &Options) -> Vec<Self> {
         let loads = options.users.iter().map(|users| (Kind::Users, *users, options.reconnections));
         let storms = options.storms.iter().map(|users| (Kind::Storm, *users, 1));
         let loads: Vec<_> = loads.chain(storms).collect();
-        let plan = |way| {
-            let of = move |&(kind, users, reconnections)| Self { way, kind, users, reconnections };
+        let variants = Variant::all().into_iter().filter(|variant| is_wanted(options, variant));
+        let plan = |variant| {
+            let of =
+                move |&(kind, users, reconnections)| Self { variant, kind, users, reconnections };
             loads.iter().map(of).collect::<Vec<_>>()
         };
-        let all = Way::all(&options.modes).into_iter().flat_map(plan);
-        all.filter(|plan| options.rows.is_empty() || plan.is_among(&options.rows)).collect()
-    }
-
-    /// Whether its row is one of those that are named by all of their words.
-    fn is_among(&self, rows: &[String]) -> bool {
-        let name = Row::of(self.way).name();
-        rows.iter().any(|row| *row == name)
+        variants.flat_map(plan).collect()
     }
 
     /// How many connections all of them make.
     pub(super) fn connections(&self) -> usize {
         self.users * self.reconnections
     }
+}
 
-    pub(super) fn name(&self) -> String {
-        format!("{} {} {}", Row::of(self.way).name(), self.kind.name(), self.users)
+fn is_wanted(options: &Options, variant: &Variant) -> bool {
+    let rows = &options.rows;
+    let is_named = || rows.is_empty() || rows.iter().any(|row| variant.key().contains(row));
+    (variant.suite, variant.store) == (Suite::default(), Store::Memory)
+        && options.modes.contains(&variant.mode)
+        && is_named()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tessera_link::LinkKind;
+
+    use super::*;
+    use crate::ways::Mode;
+
+    fn options(rows: &[&str]) -> Options {
+        Options {
+            users: vec![1, 5],
+            reconnections: 20,
+            storms: vec![1_000],
+            rtts: vec![Duration::ZERO],
+            modes: Mode::ALL.to_vec(),
+            rows: rows.iter().map(|row| (*row).to_owned()).collect(),
+            link: LinkKind::Loopback,
+            seed: 1,
+            resume: None,
+            json: None,
+        }
+    }
+
+    #[test]
+    fn each_variant_has_each_load_once() {
+        let plans = Plan::all(&options(&[]));
+        // Of (a), (c), (d), (d') two each, of (b) one; of (e) three kinds of keys, two continuations.
+        assert_eq!(plans.len(), (4 * 2 + 1 + 3 * 2) * 3);
+        let mut names: Vec<_> = plans
+            .iter()
+            .map(|plan| (plan.variant.key(), plan.kind.name(), plan.users, plan.connections()))
+            .collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), plans.len());
+        let storms = plans.iter().filter(|plan| plan.kind == Kind::Storm);
+        assert!(storms.clone().count() > 0 && storms.clone().all(|plan| plan.reconnections == 1));
+    }
+
+    #[test]
+    fn rows_are_chosen_by_parts_of_their_names() {
+        let plans = Plan::all(&options(&["a/full/x25519mlkem768", "/none/x25519/psk_ke"]));
+        let keys: Vec<_> = plans.iter().step_by(3).map(|plan| plan.variant.key()).collect();
+        assert_eq!(
+            keys,
+            [
+                "a/full/x25519mlkem768/none/none/memory/0x1302",
+                "e/0rtt-fs/none/x25519/psk_ke/memory/0x1302"
+            ]
+        );
+        assert!(Plan::all(&options(&["f/"])).is_empty());
     }
 }

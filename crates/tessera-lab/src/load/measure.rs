@@ -9,7 +9,7 @@ use super::control::{
     ClientAnswer, ClientOrder, Counted, Preparation, Ran, ServerAnswer, ServerOrder, any_port,
 };
 use super::endpoint::ARGUMENTS;
-use super::grid::{Kind, Plan, Row, SUITE};
+use super::grid::{Kind, Plan};
 use super::host;
 use super::report::Cell;
 use crate::bench::{set_link, us};
@@ -65,7 +65,7 @@ impl Stand {
         }
         let before = self.holds()?;
         match plan.kind {
-            Kind::Users if plan.way.mode.resumes() => {
+            Kind::Users if plan.variant.mode.resumes() => {
                 self.client(&ClientOrder::Collect { sessions: plan.connections() })?;
             }
             Kind::Users => (),
@@ -104,11 +104,11 @@ impl Stand {
     /// Starts over at both ends; gives the reason where the system forbids the cell.
     fn prepare(&mut self, plan: &Plan) -> Result<Option<String>, LabError> {
         let server = any_port(self.link.addresses().server);
-        let (way, backlog) = (plan.way, self.backlog);
+        let (variant, backlog) = (plan.variant, self.backlog);
         let tickets = plan.connections() + SPARE;
         let of = |identity: &Identity, server: SocketAddr| {
             let identity = identity.clone();
-            Preparation { way, identity, suite: SUITE, server, tickets, backlog }
+            Preparation { variant, identity, server, tickets, backlog }
         };
         let at_server = ServerOrder::Prepare(Box::new(of(&self.pki.server, server)));
         self.server.tell(&at_server)?;
@@ -176,7 +176,7 @@ fn cell(
     let each = |total: Duration| us(total) / plan.connections().max(1) as f64;
     let seconds = ran.elapsed.as_secs_f64();
     Cell {
-        row: Row::of(plan.way),
+        variant: plan.variant,
         kind: plan.kind,
         users: plan.users,
         rtt_ms: parameters.rtt.as_secs_f64() * 1e3,

@@ -4,18 +4,21 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::grid::{Kind, Row};
+use super::grid::Kind;
 use super::growth;
 use super::histogram::Histogram;
 use crate::machine::Machine;
+use crate::variants::Variant;
 
 /// An experiment with its results.
-#[derive(Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
-    pub(crate) experiment: &'static str,
+    pub(crate) experiment: String,
     pub(crate) seed: u64,
     pub(crate) machine: Machine,
+    /// Of the source of the program that measured.
     pub(crate) revision: Option<String>,
+    /// How the link was made: `tun` or `loopback`.
     pub(crate) link: String,
     pub(crate) cells: Vec<Cell>,
     pub(crate) growth: Vec<Growth>,
@@ -26,7 +29,7 @@ pub(crate) struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Cell {
     #[serde(flatten)]
-    pub(crate) row: Row,
+    pub(crate) variant: Variant,
     pub(crate) kind: Kind,
     /// How many users come back again and again, or how many connections come back once.
     pub(crate) users: usize,
@@ -64,7 +67,7 @@ pub(crate) struct Cell {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Growth {
     #[serde(flatten)]
-    pub(crate) row: Row,
+    pub(crate) variant: Variant,
     pub(crate) rtt_ms: f64,
     /// k in: processor time of the server's process = c · usersᵏ, by least squares of the logarithms.
     pub(crate) exponent: f64,
@@ -76,7 +79,7 @@ pub(crate) struct Growth {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct NotRun {
     #[serde(flatten)]
-    pub(crate) row: Row,
+    pub(crate) variant: Variant,
     pub(crate) kind: Kind,
     pub(crate) users: usize,
     pub(crate) rtt_ms: f64,
@@ -88,18 +91,19 @@ pub(crate) fn growth(cells: &[Cell]) -> Vec<Growth> {
     let of_users = |cell: &&Cell| cell.kind == Kind::Users;
     let mut found: Vec<Growth> = Vec::new();
     for first in cells.iter().filter(of_users) {
-        let same = |row: &Row, rtt_ms: f64| *row == first.row && rtt_ms == first.rtt_ms;
-        if found.iter().any(|growth| same(&growth.row, growth.rtt_ms)) {
+        let same =
+            |variant: &Variant, rtt_ms: f64| *variant == first.variant && rtt_ms == first.rtt_ms;
+        if found.iter().any(|growth| same(&growth.variant, growth.rtt_ms)) {
             continue;
         }
-        let points = cells.iter().filter(of_users).filter(|cell| same(&cell.row, cell.rtt_ms));
+        let points = cells.iter().filter(of_users).filter(|cell| same(&cell.variant, cell.rtt_ms));
         let cost = |cell: &Cell| {
             let connections = (cell.users * cell.reconnections) as f64;
             (cell.users as f64, cell.server_cpu_us_per_connection * connections)
         };
         if let Some(fit) = growth::fit(points.map(cost)) {
-            let (row, rtt_ms) = (first.row.clone(), first.rtt_ms);
-            found.push(Growth { row, rtt_ms, exponent: fit.exponent, interval: fit.interval });
+            let (variant, rtt_ms) = (first.variant, first.rtt_ms);
+            found.push(Growth { variant, rtt_ms, exponent: fit.exponent, interval: fit.interval });
         }
     }
     found

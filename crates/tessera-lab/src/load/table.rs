@@ -8,8 +8,8 @@ use crate::experiment::number;
 pub(super) fn head(rtt_ms: f64) -> String {
     let rtt = format!("round-trip time {rtt_ms} ms");
     format!(
-        "\n{rtt:<54} {:>8} first accepted, ms       response, ms             registration CPU µs a connection     server's heap\n\
-         {:<40} {:<6} {:>6} {:>8} {:>7} {:>8} {:>8} {:>7} {:>8} {:>8} {:>8} {:>7} {:>7} {:>7} {:>10} {:>10}",
+        "\n{rtt:<66} {:>8} first accepted, ms       response, ms             registration CPU µs a connection     server's heap\n\
+         {:<52} {:<6} {:>6} {:>8} {:>7} {:>8} {:>8} {:>7} {:>8} {:>8} {:>8} {:>7} {:>7} {:>7} {:>10} {:>10}",
         "requests",
         "row",
         "load",
@@ -37,8 +37,8 @@ pub(super) fn cell(cell: &Cell) -> String {
     };
     let (first, response) = (&cell.first_accepted_us, &cell.response_us);
     let mut line = format!(
-        "{:<40} {:<6} {:>6} {:>8} {:>7} {:>8} {:>8} {:>7} {:>8} {:>8} {:>8} {:>7.0} {:>7.0} {:>7.0} {:>10} {:>10}",
-        cell.row.name(),
+        "{:<52} {:<6} {:>6} {:>8} {:>7} {:>8} {:>8} {:>7} {:>8} {:>8} {:>8} {:>7.0} {:>7.0} {:>7.0} {:>10} {:>10}",
+        cell.variant.key(),
         cell.kind.name(),
         cell.users,
         number(cell.requests_per_second),
@@ -76,22 +76,23 @@ pub(super) fn growth(growth: &[Growth]) -> String {
         let interval = growth
             .interval
             .map_or_else(String::new, |(low, high)| format!(" (95 %: {low:.3} to {high:.3})"));
-        let (row, rtt_ms, exponent) = (growth.row.name(), growth.rtt_ms, growth.exponent);
-        table.push_str(&format!("\n{row:<40} at {rtt_ms} ms: {exponent:.3}{interval}"));
+        let (row, rtt_ms, exponent) = (growth.variant.key(), growth.rtt_ms, growth.exponent);
+        table.push_str(&format!("\n{row:<52} at {rtt_ms} ms: {exponent:.3}{interval}"));
     }
     table
 }
 
 /// A cell that was not run.
 pub(super) fn not_run(cell: &NotRun) -> String {
-    let (row, kind, users) = (cell.row.name(), cell.kind.name(), cell.users);
-    format!("{row:<40} {kind:<6} {users:>6} not run: {}", cell.reason)
+    let (row, kind, users) = (cell.variant.key(), cell.kind.name(), cell.users);
+    format!("{row:<52} {kind:<6} {users:>6} not run: {}", cell.reason)
 }
 
 /// What the words in the tables mean.
 pub(super) const LEGEND: &str = "\
-row             the paper's letter, the key agreement of the handshake, the kind of the one-time key, and
-                how the handshake goes on; d' are single-use tickets
+row             the paper's letter, the mode, the key agreement of the handshake, the kind of the one-time
+                key, how the handshake goes on, where the one-time keys are, and the suite; d' are
+                single-use tickets
 users           come back again and again, each with a registration of 13 exchanges; storm: all had a
                 connection, the server was replaced by another with the same stores, all come back at once
 first accepted  the server's application has an accepted request, since the user or the storm began

@@ -138,7 +138,7 @@ impl Cell {
     fn new(preparation: Preparation) -> Result<Self> {
         let sessions = Arc::new(MemorySessionStore::new(preparation.tickets.max(1), 1));
         let connector = Connector::new(setup::client(&preparation, 1)?);
-        let connector = if preparation.way.mode.resumes() {
+        let connector = if preparation.variant.mode.resumes() {
             connector.with_sessions(sessions.clone())
         } else {
             connector
@@ -229,7 +229,7 @@ async fn reconnect(
     sample: &mut Sample,
 ) -> std::result::Result<ClientStream<TcpStream>, String> {
     let words = |error: io::Error| error.to_string();
-    let way = cell.preparation.way;
+    let way = cell.preparation.variant.way();
     let since = || clock::monotonic().map(|now| now.saturating_sub(wanted)).map_err(words);
     let socket = TcpStream::connect(cell.preparation.server).await.map_err(words)?;
     socket.set_nodelay(true).map_err(words)?;

@@ -114,7 +114,7 @@ impl Server {
         let config = setup::server(&preparation, &stores)?;
         let listener =
             self.runtime.block_on(async { listen(preparation.server, preparation.backlog) })?;
-        let counters = Arc::new(Counters::new(preparation.way.mode.has_early_data()));
+        let counters = Arc::new(Counters::new(preparation.variant.mode.has_early_data()));
         let acceptor = Acceptor::new(config);
         let accepting = accept(&self.runtime, listener, acceptor, counters.clone())?;
         let address = accepting.address;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tessera::handshake::Checked;
-use tessera::wire::{CipherSuite, TicketRequest};
+use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, ServerConfig};
 use tessera_vault::{Limits, MemoryVault};
 
@@ -14,7 +14,7 @@ use crate::endpoint::{Result, Stores, client_configuration, server_configuration
 /// The client's configuration; full handshakes ask for so many tickets, resumptions for one.
 pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<ClientConfig>> {
     let mut config = (*client_configuration(&row(preparation), sessions)?).clone();
-    config.suites = vec![CipherSuite(preparation.suite)];
+    config.suites = vec![preparation.variant.suite.cipher_suite()];
     config.policy.tickets = TicketRequest { new_session_count: sessions, resumption_count: 1 };
     Ok(config.checked()?)
 }
@@ -22,7 +22,7 @@ pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<
 /// The server's configuration, with these stores.
 pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Checked<ServerConfig>> {
     let mut config = (*server_configuration(&row(preparation), stores)?).clone();
-    config.suites = vec![CipherSuite(preparation.suite)];
+    config.suites = vec![preparation.variant.suite.cipher_suite()];
     Ok(config.checked()?)
 }
 
@@ -35,6 +35,7 @@ pub(super) fn stores(preparation: &Preparation) -> Result<Stores> {
 }
 
 fn row(preparation: &Preparation) -> control::Preparation {
-    let Preparation { way, identity, .. } = preparation.clone();
+    let Preparation { variant, identity, .. } = preparation.clone();
+    let way = variant.way();
     control::Preparation { way, identity, attacked: false, site: None }
 }
