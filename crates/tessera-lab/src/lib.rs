@@ -37,6 +37,8 @@ mod statistics;
 pub mod topology;
 #[allow(dead_code, reason = "the experiments to come ask for it")]
 mod timed;
+#[allow(dead_code, reason = "the recording is to come")]
+mod traffic;
 mod variants;
 mod verdicts;
 mod ways;
