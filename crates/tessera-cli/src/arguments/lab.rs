@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use tessera_lab::{Destination, Mode, Options, sites};
 use tessera_link::{Congestion, End, LinkKind, LinkParameters};
 
+use super::load::LoadArguments;
 use super::values;
 
 /// The experiments.
@@ -58,9 +59,32 @@ Examples:
   tessera lab sites --json - | jq '.rows[].path' the report on standard output")]
     Sites(SitesArguments),
 
+    /// Many users who connect again and again, and all connections of a server that come back at once.
+    ///
+    /// A client process with all users and a server process, at the two ends of an emulated link. Each user
+    /// connects, registers a roaming subscriber (13 exchanges), leaves, and comes again. A storm is a
+    /// fail-over: all connections had a server, which is replaced by another with the same ticket keys and
+    /// vault, and all come back at once with one request. Tickets are made beforehand.
+    ///
+    /// The table shows how long the first accepted request takes, the response and the registration, and what a
+    /// reconnection costs both processes; and how the server's processor time grows with the number of users.
+    #[command(after_help = "\
+Examples:
+  tessera lab load                                  everything, at 134 ms; hours
+  tessera lab load --storms 1000 --modes full,psk-dhe,0rtt-fs
+                                                    a fail-over of 1,000 connections
+  tessera lab load --users 1,10,100 --rtt 33ms      how it grows, nearer
+  tessera lab load --resume cells.jsonl --json load.json
+                                                    goes on where an earlier run stopped")]
+    Load(LoadArguments),
+
     /// One end of an experiment; the lab starts it.
     #[command(hide = true)]
     Endpoint { end: EndArgument },
+
+    /// One end of `lab load`; the lab starts it.
+    #[command(hide = true)]
+    LoadEndpoint { end: EndArgument },
 }
 
 #[derive(Args)]

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tessera_link::{Congestion, LinkKind, LinkParameters};
 
 /// Where a report goes.
@@ -53,7 +53,7 @@ pub(super) fn json(report: &impl Serialize) -> io::Result<Vec<u8>> {
 }
 
 /// What the link did to packets, the round-trip time aside.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct LinkReport {
     pub(crate) kind: String,
     pub(crate) loss: f64,
