@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::report::{Cell, CellName, Sample, Through};
 use crate::experiment::{number, spread};
 use crate::statistics::Median;
-use crate::variants::{PaperOption, Store, Variant};
+use crate::variants::{PaperOption, Variant};
 use crate::ways::{Agreement, OneTimeKind};
 
 /// Whether a cell needs another head than the one before it.
@@ -166,6 +166,7 @@ mod tests {
     use super::*;
     use crate::roaming::grid;
     use crate::roaming::report::{Bytes, RoundTrips, Sides};
+    use crate::variants::Store;
 
     fn cell(name: &CellName, response_us: f64) -> Cell {
         let sample =
