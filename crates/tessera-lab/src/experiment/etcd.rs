@@ -2,12 +2,13 @@
 
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::{env, fs, io, process};
+use std::time::{Duration, Instant};
+use std::{env, fs, io, process, thread};
 
 use tessera_link::{End, Link};
 
@@ -19,13 +20,16 @@ pub(crate) struct Etcd {
     address: SocketAddr,
 }
 
+/// How long it may take until it listens.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 impl Etcd {
-    /// Starts it in this process's own network.
+    /// Starts it in this process's own network, and waits until it listens.
     ///
     /// # Errors
     /// A sentence that says what is missing.
     pub(crate) fn start() -> Result<Self, String> {
-        Self::start_by(free_ports(), |mut command| command.spawn())
+        Self::start_in(&Place::Here)
     }
 
     /// Starts it at the server's end of a link, where only that end's processes reach it.
@@ -33,27 +37,21 @@ impl Etcd {
     /// # Errors
     /// As for [`start`](Self::start).
     pub(crate) fn start_at_server(link: &Link) -> Result<Self, String> {
-        let ports = link.spawn_thread(End::Server, free_ports).and_then(|ports| {
-            ports.join().unwrap_or_else(|_| Err(io::Error::other("the thread failed")))
-        });
-        Self::start_by(ports, |command| link.spawn(End::Server, command))
+        Self::start_in(&Place::AtServer(link))
     }
 
-    /// Where clients find it, as soon as it answers.
+    /// Where clients find it.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    fn start_by(
-        ports: io::Result<[u16; 2]>,
-        spawn: impl FnOnce(Command) -> io::Result<Child>,
-    ) -> Result<Self, String> {
+    fn start_in(place: &Place<'_>) -> Result<Self, String> {
         if !is_on_path("etcd") {
             return Err("the program `etcd` is not on PATH".to_owned());
         }
         let failed =
             |error: io::Error| format!("the program `etcd` can't be started: {}", words(&error));
-        let [client, peer] = ports.map_err(failed)?;
+        let [client, peer] = place.run(free_ports).map_err(failed)?;
         let data = new_directory().map_err(|error| {
             format!("no directory for the data of `etcd` can be made: {}", words(&error))
         })?;
@@ -72,13 +70,57 @@ impl Etcd {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let child = spawn(command).map_err(|error| {
+        let child = place.spawn(command).map_err(|error| {
             // It is empty.
             let _ = fs::remove_dir(&data);
             failed(error)
         })?;
-        Ok(Self { child, address: SocketAddr::from((Ipv4Addr::LOCALHOST, client)) })
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, client));
+        // Ends it if it is of no use.
+        let etcd = Self { child, address };
+        place.run(move || listens(address)).map_err(failed)?;
+        Ok(etcd)
     }
+}
+
+/// Whose network it is in.
+enum Place<'l> {
+    Here,
+    AtServer(&'l Link),
+}
+
+impl Place<'_> {
+    fn spawn(&self, mut command: Command) -> io::Result<Child> {
+        match self {
+            Self::Here => command.spawn(),
+            Self::AtServer(link) => link.spawn(End::Server, command),
+        }
+    }
+
+    fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        match self {
+            Self::Here => job(),
+            Self::AtServer(link) => link
+                .spawn_thread(End::Server, job)?
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the thread failed"))),
+        }
+    }
+}
+
+/// Waits until somebody listens there.
+fn listens(address: SocketAddr) -> io::Result<()> {
+    let begun = Instant::now();
+    while let Err(error) = TcpStream::connect(address) {
+        if begun.elapsed() > PATIENCE {
+            return Err(error);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 /// Runs etcd until standard input ends, which it does when the lab does, however that ends.

@@ -136,7 +136,7 @@ fn median(pairs: &[Pair], value: impl Fn(&Pair) -> u64) -> Option<u64> {
 }
 
 /// Each cell has random numbers of its own, the same in each run of a seed: FNV-1a of its name.
-fn seed_of(name: &CellName, seed: u64) -> u64 {
+pub(super) fn seed_of(name: &CellName, seed: u64) -> u64 {
     let hash = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     seed.wrapping_add(name.key().bytes().fold(0xcbf2_9ce4_8422_2325, hash))
 }

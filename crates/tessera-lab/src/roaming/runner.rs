@@ -2,11 +2,13 @@
 
 use tessera_link::{Link, LinkError};
 
+use super::engine::{self, Timers};
+use super::links;
 use super::report::{Cell, CellName, Through};
-use super::{engine, links};
 use crate::bench::Bench;
 use crate::error::{LabError, link_words};
 use crate::experiment::Etcd;
+use crate::sepp_pair::{SeppOption, SeppPair};
 use crate::variants::Store;
 
 /// What cells are measured with, for as long as the experiment lasts.
@@ -15,6 +17,7 @@ pub(super) struct Runner {
     etcd_at_server: Option<Result<Etcd, String>>,
     etcd_here: Option<Result<Etcd, String>>,
     bench: Bench,
+    timers: Timers,
     seed: u64,
     /// Why links emulate nothing, if they don't.
     no_emulation: Option<String>,
@@ -27,7 +30,8 @@ impl Runner {
             None => link_words(&LinkError::NoEmulation { reason: None }),
         });
         let bench = Bench::start(link)?;
-        Ok(Self { etcd_at_server: None, etcd_here: None, bench, seed, no_emulation })
+        let timers = Timers::new();
+        Ok(Self { etcd_at_server: None, etcd_here: None, bench, timers, seed, no_emulation })
     }
 
     /// Measures a cell.
@@ -48,7 +52,7 @@ impl Runner {
         let measured = match name.through {
             Through::Engine => {
                 let etcd = address(name, &mut self.etcd_here, Etcd::start)?;
-                engine::measure(name, &self.bench.pki, etcd, repetitions, done)
+                engine::measure(name, &self.bench.pki, &self.timers, etcd, repetitions, done)
             }
             Through::Endpoints => {
                 let link = &self.bench.link;
@@ -61,9 +65,31 @@ impl Runner {
                 }
                 measured
             }
-            Through::Sepp => return Err("not measured by this version".to_owned()),
+            Through::Sepp => self.through_sepps(name, repetitions, done)?,
         };
         measured.map_err(|error| error.to_string())
+    }
+
+    /// Through two SEPPs, which are started for this cell.
+    fn through_sepps(
+        &mut self,
+        name: &CellName,
+        repetitions: usize,
+        done: impl Fn(),
+    ) -> Result<Result<Cell, LabError>, String> {
+        let link = &self.bench.link;
+        let etcd = address(name, &mut self.etcd_at_server, || Etcd::start_at_server(link))?;
+        let etcd = etcd.map(|address| vec![address.to_string()]);
+        let parameters = name.link.parameters(links::seed_of(name, self.seed));
+        let measure = || {
+            let mut pair = SeppPair::start(link, SeppOption::of(name.variant, etcd)?)?;
+            pair.cell(name.clone(), &parameters, repetitions, done)
+        };
+        let measured = measure();
+        if measured.as_ref().is_ok_and(|cell| cell.samples.is_empty()) {
+            return Err("no reconnection was of this variant".to_owned());
+        }
+        Ok(measured)
     }
 }
 

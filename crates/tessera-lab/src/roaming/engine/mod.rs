@@ -3,6 +3,7 @@
 
 mod connection;
 mod issuing;
+mod operations;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -14,8 +15,9 @@ use tessera::resume::ClientSession;
 use tessera::{ClientConfig, ServerConfig};
 
 use self::connection::{Made, connect};
+pub(super) use self::operations::Timers;
 use super::failures::Failures;
-use super::report::{Bytes, Cell, CellName, Operation, RoundTrips, Sample, Sides};
+use super::report::{Bytes, Cell, CellName, RoundTrips, Sample};
 use crate::bench::{SESSIONS_AT_ONCE, check, us};
 use crate::control::Preparation;
 use crate::endpoint::{self, EtcdStore, Stores};
@@ -34,11 +36,12 @@ const READY: usize = 600;
 pub(super) fn measure(
     name: &CellName,
     pki: &Pki,
+    timers: &Timers,
     etcd: Option<SocketAddr>,
     repetitions: usize,
     done: impl Fn(),
 ) -> Result<Cell, LabError> {
-    let ends = Ends::new(name, pki, etcd).map_err(words)?;
+    let ends = Ends::new(name, pki, timers, etcd).map_err(words)?;
     let way = name.variant.way();
     let mut tickets = VecDeque::new();
     let mut collected = Vec::new();
@@ -82,7 +85,8 @@ pub(super) fn measure(
             server: median(&made, |made| made.server.sent),
             first_flight: median(&made, |made| made.first_flight),
         },
-        operations: Sides::<Vec<Operation>>::default(),
+        operations: operations::of_a_reconnection(&ends, timers, way.mode, repetitions)
+            .map_err(words)?,
         issuing,
         registration: None,
     })
@@ -94,10 +98,17 @@ struct Ends {
     /// The same, and asks for as many tickets as a connection brings.
     collects: Checked<ClientConfig>,
     server: Checked<ServerConfig>,
+    /// The same as [`client`](Self::client) and [`server`](Self::server), with each operation timed.
+    timed: (Checked<ClientConfig>, Checked<ServerConfig>),
 }
 
 impl Ends {
-    fn new(name: &CellName, pki: &Pki, etcd: Option<SocketAddr>) -> endpoint::Result<Self> {
+    fn new(
+        name: &CellName,
+        pki: &Pki,
+        timers: &Timers,
+        etcd: Option<SocketAddr>,
+    ) -> endpoint::Result<Self> {
         let (way, suite) = (name.variant.way(), Some(name.variant.suite));
         let prepared =
             |identity| Preparation { suite, tickets: 0, ..Preparation::new(way, identity) };
@@ -106,7 +117,10 @@ impl Ends {
         if let Some(etcd) = etcd {
             stores = stores.with_vault(Arc::new(EtcdStore::open(etcd)?));
         }
+        let timed_client = timers.client.client(endpoint::client_config(&client, 0)?);
+        let timed_server = timers.server.server(endpoint::server_config(&server, &stores)?);
         Ok(Self {
+            timed: (timed_client.checked()?, timed_server.checked()?),
             client: endpoint::client_configuration(&client, 0)?,
             collects: endpoint::client_configuration(&client, SESSIONS_AT_ONCE)?,
             server: endpoint::server_configuration(&server, &stores)?,
