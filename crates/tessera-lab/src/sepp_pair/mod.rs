@@ -12,7 +12,6 @@
 //! another way ([`PairFiles::move_home`]). The association, its tickets and the link stay as they are, and nobody
 //! stands between the two. What the reload itself costs lies before the sample.
 
-mod cell;
 mod configuration;
 mod functions;
 mod option;
@@ -53,22 +52,15 @@ pub(crate) struct SeppPair<'l> {
 pub(crate) struct SeppSample {
     /// From the beginning of the first exchange until the home network's function had the request: TCP and TLS between
     /// the SEPPs are in it.
-    pub(crate) send_us: f64,
-    /// From then until the visited network's function had the answer, whole.
-    pub(crate) receive_us: f64,
+    pub(crate) first_request_us: f64,
+    /// From the same beginning until the visited network's function had the answer, whole.
+    pub(crate) first_response_us: f64,
     /// From the beginning of the first exchange to the end of the last.
     pub(crate) registration_us: f64,
     /// What the visited network's SEPP used.
     pub(crate) visited: SeppCost,
     /// What the home network's SEPP used.
     pub(crate) home: SeppCost,
-}
-
-impl SeppSample {
-    /// The first exchange, in microseconds.
-    pub(crate) fn first_response_us(&self) -> f64 {
-        self.send_us + self.receive_us
-    }
 }
 
 /// What a SEPP's process used, with the kernel's work for it, in microseconds of processor time.
@@ -90,6 +82,9 @@ pub(crate) struct SeppMemory {
 }
 
 impl<'l> SeppPair<'l> {
+    /// How many exchanges a registration has.
+    pub(crate) const EXCHANGES: usize = LOCAL_BREAKOUT.len();
+
     /// Starts both, and has them come back often enough that all that follows is alike. The link costs no time
     /// afterwards: [`set_link`](Self::set_link) has it cost some.
     ///
@@ -178,8 +173,8 @@ impl<'l> SeppPair<'l> {
             cpu_us: us(last[sepp].saturating_sub(used[sepp])),
         };
         Ok(SeppSample {
-            send_us: us(arrived.saturating_duration_since(first_asked.began)),
-            receive_us: us(first_asked.ended.saturating_duration_since(*arrived)),
+            first_request_us: us(arrived.saturating_duration_since(first_asked.began)),
+            first_response_us: us(first_asked.ended - first_asked.began),
             registration_us: us(end.ended - first_asked.began),
             visited: cost(0),
             home: cost(1),
