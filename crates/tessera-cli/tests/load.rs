@@ -25,7 +25,8 @@ fn report(arguments: &[&str]) -> Value {
 /// How many samples there are, in ascending buckets.
 fn samples(histogram: &Value) -> u64 {
     let buckets = histogram.as_array().expect("buckets");
-    let pair = |bucket: &Value| (bucket[0].as_f64().expect("µs"), bucket[1].as_u64().expect("count"));
+    let pair =
+        |bucket: &Value| (bucket[0].as_f64().expect("µs"), bucket[1].as_u64().expect("count"));
     assert!(buckets.iter().map(pair).is_sorted_by(|(a, _), (b, _)| a < b), "{histogram}");
     buckets.iter().map(|bucket| pair(bucket).1).sum()
 }
@@ -48,11 +49,13 @@ fn the_report_of_loads_has_every_cell_and_every_field() {
         .map(|cell| (cell["option"].as_str(), cell["kind"].as_str(), cell["users"].as_u64()))
         .collect();
     let of = |option| {
-        [("users", 1), ("users", 3), ("storm", 4)].map(|(kind, users)| (Some(option), Some(kind), Some(users)))
+        [("users", 1), ("users", 3), ("storm", 4)]
+            .map(|(kind, users)| (Some(option), Some(kind), Some(users)))
     };
     assert_eq!(loads, [of("c"), of("e")].concat());
     for cell in cells {
-        let number = |field: &str| cell[field].as_f64().unwrap_or_else(|| panic!("{field}: {cell}"));
+        let number =
+            |field: &str| cell[field].as_f64().unwrap_or_else(|| panic!("{field}: {cell}"));
         assert_eq!(cell["suite"], "0x1302");
         assert_eq!(cell["store"], "memory");
         assert_eq!(cell["rtt_ms"], 0.0);
