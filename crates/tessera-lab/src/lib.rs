@@ -23,14 +23,22 @@ mod experiment;
 mod heap;
 pub mod load;
 mod machine;
+#[allow(dead_code, reason = "the experiments to come ask for it")]
+mod observed;
 mod page;
 mod pki;
 pub mod process_memory;
 mod processes;
 pub mod reconnect;
 pub mod roaming;
+mod sepp_pair;
 pub mod sites;
 mod statistics;
+pub mod topology;
+#[allow(dead_code, reason = "the experiments to come ask for it")]
+mod timed;
+#[allow(dead_code, reason = "the recording is to come")]
+mod traffic;
 mod variants;
 mod verdicts;
 mod ways;
