@@ -98,7 +98,8 @@ docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric
 Examples:
   tessera lab reconnect
   tessera lab reconnect --rtt 100ms --loss 1%
-  tessera lab sites"
+  tessera lab sites
+  tessera lab load --storms 1000"
     )]
     Lab {
         #[command(subcommand)]
