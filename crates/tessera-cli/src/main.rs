@@ -1,6 +1,7 @@
 //! The program `tessera`.
 #![forbid(unsafe_code)]
 
+mod advise;
 mod arguments;
 mod completions;
 mod manual;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "sepp")]
         Command::Sepp { task } => sepp(&task),
         Command::Lab { experiment } => lab(experiment),
+        Command::Advise(arguments) => ended(advise::run(*arguments)),
         Command::Completions { shell } => ended(completions::write(shell)),
         Command::Manual { directory } => ended(manual::write(&directory)),
     }
