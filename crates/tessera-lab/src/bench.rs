@@ -69,15 +69,7 @@ impl Bench {
 
     /// Changes the link when the last packets have left it.
     pub(crate) fn set_link(&self, parameters: &LinkParameters) -> Result<(), LabError> {
-        let present = self.link.parameters();
-        if *parameters != present {
-            const SCHEDULING: Duration = Duration::from_millis(2);
-            if self.link.emulates() {
-                thread::sleep(present.rtt + present.jitter + SCHEDULING);
-            }
-            self.link.set(parameters)?;
-        }
-        Ok(())
+        set_link(&self.link, parameters)
     }
 
     /// Starts over at both ends, and gets the client the sessions that it will need.
@@ -259,6 +251,19 @@ impl Bench {
             other => Err(unexpected(&self.server, &other)),
         }
     }
+}
+
+/// Changes a link when the last packets have left it.
+pub(crate) fn set_link(link: &Link, parameters: &LinkParameters) -> Result<(), LabError> {
+    let present = link.parameters();
+    if *parameters != present {
+        const SCHEDULING: Duration = Duration::from_millis(2);
+        if link.emulates() {
+            thread::sleep(present.rtt + present.jitter + SCHEDULING);
+        }
+        link.set(parameters)?;
+    }
+    Ok(())
 }
 
 /// Has a server listen at its end of a link.

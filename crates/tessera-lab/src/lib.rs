@@ -30,8 +30,7 @@ pub mod reconnect;
 pub mod roaming;
 pub mod sites;
 mod statistics;
-#[allow(dead_code, reason = "the recording is to come")]
-mod traffic;
+pub mod traffic;
 mod variants;
 mod verdicts;
 mod ways;

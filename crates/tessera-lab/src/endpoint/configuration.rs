@@ -19,14 +19,14 @@ use crate::ways::{Agreement, Mode, OneTimeKind};
 
 /// How long a handshake may take, and how long an endpoint waits for bytes: far longer than TCP
 /// needs to repeat what a bad link loses.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most early data of a flight, in bytes.
 const MAX_EARLY_DATA: u32 = 16 * 1024;
 
 /// The client's configuration for a row. A full handshake asks for `sessions` tickets; a
 /// resumption for one, to take the place of the one it used.
-pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<ClientConfig>> {
+pub(crate) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<ClientConfig>> {
     let Preparation { way, identity, .. } = preparation;
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier(identity)?);
     config.groups = way.groups();
@@ -43,7 +43,7 @@ pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<
 }
 
 /// The server's configuration for a row, with these stores.
-pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Checked<ServerConfig>> {
+pub(crate) fn server(preparation: &Preparation, stores: &Stores) -> Result<Checked<ServerConfig>> {
     let Preparation { way, identity, .. } = preparation;
     let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![credential(identity)?]);
     config.groups = way.groups();
@@ -86,7 +86,7 @@ pub(super) fn credential(identity: &Identity) -> Result<Credential> {
 }
 
 /// What the engine says about a connection, as far as verdicts need it.
-pub(super) fn observed(facts: &Facts) -> Observed {
+pub(crate) fn observed(facts: &Facts) -> Observed {
     use tessera::handshake::EarlyDataStatus;
     use tessera::resume::Ancestry;
     Observed {

@@ -22,7 +22,12 @@ use tessera_link::End;
 
 use crate::process_memory::ProcessMemory;
 
-pub(crate) use self::stores::new_ticket_key;
+pub(crate) use self::configuration::{
+    PATIENCE, client as client_configuration, observed, server as server_configuration,
+};
+pub(crate) use self::pipes::Result;
+pub(crate) use self::stores::{Stores, new_ticket_key};
+pub(crate) use self::wire::Wire;
 
 /// The arguments with which the lab starts its program again, to be one of the endpoints: the
 /// first, followed by the name of the end. They are not meant for people.

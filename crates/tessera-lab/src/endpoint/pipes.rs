@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Whatever fails is told to the lab as words.
-pub(super) type Result<T> = std::result::Result<T, Box<dyn error::Error>>;
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn error::Error>>;
 
 /// The orders on standard input. When it ends the process ends too, whatever it is doing: so
 /// nothing is left behind when the lab is gone.
