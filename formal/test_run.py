@@ -3,6 +3,7 @@
 
 import importlib.machinery
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -28,7 +29,7 @@ def formal_run():
     return module
 
 
-class Runs(unittest.TestCase):
+class Program(unittest.TestCase):
     """The whole program, with another `proverif` in the PATH, or none."""
 
     def run_with(self, script, *arguments):
@@ -41,6 +42,10 @@ class Runs(unittest.TestCase):
             return subprocess.run(
                 command, env={**os.environ, "PATH": directory}, capture_output=True, text=True
             )
+
+
+class Runs(Program):
+    """Verdicts."""
 
     def says(self, lines):
         return "".join(f"echo '{line}'\n" for line in lines)
@@ -114,9 +119,82 @@ class Check(unittest.TestCase):
             ("expected.toml", 'note = "nothing stolen"', 'note = "something stolen"'),
             ("recorded.json", '"S1": "t"', '"S1": "f"'),
             ("recorded.txt", "fs/kci", "fs/cki"),
+            ("traces/paper-d-0rtt-Q1.txt", "Server 2", "Server 1"),
+            ("recorded.json", "EarlyAccepted(", "EarlyRefused("),
+            ("recorded.json", "paper/d-0rtt:base Q1", "paper/d-0rtt:base Q1n"),
+            ("recorded.json", "paper/d-0rtt:base Q1", "paper/d-0rtt:single-use Q1"),
         ]
         for change in changes:
             self.assertNotEqual(self.check(*change), 0, change)
+
+
+class Trace(Program):
+    """An attack, as a person reads it: the recorded one of (d), which the other `proverif` finds again."""
+
+    file = HERE / "traces" / "paper-d-0rtt-Q1.txt"
+    recorded = json.loads((HERE / "recorded.json").read_text())["traces"]["paper/d-0rtt:base Q1"]
+
+    def trace(self, block, query="Q1"):
+        """What `formal/run --trace` does if ProVerif prints this block on Q1, which three gates precede."""
+        lines = ["RESULT not e is false."] * 3 + block + ["RESULT p is true."] * 13
+        script = "/bin/cat <<'END'\n" + "\n".join(lines) + "\nEND\n"
+        return self.run_with(script, "--trace", "paper/d-0rtt", query)
+
+    def test_one_flight_is_sent_once_and_accepted_twice(self):
+        def runs_with(event):
+            return re.findall(rf"(\w+ \d+) +event {event}\((\w+)\)", self.file.read_text())
+
+        ((client, sent),) = runs_with("S1")
+        first, second = runs_with("E1")
+        self.assertTrue(client.startswith("Client "))
+        self.assertEqual({run.split()[0] for run, _ in (first, second)}, {"Server"})
+        self.assertNotEqual(first, second)
+        self.assertEqual({message for _, message in (first, second)}, {sent})
+
+    def test_the_trace_that_proverif_finds_is_printed(self):
+        done = self.trace(["  set traceDisplay = long.", *self.recorded["output"]])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # Its first lines name the version of ProVerif, which is another.
+        steps = self.file.read_text().partition("\n\n")[2]
+        self.assertTrue(done.stdout.endswith(steps), done.stdout)
+
+    def test_what_holds_or_has_no_trace_or_is_unknown_is_an_error(self):
+        found = ["  set traceDisplay = long.", *self.recorded["output"]]
+        unfinished = [line for line in found if line != "A trace has been found."]
+        for block, query, said in [
+            (found, "Q2", "no attack"),
+            (found, "Q9", "no query"),
+            (["RESULT p is true."], "Q1", "no attack"),
+            (["RESULT p cannot be proved."], "Q1", "no attack"),
+            (["RESULT p is false."], "Q1", "no trace"),
+            (unfinished, "Q1", "no trace"),
+            ([], "Q1", "no attack"),
+        ]:
+            done = self.trace(block, query)
+            self.assertNotEqual(done.returncode, 0, said)
+            self.assertIn(said, done.stderr)
+
+    def test_what_was_received_is_shown_as_what_was_sent(self):
+        block = [
+            "new n: bitstring creating n_1 at {1}",
+            "out(c, (~M,~M_1)) with ~M = n_1, ~M_1 = hmac(key_1,(n_1,n_1)) at {2}",
+            "in(c, f(~M_1,a_2)) with f(~M_1,a_2) = f(hmac(key_1,(n_1,n_1)),a_2) at {3} in copy a",
+            "event Got(~M) at {4} in copy a (goal)",
+            "The attacker has the message adec(k_1,~M) = d_2 in phase 1.",
+        ]
+        text = "let Server =\n  in(c, x: bitstring); event Got(x).\nprocess new n: bitstring; out(c, n); !Server\n"
+        self.assertEqual(
+            formal_run().traces.rendered(block, text),
+            [
+                "  1. set-up 1     new n_1",
+                "  2. set-up 1     out (n_1, mac1)",
+                "                  mac1 = hmac(key_1, (n_1, n_1))",
+                "  3. Server 1     in f(mac1, a_2)",
+                "  4. Server 1     event Got(n_1)   <-- here",
+                "",
+                "The attacker has the message d_2 in phase 1.",
+            ],
+        )
 
 
 class Rules(unittest.TestCase):

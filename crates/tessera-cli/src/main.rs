@@ -10,8 +10,8 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use tessera_kit::{ProgramError, memory_guard};
-use tessera_lab::{LabError, endpoint, reconnect, sites};
+use tessera_kit::{ProgramError, memory_guard, open_files};
+use tessera_lab::{LabError, endpoint, load, reconnect, sites};
 
 #[cfg(feature = "sepp")]
 use crate::arguments::Sepp;
@@ -88,11 +88,11 @@ fn lab(experiment: Lab) -> ExitCode {
     let result = match experiment {
         Lab::Reconnect(options) => reconnect::run(&options.into()),
         Lab::Sites(options) => sites::run(&options.into()),
-        Lab::Endpoint { end } => {
-            return match endpoint::run(end.into(), guard_memory) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(error) => failed(&error, FAILED),
-            };
+        Lab::Load(options) => load::run(&options.into()),
+        Lab::Endpoint { end } => return endpoint_ended(endpoint::run(end.into(), guard_memory)),
+        Lab::LoadEndpoint { end } => {
+            guard_memory();
+            return endpoint_ended(load::endpoint::run(end.into(), open_files::raise()));
         }
     };
     match result {
@@ -102,6 +102,13 @@ fn lab(experiment: Lab) -> ExitCode {
         Err(LabError::System { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
             ExitCode::from(FAILED)
         }
+        Err(error) => failed(&error, FAILED),
+    }
+}
+
+fn endpoint_ended(result: std::io::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed(&error, FAILED),
     }
 }

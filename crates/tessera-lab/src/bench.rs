@@ -259,7 +259,7 @@ pub(crate) fn set_link(link: &Link, parameters: &LinkParameters) -> Result<(), L
     if *parameters != present {
         const SCHEDULING: Duration = Duration::from_millis(2);
         if link.emulates() {
-            thread::sleep(present.rtt + present.jitter + SCHEDULING);
+            thread::sleep(present.settling_time() + SCHEDULING);
         }
         link.set(parameters)?;
     }

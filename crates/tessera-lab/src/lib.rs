@@ -7,7 +7,7 @@
 //!        └──────────────── TLS over the kernel's TCP ─────────────────┘
 //! ```
 //!
-//! [`reconnect::run`] is one experiment, [`sites::run`] another. Their two endpoints are the same
+//! [`reconnect::run`] is one experiment, [`sites::run`] another, [`load::run`] a third. Their two endpoints are the same
 //! program, started again with the arguments of [`endpoint::ARGUMENTS`], which it hands to
 //! [`endpoint::run`].
 //! A link ([`tessera_link`]) joins them. `sites` has two servers, and a link between any two of the three.
@@ -21,15 +21,22 @@ pub mod endpoint;
 mod error;
 mod experiment;
 mod heap;
+pub mod load;
 mod machine;
+#[allow(dead_code, reason = "the experiments to come ask for it")]
+mod observed;
 mod page;
 mod pki;
 pub mod process_memory;
 mod processes;
 pub mod reconnect;
 pub mod roaming;
+mod sepp_pair;
 pub mod sites;
 mod statistics;
+pub mod topology;
+#[allow(dead_code, reason = "the experiments to come ask for it")]
+mod timed;
 pub mod traffic;
 mod variants;
 mod verdicts;

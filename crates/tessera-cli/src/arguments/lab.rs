@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use tessera_lab::{Destination, Mode, Options, sites};
-use tessera_link::{End, LinkKind, LinkParameters};
+use tessera_link::{Congestion, End, LinkKind, LinkParameters};
 
+use super::load::LoadArguments;
 use super::values;
 
 /// The experiments.
@@ -28,6 +29,8 @@ Examples:
   tessera lab reconnect --modes 0rtt-unguarded            what a replay does at unguarded servers
   tessera lab reconnect --modes 0rtt-fs --tcp-fast-open   first bytes after half a round trip
   tessera lab reconnect --rtt 5ms,80ms --loss 0.5%        two links, both losing packets
+  tessera lab reconnect --loss 1% --loss-burst 3          packets lost three in a row
+  tessera lab reconnect --congestion 5%                   packets wait for those of others
   tessera lab reconnect --rate 2mbit --mtu 1280           a slow link
   tessera lab reconnect --repetitions 101 --json out.json every sample, for other programs
   tessera lab reconnect --report out.html                 a page with plots, for a browser
@@ -42,7 +45,7 @@ Examples:
     /// must be executed once.
     ///
     /// The client and the sites are three processes, and the links between them are emulated as in `lab
-    /// reconnect`; loss, jitter, rate and mtu are those of the client's. The sites ask each other over
+    /// reconnect`; loss, congestion, jitter, rate and mtu are those of the client's. The sites ask each other over
     /// mutual TLS. The table shows medians; the report, as JSON or as a page with plots, has every
     /// sample, and shows up to which distance of the sites early data at the wrong one pays.
     #[command(after_help = "\
@@ -56,9 +59,32 @@ Examples:
   tessera lab sites --json - | jq '.rows[].path' the report on standard output")]
     Sites(SitesArguments),
 
+    /// Many users who connect again and again, and all connections of a server that come back at once.
+    ///
+    /// A client process with all users and a server process, at the two ends of an emulated link. Each user
+    /// connects, registers a roaming subscriber (13 exchanges), leaves, and comes again. A storm is a
+    /// fail-over: all connections had a server, which is replaced by another with the same ticket keys and
+    /// vault, and all come back at once with one request. Tickets are made beforehand.
+    ///
+    /// The table shows how long the first accepted request takes, the response and the registration, and what a
+    /// reconnection costs both processes; and how the server's processor time grows with the number of users.
+    #[command(after_help = "\
+Examples:
+  tessera lab load                                  everything, at 134 ms; hours
+  tessera lab load --storms 1000 --modes full,psk-dhe,0rtt-fs
+                                                    a fail-over of 1,000 connections
+  tessera lab load --users 1,10,100 --rtt 33ms      how it grows, nearer
+  tessera lab load --resume cells.jsonl --json load.json
+                                                    goes on where an earlier run stopped")]
+    Load(LoadArguments),
+
     /// One end of an experiment; the lab starts it.
     #[command(hide = true)]
     Endpoint { end: EndArgument },
+
+    /// One end of `lab load`; the lab starts it.
+    #[command(hide = true)]
+    LoadEndpoint { end: EndArgument },
 }
 
 #[derive(Args)]
@@ -114,6 +140,15 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share)]
     loss: f64,
 
+    /// How many packets are lost in a row, in the mean; as many are lost as --loss says. 1 loses each by itself.
+    #[arg(long, value_name = "PACKETS", default_value = "1", value_parser = values::burst)]
+    loss_burst: f64,
+
+    /// How long a packet waits for those of others, in the mean of an exponential distribution and in each
+    /// direction: a percentage of the round-trip time such as 5%, or a time with a unit. Packets stay in order.
+    #[arg(long, value_name = "MEAN", default_value = "0", value_parser = values::congestion)]
+    congestion: Congestion,
+
     /// How much longer than usual a packet may take, with a unit: us, ms or s.
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::duration)]
     jitter: Duration,
@@ -127,7 +162,7 @@ pub(crate) struct CommonArguments {
           value_parser = clap::value_parser!(u16).range(576..))]
     mtu: u16,
 
-    /// Where the random numbers for loss and jitter start: the same seed loses the same packets.
+    /// Where the random numbers for loss, jitter and congestion start: the same seed loses the same packets.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
@@ -168,13 +203,16 @@ impl From<SitesArguments> for sites::Options {
 
 impl From<CommonArguments> for Options {
     fn from(arguments: CommonArguments) -> Self {
-        let CommonArguments { loss, jitter, rate, mtu, seed, .. } = arguments;
+        let CommonArguments { loss, loss_burst, congestion, jitter, rate, mtu, seed, .. } =
+            arguments;
         Self {
             repetitions: arguments.repetitions,
             rtts: arguments.rtt,
             link: arguments.link.into(),
             parameters: LinkParameters {
                 loss,
+                loss_burst,
+                congestion,
                 jitter,
                 rate,
                 mtu,

@@ -3,6 +3,7 @@
 mod common;
 mod connect;
 mod lab;
+mod load;
 #[cfg(feature = "sepp")]
 mod sepp;
 mod serve;
@@ -152,6 +153,8 @@ mod tests {
             let mut line = vec!["tessera"];
             line.extend(tessera_lab::endpoint::ARGUMENTS);
             line.push(tessera_lab::endpoint::name(end));
+            assert!(Arguments::try_parse_from(&line).is_ok());
+            line.splice(1..3, tessera_lab::load::endpoint::ARGUMENTS);
             assert!(Arguments::try_parse_from(line).is_ok());
         }
     }

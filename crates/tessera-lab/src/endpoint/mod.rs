@@ -25,7 +25,7 @@ use crate::process_memory::ProcessMemory;
 pub(crate) use self::configuration::{
     PATIENCE, client as client_configuration, observed, server as server_configuration,
 };
-pub(crate) use self::pipes::Result;
+pub(crate) use self::pipes::{Result, answer, orders};
 pub(crate) use self::stores::{Stores, new_ticket_key};
 pub(crate) use self::wire::Wire;
 

@@ -51,7 +51,7 @@ impl Stores {
     }
 
     /// The same with another vault, which no adversary watches.
-    pub(super) fn with_vault(&self, vault: Arc<dyn Vault>) -> Self {
+    pub(crate) fn with_vault(&self, vault: Arc<dyn Vault>) -> Self {
         let (ring, register) = (self.ring.clone(), self.register.clone());
         Self { ring, vault, register, watched: None }
     }

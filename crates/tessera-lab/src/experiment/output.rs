@@ -12,14 +12,21 @@ pub(crate) fn write<R: Serialize>(
     report: &R,
     page: fn(&R) -> serde_json::Result<String>,
 ) -> Result<(), LabError> {
+    write_json(options, report)?;
     let write = || {
-        if let Some(destination) = &options.json {
-            destination.write(&json(report)?)?;
-        }
         if let Some(destination) = &options.page {
             destination.write(page(report)?.as_bytes())?;
         }
         Ok(())
     };
-    write().map_err(LabError::system("writing the report"))
+    write().map_err(LabError::system(WRITING))
 }
+
+/// Writes a report that has no page.
+pub(crate) fn write_json(options: &Options, report: &impl Serialize) -> Result<(), LabError> {
+    let Some(destination) = &options.json else { return Ok(()) };
+    let written = json(report).and_then(|json| destination.write(&json));
+    written.map_err(LabError::system(WRITING))
+}
+
+const WRITING: &str = "writing the report";

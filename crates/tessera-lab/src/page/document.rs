@@ -47,7 +47,8 @@ pub(crate) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String 
     let mut facts = vec![
         ("Machine", machine.to_string()),
         ("Link", link.kind.clone()),
-        ("Loss", format!("{} %", words::plain(link.loss * 100.0))),
+        ("Loss", loss(link)),
+        ("Congestion", congestion(link)),
         ("Jitter", format!("{} ms", words::plain(link.jitter_ms))),
         ("Rate", rate),
         ("MTU", format!("{} bytes", link.mtu)),
@@ -62,6 +63,22 @@ pub(crate) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String 
         .iter()
         .map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escaped(value)));
     format!("<dl class=\"facts\">\n{}</dl>\n", facts.collect::<String>())
+}
+
+fn loss(link: &LinkReport) -> String {
+    let share = format!("{} %", words::plain(link.loss * 100.0));
+    match link.loss_burst {
+        1.0 => share,
+        packets => format!("{share}, in bursts of {} packets", words::plain(packets)),
+    }
+}
+
+fn congestion(link: &LinkReport) -> String {
+    match (link.congestion, link.congestion_ms) {
+        (Some(share), _) => format!("{} % of the RTT", words::plain(share * 100.0)),
+        (None, Some(mean)) => format!("{} ms", words::plain(mean)),
+        (None, None) => "none".to_owned(),
+    }
 }
 
 /// The way to each section, by its id and title, and to the samples: a page is long on a phone.
@@ -85,4 +102,31 @@ fn samples(experiment: &str, report: &impl Serialize) -> serde_json::Result<Stri
          <code>report</code>.</p></noscript>\n\
          <script type=\"application/json\" id=\"report\">{json}</script>\n</section>\n"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use tessera_link::{Congestion, LinkKind, LinkParameters};
+
+    use super::*;
+
+    #[test]
+    fn a_page_says_what_the_link_did_to_packets() {
+        let said = |parameters| {
+            let link = LinkReport::new(LinkKind::Tun, &parameters);
+            [loss(&link), congestion(&link)]
+        };
+        assert_eq!(said(LinkParameters::default()), ["0 %", "none"]);
+        let congestion = Congestion::Share(0.05);
+        let bursts = LinkParameters {
+            loss: 0.001,
+            loss_burst: 3.0,
+            congestion,
+            ..LinkParameters::default()
+        };
+        assert_eq!(said(bursts), ["0.1 %, in bursts of 3 packets", "5 % of the RTT"]);
+        let congestion = Congestion::Mean(std::time::Duration::from_micros(2500));
+        let mean = LinkParameters { loss: 0.5, congestion, ..LinkParameters::default() };
+        assert_eq!(said(mean), ["50 %", "2.5 ms"]);
+    }
 }
