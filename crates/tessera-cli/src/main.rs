@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use tessera_kit::{ProgramError, memory_guard, open_files};
-use tessera_lab::{LabError, endpoint, load, reconnect, sites};
+use tessera_lab::{LabError, endpoint, load, reconnect, sites, traffic};
 
 #[cfg(feature = "sepp")]
 use crate::arguments::Sepp;
@@ -88,6 +88,7 @@ fn lab(experiment: Lab) -> ExitCode {
     let result = match experiment {
         Lab::Reconnect(options) => reconnect::run(&options.into()),
         Lab::Sites(options) => sites::run(&options.into()),
+        Lab::Traffic(options) => traffic::run(&options.into()),
         Lab::Load(options) => load::run(&options.into()),
         Lab::Endpoint { end } => return endpoint_ended(endpoint::run(end.into(), guard_memory)),
         Lab::LoadEndpoint { end } => {

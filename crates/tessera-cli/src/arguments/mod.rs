@@ -7,6 +7,7 @@ mod load;
 #[cfg(feature = "sepp")]
 mod sepp;
 mod serve;
+mod traffic;
 #[cfg(feature = "tunnel")]
 mod tunnel;
 mod values;
