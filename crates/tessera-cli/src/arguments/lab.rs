@@ -8,6 +8,7 @@ use tessera_lab::{Destination, Mode, Options, sites};
 use tessera_link::{Congestion, End, LinkKind, LinkParameters};
 
 use super::load::LoadArguments;
+use super::roaming::RoamingArguments;
 use super::traffic::TrafficArguments;
 use super::values;
 
@@ -78,6 +79,23 @@ Examples:
   tessera lab load --resume cells.jsonl --json load.json
                                                     goes on where an earlier run stopped")]
     Load(LoadArguments),
+
+    /// What each way of reconnecting costs between two mobile networks: the evaluation of a paper, on real links.
+    ///
+    /// The grid has each option of the paper (Lastre et al., Sensors 2025, 25, 6144), (a) to (e), with two
+    /// suites, classical and post-quantum keys, and one-time keys in memory and in etcd: in memory, where only
+    /// the engine counts; over the kernel's TCP and emulated links between cities, with and without loss and
+    /// congestion; and through two SEPPs. Tickets are made beforehand. What can't be measured is in the
+    /// report with its reason: a link that the machine can't emulate, an etcd that isn't on PATH.
+    #[command(after_help = "\
+Examples:
+  tessera lab roaming --cells through=engine        the engine alone; some minutes
+  tessera lab roaming --cells 'option=c|e,link=seoul-los-angeles,loss=0,suite=0x1302'
+                                                    two options, across the Pacific
+  tessera lab roaming --sample 3 --repetitions 20   three cells of the grid
+  tessera lab roaming --resume cells.jsonl --json roaming.json --report roaming.html
+                                                    everything, in hours; goes on where it stopped")]
+    Roaming(RoamingArguments),
 
     /// What sizes and times of TLS records tell an observer on the path, with and without padding.
     ///

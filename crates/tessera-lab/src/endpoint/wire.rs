@@ -25,6 +25,8 @@ pub(crate) struct Wire {
     /// Where the last read began.
     read_from: usize,
     output: Output,
+    /// When the last bytes came.
+    arrived: Option<Duration>,
     engine_cpu: Duration,
     sent: u64,
     /// What was sent before anything came.
@@ -48,6 +50,7 @@ impl Wire {
             unread: 0..0,
             read_from: 0,
             output: Output::new(),
+            arrived: None,
             engine_cpu: Duration::ZERO,
             sent: 0,
             first_flight: 0,
@@ -145,6 +148,11 @@ impl Wire {
         (self.first_flight, self.syn_bytes, taken)
     }
 
+    /// When the bytes arrived that came last.
+    pub(super) fn arrived(&self) -> Option<Duration> {
+        self.arrived
+    }
+
     /// What is to be sent next.
     pub(super) fn unsent(&self) -> &[u8] {
         self.output.as_slice()
@@ -163,6 +171,7 @@ impl Wire {
                 result => break result?,
             }
         };
+        self.arrived = Some(clock::monotonic()?);
         let received = self.unread.end..self.unread.end + count;
         self.unread.end = received.end;
         if self.first_flight == 0 {
