@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use tessera_kit::{ProgramError, memory_guard, open_files};
-use tessera_lab::{LabError, endpoint, load, reconnect, sites};
+use tessera_lab::{LabError, endpoint, load, reconnect, results, sites};
 
 #[cfg(feature = "sepp")]
 use crate::arguments::Sepp;
@@ -89,6 +89,7 @@ fn lab(experiment: Lab) -> ExitCode {
         Lab::Reconnect(options) => reconnect::run(&options.into()),
         Lab::Sites(options) => sites::run(&options.into()),
         Lab::Load(options) => load::run(&options.into()),
+        Lab::Results(options) => results::run(&options.into()),
         Lab::Endpoint { end } => return endpoint_ended(endpoint::run(end.into(), guard_memory)),
         Lab::LoadEndpoint { end } => {
             guard_memory();

@@ -35,9 +35,9 @@ pub mod roaming;
 mod sepp_pair;
 pub mod sites;
 mod statistics;
-pub mod topology;
 #[allow(dead_code, reason = "the experiments to come ask for it")]
 mod timed;
+pub mod topology;
 #[allow(dead_code, reason = "the recording is to come")]
 mod traffic;
 mod variants;

@@ -8,6 +8,7 @@ use tessera_lab::{Destination, Mode, Options, sites};
 use tessera_link::{Congestion, End, LinkKind, LinkParameters};
 
 use super::load::LoadArguments;
+use super::results::ResultsArguments;
 use super::values;
 
 /// The experiments.
@@ -77,6 +78,18 @@ Examples:
   tessera lab load --resume cells.jsonl --json load.json
                                                     goes on where an earlier run stopped")]
     Load(LoadArguments),
+
+    /// The tables and figures of the roaming paper's evaluation, made from the reports of roaming, load and
+    /// traffic.
+    ///
+    /// The paper's numbers stand beside those of the reports. Without a file to write, all tables go to
+    /// standard output, as Markdown.
+    #[command(after_help = "\
+Examples:
+  tessera lab results docs/results                                      all tables
+  tessera lab results docs/results --page docs/results/roaming.html     a page with figures
+  tessera lab results docs/results --markdown docs/results/roaming.md   the tables of a text, anew")]
+    Results(ResultsArguments),
 
     /// One end of an experiment; the lab starts it.
     #[command(hide = true)]

@@ -4,6 +4,7 @@ mod common;
 mod connect;
 mod lab;
 mod load;
+mod results;
 #[cfg(feature = "sepp")]
 mod sepp;
 mod serve;
