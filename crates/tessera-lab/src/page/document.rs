@@ -65,6 +65,11 @@ pub(crate) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String 
         ("Connections a row", repetitions.to_string()),
         ("Tessera", env!("CARGO_PKG_VERSION").to_owned()),
     ]);
+    description_list(&facts)
+}
+
+/// Names and what they stand for.
+pub(crate) fn description_list(facts: &[(&str, String)]) -> String {
     let facts = facts
         .iter()
         .map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escaped(value)));
