@@ -93,17 +93,42 @@ fn directories_and_texts_that_cannot_be_are_refused() {
     assert!(stderr.contains("load.json") && stderr.contains("missing field"), "{stderr}");
 }
 
-/// A browser shows the page without a complaint, whatever is recorded.
+/// The page of a real report, in a browser: as wide as its room, on a phone too, and without a complaint.
 #[test]
-fn a_browser_shows_the_page_of_the_results() {
+fn a_browser_shows_the_page_of_the_results_on_a_phone_too() {
+    const MEASURE: &str =
+        "<script>document.body.dataset.width = document.body.scrollWidth;</script></body>";
     let directory = Directory::new();
-    let page = directory.path("roaming.html");
-    let reports = committed();
-    let output = results(&[reports.to_str().expect("a path"), "--page", &page]);
+    let [json, page] = ["roaming.json", "roaming.html"].map(|name| directory.path(name));
+    let cells = "through=engine,option=a|d,kx=x25519,suite=0x1302";
+    let output = Command::new(env!("CARGO_BIN_EXE_tessera"))
+        .args(["lab", "roaming", "--link", "loopback", "--repetitions", "7"])
+        .args(["--cells", cells, "--json", &json])
+        .output()
+        .expect("starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = results(&[&directory.path(""), "--page", &page]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    for missing in ["load.json", "traffic.json"] {
+        assert!(stderr.contains(&format!("{missing} is missing")), "{stderr}");
+    }
+
     let shown = chromium::show(&format!("file://{page}"), 1280);
     assert!(shown.console.is_empty(), "{:?}", shown.console);
-    for id in ["latency", "regions", "load", "traffic", "samples"] {
-        assert!(shown.dom.contains(&format!("id=\"{id}\"")), "{id}");
+    for row in ["table-5/0", "table-5/1", "engine/1"] {
+        assert_eq!(shown.dom.matches(&format!("data-row=\"{row}\"")).count(), 1, "{row}");
+    }
+    // (d) is its own baseline.
+    assert!(shown.dom.contains("<td>1.00×</td>"));
+    assert!(shown.dom.contains("data-table=\"storm\""), "what isn't recorded is said");
+    let html = fs::read_to_string(&page).expect("the page");
+    for (window, room) in [(500, 340), (500, 390), (960, 920)] {
+        let style = format!("<style>html{{width:{room}px}}</style></head>");
+        let narrow = html.replace("</head>", &style).replace("</body>", MEASURE);
+        let page = directory.write("narrow.html", narrow);
+        let dom = chromium::show(&format!("file://{page}"), window).dom;
+        let width = dom.split("data-width=\"").nth(1).and_then(|rest| rest.split('"').next());
+        assert_eq!(width, Some(room.to_string().as_str()), "of {room}");
     }
 }
