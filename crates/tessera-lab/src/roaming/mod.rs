@@ -75,31 +75,45 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         cells: Vec::new(),
         not_run: Vec::new(),
     };
-    for name in names {
-        let count = repetitions(&name);
-        screen.now(name.variant.mode.name());
-        if report.cells.last().is_none_or(|last| table::is_under_another_head(&last.name, &name)) {
-            screen.line(&table::head(&name))?;
-        }
-        let earlier = finished.iter().find(|cell| cell.name == name).cloned();
-        let measured = match earlier {
-            Some(cell) => {
-                (0..count).for_each(|_| screen.advance());
-                Ok(cell)
-            }
-            None => runner.measure(&name, count, || screen.advance()),
+    for group in names.chunk_by(|a, b| !table::is_under_another_head(a, b)) {
+        let Some(first) = group.first() else { continue };
+        screen.line(&table::head(first))?;
+        let count = repetitions(first);
+        let earlier = |name: &CellName| finished.iter().find(|cell| cell.name == *name);
+        // Those in memory have turns, and so are finished together.
+        let mut in_memory = if first.through == Through::Engine {
+            screen.now("in memory");
+            let names: Vec<_> = group.iter().filter(|name| earlier(name).is_none()).collect();
+            runner.in_memory(&names, count, || screen.advance()).into_iter()
+        } else {
+            Vec::new().into_iter()
         };
-        match measured {
-            Ok(cell) => {
-                if !finished.iter().any(|it| it.name == name) {
-                    journal.add(&cell)?;
+        for name in group {
+            screen.now(name.variant.mode.name());
+            let before = earlier(name).cloned();
+            let is_new = before.is_none();
+            let measured = match before {
+                Some(cell) => {
+                    (0..count).for_each(|_| screen.advance());
+                    Ok(cell)
                 }
-                screen.line(&table::row(&cell))?;
-                report.cells.push(cell);
-            }
-            Err(reason) => {
-                screen.line(&table::not_run(&name, &reason))?;
-                report.not_run.push(NotRun { name, reason });
+                None => match in_memory.next() {
+                    Some(measured) => measured,
+                    None => runner.measure(name, count, || screen.advance()),
+                },
+            };
+            match measured {
+                Ok(cell) => {
+                    if is_new {
+                        journal.add(&cell)?;
+                    }
+                    screen.line(&table::row(&cell))?;
+                    report.cells.push(cell);
+                }
+                Err(reason) => {
+                    screen.line(&table::not_run(name, &reason))?;
+                    report.not_run.push(NotRun { name: name.clone(), reason });
+                }
             }
         }
     }

@@ -51,8 +51,7 @@ impl Runner {
         }
         let measured = match name.through {
             Through::Engine => {
-                let etcd = address(name, &mut self.etcd_here, Etcd::start)?;
-                engine::measure(name, &self.bench.pki, &self.timers, etcd, repetitions, done)
+                return self.in_memory(&[name], repetitions, done).swap_remove(0);
             }
             Through::Endpoints => {
                 let link = &self.bench.link;
@@ -68,6 +67,18 @@ impl Runner {
             Through::Sepp => self.through_sepps(name, repetitions, done)?,
         };
         measured.map_err(|error| error.to_string())
+    }
+
+    /// Measures cells in memory, in turns: the same errors.
+    pub(super) fn in_memory(
+        &mut self,
+        names: &[&CellName],
+        repetitions: usize,
+        done: impl Fn(),
+    ) -> Vec<Result<Cell, String>> {
+        let cells =
+            names.iter().map(|name| (*name, address(name, &mut self.etcd_here, Etcd::start)));
+        engine::measure(cells.collect(), &self.bench.pki, &self.timers, repetitions, done)
     }
 
     /// Through two SEPPs, which are started for this cell.
