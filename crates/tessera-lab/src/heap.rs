@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tikv_jemalloc_ctl::{epoch, stats, thread};
+use tikv_jemalloc_ctl::thread;
 
 /// How many bytes the calling thread has allocated and not given back, by jemalloc's own count of
 /// every allocation, those of C libraries included. The number may be negative or arbitrary where
@@ -13,15 +13,6 @@ pub(crate) fn held_by_thread() -> io::Result<i64> {
     let allocated = thread::allocatedp::read().map_err(failed)?.get();
     let deallocated = thread::deallocatedp::read().map_err(failed)?.get();
     Ok(allocated.wrapping_sub(deallocated).cast_signed())
-}
-
-/// How many bytes the whole process has allocated and not given back, by jemalloc's own count. 0 where the
-/// program does not use jemalloc.
-pub(crate) fn held_by_process() -> io::Result<i64> {
-    // The count is that of the last epoch.
-    epoch::advance().map_err(failed)?;
-    let allocated = stats::allocated::read().map_err(failed)?;
-    i64::try_from(allocated).map_err(io::Error::other)
 }
 
 fn failed(error: tikv_jemalloc_ctl::Error) -> io::Error {

@@ -12,7 +12,7 @@ use super::endpoint::ARGUMENTS;
 use super::grid::{Kind, Plan};
 use super::host;
 use super::report::Cell;
-use crate::bench::{set_link, us};
+use crate::bench::{WARM_UP, set_link, us};
 use crate::endpoint;
 use crate::error::LabError;
 use crate::pki::{Identity, Pki};
@@ -77,6 +77,9 @@ impl Stand {
             }
         }
         let vault_bytes = self.holds()? - before;
+        // Caches are cold.
+        self.run(1, WARM_UP, true)?;
+        self.client(&ClientOrder::Close)?;
 
         set_link(&self.link, parameters)?;
         self.server.tell(&ServerOrder::Begin)?;
@@ -85,13 +88,7 @@ impl Stand {
             other => return Err(unexpected(&self.server, &other)),
         }
         let registration = plan.kind == Kind::Users;
-        let (users, reconnections) = (plan.users, plan.reconnections);
-        self.client.tell(&ClientOrder::Run { users, reconnections, registration })?;
-        let ran = match self.client.hear_within(PATIENCE)? {
-            ClientAnswer::Ran(ran) => ran,
-            ClientAnswer::Failed(reason) => return Err(LabError::Connection(reason)),
-            other => return Err(unexpected(&self.client, &other)),
-        };
+        let ran = self.run(plan.users, plan.reconnections, registration)?;
         self.server.tell(&ServerOrder::Finish { handshakes: ran.connections - ran.failed })?;
         let counted = match self.server()? {
             ServerAnswer::Counted(counted) => counted,
@@ -119,6 +116,20 @@ impl Stand {
             self.client(&ClientOrder::Prepare(Box::new(preparation)))?;
         }
         Ok(obstacle)
+    }
+
+    fn run(
+        &mut self,
+        users: usize,
+        reconnections: usize,
+        registration: bool,
+    ) -> Result<Ran, LabError> {
+        self.client.tell(&ClientOrder::Run { users, reconnections, registration })?;
+        match self.client.hear_within(PATIENCE)? {
+            ClientAnswer::Ran(ran) => Ok(ran),
+            ClientAnswer::Failed(reason) => Err(self.failed("client", &reason)),
+            other => Err(unexpected(&self.client, &other)),
+        }
     }
 
     /// What is on the server's heap without connections.

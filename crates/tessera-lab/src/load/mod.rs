@@ -9,7 +9,7 @@ mod histogram;
 mod host;
 mod measure;
 mod options;
-mod registration;
+pub(crate) mod registration;
 mod report;
 mod table;
 
@@ -63,7 +63,11 @@ pub fn run(options: &Options) -> Result<(), LabError> {
             let before = finished.iter().find(|cell| is_of(cell, plan, rtt_ms));
             let measured = match before {
                 Some(cell) => Measured::Cell(Box::new(cell.clone())),
-                None => stand.cell(plan, &parameters)?,
+                None => match stand.cell(plan, &parameters) {
+                    // Both processes are there; the next cell begins afresh.
+                    Err(LabError::Connection(reason)) => Measured::NotRun(reason),
+                    measured => measured?,
+                },
             };
             match measured {
                 Measured::Cell(cell) => {

@@ -3,6 +3,7 @@
 use super::histogram::Histogram;
 use super::report::{Cell, Growth, NotRun};
 use crate::experiment::number;
+use crate::variants::Variant;
 
 /// The head of the table of cells at one round-trip time.
 pub(super) fn head(rtt_ms: f64) -> String {
@@ -30,6 +31,13 @@ pub(super) fn head(rtt_ms: f64) -> String {
     )
 }
 
+/// A row without what all have in common.
+fn row(variant: &Variant) -> String {
+    let key = variant.key();
+    let common = format!("/{}/{}", variant.store.name(), variant.suite.number());
+    key.strip_suffix(&common).unwrap_or(&key).to_owned()
+}
+
 /// A row of that table, and what failed in it.
 pub(super) fn cell(cell: &Cell) -> String {
     let ms = |histogram: &Histogram, share| {
@@ -38,7 +46,7 @@ pub(super) fn cell(cell: &Cell) -> String {
     let (first, response) = (&cell.first_accepted_us, &cell.response_us);
     let mut line = format!(
         "{:<52} {:<6} {:>6} {:>8} {:>7} {:>8} {:>8} {:>7} {:>8} {:>8} {:>8} {:>7.0} {:>7.0} {:>7.0} {:>10} {:>10}",
-        cell.variant.key(),
+        row(&cell.variant),
         cell.kind.name(),
         cell.users,
         number(cell.requests_per_second),
@@ -76,7 +84,7 @@ pub(super) fn growth(growth: &[Growth]) -> String {
         let interval = growth
             .interval
             .map_or_else(String::new, |(low, high)| format!(" (95 %: {low:.3} to {high:.3})"));
-        let (row, rtt_ms, exponent) = (growth.variant.key(), growth.rtt_ms, growth.exponent);
+        let (row, rtt_ms, exponent) = (row(&growth.variant), growth.rtt_ms, growth.exponent);
         table.push_str(&format!("\n{row:<52} at {rtt_ms} ms: {exponent:.3}{interval}"));
     }
     table
@@ -84,15 +92,15 @@ pub(super) fn growth(growth: &[Growth]) -> String {
 
 /// A cell that was not run.
 pub(super) fn not_run(cell: &NotRun) -> String {
-    let (row, kind, users) = (cell.variant.key(), cell.kind.name(), cell.users);
+    let (row, kind, users) = (row(&cell.variant), cell.kind.name(), cell.users);
     format!("{row:<52} {kind:<6} {users:>6} not run: {}", cell.reason)
 }
 
 /// What the words in the tables mean.
 pub(super) const LEGEND: &str = "\
 row             the paper's letter, the mode, the key agreement of the handshake, the kind of the one-time
-                key, how the handshake goes on, where the one-time keys are, and the suite; d' are
-                single-use tickets
+                key, and how the handshake goes on; d' are single-use tickets. All have the suite 0x1302
+                and one-time keys in the server's memory
 users           come back again and again, each with a registration of 13 exchanges; storm: all had a
                 connection, the server was replaced by another with the same stores, all come back at once
 first accepted  the server's application has an accepted request, since the user or the storm began

@@ -93,7 +93,7 @@ impl Runner {
         let etcd = etcd.map(|address| vec![address.to_string()]);
         let parameters = name.link.parameters(links::seed_of(name, self.seed));
         let measure = || {
-            let mut pair = SeppPair::start(link, SeppOption::of(name.variant, etcd)?)?;
+            let mut pair = SeppPair::start(link, &SeppOption::of(name.variant, etcd)?)?;
             pair.cell(name.clone(), &parameters, repetitions, done)
         };
         let measured = measure();

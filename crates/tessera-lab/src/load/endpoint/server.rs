@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use tessera_tokio::{Acceptor, ServerStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Runtime;
-use tokio::sync::Notify;
+use tokio::select;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::{JoinHandle, JoinSet, yield_now};
 use tokio::time::timeout;
 
@@ -33,7 +34,7 @@ pub(super) struct Server {
 struct Cell {
     preparation: Preparation,
     stores: Stores,
-    accepting: Accepting,
+    accepting: Option<Accepting>,
     counters: Arc<Counters>,
     process_cpu: Duration,
     heap: i64,
@@ -42,6 +43,8 @@ struct Cell {
 /// A listener with its connections, which end with it.
 struct Accepting {
     address: SocketAddr,
+    /// Ends the task when it is dropped.
+    stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
@@ -51,9 +54,18 @@ struct Counters {
     first_accepted: Mutex<Histogram>,
     /// Whether the requests of this cell come as early data.
     early: bool,
-    open: AtomicU64,
+    /// How many connections are not forgotten yet.
+    open: AtomicUsize,
     handshakes: AtomicU64,
     changed: Notify,
+}
+
+impl Accepting {
+    /// Ends it, and waits until nothing of it is left.
+    async fn end(self) -> Result<()> {
+        drop(self.stop);
+        Ok(self.task.await?)
+    }
 }
 
 impl Server {
@@ -71,28 +83,28 @@ impl Server {
         match order {
             ServerOrder::Prepare(_) => Err("prepared already".into()),
             ServerOrder::Weigh => {
-                let none_open = || counters.open.load(Ordering::Acquire) == 0;
-                self.runtime.block_on(counters.wait(none_open))?;
-                Ok(ServerAnswer::Holds(heap::held_by_process()?))
+                self.runtime.block_on(counters.none_open())?;
+                Ok(ServerAnswer::Holds(held(&self.runtime)?))
             }
             ServerOrder::Replace => {
                 let config = setup::server(&cell.preparation, &cell.stores)?;
-                let Accepting { address, ref mut task } = cell.accepting;
-                task.abort();
-                // It was aborted; what matters is that it is gone.
-                let _ = self.runtime.block_on(task);
-                let listener =
-                    self.runtime.block_on(async { listen(address, cell.preparation.backlog) })?;
-                let accepting = accept(&self.runtime, listener, Acceptor::new(config), counters);
-                cell.accepting = accepting?;
+                let accepting = cell.accepting.take().ok_or("there is no server to replace")?;
+                let address = accepting.address;
+                // Both can't have it.
+                self.runtime.block_on(accepting.end())?;
+                let backlog = cell.preparation.backlog;
+                let listener = self.runtime.block_on(async { listen(address, backlog) })?;
+                let acceptor = Acceptor::new(config);
+                cell.accepting = Some(accept(&self.runtime, listener, acceptor, counters)?);
                 Ok(ServerAnswer::Listening { address, open_files })
             }
             ServerOrder::Begin => {
+                self.runtime.block_on(counters.none_open())?;
                 counters.meter.begin();
                 counters.handshakes.store(0, Ordering::Release);
                 *counters.histogram() = Histogram::default();
                 cell.process_cpu = clock::process_cpu()?;
-                cell.heap = heap::held_by_process()?;
+                cell.heap = held(&self.runtime)?;
                 Ok(ServerAnswer::Ready)
             }
             ServerOrder::Finish { handshakes } => {
@@ -102,14 +114,16 @@ impl Server {
                     first_accepted: counters.histogram().clone(),
                     process_cpu: clock::process_cpu()?.saturating_sub(cell.process_cpu),
                     tls_cpu: counters.meter.tls(),
-                    memory: heap::held_by_process()? - cell.heap,
+                    memory: held(&self.runtime)? - cell.heap,
                 }))
             }
         }
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<ServerAnswer> {
-        self.cell = None;
+        if let Some(accepting) = self.cell.take().and_then(|cell| cell.accepting) {
+            self.runtime.block_on(accepting.end())?;
+        }
         let stores = setup::stores(&preparation)?;
         let config = setup::server(&preparation, &stores)?;
         let listener =
@@ -117,17 +131,17 @@ impl Server {
         let counters = Arc::new(Counters::new(preparation.variant.mode.has_early_data()));
         let acceptor = Acceptor::new(config);
         let accepting = accept(&self.runtime, listener, acceptor, counters.clone())?;
-        let address = accepting.address;
+        let (address, accepting) = (accepting.address, Some(accepting));
         let (process_cpu, heap) = (Duration::ZERO, 0);
         self.cell = Some(Cell { preparation, stores, accepting, counters, process_cpu, heap });
         Ok(ServerAnswer::Listening { address, open_files: self.open_files })
     }
 }
 
-impl Drop for Accepting {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
+/// What connections and stores hold on the heap: both grow and shrink on the one thread of the runtime alone.
+fn held(runtime: &Runtime) -> Result<i64> {
+    let read = runtime.spawn(async { heap::held_by_thread() });
+    Ok(runtime.block_on(read)??)
 }
 
 /// Listens for many at once, where another listened a moment ago.
@@ -138,7 +152,7 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     socket.listen(backlog)
 }
 
-/// Accepts until it is dropped.
+/// Accepts until it is dropped or stopped.
 fn accept(
     runtime: &Runtime,
     listener: TcpListener,
@@ -146,20 +160,29 @@ fn accept(
     counters: Arc<Counters>,
 ) -> Result<Accepting> {
     let address = listener.local_addr()?;
+    let (stop, mut stopped) = oneshot::channel();
     let task = runtime.spawn(async move {
         let mut connections = JoinSet::new();
         loop {
-            match listener.accept().await {
-                Ok((socket, _)) => {
-                    connections.spawn(connection(acceptor.clone(), socket, counters.clone()));
-                }
-                // One that went before it was accepted is none.
-                Err(_) => yield_now().await,
+            select! {
+                _ = &mut stopped => break,
+                Some(_) = connections.join_next() => (),
+                accepted = listener.accept() => match accepted {
+                    Ok((socket, _)) => {
+                        let counters = counters.clone();
+                        connections.spawn(connection(acceptor.clone(), socket, counters));
+                    }
+                    // One that went before it was accepted is none.
+                    Err(_) => yield_now().await,
+                },
             }
-            while connections.try_join_next().is_some() {}
+            counters.set_open(connections.len());
         }
+        drop(listener);
+        connections.shutdown().await;
+        counters.set_open(0);
     });
-    Ok(Accepting { address, task })
+    Ok(Accepting { address, stop, task })
 }
 
 impl Counters {
@@ -168,7 +191,7 @@ impl Counters {
             meter: Arc::default(),
             first_accepted: Mutex::default(),
             early,
-            open: AtomicU64::new(0),
+            open: AtomicUsize::new(0),
             handshakes: AtomicU64::new(0),
             changed: Notify::new(),
         }
@@ -176,6 +199,11 @@ impl Counters {
 
     fn histogram(&self) -> MutexGuard<'_, Histogram> {
         self.first_accepted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until every connection is gone.
+    async fn none_open(&self) -> Result<()> {
+        self.wait(|| self.open.load(Ordering::Acquire) == 0).await
     }
 
     /// Waits until something is true of the counters.
@@ -193,6 +221,11 @@ impl Counters {
         Ok(timeout(PATIENCE, wait).await.map_err(|_| "connections did not get ready in time")?)
     }
 
+    fn set_open(&self, connections: usize) {
+        self.open.store(connections, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
     /// Counts one more handshake.
     fn complete(&self) {
         self.handshakes.fetch_add(1, Ordering::Release);
@@ -200,27 +233,9 @@ impl Counters {
     }
 }
 
-/// A connection that is there.
-struct Open(Arc<Counters>);
-
-impl Open {
-    fn new(counters: Arc<Counters>) -> Self {
-        counters.open.fetch_add(1, Ordering::Release);
-        Self(counters)
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Release);
-        self.0.changed.notify_waiters();
-    }
-}
-
 /// Serves a connection to its end. What goes wrong is the client's to count: it has no response.
 async fn connection(acceptor: Acceptor, socket: TcpStream, counters: Arc<Counters>) {
-    let open = Open::new(counters);
-    let _ = serve(&acceptor, socket, &open.0).await;
+    let _ = serve(&acceptor, socket, &counters).await;
 }
 
 async fn serve(acceptor: &Acceptor, socket: TcpStream, counters: &Counters) -> io::Result<()> {
