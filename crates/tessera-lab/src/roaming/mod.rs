@@ -7,6 +7,7 @@ mod failures;
 mod grid;
 mod links;
 mod page;
+mod progress;
 pub(crate) mod report;
 mod runner;
 mod sepps;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 pub use self::choice::Filter;
+use self::progress::Progress;
 use self::report::{Cell, CellName, NotRun, Report, Through};
 use self::runner::Runner;
 use crate::error::LabError;
@@ -56,7 +58,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let settings =
         json!({ "repetitions": common.repetitions, "link_repetitions": link_repetitions });
     let run = Run::of_this_program("roaming", seed, kind, settings);
-    let (mut journal, finished) = Journal::<Cell>::open(options.resume.as_deref(), &run)?;
+    let (journal, finished) = Journal::<Cell>::open(options.resume.as_deref(), &run)?;
 
     let mut screen = Screen::new(common);
     let machine = Machine::this();
@@ -68,7 +70,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     };
     let mut runner = Runner::start(link, seed)?;
     screen.expect(names.iter().map(repetitions).sum());
-    let mut report = Report {
+    let report = Report {
         experiment: "roaming".to_owned(),
         seed,
         machine,
@@ -77,51 +79,13 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         cells: Vec::new(),
         not_run: Vec::new(),
     };
+    let mut progress = Progress { screen, journal, finished, report };
     for group in names.chunk_by(|a, b| !table::is_under_another_head(a, b)) {
-        let Some(first) = group.first() else { continue };
-        screen.line(&table::head(first))?;
-        let count = repetitions(first);
-        let earlier = |name: &CellName| finished.iter().find(|cell| cell.name == *name);
-        // Those in memory have turns, and so are finished together.
-        let mut in_memory = if first.through == Through::Engine {
-            screen.now("in memory");
-            let names: Vec<_> = group.iter().filter(|name| earlier(name).is_none()).collect();
-            runner.in_memory(&names, count, || screen.advance()).into_iter()
-        } else {
-            Vec::new().into_iter()
-        };
-        for name in group {
-            screen.now(name.variant.mode.name());
-            let before = earlier(name).cloned();
-            let is_new = before.is_none();
-            let measured = match before {
-                Some(cell) => {
-                    (0..count).for_each(|_| screen.advance());
-                    Ok(cell)
-                }
-                None => match in_memory.next() {
-                    Some(measured) => measured,
-                    None => runner.measure(name, count, || screen.advance()),
-                },
-            };
-            match measured {
-                Ok(cell) => {
-                    if is_new {
-                        journal.add(&cell)?;
-                    }
-                    screen.line(&table::row(&cell))?;
-                    report.cells.push(cell);
-                }
-                Err(reason) => {
-                    screen.line(&table::not_run(name, &reason))?;
-                    report.not_run.push(NotRun { name: name.clone(), reason });
-                }
-            }
-        }
+        let samples = group.first().map_or(0, repetitions);
+        let left = progress.begin(group, samples)?;
+        runner.measure(&left, samples, &mut progress)?;
     }
-    screen.line(&table::factors(&report.cells))?;
-    screen.line(table::LEGEND)?;
-    screen.finish();
+    let report = progress.finish(&names)?;
     write(common, &report, page::render)?;
     match report.not_run.first() {
         Some(NotRun { reason, .. }) if report.cells.is_empty() => {
