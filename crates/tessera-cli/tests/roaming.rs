@@ -63,9 +63,9 @@ fn check_sample(cell: &Value, sample: &Value) {
 /// Three cells of the whole grid, one of each kind, and everything that other programs may rely on.
 #[test]
 fn three_cells_of_the_roaming_grid_are_measured_or_say_why_not() {
-    let report = report(&["--sample", "3", "--seed", "8"]);
+    let report = report(&["--sample", "3", "--seed", "10"]);
     assert_eq!(report["experiment"], "roaming");
-    assert_eq!(report["seed"], 8);
+    assert_eq!(report["seed"], 10);
     assert!(report["machine"]["cores"].as_u64() > Some(0));
     assert!(report.get("revision").is_some());
     let (cells, not_run) = (list(&report, "cells"), list(&report, "not_run"));
