@@ -10,6 +10,7 @@
 //! [`reconnect::run`] is one experiment, [`sites::run`] another, [`load::run`] a third. Their two endpoints are the same
 //! program, started again with the arguments of [`endpoint::ARGUMENTS`], which it hands to
 //! [`endpoint::run`].
+//! [`roaming::run`] measures a grid of cells: with these endpoints, in memory, and through two SEPPs.
 //! A link ([`tessera_link`]) joins them. `sites` has two servers, and a link between any two of the three.
 #![forbid(unsafe_code)]
 
