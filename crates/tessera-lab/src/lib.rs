@@ -16,6 +16,7 @@
 mod adversary;
 mod bench;
 mod clock;
+mod components;
 mod control;
 pub mod endpoint;
 mod error;
@@ -23,7 +24,6 @@ mod experiment;
 mod heap;
 pub mod load;
 mod machine;
-#[allow(dead_code, reason = "the experiments to come ask for it")]
 mod observed;
 mod page;
 mod pki;
@@ -35,7 +35,6 @@ pub mod roaming;
 mod sepp_pair;
 pub mod sites;
 mod statistics;
-#[allow(dead_code, reason = "the experiments to come ask for it")]
 mod timed;
 pub mod topology;
 #[allow(dead_code, reason = "the recording is to come")]
