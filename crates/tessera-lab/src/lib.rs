@@ -37,8 +37,7 @@ pub mod sites;
 mod statistics;
 mod timed;
 pub mod topology;
-#[allow(dead_code, reason = "the recording is to come")]
-mod traffic;
+pub mod traffic;
 mod variants;
 mod verdicts;
 mod ways;
