@@ -24,7 +24,7 @@ pub(crate) const WARM_UP: usize = 2;
 const REPLAYS: usize = 20;
 
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
-const SESSIONS_AT_ONCE: u8 = 30;
+pub(crate) const SESSIONS_AT_ONCE: u8 = 30;
 
 /// Both endpoints, and what is between them.
 pub(crate) struct Bench {
@@ -51,6 +51,14 @@ impl Bench {
         let client = Process::start(&link, End::Client)?;
         let address = listen(&mut server, &link)?;
         Ok(Self { client, server, address, pki, link })
+    }
+
+    /// Ends both endpoints and starts them again: after a failure nobody knows what they wait for.
+    pub(crate) fn restart(&mut self) -> Result<(), LabError> {
+        self.server = Process::start(&self.link, End::Server)?;
+        self.client = Process::start(&self.link, End::Client)?;
+        self.address = listen(&mut self.server, &self.link)?;
+        Ok(())
     }
 
     /// Lets both ends begin connections in the SYN. The setting is that of their namespaces, which go with
@@ -80,7 +88,7 @@ impl Bench {
         attacked: bool,
     ) -> Result<(), LabError> {
         let identity = self.pki.server.clone();
-        let preparation = Preparation { way, identity, attacked, site: None };
+        let preparation = Preparation { attacked, ..Preparation::new(way, identity) };
         self.server.tell(&ServerOrder::Prepare(Box::new(preparation)))?;
         self.server_is_ready()?;
         self.prepare_client(way, sessions, attacked, None)
@@ -95,7 +103,7 @@ impl Bench {
         site: Option<Site>,
     ) -> Result<(), LabError> {
         let identity = self.pki.client.clone();
-        let preparation = Preparation { way, identity, attacked, site };
+        let preparation = Preparation { attacked, site, ..Preparation::new(way, identity) };
         self.client.tell(&ClientOrder::Prepare(Box::new(preparation)))?;
         self.client_is_ready()?;
         if way.mode.resumes() {

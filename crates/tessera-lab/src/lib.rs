@@ -30,15 +30,17 @@ mod pki;
 pub mod process_memory;
 mod processes;
 pub mod reconnect;
+pub mod results;
 pub mod roaming;
 mod sepp_pair;
 pub mod sites;
 mod statistics;
-pub mod topology;
 #[allow(dead_code, reason = "the experiments to come ask for it")]
 mod timed;
+pub mod topology;
 #[allow(dead_code, reason = "the recording is to come")]
 mod traffic;
+pub mod traffic;
 mod variants;
 mod verdicts;
 mod ways;

@@ -3,9 +3,12 @@
 //! Evidence comes from the reports of the lab ([`Evidence::read`]). No number in it is estimated: what a report
 //! doesn't have is `None`, and no cell is filled in from another.
 
+mod files;
 mod lab;
 mod summary;
 mod ways;
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -82,6 +85,14 @@ pub struct Link {
     pub congestion: f64,
 }
 
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { experiment, seed, cpu, cores, kernel, revision } = self;
+        write!(f, "lab {experiment}, seed {seed}; {cpu}, {cores} cores, {kernel}")?;
+        revision.iter().try_for_each(|revision| write!(f, "; revision {revision}"))
+    }
+}
+
 impl Link {
     /// Whether it only takes time.
     #[must_use]
@@ -134,6 +145,16 @@ impl Cell {
     #[must_use]
     pub fn processor_us(&self) -> Option<f64> {
         let both = |one: Option<Summary>, other: Option<Summary>| Some(one?.median + other?.median);
+        both(self.client_cpu_us, self.server_cpu_us)
+            .or_else(|| both(self.client_engine_us, self.server_engine_us))
+    }
+
+    /// How far that may be off: the uncertainties of its parts.
+    #[must_use]
+    pub fn processor_uncertainty_us(&self) -> Option<f64> {
+        let both = |one: Option<Summary>, other: Option<Summary>| {
+            Some(one?.uncertainty() + other?.uncertainty())
+        };
         both(self.client_cpu_us, self.server_cpu_us)
             .or_else(|| both(self.client_engine_us, self.server_engine_us))
     }
@@ -229,6 +250,15 @@ impl Evidence {
     pub fn protection(&self, way: Way) -> Option<&Protection> {
         let way = way.with_store(Store::Memory);
         self.protections.iter().find(|protection| protection.way == way)
+    }
+
+    /// What one ticket of a way costs, where it was measured apart; `held_bytes` is what a server holds for it.
+    #[must_use]
+    pub fn ticket(&self, way: Way, held_bytes: f64) -> Option<Ticket> {
+        let of_way = self.cells.iter().filter(|cell| cell.way == way);
+        let Issuing { server_us, client_us, bytes } =
+            of_way.filter_map(|cell| cell.issuing).next()?;
+        Some(Ticket { processor_us: server_us + client_us, bytes, held_bytes })
     }
 
     /// What a way costs over plain links, for the break-even; `None` where times or processor time weren't measured.

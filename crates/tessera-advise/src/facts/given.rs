@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use super::values::{self, Value};
-use super::{EarlyRequests, Facts, FactsError, Need, PeerTls, Risk, SharedStore, contradictions};
+use super::{Facts, FactsError, Risk, contradictions};
 
 /// The keys of a file of facts, which are the options of `tessera advise` too.
 pub const KEYS: [&str; 18] = [
@@ -107,30 +107,51 @@ impl Given {
         }
     }
 
+    /// `round-trip` alone, in milliseconds, where it is given.
+    ///
+    /// # Errors
+    /// If it can't be as it is.
+    pub fn round_trip_ms(&self) -> Result<Option<f64>, FactsError> {
+        self.maybe("round-trip", values::milliseconds)
+    }
+
     fn read(&self) -> Result<Facts, FactsError> {
+        let default = Facts::at(self.needed("round-trip", values::milliseconds)?);
         Ok(Facts {
-            round_trip_ms: self.needed("round-trip", values::milliseconds)?,
+            round_trip_ms: default.round_trip_ms,
             reconnections_per_hour: self.needed("reconnections-per-hour", values::number)?,
-            connections: self.or("connections", values::at_least_one, 1.0)?,
-            waiting_requests: self.or("waiting-requests", values::number, 1.0)?,
-            early_requests: self.or("early-requests", Value::read, EarlyRequests::None)?,
-            forward_secrecy: self.or("forward-secrecy", Value::read, Need::Always)?,
-            post_quantum: self.or("post-quantum", Value::read, true)?,
-            fresh_certificates: self.or("fresh-certificates", Value::read, false)?,
-            peer_tls: self.or("peer-tls", Value::read, PeerTls::Stock)?,
-            servers: self.or("servers", values::at_least_one, 1.0)?,
-            shared_store: self.or("shared-store", Value::read, SharedStore::None)?,
+            connections: self.or("connections", values::at_least_one, default.connections)?,
+            waiting_requests: self.or(
+                "waiting-requests",
+                values::number,
+                default.waiting_requests,
+            )?,
+            early_requests: self.or("early-requests", Value::read, default.early_requests)?,
+            forward_secrecy: self.or("forward-secrecy", Value::read, default.forward_secrecy)?,
+            post_quantum: self.or("post-quantum", Value::read, default.post_quantum)?,
+            fresh_certificates: self.or(
+                "fresh-certificates",
+                Value::read,
+                default.fresh_certificates,
+            )?,
+            peer_tls: self.or("peer-tls", Value::read, default.peer_tls)?,
+            servers: self.or("servers", values::at_least_one, default.servers)?,
+            shared_store: self.or("shared-store", Value::read, default.shared_store)?,
             store_round_trip_ms: self.maybe("store-round-trip", values::milliseconds)?,
             ticket_memory: self.maybe("ticket-memory", values::bytes)?,
             server_processor_us: self.maybe("server-processor", values::microseconds)?,
             longest_ticket_lifetime_hours: self.or(
                 "longest-ticket-lifetime",
                 values::lifetime_hours,
-                values::SEVEN_DAYS,
+                default.longest_ticket_lifetime_hours,
             )?,
-            deletes_one_time_psks: self.or("deletes-one-time-psks", Value::read, false)?,
-            accept_risk: self.or("accept-risk", values::list::<Risk>, Vec::new())?,
-            processor_price: self.or("processor-price", values::number, 1.0)?,
+            deletes_one_time_psks: self.or(
+                "deletes-one-time-psks",
+                Value::read,
+                default.deletes_one_time_psks,
+            )?,
+            accept_risk: self.or("accept-risk", values::list::<Risk>, default.accept_risk)?,
+            processor_price: self.or("processor-price", values::number, default.processor_price)?,
         })
     }
 

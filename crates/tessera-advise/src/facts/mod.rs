@@ -115,6 +115,31 @@ impl Risk {
 }
 
 impl Facts {
+    /// A deployment at this round-trip time, with the defaults for everything else and one reconnection an hour.
+    #[must_use]
+    pub fn at(round_trip_ms: f64) -> Self {
+        Self {
+            round_trip_ms,
+            reconnections_per_hour: 1.0,
+            connections: 1.0,
+            waiting_requests: 1.0,
+            early_requests: EarlyRequests::None,
+            forward_secrecy: Need::Always,
+            post_quantum: true,
+            fresh_certificates: false,
+            peer_tls: PeerTls::Stock,
+            servers: 1.0,
+            shared_store: SharedStore::None,
+            store_round_trip_ms: None,
+            ticket_memory: None,
+            server_processor_us: None,
+            longest_ticket_lifetime_hours: values::SEVEN_DAYS,
+            deletes_one_time_psks: false,
+            accept_risk: Vec::new(),
+            processor_price: 1.0,
+        }
+    }
+
     /// Whether the owner accepts a risk.
     #[must_use]
     pub fn accept(&self, risk: Risk) -> bool {

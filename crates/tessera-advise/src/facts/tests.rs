@@ -170,3 +170,12 @@ fn contradictions_are_refused_with_the_fact_to_change_and_what_to_do() {
     let both = both.with_options([("accept-risk", "replay".to_owned())]);
     assert_eq!(both.facts().unwrap_err().place, "--accept-risk");
 }
+
+#[test]
+fn the_page_has_every_fact() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/advise.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for key in KEYS {
+        assert!(page.contains(&format!("\n| `{key}` | ")), "{key}");
+    }
+}

@@ -8,6 +8,8 @@ use tessera_lab::{Destination, Mode, Options, sites};
 use tessera_link::{Congestion, End, LinkKind, LinkParameters};
 
 use super::load::LoadArguments;
+use super::roaming::RoamingArguments;
+use super::traffic::TrafficArguments;
 use super::values;
 
 /// The experiments.
@@ -77,6 +79,42 @@ Examples:
   tessera lab load --resume cells.jsonl --json load.json
                                                     goes on where an earlier run stopped")]
     Load(LoadArguments),
+
+    /// What each way of reconnecting costs between two mobile networks: the evaluation of a paper, on real links.
+    ///
+    /// The grid has each option of the paper (Lastre et al., Sensors 2025, 25, 6144), (a) to (e), with two
+    /// suites, classical and post-quantum keys, and one-time keys in memory and in etcd: in memory, where only
+    /// the engine counts; over the kernel's TCP and emulated links between cities, with and without loss and
+    /// congestion; and through two SEPPs. Tickets are made beforehand. What can't be measured is in the
+    /// report with its reason: a link that the machine can't emulate, an etcd that isn't on PATH.
+    #[command(after_help = "\
+Examples:
+  tessera lab roaming --cells through=engine        the engine alone; some minutes
+  tessera lab roaming --cells 'option=c|e,link=seoul-los-angeles,loss=0,suite=0x1302'
+                                                    two options, across the Pacific
+  tessera lab roaming --sample 3 --repetitions 20   three cells of the grid
+  tessera lab roaming --resume cells.jsonl --json roaming.json --report roaming.html
+                                                    everything, in hours; goes on where it stopped")]
+    Roaming(RoamingArguments),
+
+    /// What sizes and times of TLS records tell an observer on the path, with and without padding.
+    ///
+    /// A client connects in each of six ways, full handshakes, PSKs and early data, and has one registration of
+    /// a roaming subscriber (13 exchanges) on each connection. An observer without keys sees when TLS records
+    /// pass at the client's end of the link, from which side they come, and how long they are. A decision
+    /// tree, grown on some connections, says of the others which way they were made; the tables show how often
+    /// it is right, by sizes, by times and by both, who is taken for whom, and what padding costs.
+    ///
+    /// The repetitions are connections of each way and setting. It needs the emulated link, as root or on a
+    /// system that lets users have namespaces.
+    #[command(after_help = "\
+Examples:
+  tessera lab traffic                                   at 0 and 33 ms, three paddings; about ten minutes
+  tessera lab traffic --rtt 5ms --repetitions 10        a first look, within a minute
+  tessera lab traffic --padding 0,256,1024              other paddings
+  tessera lab traffic --json out.json --report out.html every flow, and a page for a browser
+  tessera lab traffic --json - | jq '.confusion.tables[] | [.padding, .features, .accuracy]'")]
+    Traffic(TrafficArguments),
 
     /// One end of an experiment; the lab starts it.
     #[command(hide = true)]

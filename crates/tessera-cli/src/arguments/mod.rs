@@ -1,12 +1,15 @@
 //! The command line.
 
+mod advise;
 mod common;
 mod connect;
 mod lab;
 mod load;
+mod roaming;
 #[cfg(feature = "sepp")]
 mod sepp;
 mod serve;
+mod traffic;
 #[cfg(feature = "tunnel")]
 mod tunnel;
 mod values;
@@ -16,6 +19,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
+pub(crate) use self::advise::AdviseArguments;
 use self::connect::ConnectArguments;
 pub(crate) use self::lab::Lab;
 #[cfg(feature = "sepp")]
@@ -104,6 +108,13 @@ Examples:
         #[command(subcommand)]
         experiment: Lab,
     },
+
+    /// Says which way of reconnecting fits a deployment, each reason with its measured cost.
+    ///
+    /// Facts rule ways out. Of the others the safest is the answer, and one that is less safe only where what it saves
+    /// was measured, and is more than the uncertainty of the measurement. docs/advise.md has the rules.
+    #[command(arg_required_else_help = true, after_help = advise::EXAMPLES)]
+    Advise(Box<AdviseArguments>),
 
     /// Writes completions for a shell to standard output.
     #[command(

@@ -1,5 +1,6 @@
 //! What experiments have in common: their options, the screen, where reports go.
 
+mod etcd;
 mod journal;
 mod numbers;
 mod options;
@@ -7,6 +8,7 @@ mod output;
 mod report;
 mod screen;
 
+pub(crate) use etcd::Etcd;
 pub(crate) use journal::{Journal, Run};
 pub(crate) use numbers::{number, spread};
 pub use options::Options;

@@ -19,16 +19,22 @@ pub(crate) fn document(
     body: &[String],
     report: &impl Serialize,
 ) -> serde_json::Result<String> {
-    Ok(format!(
+    let samples = samples(experiment, report)?;
+    let script = format!("<script>\n{SCRIPT}</script>\n");
+    Ok(page(&format!("Tessera lab: {experiment}"), &[body.concat(), samples].concat(), &script))
+}
+
+/// A page, which may have a script for what is in it.
+pub(crate) fn page(title: &str, body: &str, script: &str) -> String {
+    format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <title>Tessera lab: {experiment}</title>\n<style>\n{CSS}</style>\n</head>\n\
-         <body>\n<main>\n{}{}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-        body.concat(),
-        samples(experiment, report)?,
-    ))
+         <title>{}</title>\n<style>\n{CSS}</style>\n</head>\n\
+         <body>\n<main>\n{body}</main>\n{script}</body>\n</html>\n",
+        escaped(title),
+    )
 }
 
 /// Where and how was measured.
@@ -59,6 +65,11 @@ pub(crate) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String 
         ("Connections a row", repetitions.to_string()),
         ("Tessera", env!("CARGO_PKG_VERSION").to_owned()),
     ]);
+    description_list(&facts)
+}
+
+/// Names and what they stand for.
+pub(crate) fn description_list(facts: &[(&str, String)]) -> String {
     let facts = facts
         .iter()
         .map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escaped(value)));

@@ -102,8 +102,8 @@ fn home(files: &Files, option: &SeppOption, places: &Places) -> Result<String, L
     for function in ["nrf", "ausf", "udm"] {
         let _ = writeln!(text, "\"{function}.{HOME_DOMAIN}\" = \"{producers}\"");
     }
-    if let Some(endpoints) = &option.etcd {
-        text += &fleet(files, endpoints)?;
+    if let Some(etcd) = option.etcd {
+        text += &fleet(files, etcd)?;
     }
     Ok(text)
 }
@@ -137,7 +137,7 @@ fn of_peer(peer: Operator, option: &SeppOption, more: &str) -> String {
 }
 
 /// One-time keys and ticket keys in etcd, under a prefix that no other pair has.
-fn fleet(files: &Files, endpoints: &[String]) -> Result<String, LabError> {
+fn fleet(files: &Files, etcd: SocketAddr) -> Result<String, LabError> {
     let [prefix, ring, epoch] = [random()?, random()?, random()?];
     files.write("ring.key", &ring).map_err(failed)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -145,7 +145,7 @@ fn fleet(files: &Files, endpoints: &[String]) -> Result<String, LabError> {
     files.write("epochs", &format!("{begins} 172800 {epoch}\n")).map_err(failed)?;
     Ok(format!(
         "[tickets.fleet]\nvault = \"etcd\"\nring-key = \"ring.key\"\nepoch-keys = \"epochs\"\n\
-         etcd = {{ endpoints = {endpoints:?}, prefix = \"/tessera-lab/{prefix}/\", \
+         etcd = {{ endpoints = [\"{etcd}\"], prefix = \"/tessera-lab/{prefix}/\", \
          plaintext-on-private-network = true }}\n"
     ))
 }

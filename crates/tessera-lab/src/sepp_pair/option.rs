@@ -1,5 +1,7 @@
 //! Which ways of reconnecting a SEPP has.
 
+use std::net::SocketAddr;
+
 use crate::error::LabError;
 use crate::variants::{Store, Suite, Variant};
 use crate::ways::{Agreement, Continuation, Mode, OneTimeKind};
@@ -9,7 +11,7 @@ use crate::ways::{Agreement, Continuation, Mode, OneTimeKind};
 pub(crate) struct SeppOption {
     mode: Mode,
     /// The etcd, reachable from the server's end, that has one-time keys and ticket keys. `None`: memory.
-    pub(super) etcd: Option<Vec<String>>,
+    pub(super) etcd: Option<SocketAddr>,
 }
 
 impl SeppOption {
@@ -18,7 +20,7 @@ impl SeppOption {
     ///
     /// # Errors
     /// [`LabError::Options`] if no SEPP connects like this, with the reason.
-    pub(crate) fn of(variant: Variant, etcd: Option<Vec<String>>) -> Result<Self, LabError> {
+    pub(crate) fn of(variant: Variant, etcd: Option<SocketAddr>) -> Result<Self, LabError> {
         match contradiction(variant, etcd.is_some()) {
             Some(why) => Err(LabError::Options(why.to_owned())),
             None => Ok(Self { mode: variant.mode, etcd }),
@@ -84,9 +86,9 @@ mod tests {
 
     #[test]
     fn a_sepp_has_one_way_of_each_letter_but_d() {
-        let etcd = || Some(vec!["127.0.0.1:2379".to_owned()]);
+        let etcd = SocketAddr::from(([127, 0, 0, 1], 2379));
         let of = |variant: Variant| {
-            let option = SeppOption::of(variant, etcd().filter(|_| variant.store == Store::Etcd));
+            let option = SeppOption::of(variant, (variant.store == Store::Etcd).then_some(etcd));
             Some((option.ok()?.letter(), variant.store))
         };
         let found: Vec<_> = Variant::all().into_iter().filter_map(of).collect();

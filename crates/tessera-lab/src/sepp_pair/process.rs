@@ -53,8 +53,7 @@ fn program() -> Command {
 }
 
 impl SeppProcess {
-    /// Runs the SEPP of a file at one end of the link, and waits until its peer and it know each other, if it begins,
-    /// or until it listens.
+    /// Runs the SEPP of a file at one end of the link. Its admin listener is this Unix socket.
     pub(super) fn start(
         name: &'static str,
         link: &Link,

@@ -37,5 +37,5 @@ pub(super) fn stores(preparation: &Preparation) -> Result<Stores> {
 fn row(preparation: &Preparation) -> control::Preparation {
     let Preparation { variant, identity, .. } = preparation.clone();
     let way = variant.way();
-    control::Preparation { way, identity, attacked: false, site: None }
+    control::Preparation::new(way, identity)
 }

@@ -1,0 +1,164 @@
+//! Many users, storms, growth, and what a connection holds.
+
+use crate::page::words;
+use crate::results::input::Inputs;
+use crate::results::input::load::{Buckets, Kind, LoadCell, Memory};
+use crate::results::table::Table;
+use crate::results::{names, numbers, paper};
+
+/// Users who come back again and again.
+pub(super) fn users(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "Each user comes back with one registration each time. Times in ms: p50 / p99 / p99.9 of every sample, \
+         known to half a percent. Processor time in µs for each connection.",
+        &[
+            "option, users",
+            "RTT, ms",
+            "connections",
+            "success",
+            "requests a second",
+            "first byte accepted",
+            "registration",
+            "server",
+            "of it TLS",
+            "client",
+            "server's memory, bytes",
+        ],
+    );
+    for cell in cells(inputs, Kind::Users) {
+        table.row(
+            format!("{}: {}", names::variant(&cell.variant), cell.users),
+            [
+                words::plain(cell.rtt_ms),
+                cell.asked().to_string(),
+                success(cell),
+                numbers::short(Some(cell.requests_per_second)),
+                quantiles(&cell.first_accepted_us),
+                quantiles(&cell.registration_us),
+                numbers::short(Some(cell.server_cpu_us_per_connection)),
+                numbers::short(Some(cell.server_tls_us_per_connection)),
+                numbers::short(Some(cell.client_cpu_us_per_connection)),
+                numbers::bytes(Some(cell.server_memory_bytes)),
+            ],
+        );
+    }
+    table.unless_empty()
+}
+
+/// All connections at once, to a server that was replaced.
+pub(super) fn storm(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "All connections come back at once. Times in ms since the storm began: p50 / p99 / p99.9. Processor \
+         time of the server in µs for each connection.",
+        &[
+            "option, connections",
+            "RTT, ms",
+            "success",
+            "first byte accepted",
+            "response",
+            "server",
+            "of it TLS",
+            "server's memory, bytes",
+            "vault, bytes",
+        ],
+    );
+    for cell in cells(inputs, Kind::Storm) {
+        table.row(
+            format!("{}: {}", names::variant(&cell.variant), cell.users),
+            [
+                words::plain(cell.rtt_ms),
+                success(cell),
+                quantiles(&cell.first_accepted_us),
+                quantiles(&cell.response_us),
+                numbers::short(Some(cell.server_cpu_us_per_connection)),
+                numbers::short(Some(cell.server_tls_us_per_connection)),
+                numbers::bytes(Some(cell.server_memory_bytes)),
+                numbers::bytes(Some(cell.vault_bytes)),
+            ],
+        );
+    }
+    table.unless_empty()
+}
+
+/// Whether the server's work grows faster than the number of users.
+pub(super) fn growth(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "The exponent k of the server's processor time = c · usersᵏ, by least squares of the logarithms; 1 is \
+         linear.",
+        &["option", "RTT, ms", "exponent", "95 % confidence interval"],
+    );
+    for growth in inputs.load.iter().flat_map(|load| &load.growth) {
+        let interval = growth
+            .interval
+            .map_or_else(numbers::nothing, |(low, high)| format!("{low:.3} to {high:.3}"));
+        table.row(
+            names::variant(&growth.variant),
+            [
+                growth.rtt_ms.map_or_else(numbers::nothing, words::plain),
+                format!("{:.3}", growth.exponent),
+                interval,
+            ],
+        );
+    }
+    table.unless_empty()
+}
+
+/// Fig. 10: what a connection holds, by component.
+pub(super) fn memory(inputs: &Inputs) -> Option<Table> {
+    let all: Vec<_> = inputs.load.iter().flat_map(|load| &load.memory).collect();
+    let mut components: Vec<&str> = Vec::new();
+    for component in all.iter().flat_map(|memory| memory.components.keys()) {
+        if !components.contains(&component.as_str()) {
+            components.push(component);
+        }
+    }
+    let heads: Vec<_> = components.iter().map(|name| name.replace('_', " ")).collect();
+    let mut columns = vec!["option, connection, side"];
+    columns.extend(heads.iter().map(String::as_str));
+    columns.extend(["all", "vault", "paper, KB"]);
+    let mut table = Table::new(
+        "Bytes of one connection, each allocation under the component that made it; all is the allocator's \
+         total. What the server's vault keeps for the ticket stands apart. The paper gives one number for both \
+         sides.",
+        &columns,
+    );
+    for memory in all {
+        let of = |name: &&str| numbers::bytes(memory.components.get(*name).copied());
+        let rest = [
+            numbers::bytes(Some(memory.total)),
+            numbers::bytes(memory.vault_bytes),
+            papers(memory),
+        ];
+        table.row(
+            format!("{}: {}, {}", names::variant(&memory.variant), memory.connection, memory.side),
+            components.iter().map(of).chain(rest),
+        );
+    }
+    table.unless_empty()
+}
+
+/// What the paper says of the same kind of connection.
+fn papers(memory: &Memory) -> String {
+    let [new, resumed] = paper::memory(memory.variant.option);
+    let number = if memory.connection == "new" { new } else { resumed };
+    number.map_or_else(numbers::nothing, |kilobytes| format!("{kilobytes:.1}"))
+}
+
+fn cells(inputs: &Inputs, kind: Kind) -> impl Iterator<Item = &LoadCell> {
+    let cells = inputs.load.iter().flat_map(|load| &load.cells);
+    cells.filter(move |cell| cell.kind == kind)
+}
+
+/// The share of the reconnections that succeeded.
+fn success(cell: &LoadCell) -> String {
+    match cell.asked() {
+        0 => numbers::nothing(),
+        asked => format!("{:.2} %", (1.0 - cell.failed as f64 / asked as f64) * 100.0),
+    }
+}
+
+fn quantiles(buckets: &Buckets) -> String {
+    let of = |share| numbers::short(buckets.quantile(share).map(|us| us / 1e3));
+    let [median, p99, p999] = [0.5, 0.99, 0.999].map(of);
+    format!("{median} / {p99} / {p999}")
+}
