@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use tessera_kit::{ProgramError, memory_guard, open_files};
-use tessera_lab::{LabError, endpoint, load, reconnect, roaming, sites};
+use tessera_lab::{LabError, endpoint, load, reconnect, roaming, sites, traffic};
 
 #[cfg(feature = "sepp")]
 use crate::arguments::Sepp;
@@ -90,6 +90,7 @@ fn lab(experiment: Lab) -> ExitCode {
     let result = match experiment {
         Lab::Reconnect(options) => reconnect::run(&options.into()),
         Lab::Sites(options) => sites::run(&options.into()),
+        Lab::Traffic(options) => traffic::run(&options.into()),
         Lab::Load(options) => load::run(&options.into()),
         Lab::Roaming(options) => roaming::run(&options.into()),
         Lab::Endpoint { end } => return endpoint_ended(endpoint::run(end.into(), guard_memory)),

@@ -40,6 +40,7 @@ mod timed;
 pub mod topology;
 #[allow(dead_code, reason = "the recording is to come")]
 mod traffic;
+pub mod traffic;
 mod variants;
 mod verdicts;
 mod ways;

@@ -9,6 +9,7 @@ use tessera_link::{Congestion, End, LinkKind, LinkParameters};
 
 use super::load::LoadArguments;
 use super::roaming::RoamingArguments;
+use super::traffic::TrafficArguments;
 use super::values;
 
 /// The experiments.
@@ -95,6 +96,25 @@ Examples:
   tessera lab roaming --resume cells.jsonl --json roaming.json --report roaming.html
                                                     everything, in hours; goes on where it stopped")]
     Roaming(RoamingArguments),
+
+    /// What sizes and times of TLS records tell an observer on the path, with and without padding.
+    ///
+    /// A client connects in each of six ways, full handshakes, PSKs and early data, and has one registration of
+    /// a roaming subscriber (13 exchanges) on each connection. An observer without keys sees when TLS records
+    /// pass at the client's end of the link, from which side they come, and how long they are. A decision
+    /// tree, grown on some connections, says of the others which way they were made; the tables show how often
+    /// it is right, by sizes, by times and by both, who is taken for whom, and what padding costs.
+    ///
+    /// The repetitions are connections of each way and setting. It needs the emulated link, as root or on a
+    /// system that lets users have namespaces.
+    #[command(after_help = "\
+Examples:
+  tessera lab traffic                                   at 0 and 33 ms, three paddings; about ten minutes
+  tessera lab traffic --rtt 5ms --repetitions 10        a first look, within a minute
+  tessera lab traffic --padding 0,256,1024              other paddings
+  tessera lab traffic --json out.json --report out.html every flow, and a page for a browser
+  tessera lab traffic --json - | jq '.confusion.tables[] | [.padding, .features, .accuracy]'")]
+    Traffic(TrafficArguments),
 
     /// One end of an experiment; the lab starts it.
     #[command(hide = true)]

@@ -9,6 +9,7 @@ mod roaming;
 #[cfg(feature = "sepp")]
 mod sepp;
 mod serve;
+mod traffic;
 #[cfg(feature = "tunnel")]
 mod tunnel;
 mod values;

@@ -19,7 +19,7 @@ use crate::ways::{Agreement, Mode, OneTimeKind};
 
 /// How long a handshake may take, and how long an endpoint waits for bytes: far longer than TCP
 /// needs to repeat what a bad link loses.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most early data of a flight, in bytes.
 const MAX_EARLY_DATA: u32 = 16 * 1024;

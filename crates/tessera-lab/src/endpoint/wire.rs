@@ -17,7 +17,7 @@ use crate::control::Cost;
 use crate::{clock, heap};
 
 /// A socket with the bytes that come and go.
-pub(super) struct Wire {
+pub(crate) struct Wire {
     stream: TcpStream,
     input: Vec<u8>,
     /// The part of the input that was received and not read yet.
@@ -41,7 +41,7 @@ pub(super) struct Wire {
 const INPUT_LEN: usize = 24 * 1024;
 
 impl Wire {
-    pub(super) fn new(stream: TcpStream, recorded: bool) -> Result<Self> {
+    pub(crate) fn new(stream: TcpStream, recorded: bool) -> Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         Ok(Self {
@@ -60,7 +60,7 @@ impl Wire {
     }
 
     /// Calls the engine, and counts the processor time.
-    pub(super) fn engine<T>(
+    pub(crate) fn engine<T>(
         &mut self,
         call: impl FnOnce(Time, &mut Output) -> std::result::Result<T, Error>,
     ) -> Result<T> {
@@ -73,7 +73,7 @@ impl Wire {
 
     /// Waits until something happens: `None` when the peer sends nothing more, with or without saying
     /// so. Data lies in [`bytes`](Self::bytes). Whatever there is to send goes out first, in one write.
-    pub(super) fn next<H: Handshake>(
+    pub(crate) fn next<H: Handshake>(
         &mut self,
         connection: &mut Connection<H>,
     ) -> Result<Option<ReadEvent<H::Question>>> {
@@ -114,12 +114,12 @@ impl Wire {
     }
 
     /// The bytes of a range that the last event named.
-    pub(super) fn bytes(&self, range: Range<usize>) -> &[u8] {
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.input[self.read_from + range.start..self.read_from + range.end]
     }
 
     /// Sends what there is to send, in one write.
-    pub(super) fn send(&mut self) -> Result<()> {
+    pub(crate) fn send(&mut self) -> Result<()> {
         let bytes = self.output.as_slice();
         if bytes.is_empty() {
             return Ok(());
@@ -185,7 +185,7 @@ impl Wire {
 
     /// Says goodbye, and what the connection cost. `process_cpu` is what the process had used
     /// before the connection.
-    pub(super) fn close<H: Handshake>(
+    pub(crate) fn close<H: Handshake>(
         mut self,
         mut connection: Box<Connection<H>>,
         process_cpu: Duration,

@@ -9,7 +9,7 @@ mod histogram;
 mod host;
 mod measure;
 mod options;
-mod registration;
+pub(crate) mod registration;
 mod report;
 mod table;
 

@@ -35,7 +35,7 @@ pub(crate) fn costs(flows: &[Flow]) -> Vec<PaddingCost> {
                 padding: setting.padding,
                 client_bytes: median(|flow| flow.bytes()[0] as f64),
                 server_bytes: median(|flow| flow.bytes()[1] as f64),
-                duration_us: median(Flow::duration_us),
+                duration_us: median(|flow| flow.duration_us() as f64),
             }
         })
     });

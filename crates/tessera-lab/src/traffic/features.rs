@@ -55,11 +55,11 @@ pub(crate) fn of(flow: &Flow, features: Features) -> Vec<Feature> {
     }
 }
 
-fn all(flow: &Flow) -> Vec<(i64, f64)> {
+fn all(flow: &Flow) -> Vec<(i64, u64)> {
     flow.sizes_and_times.clone()
 }
 
-fn protected(flow: &Flow) -> Vec<(i64, f64)> {
+fn protected(flow: &Flow) -> Vec<(i64, u64)> {
     let records = flow.sizes_and_times.iter().enumerate();
     records
         .filter(|(index, _)| !flow.plaintext.contains(index))
@@ -68,7 +68,7 @@ fn protected(flow: &Flow) -> Vec<(i64, f64)> {
 }
 
 /// Each record's size, and what each side sends before the other one does, and in all.
-fn sizes(prefix: &str, records: &[(i64, f64)]) -> Vec<Feature> {
+fn sizes(prefix: &str, records: &[(i64, u64)]) -> Vec<Feature> {
     let mut features: Vec<Feature> = (0..RECORDS)
         .map(|n| {
             let size = records.get(n).map_or(0, |(size, _)| *size);
@@ -90,8 +90,8 @@ fn sizes(prefix: &str, records: &[(i64, f64)]) -> Vec<Feature> {
 }
 
 /// When each record passes, from which side it comes, and how long after the one before.
-fn times(records: &[(i64, f64)]) -> Vec<Feature> {
-    let at = |n: usize| records.get(n).map_or(0.0, |(_, us)| *us);
+fn times(records: &[(i64, u64)]) -> Vec<Feature> {
+    let at = |n: usize| records.get(n).map_or(0.0, |(_, us)| *us as f64);
     let mut features = Vec::new();
     for n in 0..RECORDS {
         let side = records.get(n).map_or(0, |(size, _)| size.signum());
@@ -100,7 +100,7 @@ fn times(records: &[(i64, f64)]) -> Vec<Feature> {
         features.push((format!("record {} µs", n + 1), at(n)));
         features.push((format!("record {} gap µs", n + 1), gap));
     }
-    features.push(("duration µs".to_owned(), records.last().map_or(0.0, |(_, us)| *us)));
+    features.push(("duration µs".to_owned(), records.last().map_or(0.0, |(_, us)| *us as f64)));
     features
 }
 
@@ -112,8 +112,8 @@ mod tests {
 
     #[test]
     fn the_numbers_of_all_flows_have_the_same_names() {
-        let short = samples::flow(Mode::Full, vec![(10, 1.0)]);
-        let long = samples::flow(Mode::Full, (1..40).map(|n| (n, n as f64)).collect());
+        let short = samples::flow(Mode::Full, vec![(10, 1)]);
+        let long = samples::flow(Mode::Full, (1..40).map(|n| (n, n as u64)).collect());
         for features in Features::ALL {
             let names = |flow| of(flow, features).into_iter().map(|(name, _)| name);
             assert!(names(&short).eq(names(&long)), "{features:?}");
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn sizes_are_told_by_record_flight_and_side() {
-        let mut flow = samples::flow(Mode::Full, vec![(5, 0.0), (6, 1.0), (-7, 9.0), (8, 11.0)]);
+        let mut flow = samples::flow(Mode::Full, vec![(5, 0), (6, 1), (-7, 9), (8, 11)]);
         flow.plaintext = vec![0];
         let number = |features, name: &str| {
             let all = of(&flow, features);

@@ -33,8 +33,8 @@ pub(crate) struct Flow {
     /// Records are padded to a multiple of so many bytes; `None`: they are not.
     pub(crate) padding: Option<u16>,
     /// The TLS records in the order in which their last byte passed: how long each is, in bytes with its
-    /// header, negative from the server to the client; and when, in µs since the client's SYN.
-    pub(crate) sizes_and_times: Vec<(i64, f64)>,
+    /// header, negative from the server to the client; and when, in whole µs since the client's SYN.
+    pub(crate) sizes_and_times: Vec<(i64, u64)>,
     /// How many of them go out in plaintext, hellos and ChangeCipherSpec, by their place in the list:
     /// padding can't reach these.
     pub(crate) plaintext: Vec<usize>,
@@ -51,8 +51,8 @@ impl Flow {
     }
 
     /// From the SYN to the last record, in µs.
-    pub(crate) fn duration_us(&self) -> f64 {
-        self.sizes_and_times.last().map_or(0.0, |(_, us)| *us)
+    pub(crate) fn duration_us(&self) -> u64 {
+        self.sizes_and_times.last().map_or(0, |(_, us)| *us)
     }
 }
 

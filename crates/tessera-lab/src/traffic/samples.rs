@@ -5,7 +5,7 @@ use crate::variants::{Store, Suite, Variant};
 use crate::ways::{Mode, Way};
 
 /// A flow of this mode.
-pub(crate) fn flow(mode: Mode, sizes_and_times: Vec<(i64, f64)>) -> Flow {
+pub(crate) fn flow(mode: Mode, sizes_and_times: Vec<(i64, u64)>) -> Flow {
     let way = Way::all(&[mode])[0];
     Flow {
         variant: Variant::new(way, Suite::default(), Store::default()),

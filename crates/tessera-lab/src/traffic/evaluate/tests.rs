@@ -5,7 +5,7 @@ use crate::traffic::samples;
 use crate::ways::Mode;
 
 /// So many flows of two options; `records` makes those of one from its number and whether it is the second.
-fn flows(count: usize, records: impl Fn(usize, bool) -> Vec<(i64, f64)>) -> Vec<Flow> {
+fn flows(count: usize, records: impl Fn(usize, bool) -> Vec<(i64, u64)>) -> Vec<Flow> {
     (0..count)
         .flat_map(|n| {
             [(Mode::Full, false), (Mode::PskDhe, true)].map(|(mode, second)| (n, mode, second))
@@ -31,7 +31,7 @@ fn noise(n: usize, second: bool) -> usize {
 fn options_of_different_sizes_are_told_by_sizes_and_not_by_times() {
     let flows = flows(40, |n, second| {
         let size = if second { 700 } else { 500 };
-        vec![(size + (n % 5) as i64, 0.0), (-900, noise(n, second) as f64)]
+        vec![(size + (n % 5) as i64, 0), (-900, noise(n, second) as u64)]
     });
     assert_eq!(accuracy(&flows, Features::Sizes), 1.0);
     assert_eq!(accuracy(&flows, Features::Both), 1.0);
@@ -50,8 +50,8 @@ fn options_of_different_sizes_are_told_by_sizes_and_not_by_times() {
 #[test]
 fn options_of_different_times_are_told_by_times_and_not_by_sizes() {
     let flows = flows(40, |n, second| {
-        let us = if second { 34_000.0 } else { 33_000.0 };
-        vec![(500, 0.0), (-(noise(n, second) as i64), us + (n % 7) as f64)]
+        let us = if second { 34_000 } else { 33_000 };
+        vec![(500, 0), (-(noise(n, second) as i64), us + (n % 7) as u64)]
     });
     assert_eq!(accuracy(&flows, Features::Times), 1.0);
     assert_eq!(accuracy(&flows, Features::Both), 1.0);
@@ -64,7 +64,7 @@ fn options_of_different_times_are_told_by_times_and_not_by_sizes() {
 fn plaintext_records_are_no_protected_sizes() {
     let mut flows = flows(40, |n, second| {
         let hello = if second { 700 } else { 500 };
-        vec![(hello, 0.0), (-(noise(n, second) as i64), 1.0)]
+        vec![(hello, 0), (-(noise(n, second) as i64), 1)]
     });
     for flow in &mut flows {
         flow.plaintext = vec![0];
@@ -78,7 +78,7 @@ fn plaintext_records_are_no_protected_sizes() {
 #[test]
 fn the_same_option_under_two_names_is_not_told_apart() {
     let flows = flows(100, |n, second| {
-        vec![(500 + noise(n, second) as i64, noise(n + 1_000, second) as f64), (-900, 5.0)]
+        vec![(500 + noise(n, second) as i64, noise(n + 1_000, second) as u64), (-900, 5)]
     });
     for features in Features::ALL {
         let accuracy = accuracy(&flows, features);
@@ -88,14 +88,14 @@ fn the_same_option_under_two_names_is_not_told_apart() {
 
 #[test]
 fn the_same_flows_and_seed_make_the_same_tables() {
-    let flows = flows(30, |n, second| vec![(noise(n, second) as i64, noise(n, second) as f64)]);
+    let flows = flows(30, |n, second| vec![(noise(n, second) as i64, noise(n, second) as u64)]);
     assert_eq!(confusion(&flows, 7), confusion(&flows, 7));
     assert_ne!(confusion(&flows, 7), confusion(&flows, 8), "the parts are dealt by the seed");
 }
 
 #[test]
 fn each_link_and_each_padding_has_tables_and_costs_of_its_own() {
-    let mut flows = flows(12, |_, second| vec![(100, 0.0), (if second { -50 } else { -40 }, 9.0)]);
+    let mut flows = flows(12, |_, second| vec![(100, 0), (if second { -50 } else { -40 }, 9)]);
     for (n, flow) in flows.iter_mut().enumerate() {
         flow.rtt_ms = if n < 12 { 0.0 } else { 33.0 };
         flow.padding = if n < 12 { None } else { Some(512) };
