@@ -6,6 +6,7 @@ use crate::facts::{EarlyRequests, Facts};
 
 use super::measurements::{self, Measurement, Unit};
 use super::memory::held_bytes;
+use super::rules::{RuledOut, ruled_out};
 use super::text::{milliseconds, rate};
 use super::{Choice, Line};
 
@@ -30,10 +31,12 @@ impl Choice<'_> {
     fn reconnection(&self) -> Line {
         let (rtt, baseline) = (self.facts.round_trip_ms, self.baseline());
         let reason = match self.way.option {
-            Letter::A => {
-                "no ticket may stand for certificates, or none saves anything that is sure"
-                    .to_owned()
-            }
+            Letter::A => match ruled_out(self.evidence, self.facts, baseline) {
+                Some(RuledOut { fact, because }) => {
+                    format!("{fact} rules resumption out: {because}")
+                }
+                None => "nothing that resumes saves anything that is sure".to_owned(),
+            },
             Letter::B => "the owner gave up forward secrecy, and this is the least work".to_owned(),
             Letter::C => format!(
                 "a ticket spares the certificates, and of what is permitted nothing surely saves more at {rtt} ms"
@@ -106,9 +109,16 @@ impl Choice<'_> {
 
     fn continuation(&self) -> Option<Line> {
         let continuation = self.way.continuation?;
+        let dhe_sibling =
+            Way { continuation: Some(Continuation::PskDheKe), kx: self.key_kx(), ..self.way };
         let (sibling, reason) = match continuation {
+            Continuation::PskKe if ruled_out(self.evidence, self.facts, dhe_sibling).is_some() => (
+                dhe_sibling,
+                "the session is closed as its early data is, and a classical key exchange beside it would open it to \
+                 what the facts rule out",
+            ),
             Continuation::PskKe => (
-                Way { continuation: Some(Continuation::PskDheKe), kx: self.key_kx(), ..self.way },
+                dhe_sibling,
                 "the session is forward-secret from the take, as its early data is, and a second key exchange costs \
                  more than the measurement is uncertain by",
             ),

@@ -97,6 +97,8 @@ fn who_needs_fresh_certificates_resumes_nothing() {
     );
     assert_eq!(advice.way, Way::plain(Letter::A, HYBRID));
     assert_eq!(ruled_out(&advice, Letter::E), Some("fresh-certificates"));
+    let reason = &line(&advice, "reconnection").reason;
+    assert!(reason.starts_with("fresh-certificates rules resumption out"), "{reason}");
 }
 
 /// 5. Authentication alone crosses the border: POST, which is never early.
