@@ -38,8 +38,6 @@ mod statistics;
 #[allow(dead_code, reason = "the experiments to come ask for it")]
 mod timed;
 pub mod topology;
-#[allow(dead_code, reason = "the recording is to come")]
-mod traffic;
 pub mod traffic;
 mod variants;
 mod verdicts;

@@ -27,9 +27,9 @@ const LOSSES: [(f64, f64); 4] = [(0.001, 1.0), (0.001, 3.0), (0.01, 1.0), (0.01,
 const CONGESTIONS: [f64; 2] = [0.05, 0.2];
 
 /// All cells, in the order in which they run: in memory; over each link without loss and congestion; over
-/// links with one of both; through two proxies. Loss and congestion are measured of the paper's suite with
-/// keys in memory: the other suite and the other store change nothing on the way. Two proxies have one variant of
-/// each option that they have at all, and one with keys in etcd.
+/// links with one of both; through two SEPPs. Loss and congestion are measured of the paper's suite with
+/// keys in memory: the other suite and the other store change nothing on the way. Of two SEPPs there is one variant of
+/// each option, the nearest to what they are, and one with keys in etcd; where they lack the option, that is said.
 pub(super) fn cells() -> Vec<CellName> {
     let variants = Variant::all();
     let plain = LINKS.map(|(name, rtt_ms)| link(name, rtt_ms));
@@ -49,7 +49,7 @@ pub(super) fn cells() -> Vec<CellName> {
         variants.map(move |it| cell(Through::Endpoints, link, it))
     });
     let through_proxies = plain.iter().flat_map(|link| {
-        let variants = variants.iter().filter(|it| is_of_sepps(it));
+        let variants = variants.iter().filter(|variant| SeppOption::is_nearest(variant));
         variants.map(move |it| cell(Through::Sepp, link, it))
     });
     in_memory.chain(over_links).chain(over_disturbed).chain(through_proxies).collect()
@@ -57,12 +57,6 @@ pub(super) fn cells() -> Vec<CellName> {
 
 fn is_of_the_paper(variant: &Variant) -> bool {
     variant.suite == Suite::Aes256GcmSha384 && variant.store == Store::Memory
-}
-
-/// SEPPs choose suites and groups for themselves.
-fn is_of_sepps(variant: &Variant) -> bool {
-    let etcd = (variant.store == Store::Etcd).then(Vec::new);
-    SeppOption::of(*variant, etcd).is_ok()
 }
 
 fn link(name: &str, rtt_ms: f64) -> LinkName {
@@ -118,7 +112,8 @@ mod tests {
         let (variants, of_the_paper) = (42, 15);
         assert_eq!(count(Through::Engine), variants);
         assert_eq!(count(Through::Endpoints), 7 * variants + (7 * 4 + 6 * 2) * of_the_paper);
-        assert_eq!(count(Through::Sepp), 7 * (4 + 1));
+        // (a) to (d'), and (e) in memory and in etcd.
+        assert_eq!(count(Through::Sepp), 7 * 7);
     }
 
     #[test]

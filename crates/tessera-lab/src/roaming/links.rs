@@ -122,7 +122,7 @@ fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
     })
 }
 
-fn round_trips(samples: &[Sample], link: &LinkName) -> RoundTrips {
+pub(super) fn round_trips(samples: &[Sample], link: &LinkName) -> RoundTrips {
     let of = |value: fn(&Sample) -> Option<f64>| {
         let median = Median::of(samples.iter().filter_map(value))?;
         (link.rtt_ms > 0.0).then(|| median.value / 1e3 / link.rtt_ms)

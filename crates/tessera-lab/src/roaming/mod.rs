@@ -9,6 +9,7 @@ mod links;
 mod page;
 pub(crate) mod report;
 mod runner;
+mod sepps;
 mod table;
 
 use std::path::PathBuf;
@@ -62,6 +63,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     screen.line(&format!("seed {seed}; {machine}; link {kind}"))?;
     let repetitions = |name: &CellName| match name.through {
         Through::Engine => common.repetitions,
+        Through::Sepp if !name.link.needs_emulation() => common.repetitions,
         Through::Endpoints | Through::Sepp => *link_repetitions,
     };
     let mut runner = Runner::start(link, seed)?;

@@ -188,6 +188,10 @@ pub(crate) struct Registration {
     pub(crate) samples_us: Vec<f64>,
     /// How many exchanges it is.
     pub(crate) exchanges: u32,
+    /// Processor time of both processes for a reconnection and its registration, in microseconds: the medians.
+    pub(crate) cpu_us: Sides<f64>,
+    /// Resident memory of both processes after the last, in bytes.
+    pub(crate) resident: Sides<u64>,
 }
 
 /// A cell that has no numbers.
@@ -254,7 +258,12 @@ mod tests {
                 server: Vec::new(),
             },
             issuing: Some(Issuing { server_us: 6.0, client_us: 7.0, bytes: 8 }),
-            registration: Some(Registration { samples_us: vec![9.0], exchanges: 13 }),
+            registration: Some(Registration {
+                samples_us: vec![9.0],
+                exchanges: 13,
+                cpu_us: Sides { client: 10.0, server: 11.0 },
+                resident: Sides { client: 12, server: 13 },
+            }),
         };
         let sample = json!({
             "send_us": 1.5, "receive_us": null, "tcp_us": null, "first_byte_us": null, "handshake_us": null,
@@ -272,7 +281,10 @@ mod tests {
             "bytes": { "client": 1, "server": 2, "first_flight": 3 },
             "operations": { "client": [{ "operation": "aead", "count": 4.0, "us": 5.0 }], "server": [] },
             "issuing": { "server_us": 6.0, "client_us": 7.0, "bytes": 8 },
-            "registration": { "samples_us": [9.0], "exchanges": 13 }
+            "registration": {
+                "samples_us": [9.0], "exchanges": 13, "cpu_us": { "client": 10.0, "server": 11.0 },
+                "resident": { "client": 12, "server": 13 }
+            }
         });
         assert_eq!(serde_json::to_value(&cell).unwrap(), expected);
         assert_eq!(serde_json::from_value::<Cell>(expected).unwrap(), cell);

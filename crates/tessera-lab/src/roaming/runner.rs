@@ -3,12 +3,11 @@
 use tessera_link::{Link, LinkError};
 
 use super::engine::{self, Timers};
-use super::links;
 use super::report::{Cell, CellName, Through};
+use super::{links, sepps};
 use crate::bench::Bench;
 use crate::error::{LabError, link_words};
 use crate::experiment::Etcd;
-use crate::sepp_pair::{SeppOption, SeppPair};
 use crate::variants::Store;
 
 /// What cells are measured with, for as long as the experiment lasts.
@@ -65,31 +64,13 @@ impl Runner {
                 }
                 measured
             }
-            Through::Sepp => self.through_sepps(name, repetitions, done)?,
+            Through::Sepp => {
+                let link = &self.bench.link;
+                let etcd = address(name, &mut self.etcd_at_server, || Etcd::start_at_server(link))?;
+                sepps::measure(link, name, etcd, repetitions, self.seed, done)
+            }
         };
         measured.map_err(|error| error.to_string())
-    }
-
-    /// Through two SEPPs, which are started for this cell.
-    fn through_sepps(
-        &mut self,
-        name: &CellName,
-        repetitions: usize,
-        done: impl Fn(),
-    ) -> Result<Result<Cell, LabError>, String> {
-        let link = &self.bench.link;
-        let etcd = address(name, &mut self.etcd_at_server, || Etcd::start_at_server(link))?;
-        let etcd = etcd.map(|address| vec![address.to_string()]);
-        let parameters = name.link.parameters(links::seed_of(name, self.seed));
-        let measure = || {
-            let mut pair = SeppPair::start(link, SeppOption::of(name.variant, etcd)?)?;
-            pair.cell(name.clone(), &parameters, repetitions, done)
-        };
-        let measured = measure();
-        if measured.as_ref().is_ok_and(|cell| cell.samples.is_empty()) {
-            return Err("no reconnection was of this variant".to_owned());
-        }
-        Ok(measured)
     }
 }
 

@@ -27,6 +27,14 @@ impl SeppOption {
         }
     }
 
+    /// Whether of all variants of its option and store it is the one that two SEPPs are, or would be if they had the
+    /// option.
+    pub(crate) fn is_nearest(variant: &Variant) -> bool {
+        let Variant { mode, kx, suite, .. } = *variant;
+        let agreed = if mode == Mode::PskOnly { None } else { Some(HYBRID) };
+        kx == agreed && suite == SUITE && mode != Mode::ZeroRttFsPsk
+    }
+
     /// The letter by which a SEPP counts connections like this.
     pub(super) fn letter(&self) -> &'static str {
         match self.mode {
@@ -53,10 +61,13 @@ impl SeppOption {
     }
 }
 
+/// How two SEPPs agree on keys, and their suite: the first that the provider has.
+const HYBRID: Agreement = Agreement::X25519MlKem768;
+const SUITE: Suite = Suite::Aes128GcmSha256;
+
 /// Why no SEPP connects like this.
 fn contradiction(variant: Variant, has_etcd: bool) -> Option<&'static str> {
     let Variant { mode, kx, ticket_key, continuation, store, suite, .. } = variant;
-    const HYBRID: Agreement = Agreement::X25519MlKem768;
     let of_mode = match mode {
         // It takes such data of others; what it sends early, nobody can replay.
         Mode::ZeroRtt | Mode::ZeroRttUnguarded => Some("a SEPP sends no replayable early data"),
@@ -71,8 +82,7 @@ fn contradiction(variant: Variant, has_etcd: bool) -> Option<&'static str> {
         _ if kx != Some(HYBRID) => Some("two SEPPs agree on X25519MLKEM768"),
         _ => None,
     };
-    let of_suite = (suite != Suite::Aes128GcmSha256)
-        .then_some("two SEPPs choose TLS_AES_128_GCM_SHA256 (0x1301)");
+    let of_suite = (suite != SUITE).then_some("two SEPPs choose TLS_AES_128_GCM_SHA256 (0x1301)");
     let of_store = match (store, has_etcd) {
         (Store::Etcd, false) => Some("there is no etcd at the server's end"),
         _ => None,
@@ -100,6 +110,9 @@ mod tests {
             ("e", Store::Etcd),
         ];
         assert_eq!(found, expected);
+        let nearest = Variant::all().into_iter().filter(SeppOption::is_nearest);
+        let letters: Vec<_> = nearest.map(|variant| variant.option.letter()).collect();
+        assert_eq!(letters, ["a", "b", "c", "d", "d'", "e", "e"]);
     }
 
     #[test]
