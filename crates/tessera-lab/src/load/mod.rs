@@ -10,13 +10,15 @@ mod host;
 mod measure;
 mod options;
 pub(crate) mod registration;
-mod report;
+pub(crate) mod report;
 mod table;
 
 use serde_json::json;
 use tessera_link::LinkParameters;
 
+pub(crate) use self::grid::Kind;
 use self::grid::Plan;
+pub(crate) use self::histogram::Histogram;
 use self::measure::{Measured, Stand};
 pub use self::options::Options;
 use self::report::{Cell, NotRun, Report};
