@@ -45,7 +45,7 @@ pub(super) struct Caller {
 
 impl Caller {
     /// Connects, has one exchange after the other, the first as early data where that is possible, and
-    /// closes. `between` is called while a response is awaited. The stream is not connected yet.
+    /// closes. `between` is called after each event, when what there is to send is sent. The stream is not connected yet.
     pub(super) fn call(
         self,
         stream: TcpStream,
@@ -110,8 +110,8 @@ impl Caller {
                 let written = wire.engine(|now, output| connection.write(now, &request, output))?;
                 whole(written, request.len())?;
                 wire.send()?;
-                between()?;
             }
+            between()?;
         }
         let mut told = Told::new(connection.facts());
         let (cost, _) = wire.close(connection, process_cpu)?;

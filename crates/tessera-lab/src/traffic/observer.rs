@@ -16,6 +16,9 @@ use nix::sys::time::TimeSpec;
 use super::records::{Direction, Record};
 use super::segment::Segment;
 
+/// How much the kernel keeps until the observer looks, in bytes: more than a flow has.
+const ROOM: usize = 16 * 1024 * 1024;
+
 /// Sees every packet that passes where it was opened.
 pub(super) struct Observer {
     socket: OwnedFd,
@@ -27,8 +30,8 @@ pub(super) struct Observer {
 /// One connection, as far as it has passed.
 pub(super) struct Watched {
     server: SocketAddrV4,
-    /// The client's SYN passed.
-    began: Option<Duration>,
+    /// From where the first SYN came, and when. Segments of earlier connections may still pass.
+    began: Option<(SocketAddrV4, Duration)>,
     from_client: Direction,
     from_server: Direction,
     pub(super) records: Vec<Record>,
@@ -42,12 +45,14 @@ impl Observer {
         let socket =
             socket(AddressFamily::Packet, SockType::Datagram, flags, SockProtocol::EthAll)?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
+        // Only root of the machine may have that much; where others see too little of a flow, that is said.
+        let _ = setsockopt(&socket, sockopt::RcvBufForce, &ROOM);
         let packet = vec![0; usize::from(u16::MAX)];
         Ok(Self { socket, packet, control: cmsg_space!(TimeSpec) })
     }
 
-    /// Looks at all packets that passed since it last looked. The kernel keeps some 200 KB of them: look
-    /// more often than so much passes.
+    /// Looks at all packets that passed since it last looked. The kernel keeps 200 KB of them at least: look
+    /// before more passes.
     pub(super) fn look(&mut self, watched: &mut Watched) -> io::Result<()> {
         while let Some((length, at)) = self.next()? {
             if let Some(segment) = Segment::read(&self.packet[..length]) {
@@ -95,15 +100,19 @@ impl Watched {
 
     fn pass(&mut self, segment: &Segment<'_>, at: Duration) {
         let from_client = segment.to == self.server;
-        if !from_client && segment.from != self.server {
+        if from_client && segment.is_syn {
+            self.began.get_or_insert((segment.from, at));
+        }
+        let Some((client, _)) = self.began else { return };
+        if [(client, self.server), (self.server, client)]
+            .iter()
+            .all(|ends| *ends != (segment.from, segment.to))
+        {
             return;
         }
         let direction = if from_client { &mut self.from_client } else { &mut self.from_server };
         if segment.is_syn {
             direction.begin(segment.sequence);
-            if from_client {
-                self.began.get_or_insert(at);
-            }
         }
         // A SYN counts as one number before its data.
         let first = segment.sequence.wrapping_add(segment.is_syn.into());
@@ -112,21 +121,28 @@ impl Watched {
         }
     }
 
-    /// The sizes and times of a connection in which the sides sent so many bytes; `None` if not all of it
-    /// passed.
-    pub(super) fn sizes_and_times(&self, sent: [u64; 2]) -> Option<Vec<(i64, u64)>> {
-        let directions = [&self.from_client, &self.from_server];
-        let all = directions
-            .iter()
-            .zip(sent)
-            .all(|(direction, sent)| direction.is_whole() && direction.bytes == sent);
-        let began = self.began.filter(|_| all)?;
+    /// The sizes and times of a connection in which the client and the server sent so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// If not all of it passed: what is missing.
+    pub(super) fn sizes_and_times(&self, sent: [u64; 2]) -> Result<Vec<(i64, u64)>, String> {
+        let (_, began) = self.began.ok_or("the observer saw no beginning")?;
+        let sides = [("client", &self.from_client), ("server", &self.from_server)];
+        for ((side, direction), sent) in sides.into_iter().zip(sent) {
+            if !direction.is_whole() || direction.bytes != sent {
+                let seen = direction.bytes;
+                return Err(format!(
+                    "the observer saw {seen} of the {side}'s {sent} bytes in order"
+                ));
+            }
+        }
         let record = |record: &Record| {
             let size = record.size as i64;
             let us = record.at.saturating_sub(began).as_micros() as u64;
             (if record.from_client { size } else { -size }, us)
         };
-        Some(self.records.iter().map(record).collect())
+        Ok(self.records.iter().map(record).collect())
     }
 
     /// Which of the records are plaintext, by their place.
@@ -149,11 +165,15 @@ mod tests {
         let (client, server): (SocketAddrV4, SocketAddrV4) =
             ("10.77.0.1:50000".parse().unwrap(), "10.77.0.2:443".parse().unwrap());
         let other = "10.77.0.2:80".parse().unwrap();
+        let earlier = "10.77.0.1:49999".parse().unwrap();
         let mut watched = Watched::new(server);
         let hello = [22, 3, 1, 0, 2, 1, 1];
         let data = [23, 3, 3, 0, 1, 9];
         let packets = [
+            (packet(server, earlier, 9, ACK, &data), 990),
             (packet(client, server, 7, SYN, b""), 1_000),
+            (packet(server, earlier, 51, ACK, &data), 1_010),
+            (packet(earlier, server, 8, ACK, &data), 1_011),
             (packet(server, client, 50, SYN | ACK, b""), 1_020),
             (packet(client, server, 8, ACK, &hello), 1_030),
             (packet(client, other, 8, ACK, &data), 1_031),
@@ -164,8 +184,9 @@ mod tests {
             watched.pass(&Segment::read(packet).unwrap(), Duration::from_micros(*us));
         }
         let seen = watched.sizes_and_times([7, 6]);
-        assert_eq!(seen, Some(vec![(7, 30), (-6, 50)]));
+        assert_eq!(seen, Ok(vec![(7, 30), (-6, 50)]));
         assert_eq!(watched.plaintext(), [0]);
-        assert_eq!(watched.sizes_and_times([7, 12]), None, "the server sent more than passed");
+        let missing = watched.sizes_and_times([7, 12]);
+        assert_eq!(missing, Err("the observer saw 6 of the server's 12 bytes in order".to_owned()));
     }
 }

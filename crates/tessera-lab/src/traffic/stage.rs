@@ -99,7 +99,8 @@ impl Stage {
 
     fn configure(&self, variant: Variant, padding: Option<NonZeroU16>) -> endpoint::Result<Ready> {
         let way = variant.way();
-        let preparation = |identity| Preparation::new(way, identity);
+        let suite = Some(variant.suite);
+        let preparation = |identity| Preparation { suite, ..Preparation::new(way, identity) };
         let padded = padding.map_or(Padding::None, Padding::MultipleOf);
         let client = |sessions| {
             let preparation = preparation(self.pki.client.clone());
@@ -144,7 +145,7 @@ impl Stage {
             .ok_or_else(|| LabError::Connection("a connection has another suite".to_owned()))?;
         let sizes_and_times = watched
             .sizes_and_times([call.client.sent, call.server.sent])
-            .ok_or_else(|| LabError::Connection("the observer missed packets".to_owned()))?;
+            .map_err(LabError::Connection)?;
         Ok(Flow {
             variant: Variant { suite, ..variant },
             rtt_ms: self.link.parameters().rtt.as_secs_f64() * 1e3,
