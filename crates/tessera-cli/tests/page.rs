@@ -95,6 +95,25 @@ fn a_browser_shows_every_path_of_the_sites_report() {
 }
 
 #[test]
+fn a_browser_shows_every_setting_of_the_traffic_report() {
+    let report = Report::of("traffic", &["--link", "tun", "--rtt", "2ms", "--padding", "0,512"]);
+    let tables = report.json["confusion"]["tables"].as_array().expect("tables");
+    assert_eq!(tables.len(), 2 * 4);
+    for table in tables {
+        let padding =
+            table["padding"].as_u64().map_or("none".to_owned(), |bytes| bytes.to_string());
+        let features = table["features"].as_str().expect("features");
+        for option in table["options"].as_array().expect("options") {
+            let option = option.as_str().expect("a letter");
+            report.has(&format!("data-row=\"2/{padding}/{features}/{option}\""), 1);
+            report.has(&format!("data-row=\"2/{padding}/cost/{option}\""), 1);
+        }
+        report.has(&format!("data-way=\"2/{padding}\""), 1);
+    }
+    report.is_in_its_page();
+}
+
+#[test]
 fn a_browser_shows_every_cell_of_the_roaming_report() {
     // A cell over a link is one that loopback can't have.
     let cells = "through=engine|endpoints,option=b|e,store=memory,suite=0x1301,kx=none,link=none|50ms,\
@@ -120,25 +139,6 @@ fn a_browser_shows_every_cell_of_the_roaming_report() {
     report.is_in_its_page();
 }
 
-#[test]
-fn a_browser_shows_every_setting_of_the_traffic_report() {
-    let report = Report::of("traffic", &["--link", "tun", "--rtt", "2ms", "--padding", "0,512"]);
-    let tables = report.json["confusion"]["tables"].as_array().expect("tables");
-    assert_eq!(tables.len(), 2 * 4);
-    for table in tables {
-        let padding =
-            table["padding"].as_u64().map_or("none".to_owned(), |bytes| bytes.to_string());
-        let features = table["features"].as_str().expect("features");
-        for option in table["options"].as_array().expect("options") {
-            let option = option.as_str().expect("a letter");
-            report.has(&format!("data-row=\"2/{padding}/{features}/{option}\""), 1);
-            report.has(&format!("data-row=\"2/{padding}/cost/{option}\""), 1);
-        }
-        report.has(&format!("data-way=\"2/{padding}\""), 1);
-    }
-    report.is_in_its_page();
-}
-
 /// No page is ever wider than its room; found out by a script that the test adds. The room is
 /// set by a style, for windows have a smallest width.
 #[test]
@@ -147,9 +147,9 @@ fn a_report_needs_no_sideways_scrolling_on_a_phone() {
         "<script>document.body.dataset.width = document.body.scrollWidth;</script></body>";
     let directory = Directory::new();
     let sites = ["sites", "--link", "tun", "--rtt", "0", "--site-rtt", "5ms,30ms"];
+    let traffic = ["traffic", "--link", "tun", "--rtt", "0", "--padding", "0,16384"];
     let cells = "through=engine,option=b|e,store=memory,kx=none";
     let roaming = ["roaming", "--link", "loopback", "--cells", cells];
-    let traffic = ["traffic", "--link", "tun", "--rtt", "0", "--padding", "0,16384"];
     for experiment in [["reconnect", "--link", "loopback"].as_slice(), &sites, &roaming, &traffic] {
         let output = Command::new(env!("CARGO_BIN_EXE_tessera"))
             .arg("lab")

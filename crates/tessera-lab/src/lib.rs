@@ -17,6 +17,7 @@
 mod adversary;
 mod bench;
 mod clock;
+mod components;
 mod control;
 pub mod endpoint;
 mod error;
@@ -24,7 +25,6 @@ mod experiment;
 mod heap;
 pub mod load;
 mod machine;
-#[allow(dead_code, reason = "the experiments to come ask for it")]
 mod observed;
 mod page;
 mod pki;
@@ -36,7 +36,6 @@ pub mod roaming;
 mod sepp_pair;
 pub mod sites;
 mod statistics;
-#[allow(dead_code, reason = "the experiments to come ask for it")]
 mod timed;
 pub mod topology;
 pub mod traffic;

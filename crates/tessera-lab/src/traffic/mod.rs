@@ -10,7 +10,7 @@
 //! socket at the client's end.
 
 mod conversation;
-mod evaluate;
+pub(crate) mod evaluate;
 mod features;
 mod json;
 mod measure;
@@ -19,7 +19,7 @@ mod page;
 mod random;
 mod records;
 mod registration;
-mod report;
+pub(crate) mod report;
 #[cfg(test)]
 mod samples;
 mod segment;
