@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use tessera_kit::{ProgramError, memory_guard, open_files};
-use tessera_lab::{LabError, endpoint, load, reconnect, roaming, sites, traffic};
+use tessera_lab::{LabError, endpoint, load, reconnect, results, roaming, sites, traffic};
 
 #[cfg(feature = "sepp")]
 use crate::arguments::Sepp;
@@ -92,6 +92,7 @@ fn lab(experiment: Lab) -> ExitCode {
         Lab::Sites(options) => sites::run(&options.into()),
         Lab::Traffic(options) => traffic::run(&options.into()),
         Lab::Load(options) => load::run(&options.into()),
+        Lab::Results(options) => results::run(&options.into()),
         Lab::Roaming(options) => roaming::run(&options.into()),
         Lab::Endpoint { end } => return endpoint_ended(endpoint::run(end.into(), guard_memory)),
         Lab::LoadEndpoint { end } => {

@@ -8,6 +8,7 @@ use tessera_lab::{Destination, Mode, Options, sites};
 use tessera_link::{Congestion, End, LinkKind, LinkParameters};
 
 use super::load::LoadArguments;
+use super::results::ResultsArguments;
 use super::roaming::RoamingArguments;
 use super::traffic::TrafficArguments;
 use super::values;
@@ -115,6 +116,18 @@ Examples:
   tessera lab traffic --json out.json --report out.html every flow, and a page for a browser
   tessera lab traffic --json - | jq '.confusion.tables[] | [.padding, .features, .accuracy]'")]
     Traffic(TrafficArguments),
+
+    /// The tables and figures of the roaming paper's evaluation, made from the reports of roaming, load and
+    /// traffic.
+    ///
+    /// The paper's numbers stand beside those of the reports. Without a file to write, all tables go to
+    /// standard output, as Markdown.
+    #[command(after_help = "\
+Examples:
+  tessera lab results docs/results                                      all tables
+  tessera lab results docs/results --page docs/results/roaming.html     a page with figures
+  tessera lab results docs/results --markdown docs/results/roaming.md   the tables of a text, anew")]
+    Results(ResultsArguments),
 
     /// One end of an experiment; the lab starts it.
     #[command(hide = true)]

@@ -5,6 +5,7 @@ mod common;
 mod connect;
 mod lab;
 mod load;
+mod results;
 mod roaming;
 #[cfg(feature = "sepp")]
 mod sepp;

@@ -10,16 +10,19 @@ mod host;
 mod measure;
 mod options;
 pub(crate) mod registration;
-mod report;
+pub(crate) mod report;
 mod table;
 
 use serde_json::json;
 use tessera_link::LinkParameters;
 
+pub(crate) use self::grid::Kind;
 use self::grid::Plan;
+pub(crate) use self::histogram::Histogram;
 use self::measure::{Measured, Stand};
 pub use self::options::Options;
 use self::report::{Cell, NotRun, Report};
+use crate::components::{self, Memory};
 use crate::error::LabError;
 use crate::experiment::{Journal, Run, Screen, check, open_link, rtts, write_json};
 use crate::machine::{Machine, revision};
@@ -50,6 +53,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
 
     let mut screen = Screen::new(&common);
     screen.line(&format!("seed {}; {machine}; link {kind}", options.seed))?;
+    let memory = memory(&plans)?;
     let mut stand = Stand::start(link)?;
     screen.expect(rtts.len() * plans.len());
 
@@ -89,6 +93,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     }
     let growth = report::growth(&cells);
     screen.line(&table::growth(&growth))?;
+    screen.line(&table::memory(&memory))?;
     screen.line(table::LEGEND)?;
     screen.finish();
 
@@ -99,10 +104,20 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         revision: revision().map(str::to_owned),
         link: kind,
         cells,
+        memory,
         growth,
         not_run,
     };
     write_json(&common, &report)
+}
+
+/// The memory of one connection of each variant. It comes first, since the experiment takes long and this may
+/// fail.
+fn memory(plans: &[Plan]) -> Result<Vec<Memory>, LabError> {
+    let mut variants: Vec<_> = plans.iter().map(|plan| plan.variant).collect();
+    variants.dedup();
+    let measured = variants.into_iter().map(components::measure);
+    Ok(measured.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// Whether a cell that was measured is a planned one.

@@ -1,37 +1,6 @@
 //! What of a flow the observer looks at, as numbers.
 
-use serde::{Deserialize, Serialize};
-
-use super::report::Flow;
-
-/// What the observer looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Features {
-    /// The sizes of all records.
-    Sizes,
-    /// The sizes of the protected records alone: what padding can change.
-    ProtectedSizes,
-    /// When records come, and from which side.
-    Times,
-    /// All sizes and times.
-    Both,
-}
-
-impl Features {
-    /// All of them.
-    pub(crate) const ALL: [Self; 4] = [Self::Sizes, Self::ProtectedSizes, Self::Times, Self::Both];
-
-    /// Its name in tables and reports.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Sizes => "sizes",
-            Self::ProtectedSizes => "protected-sizes",
-            Self::Times => "times",
-            Self::Both => "both",
-        }
-    }
-}
+use super::report::{Features, Flow};
 
 /// How many records of a flow count one by one. A handshake is over by then; what follows is the same in
 /// all options.

@@ -107,8 +107,6 @@ impl Formatter for Lines {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
-
     #[test]
     fn each_flow_of_the_report_is_a_line() {
         let report =

@@ -10,8 +10,8 @@
 //! socket at the client's end.
 
 mod conversation;
-mod evaluate;
-mod features;
+pub(crate) mod evaluate;
+pub(crate) mod features;
 mod json;
 mod measure;
 mod observer;
@@ -19,7 +19,7 @@ mod page;
 mod random;
 mod records;
 mod registration;
-mod report;
+pub(crate) mod report;
 #[cfg(test)]
 mod samples;
 mod segment;

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::features::Features;
 use crate::experiment::LinkReport;
 use crate::machine::Machine;
 use crate::variants::{PaperOption, Variant};
@@ -53,6 +52,35 @@ impl Flow {
     /// From the SYN to the last record, in µs.
     pub(crate) fn duration_us(&self) -> u64 {
         self.sizes_and_times.last().map_or(0, |(_, us)| *us)
+    }
+}
+
+/// What the observer looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Features {
+    /// The sizes of all records.
+    Sizes,
+    /// The sizes of the protected records alone: what padding can change.
+    ProtectedSizes,
+    /// When records come, and from which side.
+    Times,
+    /// All sizes and times.
+    Both,
+}
+
+impl Features {
+    /// All of them.
+    pub(crate) const ALL: [Self; 4] = [Self::Sizes, Self::ProtectedSizes, Self::Times, Self::Both];
+
+    /// Its name in tables and reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sizes => "sizes",
+            Self::ProtectedSizes => "protected-sizes",
+            Self::Times => "times",
+            Self::Both => "both",
+        }
     }
 }
 

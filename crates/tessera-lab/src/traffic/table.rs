@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::features::Features;
-use super::report::{Confusion, ConfusionTable, PaddingCost};
+use super::report::{Confusion, ConfusionTable, Features, PaddingCost};
 use crate::variants::PaperOption;
 
 /// How well the options are told apart in each setting.

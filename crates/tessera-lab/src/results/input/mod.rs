@@ -1,7 +1,6 @@
 //! The reports of the experiments, as they were written.
 
 pub(super) mod load;
-pub(super) mod traffic;
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -10,9 +9,10 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use self::load::Load;
-use self::traffic::Traffic;
 use crate::error::LabError;
 use crate::roaming::report::{Cell, Report as Roaming, Through};
+use crate::traffic::evaluate;
+use crate::traffic::report::Report as Traffic;
 use crate::variants::{Store, Suite};
 
 /// The names of the reports in their directory.
@@ -48,11 +48,14 @@ impl Inputs {
         traffic: Option<&str>,
     ) -> Result<Self, (&'static str, String)> {
         let [roaming_name, load_name, traffic_name] = FILES;
-        Ok(Self {
-            roaming: parse(roaming_name, roaming)?,
-            load: parse(load_name, load)?,
-            traffic: parse(traffic_name, traffic)?,
-        })
+        let mut traffic: Option<Traffic> = parse(traffic_name, traffic)?;
+        if let Some(traffic) = &mut traffic {
+            // Made again from the flows: what the report says of them is no sample.
+            traffic.confusion = evaluate::confusion(&traffic.flows, traffic.seed);
+            traffic.costs = evaluate::costs(&traffic.flows);
+        }
+        let (roaming, load) = (parse(roaming_name, roaming)?, parse(load_name, load)?);
+        Ok(Self { roaming, load, traffic })
     }
 
     /// The names of the reports that are not there.

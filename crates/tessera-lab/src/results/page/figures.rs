@@ -1,11 +1,12 @@
 //! The figures of the page.
 
+use crate::load::Kind;
+use crate::load::report::Cell as LoadCell;
 use crate::page::chart::{Chart, Line};
 use crate::page::figure::{Figure, Strip};
 use crate::page::strip::LaneData;
 use crate::page::words::escaped;
 use crate::results::input::Inputs;
-use crate::results::input::load::{Kind, LoadCell};
 use crate::results::names;
 use crate::results::numbers::{FIRST_BYTE_MS, Field, HANDSHAKE_MS, RESPONSE_MS, median};
 use crate::results::paper;
@@ -226,7 +227,7 @@ pub(super) fn traffic(inputs: &Inputs) -> String {
     let strips = tables.enumerate().map(|(index, table)| {
         let padding =
             table.padding.map_or_else(|| "not padded".to_owned(), |it| format!("padded to {it}"));
-        let name = format!("{}, {padding}, {} ms", table.features, table.rtt_ms);
+        let name = format!("{}, {padding}, {} ms", table.features.name(), table.rtt_ms);
         bars(&format!("traffic/{index}"), &name, &[table.accuracy * 100.0, table.chance * 100.0])
     });
     drawn(&Figure {

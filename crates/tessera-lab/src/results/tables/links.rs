@@ -186,7 +186,7 @@ pub(super) fn sepp(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Two processes of `tessera sepp` with network functions on both sides. Medians in ms with their 95 % \
          confidence intervals: the first response after the connection had gone, and a whole registration; \
-         processor time of each SEPP.",
+         processor time of each SEPP for both, and its resident memory after the last.",
         &[
             "link, option",
             "n",
@@ -197,6 +197,8 @@ pub(super) fn sepp(inputs: &Inputs) -> Option<Table> {
             "registration, p99",
             "client's SEPP, ms",
             "server's SEPP, ms",
+            "client's SEPP, MB",
+            "server's SEPP, MB",
         ],
     );
     for cell in inputs.cells(Through::Sepp).filter(|cell| is_plain(cell)) {
@@ -206,6 +208,11 @@ pub(super) fn sepp(inputs: &Inputs) -> Option<Table> {
             samples.map(|us| us / 1e3)
         };
         let median = Median::of(registrations());
+        let costs = cell.registration.as_ref().map_or([None; 4], |it| {
+            let [client, server] = [it.resident.client, it.resident.server];
+            let megabytes = [client as f64 / 1e6, server as f64 / 1e6];
+            [it.cpu_us.client / 1e3, it.cpu_us.server / 1e3, megabytes[0], megabytes[1]].map(Some)
+        });
         table.row(
             format!("{}: {}", cell.name.link.name, full_name(&cell.name.variant)),
             [
@@ -215,9 +222,9 @@ pub(super) fn sepp(inputs: &Inputs) -> Option<Table> {
                 numbers::short(numbers::p99(cell, RESPONSE_MS)),
                 median.map_or_else(numbers::nothing, |median| experiment::spread(&median)),
                 numbers::short(quantile(registrations(), 0.99)),
-                numbers::spread(cell, |sample| sample.client_cpu_us.map(|us| us / 1e3)),
-                numbers::spread(cell, |sample| sample.server_cpu_us.map(|us| us / 1e3)),
-            ],
+            ]
+            .into_iter()
+            .chain(costs.map(numbers::short)),
         );
     }
     table.unless_empty()

@@ -1,8 +1,10 @@
 //! Many users, storms, growth, and what a connection holds.
 
+use crate::load::report::Cell;
+use crate::load::{Histogram, Kind};
 use crate::page::words;
 use crate::results::input::Inputs;
-use crate::results::input::load::{Buckets, Kind, LoadCell, Memory};
+use crate::results::input::load::{Load, Memory, asked};
 use crate::results::table::Table;
 use crate::results::{names, numbers, paper};
 
@@ -30,7 +32,7 @@ pub(super) fn users(inputs: &Inputs) -> Option<Table> {
             format!("{}: {}", names::variant(&cell.variant), cell.users),
             [
                 words::plain(cell.rtt_ms),
-                cell.asked().to_string(),
+                asked(cell).to_string(),
                 success(cell),
                 numbers::short(Some(cell.requests_per_second)),
                 quantiles(&cell.first_accepted_us),
@@ -38,7 +40,7 @@ pub(super) fn users(inputs: &Inputs) -> Option<Table> {
                 numbers::short(Some(cell.server_cpu_us_per_connection)),
                 numbers::short(Some(cell.server_tls_us_per_connection)),
                 numbers::short(Some(cell.client_cpu_us_per_connection)),
-                numbers::bytes(Some(cell.server_memory_bytes)),
+                cell.server_memory_bytes.to_string(),
             ],
         );
     }
@@ -72,8 +74,8 @@ pub(super) fn storm(inputs: &Inputs) -> Option<Table> {
                 quantiles(&cell.response_us),
                 numbers::short(Some(cell.server_cpu_us_per_connection)),
                 numbers::short(Some(cell.server_tls_us_per_connection)),
-                numbers::bytes(Some(cell.server_memory_bytes)),
-                numbers::bytes(Some(cell.vault_bytes)),
+                cell.server_memory_bytes.to_string(),
+                cell.vault_bytes.to_string(),
             ],
         );
     }
@@ -87,17 +89,13 @@ pub(super) fn growth(inputs: &Inputs) -> Option<Table> {
          linear.",
         &["option", "RTT, ms", "exponent", "95 % confidence interval"],
     );
-    for growth in inputs.load.iter().flat_map(|load| &load.growth) {
+    for growth in inputs.load.iter().flat_map(Load::growth) {
         let interval = growth
             .interval
             .map_or_else(numbers::nothing, |(low, high)| format!("{low:.3} to {high:.3}"));
         table.row(
             names::variant(&growth.variant),
-            [
-                growth.rtt_ms.map_or_else(numbers::nothing, words::plain),
-                format!("{:.3}", growth.exponent),
-                interval,
-            ],
+            [words::plain(growth.rtt_ms), format!("{:.3}", growth.exponent), interval],
         );
     }
     table.unless_empty()
@@ -144,21 +142,21 @@ fn papers(memory: &Memory) -> String {
     number.map_or_else(numbers::nothing, |kilobytes| format!("{kilobytes:.1}"))
 }
 
-fn cells(inputs: &Inputs, kind: Kind) -> impl Iterator<Item = &LoadCell> {
+fn cells(inputs: &Inputs, kind: Kind) -> impl Iterator<Item = &Cell> {
     let cells = inputs.load.iter().flat_map(|load| &load.cells);
     cells.filter(move |cell| cell.kind == kind)
 }
 
 /// The share of the reconnections that succeeded.
-fn success(cell: &LoadCell) -> String {
-    match cell.asked() {
+fn success(cell: &Cell) -> String {
+    match asked(cell) {
         0 => numbers::nothing(),
-        asked => format!("{:.2} %", (1.0 - cell.failed as f64 / asked as f64) * 100.0),
+        count => format!("{:.2} %", (1.0 - cell.failed as f64 / count as f64) * 100.0),
     }
 }
 
-fn quantiles(buckets: &Buckets) -> String {
-    let of = |share| numbers::short(buckets.quantile(share).map(|us| us / 1e3));
+fn quantiles(times: &Histogram) -> String {
+    let of = |share| numbers::short(times.quantile(share).map(|us| us / 1e3));
     let [median, p99, p999] = [0.5, 0.99, 0.999].map(of);
     format!("{median} / {p99} / {p999}")
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::machine::Machine;
 use crate::results::input::Inputs;
+use crate::results::input::load::asked;
 use crate::results::numbers;
 use crate::results::table::Table;
 
@@ -25,20 +26,16 @@ pub(super) fn runs(inputs: &Inputs) -> Option<Table> {
         table.row("[roaming.json](roaming.json)", setting.into_iter().chain(counts));
     }
     if let Some(load) = &inputs.load {
-        let asked: u64 = load.cells.iter().map(|cell| cell.asked()).sum();
+        let asked: u64 = load.cells.iter().map(asked).sum();
         let failed: u64 = load.cells.iter().map(|cell| cell.failed).sum();
         let counts = [load.cells.len().to_string(), asked.to_string(), failed.to_string()];
         let setting = of(&load.machine, &load.revision, load.seed);
         table.row("[load.json](load.json)", setting.into_iter().chain(counts));
     }
     if let Some(traffic) = &inputs.traffic {
-        let judged = |table: &crate::results::input::traffic::ConfusionTable| {
-            table.matrix.iter().flatten().sum::<u64>()
-        };
-        let tables = &traffic.confusion.tables;
-        let samples: u64 = tables.iter().filter(|table| table.features == "both").map(judged).sum();
-        let counts = [tables.len().to_string(), samples.to_string(), numbers::nothing()];
-        let setting = of(&traffic.machine, &traffic.revision, traffic.seed);
+        let settings = traffic.confusion.tables.len().to_string();
+        let counts = [settings, traffic.flows.len().to_string(), numbers::nothing()];
+        let setting = of(&traffic.machine, &None, traffic.seed);
         table.row("[traffic.json](traffic.json)", setting.into_iter().chain(counts));
     }
     table.unless_empty()
@@ -60,6 +57,11 @@ pub(super) fn not_run(inputs: &Inputs) -> Option<Table> {
         inputs.roaming.iter().flat_map(|it| &it.cells).flat_map(|cell| &cell.why_failed)
     {
         *samples.entry(reason).or_default() += u64::from(*count);
+    }
+    for (reason, count) in
+        inputs.load.iter().flat_map(|it| &it.cells).flat_map(|cell| &cell.why_failed)
+    {
+        *samples.entry(reason).or_default() += count;
     }
     let mut table = Table::new(
         "Cells that were not run, and reconnections that failed, by reason. Nothing stands in for them.",

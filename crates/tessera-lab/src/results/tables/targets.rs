@@ -1,8 +1,11 @@
 //! What the evaluation was to reach, and whether it did.
 
 use crate::experiment;
+use crate::load::Kind;
+use crate::load::report::{Cell as LoadCell, Growth};
 use crate::results::input::Inputs;
-use crate::results::input::load::{Kind, LoadCell};
+use crate::results::input::load::Load;
+use crate::results::names;
 use crate::results::numbers::{self, RESPONSE_MS};
 use crate::results::table::Table;
 use crate::results::tables::latency::is_baseline;
@@ -11,7 +14,7 @@ use crate::variants::{PaperOption, Variant};
 use crate::ways::{Agreement, Continuation, OneTimeKind};
 
 /// The storm that the targets are about.
-const STORM: u64 = 1_000;
+const STORM: usize = 1_000;
 const STORM_RTT_MS: f64 = 134.0;
 
 /// One that a number decides.
@@ -136,12 +139,9 @@ fn beside_d(inputs: &Inputs) -> Vec<Target> {
 
 /// The exponents of growth.
 fn growth(inputs: &Inputs) -> Vec<Target> {
-    let growth = inputs.load.iter().flat_map(|load| &load.growth);
-    let target = |growth: &crate::results::input::load::Growth| Target {
-        what: format!(
-            "growth: the exponent of {}",
-            crate::results::names::variant(&growth.variant)
-        ),
+    let growth = inputs.load.iter().flat_map(Load::growth);
+    let target = |growth: Growth| Target {
+        what: format!("growth: the exponent of {}", names::variant(&growth.variant)),
         measured: growth.exponent,
         unit: "",
         bound: Bound::AtMost(1.05),

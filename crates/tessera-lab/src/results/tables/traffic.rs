@@ -2,9 +2,10 @@
 
 use crate::page::words;
 use crate::results::input::Inputs;
-use crate::results::input::traffic::ConfusionTable;
 use crate::results::numbers;
 use crate::results::table::Table;
+use crate::traffic::features::Features;
+use crate::traffic::report::ConfusionTable;
 
 /// How often a classifier names the right option.
 pub(super) fn accuracy(inputs: &Inputs) -> Option<Table> {
@@ -30,16 +31,18 @@ pub(super) fn accuracy(inputs: &Inputs) -> Option<Table> {
 
 /// The confusion matrices of an observer who looks at everything.
 pub(super) fn confusion(inputs: &Inputs) -> Option<Table> {
-    let whole: Vec<_> = confusions(inputs).filter(|table| table.features == "both").collect();
+    let whole: Vec<_> =
+        confusions(inputs).filter(|table| table.features == Features::Both).collect();
     let options = &whole.first()?.options;
-    let heads: Vec<_> = options.iter().map(|letter| format!("taken for ({letter})")).collect();
+    let heads: Vec<_> =
+        options.iter().map(|letter| format!("taken for ({})", letter.letter())).collect();
     let columns: Vec<_> =
         ["flows of"].into_iter().chain(heads.iter().map(String::as_str)).collect();
     let mut table = Table::new("Flows of each option, and what they were taken for.", &columns);
     for confusion in whole.iter().filter(|table| table.options == *options) {
         for (letter, row) in options.iter().zip(&confusion.matrix) {
-            let counts = row.iter().map(u64::to_string);
-            table.row(format!("({letter}), {}", setting(confusion)), counts);
+            let counts = row.iter().map(usize::to_string);
+            table.row(format!("({}), {}", letter.letter(), setting(confusion)), counts);
         }
     }
     table.unless_empty()
@@ -53,7 +56,7 @@ pub(super) fn padding(inputs: &Inputs) -> Option<Table> {
     );
     for cost in inputs.traffic.iter().flat_map(|traffic| &traffic.costs) {
         table.row(
-            format!("({}), {}", cost.option, padded(cost.padding)),
+            format!("({}), {}", cost.option.letter(), padded(cost.padding)),
             [
                 words::plain(cost.rtt_ms),
                 numbers::bytes(Some(cost.client_bytes)),
@@ -70,10 +73,10 @@ fn confusions(inputs: &Inputs) -> impl Iterator<Item = &ConfusionTable> {
 }
 
 fn setting(table: &ConfusionTable) -> String {
-    let (rtt, features) = (words::plain(table.rtt_ms), table.features.replace('-', " "));
+    let (rtt, features) = (words::plain(table.rtt_ms), table.features.name().replace('-', " "));
     format!("{features}, {rtt} ms, {}", padded(table.padding))
 }
 
-fn padded(padding: Option<u64>) -> String {
+fn padded(padding: Option<u16>) -> String {
     padding.map_or_else(|| "not padded".to_owned(), |size| format!("padded to {size}"))
 }

@@ -1,8 +1,8 @@
 //! How well flows tell the options apart, and what padding costs: made from the flows alone.
 
-use super::features::{self, Features};
+use super::features;
 use super::random::Random;
-use super::report::{Confusion, ConfusionTable, Flow, PaddingCost};
+use super::report::{Confusion, ConfusionTable, Features, Flow, PaddingCost};
 use super::tree::{Example, Question, Tree};
 use crate::statistics::Median;
 use crate::variants::PaperOption;

@@ -1,7 +1,6 @@
 //! The page of the experiment `traffic`.
 
-use super::features::Features;
-use super::report::{Confusion, ConfusionTable, PaddingCost, Report};
+use super::report::{Confusion, ConfusionTable, Features, PaddingCost, Report};
 use super::table::{accuracy, letter, padding, settings};
 use crate::page::document::{Setting, contents, document, facts};
 use crate::page::figure::{Figure, Strip};
