@@ -11,7 +11,7 @@
 
 mod conversation;
 pub(crate) mod evaluate;
-pub(crate) mod features;
+mod features;
 mod json;
 mod measure;
 mod observer;

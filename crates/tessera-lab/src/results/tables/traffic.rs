@@ -4,8 +4,7 @@ use crate::page::words;
 use crate::results::input::Inputs;
 use crate::results::numbers;
 use crate::results::table::Table;
-use crate::traffic::features::Features;
-use crate::traffic::report::ConfusionTable;
+use crate::traffic::report::{ConfusionTable, Features};
 
 /// How often a classifier names the right option.
 pub(super) fn accuracy(inputs: &Inputs) -> Option<Table> {
