@@ -10,12 +10,14 @@
 //! [`reconnect::run`] is one experiment, [`sites::run`] another, [`load::run`] a third. Their two endpoints are the same
 //! program, started again with the arguments of [`endpoint::ARGUMENTS`], which it hands to
 //! [`endpoint::run`].
+//! [`roaming::run`] measures a grid of cells: with these endpoints, in memory, and through two SEPPs.
 //! A link ([`tessera_link`]) joins them. `sites` has two servers, and a link between any two of the three.
 #![forbid(unsafe_code)]
 
 mod adversary;
 mod bench;
 mod clock;
+mod components;
 mod control;
 pub mod endpoint;
 mod error;
@@ -23,7 +25,6 @@ mod experiment;
 mod heap;
 pub mod load;
 mod machine;
-#[allow(dead_code, reason = "the experiments to come ask for it")]
 mod observed;
 mod page;
 mod pki;
@@ -35,7 +36,6 @@ pub mod roaming;
 mod sepp_pair;
 pub mod sites;
 mod statistics;
-#[allow(dead_code, reason = "the experiments to come ask for it")]
 mod timed;
 pub mod topology;
 pub mod traffic;

@@ -6,7 +6,8 @@ use crate::facts::{EarlyRequests, Facts};
 
 use super::measurements::{self, Measurement, Unit};
 use super::memory::held_bytes;
-use super::text::milliseconds;
+use super::rules::{RuledOut, ruled_out};
+use super::text::{milliseconds, rate};
 use super::{Choice, Line};
 
 impl Choice<'_> {
@@ -14,7 +15,7 @@ impl Choice<'_> {
     pub(super) fn lines(&self) -> Vec<Line> {
         let lines = [
             Some(self.reconnection()),
-            self.key_exchange(),
+            Some(self.key_exchange()),
             self.one_time_key(),
             self.continuation(),
             self.key_lifetime(),
@@ -30,10 +31,12 @@ impl Choice<'_> {
     fn reconnection(&self) -> Line {
         let (rtt, baseline) = (self.facts.round_trip_ms, self.baseline());
         let reason = match self.way.option {
-            Letter::A => {
-                "no ticket may stand for certificates, or none saves anything that is sure"
-                    .to_owned()
-            }
+            Letter::A => match ruled_out(self.evidence, self.facts, baseline) {
+                Some(RuledOut { fact, because }) => {
+                    format!("{fact} rules resumption out: {because}")
+                }
+                None => "nothing that resumes saves anything that is sure".to_owned(),
+            },
             Letter::B => "the owner gave up forward secrecy, and this is the least work".to_owned(),
             Letter::C => format!(
                 "a ticket spares the certificates, and of what is permitted nothing surely saves more at {rtt} ms"
@@ -53,8 +56,10 @@ impl Choice<'_> {
         self.line("reconnection", self.way.option.to_string(), reason, facts, cost)
     }
 
-    fn key_exchange(&self) -> Option<Line> {
-        let kx = self.way.kx?;
+    fn key_exchange(&self) -> Line {
+        // psk_ke has none of its own.
+        let of = if self.way.kx.is_some() { self.way } else { self.baseline() };
+        let kx = of.kx.unwrap_or(KeyExchange::X25519MlKem768);
         let (other, reason) = match kx {
             KeyExchange::X25519MlKem768 => (
                 KeyExchange::X25519,
@@ -65,14 +70,19 @@ impl Choice<'_> {
                 "post-quantum confidentiality isn't asked for, and costs this",
             ),
         };
-        let ticket_key = match self.way.ticket_key {
+        let ticket_key = match of.ticket_key {
             Some(OneTimeKey::Psk) => Some(OneTimeKey::Psk),
             Some(_) => Some(key_like(other)),
             None => None,
         };
-        let sibling = Way { kx: Some(other), ticket_key, ..self.way };
-        let cost = self.against(sibling).into_iter().collect();
-        Some(self.line("key exchange", kx.name(), reason, vec!["post-quantum"], cost))
+        let sibling = Way { kx: Some(other), ticket_key, ..of };
+        let cost = measurements::against(self.evidence, self.facts, of, sibling);
+        let answer = match self.way.kx {
+            Some(_) => kx.name().to_owned(),
+            None => format!("none; {} in what it falls back to", kx.name()),
+        };
+        let cost = cost.into_iter().collect();
+        self.line("key exchange", answer, reason, vec!["post-quantum"], cost)
     }
 
     fn one_time_key(&self) -> Option<Line> {
@@ -99,9 +109,16 @@ impl Choice<'_> {
 
     fn continuation(&self) -> Option<Line> {
         let continuation = self.way.continuation?;
+        let dhe_sibling =
+            Way { continuation: Some(Continuation::PskDheKe), kx: self.key_kx(), ..self.way };
         let (sibling, reason) = match continuation {
+            Continuation::PskKe if ruled_out(self.evidence, self.facts, dhe_sibling).is_some() => (
+                dhe_sibling,
+                "the session is closed as its early data is, and a classical key exchange beside it would open it to \
+                 what the facts rule out",
+            ),
             Continuation::PskKe => (
-                Way { continuation: Some(Continuation::PskDheKe), kx: self.key_kx(), ..self.way },
+                dhe_sibling,
                 "the session is forward-secret from the take, as its early data is, and a second key exchange costs \
                  more than the measurement is uncertain by",
             ),
@@ -224,9 +241,9 @@ impl Choice<'_> {
         };
         if self.ticket(self.way).is_some() && self.ticket(baseline).is_some() {
             let pays = break_even::reconnections_per_hour(&own, &other, &conditions);
-            words += &match pays {
+            words += &match &pays {
                 Pays::Always => ", from the first reconnection on".to_owned(),
-                Pays::From(least) => format!(", from {least:.1e} reconnections an hour on"),
+                Pays::From(least) => format!(", if it comes back {} or more often", rate(*least)),
                 Pays::Never => ", at no number of reconnections".to_owned(),
             };
             if let Pays::From(least) = pays {
@@ -251,10 +268,11 @@ impl Choice<'_> {
                 let off = |users: usize| (users as f64 - connections).abs();
                 off(one.users).total_cmp(&off(other.users))
             });
-            let storm = nearest.map(|load| (load.server_us, "in a storm"));
+            let storm =
+                nearest.map(|load| (load.server_us, format!("in a storm of {}", load.users)));
             storm.or_else(|| {
                 let measured = super::price::Measured::of(self.evidence, self.facts, way)?;
-                Some((measured.server_us, "one after the other"))
+                Some((measured.server_us, "one after the other".to_owned()))
             })
         };
         let full = Way::plain(Letter::A, super::candidates::full(self.facts).kx);

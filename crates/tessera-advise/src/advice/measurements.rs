@@ -84,12 +84,12 @@ pub(super) fn against(
         time(
             "response",
             one.response_us - two.response_us,
-            one.response_uncertainty_us + two.response_uncertainty_us,
+            sum(one.response_uncertainty_us, two.response_uncertainty_us),
         ),
         time(
             "processor of both ends",
             one.processor_us - two.processor_us,
-            one.processor_uncertainty_us + two.processor_uncertainty_us,
+            sum(one.processor_uncertainty_us, two.processor_uncertainty_us),
         ),
     ];
     for (what, one, two) in
@@ -101,9 +101,12 @@ pub(super) fn against(
     Some(Measurement { way: Some(way), against: Some(other), samples, numbers })
 }
 
-fn time(what: &str, value: f64, uncertainty: f64) -> Number {
-    let uncertainty = Some(uncertainty).filter(|uncertainty| *uncertainty > 0.0);
+fn time(what: &str, value: f64, uncertainty: Option<f64>) -> Number {
     Number { what: what.to_owned(), value, unit: Unit::Us, uncertainty }
+}
+
+fn sum(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    Some(one? + other?)
 }
 
 fn bytes(what: &str, value: f64) -> Number {

@@ -12,12 +12,12 @@ use super::lifetimes::Lifetimes;
 pub(super) struct Measured {
     /// From before connect() to the response, in microseconds.
     pub(super) response_us: f64,
-    /// How far that may be off.
-    pub(super) response_uncertainty_us: f64,
+    /// How far that may be off; `None` with too few samples to know it.
+    pub(super) response_uncertainty_us: Option<f64>,
     /// Processor time of both ends, in microseconds.
     pub(super) processor_us: f64,
     /// How far that may be off.
-    pub(super) processor_uncertainty_us: f64,
+    pub(super) processor_uncertainty_us: Option<f64>,
     /// Of that, the server's.
     pub(super) server_us: f64,
     /// Bytes of both ends.
@@ -51,9 +51,9 @@ impl Measured {
         let off = |value: &dyn Fn(&Cell) -> Option<f64>| at(value).map(|off| off.max(0.0));
         Some(Self {
             response_us: at(&|cell| Some(cell.response_us?.median))?,
-            response_uncertainty_us: off(&|cell| Some(cell.response_us?.uncertainty()))?,
+            response_uncertainty_us: off(&|cell| cell.response_us?.uncertainty()),
             processor_us: at(&Cell::processor_us)?,
-            processor_uncertainty_us: off(&Cell::processor_uncertainty_us)?,
+            processor_uncertainty_us: off(&Cell::processor_uncertainty_us),
             server_us: at(&Cell::server_us)?,
             bytes: at(&|cell| Some(cell.client_bytes? + cell.server_bytes?)),
             first_flight: at(&|cell| cell.first_flight),
@@ -67,8 +67,13 @@ impl Measured {
     }
 
     fn uncertainty_us(&self, facts: &Facts) -> f64 {
-        facts.waiting_requests * self.response_uncertainty_us
-            + facts.processor_price * self.processor_uncertainty_us
+        match (self.response_uncertainty_us, self.processor_uncertainty_us) {
+            (Some(response), Some(processor)) => {
+                facts.waiting_requests * response + facts.processor_price * processor
+            }
+            // Nothing is sure.
+            _ => f64::INFINITY,
+        }
     }
 }
 

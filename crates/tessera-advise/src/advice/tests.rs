@@ -86,6 +86,7 @@ fn a_peer_without_tickets_makes_full_handshakes() {
         assert_eq!(ruled_out(&advice, option), Some("peer-tls"));
     }
     assert_eq!(advice.sepp, ["resume = false"]);
+    assert_eq!(line(&advice, "key exchange").answer, "X25519MLKEM768");
 }
 
 /// 4. An auditor wants each connection to show certificates.
@@ -96,6 +97,8 @@ fn who_needs_fresh_certificates_resumes_nothing() {
     );
     assert_eq!(advice.way, Way::plain(Letter::A, HYBRID));
     assert_eq!(ruled_out(&advice, Letter::E), Some("fresh-certificates"));
+    let reason = &line(&advice, "reconnection").reason;
+    assert!(reason.starts_with("fresh-certificates rules resumption out"), "{reason}");
 }
 
 /// 5. Authentication alone crosses the border: POST, which is never early.
@@ -245,6 +248,12 @@ fn advice_follows_the_evidence_and_not_a_list() {
         response.interval = Some((response.median - 1e6, response.median + 1e6));
     }
     assert_eq!(option(&uncertain), Letter::C);
+    // Too few samples to know how uncertain it is.
+    let mut few = evidence();
+    for cell in few.cells.iter_mut().filter(|cell| cell.way.option == Letter::E) {
+        cell.response_us.as_mut().unwrap().interval = None;
+    }
+    assert_eq!(option(&few), Letter::C);
     // Ways that nobody attacked, or measured.
     let mut without = evidence();
     without.protections.retain(|found| found.way.option != Letter::E);

@@ -72,12 +72,13 @@ impl fmt::Display for Measurement {
 
 impl Measurement {
     fn in_words(&self, Number { what, value, unit, uncertainty }: &Number) -> String {
-        let sign = if self.against.is_some() && *value >= 0.0 { "+" } else { "" };
+        let is_difference = self.against.is_some() && *unit != Unit::Reconnections;
+        let sign = if is_difference && *value >= 0.0 { "+" } else { "" };
         let value = match unit {
             Unit::Us => milliseconds(*value),
             Unit::Bytes => format!("{value:.0} bytes"),
             Unit::Executions => format!("{value:.0}×"),
-            Unit::Reconnections => format!("{value:.2e} an hour"),
+            Unit::Reconnections => rate(*value),
         };
         let off = uncertainty.map(|off| format!(" ± {}", milliseconds(off))).unwrap_or_default();
         format!("{what} {sign}{value}{off}")
@@ -91,6 +92,15 @@ pub(crate) fn milliseconds(us: f64) -> String {
         1e3..1e5 => format!("{:.2} ms", us / 1e3),
         1e5..1e6 => format!("{:.1} ms", us / 1e3),
         _ => format!("{:.2} s", us / 1e6),
+    }
+}
+
+/// A number of events an hour, by the time between two where they are rare.
+pub(super) fn rate(per_hour: f64) -> String {
+    match per_hour.recip() {
+        ..1.0 => format!("{per_hour:.1} times an hour"),
+        hours @ 1.0..48.0 => format!("once in {hours:.0} hours"),
+        hours => format!("once in {:.0} days", hours / 24.0),
     }
 }
 
@@ -110,4 +120,32 @@ pub(crate) fn paragraph(text: &str, indent: &str) -> String {
         line.push_str(word);
     }
     lines + &line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_units_that_people_read() {
+        assert_eq!(
+            [50.4, 1_284.0, 134_400.0, 2e6, -84.0].map(milliseconds),
+            ["50 µs", "1.28 ms", "134.4 ms", "2.00 s", "-84 µs"]
+        );
+        assert_eq!(
+            [12.0, 0.1, 8.5e-4].map(rate),
+            ["12.0 times an hour", "once in 10 hours", "once in 49 days"]
+        );
+    }
+
+    #[test]
+    fn paragraphs_are_broken_between_words() {
+        let text = paragraph(&"word ".repeat(40), "  ");
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(
+            text.lines().all(|line| line.starts_with("  word") && line.len() <= WIDTH),
+            "{text}"
+        );
+        assert_eq!(paragraph("", "  "), "  \n");
+    }
 }

@@ -97,3 +97,52 @@ fn list<T: Serialize>(name: &str, of: &[T]) -> Result<String, EvidenceError> {
     };
     Ok(format!("\"{name}\": [{lines}]"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::{KeyExchange, Letter, OneTimeKey, Through, Way};
+
+    #[test]
+    fn the_evidence_that_comes_along_has_every_way_near_and_far() {
+        let evidence = Evidence::embedded().unwrap();
+        let plain = [Letter::A, Letter::C, Letter::D, Letter::DSingleUse].into_iter();
+        let plain = plain.flat_map(|option| {
+            [KeyExchange::X25519, KeyExchange::X25519MlKem768]
+                .map(|kx| Way::plain(option, Some(kx)))
+        });
+        let fs = [
+            (OneTimeKey::X25519, Some(KeyExchange::X25519)),
+            (OneTimeKey::X25519MlKem768, Some(KeyExchange::X25519MlKem768)),
+            (OneTimeKey::Psk, Some(KeyExchange::X25519)),
+            (OneTimeKey::X25519, None),
+            (OneTimeKey::X25519MlKem768, None),
+            (OneTimeKey::Psk, None),
+        ];
+        let fs = fs.map(|(key, kx)| Way::forward_secret(key, kx));
+        for way in plain.chain([Way::plain(Letter::B, None)]).chain(fs) {
+            let cells: Vec<_> = evidence.plain_cells(way, Through::Endpoints).collect();
+            assert!(cells.len() >= 3, "{way}: {} round-trip times", cells.len());
+            for cell in cells {
+                let response = cell.response_us.unwrap();
+                assert!(response.samples >= 20 && response.uncertainty().is_some(), "{way}");
+                assert!(cell.processor_us().unwrap() > 0.0 && cell.client_bytes.is_some(), "{way}");
+            }
+            assert!(evidence.protection(way).is_some(), "{way} was attacked");
+        }
+        assert!(!evidence.sources.is_empty());
+    }
+
+    #[test]
+    fn evidence_is_written_as_it_is_read_a_cell_a_line() {
+        let evidence = Evidence::embedded().unwrap();
+        let text = evidence.to_json().unwrap();
+        assert_eq!(Evidence::summarized(&text).unwrap(), evidence);
+        assert_eq!(text, include_str!("embedded.json"));
+        assert!(text.lines().count() > evidence.cells.len());
+        let empty = Evidence::default();
+        assert_eq!(Evidence::summarized(&empty.to_json().unwrap()).unwrap(), empty);
+        let wrong = Evidence::summarized("{\"sources\": 1}").unwrap_err().to_string();
+        assert!(wrong.starts_with("sources: "), "{wrong}");
+    }
+}

@@ -149,11 +149,11 @@ impl Cell {
             .or_else(|| both(self.client_engine_us, self.server_engine_us))
     }
 
-    /// How far that may be off: the uncertainties of its parts.
+    /// How far that may be off: the uncertainties of its parts. `None` with too few samples to know it.
     #[must_use]
     pub fn processor_uncertainty_us(&self) -> Option<f64> {
         let both = |one: Option<Summary>, other: Option<Summary>| {
-            Some(one?.uncertainty() + other?.uncertainty())
+            Some(one?.uncertainty()? + other?.uncertainty()?)
         };
         both(self.client_cpu_us, self.server_cpu_us)
             .or_else(|| both(self.client_engine_us, self.server_engine_us))

@@ -31,10 +31,10 @@ impl Summary {
         Some(Self { samples: count, median: f64::midpoint(*lower, *upper), interval, p99 })
     }
 
-    /// The longer way from the median to an end of the interval; 0 without an interval.
+    /// The longer way from the median to an end of the interval; `None` with too few samples for one.
     #[must_use]
-    pub fn uncertainty(&self) -> f64 {
-        self.interval.map_or(0.0, |(low, high)| (self.median - low).max(high - self.median))
+    pub fn uncertainty(&self) -> Option<f64> {
+        self.interval.map(|(low, high)| (self.median - low).max(high - self.median))
     }
 }
 
@@ -81,7 +81,8 @@ mod tests {
         let many = trimmed(10_000).unwrap() as f64;
         assert!((many - (5_000.0 - 98.0)).abs() <= 2.0, "{many}");
         let summary = Summary::of((1..=35).map(f64::from)).unwrap();
+        let one = Summary::of([1.0]).unwrap();
         assert_eq!(summary.interval, Some((12.0, 24.0)));
-        assert_eq!(summary.uncertainty(), 6.0);
+        assert_eq!((summary.uncertainty(), one.uncertainty()), (Some(6.0), None));
     }
 }

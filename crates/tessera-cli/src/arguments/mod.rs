@@ -43,6 +43,7 @@ Examples:
   tessera tunnel demo            a database behind a tunnel, and somebody on the path who replays
   tessera lab reconnect          what each way of reconnecting costs and protects
   tessera lab reconnect --help   how to measure something else
+  tessera advise --help          which way of reconnecting fits a deployment, by what was measured
   tessera manual DIRECTORY       the manual pages; `tessera completions` writes those of a shell"
 )]
 pub(crate) struct Arguments {

@@ -11,11 +11,11 @@ use super::experiment::LinkArgument;
 /// What the experiment is asked.
 #[derive(Args)]
 pub(crate) struct RoamingArguments {
-    /// How many reconnections are measured for each cell in memory.
+    /// How many reconnections are measured for each cell in memory, and through SEPPs without a link.
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = number())]
     repetitions: usize,
 
-    /// How many for each cell over a link or through SEPPs.
+    /// How many for each other cell.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = number())]
     link_repetitions: usize,
 

@@ -2,6 +2,7 @@
 
 mod etcd;
 mod journal;
+mod json;
 mod numbers;
 mod options;
 mod output;

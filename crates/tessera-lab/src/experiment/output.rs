@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use super::json::json;
 use super::options::Options;
-use super::report::json;
 use crate::error::LabError;
 
 /// Writes a report to where the options want it.

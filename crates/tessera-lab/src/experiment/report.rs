@@ -45,13 +45,6 @@ impl Destination {
     }
 }
 
-/// A report as JSON, for other programs.
-pub(super) fn json(report: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut json = serde_json::to_vec_pretty(report)?;
-    json.push(b'\n');
-    Ok(json)
-}
-
 /// What the link did to packets, the round-trip time aside.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct LinkReport {

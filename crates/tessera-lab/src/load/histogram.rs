@@ -30,7 +30,8 @@ impl Histogram {
 
     /// The time, in µs, that this share of the samples does not exceed; `None` without samples.
     pub(crate) fn quantile(&self, share: f64) -> Option<f64> {
-        let rank = (share * self.count() as f64).ceil().max(1.0) as u64;
+        // A share such as 0.999 of 1,000 is 999, whatever the digits of its product.
+        let rank = (share * self.count() as f64 - 1e-9).ceil().max(1.0) as u64;
         let mut below = 0;
         self.counts.iter().find_map(|(bucket, count)| {
             below += count;

@@ -22,6 +22,7 @@ pub(crate) use self::histogram::Histogram;
 use self::measure::{Measured, Stand};
 pub use self::options::Options;
 use self::report::{Cell, NotRun, Report};
+use crate::components::{self, Memory};
 use crate::error::LabError;
 use crate::experiment::{Journal, Run, Screen, check, open_link, rtts, write_json};
 use crate::machine::{Machine, revision};
@@ -52,6 +53,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
 
     let mut screen = Screen::new(&common);
     screen.line(&format!("seed {}; {machine}; link {kind}", options.seed))?;
+    let memory = memory(&plans)?;
     let mut stand = Stand::start(link)?;
     screen.expect(rtts.len() * plans.len());
 
@@ -91,6 +93,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     }
     let growth = report::growth(&cells);
     screen.line(&table::growth(&growth))?;
+    screen.line(&table::memory(&memory))?;
     screen.line(table::LEGEND)?;
     screen.finish();
 
@@ -101,10 +104,20 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         revision: revision().map(str::to_owned),
         link: kind,
         cells,
+        memory,
         growth,
         not_run,
     };
     write_json(&common, &report)
+}
+
+/// The memory of one connection of each variant. It comes first, since the experiment takes long and this may
+/// fail.
+fn memory(plans: &[Plan]) -> Result<Vec<Memory>, LabError> {
+    let mut variants: Vec<_> = plans.iter().map(|plan| plan.variant).collect();
+    variants.dedup();
+    let measured = variants.into_iter().map(components::measure);
+    Ok(measured.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// Whether a cell that was measured is a planned one.

@@ -6,26 +6,26 @@
 use std::time::Duration;
 
 /// The lengths of the bodies of a registration with local breakout, request and response, in bytes: order and
-/// sizes of what two SEPPs of open5gs exchange (its captures `5g-roaming-lbo.pcapng`).
+/// sizes of what two SEPPs of open5gs exchange (its captures `5g-roaming-lbo.pcapng`), as `sepp_pair` has them.
 pub(crate) const EXCHANGES: [(usize, usize); 13] = [
-    // Three discoveries at the NRF.
-    (0, 680),
-    (0, 666),
-    (0, 680),
-    // Authentication, and its confirmation.
+    // Discovery of the AUSF; authentication, and its confirmation.
+    (0, 673),
     (103, 299),
     (46, 144),
-    // The AMF registers.
+    // Discovery of the UDM; the AMF registers.
+    (0, 666),
     (226, 226),
-    // What is subscribed: access and mobility, slices, sessions.
+    // What is subscribed: access and mobility, slices, sessions. The AMF will hear of changes.
     (0, 170),
     (0, 92),
     (0, 2),
     (244, 244),
+    // Discovery for the SMF; its data.
+    (0, 680),
     (0, 455),
     // The subscription ends; the AMF's registration changes.
     (0, 0),
-    (79, 204),
+    (79, 0),
 ];
 
 /// What stands for the HTTP/2 headers of a request or response, in bytes: this lab's choice.

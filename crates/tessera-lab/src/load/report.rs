@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::grid::Kind;
 use super::growth;
 use super::histogram::Histogram;
+use crate::components::Memory;
 use crate::machine::Machine;
 use crate::variants::Variant;
 
@@ -21,6 +22,8 @@ pub(crate) struct Report {
     /// How the link was made: `tun` or `loopback`.
     pub(crate) link: String,
     pub(crate) cells: Vec<Cell>,
+    /// What connections hold, by component; of variants whose stores are in memory.
+    pub(crate) memory: Vec<Memory>,
     pub(crate) growth: Vec<Growth>,
     pub(crate) not_run: Vec<NotRun>,
 }

@@ -2,6 +2,7 @@
 
 use super::histogram::Histogram;
 use super::report::{Cell, Growth, NotRun};
+use crate::components::{Components, Memory};
 use crate::experiment::number;
 use crate::variants::Variant;
 
@@ -90,6 +91,38 @@ pub(super) fn growth(growth: &[Growth]) -> String {
     table
 }
 
+/// The table of the memory of one connection.
+pub(super) fn memory(memory: &[Memory]) -> String {
+    let mut table = format!(
+        "\n{:<52} {:<7} {:<6} {:>12} {:>12} {:>9} {:>7} {:>8} {:>7} {:>9} {:>7} {:>7} {:>7}",
+        "memory of one connection, bytes",
+        "",
+        "",
+        "certificates",
+        "key exchange",
+        "signature",
+        "tickets",
+        "buffers",
+        "rest",
+        "allocated",
+        "peak",
+        "held",
+        "vault",
+    );
+    for memory in memory {
+        let Components { certificates, key_exchange, signature, .. } = memory.components;
+        let Components { tickets_and_replay_state: tickets, buffers, rest, .. } = memory.components;
+        let (connection, side) = (memory.connection.name(), memory.side.name());
+        let (row, allocated, vault) = (memory.variant.key(), memory.total, memory.vault_bytes);
+        let (peak, held) = (memory.peak.total, memory.held.total);
+        table.push_str(&format!(
+            "\n{row:<52} {connection:<7} {side:<6} {certificates:>12} {key_exchange:>12} {signature:>9} \
+             {tickets:>7} {buffers:>8} {rest:>7} {allocated:>9} {peak:>7} {held:>7} {vault:>7}"
+        ));
+    }
+    table
+}
+
 /// A cell that was not run.
 pub(super) fn not_run(cell: &NotRun) -> String {
     let (row, kind, users) = (row(&cell.variant), cell.kind.name(), cell.users);
@@ -108,4 +141,6 @@ response        the client has the whole response to it
 registration    the last of the 13 responses is there
 server, client  processor time of the process, kernel included, for each reconnection
 TLS             the server's in calls of TLS streams, the socket's own calls taken away
-heap            what all open connections hold; what the tickets made beforehand hold";
+heap            what all open connections hold; what the tickets made beforehand hold
+memory          of one connection, by what allocated it: everything that was ever allocated, what was held
+                when most was held, and what is held when it is idle; in the vault, for one client";

@@ -117,6 +117,7 @@ fn load() -> Value {
             let components = json!({ "certificates": 10, "key_exchange": 20, "rest": 30 });
             let mut row = json!({
                 "connection": connection, "side": side, "components": components, "total": 60,
+                "peak": { "components": components, "total": 50 }, "held": { "components": components, "total": 40 },
                 "vault_bytes": 5
             });
             flatten(&mut row, variant);
@@ -215,6 +216,14 @@ fn loss_and_congestion_stand_beside_the_undisturbed_link() {
     let cells = row(&loss, "seoul-tokyo: (b) PSK only");
     assert!(cells.iter().all(|cell| cell.ends_with("(9, 1 failed)")), "{cells:?}");
     assert_eq!(table("congestion").columns[1..], ["none", "20 % of the RTT"]);
+}
+
+#[test]
+fn the_memory_of_a_connection_stands_by_component_beside_the_papers() {
+    let memory = table("memory");
+    assert_eq!(memory.columns[1..4], ["certificates", "key exchange", "rest"]);
+    let full = row(&memory, "(a) full handshake, X25519: new, client");
+    assert_eq!(full, ["10", "20", "30", "60", "50", "40", "5", "9.2"]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod failures;
 mod grid;
 mod links;
 mod page;
+mod progress;
 pub(crate) mod report;
 mod runner;
 mod sepps;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 pub use self::choice::Filter;
+use self::progress::Progress;
 use self::report::{Cell, CellName, NotRun, Report, Through};
 use self::runner::Runner;
 use crate::error::LabError;
@@ -56,7 +58,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let settings =
         json!({ "repetitions": common.repetitions, "link_repetitions": link_repetitions });
     let run = Run::of_this_program("roaming", seed, kind, settings);
-    let (mut journal, finished) = Journal::<Cell>::open(options.resume.as_deref(), &run)?;
+    let (journal, finished) = Journal::<Cell>::open(options.resume.as_deref(), &run)?;
 
     let mut screen = Screen::new(common);
     let machine = Machine::this();
@@ -68,7 +70,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     };
     let mut runner = Runner::start(link, seed)?;
     screen.expect(names.iter().map(repetitions).sum());
-    let mut report = Report {
+    let report = Report {
         experiment: "roaming".to_owned(),
         seed,
         machine,
@@ -77,37 +79,13 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         cells: Vec::new(),
         not_run: Vec::new(),
     };
-    for name in names {
-        let count = repetitions(&name);
-        screen.now(name.variant.mode.name());
-        if report.cells.last().is_none_or(|last| table::is_under_another_head(&last.name, &name)) {
-            screen.line(&table::head(&name))?;
-        }
-        let earlier = finished.iter().find(|cell| cell.name == name).cloned();
-        let measured = match earlier {
-            Some(cell) => {
-                (0..count).for_each(|_| screen.advance());
-                Ok(cell)
-            }
-            None => runner.measure(&name, count, || screen.advance()),
-        };
-        match measured {
-            Ok(cell) => {
-                if !finished.iter().any(|it| it.name == name) {
-                    journal.add(&cell)?;
-                }
-                screen.line(&table::row(&cell))?;
-                report.cells.push(cell);
-            }
-            Err(reason) => {
-                screen.line(&table::not_run(&name, &reason))?;
-                report.not_run.push(NotRun { name, reason });
-            }
-        }
+    let mut progress = Progress { screen, journal, finished, report };
+    for group in names.chunk_by(|a, b| !table::is_under_another_head(a, b)) {
+        let samples = group.first().map_or(0, repetitions);
+        let left = progress.begin(group, samples)?;
+        runner.measure(&left, samples, &mut progress)?;
     }
-    screen.line(&table::factors(&report.cells))?;
-    screen.line(table::LEGEND)?;
-    screen.finish();
+    let report = progress.finish(&names)?;
     write(common, &report, page::render)?;
     match report.not_run.first() {
         Some(NotRun { reason, .. }) if report.cells.is_empty() => {

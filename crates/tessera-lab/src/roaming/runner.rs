@@ -1,8 +1,11 @@
 //! Measures one cell after the other, each by what it goes through.
 
+use std::net::SocketAddr;
+
 use tessera_link::{Link, LinkError};
 
 use super::engine::{self, Timers};
+use super::progress::Progress;
 use super::report::{Cell, CellName, Through};
 use super::{links, sepps};
 use crate::bench::Bench;
@@ -33,11 +36,42 @@ impl Runner {
         Ok(Self { etcd_at_server: None, etcd_here: None, bench, timers, seed, no_emulation })
     }
 
-    /// Measures a cell.
+    /// Measures cells that go through the same: in memory all of them in turns, else one after the other.
+    pub(super) fn measure(
+        &mut self,
+        names: &[&CellName],
+        repetitions: usize,
+        progress: &mut Progress,
+    ) -> Result<(), LabError> {
+        if names.first().is_some_and(|name| name.through == Through::Engine) {
+            progress.screen.now("in memory");
+            let measured = self.in_memory(names, repetitions, || progress.screen.advance());
+            return names.iter().zip(measured).try_for_each(|(name, it)| progress.add(name, it));
+        }
+        for name in names {
+            progress.screen.now(name.variant.mode.name());
+            let measured = self.over_link(name, repetitions, || progress.screen.advance());
+            progress.add(name, measured)?;
+        }
+        Ok(())
+    }
+
+    fn in_memory(
+        &mut self,
+        names: &[&CellName],
+        repetitions: usize,
+        done: impl Fn(),
+    ) -> Vec<Result<Cell, String>> {
+        let cells =
+            names.iter().map(|name| (*name, address(name, &mut self.etcd_here, Etcd::start)));
+        engine::measure(cells.collect(), &self.bench.pki, &self.timers, repetitions, done)
+    }
+
+    /// Measures a cell with processes at both ends of the link.
     ///
     /// # Errors
     /// Why it has no numbers, in words.
-    pub(super) fn measure(
+    fn over_link(
         &mut self,
         name: &CellName,
         repetitions: usize,
@@ -48,29 +82,20 @@ impl Runner {
         {
             return Err(reason.clone());
         }
-        let measured = match name.through {
-            Through::Engine => {
-                let etcd = address(name, &mut self.etcd_here, Etcd::start)?;
-                engine::measure(name, &self.bench.pki, &self.timers, etcd, repetitions, done)
+        let (link, seed) = (&self.bench.link, self.seed);
+        let etcd = address(name, &mut self.etcd_at_server, || Etcd::start_at_server(link))?;
+        if name.through == Through::Sepp {
+            let measured = sepps::measure(link, name, etcd, repetitions, seed, done);
+            return measured.map_err(|error| error.to_string());
+        }
+        let measured = links::measure(&mut self.bench, name, etcd, repetitions, seed, done);
+        measured.map_err(|error| {
+            // The next cell begins with processes to which nothing happened.
+            match self.bench.restart() {
+                Ok(()) => error.to_string(),
+                Err(worse) => format!("{error}; and afterwards: {worse}"),
             }
-            Through::Endpoints => {
-                let link = &self.bench.link;
-                let etcd = address(name, &mut self.etcd_at_server, || Etcd::start_at_server(link))?;
-                let measured =
-                    links::measure(&mut self.bench, name, etcd, repetitions, self.seed, done);
-                if measured.is_err() {
-                    // The next cell begins with processes that nothing happened to.
-                    self.bench.restart().map_err(|error| error.to_string())?;
-                }
-                measured
-            }
-            Through::Sepp => {
-                let link = &self.bench.link;
-                let etcd = address(name, &mut self.etcd_at_server, || Etcd::start_at_server(link))?;
-                sepps::measure(link, name, etcd, repetitions, self.seed, done)
-            }
-        };
-        measured.map_err(|error| error.to_string())
+        })
     }
 }
 
@@ -79,7 +104,7 @@ fn address(
     name: &CellName,
     etcd: &mut Option<Result<Etcd, String>>,
     start: impl FnOnce() -> Result<Etcd, String>,
-) -> Result<Option<std::net::SocketAddr>, String> {
+) -> Result<Option<SocketAddr>, String> {
     if name.variant.store == Store::Memory {
         return Ok(None);
     }

@@ -156,7 +156,8 @@ n, bad       how many reconnections count, and how many failed besides
 send         from the client's beginning of TLS until the server's application holds the request
 receive      from the arrival of the flight with the request until the client holds the response
 whole        from the client's beginning of TLS to the response: send and receive, of which both have
-             the server's work on the request's flight
+             the server's work on the request's flight; through SEPPs from a network function's first
+             request to its answer, TCP between the SEPPs included
 RTTs         round trips until first byte/response, TCP's included where there is TCP
 engine       time inside the TLS engine: of the clock in memory, of the processor elsewhere
 first fl.    bytes that the client sends before anything comes; bytes: all of a connection";

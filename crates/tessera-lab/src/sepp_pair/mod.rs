@@ -21,7 +21,7 @@ mod registration;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tessera_link::{End, Link, LinkParameters};
 
@@ -102,10 +102,7 @@ impl<'l> SeppPair<'l> {
                 tried => break tried?,
             }
         };
-        pair.register(|| Ok(()))?;
-        for _ in 0..WARM_UP {
-            pair.reconnect()?;
-        }
+        pair.warm_up()?;
         Ok(pair)
     }
 
@@ -124,6 +121,21 @@ impl<'l> SeppPair<'l> {
         home.is_associated()?;
         let consumer = Consumer::start(link, places.sbi)?;
         Ok(Self { visited, home, consumer, producers, option: option.clone(), files, link })
+    }
+
+    /// Has them come back until they have done so in the right way a few times in a row. At first they may not: an etcd
+    /// that was just started has no ticket keys for a while, and without them there are no tickets.
+    fn warm_up(&mut self) -> Result<(), LabError> {
+        let (began, mut in_a_row) = (Instant::now(), 0);
+        self.register(|| Ok(()))?;
+        while in_a_row < WARM_UP {
+            match self.reconnect() {
+                Ok(_) => in_a_row += 1,
+                Err(LabError::Connection(_)) if began.elapsed() < PATIENCE => in_a_row = 0,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Changes the link when the last packets have left it.
@@ -268,6 +280,9 @@ impl<'l> SeppPair<'l> {
 
 /// How often a pair is started at most where ports are the machine's.
 const TRIES_ON_LOOPBACK: usize = 3;
+
+/// How long a pair may take until it comes back as it is to.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A pair that is never quiet is measured all the same.
 const LOOKS: usize = 100;

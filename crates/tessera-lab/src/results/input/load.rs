@@ -28,7 +28,7 @@ impl Load {
     }
 }
 
-/// What one connection holds, by the component that holds it, in bytes.
+/// The memory of one end of a connection, in bytes.
 #[derive(Deserialize)]
 pub(crate) struct Memory {
     #[serde(flatten)]
@@ -37,9 +37,20 @@ pub(crate) struct Memory {
     pub(crate) connection: String,
     /// `client` or `server`.
     pub(crate) side: String,
+    /// All that was allocated, given back or not, by the component that did.
     pub(crate) components: BTreeMap<String, f64>,
     pub(crate) total: f64,
+    /// When most was held.
+    pub(crate) peak: Held,
+    /// When the connection was idle.
+    pub(crate) held: Held,
     pub(crate) vault_bytes: Option<f64>,
+}
+
+/// What is held at a moment.
+#[derive(Deserialize)]
+pub(crate) struct Held {
+    pub(crate) total: f64,
 }
 
 /// How many reconnections were asked for.

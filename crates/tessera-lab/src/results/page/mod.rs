@@ -112,7 +112,9 @@ fn table(name: &str, table: Option<&Table>) -> String {
             cells: row.cells.iter().map(|cell| escaped(cell)).collect(),
         })
         .collect();
-    tables::numbers(&escaped(caption), &columns, &rows)
+    // A caption inside would be as wide as the table: too wide on a phone, or too narrow.
+    let caption = format!("<p class=\"note\">{}</p>\n", escaped(caption));
+    caption + &tables::numbers(&name.replace('-', " "), &columns, &rows)
 }
 
 /// A name as HTML; one that is a link in Markdown is one here.

@@ -113,20 +113,18 @@ pub(super) fn memory(inputs: &Inputs) -> Option<Table> {
     let heads: Vec<_> = components.iter().map(|name| name.replace('_', " ")).collect();
     let mut columns = vec!["option, connection, side"];
     columns.extend(heads.iter().map(String::as_str));
-    columns.extend(["all", "vault", "paper, KB"]);
+    columns.extend(["all", "most at once", "idle", "vault", "paper, KB"]);
     let mut table = Table::new(
-        "Bytes of one connection, each allocation under the component that made it; all is the allocator's \
-         total. What the server's vault keeps for the ticket stands apart. The paper gives one number for both \
-         sides.",
+        "Bytes that were allocated for one connection, given back or not, each under the component that did; all \
+         is the allocator's own total. Beside it: the most that was held at once, and what the idle connection \
+         holds. What the server's vault keeps stands apart. The paper has one number for both sides.",
         &columns,
     );
     for memory in all {
         let of = |name: &&str| numbers::bytes(memory.components.get(*name).copied());
-        let rest = [
-            numbers::bytes(Some(memory.total)),
-            numbers::bytes(memory.vault_bytes),
-            papers(memory),
-        ];
+        let totals = [memory.total, memory.peak.total, memory.held.total].map(Some);
+        let totals = totals.into_iter().chain([memory.vault_bytes]).map(numbers::bytes);
+        let rest = totals.chain([papers(memory)]);
         table.row(
             format!("{}: {}, {}", names::variant(&memory.variant), memory.connection, memory.side),
             components.iter().map(of).chain(rest),

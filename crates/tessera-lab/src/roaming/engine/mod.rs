@@ -28,68 +28,121 @@ use crate::statistics::Median;
 /// Reconnections before the first that counts.
 const WARM_UP: usize = 10;
 
+/// How often each of several cells has its turn. What a machine does beside changes within minutes, and by more than
+/// cells differ; so it falls on all of them.
+const TURNS: usize = 10;
+
 /// How many tickets lie ready at once: fewer than any vault gives one client.
 const READY: usize = 600;
 
-/// Measures a cell; `done` is called after each reconnection. One-time keys are in the etcd at this address, if
-/// there is one.
+/// Measures cells, in turns; `done` is called after each reconnection. With each there is the etcd that holds its
+/// one-time keys, if one does, or why there is none.
+///
+/// # Errors
+/// Why a cell has no numbers, in words.
 pub(super) fn measure(
-    name: &CellName,
+    cells: Vec<(&CellName, Result<Option<SocketAddr>, String>)>,
     pki: &Pki,
     timers: &Timers,
-    etcd: Option<SocketAddr>,
     repetitions: usize,
     done: impl Fn(),
-) -> Result<Cell, LabError> {
-    let ends = Ends::new(name, pki, timers, etcd).map_err(words)?;
-    let way = name.variant.way();
-    let mut tickets = VecDeque::new();
-    let mut collected = Vec::new();
-    let mut made = Vec::with_capacity(repetitions);
-    let mut failures = Failures::new(repetitions);
-    let mut to_warm_up = WARM_UP;
-    while made.len() < repetitions {
-        if way.mode.resumes() && tickets.is_empty() {
-            let wanted = READY.min(repetitions - made.len() + to_warm_up);
-            let connections = ends.collect(wanted, &mut tickets).map_err(words)?;
-            collected.extend(connections);
-        }
-        let reconnected = ends.reconnect(tickets.pop_front()).map_err(|error| error.to_string());
-        let reconnected = reconnected.and_then(|it| {
-            let checked = check(way, &it.client.observed, &it.server.observed);
-            checked.map(|()| it).map_err(|error| error.to_string())
-        });
-        match reconnected {
-            Err(reason) => failures.add(reason)?,
-            Ok(_) if to_warm_up > 0 => to_warm_up -= 1,
-            Ok(reconnection) => {
-                made.push(reconnection);
-                done();
+) -> Vec<Result<Cell, String>> {
+    let begun = cells.into_iter().map(|(name, etcd)| {
+        let ends = Ends::new(name, pki, timers, etcd?).map_err(|error| error.to_string())?;
+        Ok(Measurement::new(name, ends, repetitions))
+    });
+    let mut measurements: Vec<Result<Measurement<'_>, String>> = begun.collect();
+    for turn in 1..=TURNS {
+        for cell in &mut measurements {
+            let Ok(measurement) = cell else { continue };
+            if let Err(error) = measurement.reach(repetitions * turn / TURNS, &done) {
+                *cell = Err(error.to_string());
             }
         }
     }
-    let issuing = if way.mode.resumes() {
-        Some(issuing::of_a_ticket(&ends, &collected).map_err(words)?)
-    } else {
-        None
-    };
-    let (failed, why_failed) = failures.into_counts();
-    Ok(Cell {
-        name: name.clone(),
-        samples: made.iter().map(sample).collect(),
-        failed,
-        why_failed,
-        round_trips: round_trips(&made),
-        bytes: Bytes {
-            client: median(&made, |made| made.client.sent),
-            server: median(&made, |made| made.server.sent),
-            first_flight: median(&made, |made| made.first_flight),
-        },
-        operations: operations::of_a_reconnection(&ends, timers, way.mode, repetitions)
-            .map_err(words)?,
-        issuing,
-        registration: None,
-    })
+    let cells = measurements.into_iter();
+    let finished = cells.map(|cell| cell?.finish(timers).map_err(|error| error.to_string()));
+    finished.collect()
+}
+
+/// A cell that is being measured.
+struct Measurement<'n> {
+    name: &'n CellName,
+    ends: Ends,
+    repetitions: usize,
+    tickets: VecDeque<ClientSession>,
+    /// The connections that brought tickets.
+    collected: Vec<Made>,
+    made: Vec<Made>,
+    failures: Failures,
+    to_warm_up: usize,
+}
+
+impl<'n> Measurement<'n> {
+    fn new(name: &'n CellName, ends: Ends, repetitions: usize) -> Self {
+        Self {
+            name,
+            ends,
+            repetitions,
+            tickets: VecDeque::new(),
+            collected: Vec::new(),
+            made: Vec::with_capacity(repetitions),
+            failures: Failures::new(repetitions),
+            to_warm_up: WARM_UP,
+        }
+    }
+
+    /// Reconnects until there are so many samples.
+    fn reach(&mut self, samples: usize, done: impl Fn()) -> Result<(), LabError> {
+        let way = self.name.variant.way();
+        while self.made.len() < samples {
+            if way.mode.resumes() && self.tickets.is_empty() {
+                let wanted = READY.min(samples - self.made.len() + self.to_warm_up);
+                let brought = self.ends.collect(wanted, &mut self.tickets).map_err(words)?;
+                self.collected.extend(brought);
+            }
+            let reconnected = self.ends.reconnect(self.tickets.pop_front()).map_err(words);
+            let checked = reconnected.and_then(|made| {
+                check(way, &made.client.observed, &made.server.observed).map(|()| made)
+            });
+            match checked {
+                Err(error) => self.failures.add(error.to_string())?,
+                Ok(_) if self.to_warm_up > 0 => self.to_warm_up -= 1,
+                Ok(made) => {
+                    self.made.push(made);
+                    done();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is apart from the samples, and all together.
+    fn finish(self, timers: &Timers) -> Result<Cell, LabError> {
+        let Self { name, ends, made, collected, repetitions, .. } = self;
+        let mode = name.variant.mode;
+        let issuing = match mode.resumes() {
+            true => Some(issuing::of_a_ticket(&ends, &collected).map_err(words)?),
+            false => None,
+        };
+        let operations = operations::of_a_reconnection(&ends, timers, mode, repetitions);
+        let (failed, why_failed) = self.failures.into_counts();
+        Ok(Cell {
+            name: name.clone(),
+            samples: made.iter().map(sample).collect(),
+            failed,
+            why_failed,
+            round_trips: round_trips(&made),
+            bytes: Bytes {
+                client: median(&made, |made| made.client.sent),
+                server: median(&made, |made| made.server.sent),
+                first_flight: median(&made, |made| made.first_flight),
+            },
+            operations: operations.map_err(words)?,
+            issuing,
+            registration: None,
+        })
+    }
 }
 
 /// Both ends' configurations for a cell.

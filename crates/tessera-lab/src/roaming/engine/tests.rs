@@ -10,12 +10,17 @@ fn name(variant: Variant) -> CellName {
     CellName { variant, through: Through::Engine, link }
 }
 
+fn measured(variant: Variant, repetitions: usize) -> Cell {
+    let (pki, timers) = (Pki::new().unwrap(), Timers::new());
+    let name = name(variant);
+    measure(vec![(&name, Ok(None))], &pki, &timers, repetitions, || ()).remove(0).unwrap()
+}
+
 /// Without early data the request waits for the server's flight; with it, it does not.
 #[test]
 fn in_memory_each_variant_takes_its_round_trips_and_moments_are_in_order() {
-    let (pki, timers) = (Pki::new().unwrap(), Timers::new());
     for variant in Variant::all().into_iter().filter(|it| it.store == Store::Memory) {
-        let cell = measure(&name(variant), &pki, &timers, None, 3, || ()).unwrap();
+        let cell = measured(variant, 3);
         let key = cell.name.key();
         assert_eq!((cell.samples.len(), cell.failed), (3, 0), "{key}");
         let expected = match variant.option {
@@ -58,14 +63,26 @@ fn in_memory_each_variant_takes_its_round_trips_and_moments_are_in_order() {
 /// What a ticket of a kind brings on the wire, its key included.
 #[test]
 fn a_ticket_with_a_hybrid_key_is_as_much_longer_as_its_key() {
-    let (pki, timers) = (Pki::new().unwrap(), Timers::new());
     let bytes = |key: &str| {
         let variant = Variant::all().into_iter().find(|it| it.key() == key).unwrap();
-        measure(&name(variant), &pki, &timers, None, 1, || ()).unwrap().issuing.unwrap().bytes
+        measured(variant, 1).issuing.unwrap().bytes
     };
     let classical = bytes("e/0rtt-fs/none/x25519/psk_ke/memory/0x1302");
     let hybrid = bytes("e/0rtt-fs/none/x25519mlkem768/psk_ke/memory/0x1302");
     // The encapsulation key of ML-KEM-768 has 1,184 bytes; so much is in more records, of which each
     // ticket has its part.
     assert!((1184..1188).contains(&(hybrid - classical)), "{hybrid} - {classical}");
+}
+
+/// Each cell has what it has, whatever happens to those beside it.
+#[test]
+fn cells_without_a_store_say_why_and_those_beside_them_are_measured() {
+    let (pki, timers) = (Pki::new().unwrap(), Timers::new());
+    let names = Variant::all().into_iter().filter(|it| it.option == PaperOption::PskOnly).map(name);
+    let names: Vec<_> = names.collect();
+    let cells = vec![(&names[0], Err("no etcd".to_owned())), (&names[1], Ok(None))];
+    let measured = measure(cells, &pki, &timers, 25, || ());
+    assert_eq!(measured[0], Err("no etcd".to_owned()));
+    let cell = measured[1].as_ref().unwrap();
+    assert_eq!((&cell.name, cell.samples.len()), (&names[1], 25));
 }
