@@ -26,7 +26,7 @@ RUN_tunnel-cost = bench/tunnel-cost all
 RUN_sepp = $(CARGO) test --locked --quiet --package tessera-sepp-tests --test sepp -- --ignored --nocapture --test-threads 1
 RUN_sepp-relay = bench/sepp-relay all
 
-.PHONY: all help test setup check unit bare-metal program evidence deb \
+.PHONY: all help test setup check unit bare-metal program evidence results deb \
 	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean
 
 ## all                build the program
@@ -90,6 +90,10 @@ $(EVIDENCE):
 tlsfuzzer evidence-tlsfuzzer: program
 program:
 	$(CARGO) build --locked --package tessera-cli
+
+## results            docs/results/roaming.md, measured again: four hours; needs root; goes on where it stopped
+results:
+	scripts/results
 
 ## deb                build the Debian package of the program, and check what is in it; needs cargo-deb
 deb:

@@ -1,6 +1,7 @@
 //! The program `tessera`.
 #![forbid(unsafe_code)]
 
+mod advise;
 mod arguments;
 mod completions;
 mod manual;
@@ -10,8 +11,8 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use tessera_kit::{ProgramError, memory_guard};
-use tessera_lab::{LabError, endpoint, reconnect, sites};
+use tessera_kit::{ProgramError, memory_guard, open_files};
+use tessera_lab::{LabError, endpoint, load, reconnect, results, roaming, sites, traffic};
 
 #[cfg(feature = "sepp")]
 use crate::arguments::Sepp;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "sepp")]
         Command::Sepp { task } => sepp(&task),
         Command::Lab { experiment } => lab(experiment),
+        Command::Advise(arguments) => ended(advise::run(*arguments)),
         Command::Completions { shell } => ended(completions::write(shell)),
         Command::Manual { directory } => ended(manual::write(&directory)),
     }
@@ -88,11 +90,14 @@ fn lab(experiment: Lab) -> ExitCode {
     let result = match experiment {
         Lab::Reconnect(options) => reconnect::run(&options.into()),
         Lab::Sites(options) => sites::run(&options.into()),
-        Lab::Endpoint { end } => {
-            return match endpoint::run(end.into(), guard_memory) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(error) => failed(&error, FAILED),
-            };
+        Lab::Traffic(options) => traffic::run(&options.into()),
+        Lab::Load(options) => load::run(&options.into()),
+        Lab::Results(options) => results::run(&options.into()),
+        Lab::Roaming(options) => roaming::run(&options.into()),
+        Lab::Endpoint { end } => return endpoint_ended(endpoint::run(end.into(), guard_memory)),
+        Lab::LoadEndpoint { end } => {
+            guard_memory();
+            return endpoint_ended(load::endpoint::run(end.into(), open_files::raise()));
         }
     };
     match result {
@@ -102,6 +107,13 @@ fn lab(experiment: Lab) -> ExitCode {
         Err(LabError::System { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
             ExitCode::from(FAILED)
         }
+        Err(error) => failed(&error, FAILED),
+    }
+}
+
+fn endpoint_ended(result: std::io::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed(&error, FAILED),
     }
 }

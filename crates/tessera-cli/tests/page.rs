@@ -1,4 +1,4 @@
-//! `tessera lab reconnect --report` and `tessera lab sites --report`, the pages as a browser shows them.
+//! The pages that `tessera lab reconnect`, `sites`, `roaming` and `traffic` write with `--report`, as a browser shows them.
 
 use std::fs;
 use std::process::Command;
@@ -94,6 +94,51 @@ fn a_browser_shows_every_path_of_the_sites_report() {
     report.is_in_its_page();
 }
 
+#[test]
+fn a_browser_shows_every_setting_of_the_traffic_report() {
+    let report = Report::of("traffic", &["--link", "tun", "--rtt", "2ms", "--padding", "0,512"]);
+    let tables = report.json["confusion"]["tables"].as_array().expect("tables");
+    assert_eq!(tables.len(), 2 * 4);
+    for table in tables {
+        let padding =
+            table["padding"].as_u64().map_or("none".to_owned(), |bytes| bytes.to_string());
+        let features = table["features"].as_str().expect("features");
+        for option in table["options"].as_array().expect("options") {
+            let option = option.as_str().expect("a letter");
+            report.has(&format!("data-row=\"2/{padding}/{features}/{option}\""), 1);
+            report.has(&format!("data-row=\"2/{padding}/cost/{option}\""), 1);
+        }
+        report.has(&format!("data-way=\"2/{padding}\""), 1);
+    }
+    report.is_in_its_page();
+}
+
+#[test]
+fn a_browser_shows_every_cell_of_the_roaming_report() {
+    // A cell over a link is one that loopback can't have.
+    let cells = "through=engine|endpoints,option=b|e,store=memory,suite=0x1301,kx=none,link=none|50ms,\
+                 loss=0,congestion=0";
+    let arguments = ["--link", "loopback", "--link-repetitions", "3", "--cells", cells];
+    let report = Report::of("roaming", &arguments);
+    let key = |cell: &Value| {
+        let name = |field: &str| cell[field].as_str().unwrap_or("none");
+        let fields =
+            ["through", "option", "mode", "kx", "ticket_key", "continuation", "store", "suite"];
+        let link = cell["link"]["name"].as_str().expect("a link");
+        fields.map(name).join("/") + "/" + link
+    };
+    for cell in report.json["cells"].as_array().expect("cells") {
+        report.has(&format!("data-row=\"{}\"", key(cell)), 1);
+        report.has(&format!("data-way=\"{}\"", key(cell)), 1);
+    }
+    let not_run = report.json["not_run"].as_array().expect("cells");
+    assert!(!not_run.is_empty());
+    for cell in not_run {
+        report.has(&format!("data-not-run=\"{}\"", key(cell)), 1);
+    }
+    report.is_in_its_page();
+}
+
 /// No page is ever wider than its room; found out by a script that the test adds. The room is
 /// set by a style, for windows have a smallest width.
 #[test]
@@ -102,7 +147,10 @@ fn a_report_needs_no_sideways_scrolling_on_a_phone() {
         "<script>document.body.dataset.width = document.body.scrollWidth;</script></body>";
     let directory = Directory::new();
     let sites = ["sites", "--link", "tun", "--rtt", "0", "--site-rtt", "5ms,30ms"];
-    for experiment in [["reconnect", "--link", "loopback"].as_slice(), &sites] {
+    let traffic = ["traffic", "--link", "tun", "--rtt", "0", "--padding", "0,16384"];
+    let cells = "through=engine,option=b|e,store=memory,kx=none";
+    let roaming = ["roaming", "--link", "loopback", "--cells", cells];
+    for experiment in [["reconnect", "--link", "loopback"].as_slice(), &sites, &roaming, &traffic] {
         let output = Command::new(env!("CARGO_BIN_EXE_tessera"))
             .arg("lab")
             .args(experiment)

@@ -188,6 +188,21 @@ fn loopback_rows_with_tcp_fast_open_are_refused() {
     assert!(stderr.contains("--tcp-fast-open"), "{stderr}");
 }
 
+/// What the link does to packets is in the report, for whoever repeats it.
+#[test]
+fn a_link_with_bursts_and_congestion_is_in_the_report() {
+    if !has_link() {
+        return;
+    }
+    let link = ["--link", "tun", "--rtt", "2ms", "--loss", "1%", "--loss-burst", "3"];
+    let more = ["--congestion", "20%", "--modes", "psk-only", "--repetitions", "1"];
+    let report = report(&[&link[..], &more].concat());
+    assert_eq!(report["link"]["loss"], 0.01);
+    assert_eq!(report["link"]["loss_burst"], 3.0);
+    assert_eq!(report["link"]["congestion"], 0.2);
+    assert_eq!(report["link"]["congestion_ms"], Value::Null);
+}
+
 /// An adversary that never finds a replay would prove nothing.
 #[test]
 fn without_a_register_every_replay_is_executed() {
@@ -207,6 +222,13 @@ fn reconnect_options_that_cannot_be_are_refused_at_once() {
         (["--rtt", "33"].as_slice(), ["--rtt", "33ms"]),
         (&["--link", "loopback", "--rtt", "33ms"], ["--rtt", "--link loopback"]),
         (&["--link", "loopback", "--loss", "1%"], ["--loss", "emulates nothing"]),
+        (&["--link", "loopback", "--congestion", "1ms"], ["--congestion", "emulates nothing"]),
+        (&["--loss-burst", "3"], ["--loss-burst", "--loss 1%"]),
+        (&["--loss-burst", "3", "--loss", "1"], ["--loss-burst", "everything"]),
+        (&["--loss-burst", "1.5", "--loss", "50%"], ["--loss-burst", "2.00"]),
+        (&["--loss-burst", "0"], ["--loss-burst", "1 to 10000"]),
+        (&["--congestion", "5%", "--rtt", "0"], ["--congestion 2ms", "--rtt"]),
+        (&["--congestion", "5"], ["--congestion", "5%"]),
         (&["--json", "/nowhere/report.json"], ["--json", "directory"]),
         (&["--report", "/nowhere/report.html"], ["--report", "directory"]),
         (&["--report", "-", "--json", "-"], ["--report", "standard output"]),

@@ -24,7 +24,7 @@ pub(crate) const WARM_UP: usize = 2;
 const REPLAYS: usize = 20;
 
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
-const SESSIONS_AT_ONCE: u8 = 30;
+pub(crate) const SESSIONS_AT_ONCE: u8 = 30;
 
 /// Both endpoints, and what is between them.
 pub(crate) struct Bench {
@@ -53,6 +53,14 @@ impl Bench {
         Ok(Self { client, server, address, pki, link })
     }
 
+    /// Ends both endpoints and starts them again: after a failure nobody knows what they wait for.
+    pub(crate) fn restart(&mut self) -> Result<(), LabError> {
+        self.server = Process::start(&self.link, End::Server)?;
+        self.client = Process::start(&self.link, End::Client)?;
+        self.address = listen(&mut self.server, &self.link)?;
+        Ok(())
+    }
+
     /// Lets both ends begin connections in the SYN. The setting is that of their namespaces, which go with
     /// the link.
     pub(crate) fn allow_fast_open(&self) -> Result<(), LabError> {
@@ -69,15 +77,7 @@ impl Bench {
 
     /// Changes the link when the last packets have left it.
     pub(crate) fn set_link(&self, parameters: &LinkParameters) -> Result<(), LabError> {
-        let present = self.link.parameters();
-        if *parameters != present {
-            const SCHEDULING: Duration = Duration::from_millis(2);
-            if self.link.emulates() {
-                thread::sleep(present.rtt + present.jitter + SCHEDULING);
-            }
-            self.link.set(parameters)?;
-        }
-        Ok(())
+        set_link(&self.link, parameters)
     }
 
     /// Starts over at both ends, and gets the client the sessions that it will need.
@@ -88,7 +88,7 @@ impl Bench {
         attacked: bool,
     ) -> Result<(), LabError> {
         let identity = self.pki.server.clone();
-        let preparation = Preparation { way, identity, attacked, site: None };
+        let preparation = Preparation { attacked, ..Preparation::new(way, identity) };
         self.server.tell(&ServerOrder::Prepare(Box::new(preparation)))?;
         self.server_is_ready()?;
         self.prepare_client(way, sessions, attacked, None)
@@ -103,7 +103,7 @@ impl Bench {
         site: Option<Site>,
     ) -> Result<(), LabError> {
         let identity = self.pki.client.clone();
-        let preparation = Preparation { way, identity, attacked, site };
+        let preparation = Preparation { attacked, site, ..Preparation::new(way, identity) };
         self.client.tell(&ClientOrder::Prepare(Box::new(preparation)))?;
         self.client_is_ready()?;
         if way.mode.resumes() {
@@ -259,6 +259,19 @@ impl Bench {
             other => Err(unexpected(&self.server, &other)),
         }
     }
+}
+
+/// Changes a link when the last packets have left it.
+pub(crate) fn set_link(link: &Link, parameters: &LinkParameters) -> Result<(), LabError> {
+    let present = link.parameters();
+    if *parameters != present {
+        const SCHEDULING: Duration = Duration::from_millis(2);
+        if link.emulates() {
+            thread::sleep(present.settling_time() + SCHEDULING);
+        }
+        link.set(parameters)?;
+    }
+    Ok(())
 }
 
 /// Has a server listen at its end of a link.

@@ -9,6 +9,7 @@ use tessera::resume::Verdict;
 
 use crate::adversary::{Capture, Opened};
 use crate::pki::Identity;
+use crate::variants::Suite;
 use crate::ways::{Agreement, Continuation, OneTimeKind, Way};
 
 /// What the server is told to do.
@@ -109,6 +110,20 @@ pub(crate) struct Preparation {
     pub(crate) attacked: bool,
     /// This process's part, if there are two sites.
     pub(crate) site: Option<Site>,
+    /// The one suite of both ends; `None` for what they have by default.
+    pub(crate) suite: Option<Suite>,
+    /// Where etcd is that holds the one-time keys; `None` if they lie in the server's memory.
+    pub(crate) etcd: Option<SocketAddr>,
+    /// How many new tickets a connection brings, if it isn't one that is there to collect them.
+    pub(crate) tickets: u8,
+}
+
+impl Preparation {
+    /// For rows without adversary and sites: default suites, one-time keys in memory, a new ticket for each
+    /// one that was used.
+    pub(crate) fn new(way: Way, identity: Identity) -> Self {
+        Self { way, identity, attacked: false, site: None, suite: None, etcd: None, tickets: 1 }
+    }
 }
 
 /// The part of a process in a row with two sites, which have one ring and two vaults.
@@ -228,6 +243,8 @@ pub(crate) struct Connected {
 pub(crate) struct Served {
     /// When the application held the first byte of a request; `None` if it never did.
     pub(crate) first_byte: Option<Duration>,
+    /// When the flight that brought it had arrived.
+    pub(crate) arrived: Option<Duration>,
     pub(crate) cost: Cost,
     pub(crate) observed: Observed,
     /// Why the connection ended early, if it did.

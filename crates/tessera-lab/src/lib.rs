@@ -7,28 +7,39 @@
 //!        └──────────────── TLS over the kernel's TCP ─────────────────┘
 //! ```
 //!
-//! [`reconnect::run`] is one experiment, [`sites::run`] another. Their two endpoints are the same
+//! [`reconnect::run`] is one experiment, [`sites::run`] another, [`load::run`] a third. Their two endpoints are the same
 //! program, started again with the arguments of [`endpoint::ARGUMENTS`], which it hands to
 //! [`endpoint::run`].
+//! [`roaming::run`] measures a grid of cells: with these endpoints, in memory, and through two SEPPs.
 //! A link ([`tessera_link`]) joins them. `sites` has two servers, and a link between any two of the three.
 #![forbid(unsafe_code)]
 
 mod adversary;
 mod bench;
 mod clock;
+mod components;
 mod control;
 pub mod endpoint;
 mod error;
 mod experiment;
 mod heap;
+pub mod load;
 mod machine;
+mod observed;
 mod page;
 mod pki;
 pub mod process_memory;
 mod processes;
 pub mod reconnect;
+pub mod results;
+pub mod roaming;
+mod sepp_pair;
 pub mod sites;
 mod statistics;
+mod timed;
+pub mod topology;
+pub mod traffic;
+mod variants;
 mod verdicts;
 mod ways;
 

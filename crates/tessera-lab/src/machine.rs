@@ -3,10 +3,10 @@
 use std::{fmt, fs, thread};
 
 use nix::sys::utsname::uname;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The machine, as far as it matters for a measurement.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Machine {
     pub(crate) cpu: String,
     pub(crate) cores: usize,
@@ -31,6 +31,11 @@ impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {} cores, {}", self.cpu, self.cores, self.kernel)
     }
+}
+
+/// The revision of the source that this program was built from, if the build was told by `TESSERA_REVISION`.
+pub(crate) fn revision() -> Option<&'static str> {
+    option_env!("TESSERA_REVISION").filter(|revision| !revision.is_empty())
 }
 
 fn cpu() -> Option<String> {

@@ -37,10 +37,20 @@ impl Process {
 
     /// The same under a name of its own.
     pub(crate) fn start_as(name: &'static str, link: &Link, end: End) -> Result<Self, LabError> {
+        Self::start_program(name, endpoint::ARGUMENTS, link, end)
+    }
+
+    /// Starts this program again with other arguments, followed by the name of its end.
+    pub(crate) fn start_program(
+        name: &'static str,
+        arguments: [&str; 2],
+        link: &Link,
+        end: End,
+    ) -> Result<Self, LabError> {
         let failed = || LabError::system(format!("starting the {name}'s process"));
         // Not by its path: the program's file may be replaced while it runs.
         let mut command = Command::new("/proc/self/exe");
-        command.args(endpoint::ARGUMENTS).arg(endpoint::name(end));
+        command.args(arguments).arg(endpoint::name(end));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = link.spawn(end, command).map_err(failed())?;
         let (Some(orders), Some(stdout), Some(mut stderr)) =

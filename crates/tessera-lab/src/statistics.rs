@@ -26,6 +26,15 @@ impl Median {
     }
 }
 
+/// The smallest sample that at least this share of the samples do not exceed; `None` without any.
+pub(crate) fn quantile(samples: impl IntoIterator<Item = f64>, share: f64) -> Option<f64> {
+    let mut sorted: Vec<f64> = samples.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    // Of 100 samples the 99th, although 0.99 is a little more than its double.
+    let rank = (share * sorted.len() as f64 - 1e-9).ceil().max(1.0) as usize;
+    sorted.get(rank - 1).copied()
+}
+
 /// The rank k for which the k-th smallest and the k-th largest sample enclose the median with a
 /// confidence of at least 95 %, whatever the distribution: each sample is below the median with
 /// probability ½, so the number of those that are is binomial.
@@ -52,6 +61,16 @@ mod tests {
         assert_eq!(Median::of([3.0]).unwrap().value, 3.0);
         assert_eq!(Median::of([4.0, 1.0, 2.0, 3.0]).unwrap().value, 2.5);
         assert_eq!(Median::of([9.0, 1.0, 2.0]).unwrap().value, 2.0);
+    }
+
+    #[test]
+    fn a_quantile_is_a_sample() {
+        let hundred = || (1..=100).map(f64::from);
+        let found =
+            [0.0, 0.01, 0.011, 0.5, 0.99, 0.999, 1.0].map(|share| quantile(hundred(), share));
+        assert_eq!(found, [1.0, 1.0, 2.0, 50.0, 99.0, 100.0, 100.0].map(Some));
+        assert_eq!(quantile([], 0.5), None);
+        assert_eq!(quantile([7.0], 0.99), Some(7.0));
     }
 
     /// Against the tables of order-statistic intervals for the median.

@@ -48,6 +48,8 @@ pub enum LinkError {
     },
     /// The parameters are not ones a link can have.
     Parameters(&'static str),
+    /// A mesh is asked for a node or a link that it does not have or cannot have; the text names it.
+    Mesh(String),
     /// A step failed that the machine did allow.
     System {
         /// What was being done.
@@ -75,6 +77,7 @@ impl fmt::Display for LinkError {
                 write!(f, "these parameters need emulation, and {reason}")
             }
             Self::Parameters(what) => f.write_str(what),
+            Self::Mesh(what) => f.write_str(what),
             Self::System { doing, source } => write!(f, "{doing}: {source}"),
         }
     }
@@ -87,7 +90,7 @@ impl error::Error for LinkError {
             Self::NoEmulation { reason } => {
                 reason.as_deref().map(|e| e as &(dyn error::Error + 'static))
             }
-            Self::Parameters(_) => None,
+            Self::Parameters(_) | Self::Mesh(_) => None,
         }
     }
 }

@@ -17,7 +17,8 @@
 //! there are none, both ends share the loopback interface, and nothing is emulated.
 //!
 //! Only IPv4 is carried. Two links share nothing, and dropping a [`Link`] removes all of it. For more than two
-//! ends, a [`Network`] has nodes, and links between any two of them.
+//! ends, a [`Network`] has nodes, and links between any two of them; a [`Mesh`] is one whose nodes and links are
+//! found by name.
 //!
 //! ```no_run
 //! use std::net::{TcpListener, TcpStream};
@@ -46,6 +47,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod mesh;
 mod namespace;
 mod network;
 mod packets;
@@ -59,9 +61,10 @@ use std::thread::{self, JoinHandle};
 use std::{fmt, io};
 
 pub use self::error::{LinkError, Missing};
+pub use self::mesh::Mesh;
 pub use self::namespace::{UserNamespace, enter_user_namespace_if_needed};
 pub use self::network::{Network, Node};
-pub use self::parameters::{End, LinkAddresses, LinkKind, LinkParameters};
+pub use self::parameters::{Congestion, End, LinkAddresses, LinkKind, LinkParameters};
 pub use self::scheduler::DirectionStatistics;
 use self::tun::TunLink;
 

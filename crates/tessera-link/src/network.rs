@@ -1,7 +1,10 @@
 //! More than two ends: nodes, and links between any two of them.
 
+use std::io;
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread::{self, JoinHandle};
 
 use crate::error::LinkError;
 use crate::namespace::Namespace;
@@ -42,6 +45,38 @@ pub struct Node {
     namespace: Option<Arc<Namespace>>,
 }
 
+impl Node {
+    /// Starts a process at this node.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Command::spawn`].
+    pub fn spawn(&self, mut command: Command) -> io::Result<Child> {
+        self.run(move || command.spawn())?
+    }
+
+    /// Starts a thread of this process at this node: sockets that it makes are at this node, and stay there
+    /// whichever thread uses them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`thread::Builder::spawn`].
+    pub fn spawn_thread<T: Send + 'static>(
+        &self,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        self.run(move || thread::Builder::new().spawn(body))?
+    }
+
+    /// Does something at this node, where what it starts starts too.
+    fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+        match &self.namespace {
+            None => Ok(job()),
+            Some(namespace) => namespace.run(job).map_err(io::Error::other),
+        }
+    }
+}
+
 impl Network {
     /// A network without nodes, of links of this kind. [`LinkKind::Auto`] becomes one of loopback links
     /// only where the machine does not allow others; [`Network::fallback_reason`] then says why.
@@ -74,6 +109,11 @@ impl Network {
     #[must_use]
     pub fn fallback_reason(&self) -> Option<&LinkError> {
         self.fallback_reason.as_ref()
+    }
+
+    /// As [`Network::fallback_reason`], for those who have no use for the network then.
+    pub(crate) fn into_fallback_reason(self) -> Option<LinkError> {
+        self.fallback_reason
     }
 
     /// Makes a node. The name is for those who look at this process's threads.

@@ -88,6 +88,22 @@ impl LinkAddresses {
     }
 }
 
+/// How long packets wait behind those of others: for each packet and each direction a delay is drawn from the
+/// exponential distribution with this mean.
+///
+/// A packet does not overtake an earlier one unless [`LinkParameters::reordering`] lets it, so packets that
+/// follow each other closely wait longer than the mean: the slowest of them holds up those behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Congestion {
+    /// Nobody else uses the link.
+    #[default]
+    None,
+    /// The mean is this share of [`LinkParameters::rtt`], so it changes with that.
+    Share(f64),
+    /// The mean itself.
+    Mean(Duration),
+}
+
 /// What happens to packets on the link. The same values hold in both directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkParameters {
@@ -99,8 +115,14 @@ pub struct LinkParameters {
     /// Whether jitter may let a packet overtake an earlier one. It may not by default: TCP takes
     /// reordering for loss, and an experiment that wants loss has [`LinkParameters::loss`].
     pub reordering: bool,
+    /// How long packets wait for those of others, in addition.
+    pub congestion: Congestion,
     /// The probability that a packet is lost, from 0 to 1.
     pub loss: f64,
+    /// How many packets are lost in a row, in the mean. 1, the default, loses each packet by itself. With a
+    /// higher value as many are lost, but together: it is at least `1 / (1 - loss)`, which is the mean where
+    /// each packet is lost by itself, and at most 10,000.
+    pub loss_burst: f64,
     /// Whether packets that ask for a TCP connection and carry data are lost, as in networks that
     /// take TCP Fast Open (RFC 7413) for an attack.
     pub syn_data_lost: bool,
@@ -111,7 +133,7 @@ pub struct LinkParameters {
     pub queue: usize,
     /// The largest IP packet, in bytes.
     pub mtu: u16,
-    /// Where the random numbers for loss and jitter start. The same seed repeats the same
+    /// Where the random numbers for loss, jitter and congestion start. The same seed repeats the same
     /// decisions, packet by packet in the order of arrival.
     pub seed: u64,
 }
@@ -123,7 +145,9 @@ impl Default for LinkParameters {
             rtt: Duration::ZERO,
             jitter: Duration::ZERO,
             reordering: false,
+            congestion: Congestion::None,
             loss: 0.0,
+            loss_burst: 1.0,
             syn_data_lost: false,
             rate: None,
             queue: 256 * 1024,
@@ -141,10 +165,34 @@ impl LinkParameters {
     pub fn is_plain(&self) -> bool {
         self.rtt.is_zero()
             && self.jitter.is_zero()
+            && self.congestion == Congestion::None
             && self.loss == 0.0
             && !self.syn_data_lost
             && self.rate.is_none()
             && self.mtu == Self::default().mtu
+    }
+
+    /// Whether losses come several in a row, and not each by itself.
+    #[must_use]
+    pub fn loses_in_bursts(&self) -> bool {
+        self.loss_burst != 1.0
+    }
+
+    /// The mean of what a packet waits for those of others, in one direction.
+    #[must_use]
+    pub fn mean_congestion(&self) -> Duration {
+        match self.congestion {
+            Congestion::None => Duration::ZERO,
+            Congestion::Share(share) => self.rtt.mul_f64(share),
+            Congestion::Mean(mean) => mean,
+        }
+    }
+
+    /// How long after the last packet of its ends a link of these parameters is quiet. Congestion can be longer
+    /// for one packet in 20,000.
+    #[must_use]
+    pub fn settling_time(&self) -> Duration {
+        self.rtt + self.jitter + self.mean_congestion() * 10
     }
 
     /// Refuses values that no link can have.
@@ -157,6 +205,8 @@ impl LinkParameters {
         if !(0.0..=1.0).contains(&self.loss) {
             return Err(LinkError::Parameters("loss is a probability, from 0 to 1"));
         }
+        self.validate_bursts()?;
+        self.validate_congestion(LONGEST)?;
         if self.rate == Some(0) {
             return Err(LinkError::Parameters("a rate is at least one bit a second"));
         }
@@ -164,6 +214,38 @@ impl LinkParameters {
             return Err(LinkError::Parameters("an IPv4 link's mtu is at least 68 bytes"));
         }
         Ok(())
+    }
+
+    fn validate_bursts(&self) -> Result<(), LinkError> {
+        const LONGEST: f64 = 10_000.0;
+        if !self.loses_in_bursts() {
+            return Ok(());
+        }
+        if self.loss == 0.0 || self.loss == 1.0 {
+            return Err(LinkError::Parameters(
+                "bursts need a loss: one that is neither nothing nor everything",
+            ));
+        }
+        if !(1.0 / (1.0 - self.loss)..=LONGEST).contains(&self.loss_burst) {
+            return Err(LinkError::Parameters(
+                "a burst of losses is in the mean as long as 1 / (1 - loss), or longer, up to 10,000 packets",
+            ));
+        }
+        Ok(())
+    }
+
+    fn validate_congestion(&self, longest: Duration) -> Result<(), LinkError> {
+        match self.congestion {
+            Congestion::Share(share) if !(share > 0.0 && share <= 1.0) => {
+                Err(LinkError::Parameters(
+                    "congestion is a share of the rtt above 0 and at most 1, or a time",
+                ))
+            }
+            Congestion::Mean(mean) if mean.is_zero() || mean > longest => Err(
+                LinkError::Parameters("congestion is longer than nothing, and at most 60 seconds"),
+            ),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -191,9 +273,43 @@ mod tests {
             LinkParameters { mtu: 67, ..plain.clone() },
             LinkParameters { rtt: Duration::from_secs(61), ..plain.clone() },
             LinkParameters { jitter: Duration::from_secs(61), ..plain.clone() },
+            LinkParameters { loss_burst: 3.0, ..plain.clone() },
+            LinkParameters { loss_burst: 3.0, loss: 1.0, ..plain.clone() },
+            // Rarer in a row than by chance.
+            LinkParameters { loss_burst: 1.9, loss: 0.5, ..plain.clone() },
+            LinkParameters { loss_burst: 0.0, loss: 0.5, ..plain.clone() },
+            LinkParameters { loss_burst: f64::NAN, loss: 0.5, ..plain.clone() },
+            LinkParameters { loss_burst: f64::INFINITY, loss: 0.5, ..plain.clone() },
+            LinkParameters { congestion: Congestion::Share(0.0), ..plain.clone() },
+            LinkParameters { congestion: Congestion::Share(1.1), ..plain.clone() },
+            LinkParameters { congestion: Congestion::Share(f64::NAN), ..plain.clone() },
+            LinkParameters { congestion: Congestion::Mean(Duration::ZERO), ..plain.clone() },
+            LinkParameters {
+                congestion: Congestion::Mean(Duration::from_secs(61)),
+                ..plain.clone()
+            },
         ] {
             assert!(wrong.validate().is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn bursts_from_those_of_chance_upwards_are_accepted() {
+        for (loss, loss_burst) in [(0.5, 2.0), (0.5, 10_000.0), (0.001, 3.0), (0.9, 10.1)] {
+            LinkParameters { loss, loss_burst, ..LinkParameters::default() }.validate().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_share_of_congestion_follows_the_round_trip_time() {
+        let ms = Duration::from_millis;
+        let congestion = Congestion::Share(0.2);
+        let near = LinkParameters { rtt: ms(50), congestion, ..LinkParameters::default() };
+        assert_eq!(near.mean_congestion(), ms(10));
+        assert_eq!(near.settling_time(), ms(150));
+        assert_eq!(LinkParameters { rtt: ms(200), ..near.clone() }.mean_congestion(), ms(40));
+        let fixed = LinkParameters { congestion: Congestion::Mean(ms(3)), ..near };
+        assert_eq!(fixed.mean_congestion(), ms(3));
     }
 
     #[test]
@@ -205,6 +321,11 @@ mod tests {
             LinkParameters { rtt: Duration::from_millis(1), ..plain.clone() },
             LinkParameters { jitter: Duration::from_millis(1), ..plain.clone() },
             LinkParameters { loss: 0.1, ..plain.clone() },
+            LinkParameters { congestion: Congestion::Share(0.1), ..plain.clone() },
+            LinkParameters {
+                congestion: Congestion::Mean(Duration::from_nanos(1)),
+                ..plain.clone()
+            },
             LinkParameters { syn_data_lost: true, ..plain.clone() },
             LinkParameters { rate: Some(1_000_000), ..plain.clone() },
             LinkParameters { mtu: 1280, ..plain.clone() },

@@ -12,7 +12,9 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tessera_link::{End, Link, LinkError, LinkKind, LinkParameters, LinkStatistics, Missing};
+use tessera_link::{
+    Congestion, End, Link, LinkError, LinkKind, LinkParameters, LinkStatistics, Missing,
+};
 
 const MS: Duration = Duration::from_millis(1);
 /// Long enough for every machine, short enough that a test that hangs is seen to.
@@ -194,13 +196,17 @@ fn a_transfer_over_a_link_arrives_whole_and_is_counted() {
 
 #[test]
 fn tcp_gets_through_a_link_that_loses_packets() {
-    let parameters = LinkParameters { loss: 0.05, seed: 11, ..LinkParameters::default() };
-    let Some(link) = emulated(&parameters) else { return };
-    let (address, server) = echo_server(&link, 1);
-    echo(&link, address, vec![9; 300_000]);
-    server.join().unwrap();
-    let statistics = link.statistics();
-    assert!(statistics.to_server.lost > 0 && statistics.to_client.lost > 0, "{statistics:?}");
+    let each = LinkParameters { loss: 0.05, seed: 11, ..LinkParameters::default() };
+    let congestion = Congestion::Mean(Duration::from_micros(300));
+    let bursts = LinkParameters { loss: 0.03, loss_burst: 3.0, congestion, ..each.clone() };
+    for parameters in [each, bursts] {
+        let Some(link) = emulated(&parameters) else { return };
+        let (address, server) = echo_server(&link, 1);
+        echo(&link, address, vec![9; 300_000]);
+        server.join().unwrap();
+        let statistics = link.statistics();
+        assert!(statistics.to_server.lost > 0 && statistics.to_client.lost > 0, "{statistics:?}");
+    }
 }
 
 #[test]

@@ -5,9 +5,10 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tessera_link::{End, Link, LinkError, LinkKind, LinkParameters, Network};
+use tessera_link::{End, Link, LinkError, LinkKind, LinkParameters, Mesh, Network};
 
 const MS: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -101,4 +102,58 @@ fn a_network_of_loopback_links_emulates_nothing() {
     meet(&link, End::Client);
     let refused = network.join(&one, &other, &far(MS));
     assert!(matches!(refused, Err(LinkError::NoEmulation { reason: None })));
+}
+
+/// Nodes are found by name, and reach each other at the addresses of the link between them.
+#[test]
+fn a_mesh_joins_its_nodes_by_name() {
+    if emulated().is_none() {
+        return;
+    }
+    let nodes = ["seoul", "tokyo", "los-angeles"];
+    let links = [
+        ("seoul", "tokyo", far(20 * MS)),
+        ("tokyo", "los-angeles", far(40 * MS)),
+        ("seoul", "los-angeles", far(60 * MS)),
+    ];
+    let mesh = Mesh::open(LinkKind::Tun, &nodes, &links).unwrap();
+    assert_eq!(
+        mesh.links().map(|(one, other, _)| (one, other)).collect::<Vec<_>>(),
+        [("seoul", "tokyo"), ("tokyo", "los-angeles"), ("seoul", "los-angeles")]
+    );
+    for (one, other, parameters) in &links {
+        // Whoever connects, and in whichever order they are named.
+        for (from, to) in [(one, other), (other, one)] {
+            let address = SocketAddr::new(mesh.address(to, from).unwrap(), 0);
+            let listener = mesh.spawn_thread(to, move || TcpListener::bind(address)).unwrap();
+            let listener = listener.join().unwrap().unwrap();
+            let address = listener.local_addr().unwrap();
+            let connecting = mesh.spawn_thread(from, move || {
+                let begun = Instant::now();
+                TcpStream::connect_timeout(&address, PATIENCE).map(|_| begun.elapsed()).unwrap()
+            });
+            let (_, peer) = listener.accept().unwrap();
+            assert!(connecting.unwrap().join().unwrap() >= parameters.rtt);
+            assert_eq!(peer.ip(), mesh.address(from, to).unwrap());
+            assert_eq!(mesh.link(from, to).unwrap().parameters(), *parameters);
+        }
+    }
+    // A process starts at its node, too.
+    let network_of = |node: &str| {
+        let mut command = Command::new("readlink");
+        command.arg("/proc/self/ns/net").stdout(Stdio::piped());
+        mesh.spawn(node, command).unwrap().wait_with_output().unwrap().stdout
+    };
+    assert!(network_of("seoul") != network_of("tokyo"));
+    assert_eq!(network_of("seoul"), network_of("seoul"));
+}
+
+#[test]
+fn a_mesh_of_loopback_links_emulates_nothing() {
+    let nodes = ["one", "other"];
+    let mesh = |parameters| Mesh::open(LinkKind::Loopback, &nodes, &[("one", "other", parameters)]);
+    let plain = mesh(LinkParameters::default()).unwrap();
+    assert_eq!((plain.kind(), plain.fallback_reason().is_none()), (LinkKind::Loopback, true));
+    meet(plain.link("other", "one").unwrap(), End::Server);
+    assert!(matches!(mesh(far(MS)), Err(LinkError::NoEmulation { reason: None })));
 }

@@ -1,12 +1,16 @@
 //! `tessera lab`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use tessera_lab::{Destination, Mode, Options, sites};
-use tessera_link::{End, LinkKind, LinkParameters};
+use tessera_lab::{Mode, Options, sites};
+use tessera_link::End;
 
+use super::experiment::{CommonArguments, ModeArgument};
+use super::load::LoadArguments;
+use super::results::ResultsArguments;
+use super::roaming::RoamingArguments;
+use super::traffic::TrafficArguments;
 use super::values;
 
 /// The experiments.
@@ -28,6 +32,8 @@ Examples:
   tessera lab reconnect --modes 0rtt-unguarded            what a replay does at unguarded servers
   tessera lab reconnect --modes 0rtt-fs --tcp-fast-open   first bytes after half a round trip
   tessera lab reconnect --rtt 5ms,80ms --loss 0.5%        two links, both losing packets
+  tessera lab reconnect --loss 1% --loss-burst 3          packets lost three in a row
+  tessera lab reconnect --congestion 5%                   packets wait for those of others
   tessera lab reconnect --rate 2mbit --mtu 1280           a slow link
   tessera lab reconnect --repetitions 101 --json out.json every sample, for other programs
   tessera lab reconnect --report out.html                 a page with plots, for a browser
@@ -42,7 +48,7 @@ Examples:
     /// must be executed once.
     ///
     /// The client and the sites are three processes, and the links between them are emulated as in `lab
-    /// reconnect`; loss, jitter, rate and mtu are those of the client's. The sites ask each other over
+    /// reconnect`; loss, congestion, jitter, rate and mtu are those of the client's. The sites ask each other over
     /// mutual TLS. The table shows medians; the report, as JSON or as a page with plots, has every
     /// sample, and shows up to which distance of the sites early data at the wrong one pays.
     #[command(after_help = "\
@@ -56,9 +62,80 @@ Examples:
   tessera lab sites --json - | jq '.rows[].path' the report on standard output")]
     Sites(SitesArguments),
 
+    /// Many users who connect again and again, and all connections of a server that come back at once.
+    ///
+    /// A client process with all users and a server process, at the two ends of an emulated link. Each user
+    /// connects, registers a roaming subscriber (13 exchanges), leaves, and comes again. A storm is a
+    /// fail-over: all connections had a server, which is replaced by another with the same ticket keys and
+    /// vault, and all come back at once with one request. Tickets are made beforehand.
+    ///
+    /// The table shows how long the first accepted request takes, the response and the registration, and what a
+    /// reconnection costs both processes; and how the server's processor time grows with the number of users.
+    #[command(after_help = "\
+Examples:
+  tessera lab load                                  everything, at 134 ms; hours
+  tessera lab load --storms 1000 --modes full,psk-dhe,0rtt-fs
+                                                    a fail-over of 1,000 connections
+  tessera lab load --users 1,10,100 --rtt 33ms      how it grows, nearer
+  tessera lab load --resume cells.jsonl --json load.json
+                                                    goes on where an earlier run stopped")]
+    Load(LoadArguments),
+
+    /// What each way of reconnecting costs between two mobile networks: the evaluation of a paper, on real links.
+    ///
+    /// The grid has each option of the paper (Lastre et al., Sensors 2025, 25, 6144), (a) to (e), with two
+    /// suites, classical and post-quantum keys, and one-time keys in memory and in etcd: in memory, where only
+    /// the engine counts; over the kernel's TCP and emulated links between cities, with and without loss and
+    /// congestion; and through two SEPPs. Tickets are made beforehand. What can't be measured is in the
+    /// report with its reason: a link that the machine can't emulate, an etcd that isn't on PATH.
+    #[command(after_help = "\
+Examples:
+  tessera lab roaming --cells through=engine        the engine alone; some minutes
+  tessera lab roaming --cells 'option=c|e,link=seoul-los-angeles,loss=0,suite=0x1302'
+                                                    two options, across the Pacific
+  tessera lab roaming --sample 3 --repetitions 20   three cells of the grid
+  tessera lab roaming --resume cells.jsonl --json roaming.json --report roaming.html
+                                                    everything, in hours; goes on where it stopped")]
+    Roaming(RoamingArguments),
+
+    /// What sizes and times of TLS records tell an observer on the path, with and without padding.
+    ///
+    /// A client connects in each of six ways, full handshakes, PSKs and early data, and has one registration of
+    /// a roaming subscriber (13 exchanges) on each connection. An observer without keys sees when TLS records
+    /// pass at the client's end of the link, from which side they come, and how long they are. A decision
+    /// tree, grown on some connections, says of the others which way they were made; the tables show how often
+    /// it is right, by sizes, by times and by both, who is taken for whom, and what padding costs.
+    ///
+    /// The repetitions are connections of each way and setting. It needs the emulated link, as root or on a
+    /// system that lets users have namespaces.
+    #[command(after_help = "\
+Examples:
+  tessera lab traffic                                   at 0 and 33 ms, three paddings; about ten minutes
+  tessera lab traffic --rtt 5ms --repetitions 10        a first look, within a minute
+  tessera lab traffic --padding 0,256,1024              other paddings
+  tessera lab traffic --json out.json --report out.html every flow, and a page for a browser
+  tessera lab traffic --json - | jq '.confusion.tables[] | [.padding, .features, .accuracy]'")]
+    Traffic(TrafficArguments),
+
+    /// The tables and figures of the roaming paper's evaluation, made from the reports of roaming, load and
+    /// traffic.
+    ///
+    /// The paper's numbers stand beside those of the reports. Without a file to write, all tables go to
+    /// standard output, as Markdown.
+    #[command(after_help = "\
+Examples:
+  tessera lab results docs/results                                      all tables
+  tessera lab results docs/results --page docs/results/roaming.html     a page with figures
+  tessera lab results docs/results --markdown docs/results/roaming.md   the tables of a text, anew")]
+    Results(ResultsArguments),
+
     /// One end of an experiment; the lab starts it.
     #[command(hide = true)]
     Endpoint { end: EndArgument },
+
+    /// One end of `lab load`; the lab starts it.
+    #[command(hide = true)]
+    LoadEndpoint { end: EndArgument },
 }
 
 #[derive(Args)]
@@ -98,54 +175,6 @@ pub(crate) struct SitesArguments {
     with_guessing_site: bool,
 }
 
-/// What the experiments have in common.
-#[derive(Args)]
-pub(crate) struct CommonArguments {
-    /// How many connections are measured for each row.
-    #[arg(long, value_name = "N", default_value_t = 35,
-          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
-    repetitions: usize,
-
-    /// Round-trip times, separated by commas, each with a unit: us, ms or s [default: 0,33ms].
-    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration)]
-    rtt: Option<Vec<Duration>>,
-
-    /// How likely a packet is lost: a percentage such as 1%, or a number from 0 to 1.
-    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share)]
-    loss: f64,
-
-    /// How much longer than usual a packet may take, with a unit: us, ms or s.
-    #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::duration)]
-    jitter: Duration,
-
-    /// What the link carries, such as 10mbit (kbit, mbit or gbit a second); unlimited by default.
-    #[arg(long, value_name = "RATE", value_parser = values::rate)]
-    rate: Option<u64>,
-
-    /// The largest IP packet, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 1500,
-          value_parser = clap::value_parser!(u16).range(576..))]
-    mtu: u16,
-
-    /// Where the random numbers for loss and jitter start: the same seed loses the same packets.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-
-    /// How the link is made.
-    #[arg(long, value_name = "KIND", default_value = "auto")]
-    link: LinkArgument,
-
-    /// Writes a report with every sample to this file; `-` is standard output, and moves the
-    /// table to standard error.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-
-    /// Writes the report as a page to this file: plots, tables, verdicts and every sample, in one
-    /// file that needs no network. `-` is standard output.
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-}
-
 impl From<ReconnectArguments> for Options {
     fn from(arguments: ReconnectArguments) -> Self {
         let mut options = Self::from(arguments.common);
@@ -166,29 +195,6 @@ impl From<SitesArguments> for sites::Options {
     }
 }
 
-impl From<CommonArguments> for Options {
-    fn from(arguments: CommonArguments) -> Self {
-        let CommonArguments { loss, jitter, rate, mtu, seed, .. } = arguments;
-        Self {
-            repetitions: arguments.repetitions,
-            rtts: arguments.rtt,
-            link: arguments.link.into(),
-            parameters: LinkParameters {
-                loss,
-                jitter,
-                rate,
-                mtu,
-                seed,
-                ..LinkParameters::default()
-            },
-            modes: Vec::new(),
-            fast_open: false,
-            json: arguments.json.as_deref().map(Destination::named),
-            page: arguments.report.as_deref().map(Destination::named),
-        }
-    }
-}
-
 /// One of the two ends.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum EndArgument {
@@ -201,64 +207,6 @@ impl From<EndArgument> for End {
         match end {
             EndArgument::Client => Self::Client,
             EndArgument::Server => Self::Server,
-        }
-    }
-}
-
-/// How the link is made.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum LinkArgument {
-    /// Emulated where the machine allows it, loopback elsewhere.
-    Auto,
-    /// The loopback interface; nothing is emulated.
-    Loopback,
-    /// Emulated between two network namespaces.
-    Tun,
-}
-
-impl From<LinkArgument> for LinkKind {
-    fn from(link: LinkArgument) -> Self {
-        match link {
-            LinkArgument::Auto => Self::Auto,
-            LinkArgument::Loopback => Self::Loopback,
-            LinkArgument::Tun => Self::Tun,
-        }
-    }
-}
-
-/// A way to connect.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum ModeArgument {
-    /// Certificates on both sides, as in a first connection.
-    Full,
-    /// A ticket alone; no forward secrecy.
-    PskOnly,
-    /// A ticket and a key exchange.
-    PskDhe,
-    /// Early data as in RFC 8446; no forward secrecy for it.
-    #[value(name = "0rtt")]
-    ZeroRtt,
-    /// Forward-secret early data.
-    #[value(name = "0rtt-fs")]
-    ZeroRttFs,
-    /// Early data under a one-time PSK; forward-secret only if both ends really delete it.
-    #[value(name = "0rtt-fs-psk")]
-    ZeroRttFsPsk,
-    /// Replayable early data that no server remembers: what the adversary makes of it.
-    #[value(name = "0rtt-unguarded")]
-    ZeroRttUnguarded,
-}
-
-impl From<ModeArgument> for Mode {
-    fn from(mode: ModeArgument) -> Self {
-        match mode {
-            ModeArgument::Full => Self::Full,
-            ModeArgument::PskOnly => Self::PskOnly,
-            ModeArgument::PskDhe => Self::PskDhe,
-            ModeArgument::ZeroRtt => Self::ZeroRtt,
-            ModeArgument::ZeroRttFs => Self::ZeroRttFs,
-            ModeArgument::ZeroRttFsPsk => Self::ZeroRttFsPsk,
-            ModeArgument::ZeroRttUnguarded => Self::ZeroRttUnguarded,
         }
     }
 }

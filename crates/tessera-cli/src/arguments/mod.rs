@@ -1,11 +1,17 @@
 //! The command line.
 
+mod advise;
 mod common;
 mod connect;
+mod experiment;
 mod lab;
+mod load;
+mod results;
+mod roaming;
 #[cfg(feature = "sepp")]
 mod sepp;
 mod serve;
+mod traffic;
 #[cfg(feature = "tunnel")]
 mod tunnel;
 mod values;
@@ -15,6 +21,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
+pub(crate) use self::advise::AdviseArguments;
 use self::connect::ConnectArguments;
 pub(crate) use self::lab::Lab;
 #[cfg(feature = "sepp")]
@@ -36,6 +43,7 @@ Examples:
   tessera tunnel demo            a database behind a tunnel, and somebody on the path who replays
   tessera lab reconnect          what each way of reconnecting costs and protects
   tessera lab reconnect --help   how to measure something else
+  tessera advise --help          which way of reconnecting fits a deployment, by what was measured
   tessera manual DIRECTORY       the manual pages; `tessera completions` writes those of a shell"
 )]
 pub(crate) struct Arguments {
@@ -96,12 +104,20 @@ docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric
 Examples:
   tessera lab reconnect
   tessera lab reconnect --rtt 100ms --loss 1%
-  tessera lab sites"
+  tessera lab sites
+  tessera lab load --storms 1000"
     )]
     Lab {
         #[command(subcommand)]
         experiment: Lab,
     },
+
+    /// Says which way of reconnecting fits a deployment, each reason with its measured cost.
+    ///
+    /// Facts rule ways out. Of the others the safest is the answer, and one that is less safe only where what it saves
+    /// was measured, and is more than the uncertainty of the measurement. docs/advise.md has the rules.
+    #[command(arg_required_else_help = true, after_help = advise::EXAMPLES)]
+    Advise(Box<AdviseArguments>),
 
     /// Writes completions for a shell to standard output.
     #[command(
@@ -152,6 +168,8 @@ mod tests {
             let mut line = vec!["tessera"];
             line.extend(tessera_lab::endpoint::ARGUMENTS);
             line.push(tessera_lab::endpoint::name(end));
+            assert!(Arguments::try_parse_from(&line).is_ok());
+            line.splice(1..3, tessera_lab::load::endpoint::ARGUMENTS);
             assert!(Arguments::try_parse_from(line).is_ok());
         }
     }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use tessera_kit::KeySource;
+use tessera_link::Congestion;
 
 /// A link's time, with a unit; zero needs none.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -99,6 +100,31 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "a share is a percentage such as 1%, or a number from 0 to 1".to_owned())
 }
 
+/// How long packets wait for those of others: a share of the round-trip time, or a time.
+pub(crate) fn congestion(text: &str) -> Result<Congestion, String> {
+    let (number, unit) = split(text);
+    if positive(number) == Some(0.0) && matches!(unit, "" | "%") {
+        return Ok(Congestion::None);
+    }
+    match (unit, duration(text)) {
+        ("%", _) => share(text).map(Congestion::Share),
+        (_, Ok(mean)) if mean.is_zero() => Ok(Congestion::None),
+        (_, Ok(mean)) => Ok(Congestion::Mean(mean)),
+        _ => {
+            Err("congestion is a percentage of the round-trip time such as 5%, or a time such as \
+                  2ms, at most 60s"
+                .to_owned())
+        }
+    }
+}
+
+/// The mean length of a burst of losses, in packets.
+pub(crate) fn burst(text: &str) -> Result<f64, String> {
+    positive(text)
+        .filter(|packets| (1.0..=10_000.0).contains(packets))
+        .ok_or_else(|| "a burst is a number of packets from 1 to 10000, such as 3".to_owned())
+}
+
 /// A rate, in bits a second.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
@@ -192,6 +218,27 @@ mod tests {
         assert_eq!(share("100%"), Ok(1.0));
         for wrong in ["", "%", "101%", "1.1", "-1%", "1 %", "one"] {
             assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn congestion_is_parsed_as_a_share_and_as_a_time() {
+        assert_eq!(congestion("5%"), Ok(Congestion::Share(0.05)));
+        assert_eq!(congestion("2ms"), Ok(Congestion::Mean(Duration::from_millis(2))));
+        for none in ["0", "0%", "0ms"] {
+            assert_eq!(congestion(none), Ok(Congestion::None), "{none}");
+        }
+        // A number alone might be meant as either.
+        for wrong in ["", "5", "0.05", "101%", "-1%", "61s", "ms", "%"] {
+            assert!(congestion(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn bursts_are_parsed_as_numbers_of_packets() {
+        assert_eq!((burst("1"), burst("2.5")), (Ok(1.0), Ok(2.5)));
+        for wrong in ["", "0", "0.9", "-3", "10001", "nan", "3x"] {
+            assert!(burst(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -50,7 +50,7 @@ impl Client {
     pub(super) fn obey(&mut self, order: ClientOrder) -> Result<ClientAnswer> {
         match order {
             ClientOrder::Prepare(preparation) => {
-                let config = configuration::client(&preparation, 1)?;
+                let config = configuration::client(&preparation, preparation.tickets)?;
                 let row = Some(Row { preparation: *preparation, config });
                 *self = Self { row, ..Self::default() };
                 Ok(ClientAnswer::Ready)
@@ -92,13 +92,14 @@ impl Client {
         adversary: Option<TcpStream>,
     ) -> Result<ClientAnswer> {
         let Row { preparation, config } = self.row()?;
-        let (resumes, config) = (preparation.way.mode.resumes(), config.clone());
+        let (resumes, tickets) = (preparation.way.mode.resumes(), preparation.tickets);
+        let config = config.clone();
         // A session is used once. The new ones wait at the end.
         let session = if resumes { self.sessions.pop_front() } else { None };
         if resumes && session.is_none() {
             return Err("no session is left to resume".into());
         }
-        self.connect(server, config, session, 1, adversary).map(ClientAnswer::Connected)
+        self.connect(server, config, session, tickets, adversary).map(ClientAnswer::Connected)
     }
 
     /// One connection: a request, its response, the tickets that were asked for, goodbye. An

@@ -19,36 +19,53 @@ use crate::ways::{Agreement, Mode, OneTimeKind};
 
 /// How long a handshake may take, and how long an endpoint waits for bytes: far longer than TCP
 /// needs to repeat what a bad link loses.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most early data of a flight, in bytes.
 const MAX_EARLY_DATA: u32 = 16 * 1024;
 
 /// The client's configuration for a row. A full handshake asks for `sessions` tickets; a
-/// resumption for one, to take the place of the one it used.
-pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<ClientConfig>> {
+/// resumption for as many as the row wants: one would take the place of the one it used.
+pub(crate) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<ClientConfig>> {
+    Ok(client_config(preparation, sessions)?.checked()?)
+}
+
+/// The same before it is checked, so that it can still be observed.
+pub(crate) fn client_config(preparation: &Preparation, sessions: u8) -> Result<ClientConfig> {
     let Preparation { way, identity, .. } = preparation;
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), verifier(identity)?);
     config.groups = way.groups();
     config.credentials = vec![credential(identity)?];
+    if let Some(suite) = preparation.suite {
+        config.suites = vec![suite.cipher_suite()];
+    }
     config.handshake_timeout = PATIENCE;
     let policy = &mut config.policy;
-    policy.tickets = TicketRequest { new_session_count: sessions, resumption_count: 1 };
+    policy.tickets =
+        TicketRequest { new_session_count: sessions, resumption_count: preparation.tickets };
     policy.psk_only_without_forward_secrecy = way.mode == Mode::PskOnly;
     policy.early_data.replayable_without_forward_secrecy = way.mode.is_replayable();
     policy.early_data.forward_secret = way.continuation.map(Into::into);
     policy.early_data.one_time_psks_forward_secret_only_if_deleted =
         way.ticket_key == Some(OneTimeKind::OneTimePsk);
-    Ok(config.checked()?)
+    Ok(config)
 }
 
 /// The server's configuration for a row, with these stores.
-pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Checked<ServerConfig>> {
+pub(crate) fn server(preparation: &Preparation, stores: &Stores) -> Result<Checked<ServerConfig>> {
+    Ok(server_config(preparation, stores)?.checked()?)
+}
+
+/// The same before it is checked, so that it can still be observed.
+pub(crate) fn server_config(preparation: &Preparation, stores: &Stores) -> Result<ServerConfig> {
     let Preparation { way, identity, .. } = preparation;
     let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![credential(identity)?]);
     config.groups = way.groups();
     config.client_authentication = ClientAuthentication::Required(verifier(identity)?);
     config.tickets = Some(stores.ring.clone());
+    if let Some(suite) = preparation.suite {
+        config.suites = vec![suite.cipher_suite()];
+    }
     config.handshake_timeout = PATIENCE;
     // Where a row agrees classically beside a post-quantum ticket, both ends know the post-quantum group too.
     config.classical_key_exchange_to_save_a_round_trip = way.kx == Some(Agreement::X25519);
@@ -71,7 +88,7 @@ pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Check
         guard.max_early_data_size = MAX_EARLY_DATA;
         policy.early_data.forward_secret = Some(guard);
     }
-    Ok(config.checked()?)
+    Ok(config)
 }
 
 pub(super) fn verifier(identity: &Identity) -> Result<Arc<WebPkiVerifier>> {
@@ -86,7 +103,7 @@ pub(super) fn credential(identity: &Identity) -> Result<Credential> {
 }
 
 /// What the engine says about a connection, as far as verdicts need it.
-pub(super) fn observed(facts: &Facts) -> Observed {
+pub(crate) fn observed(facts: &Facts) -> Observed {
     use tessera::handshake::EarlyDataStatus;
     use tessera::resume::Ancestry;
     Observed {

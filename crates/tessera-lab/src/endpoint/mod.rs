@@ -7,6 +7,7 @@
 mod client;
 mod configuration;
 mod dial;
+mod etcd;
 mod pipes;
 mod request;
 mod server;
@@ -22,7 +23,15 @@ use tessera_link::End;
 
 use crate::process_memory::ProcessMemory;
 
-pub(crate) use self::stores::new_ticket_key;
+pub(crate) use self::configuration::{
+    PATIENCE, client as client_configuration, client_config, observed,
+    server as server_configuration, server_config,
+};
+pub(crate) use self::etcd::EtcdStore;
+pub(crate) use self::pipes::{Result, answer, orders};
+pub(crate) use self::request::{Application, LEN as REQUEST_LEN, fresh as fresh_request};
+pub(crate) use self::stores::{Stores, new_ticket_key};
+pub(crate) use self::wire::Wire;
 
 /// The arguments with which the lab starts its program again, to be one of the endpoints: the
 /// first, followed by the name of the end. They are not meant for people.

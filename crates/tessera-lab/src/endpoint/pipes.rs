@@ -8,11 +8,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Whatever fails is told to the lab as words.
-pub(super) type Result<T> = std::result::Result<T, Box<dyn error::Error>>;
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn error::Error>>;
 
 /// The orders on standard input. When it ends the process ends too, whatever it is doing: so
 /// nothing is left behind when the lab is gone.
-pub(super) fn orders<O: DeserializeOwned + Send + 'static>() -> Receiver<serde_json::Result<O>> {
+pub(crate) fn orders<O: DeserializeOwned + Send + 'static>() -> Receiver<serde_json::Result<O>> {
     let (give, take) = mpsc::channel();
     thread::spawn(move || {
         for line in io::stdin().lock().lines().map_while(io::Result::ok) {
@@ -26,7 +26,7 @@ pub(super) fn orders<O: DeserializeOwned + Send + 'static>() -> Receiver<serde_j
 }
 
 /// Writes an answer to standard output.
-pub(super) fn answer(answer: &impl Serialize) -> io::Result<()> {
+pub(crate) fn answer(answer: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(answer)?;
     line.push(b'\n');
     let mut out = io::stdout().lock();

@@ -6,10 +6,10 @@ use super::pipes::Result;
 use crate::control::RequestId;
 
 /// How long requests and responses are, in bytes.
-pub(super) const LEN: usize = 100;
+pub(crate) const LEN: usize = 100;
 
 /// A request that no other equals.
-pub(super) fn fresh() -> Result<(RequestId, [u8; LEN])> {
+pub(crate) fn fresh() -> Result<(RequestId, [u8; LEN])> {
     let mut id = [0; 8];
     let random = tessera_aws_lc::provider().random;
     random.fill(&mut id).map_err(|_| "no random bytes for a request")?;
@@ -20,13 +20,13 @@ pub(super) fn fresh() -> Result<(RequestId, [u8; LEN])> {
 
 /// The server's application: it executes requests, and counts how often it did.
 #[derive(Default)]
-pub(super) struct Application {
+pub(crate) struct Application {
     executions: HashMap<RequestId, u32>,
 }
 
 impl Application {
     /// Executes the request in `received` and answers it; `None` until it is there whole.
-    pub(super) fn execute(&mut self, received: &[u8]) -> Option<[u8; LEN]> {
+    pub(crate) fn execute(&mut self, received: &[u8]) -> Option<[u8; LEN]> {
         let request = received.first_chunk::<LEN>()?;
         let id = RequestId::from_be_bytes(*request.first_chunk()?);
         *self.executions.entry(id).or_default() += 1;
@@ -34,7 +34,7 @@ impl Application {
     }
 
     /// How often a request was executed.
-    pub(super) fn executions(&self, id: RequestId) -> u32 {
+    pub(crate) fn executions(&self, id: RequestId) -> u32 {
         self.executions.get(&id).copied().unwrap_or(0)
     }
 }

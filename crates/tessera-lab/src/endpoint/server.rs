@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, TcpListener};
 use std::num::NonZeroU16;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tessera::{ReadEvent, ServerConfig, ServerConnection};
 use tessera_tokio::fast_open::accept_on;
 
 use super::configuration;
+use super::etcd::EtcdStore;
 use super::pipes::{Result, answer, orders};
 use super::request::{self, Application};
 use super::sites::OpenSite;
@@ -54,6 +56,15 @@ struct Row {
     site: Option<OpenSite>,
 }
 
+/// When the first request came.
+#[derive(Default)]
+struct Begun {
+    /// The application held its first byte.
+    first_byte: Option<Duration>,
+    /// The flight with that byte had arrived.
+    arrived: Option<Duration>,
+}
+
 impl Row {
     fn new(preparation: Preparation) -> Result<Self> {
         let (stores, site) = match &preparation.site {
@@ -61,7 +72,7 @@ impl Row {
                 let (stores, site) = OpenSite::open(site)?;
                 (stores, Some(site))
             }
-            None => (Stores::new(preparation.attacked)?, None),
+            None => (stores(&preparation)?, None),
         };
         let config = configuration::server(&preparation, &stores)?;
         let other = configuration::server(&preparation, &stores.of_another()?)?;
@@ -77,6 +88,15 @@ impl Row {
             }
         };
         Ok(())
+    }
+}
+
+/// Stores of a server without another site.
+fn stores(preparation: &Preparation) -> Result<Stores> {
+    let stores = Stores::new(preparation.attacked)?;
+    match preparation.etcd {
+        Some(etcd) => Ok(stores.with_vault(Arc::new(EtcdStore::open(etcd)?))),
+        None => Ok(stores),
     }
 }
 
@@ -143,12 +163,13 @@ impl Server {
         let mut wire = Wire::new(stream, false)?;
         let mut connection =
             wire.engine(|now, _| Ok(Box::new(ServerConnection::start(config, now))))?;
-        let mut first_byte = None;
-        let error = self.serve(&mut wire, &mut connection, &mut first_byte).err();
+        let mut begun = Begun::default();
+        let error = self.serve(&mut wire, &mut connection, &mut begun).err();
         let error = error.map(|error| error.to_string());
         let observed = configuration::observed(connection.facts());
         let (cost, _) = wire.close(connection, process_cpu)?;
-        Ok(Served { first_byte, cost, observed, error })
+        let Begun { first_byte, arrived } = begun;
+        Ok(Served { first_byte, arrived, cost, observed, error })
     }
 
     /// Serves a connection until the client ends it.
@@ -156,14 +177,15 @@ impl Server {
         &mut self,
         wire: &mut Wire,
         connection: &mut ServerConnection,
-        first_byte: &mut Option<Duration>,
+        begun: &mut Begun,
     ) -> Result<()> {
         let mut received = Vec::new();
         loop {
             match wire.next(connection)? {
                 Some(ReadEvent::EarlyData(data) | ReadEvent::Data(data)) => {
-                    if first_byte.is_none() {
-                        *first_byte = Some(clock::monotonic()?);
+                    if begun.first_byte.is_none() {
+                        let (first_byte, arrived) = (Some(clock::monotonic()?), wire.arrived());
+                        *begun = Begun { first_byte, arrived };
                     }
                     received.extend_from_slice(wire.bytes(data));
                     if let Some(response) = self.application.execute(&received) {

@@ -19,7 +19,7 @@ use crate::control::StolenFromServer;
 const CAPACITY: usize = 100_000;
 
 /// The stores of a server.
-pub(super) struct Stores {
+pub(crate) struct Stores {
     pub(super) ring: Arc<dyn TicketKeys>,
     pub(super) vault: Arc<dyn Vault>,
     pub(super) register: Arc<dyn SingleUseRegister>,
@@ -34,7 +34,7 @@ struct Watched {
 
 impl Stores {
     /// Empty stores; `attacked` if the adversary will come for what they hold.
-    pub(super) fn new(attacked: bool) -> Result<Self> {
+    pub(crate) fn new(attacked: bool) -> Result<Self> {
         let ticket_key = new_ticket_key()?;
         let ring = ring_of(&ticket_key)?;
         Ok(Self::with_ring(ring, unix_time()?, attacked.then_some(ticket_key)))
@@ -51,7 +51,7 @@ impl Stores {
     }
 
     /// The same with another vault, which no adversary watches.
-    pub(super) fn with_vault(&self, vault: Arc<dyn Vault>) -> Self {
+    pub(crate) fn with_vault(&self, vault: Arc<dyn Vault>) -> Self {
         let (ring, register) = (self.ring.clone(), self.register.clone());
         Self { ring, vault, register, watched: None }
     }

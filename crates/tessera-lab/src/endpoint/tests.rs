@@ -42,9 +42,9 @@ fn prepared(way: Way) -> (Server, Client, SocketAddr) {
     let (mut server, mut client) = (Server::default(), Client::default());
     let listening = server.obey(ServerOrder::Listen(Ipv4Addr::LOCALHOST.into())).unwrap();
     let ServerAnswer::Listening(address) = listening else { panic!("{listening:?}") };
-    let preparation = Preparation { way, identity: pki.server, attacked: true, site: None };
+    let preparation = Preparation { attacked: true, ..Preparation::new(way, pki.server) };
     server.obey(ServerOrder::Prepare(Box::new(preparation))).unwrap();
-    let preparation = Preparation { way, identity: pki.client, attacked: true, site: None };
+    let preparation = Preparation { attacked: true, ..Preparation::new(way, pki.client) };
     client.obey(ClientOrder::Prepare(Box::new(preparation))).unwrap();
     both(&mut server, &mut client, ClientOrder::Collect { server: address, sessions: 2 });
     (server, client, address)

@@ -17,7 +17,7 @@ use crate::control::Cost;
 use crate::{clock, heap};
 
 /// A socket with the bytes that come and go.
-pub(super) struct Wire {
+pub(crate) struct Wire {
     stream: TcpStream,
     input: Vec<u8>,
     /// The part of the input that was received and not read yet.
@@ -25,6 +25,8 @@ pub(super) struct Wire {
     /// Where the last read began.
     read_from: usize,
     output: Output,
+    /// When the last bytes came.
+    arrived: Option<Duration>,
     engine_cpu: Duration,
     sent: u64,
     /// What was sent before anything came.
@@ -39,7 +41,7 @@ pub(super) struct Wire {
 const INPUT_LEN: usize = 24 * 1024;
 
 impl Wire {
-    pub(super) fn new(stream: TcpStream, recorded: bool) -> Result<Self> {
+    pub(crate) fn new(stream: TcpStream, recorded: bool) -> Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         Ok(Self {
@@ -48,6 +50,7 @@ impl Wire {
             unread: 0..0,
             read_from: 0,
             output: Output::new(),
+            arrived: None,
             engine_cpu: Duration::ZERO,
             sent: 0,
             first_flight: 0,
@@ -57,7 +60,7 @@ impl Wire {
     }
 
     /// Calls the engine, and counts the processor time.
-    pub(super) fn engine<T>(
+    pub(crate) fn engine<T>(
         &mut self,
         call: impl FnOnce(Time, &mut Output) -> std::result::Result<T, Error>,
     ) -> Result<T> {
@@ -70,7 +73,7 @@ impl Wire {
 
     /// Waits until something happens: `None` when the peer sends nothing more, with or without saying
     /// so. Data lies in [`bytes`](Self::bytes). Whatever there is to send goes out first, in one write.
-    pub(super) fn next<H: Handshake>(
+    pub(crate) fn next<H: Handshake>(
         &mut self,
         connection: &mut Connection<H>,
     ) -> Result<Option<ReadEvent<H::Question>>> {
@@ -111,12 +114,12 @@ impl Wire {
     }
 
     /// The bytes of a range that the last event named.
-    pub(super) fn bytes(&self, range: Range<usize>) -> &[u8] {
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.input[self.read_from + range.start..self.read_from + range.end]
     }
 
     /// Sends what there is to send, in one write.
-    pub(super) fn send(&mut self) -> Result<()> {
+    pub(crate) fn send(&mut self) -> Result<()> {
         let bytes = self.output.as_slice();
         if bytes.is_empty() {
             return Ok(());
@@ -145,6 +148,11 @@ impl Wire {
         (self.first_flight, self.syn_bytes, taken)
     }
 
+    /// When the bytes arrived that came last.
+    pub(super) fn arrived(&self) -> Option<Duration> {
+        self.arrived
+    }
+
     /// What is to be sent next.
     pub(super) fn unsent(&self) -> &[u8] {
         self.output.as_slice()
@@ -163,6 +171,7 @@ impl Wire {
                 result => break result?,
             }
         };
+        self.arrived = Some(clock::monotonic()?);
         let received = self.unread.end..self.unread.end + count;
         self.unread.end = received.end;
         if self.first_flight == 0 {
@@ -176,7 +185,7 @@ impl Wire {
 
     /// Says goodbye, and what the connection cost. `process_cpu` is what the process had used
     /// before the connection.
-    pub(super) fn close<H: Handshake>(
+    pub(crate) fn close<H: Handshake>(
         mut self,
         mut connection: Box<Connection<H>>,
         process_cpu: Duration,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tessera_link::{
-    Link, LinkError, LinkKind, LinkParameters, Network, enter_user_namespace_if_needed,
+    Congestion, Link, LinkError, LinkKind, LinkParameters, Network, enter_user_namespace_if_needed,
 };
 
 use super::report::Destination;
@@ -38,6 +38,7 @@ impl Options {
 
 /// Refuses what can be refused before anything has begun.
 pub(crate) fn check(options: &Options) -> Result<(), LabError> {
+    check_parameters(options)?;
     let emulated = options.rtts.iter().flatten().any(|rtt| !rtt.is_zero());
     if options.link == LinkKind::Loopback {
         if options.fast_open {
@@ -56,8 +57,8 @@ pub(crate) fn check(options: &Options) -> Result<(), LabError> {
         }
         if !options.parameters.is_plain() {
             return Err(LabError::Options(
-                "--loss, --jitter, --rate, --mtu: a loopback link emulates nothing; leave them \
-                 out, or leave out `--link loopback`"
+                "--loss, --congestion, --jitter, --rate, --mtu: a loopback link emulates nothing; leave \
+                 them out, or leave out `--link loopback`"
                     .to_owned(),
             ));
         }
@@ -69,6 +70,39 @@ pub(crate) fn check(options: &Options) -> Result<(), LabError> {
     }
     check_destination("--json", options.json.as_ref())?;
     check_destination("--report", options.page.as_ref())
+}
+
+/// Refuses what contradicts itself on any link.
+fn check_parameters(options: &Options) -> Result<(), LabError> {
+    let LinkParameters { loss, loss_burst, congestion, .. } = options.parameters;
+    let refused = |what: String| Err(LabError::Options(what));
+    if options.parameters.loses_in_bursts() {
+        if loss == 0.0 || loss == 1.0 {
+            let lost = if loss == 0.0 { "nothing" } else { "everything" };
+            return refused(format!(
+                "--loss-burst: where {lost} is lost there are no bursts; say `--loss 1%`, or leave \
+                 --loss-burst out"
+            ));
+        }
+        let least = 1.0 / (1.0 - loss);
+        if loss_burst < least {
+            return refused(format!(
+                "--loss-burst: with --loss {loss} losses that are independent already come \
+                 {least:.2} in a row; say more, or leave --loss-burst out"
+            ));
+        }
+    }
+    let no_distance = |rtts: &[Duration]| rtts.iter().all(Duration::is_zero);
+    if matches!(congestion, Congestion::Share(_))
+        && options.rtts.as_deref().is_some_and(no_distance)
+    {
+        return refused(
+            "--congestion: a share of a round-trip time of 0 is nothing; say a time, such as \
+             `--congestion 2ms`, or another --rtt"
+                .to_owned(),
+        );
+    }
+    Ok(())
 }
 
 fn check_destination(option: &str, destination: Option<&Destination>) -> Result<(), LabError> {

@@ -4,8 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use tessera_link::{LinkKind, LinkParameters};
+use serde::{Deserialize, Serialize};
+use tessera_link::{Congestion, LinkKind, LinkParameters};
 
 /// Where a report goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,18 +45,17 @@ impl Destination {
     }
 }
 
-/// A report as JSON, for other programs.
-pub(super) fn json(report: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut json = serde_json::to_vec_pretty(report)?;
-    json.push(b'\n');
-    Ok(json)
-}
-
 /// What the link did to packets, the round-trip time aside.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct LinkReport {
     pub(crate) kind: String,
     pub(crate) loss: f64,
+    /// The mean length of a burst of losses, in packets; 1 where each is lost by itself.
+    pub(crate) loss_burst: f64,
+    /// The mean of what a packet waits for others' in each direction, as a share of the round-trip time, or
+    /// as a time; `None` for both without congestion.
+    pub(crate) congestion: Option<f64>,
+    pub(crate) congestion_ms: Option<f64>,
     pub(crate) jitter_ms: f64,
     pub(crate) rate_bps: Option<u64>,
     pub(crate) mtu: u16,
@@ -64,9 +63,17 @@ pub(crate) struct LinkReport {
 
 impl LinkReport {
     pub(crate) fn new(kind: LinkKind, parameters: &LinkParameters) -> Self {
+        let (congestion, congestion_ms) = match parameters.congestion {
+            Congestion::None => (None, None),
+            Congestion::Share(share) => (Some(share), None),
+            Congestion::Mean(mean) => (None, Some(mean.as_secs_f64() * 1e3)),
+        };
         Self {
             kind: kind.to_string(),
             loss: parameters.loss,
+            loss_burst: parameters.loss_burst,
+            congestion,
+            congestion_ms,
             jitter_ms: parameters.jitter.as_secs_f64() * 1e3,
             rate_bps: parameters.rate,
             mtu: parameters.mtu,

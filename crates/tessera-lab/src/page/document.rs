@@ -19,16 +19,22 @@ pub(crate) fn document(
     body: &[String],
     report: &impl Serialize,
 ) -> serde_json::Result<String> {
-    Ok(format!(
+    let samples = samples(experiment, report)?;
+    let script = format!("<script>\n{SCRIPT}</script>\n");
+    Ok(page(&format!("Tessera lab: {experiment}"), &[body.concat(), samples].concat(), &script))
+}
+
+/// A page, which may have a script for what is in it.
+pub(crate) fn page(title: &str, body: &str, script: &str) -> String {
+    format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <title>Tessera lab: {experiment}</title>\n<style>\n{CSS}</style>\n</head>\n\
-         <body>\n<main>\n{}{}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-        body.concat(),
-        samples(experiment, report)?,
-    ))
+         <title>{}</title>\n<style>\n{CSS}</style>\n</head>\n\
+         <body>\n<main>\n{body}</main>\n{script}</body>\n</html>\n",
+        escaped(title),
+    )
 }
 
 /// Where and how was measured.
@@ -47,7 +53,8 @@ pub(crate) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String 
     let mut facts = vec![
         ("Machine", machine.to_string()),
         ("Link", link.kind.clone()),
-        ("Loss", format!("{} %", words::plain(link.loss * 100.0))),
+        ("Loss", loss(link)),
+        ("Congestion", congestion(link)),
         ("Jitter", format!("{} ms", words::plain(link.jitter_ms))),
         ("Rate", rate),
         ("MTU", format!("{} bytes", link.mtu)),
@@ -58,10 +65,31 @@ pub(crate) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String 
         ("Connections a row", repetitions.to_string()),
         ("Tessera", env!("CARGO_PKG_VERSION").to_owned()),
     ]);
+    description_list(&facts)
+}
+
+/// Names and what they stand for.
+pub(crate) fn description_list(facts: &[(&str, String)]) -> String {
     let facts = facts
         .iter()
         .map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escaped(value)));
     format!("<dl class=\"facts\">\n{}</dl>\n", facts.collect::<String>())
+}
+
+fn loss(link: &LinkReport) -> String {
+    let share = format!("{} %", words::plain(link.loss * 100.0));
+    match link.loss_burst {
+        1.0 => share,
+        packets => format!("{share}, in bursts of {} packets", words::plain(packets)),
+    }
+}
+
+fn congestion(link: &LinkReport) -> String {
+    match (link.congestion, link.congestion_ms) {
+        (Some(share), _) => format!("{} % of the RTT", words::plain(share * 100.0)),
+        (None, Some(mean)) => format!("{} ms", words::plain(mean)),
+        (None, None) => "none".to_owned(),
+    }
 }
 
 /// The way to each section, by its id and title, and to the samples: a page is long on a phone.
@@ -85,4 +113,31 @@ fn samples(experiment: &str, report: &impl Serialize) -> serde_json::Result<Stri
          <code>report</code>.</p></noscript>\n\
          <script type=\"application/json\" id=\"report\">{json}</script>\n</section>\n"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use tessera_link::{Congestion, LinkKind, LinkParameters};
+
+    use super::*;
+
+    #[test]
+    fn a_page_says_what_the_link_did_to_packets() {
+        let said = |parameters| {
+            let link = LinkReport::new(LinkKind::Tun, &parameters);
+            [loss(&link), congestion(&link)]
+        };
+        assert_eq!(said(LinkParameters::default()), ["0 %", "none"]);
+        let congestion = Congestion::Share(0.05);
+        let bursts = LinkParameters {
+            loss: 0.001,
+            loss_burst: 3.0,
+            congestion,
+            ..LinkParameters::default()
+        };
+        assert_eq!(said(bursts), ["0.1 %, in bursts of 3 packets", "5 % of the RTT"]);
+        let congestion = Congestion::Mean(std::time::Duration::from_micros(2500));
+        let mean = LinkParameters { loss: 0.5, congestion, ..LinkParameters::default() };
+        assert_eq!(said(mean), ["50 %", "2.5 ms"]);
+    }
 }

@@ -105,7 +105,8 @@ impl Stage {
 
     fn prepare_site(&mut self, path: Path, attacked: bool, site: Site) -> Result<(), LabError> {
         let identity = self.bench.pki.server.clone();
-        let preparation = Preparation { way: path.way(), identity, attacked, site: Some(site) };
+        let preparation =
+            Preparation { attacked, site: Some(site), ..Preparation::new(path.way(), identity) };
         self.bench.server.tell(&ServerOrder::Prepare(Box::new(preparation)))
     }
 

@@ -4,6 +4,7 @@
 //! times are handed in, as durations since any fixed point. So every decision can be tested with
 //! exact times, and repeats exactly.
 
+mod loss;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+use self::loss::Loss;
 use crate::parameters::{End, LinkParameters};
 
 /// How many packets one direction holds at most, whatever its parameters: a bound on memory (some
@@ -73,6 +75,9 @@ pub(crate) struct Scheduler<P> {
     towards: End,
     parameters: LinkParameters,
     random: Xoshiro256PlusPlus,
+    /// Apart from the others, whose numbers stay the same with congestion and without.
+    congestion_random: Xoshiro256PlusPlus,
+    loss: Loss,
     /// The packets in flight, by the time they are due.
     held: VecDeque<Held<P>>,
     /// When the last bit of the last packet is on the wire; matters only with a limited rate.
@@ -90,6 +95,8 @@ impl<P> Scheduler<P> {
             towards,
             parameters: parameters.clone(),
             random: stream(parameters.seed, towards),
+            congestion_random: congestion_stream(parameters.seed, towards),
+            loss: Loss::new(parameters),
             held: VecDeque::new(),
             wire_free: Duration::ZERO,
             last_due: Duration::ZERO,
@@ -104,6 +111,8 @@ impl<P> Scheduler<P> {
     pub(crate) fn set(&mut self, parameters: &LinkParameters) {
         self.parameters = parameters.clone();
         self.random = stream(parameters.seed, self.towards);
+        self.congestion_random = congestion_stream(parameters.seed, self.towards);
+        self.loss = Loss::new(parameters);
         self.wire_free = Duration::ZERO;
         self.setting += 1;
         self.statistics = DirectionStatistics::default();
@@ -126,12 +135,13 @@ impl<P> Scheduler<P> {
         self.statistics.offered_packets += 1;
         self.statistics.offered_bytes += bytes as u64;
 
-        // Both numbers are drawn for every packet, needed or not: so which packets are lost
-        // depends on the seed and the loss alone, not on the jitter, the rate or the queue.
+        // All numbers are drawn for every packet, needed or not: so which packets are lost depends on
+        // the seed and the loss alone, not on the jitter, the congestion, the rate or the queue.
         let loss_draw = self.random.next_u64();
         let jitter_draw = self.random.next_u64();
+        let congestion_draw = self.congestion_random.next_u64();
 
-        if unit(loss_draw) < self.parameters.loss {
+        if self.loss.decide(unit(loss_draw)) {
             self.statistics.lost += 1;
             return Fate::Lost;
         }
@@ -140,7 +150,10 @@ impl<P> Scheduler<P> {
             return Fate::Overflowed;
         };
 
-        let mut due = sent + self.parameters.rtt / 2 + share(self.parameters.jitter, jitter_draw);
+        let mut due = sent
+            + self.parameters.rtt / 2
+            + share(self.parameters.jitter, jitter_draw)
+            + exponential(self.parameters.mean_congestion(), congestion_draw);
         if !self.parameters.reordering {
             due = due.max(self.last_due);
         }
@@ -214,6 +227,13 @@ fn stream(seed: u64, towards: End) -> Xoshiro256PlusPlus {
     random
 }
 
+/// The random numbers for congestion, which the others of no direction ever reach.
+fn congestion_stream(seed: u64, towards: End) -> Xoshiro256PlusPlus {
+    let mut random = stream(seed, towards);
+    random.long_jump();
+    random
+}
+
 /// A random number from 0 up to, and never, 1.
 fn unit(draw: u64) -> f64 {
     // 53 bits are what the type can tell apart in this range.
@@ -225,4 +245,10 @@ fn share(whole: Duration, draw: u64) -> Duration {
     let nanoseconds = (whole.as_nanos() * u128::from(draw)) >> 64;
     // Never more than the whole, which parameters bound far below what fits.
     Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+}
+
+/// A time from the exponential distribution with this mean.
+fn exponential(mean: Duration, draw: u64) -> Duration {
+    // By the inverse of the distribution; at most 37 times the mean, since `unit` never is 1.
+    mean.mul_f64(-(1.0 - unit(draw)).ln())
 }

@@ -1,0 +1,85 @@
+//! How long tickets should live.
+
+use crate::facts::Facts;
+
+/// How long tickets live, in hours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Lifetimes {
+    /// A one-time key: docs/0rtt-fs.md, section 5.
+    pub(super) one_time_key: f64,
+    /// A sealed ticket.
+    pub(super) ticket: f64,
+}
+
+/// Whoever comes back later than this many mean gaps between reconnections comes too late: 5 of 100 do
+/// (e⁻³ = 0.0498).
+const GAPS: f64 = 3.0;
+/// docs/0rtt-fs.md, section 5: a one-time key SHOULD live an hour, and SHOULD NOT live for more than a day.
+const ONE_TIME_KEY: [f64; 2] = [1.0, 24.0];
+/// The default of `[tickets] lifetime` in docs/sepp.md, and TLS's limit (RFC 8446 §4.6.1).
+const TICKET: [f64; 2] = [2.0, 7.0 * 24.0];
+
+impl Lifetimes {
+    /// As long as 95 of 100 reconnections need, in whole hours: forward secrecy of a flight that gets lost begins when
+    /// its key expires. No shorter than the defaults, and no longer than what is allowed.
+    pub(super) fn of(facts: &Facts) -> Self {
+        let enough = (GAPS / facts.reconnections_per_hour).ceil();
+        let within = |[default, most]: [f64; 2]| {
+            // Without reconnections nothing is enough.
+            let wanted = if enough.is_finite() { enough.clamp(default, most) } else { default };
+            wanted.min(facts.longest_ticket_lifetime_hours)
+        };
+        let ticket = within(TICKET);
+        // "At most the sealed ticket's."
+        Self { one_time_key: within(ONE_TIME_KEY).min(ticket), ticket }
+    }
+
+    /// Which shares of the reconnections find a one-time key that lives, only a sealed ticket, and neither.
+    pub(super) fn shares(&self, reconnections_per_hour: f64) -> [f64; 3] {
+        let late = |hours: f64| (-reconnections_per_hour * hours).exp();
+        let (key, ticket) = (late(self.one_time_key), late(self.ticket));
+        [1.0 - key, key - ticket, ticket]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Given;
+
+    fn lifetimes(per_hour: &str, longest: &str) -> Lifetimes {
+        let options = [
+            ("round-trip", "1ms"),
+            ("reconnections-per-hour", per_hour),
+            ("longest-ticket-lifetime", longest),
+        ];
+        let options = options.map(|(key, text)| (key, text.to_owned()));
+        Lifetimes::of(&Given::default().with_options(options).facts().unwrap())
+    }
+
+    #[test]
+    fn tickets_live_as_long_as_most_gaps_within_what_is_allowed() {
+        let cases = [
+            ("60", "7d", 1.0, 2.0),
+            ("1", "7d", 3.0, 3.0),
+            ("0.25", "7d", 12.0, 12.0),
+            ("0.05", "7d", 24.0, 60.0),
+            ("0.001", "7d", 24.0, 168.0),
+            ("0", "7d", 1.0, 2.0),
+            ("0.25", "30min", 0.5, 0.5),
+            ("0.05", "36h", 24.0, 36.0),
+        ];
+        for (per_hour, longest, one_time_key, ticket) in cases {
+            let expected = Lifetimes { one_time_key, ticket };
+            assert_eq!(lifetimes(per_hour, longest), expected, "{per_hour} an hour, {longest}");
+        }
+    }
+
+    #[test]
+    fn shares_are_those_of_a_poisson_process() {
+        let [first, sealed, none] = lifetimes("0.05", "7d").shares(0.05);
+        assert!((first + sealed + none - 1.0).abs() < 1e-12);
+        assert!((first - (1.0 - (-1.2_f64).exp())).abs() < 1e-12);
+        assert!((none - (-3.0_f64).exp()).abs() < 1e-12);
+    }
+}

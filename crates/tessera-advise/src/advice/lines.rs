@@ -1,0 +1,378 @@
+//! The choices, line by line.
+
+use crate::break_even::{self, Conditions, Costs, Pays, Renewal, Ticket};
+use crate::evidence::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
+use crate::facts::{EarlyRequests, Facts};
+
+use super::measurements::{self, Measurement, Unit};
+use super::memory::held_bytes;
+use super::rules::{RuledOut, ruled_out};
+use super::text::{milliseconds, rate};
+use super::{Choice, Line};
+
+impl Choice<'_> {
+    /// All of them, the weightiest first.
+    pub(super) fn lines(&self) -> Vec<Line> {
+        let lines = [
+            Some(self.reconnection()),
+            Some(self.key_exchange()),
+            self.one_time_key(),
+            self.continuation(),
+            self.key_lifetime(),
+            self.ticket_lifetime(),
+            self.store(),
+            Some(self.requests()),
+            self.pays(),
+            Some(self.together()),
+        ];
+        lines.into_iter().flatten().collect()
+    }
+
+    fn reconnection(&self) -> Line {
+        let (rtt, baseline) = (self.facts.round_trip_ms, self.baseline());
+        let reason = match self.way.option {
+            Letter::A => match ruled_out(self.evidence, self.facts, baseline) {
+                Some(RuledOut { fact, because }) => {
+                    format!("{fact} rules resumption out: {because}")
+                }
+                None => "nothing that resumes saves anything that is sure".to_owned(),
+            },
+            Letter::B => "the owner gave up forward secrecy, and this is the least work".to_owned(),
+            Letter::C => format!(
+                "a ticket spares the certificates, and of what is permitted nothing surely saves more at {rtt} ms"
+            ),
+            Letter::D | Letter::DSingleUse => format!(
+                "a request goes with the first flight, which saves a round trip of {rtt} ms; the owner accepted what \
+                 that gives up"
+            ),
+            Letter::E => format!(
+                "a request goes with the first flight, which saves a round trip of {rtt} ms; it is forward-secret from \
+                 the take, and executed at most once"
+            ),
+        };
+        let facts = vec![
+            "round-trip",
+            "early-requests",
+            "forward-secrecy",
+            "peer-tls",
+            "fresh-certificates",
+        ];
+        let own = measurements::cost_of(self.evidence, self.facts, self.way);
+        let cost = own.into_iter().chain(self.against(baseline)).collect();
+        self.line("reconnection", self.way.option.to_string(), reason, facts, cost)
+    }
+
+    fn key_exchange(&self) -> Line {
+        // psk_ke has none of its own.
+        let of = if self.way.kx.is_some() { self.way } else { self.baseline() };
+        let kx = of.kx.unwrap_or(KeyExchange::X25519MlKem768);
+        let (other, reason) = match kx {
+            KeyExchange::X25519MlKem768 => (
+                KeyExchange::X25519,
+                "recordings are kept, and a quantum computer would open X25519's",
+            ),
+            KeyExchange::X25519 => (
+                KeyExchange::X25519MlKem768,
+                "post-quantum confidentiality isn't asked for, and costs this",
+            ),
+        };
+        let ticket_key = match of.ticket_key {
+            Some(OneTimeKey::Psk) => Some(OneTimeKey::Psk),
+            Some(_) => Some(key_like(other)),
+            None => None,
+        };
+        let sibling = Way { kx: Some(other), ticket_key, ..of };
+        let cost = measurements::against(self.evidence, self.facts, of, sibling);
+        let answer = match self.way.kx {
+            Some(_) => kx.name().to_owned(),
+            None => format!("none; {} in what it falls back to", kx.name()),
+        };
+        let cost = cost.into_iter().collect();
+        self.line("key exchange", answer, reason, vec!["post-quantum"], cost)
+    }
+
+    fn one_time_key(&self) -> Option<Line> {
+        let key = self.way.ticket_key?;
+        let (reason, facts) = match key {
+            OneTimeKey::X25519MlKem768 => (
+                "early data that is recorded must stay closed to quantum computers too",
+                "post-quantum",
+            ),
+            OneTimeKey::X25519 => ("post-quantum confidentiality isn't asked for", "post-quantum"),
+            OneTimeKey::Psk => (
+                "both ends really delete it, and no public-key work is left",
+                "deletes-one-time-psks",
+            ),
+        };
+        let sibling = match key {
+            OneTimeKey::X25519 => OneTimeKey::X25519MlKem768,
+            OneTimeKey::X25519MlKem768 | OneTimeKey::Psk => OneTimeKey::X25519,
+        };
+        let differs = self.against(Way { ticket_key: Some(sibling), ..self.way });
+        let cost = differs.into_iter().chain(self.held()).collect();
+        Some(self.line("one-time key", key.name(), reason, vec![facts], cost))
+    }
+
+    fn continuation(&self) -> Option<Line> {
+        let continuation = self.way.continuation?;
+        let dhe_sibling =
+            Way { continuation: Some(Continuation::PskDheKe), kx: self.key_kx(), ..self.way };
+        let (sibling, reason) = match continuation {
+            Continuation::PskKe if ruled_out(self.evidence, self.facts, dhe_sibling).is_some() => (
+                dhe_sibling,
+                "the session is closed as its early data is, and a classical key exchange beside it would open it to \
+                 what the facts rule out",
+            ),
+            Continuation::PskKe => (
+                dhe_sibling,
+                "the session is forward-secret from the take, as its early data is, and a second key exchange costs \
+                 more than the measurement is uncertain by",
+            ),
+            Continuation::PskDheKe => (
+                Way { continuation: Some(Continuation::PskKe), kx: None, ..self.way },
+                "a key exchange of the handshake's own, and leaving it out saves nothing that is sure",
+            ),
+        };
+        let facts = vec!["forward-secrecy", "processor-price"];
+        let cost = self.against(sibling).into_iter().collect();
+        Some(self.line("continuation", continuation.name(), reason, facts, cost))
+    }
+
+    fn key_lifetime(&self) -> Option<Line> {
+        self.way.ticket_key?;
+        let [in_time, ..] = self.lifetimes.shares(self.facts.reconnections_per_hour);
+        let reason = format!(
+            "{:.0} of 100 reconnections come within it, if connections break independently; the others go by the sealed \
+             ticket, at this price; a flight that got lost stays readable to who steals its key until then",
+            in_time * 100.0
+        );
+        // What a late one pays.
+        let late = self.late();
+        let answer = hours(self.lifetimes.one_time_key);
+        let facts = vec!["reconnections-per-hour", "longest-ticket-lifetime"];
+        Some(self.line("one-time key's lifetime", answer, reason, facts, late))
+    }
+
+    fn ticket_lifetime(&self) -> Option<Line> {
+        if self.way.option == Letter::A {
+            return None;
+        }
+        let [.., too_late] = self.lifetimes.shares(self.facts.reconnections_per_hour);
+        let reason = format!(
+            "{:.0} of 100 reconnections come within it; the others are full handshakes, at this price",
+            (1.0 - too_late) * 100.0
+        );
+        let resumed = match self.way.option {
+            Letter::E => self.baseline(),
+            _ => self.way,
+        };
+        let full = Way::plain(Letter::A, resumed.kx.or(super::candidates::full(self.facts).kx));
+        let late = measurements::against(self.evidence, self.facts, full, resumed);
+        let late = late.into_iter().collect();
+        let facts = vec!["reconnections-per-hour", "longest-ticket-lifetime"];
+        Some(self.line("ticket's lifetime", hours(self.lifetimes.ticket), reason, facts, late))
+    }
+
+    fn store(&self) -> Option<Line> {
+        self.way.ticket_key?;
+        let memory = self.way.with_store(Store::Memory);
+        let (answer, reason, cost) = match self.way.store {
+            Store::Etcd => {
+                let there = self.facts.store_round_trip_ms.unwrap_or_default() * 1e3;
+                let way = "the way to the store, by the facts";
+                let there = Measurement::of(self.way, way, there, Unit::Us);
+                (
+                    "etcd, its values under epoch keys",
+                    "any of the servers takes the key; a take waits for the store, which is nearer than the client",
+                    self.against(memory).into_iter().chain([there]).collect(),
+                )
+            }
+            Store::Memory if self.facts.servers > 1.0 => (
+                "the memory of each server; between them the channel of docs/sites.md",
+                "the servers share no store: a forward-secret ticket opens where it was issued, elsewhere its sealed \
+                 ticket resumes at this price",
+                self.late(),
+            ),
+            Store::Memory => (
+                "the server's memory",
+                "one server answers; a key that is lost with it costs a round trip, and never a replay",
+                self.held().into_iter().collect(),
+            ),
+        };
+        let facts = vec!["servers", "shared-store", "store-round-trip", "ticket-memory"];
+        Some(self.line("store", answer, reason, facts, cost))
+    }
+
+    fn requests(&self) -> Line {
+        let executions = self.evidence.protection(self.way).map(|found| found.executions);
+        let cost = executions.map(|executions| {
+            let what = "a request whose flight an adversary replayed was executed";
+            Measurement::of(self.way, what, f64::from(executions), Unit::Executions)
+        });
+        let (answer, reason) = match (self.way.option.has_early_data(), self.facts.early_requests) {
+            (false, _) => ("none is early", "nothing of this way goes before the handshake"),
+            (true, EarlyRequests::Repeatable) => {
+                ("those that may be repeated", "what a verdict leaves open may be sent once more")
+            }
+            (true, _) => (
+                "idempotent ones, GET first",
+                "a rejected flight brings a verdict: burned may be sent again, used and unknown may not",
+            ),
+        };
+        self.line(
+            "early requests",
+            answer,
+            reason,
+            vec!["early-requests"],
+            cost.into_iter().collect(),
+        )
+    }
+
+    /// From where on it pays: [`break_even`]. A full handshake needs nothing to pay for.
+    fn pays(&self) -> Option<Line> {
+        let baseline = self.baseline();
+        if self.way.option == Letter::A {
+            return None;
+        }
+        let (own, other) = self.costs(self.way).zip(self.costs(baseline))?;
+        let conditions = self.conditions();
+        let number =
+            |what, value, unit| Measurement::of(self.way, what, value, unit).against(baseline);
+        let gain = break_even::gain_us(&own, &other, &conditions);
+        let mut cost = vec![number("a reconnection gains", gain, Unit::Us)];
+        let mut words = match break_even::round_trip_ms(&own, &other, &conditions) {
+            Pays::Always => "at any round-trip time".to_owned(),
+            Pays::From(rtt) => format!("from a round-trip time of {} on", milliseconds(rtt * 1e3)),
+            Pays::Never => "at no round-trip time".to_owned(),
+        };
+        if self.ticket(self.way).is_some() && self.ticket(baseline).is_some() {
+            let pays = break_even::reconnections_per_hour(&own, &other, &conditions);
+            words += &match &pays {
+                Pays::Always => ", from the first reconnection on".to_owned(),
+                Pays::From(least) => format!(", if it comes back {} or more often", rate(*least)),
+                Pays::Never => ", at no number of reconnections".to_owned(),
+            };
+            if let Pays::From(least) = pays {
+                cost.push(number("break-even", least, Unit::Reconnections));
+            }
+        }
+        let reason = format!(
+            "the round trip that is saved is saved to each request that waits ({} here), and a second of processor \
+             counts as {} of waiting",
+            self.facts.waiting_requests, self.facts.processor_price
+        );
+        let facts = vec!["waiting-requests", "processor-price", "reconnections-per-hour"];
+        Some(self.line("pays", words, reason, facts, cost))
+    }
+
+    /// What happens when all come back at once.
+    fn together(&self) -> Line {
+        let Facts { connections, .. } = *self.facts;
+        let server_us = |way| {
+            let loads = self.evidence.loads.iter().filter(|load| load.storm && load.way == way);
+            let nearest = loads.min_by(|one, other| {
+                let off = |users: usize| (users as f64 - connections).abs();
+                off(one.users).total_cmp(&off(other.users))
+            });
+            let storm =
+                nearest.map(|load| (load.server_us, format!("in a storm of {}", load.users)));
+            storm.or_else(|| {
+                let measured = super::price::Measured::of(self.evidence, self.facts, way)?;
+                Some((measured.server_us, "one after the other".to_owned()))
+            })
+        };
+        let full = Way::plain(Letter::A, super::candidates::full(self.facts).kx);
+        let others = Some(full).filter(|full| *full != self.way);
+        let cost: Vec<_> = [self.way]
+            .into_iter()
+            .chain(others)
+            .filter_map(|way| {
+                let (us, how) = server_us(way)?;
+                let what = format!("server's processor for all, measured {how}");
+                Some(Measurement::of(way, what, us * connections, Unit::Us))
+            })
+            .collect();
+        let answer = match cost.first().and_then(|own| own.numbers.first()) {
+            Some(own) => format!("{} of one processor", milliseconds(own.value)),
+            None => "not measured".to_owned(),
+        };
+        let reason = format!("{connections} connections come back at once after a fail-over");
+        self.line("all at once", answer, reason, vec!["connections"], cost)
+    }
+
+    fn against(&self, other: Way) -> Option<Measurement> {
+        measurements::against(self.evidence, self.facts, self.way, other)
+    }
+
+    /// What a reconnection pays that comes too late, or elsewhere.
+    fn late(&self) -> Vec<Measurement> {
+        let late = measurements::against(self.evidence, self.facts, self.baseline(), self.way);
+        late.into_iter().collect()
+    }
+
+    /// The key exchange of the kind of the one-time key; X25519 beside a PSK.
+    fn key_kx(&self) -> Option<KeyExchange> {
+        Some(match self.way.ticket_key {
+            Some(OneTimeKey::X25519MlKem768) => KeyExchange::X25519MlKem768,
+            _ => KeyExchange::X25519,
+        })
+    }
+
+    fn held(&self) -> Option<Measurement> {
+        let all = held_bytes(self.evidence, self.way)? * self.facts.connections;
+        let what = format!("in the server's memory for {} connections", self.facts.connections);
+        Some(Measurement::of(self.way, what, all, Unit::Bytes))
+    }
+
+    fn conditions(&self) -> Conditions {
+        let lifetime = match self.way.option {
+            Letter::E => self.lifetimes.one_time_key,
+            _ => self.lifetimes.ticket,
+        };
+        Conditions {
+            round_trip_ms: self.facts.round_trip_ms,
+            waiting_requests: self.facts.waiting_requests,
+            processor_price: self.facts.processor_price,
+            ticket_lifetime_hours: lifetime,
+            renewal: Renewal::Never,
+        }
+    }
+
+    /// What one ticket costs; `None` where it wasn't measured apart.
+    fn ticket(&self, way: Way) -> Option<Ticket> {
+        if way.option == Letter::A {
+            return Some(Ticket::default());
+        }
+        self.evidence.ticket(way, held_bytes(self.evidence, way).unwrap_or_default())
+    }
+
+    fn costs(&self, way: Way) -> Option<Costs> {
+        let ticket = self.ticket(way).unwrap_or_default();
+        self.evidence.costs(way, self.evidence.through()?, ticket)
+    }
+
+    fn line(
+        &self,
+        about: &'static str,
+        answer: impl Into<String>,
+        reason: impl Into<String>,
+        facts: Vec<&'static str>,
+        cost: Vec<Measurement>,
+    ) -> Line {
+        Line { about, answer: answer.into(), reason: reason.into(), facts, cost }
+    }
+}
+
+fn key_like(kx: KeyExchange) -> OneTimeKey {
+    match kx {
+        KeyExchange::X25519 => OneTimeKey::X25519,
+        KeyExchange::X25519MlKem768 => OneTimeKey::X25519MlKem768,
+    }
+}
+
+fn hours(hours: f64) -> String {
+    match hours {
+        ..1.0 => format!("{:.0} min", hours * 60.0),
+        _ => format!("{hours} h"),
+    }
+}

@@ -1,0 +1,55 @@
+//! The options that are not the answer.
+
+use serde::Serialize;
+
+use crate::evidence::{Letter, Way};
+
+use super::measurements::{self, Measurement};
+use super::rules::{RuledOut, ruled_out};
+use super::{Choice, candidates};
+
+/// An option that is not the answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Other {
+    /// The option, in the way that comes nearest.
+    pub way: Way,
+    /// The fact that rules it out; `None` where it may be used, and saves nothing.
+    pub ruled_out_by: Option<&'static str>,
+    /// Why it isn't the answer.
+    pub reason: String,
+    /// What it takes, against the answer.
+    pub cost: Vec<Measurement>,
+}
+
+impl Choice<'_> {
+    /// One for each other option.
+    pub(super) fn others(&self) -> Vec<Other> {
+        let options = Letter::ALL.into_iter().filter(|option| *option != self.way.option);
+        options.filter_map(|option| self.other(option)).collect()
+    }
+
+    fn other(&self, option: Letter) -> Option<Other> {
+        let Self { evidence, facts, way: chosen, .. } = *self;
+        let ways: Vec<_> = candidates::candidates(facts)
+            .into_iter()
+            .filter(|way| way.option == option)
+            .map(|way| (way, ruled_out(evidence, facts, way)))
+            .collect();
+        // The one that may be used, if there is one.
+        let permitted = ways.iter().find(|(_, ruled_out)| ruled_out.is_none());
+        let (way, ruled_out) = permitted.or(ways.first())?.clone();
+        let cost: Vec<_> =
+            measurements::against(evidence, facts, way, chosen).into_iter().collect();
+        let (ruled_out_by, reason) = match ruled_out {
+            Some(RuledOut { fact, because }) => (Some(fact), because),
+            None if cost.is_empty() => {
+                (None, "it may be used, and the evidence has no times of it".to_owned())
+            }
+            None => (
+                None,
+                "it may be used, and saves nothing beside the answer that is sure".to_owned(),
+            ),
+        };
+        Some(Other { way, ruled_out_by, reason, cost })
+    }
+}

@@ -1,0 +1,130 @@
+//! What rules a way out, whatever it costs.
+
+use crate::evidence::{Evidence, ForwardSecrecy, Letter, OneTimeKey, Way};
+use crate::facts::{EarlyRequests, Facts, Need, PeerTls, Risk};
+
+use super::memory::held_bytes;
+use super::price::Measured;
+
+/// Why a way is not for a deployment: the fact that rules it out, and a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RuledOut {
+    pub(super) fact: &'static str,
+    pub(super) because: String,
+}
+
+fn by(fact: &'static str, because: impl Into<String>) -> Option<RuledOut> {
+    Some(RuledOut { fact, because: because.into() })
+}
+
+/// The first fact that rules a way out; `None` if it may be used. A way that nobody attacked is never permitted.
+pub(super) fn ruled_out(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOut> {
+    if way.option == Letter::D {
+        // The lab has it for the adversary.
+        return by(
+            "evidence",
+            "a register of used tickets makes it (d'), and nobody needs it without",
+        );
+    }
+    by_peer(facts, way)
+        .or_else(|| by_requests(facts, way))
+        .or_else(|| by_protection(evidence, facts, way))
+        .or_else(|| by_limits(evidence, facts, way))
+}
+
+fn by_peer(facts: &Facts, way: Way) -> Option<RuledOut> {
+    if way.option == Letter::A {
+        return None;
+    }
+    if facts.fresh_certificates {
+        return by(
+            "fresh-certificates",
+            "a ticket stands for the certificates of an earlier connection",
+        );
+    }
+    match (facts.peer_tls, way.option) {
+        (PeerTls::StockWithoutTickets, _) => by("peer-tls", "the peer has no tickets"),
+        (PeerTls::Stock, Letter::E) => {
+            by("peer-tls", "both ends must follow docs/0rtt-fs.md; a stock peer resumes as in (c)")
+        }
+        _ => None,
+    }
+}
+
+fn by_requests(facts: &Facts, way: Way) -> Option<RuledOut> {
+    if way.option.has_early_data() && facts.early_requests == EarlyRequests::None {
+        return by("early-requests", "no request may go with the first flight");
+    }
+    if way.ticket_key == Some(OneTimeKey::Psk) && !facts.deletes_one_time_psks {
+        return by(
+            "deletes-one-time-psks",
+            "a one-time PSK is forward-secret only as far as both ends, and their backups, delete it",
+        );
+    }
+    None
+}
+
+fn by_protection(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOut> {
+    let Some(found) = evidence.protection(way) else {
+        return by("evidence", "no adversary was measured against it");
+    };
+    if found.session == ForwardSecrecy::None {
+        if facts.forward_secrecy != Need::NotNeeded {
+            return by(
+                "forward-secrecy",
+                "whoever steals a ticket key later reads the whole session",
+            );
+        }
+        if !facts.accept(Risk::NoForwardSecrecy) {
+            return by("accept-risk", "nobody accepted no-forward-secrecy");
+        }
+    } else if found.first_byte == ForwardSecrecy::None {
+        if facts.forward_secrecy == Need::Always {
+            return by("forward-secrecy", "whoever steals a ticket key later reads the early data");
+        }
+        if !facts.accept(Risk::EarlyDataWithoutForwardSecrecy) {
+            return by("accept-risk", "nobody accepted early-data-without-forward-secrecy");
+        }
+    }
+    if found.executions > 1 {
+        let times = format!("the adversary had one request executed {} times", found.executions);
+        if facts.early_requests != EarlyRequests::Repeatable {
+            return by("early-requests", times);
+        }
+        if !facts.accept(Risk::Replay) {
+            return by("accept-risk", format!("{times}, and nobody accepted replay"));
+        }
+    }
+    if facts.post_quantum && !found.post_quantum {
+        return by("post-quantum", "a quantum computer opens recordings of it");
+    }
+    None
+}
+
+fn by_limits(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOut> {
+    if let Some(limit) = facts.server_processor_us
+        // Everything falls back to a full handshake, whatever it takes.
+        && way.option != Letter::A
+        && let Some(measured) = Measured::of(evidence, facts, way)
+        && measured.server_us > limit
+    {
+        let because = format!("the server computes for {:.0} µs", measured.server_us);
+        return by("server-processor", because);
+    }
+    if let (Some(limit), Some(each)) = (facts.ticket_memory, held_bytes(evidence, way))
+        && each * facts.connections > limit
+    {
+        let because = format!("the server holds {each:.0} bytes for each connection");
+        return by("ticket-memory", because);
+    }
+    if let Some(store) = facts.store_round_trip_ms
+        && way.option == Letter::E
+        && store >= facts.round_trip_ms
+    {
+        return by(
+            "store-round-trip",
+            "a take waits for the store as long as the round trip that it saves",
+        );
+    }
+    None
+}

@@ -1,0 +1,295 @@
+use super::*;
+use crate::evidence::{Continuation, KeyExchange, OneTimeKey, Store};
+use crate::facts::Given;
+
+fn evidence() -> Evidence {
+    Evidence::embedded().unwrap()
+}
+
+/// Advice for these facts, each line of it with its reason and what was measured.
+#[track_caller]
+fn advice(facts: &str) -> Advice {
+    let options = facts.split_whitespace().map(|fact| {
+        let (key, value) = fact.split_once('=').unwrap();
+        assert!(crate::facts::KEYS.contains(&key), "{key} is no fact");
+        (key, value.to_owned())
+    });
+    let facts = Given::default().with_options(options).facts().unwrap();
+    let advice = advise(&evidence(), &facts).unwrap();
+    for Line { about, answer, reason, facts, cost } in &advice.lines {
+        assert!(!answer.is_empty() && !reason.is_empty(), "{about}");
+        assert!(facts.iter().all(|fact| crate::facts::KEYS.contains(fact)), "{about}: {facts:?}");
+        assert!(!cost.is_empty(), "{about} has no measured cost");
+        let numbers = cost.iter().flat_map(|cost| &cost.numbers);
+        assert!(numbers.clone().count() > 0, "{about}");
+        assert!(numbers.into_iter().all(|number| number.value.is_finite()), "{about}: {cost:?}");
+    }
+    assert_eq!(advice.others.len(), 5, "each other option has its reason");
+    for other in &advice.others {
+        assert!(!other.reason.is_empty() && !other.cost.is_empty(), "{other:?}");
+    }
+    advice
+}
+
+/// What rules an option out.
+#[track_caller]
+fn ruled_out(advice: &Advice, option: Letter) -> Option<&'static str> {
+    advice.others.iter().find(|other| other.way.option == option).unwrap().ruled_out_by
+}
+
+#[track_caller]
+fn line<'a>(advice: &'a Advice, about: &str) -> &'a Line {
+    advice.lines.iter().find(|line| line.about == about).unwrap()
+}
+
+const HYBRID: Option<KeyExchange> = Some(KeyExchange::X25519MlKem768);
+
+/// 1. Two SEPPs that are Tessera, Seoul and Los Angeles, and discovery may go first.
+#[test]
+fn far_away_partners_with_tessera_at_both_ends_come_back_with_forward_secret_early_data() {
+    let advice = advice(
+        "round-trip=134ms reconnections-per-hour=4 connections=1000 peer-tls=tessera early-requests=at-most-once",
+    );
+    assert_eq!(advice.way.option, Letter::E);
+    assert_eq!(advice.way.ticket_key, Some(OneTimeKey::X25519MlKem768), "it must be post-quantum");
+    assert_eq!(advice.way.store, Store::Memory);
+    assert_eq!(line(&advice, "one-time key's lifetime").answer, "1 h");
+    assert!(advice.sepp.contains(&"early-data = \"fs\"".to_owned()));
+    // It saves the round trip, and the number says so.
+    let saved = line(&advice, "reconnection").cost.last().unwrap().numbers[0].value;
+    assert!((-140e3..-130e3).contains(&saved), "{saved} µs");
+    assert_eq!(line(&advice, "early requests").cost[0].numbers[0].value, 1.0, "executed once");
+    assert!(
+        line(&advice, "pays").answer.starts_with("from a round-trip time of ")
+            || line(&advice, "pays").answer.starts_with("at any")
+    );
+    assert_eq!(ruled_out(&advice, Letter::B), Some("forward-secrecy"));
+    assert_eq!(ruled_out(&advice, Letter::DSingleUse), Some("forward-secrecy"));
+    assert_eq!(ruled_out(&advice, Letter::C), None, "it is permitted, and slower");
+}
+
+/// 2. The same with a SEPP of another vendor, which has tickets.
+#[test]
+fn a_stock_peer_with_tickets_resumes_with_a_key_exchange() {
+    let advice = advice("round-trip=134ms reconnections-per-hour=4 early-requests=at-most-once");
+    assert_eq!(advice.way, Way::plain(Letter::C, HYBRID));
+    assert_eq!(ruled_out(&advice, Letter::E), Some("peer-tls"));
+    assert_eq!(advice.sepp, ["ticket-lifetime = \"7200s\""]);
+}
+
+/// 3. open5gs, which issues no tickets.
+#[test]
+fn a_peer_without_tickets_makes_full_handshakes() {
+    let advice = advice("round-trip=33ms reconnections-per-hour=4 peer-tls=stock-without-tickets");
+    assert_eq!(advice.way, Way::plain(Letter::A, HYBRID));
+    for option in [Letter::B, Letter::C, Letter::DSingleUse, Letter::E] {
+        assert_eq!(ruled_out(&advice, option), Some("peer-tls"));
+    }
+    assert_eq!(advice.sepp, ["resume = false"]);
+    assert_eq!(line(&advice, "key exchange").answer, "X25519MLKEM768");
+}
+
+/// 4. An auditor wants each connection to show certificates.
+#[test]
+fn who_needs_fresh_certificates_resumes_nothing() {
+    let advice = advice(
+        "round-trip=134ms reconnections-per-hour=60 fresh-certificates=true peer-tls=tessera",
+    );
+    assert_eq!(advice.way, Way::plain(Letter::A, HYBRID));
+    assert_eq!(ruled_out(&advice, Letter::E), Some("fresh-certificates"));
+    let reason = &line(&advice, "reconnection").reason;
+    assert_eq!(
+        line(&advice, "all at once").cost.len(),
+        1,
+        "a full handshake beside itself says nothing"
+    );
+    assert!(reason.starts_with("fresh-certificates rules resumption out"), "{reason}");
+}
+
+/// 5. Authentication alone crosses the border: POST, which is never early.
+#[test]
+fn without_requests_that_may_be_early_there_is_no_early_data() {
+    let advice = advice("round-trip=134ms reconnections-per-hour=4 peer-tls=tessera");
+    assert_eq!(advice.way, Way::plain(Letter::C, HYBRID));
+    assert_eq!(ruled_out(&advice, Letter::E), Some("early-requests"));
+}
+
+/// 6. Devices with little memory at the server, which really delete what they used.
+#[test]
+fn little_memory_and_reliable_deletion_lead_to_one_time_psks() {
+    let facts = "round-trip=134ms reconnections-per-hour=1 connections=100000 peer-tls=tessera \
+                 early-requests=at-most-once ticket-memory=32MiB";
+    let without = advice(facts);
+    assert_eq!(
+        without.way,
+        Way::plain(Letter::C, HYBRID),
+        "hybrid keys don't fit, X25519 isn't enough"
+    );
+    assert_eq!(ruled_out(&without, Letter::E), Some("ticket-memory"));
+    let with = advice(&format!("{facts} deletes-one-time-psks=true"));
+    assert_eq!(with.way, Way::forward_secret(OneTimeKey::Psk, None));
+    assert_eq!(line(&with, "continuation").answer, "psk_ke");
+}
+
+/// 7. Nobody keeps recordings of it, and processors are dear.
+#[test]
+fn where_quantum_computers_do_not_matter_the_cheaper_keys_are_taken() {
+    let advice = advice(
+        "round-trip=5ms reconnections-per-hour=10 peer-tls=tessera early-requests=at-most-once \
+         post-quantum=false processor-price=10",
+    );
+    assert_eq!(advice.way, Way::forward_secret(OneTimeKey::X25519, None));
+    assert_eq!(advice.way.continuation, Some(Continuation::PskKe));
+    let saved = line(&advice, "one-time key").cost[0].numbers[1].value;
+    assert!(saved < 0.0, "X25519 is less work: {saved} µs");
+}
+
+/// 8. Nobody waits for the connection: a keep-alive makes it again in the background.
+#[test]
+fn where_nobody_waits_the_saved_round_trip_is_worth_nothing() {
+    let advice = advice(
+        "round-trip=33ms reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once waiting-requests=0",
+    );
+    assert_eq!(advice.way, Way::plain(Letter::C, HYBRID), "less work than any hybrid (e)");
+}
+
+/// 9. N32-f that breaks once in a month, under tickets of an hour.
+#[test]
+fn long_lived_connections_with_short_tickets_gain_nothing_that_is_sure() {
+    let facts = "round-trip=134ms reconnections-per-hour=0.0014 peer-tls=tessera early-requests=at-most-once";
+    let short = advice(&format!("{facts} longest-ticket-lifetime=1h"));
+    assert_eq!(short.way, Way::plain(Letter::A, HYBRID), "99.9 % would come too late");
+    // With tickets as long as they may be, 3 of 100 gain a round trip, and more resume.
+    let long = advice(facts);
+    assert_eq!(long.way.option, Letter::E);
+    assert_eq!(line(&long, "one-time key's lifetime").answer, "24 h");
+    assert_eq!(line(&long, "ticket's lifetime").answer, "168 h");
+    assert!(line(&long, "one-time key's lifetime").reason.starts_with("3 of 100"));
+}
+
+/// 10. A stock peer, requests that do no harm twice, and an owner who accepts both risks of RFC 8446's early data.
+#[test]
+fn replayable_early_data_needs_both_of_its_risks_accepted() {
+    let facts = "round-trip=134ms reconnections-per-hour=4 early-requests=repeatable \
+                 forward-secrecy=after-handshake accept-risk=";
+    let none = advice(facts);
+    assert_eq!(none.way, Way::plain(Letter::C, HYBRID));
+    assert_eq!(ruled_out(&none, Letter::DSingleUse), Some("accept-risk"));
+    let one = advice(&format!("{facts}early-data-without-forward-secrecy"));
+    assert_eq!(
+        one.way,
+        Way::plain(Letter::C, HYBRID),
+        "the adversary replayed it: that is a second risk"
+    );
+    assert_eq!(ruled_out(&one, Letter::DSingleUse), Some("accept-risk"));
+    let both = advice(&format!("{facts}early-data-without-forward-secrecy,replay"));
+    assert_eq!(both.way, Way::plain(Letter::DSingleUse, HYBRID));
+    assert_eq!(both.sepp[0], "risky-replayable-early-data = true");
+    assert!(line(&both, "early requests").cost[0].numbers[0].value > 1.0);
+    assert_eq!(ruled_out(&both, Letter::D), Some("evidence"), "not without a register");
+}
+
+/// 11. Sessions whose content is worth nothing tomorrow, and hardly any processor.
+#[test]
+fn psk_only_is_for_those_who_gave_up_forward_secrecy_by_name() {
+    let facts = "round-trip=1ms reconnections-per-hour=60 forward-secrecy=not-needed";
+    assert_eq!(advice(facts).way, Way::plain(Letter::C, HYBRID));
+    assert_eq!(ruled_out(&advice(facts), Letter::B), Some("accept-risk"));
+    let accepted = advice(&format!("{facts} accept-risk=no-forward-secrecy"));
+    assert_eq!(accepted.way, Way::plain(Letter::B, None));
+    assert_eq!(accepted.sepp[0], "risky-psk-ke = true");
+}
+
+/// 12. Three servers beside each other with an etcd, and with one that is as far away as the client.
+#[test]
+fn a_shared_store_is_worth_it_only_where_it_is_nearer_than_the_client() {
+    let facts = "round-trip=134ms reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once servers=3";
+    let near = advice(&format!("{facts} shared-store=etcd store-round-trip=0.5ms"));
+    assert_eq!((near.way.option, near.way.store), (Letter::E, Store::Etcd));
+    assert!(line(&near, "store").answer.starts_with("etcd"));
+    let far = advice(&format!("{facts} shared-store=etcd store-round-trip=140ms"));
+    assert_eq!(far.way, Way::plain(Letter::C, HYBRID));
+    assert_eq!(ruled_out(&far, Letter::E), Some("store-round-trip"));
+    let none = advice(facts);
+    assert_eq!((none.way.option, none.way.store), (Letter::E, Store::Memory));
+    assert!(line(&none, "store").answer.contains("docs/sites.md"));
+}
+
+/// 13. A server that may compute for less than any way takes.
+#[test]
+fn a_limit_that_nothing_keeps_rules_everything_but_the_fallback_out() {
+    let facts = "round-trip=0 reconnections-per-hour=4";
+    let enough = advice(&format!("{facts} server-processor=1s"));
+    assert_eq!(enough.way.option, Letter::C);
+    let options =
+        [("round-trip", "0"), ("reconnections-per-hour", "4"), ("server-processor", "1us")];
+    let options = options.map(|(key, text)| (key, text.to_owned()));
+    let facts = Given::default().with_options(options).facts().unwrap();
+    let advice = advise(&evidence(), &facts).unwrap();
+    // A full handshake has to be possible: everything falls back to it.
+    assert_eq!(advice.way, Way::plain(Letter::A, HYBRID));
+    assert_eq!(ruled_out(&advice, Letter::C), Some("server-processor"));
+}
+
+#[test]
+fn advice_follows_the_evidence_and_not_a_list() {
+    let facts = Facts {
+        early_requests: crate::facts::EarlyRequests::AtMostOnce,
+        peer_tls: crate::facts::PeerTls::Tessera,
+        ..Facts::at(134.0)
+    };
+    let option = |evidence: &Evidence| advise(evidence, &facts).unwrap().way.option;
+    assert_eq!(option(&evidence()), Letter::E);
+    // An adversary who had a request executed twice.
+    let mut replayed = evidence();
+    for found in replayed.protections.iter_mut().filter(|found| found.way.option == Letter::E) {
+        found.executions = 2;
+    }
+    assert_eq!(option(&replayed), Letter::C);
+    // A measurement that is too uncertain to tell a round trip.
+    let mut uncertain = evidence();
+    for cell in uncertain.cells.iter_mut().filter(|cell| cell.way.option == Letter::E) {
+        let response = cell.response_us.as_mut().unwrap();
+        response.interval = Some((response.median - 1e6, response.median + 1e6));
+    }
+    assert_eq!(option(&uncertain), Letter::C);
+    // Too few samples to know how uncertain it is.
+    let mut few = evidence();
+    for cell in few.cells.iter_mut().filter(|cell| cell.way.option == Letter::E) {
+        cell.response_us.as_mut().unwrap().interval = None;
+    }
+    assert_eq!(option(&few), Letter::C);
+    // Ways that nobody attacked, or measured.
+    let mut without = evidence();
+    without.protections.retain(|found| found.way.option != Letter::E);
+    assert_eq!(option(&without), Letter::C);
+    let mut without = evidence();
+    without.cells.retain(|cell| cell.way.option == Letter::A);
+    assert_eq!(option(&without), Letter::A);
+    let nothing = advise(&Evidence::default(), &facts).unwrap_err();
+    assert_eq!(nothing.way, Way::plain(Letter::A, HYBRID));
+}
+
+#[test]
+fn advice_reads_as_text_and_as_json() {
+    let advice = advice(
+        "round-trip=134ms reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once connections=1000",
+    );
+    let text = advice.to_string();
+    for part in [
+        "(e) 0-RTT FS",
+        "because",
+        "Not the answer",
+        "(b) PSK only",
+        "early-data = \"fs\"",
+        "Measured\n  lab ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    let json = serde_json::to_value(&advice).unwrap();
+    assert_eq!(json["way"]["option"], "e");
+    assert_eq!(json["lines"][0]["about"], "reconnection");
+    assert_eq!(json["lines"][0]["cost"][1]["against"]["option"], "c");
+    assert_eq!(json["lines"][0]["cost"][1]["numbers"][0]["unit"], "us");
+}

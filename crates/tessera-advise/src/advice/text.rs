@@ -1,0 +1,151 @@
+//! Advice for people.
+
+use std::fmt;
+
+use super::measurements::{Measurement, Number, Unit};
+use super::{Advice, Line, Other};
+
+/// How wide the text is.
+const WIDTH: usize = 100;
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n", self.way)?;
+        for line in &self.lines {
+            line.fmt(f)?;
+        }
+        writeln!(f, "\nNot the answer")?;
+        for other in &self.others {
+            other.fmt(f)?;
+        }
+        writeln!(f, "\nFor a SEPP: [peer.NAME.reconnection] (docs/sepp.md)")?;
+        if self.sepp.is_empty() {
+            writeln!(f, "  its defaults")?;
+        }
+        for line in &self.sepp {
+            writeln!(f, "  {line}")?;
+        }
+        writeln!(f, "\nMeasured")?;
+        for source in &self.sources {
+            writeln!(f, "  {source}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}", self.about, self.answer)?;
+        let facts = match self.facts.is_empty() {
+            true => String::new(),
+            false => format!(" [{}]", self.facts.join(", ")),
+        };
+        f.write_str(&paragraph(&format!("because {}{facts}", self.reason), "  "))?;
+        costs(f, &self.cost)
+    }
+}
+
+impl fmt::Display for Other {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = self.ruled_out_by.map(|fact| format!(" [{fact}]")).unwrap_or_default();
+        f.write_str(&paragraph(&format!("{}: {}{by}", self.way, self.reason), "  "))?;
+        costs(f, &self.cost)
+    }
+}
+
+fn costs(f: &mut fmt::Formatter<'_>, costs: &[Measurement]) -> fmt::Result {
+    costs.iter().try_for_each(|cost| f.write_str(&paragraph(&cost.to_string(), "    ")))
+}
+
+impl fmt::Display for Measurement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<_> = self.numbers.iter().map(|number| self.in_words(number)).collect();
+        let words = numbers.join(", ");
+        match (self.way, self.against) {
+            (_, Some(other)) => write!(f, "against {other}: {words}")?,
+            (Some(way), None) => write!(f, "{way}: {words}")?,
+            (None, None) => f.write_str(&words)?,
+        }
+        self.samples.map_or(Ok(()), |samples| write!(f, " (n = {samples})"))
+    }
+}
+
+impl Measurement {
+    fn in_words(&self, Number { what, value, unit, uncertainty }: &Number) -> String {
+        let is_difference = self.against.is_some() && *unit != Unit::Reconnections;
+        let sign = if is_difference && *value >= 0.0 { "+" } else { "" };
+        let value = match unit {
+            Unit::Us => milliseconds(*value),
+            Unit::Bytes => format!("{value:.0} bytes"),
+            Unit::Executions => format!("{value:.0}×"),
+            Unit::Reconnections => rate(*value),
+        };
+        let off = uncertainty.map(|off| format!(" ± {}", milliseconds(off))).unwrap_or_default();
+        format!("{what} {sign}{value}{off}")
+    }
+}
+
+/// Microseconds as a time that is easily read.
+pub(crate) fn milliseconds(us: f64) -> String {
+    match us.abs() {
+        ..1e3 => format!("{us:.0} µs"),
+        1e3..1e5 => format!("{:.2} ms", us / 1e3),
+        1e5..1e6 => format!("{:.1} ms", us / 1e3),
+        _ => format!("{:.2} s", us / 1e6),
+    }
+}
+
+/// A number of events an hour, by the time between two where they are rare.
+pub(super) fn rate(per_hour: f64) -> String {
+    match per_hour.recip() {
+        ..1.0 => format!("{per_hour:.1} times an hour"),
+        hours @ 1.0..48.0 => format!("once in {hours:.0} hours"),
+        hours => format!("once in {:.0} days", hours / 24.0),
+    }
+}
+
+/// A text in lines, each behind `indent`.
+pub(crate) fn paragraph(text: &str, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::from(indent);
+    for word in text.split_whitespace() {
+        let is_empty = line.trim().is_empty();
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push_str(&line);
+            lines.push('\n');
+            line = String::from(indent);
+        } else if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines + &line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_units_that_people_read() {
+        assert_eq!(
+            [50.4, 1_284.0, 134_400.0, 2e6, -84.0].map(milliseconds),
+            ["50 µs", "1.28 ms", "134.4 ms", "2.00 s", "-84 µs"]
+        );
+        assert_eq!(
+            [12.0, 0.1, 8.5e-4].map(rate),
+            ["12.0 times an hour", "once in 10 hours", "once in 49 days"]
+        );
+    }
+
+    #[test]
+    fn paragraphs_are_broken_between_words() {
+        let text = paragraph(&"word ".repeat(40), "  ");
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(
+            text.lines().all(|line| line.starts_with("  word") && line.len() <= WIDTH),
+            "{text}"
+        );
+        assert_eq!(paragraph("", "  "), "  \n");
+    }
+}

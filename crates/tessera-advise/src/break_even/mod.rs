@@ -1,0 +1,283 @@
+//! From how many reconnections an hour, and from which round-trip time, does an option pay?
+//!
+//! N32-f is long-lived: what an option saves, it saves when a connection comes back, and between two such moments it
+//! may cost something to stay ready. Two options are compared, a *candidate* and a *baseline*, for one connection.
+//!
+//! **A reconnection.** With the round-trip time `R`, each of the `w` requests that wait for the connection waits
+//! `T(R)`, from before connect() to the first byte of its response. The processors of both ends work for `C(R)`, the
+//! issuing of one ticket for the next time included. A second of processor is worth `p` seconds of one request's
+//! waiting ([`Conditions::processor_price`]). So a reconnection gains
+//!
+//! ```text
+//! g(R) = w · (T_baseline(R) - T_candidate(R)) - p · (C_candidate(R) - C_baseline(R))
+//! ```
+//!
+//! microseconds of waiting: [`gain_us`]. In a storm, where all connections come back at once, this alone counts.
+//!
+//! **An hour.** Connections break independently, `r` times an hour (a Poisson process), and a ticket lives `L` hours.
+//! An older one is worth nothing. What is done about that is [`Renewal`]:
+//!
+//! - `Never`: a share `e^(-rL)` of the reconnections comes too late and goes the baseline's way; the ticket was issued
+//!   for nothing, which costs `x = i_candidate - i_baseline` more than the baseline. (The baseline's own tickets are
+//!   taken to live long enough.) The hour gains `r · ((1 - e^(-rL)) · g - e^(-rL) · p · x)`.
+//! - `WheneverExpired`: the server issues another ticket each time that one expires, `r · e^(-rL) / (1 - e^(-rL))`
+//!   times an hour on average (`1/L` where nothing ever breaks), at the price `x = i_candidate` each.
+//!   The hour gains `r · g - r · e^(-rL) / (1 - e^(-rL)) · p · x`.
+//!
+//! `i` is the processor time of both ends for one ticket. An option *pays* from the smallest `r` on at which the hour
+//! gains. In both cases that is `r = ln(1 + p · x / g) / L`: [`reconnections_per_hour`]. It pays *always* where `x ≤ 0`
+//! and `g > 0`, and *never* where `g ≤ 0`.
+//!
+//! It pays from the smallest `R` on from which on `g(R) > 0`: [`round_trip_ms`]. Between measured round-trip times `T`
+//! and `C` are taken as straight lines, and beyond the last one as going on as between the last two. So that is exact
+//! for what was measured, and no model of a network.
+//!
+//! Bytes and memory have no price here; [`hour`] tells them.
+
+use serde::Serialize;
+
+/// A quantity at the round-trip times where it was measured: straight lines between them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve(Vec<(f64, f64)>);
+
+impl Curve {
+    /// From pairs of a round-trip time in milliseconds and the quantity there; `None` without any, or with one that
+    /// is no number. Of two with the same round-trip time the first counts.
+    #[must_use]
+    pub fn new(mut points: Vec<(f64, f64)>) -> Option<Self> {
+        if points.is_empty() || points.iter().any(|(rtt, value)| !(rtt + value).is_finite()) {
+            return None;
+        }
+        points.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        points.dedup_by(|(later, _), (earlier, _)| later == earlier);
+        Some(Self(points))
+    }
+
+    /// The same at every round-trip time.
+    #[must_use]
+    pub fn constant(value: f64) -> Self {
+        Self(vec![(0.0, value)])
+    }
+
+    /// The quantity at this round-trip time. Before the first and beyond the last measured one the nearest line goes
+    /// on; with one point it is the same everywhere.
+    #[must_use]
+    pub fn at(&self, rtt_ms: f64) -> f64 {
+        let next = self.0.partition_point(|(rtt, _)| *rtt < rtt_ms);
+        let first = next.saturating_sub(1).min(self.0.len().saturating_sub(2));
+        match self.0.get(first..).unwrap_or_default() {
+            [(from, low), (to, high), ..] => low + (high - low) * (rtt_ms - from) / (to - from),
+            [(_, value)] => *value,
+            [] => 0.0,
+        }
+    }
+
+    /// The same curve, so much higher.
+    #[must_use]
+    pub fn plus(self, more: f64) -> Self {
+        Self(self.0.into_iter().map(|(rtt, value)| (rtt, value + more)).collect())
+    }
+
+    /// Where it was measured, in milliseconds.
+    pub fn measured(&self) -> impl Iterator<Item = f64> + '_ {
+        self.0.iter().map(|(rtt, _)| *rtt)
+    }
+}
+
+/// What an option costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Costs {
+    /// From before connect() to the first byte of the response, in microseconds: `T`.
+    pub waiting_us: Curve,
+    /// Processor time of both ends together, in microseconds, one ticket's issuing included: `C`.
+    pub processor_us: Curve,
+    /// Both ends' bytes of TCP payload for a reconnection, one ticket included.
+    pub bytes: f64,
+    /// What one ticket costs; of an option without tickets zeros.
+    pub ticket: Ticket,
+}
+
+/// What one ticket costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ticket {
+    /// Processor time of both ends together to issue and accept it, in microseconds: `i`.
+    pub processor_us: f64,
+    /// Its bytes on the way.
+    pub bytes: f64,
+    /// What the server holds for it until it is used or expires, in bytes.
+    pub held_bytes: f64,
+}
+
+/// Where an option would be used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conditions {
+    /// The round-trip time in milliseconds: `R`.
+    pub round_trip_ms: f64,
+    /// How many requests wait for a connection that comes back: `w`.
+    pub waiting_requests: f64,
+    /// How many seconds of one request's waiting a second of processor is worth: `p`. With 1 both count the same.
+    pub processor_price: f64,
+    /// How long a ticket lives, in hours: `L`.
+    pub ticket_lifetime_hours: f64,
+    /// What is done about tickets that expire.
+    pub renewal: Renewal,
+}
+
+/// What is done about a ticket that expires while its connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// Nothing: who comes back later goes the baseline's way.
+    Never,
+    /// The server issues another one.
+    WheneverExpired,
+}
+
+/// From where on an option pays.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pays {
+    /// At any.
+    Always,
+    /// From this value on.
+    From(f64),
+    /// At none.
+    Never,
+}
+
+impl Pays {
+    /// Whether it pays at this value.
+    #[must_use]
+    pub fn at(self, value: f64) -> bool {
+        match self {
+            Self::Always => true,
+            Self::From(least) => value >= least,
+            Self::Never => false,
+        }
+    }
+}
+
+/// What a reconnection gains, in microseconds of waiting: `g(R)`. Negative where the candidate costs more.
+#[must_use]
+pub fn gain_us(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> f64 {
+    gain_at(candidate, baseline, conditions, conditions.round_trip_ms)
+}
+
+fn gain_at(candidate: &Costs, baseline: &Costs, conditions: &Conditions, rtt_ms: f64) -> f64 {
+    let sooner = baseline.waiting_us.at(rtt_ms) - candidate.waiting_us.at(rtt_ms);
+    let work = candidate.processor_us.at(rtt_ms) - baseline.processor_us.at(rtt_ms);
+    conditions.waiting_requests * sooner - conditions.processor_price * work
+}
+
+/// From how many reconnections an hour on the candidate pays.
+#[must_use]
+pub fn reconnections_per_hour(
+    candidate: &Costs,
+    baseline: &Costs,
+    conditions: &Conditions,
+) -> Pays {
+    let gain = gain_us(candidate, baseline, conditions);
+    let standing = conditions.processor_price * standing_us(candidate, baseline, conditions);
+    if gain <= 0.0 {
+        Pays::Never
+    } else if standing <= 0.0 {
+        Pays::Always
+    } else {
+        Pays::From((standing / gain).ln_1p() / conditions.ticket_lifetime_hours)
+    }
+}
+
+/// What a ticket costs that is not used: `x`.
+fn standing_us(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> f64 {
+    match conditions.renewal {
+        Renewal::Never => candidate.ticket.processor_us - baseline.ticket.processor_us,
+        Renewal::WheneverExpired => candidate.ticket.processor_us,
+    }
+}
+
+/// From which round-trip time on, in milliseconds, a reconnection by the candidate gains.
+#[must_use]
+pub fn round_trip_ms(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> Pays {
+    let curves = [candidate, baseline]
+        .into_iter()
+        .flat_map(|costs| [&costs.waiting_us, &costs.processor_us]);
+    let mut knots: Vec<f64> = curves.flat_map(Curve::measured).filter(|rtt| *rtt > 0.0).collect();
+    knots.push(0.0);
+    knots.sort_by(f64::total_cmp);
+    knots.dedup();
+    // Beyond the last one everything is straight: another point of that line tells where it goes.
+    let last = knots.last().copied().unwrap_or_default();
+    let beyond = last + 1.0;
+    let gain = |rtt| gain_at(candidate, baseline, conditions, rtt);
+    let slope = gain(beyond) - gain(last);
+    if slope < 0.0 || (gain(last) <= 0.0 && slope == 0.0) {
+        // Far enough away it loses, or it never begins to gain.
+        return Pays::Never;
+    }
+    if gain(last) <= 0.0 {
+        return Pays::From(last - gain(last) / slope);
+    }
+    for pair in knots.windows(2).rev() {
+        if let [from, to] = *pair
+            && gain(from) <= 0.0
+        {
+            return Pays::From(from + (to - from) * gain(from) / (gain(from) - gain(to)));
+        }
+    }
+    Pays::Always
+}
+
+/// One hour of one connection with the candidate, as the difference to the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Hour {
+    /// The share of the reconnections that find a ticket which is still alive, 0 to 1.
+    pub in_time: f64,
+    /// How much less requests wait, in microseconds.
+    pub waiting_saved_us: f64,
+    /// How much more the processors work, in microseconds.
+    pub processor_us: f64,
+    /// How many more bytes go over the link.
+    pub bytes: f64,
+    /// How many more bytes the server holds.
+    pub held_bytes: f64,
+    /// What is gained, in microseconds of waiting, with the processor's work at its price.
+    pub gain_us: f64,
+}
+
+/// What an hour with so many reconnections is like.
+#[must_use]
+pub fn hour(
+    candidate: &Costs,
+    baseline: &Costs,
+    conditions: &Conditions,
+    reconnections: f64,
+) -> Hour {
+    let rtt = conditions.round_trip_ms;
+    // Of few reconnections 1 - e^(-rL) would be left with few digits.
+    let exponent = reconnections * conditions.ticket_lifetime_hours;
+    let (late, in_time) = ((-exponent).exp(), -(-exponent).exp_m1());
+    let (in_time, unused) = match conditions.renewal {
+        Renewal::Never => (in_time, reconnections * late),
+        Renewal::WheneverExpired if reconnections > 0.0 => (1.0, reconnections * late / in_time),
+        Renewal::WheneverExpired => (1.0, conditions.ticket_lifetime_hours.recip()),
+    };
+    let used = reconnections * in_time;
+    let sooner = baseline.waiting_us.at(rtt) - candidate.waiting_us.at(rtt);
+    let work = candidate.processor_us.at(rtt) - baseline.processor_us.at(rtt);
+    let waiting_saved_us = used * conditions.waiting_requests * sooner;
+    let processor_us = used * work + unused * standing_us(candidate, baseline, conditions);
+    let unused_bytes = match conditions.renewal {
+        Renewal::Never => candidate.ticket.bytes - baseline.ticket.bytes,
+        Renewal::WheneverExpired => candidate.ticket.bytes,
+    };
+    Hour {
+        in_time,
+        waiting_saved_us,
+        processor_us,
+        bytes: used * (candidate.bytes - baseline.bytes) + unused * unused_bytes,
+        held_bytes: candidate.ticket.held_bytes - baseline.ticket.held_bytes,
+        gain_us: waiting_saved_us - conditions.processor_price * processor_us,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+use super::*;
+
+/// A round trip less, 100 µs more of processor, and tickets that cost 50 µs more.
+fn pair() -> (Costs, Costs) {
+    let line = |round_trips: f64, own: f64| {
+        Curve::new(vec![(0.0, own), (100.0, own + 1e5 * round_trips)]).unwrap()
+    };
+    let candidate = Costs {
+        waiting_us: line(2.0, 500.0),
+        processor_us: Curve::constant(400.0),
+        bytes: 5_000.0,
+        ticket: Ticket { processor_us: 60.0, bytes: 1_500.0, held_bytes: 2_640.0 },
+    };
+    let baseline = Costs {
+        waiting_us: line(3.0, 450.0),
+        processor_us: Curve::constant(300.0),
+        bytes: 3_600.0,
+        ticket: Ticket { processor_us: 10.0, bytes: 300.0, held_bytes: 0.0 },
+    };
+    (candidate, baseline)
+}
+
+const FAR: Conditions = Conditions {
+    round_trip_ms: 134.0,
+    waiting_requests: 1.0,
+    processor_price: 1.0,
+    ticket_lifetime_hours: 1.0,
+    renewal: Renewal::Never,
+};
+
+#[track_caller]
+fn near(value: f64, expected: f64) {
+    assert!((value - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{value}, not {expected}");
+}
+
+#[test]
+fn a_reconnection_gains_its_round_trip_less_what_it_costs() {
+    let (candidate, baseline) = pair();
+    near(gain_us(&candidate, &baseline, &FAR), 134_000.0 - 50.0 - 100.0);
+    let dear = Conditions { waiting_requests: 13.0, processor_price: 4.0, ..FAR };
+    near(gain_us(&candidate, &baseline, &dear), 13.0 * (134_000.0 - 50.0) - 400.0);
+}
+
+#[test]
+fn at_the_threshold_an_hour_gains_nothing_and_above_it_something() {
+    let (candidate, baseline) = pair();
+    for renewal in [Renewal::Never, Renewal::WheneverExpired] {
+        for (price, lifetime) in [(1.0, 1.0), (1.0, 24.0), (500.0, 0.1)] {
+            let conditions = Conditions {
+                renewal,
+                processor_price: price,
+                ticket_lifetime_hours: lifetime,
+                ..FAR
+            };
+            let Pays::From(least) = reconnections_per_hour(&candidate, &baseline, &conditions)
+            else {
+                panic!("{renewal:?} {price}: no threshold");
+            };
+            let gain = |rate| hour(&candidate, &baseline, &conditions, rate).gain_us;
+            let scale = gain(2.0 * least);
+            assert!(gain(least).abs() < 1e-6 * scale, "{renewal:?}: {} of {scale}", gain(least));
+            assert!(gain(least / 2.0) < 0.0 && scale > 0.0, "{renewal:?} {price}");
+        }
+    }
+}
+
+/// The sums that the closed forms stand for, gap by gap.
+#[test]
+fn tickets_expire_as_often_as_a_poisson_process_lets_them() {
+    let (candidate, baseline) = pair();
+    let conditions = Conditions { renewal: Renewal::WheneverExpired, ..FAR };
+    let (rate, lifetime) = (0.7_f64, conditions.ticket_lifetime_hours);
+    // A gap has at least k expiries with the probability that it is longer than k lifetimes.
+    let in_a_gap: f64 = (1..200).map(|k| (-rate * lifetime * f64::from(k)).exp()).sum();
+    let with_renewals = hour(&candidate, &baseline, &conditions, rate);
+    near(with_renewals.processor_us, rate * 100.0 + rate * in_a_gap * 60.0);
+    near(with_renewals.bytes, rate * 1_400.0 + rate * in_a_gap * 1_500.0);
+    near(with_renewals.in_time, 1.0);
+
+    let without = hour(&candidate, &baseline, &FAR, rate);
+    let late = (-rate * lifetime).exp();
+    near(without.in_time, 1.0 - late);
+    near(without.processor_us, rate * ((1.0 - late) * 100.0 + late * 50.0));
+    near(without.waiting_saved_us, rate * (1.0 - late) * (134_000.0 - 50.0));
+    near(without.held_bytes, 2_640.0);
+}
+
+#[test]
+fn a_connection_that_never_breaks_only_pays_for_its_tickets() {
+    let (candidate, baseline) = pair();
+    let never = hour(&candidate, &baseline, &FAR, 0.0);
+    assert_eq!((never.gain_us, never.bytes, never.in_time), (0.0, 0.0, 0.0));
+    let conditions =
+        Conditions { renewal: Renewal::WheneverExpired, ticket_lifetime_hours: 0.5, ..FAR };
+    near(hour(&candidate, &baseline, &conditions, 0.0).gain_us, -120.0);
+    // And the two formulas meet there.
+    near(hour(&candidate, &baseline, &conditions, 1e-9).processor_us, 120.0);
+}
+
+#[test]
+fn what_costs_more_and_saves_nothing_never_pays_and_what_costs_nothing_always() {
+    let (candidate, baseline) = pair();
+    let here = Conditions { round_trip_ms: 0.0, ..FAR };
+    assert_eq!(reconnections_per_hour(&candidate, &baseline, &here), Pays::Never);
+    assert_eq!(reconnections_per_hour(&baseline, &candidate, &here), Pays::Always);
+    assert!(!Pays::Never.at(1e9) && Pays::Always.at(0.0));
+    assert!(Pays::From(2.0).at(2.0) && !Pays::From(2.0).at(1.9));
+}
+
+#[test]
+fn it_pays_from_the_round_trip_time_on_that_its_work_costs() {
+    let (candidate, baseline) = pair();
+    // 50 µs of waiting and 100 µs of work are 0.15 ms of a round trip.
+    let Pays::From(least) = round_trip_ms(&candidate, &baseline, &FAR) else { panic!("no least") };
+    near(least, 0.15);
+    let (at, past) = (Conditions { round_trip_ms: least, ..FAR }, 1.01 * least);
+    assert!(gain_us(&candidate, &baseline, &at).abs() < 1e-6);
+    assert!(gain_us(&candidate, &baseline, &Conditions { round_trip_ms: past, ..FAR }) > 0.0);
+    // The other way round it pays near by alone: from no round-trip time *on*.
+    assert_eq!(round_trip_ms(&baseline, &candidate, &FAR), Pays::Never);
+
+    let cheap = Costs { processor_us: Curve::constant(100.0), ..candidate.clone() };
+    assert_eq!(round_trip_ms(&cheap, &baseline, &FAR), Pays::Always);
+    // Beyond what was measured.
+    let costly = Costs { processor_us: Curve::constant(250_300.0), ..candidate };
+    let Pays::From(least) = round_trip_ms(&costly, &baseline, &FAR) else { panic!("no least") };
+    near(least, 250.05);
+}
+
+#[test]
+fn a_curve_goes_through_what_was_measured() {
+    assert_eq!(Curve::new(Vec::new()), None);
+    assert_eq!(Curve::new(vec![(0.0, f64::NAN)]), None);
+    assert_eq!(Curve::new(vec![(f64::INFINITY, 1.0)]), None);
+    let curve = Curve::new(vec![(33.0, 66.0), (0.0, 1.0), (134.0, 268.0), (33.0, 9.0)]).unwrap();
+    assert_eq!(curve.measured().collect::<Vec<_>>(), [0.0, 33.0, 134.0]);
+    near(curve.at(0.0), 1.0);
+    near(curve.at(33.0), 66.0);
+    near(curve.at(134.0), 268.0);
+    near(curve.at(16.5), 33.5);
+    near(curve.at(235.0), 470.0);
+    near(Curve::constant(3.0).at(1e3), 3.0);
+}

@@ -1,0 +1,148 @@
+//! Where evidence lies: in this crate, and in a directory with results.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::Evidence;
+use super::lab::{EvidenceError, parse};
+
+/// The reports that are looked for in a directory. A later one counts more about what an earlier one has, too.
+const REPORTS: [&str; 3] = ["reconnect.json", "roaming.json", "load.json"];
+
+impl Evidence {
+    /// The evidence that comes with this crate: docs/advise.md says how it was made, and from what.
+    ///
+    /// # Errors
+    /// Not unless the crate is broken.
+    pub fn embedded() -> Result<Self, EvidenceError> {
+        Self::summarized(include_str!("embedded.json"))
+    }
+
+    /// Evidence as it was written by serde.
+    ///
+    /// # Errors
+    /// If it isn't that.
+    pub fn summarized(text: &str) -> Result<Self, EvidenceError> {
+        parse(text)
+    }
+
+    /// This evidence as JSON, a line for each run, cell, protection and load.
+    ///
+    /// # Errors
+    /// Not unless a number in it is none.
+    pub fn to_json(&self) -> Result<String, EvidenceError> {
+        let lists = [
+            list("sources", &self.sources)?,
+            list("cells", &self.cells)?,
+            list("protections", &self.protections)?,
+            list("loads", &self.loads)?,
+        ];
+        Ok(format!("{{\n{}\n}}\n", lists.join(",\n")))
+    }
+
+    /// The reports of the lab in a directory: `reconnect.json`, `roaming.json` and `load.json`, as many as there are.
+    ///
+    /// # Errors
+    /// If there is none, or one of them can't be read or is no report.
+    pub fn in_directory(directory: &Path) -> Result<Self, EvidenceError> {
+        let mut all: Option<Self> = None;
+        for name in REPORTS {
+            let path = directory.join(name);
+            let of_file = |what: String| EvidenceError(format!("{}: {what}", path.display()));
+            let text = match fs::read_to_string(&path) {
+                Ok(text) => text,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(of_file(error.to_string())),
+            };
+            let evidence = Self::read(&text).map_err(|error| of_file(error.0))?;
+            all = Some(match all {
+                Some(all) => all.and(evidence),
+                None => evidence,
+            });
+        }
+        all.ok_or_else(|| {
+            EvidenceError(format!(
+                "{}: none of {} is there; `tessera lab reconnect --json` and `tessera lab roaming --json` write them",
+                directory.display(),
+                REPORTS.join(", "),
+            ))
+        })
+    }
+
+    /// This evidence, and of another's only what adversaries achieved against ways that are missing here: that depends
+    /// on no machine, and costs do.
+    #[must_use]
+    pub fn with_protections_of(mut self, other: Self) -> Self {
+        let known: Vec<_> = self.protections.iter().map(|protection| protection.way).collect();
+        let missing =
+            other.protections.into_iter().filter(|protection| !known.contains(&protection.way));
+        let count = self.protections.len();
+        self.protections.extend(missing);
+        if self.protections.len() > count {
+            self.sources.extend(other.sources);
+        }
+        self
+    }
+}
+
+fn list<T: Serialize>(name: &str, of: &[T]) -> Result<String, EvidenceError> {
+    let lines: Result<Vec<_>, _> = of.iter().map(serde_json::to_string).collect();
+    let lines = lines.map_err(|error| EvidenceError(error.to_string()))?;
+    let lines = match lines.is_empty() {
+        true => String::new(),
+        false => format!("\n{}\n", lines.join(",\n")),
+    };
+    Ok(format!("\"{name}\": [{lines}]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::{KeyExchange, Letter, OneTimeKey, Through, Way};
+
+    #[test]
+    fn the_evidence_that_comes_along_has_every_way_near_and_far() {
+        let evidence = Evidence::embedded().unwrap();
+        let plain = [Letter::A, Letter::C, Letter::D, Letter::DSingleUse].into_iter();
+        let plain = plain.flat_map(|option| {
+            [KeyExchange::X25519, KeyExchange::X25519MlKem768]
+                .map(|kx| Way::plain(option, Some(kx)))
+        });
+        let fs = [
+            (OneTimeKey::X25519, Some(KeyExchange::X25519)),
+            (OneTimeKey::X25519MlKem768, Some(KeyExchange::X25519MlKem768)),
+            (OneTimeKey::Psk, Some(KeyExchange::X25519)),
+            (OneTimeKey::X25519, None),
+            (OneTimeKey::X25519MlKem768, None),
+            (OneTimeKey::Psk, None),
+        ];
+        let fs = fs.map(|(key, kx)| Way::forward_secret(key, kx));
+        for way in plain.chain([Way::plain(Letter::B, None)]).chain(fs) {
+            let cells: Vec<_> = evidence.plain_cells(way, Through::Endpoints).collect();
+            assert!(cells.len() >= 3, "{way}: {} round-trip times", cells.len());
+            for cell in cells {
+                let response = cell.response_us.unwrap();
+                assert!(response.samples >= 20 && response.uncertainty().is_some(), "{way}");
+                assert!(cell.processor_us().unwrap() > 0.0 && cell.client_bytes.is_some(), "{way}");
+            }
+            assert!(evidence.protection(way).is_some(), "{way} was attacked");
+        }
+        assert!(!evidence.sources.is_empty());
+    }
+
+    #[test]
+    fn evidence_is_written_as_it_is_read_a_cell_a_line() {
+        let evidence = Evidence::embedded().unwrap();
+        let text = evidence.to_json().unwrap();
+        assert_eq!(Evidence::summarized(&text).unwrap(), evidence);
+        assert_eq!(text, include_str!("embedded.json"));
+        assert!(text.lines().count() > evidence.cells.len());
+        let empty = Evidence::default();
+        assert_eq!(Evidence::summarized(&empty.to_json().unwrap()).unwrap(), empty);
+        let wrong = Evidence::summarized("{\"sources\": 1}").unwrap_err().to_string();
+        assert!(wrong.starts_with("sources: "), "{wrong}");
+    }
+}

@@ -1,0 +1,384 @@
+//! Reading the reports of the lab: `reconnect`, `roaming` and `load`.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::summary::Summary;
+use super::ways::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
+use super::{Cell, Evidence, ForwardSecrecy, Issuing, Link, Load, Protection, Source, Through};
+
+/// Why a text is no evidence: what is wrong, and at which member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvidenceError(pub(super) String);
+
+impl fmt::Display for EvidenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for EvidenceError {}
+
+impl Evidence {
+    /// Reads a report of `tessera lab reconnect`, `roaming` or `load`, as JSON.
+    ///
+    /// # Errors
+    /// If it is no JSON, no report of these, or lacks what such a report has.
+    pub fn read(report: &str) -> Result<Self, EvidenceError> {
+        let Head { experiment, seed, machine, revision } = parse(report)?;
+        let Machine { cpu, cores, kernel } = machine;
+        let source = Source { experiment: experiment.clone(), seed, cpu, cores, kernel, revision };
+        let mut evidence = Self { sources: vec![source], ..Self::default() };
+        match experiment.as_str() {
+            "reconnect" => evidence.add_reconnect(parse(report)?),
+            "roaming" => evidence.add_roaming(parse(report)?),
+            "load" => evidence.add_load(parse(report)?),
+            other => {
+                return Err(EvidenceError(format!(
+                    "experiment: `{other}` is no evidence; reports of reconnect, roaming and load are"
+                )));
+            }
+        }
+        Ok(evidence)
+    }
+
+    /// Both together. Where the two have something about the same way, `other` counts.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        let measured = |cell: &Cell| {
+            other.cells.iter().any(|newer| (newer.way, newer.through) == (cell.way, cell.through))
+        };
+        self.cells.retain(|cell| !measured(cell));
+        let tried = |protection: &Protection| {
+            other.protections.iter().any(|newer| newer.way == protection.way)
+        };
+        self.protections.retain(|protection| !tried(protection));
+        let loaded = |load: &Load| other.loads.iter().any(|newer| newer.way == load.way);
+        self.loads.retain(|load| !loaded(load));
+        self.sources.extend(other.sources);
+        self.cells.extend(other.cells);
+        self.protections.extend(other.protections);
+        self.loads.extend(other.loads);
+        self
+    }
+
+    fn add_reconnect(&mut self, Reconnect { link, rows }: Reconnect) {
+        // A row with TCP Fast Open is a way of its own, which advice doesn't know.
+        for row in rows.into_iter().filter(|row| row.fast_open.is_none()) {
+            let way = row.way.of_mode();
+            self.cells.push(Cell {
+                way,
+                suite: None,
+                through: Through::Endpoints,
+                link: Link {
+                    rtt_ms: row.rtt_ms,
+                    loss: link.loss,
+                    loss_burst: 1.0,
+                    congestion: 0.0,
+                },
+                failed: 0,
+                client_bytes: Some(row.bytes.client),
+                server_bytes: Some(row.bytes.server),
+                first_flight: Some(row.first_flight),
+                issuing: None,
+                // "Of a connection, request, response, one new ticket and close_notify included."
+                with_issuing: true,
+                ..of_samples(way, &row.samples)
+            });
+            let Verdicts { first_byte_fs, session_fs, replay_executions, pq_confidentiality } =
+                row.verdicts;
+            match self.protections.iter_mut().find(|protection| protection.way == way) {
+                // An attack that went better at one round-trip time counts.
+                Some(known) => {
+                    known.first_byte = known.first_byte.max(first_byte_fs);
+                    known.session = known.session.max(session_fs);
+                    known.executions = known.executions.max(replay_executions);
+                    known.post_quantum &= pq_confidentiality;
+                }
+                None => self.protections.push(Protection {
+                    way,
+                    first_byte: first_byte_fs,
+                    session: session_fs,
+                    executions: replay_executions,
+                    post_quantum: pq_confidentiality,
+                }),
+            }
+        }
+    }
+
+    fn add_roaming(&mut self, Roaming { cells }: Roaming) {
+        for cell in cells {
+            let way = cell.way.of_option(cell.option);
+            self.cells.push(Cell {
+                way,
+                suite: Some(cell.suite),
+                through: cell.through,
+                link: cell.link,
+                failed: cell.failed,
+                client_bytes: cell.bytes.client,
+                server_bytes: cell.bytes.server,
+                first_flight: cell.bytes.first_flight,
+                issuing: cell.issuing,
+                // Its tickets are made beforehand, and issuing is measured apart.
+                with_issuing: false,
+                ..of_samples(way, &cell.samples)
+            });
+        }
+    }
+
+    fn add_load(&mut self, LoadReport { cells }: LoadReport) {
+        for cell in cells {
+            let way = cell.way.of_option(cell.option);
+            let tickets = (cell.users * cell.reconnections) as f64;
+            self.loads.push(Load {
+                way,
+                suite: Some(cell.suite),
+                storm: cell.kind == Kind::Storm,
+                users: cell.users,
+                rtt_ms: cell.rtt_ms,
+                failed: cell.failed,
+                first_accepted_us: quantile(&cell.first_accepted_us, 1, 2),
+                first_accepted_p99_us: quantile(&cell.first_accepted_us, 99, 100),
+                server_us: cell.server_cpu_us_per_connection,
+                server_tls_us: cell.server_tls_us_per_connection,
+                held_bytes: (tickets > 0.0 && way.option == Letter::E)
+                    .then(|| cell.vault_bytes / tickets),
+            });
+        }
+    }
+}
+
+/// A text as JSON, with the member that is wrong.
+pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, EvidenceError> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        let error = error.into_inner();
+        match path.as_str() {
+            "." => EvidenceError(error.to_string()),
+            _ => EvidenceError(format!("{path}: {error}")),
+        }
+    })
+}
+
+/// A cell with what its samples say, and nothing else.
+fn of_samples(way: Way, samples: &[Sample]) -> Cell {
+    let of = |value: fn(&Sample) -> Option<f64>| Summary::of(samples.iter().filter_map(value));
+    Cell {
+        way,
+        suite: None,
+        through: Through::Endpoints,
+        link: Link::default(),
+        failed: 0,
+        first_byte_us: of(|sample| sample.first_byte_us),
+        handshake_us: of(|sample| sample.handshake_us),
+        response_us: of(|sample| sample.response_us),
+        client_engine_us: of(|sample| sample.client_engine_us),
+        server_engine_us: of(|sample| sample.server_engine_us),
+        client_cpu_us: of(|sample| sample.client_cpu_us),
+        server_cpu_us: of(|sample| sample.server_cpu_us),
+        client_bytes: None,
+        server_bytes: None,
+        first_flight: None,
+        issuing: None,
+        with_issuing: false,
+    }
+}
+
+/// The smallest bucket that this share of the samples, a fraction, doesn't exceed.
+fn quantile(buckets: &[(f64, u64)], numerator: u64, denominator: u64) -> Option<f64> {
+    let all: u64 = buckets.iter().map(|(_, count)| count).sum();
+    let wanted = (all * numerator).div_ceil(denominator).max(1);
+    let mut seen = 0;
+    buckets.iter().find_map(|(bucket, count)| {
+        seen += count;
+        (seen >= wanted).then_some(*bucket)
+    })
+}
+
+/// What all reports begin with.
+#[derive(Deserialize)]
+struct Head {
+    experiment: String,
+    seed: u64,
+    machine: Machine,
+    revision: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Machine {
+    cpu: String,
+    cores: usize,
+    kernel: String,
+}
+
+#[derive(Deserialize)]
+struct Reconnect {
+    link: LinkOfAll,
+    rows: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct LinkOfAll {
+    loss: f64,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    #[serde(flatten)]
+    way: WayInReport,
+    fast_open: Option<InSyn>,
+    rtt_ms: f64,
+    samples: Vec<Sample>,
+    first_flight: f64,
+    bytes: Sides,
+    verdicts: Verdicts,
+}
+
+#[derive(Deserialize)]
+struct InSyn {}
+
+#[derive(Deserialize)]
+struct Sides {
+    client: f64,
+    server: f64,
+}
+
+#[derive(Deserialize)]
+struct Verdicts {
+    first_byte_fs: ForwardSecrecy,
+    session_fs: ForwardSecrecy,
+    replay_executions: u32,
+    pq_confidentiality: bool,
+}
+
+#[derive(Deserialize)]
+struct Roaming {
+    cells: Vec<RoamingCell>,
+}
+
+#[derive(Deserialize)]
+struct RoamingCell {
+    option: Letter,
+    #[serde(flatten)]
+    way: WayInReport,
+    suite: String,
+    through: Through,
+    link: Link,
+    samples: Vec<Sample>,
+    failed: usize,
+    bytes: Bytes,
+    issuing: Option<Issuing>,
+}
+
+#[derive(Deserialize)]
+struct Bytes {
+    client: Option<f64>,
+    server: Option<f64>,
+    first_flight: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct LoadReport {
+    cells: Vec<LoadCell>,
+}
+
+#[derive(Deserialize)]
+struct LoadCell {
+    option: Letter,
+    #[serde(flatten)]
+    way: WayInReport,
+    suite: String,
+    kind: Kind,
+    users: usize,
+    rtt_ms: f64,
+    reconnections: usize,
+    failed: u64,
+    first_accepted_us: Vec<(f64, u64)>,
+    server_cpu_us_per_connection: f64,
+    server_tls_us_per_connection: f64,
+    vault_bytes: f64,
+}
+
+#[derive(Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Users,
+    Storm,
+}
+
+#[derive(Deserialize)]
+struct Sample {
+    first_byte_us: Option<f64>,
+    handshake_us: Option<f64>,
+    response_us: Option<f64>,
+    client_engine_us: Option<f64>,
+    server_engine_us: Option<f64>,
+    client_cpu_us: Option<f64>,
+    server_cpu_us: Option<f64>,
+}
+
+/// A way, as reports write it.
+#[derive(Deserialize)]
+struct WayInReport {
+    mode: Mode,
+    kx: Option<KxInReport>,
+    ticket_key: Option<OneTimeKey>,
+    continuation: Option<Continuation>,
+    #[serde(default)]
+    store: Store,
+}
+
+/// `reconnect` writes `none` where the others write `null`.
+#[derive(Deserialize)]
+enum KxInReport {
+    #[serde(rename = "none")]
+    None,
+    #[serde(untagged)]
+    Some(KeyExchange),
+}
+
+/// The lab's names of the ways.
+#[derive(Clone, Copy, Deserialize)]
+enum Mode {
+    #[serde(rename = "full")]
+    Full,
+    #[serde(rename = "psk-only")]
+    PskOnly,
+    #[serde(rename = "psk-dhe")]
+    PskDhe,
+    #[serde(rename = "0rtt")]
+    ZeroRtt,
+    #[serde(rename = "0rtt-unguarded")]
+    ZeroRttUnguarded,
+    #[serde(rename = "0rtt-fs", alias = "0rtt-fs-psk")]
+    ZeroRttFs,
+}
+
+impl WayInReport {
+    fn of_mode(self) -> Way {
+        let option = match self.mode {
+            Mode::Full => Letter::A,
+            Mode::PskOnly => Letter::B,
+            Mode::PskDhe => Letter::C,
+            Mode::ZeroRttUnguarded => Letter::D,
+            Mode::ZeroRtt => Letter::DSingleUse,
+            Mode::ZeroRttFs => Letter::E,
+        };
+        self.of_option(option)
+    }
+
+    fn of_option(self, option: Letter) -> Way {
+        let kx = match self.kx {
+            Some(KxInReport::Some(kx)) => Some(kx),
+            Some(KxInReport::None) | None => None,
+        };
+        let Self { ticket_key, continuation, store, .. } = self;
+        Way { option, kx, ticket_key, continuation, store }
+    }
+}
+
+#[cfg(test)]
+mod tests;

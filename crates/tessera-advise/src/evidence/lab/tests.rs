@@ -1,0 +1,159 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn machine() -> Value {
+    json!({ "cpu": "a processor", "cores": 2, "kernel": "Linux 6.1" })
+}
+
+fn sample(response_us: f64) -> Value {
+    json!({
+        "tcp_us": 1.0, "first_byte_us": response_us / 2.0, "handshake_us": response_us,
+        "response_us": response_us, "client_engine_us": 50.0, "server_engine_us": 40.0,
+        "client_cpu_us": 90.0, "server_cpu_us": null,
+    })
+}
+
+fn reconnect() -> Value {
+    let row = |rtt_ms: f64, executions: u32| {
+        json!({
+            "mode": "0rtt-unguarded", "kx": "x25519", "ticket_key": null, "continuation": null,
+            "fast_open": null, "rtt_ms": rtt_ms,
+            "samples": [sample(3e3), sample(1e3), sample(2e3)],
+            "first_flight": 635, "bytes": { "client": 743, "server": 641 },
+            "heap": { "client": 1, "server": 1 },
+            "verdicts": {
+                "first_byte_fs": "none", "session_fs": "handshake",
+                "replay_executions": executions, "pq_confidentiality": true,
+            },
+        })
+    };
+    let mut fast_open = row(33.0, 99);
+    fast_open["fast_open"] = json!({ "bytes": 600, "taken": 3 });
+    json!({
+        "experiment": "reconnect", "seed": 1, "machine": machine(),
+        "link": { "kind": "tun", "loss": 0.0, "jitter_ms": 0.0, "rate_bps": null, "mtu": 1500 },
+        "rows": [row(0.0, 61), row(33.0, 58), fast_open],
+    })
+}
+
+fn roaming() -> Value {
+    json!({
+        "experiment": "roaming", "seed": 7, "machine": machine(), "revision": "abc", "link": "tun",
+        "cells": [{
+            "option": "e", "mode": "0rtt-fs-psk", "kx": null, "ticket_key": "one-time-psk",
+            "continuation": "psk_ke", "store": "etcd", "suite": "0x1302", "through": "sepp",
+            "link": { "name": "50ms", "rtt_ms": 50.0, "loss": 0.01, "loss_burst": 3.0, "congestion": 0.0 },
+            "samples": [sample(5e4)], "failed": 2, "why_failed": { "reset": 2 },
+            "round_trips": { "first_byte": 1.0, "response": 2.0 },
+            "bytes": { "client": 900, "server": null, "first_flight": 800 },
+            "operations": { "client": [], "server": [] },
+            "issuing": { "server_us": 12.5, "client_us": 3.5, "bytes": 300 },
+            "registration": null,
+        }],
+        "not_run": [],
+    })
+}
+
+#[test]
+fn a_report_of_reconnect_is_evidence_of_costs_and_of_what_is_protected() {
+    let evidence = Evidence::read(&reconnect().to_string()).unwrap();
+    assert_eq!(evidence.sources[0].experiment, "reconnect");
+    let way = Way::plain(Letter::D, Some(KeyExchange::X25519));
+    let cells: Vec<_> = evidence.plain_cells(way, Through::Endpoints).collect();
+    assert_eq!(cells.len(), 2, "rows with TCP Fast Open are left out");
+    let response = cells[1].response_us.unwrap();
+    assert_eq!((response.samples, response.median), (3, 2e3));
+    assert_eq!((cells[1].client_bytes, cells[1].link.rtt_ms), (Some(743.0), 33.0));
+    assert!(cells[1].with_issuing);
+    // Without the processor time of the server's process the engines' count.
+    assert_eq!(cells[0].processor_us(), Some(90.0));
+    let protection = evidence.protection(way.with_store(Store::Etcd)).unwrap();
+    assert_eq!(protection.executions, 61, "the attack that went best");
+    assert_eq!(protection.first_byte, ForwardSecrecy::None);
+}
+
+#[test]
+fn a_report_of_roaming_is_evidence_with_its_link_and_its_issuing() {
+    let evidence = Evidence::read(&roaming().to_string()).unwrap();
+    let [cell] = evidence.cells.as_slice() else { panic!("{evidence:?}") };
+    assert_eq!(cell.way, Way::forward_secret(OneTimeKey::Psk, None).with_store(Store::Etcd));
+    assert_eq!((cell.through, cell.failed, cell.with_issuing), (Through::Sepp, 2, false));
+    assert_eq!((cell.link.loss, cell.link.loss_burst), (0.01, 3.0));
+    assert!(!cell.link.is_plain());
+    assert_eq!(cell.issuing, Some(Issuing { server_us: 12.5, client_us: 3.5, bytes: 300.0 }));
+    assert_eq!(cell.server_bytes, None);
+    assert_eq!(evidence.sources[0].revision.as_deref(), Some("abc"));
+}
+
+#[test]
+fn a_report_of_load_is_evidence_of_storms() {
+    let report = json!({
+        "experiment": "load", "seed": 7, "machine": machine(), "revision": null, "link": "tun",
+        "cells": [{
+            "option": "e", "mode": "0rtt-fs", "kx": null, "ticket_key": "x25519", "continuation": "psk_ke",
+            "store": "memory", "suite": "0x1301", "kind": "storm", "users": 1000, "rtt_ms": 134.0,
+            "reconnections": 1, "failed": 0, "why_failed": {}, "requests": 1000, "seconds": 1.0,
+            "requests_per_second": 1000.0,
+            "first_accepted_us": [[200.0, 499], [300.0, 490], [400.0, 11]], "response_us": [],
+            "registration_us": [], "server_cpu_us_per_connection": 120.0,
+            "server_tls_us_per_connection": 80.0, "client_cpu_us_per_connection": 150.0,
+            "server_memory_bytes": 1, "vault_bytes": 180_000,
+        }],
+        "growth": [], "not_run": [],
+    });
+    let evidence = Evidence::read(&report.to_string()).unwrap();
+    let [load] = evidence.loads.as_slice() else { panic!("{evidence:?}") };
+    assert_eq!(load.way, Way::forward_secret(OneTimeKey::X25519, None));
+    assert_eq!((load.storm, load.users, load.server_tls_us), (true, 1000, 80.0));
+    assert_eq!(load.first_accepted_us, Some(300.0));
+    assert_eq!(load.first_accepted_p99_us, Some(400.0));
+    assert_eq!(load.held_bytes, Some(180.0));
+}
+
+#[test]
+fn newer_evidence_about_a_way_takes_the_place_of_older() {
+    let old = Evidence::read(&reconnect().to_string()).unwrap();
+    let mut newer = reconnect();
+    newer["rows"].as_array_mut().unwrap().truncate(1);
+    let newer = Evidence::read(&newer.to_string()).unwrap();
+    let both = old.clone().and(Evidence::read(&roaming().to_string()).unwrap());
+    assert_eq!((both.cells.len(), both.sources.len()), (3, 2));
+    let replaced = old.and(newer);
+    assert_eq!((replaced.cells.len(), replaced.protections.len()), (1, 1));
+}
+
+#[test]
+fn what_is_no_evidence_is_refused_with_the_member() {
+    let refused = |report: &Value| Evidence::read(&report.to_string()).unwrap_err().to_string();
+    assert!(Evidence::read("").unwrap_err().to_string().contains("EOF"));
+    assert!(refused(&json!({})).contains("experiment"));
+    let other = json!({ "experiment": "sites", "seed": 1, "machine": machine() });
+    assert!(refused(&other).starts_with("experiment: `sites`"));
+    let mut wrong = roaming();
+    wrong["cells"][0]["samples"][0]["response_us"] = json!("soon");
+    assert!(refused(&wrong).contains("cells[0].samples[0].response_us"), "{}", refused(&wrong));
+    let mut wrong = reconnect();
+    wrong["rows"][1]["verdicts"]["first_byte_fs"] = json!("sometimes");
+    assert!(refused(&wrong).contains("rows[1].verdicts.first_byte_fs"), "{}", refused(&wrong));
+}
+
+#[test]
+fn advice_reads_plain_links_and_one_suite() {
+    let mut report = roaming();
+    let lossy = report["cells"][0].clone();
+    let plain = |suite: &str, rtt_ms: f64| {
+        let mut cell = lossy.clone();
+        cell["suite"] = json!(suite);
+        cell["link"]["loss"] = json!(0.0);
+        cell["link"]["rtt_ms"] = json!(rtt_ms);
+        cell
+    };
+    report["cells"] =
+        json!([lossy, plain("0x1302", 0.0), plain("0x1301", 0.0), plain("0x1302", 33.0)]);
+    let evidence = Evidence::read(&report.to_string()).unwrap();
+    let read = evidence.for_advice();
+    assert_eq!((evidence.cells.len(), read.cells.len()), (4, 2));
+    assert!(read.cells.iter().all(|cell| cell.suite.as_deref() == Some("0x1302")));
+    assert_eq!(read.for_advice(), read);
+}

@@ -1,0 +1,88 @@
+//! Many samples in five numbers.
+
+use serde::{Deserialize, Serialize};
+
+/// What samples of one quantity say, in the unit of the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many samples.
+    pub samples: usize,
+    /// Their median.
+    pub median: f64,
+    /// The 95 % confidence interval of the median, from its order statistics; `None` with fewer than 6 samples.
+    pub interval: Option<(f64, f64)>,
+    /// The 99th percentile: the smallest sample that at least 99 % of them don't exceed.
+    pub p99: f64,
+}
+
+impl Summary {
+    /// Of these samples; `None` without any.
+    #[must_use]
+    pub fn of(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = samples.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        let count = sorted.len();
+        let (upper, lower) = (sorted.get(count / 2)?, sorted.get((count - 1) / 2)?);
+        let interval = trimmed(count).and_then(|trimmed| {
+            Some((*sorted.get(trimmed)?, *sorted.get(count.checked_sub(trimmed + 1)?)?))
+        });
+        // In whole numbers: 0.99 has no exact double.
+        let p99 = *sorted.get((count * 99).div_ceil(100) - 1)?;
+        Some(Self { samples: count, median: f64::midpoint(*lower, *upper), interval, p99 })
+    }
+
+    /// The longer way from the median to an end of the interval; `None` with too few samples for one.
+    #[must_use]
+    pub fn uncertainty(&self) -> Option<f64> {
+        self.interval.map(|(low, high)| (self.median - low).max(high - self.median))
+    }
+}
+
+/// How many samples are left out at each end, so that the median is between the others with at least 95 %,
+/// whatever the distribution. A sample is below the median with probability ½: the tail is a sum of C(n, k) / 2ⁿ,
+/// added up by logarithms, since 2ⁿ overflows from 1,024 samples on.
+fn trimmed(count: usize) -> Option<usize> {
+    let mut log_term = -(count as f64) * std::f64::consts::LN_2;
+    let mut tail = 0.0;
+    for k in 0..count {
+        tail += log_term.exp();
+        if tail > 0.025 {
+            return k.checked_sub(1);
+        }
+        log_term += ((count - k) as f64).ln() - ((k + 1) as f64).ln();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_of_the_samples() {
+        assert_eq!(Summary::of([]), None);
+        let one = Summary::of([3.0]).unwrap();
+        assert_eq!((one.median, one.p99, one.interval), (3.0, 3.0, None));
+        let even = Summary::of([4.0, 1.0, 2.0, 3.0]).unwrap();
+        assert_eq!((even.samples, even.median, even.p99), (4, 2.5, 4.0));
+        let hundred = Summary::of((1..=100).map(f64::from)).unwrap();
+        assert_eq!((hundred.median, hundred.p99), (50.5, 99.0));
+    }
+
+    /// Against the tables of order-statistic intervals for the median.
+    #[test]
+    fn intervals_are_those_of_the_tables() {
+        for (count, rank) in
+            [(5, None), (6, Some(1)), (8, Some(1)), (9, Some(2)), (20, Some(6)), (35, Some(12))]
+        {
+            assert_eq!(trimmed(count).map(|trimmed| trimmed + 1), rank, "{count} samples");
+        }
+        // The normal approximation, n/2 - 0.98 √n, is exact to a rank there.
+        let many = trimmed(10_000).unwrap() as f64;
+        assert!((many - (5_000.0 - 98.0)).abs() <= 2.0, "{many}");
+        let summary = Summary::of((1..=35).map(f64::from)).unwrap();
+        let one = Summary::of([1.0]).unwrap();
+        assert_eq!(summary.interval, Some((12.0, 24.0)));
+        assert_eq!((summary.uncertainty(), one.uncertainty()), (Some(6.0), None));
+    }
+}

@@ -1,0 +1,109 @@
+//! Facts that can't be true together.
+
+use super::{EarlyRequests, Facts, Need, PeerTls, Risk, SharedStore};
+
+/// The first contradiction: the key to change, and what to do. `given` tells which facts are no defaults.
+pub(super) fn find(facts: &Facts, given: impl Fn(&str) -> bool) -> Option<(&'static str, String)> {
+    let found = of_resumption(facts, &given).or_else(|| of_early_data(facts));
+    let found = found.or_else(|| of_risks(facts)).or_else(|| of_stores(facts, &given));
+    found.map(|(key, what)| (key, what.to_owned()))
+}
+
+type Contradiction = Option<(&'static str, &'static str)>;
+
+fn of_resumption(facts: &Facts, given: impl Fn(&str) -> bool) -> Contradiction {
+    if facts.fresh_certificates && given("longest-ticket-lifetime") {
+        return Some((
+            "longest-ticket-lifetime",
+            "with fresh-certificates = true nothing resumes, so no ticket lives; leave out one of the two",
+        ));
+    }
+    if facts.peer_tls == PeerTls::StockWithoutTickets && given("longest-ticket-lifetime") {
+        return Some((
+            "longest-ticket-lifetime",
+            "with peer-tls = \"stock-without-tickets\" no ticket lives; leave this out, or say \
+             peer-tls = \"stock\"",
+        ));
+    }
+    if facts.deletes_one_time_psks && facts.peer_tls != PeerTls::Tessera {
+        return Some((
+            "deletes-one-time-psks",
+            "a stock peer has no one-time PSKs; leave this out, or say peer-tls = \"tessera\"",
+        ));
+    }
+    None
+}
+
+fn of_early_data(facts: &Facts) -> Contradiction {
+    if facts.early_requests == EarlyRequests::None {
+        return None;
+    }
+    if facts.fresh_certificates {
+        return Some((
+            "early-requests",
+            "early data comes before any certificate, under a ticket; say early-requests = \"none\", or \
+             fresh-certificates = false",
+        ));
+    }
+    if facts.peer_tls == PeerTls::StockWithoutTickets {
+        return Some((
+            "early-requests",
+            "early data comes under a ticket, and peer-tls = \"stock-without-tickets\" has none; say \
+             early-requests = \"none\", or another peer-tls",
+        ));
+    }
+    None
+}
+
+fn of_risks(facts: &Facts) -> Contradiction {
+    let accepted = |risk| facts.accept(risk);
+    if accepted(Risk::NoForwardSecrecy) && facts.forward_secrecy != Need::NotNeeded {
+        return Some((
+            "accept-risk",
+            "no-forward-secrecy is accepted here, and forward-secrecy asks for it; leave the risk out, or say \
+             forward-secrecy = \"not-needed\"",
+        ));
+    }
+    if accepted(Risk::EarlyDataWithoutForwardSecrecy) && facts.forward_secrecy == Need::Always {
+        return Some((
+            "accept-risk",
+            "early-data-without-forward-secrecy is accepted here, and forward-secrecy = \"always\" rules it \
+             out; leave the risk out, or say forward-secrecy = \"after-handshake\"",
+        ));
+    }
+    if accepted(Risk::EarlyDataWithoutForwardSecrecy) && facts.early_requests == EarlyRequests::None
+    {
+        return Some((
+            "accept-risk",
+            "early-data-without-forward-secrecy is a risk of early data, and early-requests = \"none\" has \
+             none; leave the risk out, or say which requests may be early",
+        ));
+    }
+    if accepted(Risk::Replay) && facts.early_requests != EarlyRequests::Repeatable {
+        return Some((
+            "accept-risk",
+            "replay is accepted here, and early-requests doesn't say that requests may be processed many \
+             times; leave the risk out, or say early-requests = \"repeatable\"",
+        ));
+    }
+    None
+}
+
+fn of_stores(facts: &Facts, given: impl Fn(&str) -> bool) -> Contradiction {
+    match (facts.shared_store, facts.store_round_trip_ms) {
+        (SharedStore::None, Some(_)) => Some((
+            "store-round-trip",
+            "there is no store to go to; say shared-store = \"etcd\", or leave this out",
+        )),
+        (SharedStore::Etcd, None) => Some((
+            "store-round-trip",
+            "a take waits for the shared store, so the way there counts; give it (0.5ms in one data centre)",
+        )),
+        (SharedStore::Etcd, _) if given("servers") && facts.servers == 1.0 => Some((
+            "shared-store",
+            "one server shares with nobody, and each take would wait for the store; leave this out, or say \
+             how many servers there are",
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,223 @@
+//! Facts as they are given: in a file, and by options, which count more.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+
+use super::values::{self, Value};
+use super::{Facts, FactsError, Risk, contradictions};
+
+/// The keys of a file of facts, which are the options of `tessera advise` too.
+pub const KEYS: [&str; 18] = [
+    "round-trip",
+    "reconnections-per-hour",
+    "connections",
+    "waiting-requests",
+    "early-requests",
+    "forward-secrecy",
+    "post-quantum",
+    "fresh-certificates",
+    "peer-tls",
+    "servers",
+    "shared-store",
+    "store-round-trip",
+    "ticket-memory",
+    "server-processor",
+    "longest-ticket-lifetime",
+    "deletes-one-time-psks",
+    "accept-risk",
+    "processor-price",
+];
+
+/// Facts with where each was given.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    file: Option<String>,
+    facts: BTreeMap<&'static str, Fact>,
+}
+
+#[derive(Clone, Debug)]
+struct Fact {
+    text: String,
+    place: String,
+}
+
+impl Given {
+    /// The facts of a TOML file; `path` is its name in errors.
+    ///
+    /// # Errors
+    /// If it is no TOML, or has keys that are no facts.
+    pub fn in_file(path: &Path, text: &str) -> Result<Self, FactsError> {
+        let file = path.display().to_string();
+        let at = |position: usize| {
+            let before = text.as_bytes().get(..position).unwrap_or_default();
+            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            format!("{file}:{line}")
+        };
+        let root = DeTable::parse(text).map_err(|error| FactsError {
+            place: at(error.span().map_or(0, |span| span.start)),
+            what: error.message().to_owned(),
+        })?;
+        let mut facts = BTreeMap::new();
+        for (key, value) in root.get_ref() {
+            let line = at(key.span().start);
+            let name: &str = key.get_ref();
+            let Some(known) = known(name) else {
+                let what = format!(
+                    "`{}` is no fact; facts are {}",
+                    name.escape_default(),
+                    KEYS.join(", ")
+                );
+                return Err(FactsError { place: line, what });
+            };
+            let place = format!("{line}: {known}");
+            let text = plain(value.get_ref()).ok_or_else(|| FactsError {
+                place: place.clone(),
+                what: "expected a text, a number, true or false; several in [ ]".to_owned(),
+            })?;
+            facts.insert(known, Fact { text, place });
+        }
+        Ok(Self { file: Some(file), facts })
+    }
+
+    /// Adds the facts of options; they count more than those of the file. Keys that are no facts are ignored.
+    #[must_use]
+    pub fn with_options<'a>(
+        mut self,
+        options: impl IntoIterator<Item = (&'a str, String)>,
+    ) -> Self {
+        for (key, text) in options {
+            if let Some(key) = known(key) {
+                self.facts.insert(key, Fact { text, place: format!("--{key}") });
+            }
+        }
+        self
+    }
+
+    /// The facts, with defaults for what isn't given.
+    ///
+    /// # Errors
+    /// If one is missing or can't be as it is, or if two contradict each other.
+    pub fn facts(&self) -> Result<Facts, FactsError> {
+        let facts = self.read()?;
+        match contradictions::find(&facts, |key| self.facts.contains_key(key)) {
+            Some((key, what)) => Err(self.error(key, what)),
+            None => Ok(facts),
+        }
+    }
+
+    /// `round-trip` alone, in milliseconds, where it is given.
+    ///
+    /// # Errors
+    /// If it can't be as it is.
+    pub fn round_trip_ms(&self) -> Result<Option<f64>, FactsError> {
+        self.maybe("round-trip", values::milliseconds)
+    }
+
+    fn read(&self) -> Result<Facts, FactsError> {
+        let default = Facts::at(self.needed("round-trip", values::milliseconds)?);
+        Ok(Facts {
+            round_trip_ms: default.round_trip_ms,
+            reconnections_per_hour: self.needed("reconnections-per-hour", values::number)?,
+            connections: self.or("connections", values::at_least_one, default.connections)?,
+            waiting_requests: self.or(
+                "waiting-requests",
+                values::number,
+                default.waiting_requests,
+            )?,
+            early_requests: self.or("early-requests", Value::read, default.early_requests)?,
+            forward_secrecy: self.or("forward-secrecy", Value::read, default.forward_secrecy)?,
+            post_quantum: self.or("post-quantum", Value::read, default.post_quantum)?,
+            fresh_certificates: self.or(
+                "fresh-certificates",
+                Value::read,
+                default.fresh_certificates,
+            )?,
+            peer_tls: self.or("peer-tls", Value::read, default.peer_tls)?,
+            servers: self.or("servers", values::at_least_one, default.servers)?,
+            shared_store: self.or("shared-store", Value::read, default.shared_store)?,
+            store_round_trip_ms: self.maybe("store-round-trip", values::milliseconds)?,
+            ticket_memory: self.maybe("ticket-memory", values::bytes)?,
+            server_processor_us: self.maybe("server-processor", values::microseconds)?,
+            longest_ticket_lifetime_hours: self.or(
+                "longest-ticket-lifetime",
+                values::lifetime_hours,
+                default.longest_ticket_lifetime_hours,
+            )?,
+            deletes_one_time_psks: self.or(
+                "deletes-one-time-psks",
+                Value::read,
+                default.deletes_one_time_psks,
+            )?,
+            accept_risk: self.or("accept-risk", values::list::<Risk>, default.accept_risk)?,
+            processor_price: self.or("processor-price", values::number, default.processor_price)?,
+        })
+    }
+
+    fn needed<T>(&self, key: &'static str, read: Reader<T>) -> Result<T, FactsError> {
+        self.maybe(key, read)?.ok_or_else(|| self.error(key, "this fact is needed; give it".into()))
+    }
+
+    fn or<T>(&self, key: &'static str, read: Reader<T>, default: T) -> Result<T, FactsError> {
+        Ok(self.maybe(key, read)?.unwrap_or(default))
+    }
+
+    fn maybe<T>(&self, key: &'static str, read: Reader<T>) -> Result<Option<T>, FactsError> {
+        let Some(fact) = self.facts.get(key) else { return Ok(None) };
+        let value = read(&fact.text);
+        value
+            .map(Some)
+            .map_err(|what| self.error(key, format!("`{}`: {what}", printable(&fact.text))))
+    }
+
+    /// An error about a fact, where it was given.
+    fn error(&self, key: &str, what: String) -> FactsError {
+        let place = match (self.facts.get(key), &self.file) {
+            (Some(fact), _) => fact.place.clone(),
+            (None, Some(file)) => format!("{file}: {key}"),
+            (None, None) => format!("--{key}"),
+        };
+        FactsError { place, what }
+    }
+}
+
+type Reader<T> = fn(&str) -> Result<T, String>;
+
+fn known(name: &str) -> Option<&'static str> {
+    KEYS.into_iter().find(|key| *key == name)
+}
+
+/// A value as an option would have it; `None` for tables and what else no fact is.
+fn plain(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
+        DeValue::Boolean(value) => Some(value.to_string()),
+        DeValue::Array(values) => {
+            let values: Option<Vec<_>> = values
+                .iter()
+                .map(|value| match value.get_ref() {
+                    DeValue::String(text) => Some(text.to_string()),
+                    _ => None,
+                })
+                .collect();
+            Some(values?.join(","))
+        }
+        _ => None,
+    }
+}
+
+/// A text without what commands a terminal.
+fn printable(text: &str) -> String {
+    let mut printable = String::new();
+    for c in text.chars() {
+        if c.is_control() {
+            printable.extend(c.escape_default());
+        } else {
+            printable.push(c);
+        }
+    }
+    printable
+}

@@ -1,0 +1,168 @@
+//! A deployment, as far as it decides how connections should come back.
+
+mod contradictions;
+mod given;
+mod values;
+
+use std::fmt;
+
+pub use given::{Given, KEYS};
+
+/// The facts of a deployment: two ends, and connections between them that break and come back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// `round-trip`: between the two ends, in milliseconds.
+    pub round_trip_ms: f64,
+    /// `reconnections-per-hour`: how often one connection comes back, on average.
+    pub reconnections_per_hour: f64,
+    /// `connections`: how many may come back at once. Default: 1.
+    pub connections: f64,
+    /// `waiting-requests`: how many requests wait for a connection that comes back. Default: 1.
+    pub waiting_requests: f64,
+    /// `early-requests`: what may go with a first flight. Default: nothing.
+    pub early_requests: EarlyRequests,
+    /// `forward-secrecy`: which data must stay closed to who steals keys later. Default: all.
+    pub forward_secrecy: Need,
+    /// `post-quantum`: whether recordings must stay closed to quantum computers. Default: yes.
+    pub post_quantum: bool,
+    /// `fresh-certificates`: whether each connection has to show certificates. Default: no.
+    pub fresh_certificates: bool,
+    /// `peer-tls`: what the other end speaks. Default: stock TLS 1.3.
+    pub peer_tls: PeerTls,
+    /// `servers`: how many answer under one name. Default: 1.
+    pub servers: f64,
+    /// `shared-store`: what they share for one-time keys. Default: nothing.
+    pub shared_store: SharedStore,
+    /// `store-round-trip`: the way to that, in milliseconds.
+    pub store_round_trip_ms: Option<f64>,
+    /// `ticket-memory`: how many bytes a server may hold for tickets. Default: no limit.
+    pub ticket_memory: Option<f64>,
+    /// `server-processor`: how long the server may compute for one reconnection, in microseconds. Default: no limit.
+    pub server_processor_us: Option<f64>,
+    /// `longest-ticket-lifetime`, in hours. Default: seven days, TLS's limit (RFC 8446 §4.6.1).
+    pub longest_ticket_lifetime_hours: f64,
+    /// `deletes-one-time-psks`: whether both ends really delete them, backups included. Default: no.
+    pub deletes_one_time_psks: bool,
+    /// `accept-risk`: what the owner accepts. Default: nothing.
+    pub accept_risk: Vec<Risk>,
+    /// `processor-price`: how many seconds of one request's waiting a second of processor is worth. Default: 1.
+    pub processor_price: f64,
+}
+
+/// What may go with a first flight, before the server has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EarlyRequests {
+    /// Nothing.
+    None,
+    /// Requests that must be processed at most once, and of which the client learns what became.
+    AtMostOnce,
+    /// Requests that may be processed many times: it does no harm, and nobody learns anything from it.
+    Repeatable,
+}
+
+/// Which data must be forward-secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// All, early data too.
+    Always,
+    /// What follows the handshake.
+    AfterHandshake,
+    /// None.
+    NotNeeded,
+}
+
+/// What the other end speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerTls {
+    /// Tessera, or another implementation of docs/0rtt-fs.md.
+    Tessera,
+    /// TLS 1.3 with tickets.
+    Stock,
+    /// TLS 1.3 that issues no tickets, or takes none.
+    StockWithoutTickets,
+}
+
+/// What servers under one name share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedStore {
+    /// Nothing but ticket keys.
+    None,
+    /// An etcd.
+    Etcd,
+}
+
+/// A risk that somebody has to accept by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Risk {
+    /// Whoever steals a ticket key later reads whole sessions.
+    NoForwardSecrecy,
+    /// Whoever steals a ticket key later reads early data.
+    EarlyDataWithoutForwardSecrecy,
+    /// A copy of a first flight is processed again.
+    Replay,
+}
+
+impl Risk {
+    /// Its name in facts.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoForwardSecrecy => "no-forward-secrecy",
+            Self::EarlyDataWithoutForwardSecrecy => "early-data-without-forward-secrecy",
+            Self::Replay => "replay",
+        }
+    }
+}
+
+impl Facts {
+    /// A deployment at this round-trip time, with the defaults for everything else and one reconnection an hour.
+    #[must_use]
+    pub fn at(round_trip_ms: f64) -> Self {
+        Self {
+            round_trip_ms,
+            reconnections_per_hour: 1.0,
+            connections: 1.0,
+            waiting_requests: 1.0,
+            early_requests: EarlyRequests::None,
+            forward_secrecy: Need::Always,
+            post_quantum: true,
+            fresh_certificates: false,
+            peer_tls: PeerTls::Stock,
+            servers: 1.0,
+            shared_store: SharedStore::None,
+            store_round_trip_ms: None,
+            ticket_memory: None,
+            server_processor_us: None,
+            longest_ticket_lifetime_hours: values::SEVEN_DAYS,
+            deletes_one_time_psks: false,
+            accept_risk: Vec::new(),
+            processor_price: 1.0,
+        }
+    }
+
+    /// Whether the owner accepts a risk.
+    #[must_use]
+    pub fn accept(&self, risk: Risk) -> bool {
+        self.accept_risk.contains(&risk)
+    }
+}
+
+/// Why facts can't be as they are: where, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FactsError {
+    /// The file, line and key, or the option.
+    pub place: String,
+    /// What is wrong, and what to do.
+    pub what: String,
+}
+
+impl fmt::Display for FactsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+impl std::error::Error for FactsError {}
+
+#[cfg(test)]
+mod tests;

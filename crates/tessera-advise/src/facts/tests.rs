@@ -1,0 +1,181 @@
+use std::path::Path;
+
+use super::*;
+
+fn file(text: &str) -> Result<Facts, FactsError> {
+    Given::in_file(Path::new("facts.toml"), text)?.facts()
+}
+
+const LEAST: &str = "round-trip = \"134ms\"\nreconnections-per-hour = 4\n";
+
+#[test]
+fn facts_that_are_not_given_have_the_safe_default() {
+    let facts = file(LEAST).unwrap();
+    assert_eq!((facts.round_trip_ms, facts.reconnections_per_hour), (134.0, 4.0));
+    assert_eq!((facts.connections, facts.waiting_requests, facts.servers), (1.0, 1.0, 1.0));
+    assert_eq!(facts.early_requests, EarlyRequests::None);
+    assert_eq!((facts.forward_secrecy, facts.post_quantum), (Need::Always, true));
+    assert_eq!((facts.peer_tls, facts.shared_store), (PeerTls::Stock, SharedStore::None));
+    assert_eq!(facts.longest_ticket_lifetime_hours, 168.0);
+    assert!(facts.accept_risk.is_empty() && !facts.deletes_one_time_psks);
+}
+
+#[test]
+fn every_fact_is_read_from_a_file_and_from_an_option() {
+    let facts = [
+        ("round-trip", "\"0.25 s\"", "250ms"),
+        ("reconnections-per-hour", "0.5", "0.5"),
+        ("connections", "10_000", "10000"),
+        ("waiting-requests", "13", "13"),
+        ("early-requests", "\"repeatable\"", "repeatable"),
+        ("forward-secrecy", "\"not-needed\"", "not-needed"),
+        ("post-quantum", "false", "false"),
+        ("fresh-certificates", "false", "false"),
+        ("peer-tls", "\"tessera\"", "tessera"),
+        ("servers", "3", "3"),
+        ("shared-store", "\"etcd\"", "etcd"),
+        ("store-round-trip", "\"500us\"", "0.5ms"),
+        ("ticket-memory", "\"64 MiB\"", "65536KiB"),
+        ("server-processor", "\"300us\"", "0.3ms"),
+        ("longest-ticket-lifetime", "\"2h\"", "120min"),
+        ("deletes-one-time-psks", "true", "true"),
+        ("accept-risk", "[\"replay\", \"no-forward-secrecy\"]", "replay,no-forward-secrecy"),
+        ("processor-price", "2.5", "2.5"),
+    ];
+    assert_eq!(facts.map(|(key, ..)| key), KEYS);
+    let text: String = facts.iter().map(|(key, value, _)| format!("{key} = {value}\n")).collect();
+    // A space before a unit is for people.
+    let of_file = file(&text.replace("0.25 s", "250ms")).unwrap();
+    let options = facts.map(|(key, _, option)| (key, option.to_owned()));
+    let of_options = Given::default().with_options(options).facts().unwrap();
+    assert_eq!(of_file, of_options);
+    assert_eq!(of_file.ticket_memory, Some(67_108_864.0));
+    assert_eq!(of_file.accept_risk, [Risk::Replay, Risk::NoForwardSecrecy]);
+    assert_eq!(file(&text).unwrap(), of_file);
+}
+
+#[test]
+fn an_option_counts_more_than_the_file() {
+    let given = Given::in_file(Path::new("facts.toml"), LEAST).unwrap();
+    let given = given.with_options([("round-trip", "33ms".to_owned())]);
+    assert_eq!(given.facts().unwrap().round_trip_ms, 33.0);
+}
+
+#[test]
+fn facts_that_can_not_be_are_refused_where_they_stand() {
+    let cases = [
+        ("", "facts.toml: round-trip: this fact is needed"),
+        ("round-trip = ", "facts.toml:1: "),
+        (
+            "\n\nround-trip = \"134\"",
+            "facts.toml:3: round-trip: `134`: expected a time with its unit",
+        ),
+        ("round-trip = \"-1ms\"", "facts.toml:1: round-trip: `-1ms`"),
+        ("round-trip = \"infms\"", "facts.toml:1: round-trip: `infms`"),
+        ("round-trip = { a = 1 }", "facts.toml:1: round-trip: expected a text"),
+        ("[round]\ntrip = 1", "facts.toml:1: `round` is no fact; facts are round-trip, "),
+        ("round-trip = \"1ms\"\nround-trip = \"2ms\"", "facts.toml:2: duplicate key"),
+        (
+            "round-trip = \"1ms\"\nreconnections-per-hour = -4",
+            "facts.toml:2: reconnections-per-hour: `-4`",
+        ),
+        (
+            "round-trip = \"1ms\"\nreconnections-per-hour = nan",
+            "facts.toml:2: reconnections-per-hour: `nan`",
+        ),
+    ];
+    for (text, expected) in cases {
+        let error = file(text).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{text}: {error}");
+    }
+    let more = [
+        ("connections = 0", "connections: `0`: expected a whole number from 1 on"),
+        ("servers = 1.5", "servers: `1.5`: expected a whole number"),
+        ("ticket-memory = 64", "ticket-memory: `64`: expected bytes with their unit"),
+        (
+            "longest-ticket-lifetime = \"8d\"",
+            "longest-ticket-lifetime: `8d`: expected a time up to 7d",
+        ),
+        (
+            "longest-ticket-lifetime = \"0s\"",
+            "longest-ticket-lifetime: `0s`: expected a time up to 7d",
+        ),
+        ("post-quantum = 1", "post-quantum: `1`: it is one of true, false"),
+        (
+            "early-requests = \"all\"",
+            "early-requests: `all`: it is one of none, at-most-once, repeatable",
+        ),
+        ("accept-risk = [\"fire\"]", "accept-risk: `fire`: it is one of no-forward-secrecy, "),
+        ("accept-risk = [1]", "accept-risk: expected a text"),
+        ("peer-tls = \"\\u001b[2J\"", "peer-tls: `\\u{1b}[2J`: it is one of"),
+    ];
+    for (text, expected) in more {
+        let error = file(&format!("{LEAST}{text}")).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("facts.toml:3: {expected}")), "{text}: {error}");
+    }
+    let option = Given::default().with_options([("round-trip", "soon".to_owned())]);
+    let error = option.facts().unwrap_err().to_string();
+    assert!(error.starts_with("--round-trip: `soon`"), "{error}");
+}
+
+#[test]
+fn contradictions_are_refused_with_the_fact_to_change_and_what_to_do() {
+    let cases = [
+        (
+            "fresh-certificates = true\nlongest-ticket-lifetime = \"2h\"",
+            4,
+            "longest-ticket-lifetime",
+        ),
+        (
+            "peer-tls = \"stock-without-tickets\"\nlongest-ticket-lifetime = \"2h\"",
+            4,
+            "longest-ticket-lifetime",
+        ),
+        ("deletes-one-time-psks = true", 3, "deletes-one-time-psks"),
+        ("early-requests = \"at-most-once\"\nfresh-certificates = true", 3, "early-requests"),
+        (
+            "peer-tls = \"stock-without-tickets\"\nearly-requests = \"repeatable\"",
+            4,
+            "early-requests",
+        ),
+        ("accept-risk = \"no-forward-secrecy\"", 3, "accept-risk"),
+        (
+            "forward-secrecy = \"after-handshake\"\naccept-risk = \"no-forward-secrecy\"",
+            4,
+            "accept-risk",
+        ),
+        (
+            "early-requests = \"repeatable\"\naccept-risk = [\"early-data-without-forward-secrecy\"]",
+            4,
+            "accept-risk",
+        ),
+        (
+            "forward-secrecy = \"after-handshake\"\naccept-risk = [\"early-data-without-forward-secrecy\"]",
+            4,
+            "accept-risk",
+        ),
+        ("early-requests = \"at-most-once\"\naccept-risk = [\"replay\"]", 4, "accept-risk"),
+        ("store-round-trip = \"1ms\"", 3, "store-round-trip"),
+        ("servers = 1\nshared-store = \"etcd\"\nstore-round-trip = \"1ms\"", 4, "shared-store"),
+    ];
+    for (text, line, key) in cases {
+        let error = file(&format!("{LEAST}{text}")).unwrap_err();
+        assert_eq!(error.place, format!("facts.toml:{line}: {key}"), "{text}: {error}");
+        assert!(error.what.contains("; "), "what to do: {error}");
+    }
+    // What is missing has no line, and has the file's name.
+    let error = file(&format!("{LEAST}servers = 3\nshared-store = \"etcd\"")).unwrap_err();
+    assert_eq!(error.place, "facts.toml: store-round-trip");
+    let both = Given::in_file(Path::new("facts.toml"), LEAST).unwrap();
+    let both = both.with_options([("accept-risk", "replay".to_owned())]);
+    assert_eq!(both.facts().unwrap_err().place, "--accept-risk");
+}
+
+#[test]
+fn the_page_has_every_fact() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/advise.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for key in KEYS {
+        assert!(page.contains(&format!("\n| `{key}` | ")), "{key}");
+    }
+}

@@ -1,0 +1,134 @@
+//! Values of facts: words, numbers, times and bytes with their units.
+
+use super::{EarlyRequests, Need, PeerTls, Risk, SharedStore};
+
+/// The longest that TLS lets a ticket live, in hours (RFC 8446 §4.6.1).
+pub(super) const SEVEN_DAYS: f64 = 7.0 * 24.0;
+
+/// A value that is one of some words.
+pub(super) trait Value: Copy + 'static {
+    const WORDS: &'static [(&'static str, Self)];
+
+    fn read(text: &str) -> Result<Self, String> {
+        let found = Self::WORDS.iter().find(|(word, _)| *word == text.trim());
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let words: Vec<_> = Self::WORDS.iter().map(|(word, _)| *word).collect();
+            format!("it is one of {}", words.join(", "))
+        })
+    }
+}
+
+impl Value for bool {
+    const WORDS: &'static [(&'static str, Self)] = &[("true", true), ("false", false)];
+}
+
+impl Value for EarlyRequests {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("none", Self::None),
+        ("at-most-once", Self::AtMostOnce),
+        ("repeatable", Self::Repeatable),
+    ];
+}
+
+impl Value for Need {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("always", Self::Always),
+        ("after-handshake", Self::AfterHandshake),
+        ("not-needed", Self::NotNeeded),
+    ];
+}
+
+impl Value for PeerTls {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("tessera", Self::Tessera),
+        ("stock", Self::Stock),
+        ("stock-without-tickets", Self::StockWithoutTickets),
+    ];
+}
+
+impl Value for SharedStore {
+    const WORDS: &'static [(&'static str, Self)] = &[("none", Self::None), ("etcd", Self::Etcd)];
+}
+
+impl Value for Risk {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("no-forward-secrecy", Self::NoForwardSecrecy),
+        ("early-data-without-forward-secrecy", Self::EarlyDataWithoutForwardSecrecy),
+        ("replay", Self::Replay),
+    ];
+}
+
+/// Several words, between commas.
+pub(super) fn list<T: Value>(text: &str) -> Result<Vec<T>, String> {
+    text.split(',').filter(|word| !word.trim().is_empty()).map(T::read).collect()
+}
+
+/// A number from 0 on.
+pub(super) fn number(text: &str) -> Result<f64, String> {
+    let number = text.trim().replace('_', "").parse().ok();
+    number
+        .filter(|number: &f64| number.is_finite() && !number.is_sign_negative())
+        .ok_or_else(|| "expected a number from 0 on".to_owned())
+}
+
+/// A whole number from 1 on.
+pub(super) fn at_least_one(text: &str) -> Result<f64, String> {
+    let least_one = |number: &f64| *number >= 1.0 && number.fract() == 0.0;
+    number(text)
+        .ok()
+        .filter(least_one)
+        .ok_or_else(|| "expected a whole number from 1 on".to_owned())
+}
+
+pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
+    Ok(seconds(text)? * 1e3)
+}
+
+pub(super) fn microseconds(text: &str) -> Result<f64, String> {
+    Ok(seconds(text)? * 1e6)
+}
+
+/// How long a ticket may live, in hours.
+pub(super) fn lifetime_hours(text: &str) -> Result<f64, String> {
+    let hours = seconds(text)? / 3600.0;
+    if hours > 0.0 && hours <= SEVEN_DAYS {
+        Ok(hours)
+    } else {
+        Err("expected a time up to 7d, TLS's limit (RFC 8446 §4.6.1)".to_owned())
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    const UNITS: &[(&str, f64)] = &[
+        ("us", 1e-6),
+        ("µs", 1e-6),
+        ("ms", 1e-3),
+        ("s", 1.0),
+        ("min", 60.0),
+        ("m", 60.0),
+        ("h", 3600.0),
+        ("d", 86_400.0),
+    ];
+    with_unit(text, UNITS)
+        .ok_or_else(|| "expected a time with its unit: 134ms, 300us, 2h".to_owned())
+}
+
+/// A number of bytes.
+pub(super) fn bytes(text: &str) -> Result<f64, String> {
+    const UNITS: &[(&str, f64)] =
+        &[("B", 1.0), ("KiB", 1024.0), ("MiB", 1_048_576.0), ("GiB", 1_073_741_824.0)];
+    with_unit(text, UNITS)
+        .ok_or_else(|| "expected bytes with their unit: 64 MiB, 512 KiB".to_owned())
+}
+
+/// A number with one of these units; 0 needs none.
+fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_alphabetic());
+    let unit = text.strip_prefix(digits)?;
+    let value = number(digits).ok()?;
+    match units.iter().find(|(name, _)| *name == unit) {
+        Some((_, factor)) => Some(value * factor),
+        None => (unit.is_empty() && value == 0.0).then_some(0.0),
+    }
+}

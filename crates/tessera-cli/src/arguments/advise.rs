@@ -1,0 +1,171 @@
+//! `tessera advise`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  tessera advise --round-trip 134ms --reconnections-per-hour 4
+  tessera advise --round-trip 134ms --reconnections-per-hour 4 --peer-tls tessera --early-requests at-most-once
+  tessera advise facts.toml                       the same facts, in a file; options count more
+  tessera advise facts.toml --results results     by what was measured here, with tessera lab
+  tessera advise --table-6                        Table 6 of the roaming paper, judged by measurements";
+
+/// What to advise on, and by what.
+#[derive(Args)]
+pub(crate) struct AdviseArguments {
+    /// The facts of a deployment, as TOML: the options below are its keys
+    #[arg(value_name = "FACTS.toml", value_hint = ValueHint::FilePath)]
+    pub(crate) facts: Option<PathBuf>,
+
+    /// Measurements of your own: a directory with roaming.json, load.json or reconnect.json of `tessera lab`. What
+    /// ways protect, where these don't have it, is from the evidence that comes with the program
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) results: Option<PathBuf>,
+
+    /// Writes the advice as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Writes Table 6 of Lastre et al. (2025) instead: which way is acceptable, judged by what an adversary achieved.
+    /// Its costs are those at --round-trip, or at 134 ms
+    #[arg(long, conflicts_with_all = ["facts", "evidence"])]
+    pub(crate) table_6: bool,
+
+    /// Writes the evidence itself instead, as far as advice reads it, as JSON
+    #[arg(long, conflicts_with = "facts")]
+    pub(crate) evidence: bool,
+
+    #[command(flatten)]
+    pub(crate) given: FactArguments,
+}
+
+/// The facts, as texts: `tessera_advise` reads them as it reads a file's.
+#[derive(Args)]
+#[command(next_help_heading = "Facts")]
+pub(crate) struct FactArguments {
+    /// Between the two ends: 134ms. Needed
+    #[arg(long, value_name = "TIME")]
+    round_trip: Option<String>,
+
+    /// How often one connection comes back, on average: 4, 0.05. Needed
+    #[arg(long, value_name = "NUMBER")]
+    reconnections_per_hour: Option<String>,
+
+    /// How many connections may come back at once. Default: 1
+    #[arg(long, value_name = "NUMBER")]
+    connections: Option<String>,
+
+    /// How many requests wait for a connection that comes back. Default: 1
+    #[arg(long, value_name = "NUMBER")]
+    waiting_requests: Option<String>,
+
+    /// What may go with a first flight: none (default), at-most-once, or repeatable (processing it many times does no
+    /// harm)
+    #[arg(long, value_name = "WHICH")]
+    early_requests: Option<String>,
+
+    /// Which data must stay closed to who steals keys later: always (default), after-handshake (not early data), or
+    /// not-needed
+    #[arg(long, value_name = "WHICH")]
+    forward_secrecy: Option<String>,
+
+    /// Whether recordings must stay closed to quantum computers: true (default) or false
+    #[arg(long, value_name = "BOOL")]
+    post_quantum: Option<String>,
+
+    /// Whether each connection has to show certificates: true or false (default)
+    #[arg(long, value_name = "BOOL")]
+    fresh_certificates: Option<String>,
+
+    /// What the other end speaks: tessera, stock (default: TLS 1.3 with tickets), or stock-without-tickets
+    #[arg(long, value_name = "WHAT")]
+    peer_tls: Option<String>,
+
+    /// How many servers answer under one name. Default: 1
+    #[arg(long, value_name = "NUMBER")]
+    servers: Option<String>,
+
+    /// What they share for one-time keys: none (default) or etcd
+    #[arg(long, value_name = "WHAT")]
+    shared_store: Option<String>,
+
+    /// From a server to that store: 0.5ms
+    #[arg(long, value_name = "TIME")]
+    store_round_trip: Option<String>,
+
+    /// How much a server may hold for tickets: 64MiB. Default: no limit
+    #[arg(long, value_name = "BYTES")]
+    ticket_memory: Option<String>,
+
+    /// How long the server may compute for one reconnection: 300us. Default: no limit
+    #[arg(long, value_name = "TIME")]
+    server_processor: Option<String>,
+
+    /// The longest that a ticket may live: 2h. Default: 7d, TLS's limit
+    #[arg(long, value_name = "TIME")]
+    longest_ticket_lifetime: Option<String>,
+
+    /// Whether both ends really delete one-time PSKs, backups included: true or false (default)
+    #[arg(long, value_name = "BOOL")]
+    deletes_one_time_psks: Option<String>,
+
+    /// Risks that the owner accepts, separated by commas: no-forward-secrecy, early-data-without-forward-secrecy, replay
+    #[arg(long, value_name = "RISKS")]
+    accept_risk: Option<String>,
+
+    /// How many seconds of one request's waiting a second of processor is worth. Default: 1
+    #[arg(long, value_name = "NUMBER")]
+    processor_price: Option<String>,
+}
+
+impl FactArguments {
+    /// The facts that were given, with their keys.
+    pub(crate) fn given(self) -> impl Iterator<Item = (&'static str, String)> {
+        let facts = [
+            ("round-trip", self.round_trip),
+            ("reconnections-per-hour", self.reconnections_per_hour),
+            ("connections", self.connections),
+            ("waiting-requests", self.waiting_requests),
+            ("early-requests", self.early_requests),
+            ("forward-secrecy", self.forward_secrecy),
+            ("post-quantum", self.post_quantum),
+            ("fresh-certificates", self.fresh_certificates),
+            ("peer-tls", self.peer_tls),
+            ("servers", self.servers),
+            ("shared-store", self.shared_store),
+            ("store-round-trip", self.store_round_trip),
+            ("ticket-memory", self.ticket_memory),
+            ("server-processor", self.server_processor),
+            ("longest-ticket-lifetime", self.longest_ticket_lifetime),
+            ("deletes-one-time-psks", self.deletes_one_time_psks),
+            ("accept-risk", self.accept_risk),
+            ("processor-price", self.processor_price),
+        ];
+        facts.into_iter().filter_map(|(key, text)| Some((key, text?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        advise: AdviseArguments,
+    }
+
+    #[test]
+    fn every_fact_of_a_file_is_an_option() {
+        for key in tessera_advise::facts::KEYS {
+            let line = Line::try_parse_from(["advise", &format!("--{key}"), "it"]).ok();
+            let given: Vec<_> =
+                line.into_iter().flat_map(|line| line.advise.given.given()).collect();
+            assert_eq!(given, [(key, "it".to_owned())]);
+        }
+    }
+}

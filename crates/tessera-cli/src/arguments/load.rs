@@ -1,0 +1,91 @@
+//! `tessera lab load`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use tessera_lab::{Destination, load};
+
+use super::experiment::{LinkArgument, ModeArgument};
+use super::values;
+
+/// What the experiment is asked.
+#[derive(Args)]
+pub(crate) struct LoadArguments {
+    /// How many users come back again and again, separated by commas: a cell for each number
+    /// [default: 1,5,10,20,50,100,1000, and none where --storms is given].
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = number())]
+    users: Option<Vec<usize>>,
+
+    /// How many connections come back at once, separated by commas: a cell for each number
+    /// [default: 1000,10000, and none where --users is given].
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = number())]
+    storms: Option<Vec<usize>>,
+
+    /// How often each user connects again.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = number())]
+    reconnections: usize,
+
+    /// Round-trip times, separated by commas, each with a unit: us, ms or s. 134 ms is from Seoul to Los
+    /// Angeles and back.
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', default_value = "134ms",
+          value_parser = values::duration)]
+    rtt: Vec<Duration>,
+
+    /// The modes (ways to connect) to measure, separated by commas.
+    #[arg(
+        long,
+        value_name = "MODES",
+        value_delimiter = ',',
+        default_value = "full,psk-only,psk-dhe,0rtt-unguarded,0rtt,0rtt-fs,0rtt-fs-psk"
+    )]
+    modes: Vec<ModeArgument>,
+
+    /// Only these rows of them, as the table names them, separated by commas [default: all].
+    #[arg(long, value_name = "ROWS", value_delimiter = ',')]
+    rows: Vec<String>,
+
+    /// Remembers each finished cell in this file; a run with the same file and options goes on where it stopped.
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+
+    /// Where the link's random numbers start.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// How the link is made.
+    #[arg(long, value_name = "KIND", default_value = "auto")]
+    link: LinkArgument,
+
+    /// Writes a report with every sample, in buckets of 1 %, to this file; `-` is standard output, and moves the
+    /// table to standard error.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// More connections have no ports.
+fn number() -> clap::builder::RangedU64ValueParser<usize> {
+    clap::builder::RangedU64ValueParser::new().range(1..=50_000)
+}
+
+impl From<LoadArguments> for load::Options {
+    fn from(arguments: LoadArguments) -> Self {
+        let LoadArguments { users, storms, reconnections, rtt, rows, resume, seed, .. } = arguments;
+        let (users, storms) = match (users, storms) {
+            (None, None) => (Self::DEFAULT_USERS.to_vec(), Self::DEFAULT_STORMS.to_vec()),
+            (users, storms) => (users.unwrap_or_default(), storms.unwrap_or_default()),
+        };
+        Self {
+            users,
+            reconnections,
+            storms,
+            rtts: rtt,
+            modes: arguments.modes.into_iter().map(Into::into).collect(),
+            rows,
+            link: arguments.link.into(),
+            seed,
+            resume,
+            json: arguments.json.as_deref().map(Destination::named),
+        }
+    }
+}

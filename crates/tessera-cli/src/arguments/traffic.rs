@@ -1,0 +1,33 @@
+//! `tessera lab traffic`.
+
+use std::num::NonZeroU16;
+
+use clap::Args;
+use tessera_lab::traffic;
+
+use super::experiment::CommonArguments;
+
+/// What the experiment is asked.
+#[derive(Args)]
+pub(crate) struct TrafficArguments {
+    #[command(flatten)]
+    common: CommonArguments,
+
+    /// To multiples of how many bytes both ends pad their records, separated by commas, each at most 16384: a
+    /// setting for each; 0 is no padding.
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "0,512,16384",
+          value_parser = clap::value_parser!(u16).range(..=16_384))]
+    padding: Vec<u16>,
+}
+
+impl From<TrafficArguments> for traffic::Options {
+    fn from(TrafficArguments { common, padding }: TrafficArguments) -> Self {
+        let mut paddings = Vec::new();
+        for padding in padding.into_iter().map(NonZeroU16::new) {
+            if !paddings.contains(&padding) {
+                paddings.push(padding);
+            }
+        }
+        Self { paddings, common: common.into() }
+    }
+}

@@ -1,0 +1,128 @@
+//! `tessera advise`.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use tessera_test_peers::Directory;
+
+fn advise(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tessera")).arg("advise").args(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn stdout(arguments: &[&str]) -> String {
+    let output = advise(arguments);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refused(arguments: &[&str]) -> String {
+    let output = advise(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+    assert!(output.stdout.is_empty(), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+const FACTS: &str = "\
+round-trip = \"134ms\"
+reconnections-per-hour = 4
+peer-tls = \"tessera\"
+early-requests = \"at-most-once\"
+";
+
+#[test]
+fn facts_come_from_a_file_and_from_options_which_count_more() {
+    let directory = Directory::new();
+    let file = directory.write("facts.toml", FACTS);
+    assert!(stdout(&[&file]).starts_with("(e) 0-RTT FS, "));
+    assert!(stdout(&[&file, "--peer-tls", "stock"]).starts_with("(c) PSK with key exchange, "));
+    let options = ["--round-trip", "134ms", "--reconnections-per-hour", "4", "--json"];
+    let advice: Value = serde_json::from_str(&stdout(&options)).unwrap();
+    assert_eq!(advice["way"]["option"], "c");
+    assert!(advice["lines"].as_array().unwrap().len() >= 4, "{advice}");
+}
+
+#[test]
+fn table_6_has_the_papers_judgement_beside_the_measured_one() {
+    let table = stdout(&["--table-6"]);
+    assert!(table.contains("round-trip time of 134 ms"), "{table}");
+    for row in ["\nPSK\n", "\n0-RTT FS\n", "\nPSK + 0-RTT\n", "\nfull handshake\n"] {
+        assert!(table.contains(row), "{row}: {table}");
+    }
+    let near: Value =
+        serde_json::from_str(&stdout(&["--table-6", "--round-trip", "33ms", "--json"])).unwrap();
+    assert_eq!(near["rtt_ms"], 33.0);
+    assert_eq!(near["rows"][2]["ours"]["assessment"], "concerning");
+}
+
+#[test]
+fn facts_that_contradict_each_other_are_refused_with_file_line_and_fact() {
+    let directory = Directory::new();
+    let file = directory.write("facts.toml", format!("{FACTS}accept-risk = [\"replay\"]\n"));
+    let told = refused(&[&file]);
+    assert!(
+        told.starts_with(&format!("error: {file}:5: accept-risk: replay is accepted")),
+        "{told}"
+    );
+    assert!(told.contains("; leave the risk out, or say "), "what to do: {told}");
+    let told = refused(&["--round-trip", "1ms", "--reconnections-per-hour", "often"]);
+    assert!(told.starts_with("error: --reconnections-per-hour: `often`"), "{told}");
+    let told = refused(&["--round-trip", "1ms"]);
+    assert!(told.contains("--reconnections-per-hour: this fact is needed"), "{told}");
+    let told = refused(&[&directory.path("absent.toml")]);
+    assert!(told.contains("there is no such file"), "{told}");
+    refused(&["--table-6", &file]);
+}
+
+/// A report with two ways, in which a resumption takes longer than a full handshake.
+fn slow_resumptions() -> Value {
+    let row = |mode: &str, response_us: f64| {
+        let sample = json!({
+            "tcp_us": 1.0, "first_byte_us": response_us, "handshake_us": response_us,
+            "response_us": response_us, "client_engine_us": 50.0, "server_engine_us": 40.0,
+            "client_cpu_us": 90.0, "server_cpu_us": 90.0,
+        });
+        json!({
+            "mode": mode, "kx": "x25519mlkem768", "ticket_key": null, "continuation": null,
+            "fast_open": null, "rtt_ms": 0.0, "samples": [sample], "first_flight": 500,
+            "bytes": { "client": 900, "server": 900 }, "heap": { "client": 1, "server": 1 },
+            "verdicts": {
+                "first_byte_fs": "handshake", "session_fs": "handshake",
+                "replay_executions": 1, "pq_confidentiality": true,
+            },
+        })
+    };
+    json!({
+        "experiment": "reconnect", "seed": 1,
+        "machine": { "cpu": "another processor", "cores": 2, "kernel": "Linux" },
+        "link": { "kind": "tun", "loss": 0.0, "jitter_ms": 0.0, "rate_bps": null, "mtu": 1500 },
+        "rows": [row("full", 1e3), row("psk-dhe", 2e3)],
+    })
+}
+
+#[test]
+fn measurements_of_ones_own_count_instead_of_those_that_come_with_the_program() {
+    let directory = Directory::new();
+    let results = directory.path(".");
+    let facts = ["--round-trip", "0", "--reconnections-per-hour", "4", "--results", &results];
+    let told = refused(&facts);
+    assert!(told.contains("none of reconnect.json, roaming.json, load.json is there"), "{told}");
+
+    directory.write("reconnect.json", slow_resumptions().to_string());
+    let advice = stdout(&facts);
+    assert!(advice.starts_with("(a) full handshake, X25519MLKEM768\n"), "{advice}");
+    assert!(advice.contains("another processor"), "{advice}");
+    let evidence: Value =
+        serde_json::from_str(&stdout(&["--evidence", "--results", &results])).unwrap();
+    assert_eq!(evidence["cells"].as_array().unwrap().len(), 2, "costs of no other machine");
+    assert!(evidence["protections"].as_array().unwrap().len() > 10, "attacks of everywhere");
+
+    let mut broken = slow_resumptions();
+    broken["rows"][1]["rtt_ms"] = json!("far");
+    directory.write("reconnect.json", broken.to_string());
+    let told = refused(&facts);
+    assert!(told.contains("reconnect.json: rows[1].rtt_ms: "), "{told}");
+}

@@ -1,0 +1,174 @@
+//! `tessera lab load`, the program as a user starts it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn load(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tessera"))
+        .args(["lab", "load", "--link", "loopback", "--rtt", "0"])
+        .args(arguments)
+        .output()
+        .expect("starts")
+}
+
+fn report(arguments: &[&str]) -> Value {
+    let output = load(&[arguments, &["--json", "-"]].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    assert!(stderr.contains("first accepted"), "the table is on standard error: {stderr}");
+    serde_json::from_slice(&output.stdout).expect("standard output is the report alone")
+}
+
+/// How many samples there are, in ascending buckets.
+fn samples(histogram: &Value) -> u64 {
+    let buckets = histogram.as_array().expect("buckets");
+    let pair =
+        |bucket: &Value| (bucket[0].as_f64().expect("µs"), bucket[1].as_u64().expect("count"));
+    assert!(buckets.iter().map(pair).is_sorted_by(|(a, _), (b, _)| a < b), "{histogram}");
+    buckets.iter().map(|bucket| pair(bucket).1).sum()
+}
+
+/// Three cells of the grid, and everything that other programs may rely on.
+#[test]
+fn the_report_of_loads_has_every_cell_and_every_field() {
+    let rows = "--rows=c/psk-dhe/x25519/,e/0rtt-fs/none/x25519mlkem768";
+    let report =
+        report(&[rows, "--users", "1,3", "--storms", "4", "--reconnections", "2", "--seed", "7"]);
+    assert_eq!(report["experiment"], "load");
+    assert_eq!(report["seed"], 7);
+    assert_eq!(report["link"], "loopback");
+    assert!(report["machine"]["cores"].as_u64() > Some(0));
+    assert_eq!(report["not_run"], Value::Array(Vec::new()));
+
+    let cells = report["cells"].as_array().expect("cells");
+    let loads: Vec<_> = cells
+        .iter()
+        .map(|cell| (cell["option"].as_str(), cell["kind"].as_str(), cell["users"].as_u64()))
+        .collect();
+    let of = |option| {
+        [("users", 1), ("users", 3), ("storm", 4)]
+            .map(|(kind, users)| (Some(option), Some(kind), Some(users)))
+    };
+    assert_eq!(loads, [of("c"), of("e")].concat());
+    for cell in cells {
+        let number =
+            |field: &str| cell[field].as_f64().unwrap_or_else(|| panic!("{field}: {cell}"));
+        assert_eq!(cell["suite"], "0x1302");
+        assert_eq!(cell["store"], "memory");
+        assert_eq!(cell["rtt_ms"], 0.0);
+        assert_eq!(cell["failed"], 0, "{}", cell["why_failed"]);
+        let storm = cell["kind"] == "storm";
+        let (reconnections, exchanges) = if storm { (1, 1) } else { (2, 13) };
+        assert_eq!(cell["reconnections"], reconnections);
+        let connections = cell["users"].as_u64().expect("users") * reconnections;
+        assert_eq!(cell["requests"], connections * exchanges);
+        assert_eq!(samples(&cell["first_accepted_us"]), connections);
+        assert_eq!(samples(&cell["response_us"]), connections);
+        let registrations = if storm { 0 } else { connections };
+        assert_eq!(samples(&cell["registration_us"]), registrations);
+        let (seconds, rate) = (number("seconds"), number("requests_per_second"));
+        assert!((seconds * rate / (connections * exchanges) as f64 - 1.0).abs() < 1e-6, "{cell}");
+        let tls = number("server_tls_us_per_connection");
+        assert!(0.0 < tls && tls < number("server_cpu_us_per_connection"), "{cell}");
+        assert!(number("client_cpu_us_per_connection") > 0.0, "{cell}");
+        // The connections are open.
+        let open = number("server_memory_bytes");
+        assert!(open > 1_000.0 * number("users"), "{cell}");
+        let vault = number("vault_bytes");
+        // A key in a vault has at least a seed.
+        assert!(cell["option"] != "e" || vault > 32.0 * connections as f64, "{cell}");
+    }
+
+    // One connection of each kind, at each end.
+    let memory = report["memory"].as_array().expect("memory");
+    let which = |it: &Value| {
+        ["option", "connection", "side"].map(|name| it[name].as_str().map(str::to_owned))
+    };
+    let mut kinds: Vec<_> = memory.iter().map(which).collect();
+    kinds.dedup();
+    assert_eq!(kinds.len(), 2 * 2 * 2, "{memory:?}");
+    for memory in memory {
+        let components = memory["components"].as_object().expect("components").values();
+        let sum: i64 = components.filter_map(Value::as_i64).sum();
+        assert_eq!(memory["total"], sum, "{memory}");
+        assert!(memory["held"]["total"].as_i64() <= memory["peak"]["total"].as_i64(), "{memory}");
+    }
+
+    let growth = report["growth"].as_array().expect("growth");
+    assert_eq!(growth.len(), 2);
+    for growth in growth {
+        assert!(growth["exponent"].is_f64(), "{growth}");
+        assert!(growth["interval"].is_null(), "two points have none: {growth}");
+    }
+}
+
+/// Each way is what it says: the client looks at each connection, and the server sees early data come early.
+#[test]
+fn no_way_fails_in_a_storm() {
+    let report = report(&["--storms", "2"]);
+    let cells = report["cells"].as_array().expect("cells");
+    let options = ["a", "a", "b", "c", "c", "d", "d", "d'", "d'", "e", "e", "e", "e", "e", "e"];
+    let found: Vec<_> = cells.iter().map(|cell| cell["option"].as_str().expect("option")).collect();
+    assert_eq!(found, options);
+    for cell in cells {
+        assert_eq!(cell["failed"], 0, "{cell}");
+        assert_eq!(samples(&cell["first_accepted_us"]), 2, "{cell}");
+    }
+}
+
+/// A file that goes away.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn an_interrupted_load_goes_on_where_it_stopped() {
+    let file = format!("tessera-load-{}.jsonl", std::process::id());
+    let file = Scratch(std::env::temp_dir().join(file));
+    let path = file.0.to_str().expect("a path in UTF-8");
+    let rows = ["--rows", "b/", "--resume", path, "--reconnections", "1"];
+    let first = report(&[rows.as_slice(), &["--users", "2"]].concat());
+    // As if it had been interrupted while a cell was written.
+    let journal = fs::read(path).expect("a journal");
+    fs::write(path, [journal.as_slice(), br#"{"option":"b","mo"#].concat()).expect("written");
+    let second = report(&[rows.as_slice(), &["--users", "2,1"]].concat());
+    assert_eq!(second["cells"][0], first["cells"][0], "it was not measured again");
+    assert_eq!(second["cells"].as_array().map(Vec::len), Some(2));
+
+    let other = load(&[rows.as_slice(), &["--users", "1", "--seed", "2"]].concat());
+    let stderr = String::from_utf8_lossy(&other.stderr);
+    assert_eq!(other.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("--resume") && stderr.contains("seed"), "{stderr}");
+}
+
+#[test]
+fn loads_that_cannot_be_are_refused_at_once() {
+    for (arguments, words) in [
+        (["--rtt", "134ms"].as_slice(), ["--rtt", "--link loopback"]),
+        (&["--users", "0"], ["--users", "1..="]),
+        (&["--storms", "60000"], ["--storms", "50000"]),
+        (&["--modes", "fast"], ["--modes", "0rtt-fs"]),
+        (&["--rows", "f/"], ["--rows", "no cell"]),
+        (&["--json", "/nowhere/load.json"], ["--json", "directory"]),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_tessera"))
+            .args(["lab", "load", "--link", "loopback"])
+            .args(arguments)
+            .args(if arguments[0] == "--rtt" { [].as_slice() } else { &["--rtt", "0"] })
+            .output()
+            .expect("starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        for word in words {
+            assert!(stderr.contains(word), "{arguments:?}: no {word:?} in {stderr}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! `tessera lab roaming`, the program as a user starts it.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tessera_test_peers::Directory;
+
+fn roaming(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tessera"))
+        .args(["lab", "roaming"])
+        .args(arguments)
+        .output()
+        .expect("starts")
+}
+
+fn report(arguments: &[&str]) -> Value {
+    let short = ["--repetitions", "5", "--link-repetitions", "2", "--json", "-"];
+    let output = roaming(&[arguments, &short].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    assert!(stderr.contains("first byte/response"), "the table is on standard error: {stderr}");
+    serde_json::from_slice(&output.stdout).expect("standard output is the report alone")
+}
+
+fn list<'a>(report: &'a Value, name: &str) -> &'a [Value] {
+    report[name].as_array().expect(name)
+}
+
+/// The emulated link is there. `false` only where the machine forbids it; as root nothing does.
+fn has_link() -> bool {
+    let cells = "through=endpoints,option=b,suite=0x1301,link=none,loss=0";
+    let probe = roaming(&["--link", "tun", "--cells", cells, "--link-repetitions", "1"]);
+    if probe.status.success() {
+        return true;
+    }
+    let reason = String::from_utf8_lossy(&probe.stderr).into_owned();
+    let is_root = Command::new("id").arg("-u").output().expect("id").stdout;
+    assert_ne!(is_root, b"0\n", "no link although root: {reason}");
+    eprintln!("not run, this machine allows no emulated link: {reason}");
+    false
+}
+
+/// What of a sample is there depends on what carried it.
+fn check_sample(cell: &Value, sample: &Value) {
+    let has = |field: &str| sample[field].as_f64().is_some();
+    let fields = match cell["through"].as_str() {
+        Some("engine") => [true, false, true, true, false],
+        Some("endpoints") => [true, true, true, true, true],
+        Some("sepp") => [false, false, false, true, true],
+        other => panic!("through {other:?}"),
+    };
+    let names = ["send_us", "tcp_us", "handshake_us", "response_us", "client_cpu_us"];
+    for (name, there) in names.into_iter().zip(fields) {
+        assert_eq!(has(name), there, "{name}: {cell}");
+    }
+    assert_eq!(has("receive_us"), has("send_us"));
+    assert_eq!(has("server_cpu_us"), has("client_cpu_us"));
+    assert_eq!(has("client_engine_us"), has("send_us"));
+    assert!(sample["first_byte_us"].as_f64() < sample["response_us"].as_f64(), "{sample}");
+}
+
+/// Three cells of the whole grid, one of each kind, and everything that other programs may rely on.
+#[test]
+fn three_cells_of_the_roaming_grid_are_measured_or_say_why_not() {
+    let report = report(&["--sample", "3", "--seed", "10"]);
+    assert_eq!(report["experiment"], "roaming");
+    assert_eq!(report["seed"], 10);
+    assert!(report["machine"]["cores"].as_u64() > Some(0));
+    assert!(report.get("revision").is_some());
+    let (cells, not_run) = (list(&report, "cells"), list(&report, "not_run"));
+    assert_eq!(cells.len() + not_run.len(), 3);
+    let through: Vec<_> = cells.iter().chain(not_run).map(|it| &it["through"]).collect();
+    for kind in ["engine", "endpoints", "sepp"] {
+        assert!(through.contains(&&kind.into()), "{through:?}");
+    }
+    for cell in cells {
+        let is_short = cell["link"]["name"] == "none" && cell["through"] != "endpoints";
+        let wanted = if is_short { 5 } else { 2 };
+        assert_eq!(list(cell, "samples").len(), wanted, "{cell}");
+        for sample in list(cell, "samples") {
+            check_sample(cell, sample);
+        }
+        assert_eq!(cell["registration"].is_null(), cell["through"] != "sepp");
+        for name in ["failed", "why_failed", "round_trips", "bytes", "operations", "issuing"] {
+            assert!(cell.get(name).is_some(), "{name}: {cell}");
+        }
+    }
+    for cell in not_run {
+        assert!(!cell["reason"].as_str().expect("a reason").is_empty(), "{cell}");
+        assert!(cell.get("samples").is_none(), "{cell}");
+    }
+}
+
+/// A link makes what waits for it no faster: round trips are what the modes promise.
+#[test]
+fn over_a_link_early_data_saves_the_round_trip_that_it_should() {
+    if !has_link() {
+        return;
+    }
+    let cells = "through=endpoints,option=c|e,kx=x25519,ticket_key=none|x25519,store=memory,suite=0x1302,\
+                 link=50ms,loss=0,congestion=0";
+    let report = report(&["--link", "tun", "--cells", cells]);
+    assert_eq!(report["link"], "tun");
+    assert_eq!(list(&report, "cells").len(), 2, "{}", report["not_run"]);
+    for cell in list(&report, "cells") {
+        // TCP has one, and the way of the request is half of one.
+        let least = if cell["option"] == "e" { 1.5 } else { 2.5 };
+        let trips = &cell["round_trips"];
+        assert!(trips["first_byte"].as_f64() >= Some(least), "{cell}");
+        assert!(trips["response"].as_f64() >= Some(least + 0.5), "{cell}");
+        for sample in list(cell, "samples") {
+            let us = |field: &str| sample[field].as_f64().expect(field);
+            assert!(
+                us("tcp_us") >= 50_000.0 && us("send_us") >= (least - 1.0) * 50_000.0,
+                "{cell}"
+            );
+            assert!(us("receive_us") >= 25_000.0, "{cell}");
+        }
+    }
+}
+
+#[test]
+fn a_roaming_cell_that_needs_a_link_says_so_on_loopback() {
+    let cells = "option=b,suite=0x1301,through=endpoints,link=none|371ms";
+    let report = report(&["--link", "loopback", "--cells", cells]);
+    assert_eq!(list(&report, "cells").len(), 1);
+    assert_eq!(list(&report, "cells")[0]["link"]["name"], "none");
+    let not_run = list(&report, "not_run");
+    assert_eq!(not_run.len(), 1);
+    assert_eq!(not_run[0]["link"]["rtt_ms"], 371.0);
+    assert!(not_run[0]["reason"].as_str().expect("a reason").contains("emulates nothing"));
+
+    let cells = "option=b,suite=0x1301,through=endpoints,link=371ms";
+    let output = roaming(&["--link", "loopback", "--cells", cells]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("no cell could be measured"), "{stderr}");
+}
+
+/// No program `etcd` is on this PATH.
+#[test]
+fn without_etcd_its_roaming_cells_are_not_run_and_the_others_are() {
+    let cells = "through=engine,mode=0rtt-fs-psk,continuation=psk_ke,suite=0x1302";
+    let output = Command::new(env!("CARGO_BIN_EXE_tessera"))
+        .args(["lab", "roaming", "--cells", cells, "--repetitions", "2", "--json", "-"])
+        .env("PATH", "/nonexistent")
+        .output()
+        .expect("starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(list(&report, "cells")[0]["store"], "memory");
+    let not_run = &list(&report, "not_run")[0];
+    assert_eq!(not_run["store"], "etcd");
+    assert_eq!(not_run["reason"], "the program `etcd` is not on PATH");
+}
+
+/// What was finished is found again, sample by sample, and the rest is measured.
+#[test]
+fn an_interrupted_roaming_run_goes_on_where_it_stopped() {
+    let directory = Directory::new();
+    let journal = directory.path("cells.jsonl");
+    let engine = |cells: &str| report(&["--resume", &journal, "--cells", cells]);
+    let first = engine("through=engine,option=b,suite=0x1302");
+    // Interrupted while it wrote the next.
+    let written = fs::read_to_string(&journal).expect("a journal");
+    fs::write(&journal, format!("{written}{{\"option\":\"b\",\"mo")).expect("writes");
+
+    let both = engine("through=engine,option=b");
+    assert_eq!(list(&both, "cells").len(), 2);
+    assert_eq!(list(&both, "cells")[0], list(&first, "cells")[0]);
+    let lines = fs::read_to_string(&journal).expect("a journal").lines().count();
+    assert_eq!(lines, 1 + 2, "which run it is, and two cells");
+
+    let other = roaming(&[
+        "--resume",
+        &journal,
+        "--seed",
+        "2",
+        "--repetitions",
+        "5",
+        "--link-repetitions",
+        "2",
+    ]);
+    let stderr = String::from_utf8_lossy(&other.stderr);
+    assert_eq!(other.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("its seed is 1, and this one's 2"), "{stderr}");
+}
+
+#[test]
+fn roaming_options_that_cannot_be_are_refused_at_once() {
+    for (arguments, words) in [
+        (["--cells", "option=f"].as_slice(), ["--cells", "there are a, b"]),
+        (&["--cells", "weather=fine"], ["--cells", "fields are through"]),
+        (&["--cells", "through=engine,link=50ms"], ["--cells", "no cell has all of that"]),
+        (&["--sample", "0"], ["--sample", "1..="]),
+        (&["--repetitions", "0"], ["--repetitions", "1..="]),
+        (&["--resume", "/nowhere/cells.jsonl"], ["--resume", "/nowhere/cells.jsonl"]),
+        (&["--json", "/nowhere/report.json"], ["--json", "directory"]),
+        (&["--report", "-", "--json", "-"], ["--report", "standard output"]),
+    ] {
+        let output = roaming(arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        for word in words {
+            assert!(stderr.contains(word), "{arguments:?}: no {word:?} in {stderr}");
+        }
+        assert!(!stderr.contains("os error"), "a number for people: {stderr}");
+    }
+}

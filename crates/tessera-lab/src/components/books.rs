@@ -1,0 +1,269 @@
+//! The books of one end: which component allocated how much, and what it holds.
+
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::arenas::{self, Arena};
+use crate::heap;
+use crate::observed::{Observer, Operation};
+
+/// What allocates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Account {
+    Certificates,
+    KeyExchange,
+    Signature,
+    TicketsAndReplayState,
+    Buffers,
+    Rest,
+    /// The server's stores, whose memory is no connection's.
+    Stores,
+    /// Who measures.
+    Outside,
+}
+
+impl Account {
+    const ALL: [Self; 8] = [
+        Self::Certificates,
+        Self::KeyExchange,
+        Self::Signature,
+        Self::TicketsAndReplayState,
+        Self::Buffers,
+        Self::Rest,
+        Self::Stores,
+        Self::Outside,
+    ];
+
+    /// The account of an operation; `None` for those that belong to whoever asks for them.
+    fn of(operation: Operation) -> Option<Self> {
+        match operation {
+            Operation::KeyGeneration
+            | Operation::Encapsulation
+            | Operation::Decapsulation
+            | Operation::OneTimeKeyGeneration
+            | Operation::OneTimeKeyReading
+            | Operation::OneTimeKeyOpening => Some(Self::KeyExchange),
+            Operation::Signature => Some(Self::Signature),
+            Operation::Verification => Some(Self::Certificates),
+            Operation::TicketSealing | Operation::TicketOpening => {
+                Some(Self::TicketsAndReplayState)
+            }
+            Operation::VaultPut | Operation::VaultTake | Operation::Register => Some(Self::Stores),
+            Operation::KeyDerivation
+            | Operation::Hash
+            | Operation::RecordKey
+            | Operation::Seal
+            | Operation::Open
+            | Operation::Random => None,
+        }
+    }
+}
+
+/// Bytes of a connection, by the component that allocated them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Components {
+    /// The judging of the peer: its chain, its name, its signature.
+    pub(crate) certificates: i64,
+    /// Ephemeral and one-time keys, and what was agreed with them.
+    pub(crate) key_exchange: i64,
+    /// This side's CertificateVerify.
+    pub(crate) signature: i64,
+    /// Tickets sealed and opened, sessions, one-time secrets that the vault gave out.
+    pub(crate) tickets_and_replay_state: i64,
+    /// Bytes received and not read yet, and bytes to be sent.
+    pub(crate) buffers: i64,
+    /// The engine: its state, messages, transcript, key schedule, and keys of records.
+    pub(crate) rest: i64,
+}
+
+impl Components {
+    /// All of them together.
+    pub(crate) fn total(&self) -> i64 {
+        let Self { certificates, key_exchange, signature, .. } = self;
+        let Self { tickets_and_replay_state, buffers, rest, .. } = self;
+        certificates + key_exchange + signature + tickets_and_replay_state + buffers + rest
+    }
+
+    fn of(accounts: Accounts) -> Self {
+        let [certificates, key_exchange, signature, tickets_and_replay_state, buffers, rest, _, _] =
+            accounts;
+        Self { certificates, key_exchange, signature, tickets_and_replay_state, buffers, rest }
+    }
+}
+
+/// One number for each of [`Account::ALL`].
+type Accounts = [i64; Account::ALL.len()];
+
+/// The books of one end. They are kept for one thread at a time.
+pub(super) struct Books {
+    arenas: [Arena; Account::ALL.len()],
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    present: Option<Account>,
+    /// Whether the peak is of interest.
+    watched: bool,
+    /// What the thread had allocated when the present account became that.
+    allocated_before: u64,
+    allocated: Accounts,
+    /// What the arenas held when the connection began.
+    baseline: Accounts,
+    /// What the connection held when it held most.
+    peak: Accounts,
+    /// What was allocated and not given back in this end's accounts, as the thread's own counters say.
+    held_by_thread: i64,
+    held_before: i64,
+    /// The same without the stores' account: more than the connection holds, where a store gave back what a
+    /// connection had. To ask the arenas takes long.
+    at_most: i64,
+    failed: Option<io::Error>,
+}
+
+/// What the books say of a connection. All but `stores` is without the stores.
+#[derive(Clone, Copy)]
+pub(super) struct Balance {
+    pub(super) allocated: Components,
+    pub(super) peak: Components,
+    pub(super) held: Components,
+    /// What the stores hold more than before.
+    pub(super) stores: i64,
+    /// What the connection holds, stores included, by the allocator's counters of the thread.
+    pub(super) held_by_thread: i64,
+}
+
+impl Books {
+    /// Empty books, with arenas of their own.
+    pub(super) fn open() -> io::Result<Self> {
+        let mut arenas = Vec::new();
+        for _ in Account::ALL {
+            arenas.push(Arena::create()?);
+        }
+        let arenas = arenas.try_into().map_err(|_| io::Error::other("one arena an account"))?;
+        Ok(Self { arenas, state: Mutex::default() })
+    }
+
+    /// A connection begins: what is held now isn't its. The calling thread allocates as nobody of it. Its peak
+    /// is there if it is `watched`, which takes time.
+    pub(super) fn begin(&self, watched: bool) -> io::Result<()> {
+        self.arenas[Account::Outside as usize].enter()?;
+        let baseline = self.held()?;
+        *self.state() = State { baseline, watched, ..State::default() };
+        Ok(())
+    }
+
+    /// Does some work of an account.
+    pub(super) fn within<R>(&self, account: Account, work: impl FnOnce() -> R) -> R {
+        let before = self.switch(account);
+        let result = work();
+        self.back(before);
+        result
+    }
+
+    /// What was allocated so far, and what is held now.
+    pub(super) fn balance(&self) -> io::Result<Balance> {
+        let held = self.held()?;
+        let mut state = self.state();
+        if let Some(error) = state.failed.take() {
+            return Err(error);
+        }
+        let held = difference(held, state.baseline);
+        Ok(Balance {
+            allocated: Components::of(state.allocated),
+            peak: Components::of(state.peak),
+            held: Components::of(held),
+            stores: held[Account::Stores as usize],
+            held_by_thread: state.held_by_thread,
+        })
+    }
+
+    /// From now on the thread works for `account`; returns whom it worked for.
+    fn switch(&self, account: Account) -> Account {
+        let mut state = self.state();
+        let before = state.present.unwrap_or(Account::Outside);
+        let result = self.turn(&mut state, before, account);
+        state.note(result);
+        before
+    }
+
+    /// Looks at what is held, and works for `before` again.
+    fn back(&self, before: Account) {
+        let mut state = self.state();
+        let present = state.present.unwrap_or(Account::Outside);
+        let result = self.turn(&mut state, present, before).and_then(|()| self.look(&mut state));
+        state.note(result);
+    }
+
+    /// Notes what is held if that may be more than ever.
+    fn look(&self, state: &mut State) -> io::Result<()> {
+        if !state.watched || state.at_most <= Components::of(state.peak).total() {
+            return Ok(());
+        }
+        let held = difference(self.held()?, state.baseline);
+        if Components::of(held).total() > Components::of(state.peak).total() {
+            state.peak = held;
+        }
+        Ok(())
+    }
+
+    fn turn(&self, state: &mut State, from: Account, to: Account) -> io::Result<()> {
+        let (allocated, held) = (arenas::allocated_by_thread()?, heap::held_by_thread()?);
+        if from != Account::Outside {
+            state.allocated[from as usize] += (allocated - state.allocated_before) as i64;
+            state.held_by_thread += held - state.held_before;
+        }
+        if !matches!(from, Account::Outside | Account::Stores) {
+            state.at_most += held - state.held_before;
+        }
+        (state.allocated_before, state.held_before) = (allocated, held);
+        state.present = Some(to);
+        self.arenas[to as usize].enter()
+    }
+
+    fn held(&self) -> io::Result<Accounts> {
+        arenas::refresh()?;
+        let mut held = Accounts::default();
+        for (held, arena) in held.iter_mut().zip(&self.arenas) {
+            *held = arena.held()?;
+        }
+        Ok(held)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn note(&mut self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.failed.get_or_insert(error);
+        }
+    }
+}
+
+impl Observer for Books {
+    /// They allocate little, and an observed one would allocate more.
+    const SUITES: bool = false;
+    type Begun = Option<Account>;
+
+    fn begin(&self, operation: Operation) -> Option<Account> {
+        Account::of(operation).map(|account| self.switch(account))
+    }
+
+    fn end(&self, _: Operation, begun: Option<Account>) {
+        if let Some(before) = begun {
+            self.back(before);
+        }
+    }
+}
+
+fn difference(mut now: Accounts, before: Accounts) -> Accounts {
+    for (now, before) in now.iter_mut().zip(before) {
+        *now -= before;
+    }
+    now
+}

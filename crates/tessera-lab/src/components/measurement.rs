@@ -1,0 +1,177 @@
+//! What is connected, how often, and what of it is reported.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use super::books::{Balance, Books};
+use super::pair::{Configured, Connected, Ends};
+use super::vault::ApartVault;
+use super::{Held, Kind, Memory, Side};
+use crate::control::Preparation;
+use crate::endpoint::{Stores, client_config, server_config};
+use crate::observed;
+use crate::pki::Pki;
+use crate::variants::Variant;
+use crate::ways::Mode;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Connections before those that count: what is made once is there then.
+const WARM_UP: usize = 2;
+
+/// Connections that count, of which the one in the middle is reported.
+const CONNECTIONS: usize = 3;
+
+/// The same where each leaves something in the server's stores: these grow by pages, and a mean over few would
+/// be that of an empty page.
+const CONNECTIONS_WITH_STORES: usize = 30;
+
+/// Tickets that are issued to see what the stores hold for one.
+const TICKETS: usize = 6 * SESSIONS_AT_ONCE as usize;
+
+/// How many sessions a connection brings that is there to bring them. The engine refuses more than 32.
+const SESSIONS_AT_ONCE: u8 = 30;
+
+/// A variant, ready to be measured.
+pub(super) struct Measurement {
+    variant: Variant,
+    stores: Stores,
+    client: Preparation,
+    server: Preparation,
+    books: [&'static Books; 2],
+}
+
+impl Measurement {
+    pub(super) fn new(variant: Variant, books: [&'static Books; 2]) -> Result<Self> {
+        let Pki { client, server, .. } = Pki::new()?;
+        let prepared = |identity| Preparation {
+            suite: Some(variant.suite),
+            ..Preparation::new(variant.way(), identity)
+        };
+        let (client, server) = (prepared(client), prepared(server));
+        Ok(Self { variant, stores: Stores::new(false)?, client, server, books })
+    }
+
+    pub(super) fn run(&self) -> Result<Vec<Memory>> {
+        let mode = self.variant.mode;
+        let (connections, tickets) = match mode.has_one_time_key() || mode == Mode::ZeroRtt {
+            true => (CONNECTIONS_WITH_STORES, TICKETS),
+            false => (CONNECTIONS, WARM_UP + CONNECTIONS),
+        };
+        let mut sessions = Vec::new();
+        let mut issued = 0;
+        let mut collecting = self.ends(SESSIONS_AT_ONCE)?;
+        while sessions.len() < tickets {
+            let mut connected = self.connect(&mut collecting, Kind::New, None, false)?;
+            sessions.append(&mut connected.sessions);
+            issued += connected.server.stores;
+        }
+        let ticket = issued / sessions.len() as i64;
+
+        let mut new = self.several(Kind::New, CONNECTIONS, &mut Vec::new())?;
+        let mut memory = Vec::from(self.report(Kind::New, &mut new, ticket));
+        let mut resumed = self.several(Kind::Resumed, connections, &mut sessions)?;
+        let left: i64 = resumed.connections.iter().map(|it| it.server.stores).sum();
+        let left = left / resumed.connections.len() as i64;
+        memory.extend(self.report(Kind::Resumed, &mut resumed, ticket + left));
+        Ok(memory)
+    }
+
+    /// Both ends, observed. A new connection brings so many sessions.
+    fn ends(&self, sessions: u8) -> Result<Ends> {
+        let [client_books, server_books] = self.books;
+        let client = observed::client(client_config(&self.client, sessions)?, client_books);
+        let mut server = server_config(&self.server, &self.stores)?;
+        if let Some(guard) = &mut server.policy.early_data.forward_secret {
+            guard.vault = Arc::new(ApartVault { inner: guard.vault.clone(), books: server_books });
+        }
+        let server = observed::server(server, server_books);
+        Ok(Ends {
+            client: Configured::new(client.checked()?, client_books),
+            server: Configured::new(server.checked()?, server_books),
+        })
+    }
+
+    /// Connections of one kind, after those that warm up.
+    fn several(&self, kind: Kind, count: usize, sessions: &mut Vec<Vec<u8>>) -> Result<Several> {
+        let mut ends = self.ends(1)?;
+        let mut connections = Vec::new();
+        for number in 0..WARM_UP + count {
+            let session = match kind {
+                Kind::New => None,
+                Kind::Resumed => sessions.pop().filter(|_| self.variant.mode.resumes()),
+            };
+            let watched = (WARM_UP..WARM_UP + CONNECTIONS).contains(&number);
+            connections.push(self.connect(&mut ends, kind, session, watched)?);
+        }
+        let output = [ends.client.output_bytes()?, ends.server.output_bytes()?];
+        Ok(Several { connections: connections.split_off(WARM_UP), output })
+    }
+
+    /// One connection, which has to be what it should be, and to add up.
+    fn connect(
+        &self,
+        ends: &mut Ends,
+        kind: Kind,
+        session: Option<Vec<u8>>,
+        watched: bool,
+    ) -> Result<Connected> {
+        let connected = ends.connect(session.as_deref(), watched)?;
+        let mode = self.variant.mode;
+        let resumes = kind == Kind::Resumed && mode.resumes();
+        if connected.resumed != resumes
+            || connected.early_data != (resumes && mode.has_early_data())
+        {
+            return Err("a connection was not of its way".into());
+        }
+        for end in [&connected.client, &connected.server] {
+            if end.allocated.total() == 0 {
+                return Err("this program doesn't allocate with jemalloc".into());
+            }
+            let held = end.held.total() + end.stores;
+            if held != end.held_by_thread {
+                let counted = end.held_by_thread;
+                return Err(format!("arenas hold {held} bytes, but the thread {counted}").into());
+            }
+        }
+        Ok(connected)
+    }
+
+    fn report(&self, kind: Kind, several: &mut Several, vault_bytes: i64) -> [Memory; 2] {
+        let [client, server] = several.output;
+        let client = (Side::Client, several.middle(|it| it.client), client, 0);
+        let server = (Side::Server, several.middle(|it| it.server), server, vault_bytes);
+        [client, server].map(|(side, balance, output, vault_bytes)| {
+            let Balance { mut allocated, mut peak, held, .. } = balance;
+            allocated.buffers += output;
+            peak.buffers += output;
+            Memory {
+                variant: self.variant,
+                connection: kind,
+                side,
+                components: allocated,
+                total: allocated.total(),
+                peak: Held::of(peak),
+                held: Held::of(held),
+                vault_bytes,
+            }
+        })
+    }
+}
+
+/// Connections of one kind.
+struct Several {
+    connections: Vec<Connected>,
+    /// How many bytes each end had ready for what is to be sent.
+    output: [i64; 2],
+}
+
+impl Several {
+    /// The balance that is in the middle by all that was allocated, of those that were watched.
+    fn middle(&mut self, end: fn(&Connected) -> Balance) -> Balance {
+        let watched = &mut self.connections[..CONNECTIONS];
+        let total = |it: &Connected| end(it).allocated.total();
+        watched.sort_by_key(total);
+        end(&watched[CONNECTIONS / 2])
+    }
+}

@@ -1,0 +1,150 @@
+//! The memory of a connection by component, as Fig. 10 of the roaming paper has it: for a new connection and
+//! for one that comes back, at both ends.
+//!
+//! Every allocation belongs to the component that made it. Each component has an arena of jemalloc's, from
+//! which the thread allocates while it does that component's work; jemalloc knows what each arena holds, and
+//! the thread's own counters check the sum. AWS-LC's allocations are there like all others.
+//!
+//! | number | what it says |
+//! |---|---|
+//! | [`Memory::components`] | all that was ever allocated for the connection, given back or not: what Fig. 10 is compared with |
+//! | [`Memory::peak`] | what was held when most was held, seen after each operation and each call of the engine |
+//! | [`Memory::held`] | what the idle connection holds, with its ticket for the next one |
+//!
+//! Both ends are in one thread, and bytes go from memory to memory. Of what is shared by many connections
+//! nothing counts: configurations, ticket keys, and the [stores](Memory::vault_bytes). What an operation takes
+//! and gives back inside is in the first number alone. Messages with certificates lie in the engine's memory,
+//! which is the rest.
+
+mod arenas;
+mod books;
+mod measurement;
+mod pair;
+#[cfg(test)]
+mod tests;
+mod vault;
+
+use std::error::Error;
+use std::sync::{Mutex, PoisonError};
+use std::{io, thread};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::LabError;
+use crate::variants::{Store, Variant};
+use books::Books;
+use measurement::Measurement;
+
+pub(crate) use books::Components;
+
+/// The memory of one end of a connection, in bytes as the allocator rounds them up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Memory {
+    #[serde(flatten)]
+    pub(crate) variant: Variant,
+    pub(crate) connection: Kind,
+    pub(crate) side: Side,
+    /// All that was allocated.
+    pub(crate) components: Components,
+    /// The sum.
+    pub(crate) total: i64,
+    pub(crate) peak: Held,
+    pub(crate) held: Held,
+    /// What the server's stores hold for one client beyond its connections: its outstanding one-time key, and
+    /// what is remembered of the one that a resumption used. 0 at the client.
+    pub(crate) vault_bytes: i64,
+}
+
+/// What is held at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Held {
+    pub(crate) components: Components,
+    pub(crate) total: i64,
+}
+
+impl Held {
+    fn of(components: Components) -> Self {
+        Self { components, total: components.total() }
+    }
+}
+
+/// Which connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// The first, with certificates, which brings a ticket of the variant.
+    New,
+    /// One in the variant's own way.
+    Resumed,
+}
+
+impl Kind {
+    /// Its name in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Resumed => "resumed",
+        }
+    }
+}
+
+/// Whose memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Side {
+    Client,
+    Server,
+}
+
+impl Side {
+    /// Its name in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// Measures a variant: a new and a resumed connection, the client and the server of each. One measurement is
+/// made at a time, in a thread of its own.
+///
+/// # Errors
+///
+/// If a connection fails or isn't of the variant, if the variant's store isn't in memory, or if the program
+/// doesn't allocate with jemalloc.
+pub(crate) fn measure(variant: Variant) -> Result<Vec<Memory>, LabError> {
+    let failed = |what: &str| LabError::Connection(format!("memory of {}: {what}", variant.key()));
+    if variant.store != Store::Memory {
+        return Err(failed("only stores in memory are measured"));
+    }
+    // Until the thread is joined: as it ends it gives back what it had from the arenas.
+    let mut lock = BOOKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let books = &mut *lock;
+    thread::scope(|scope| {
+        let measuring =
+            scope.spawn(move || measure_here(variant, books).map_err(|error| error.to_string()));
+        let measured = measuring.join().unwrap_or_else(|_| Err("the thread failed".to_owned()));
+        measured.map_err(|what| failed(&what))
+    })
+}
+
+type BothBooks = [&'static Books; 2];
+
+/// The books of both ends. They serve all measurements of a process: arenas are never given back.
+static BOOKS: Mutex<Option<BothBooks>> = Mutex::new(None);
+
+fn measure_here(
+    variant: Variant,
+    books: &mut Option<BothBooks>,
+) -> Result<Vec<Memory>, Box<dyn Error>> {
+    arenas::without_cache()?;
+    let books = match *books {
+        Some(books) => books,
+        None => {
+            let open = || io::Result::Ok(&*Box::leak(Box::new(Books::open()?)));
+            *books.insert([open()?, open()?])
+        }
+    };
+    Measurement::new(variant, books)?.run()
+}

@@ -1,0 +1,53 @@
+//! A vault whose memory stays apart from that of connections.
+
+use std::sync::Arc;
+
+use tessera::crypto::KeyForm;
+use tessera::handshake::Reply;
+use tessera::resume::{
+    FlightHandle, Incarnation, OneTimeSecret, PutRefused, PutSecret, TakeSecret, Taken, Vault,
+};
+
+use super::books::{Account, Books};
+
+/// Secrets that leave it are copied into the memory of the connection that took them, since what a vault
+/// holds is in its own account.
+pub(super) struct ApartVault {
+    pub(super) inner: Arc<dyn Vault>,
+    pub(super) books: &'static Books,
+}
+
+impl Vault for ApartVault {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.inner.put(put)
+    }
+
+    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+        match self.inner.take(question) {
+            Reply::Now(Taken::Taken(secret)) => {
+                let encoded = secret.encode();
+                let copied = self.books.within(Account::TicketsAndReplayState, || {
+                    OneTimeSecret::decode(&encoded).map_or(Taken::Unavailable, Taken::Taken)
+                });
+                Reply::Now(copied)
+            }
+            other => other,
+        }
+    }
+
+    fn burn(&self, handle: &FlightHandle) {
+        self.inner.burn(handle);
+    }
+
+    fn key_form(&self) -> KeyForm {
+        self.inner.key_form()
+    }
+
+    fn incarnation(&self) -> Option<Incarnation> {
+        self.inner.incarnation()
+    }
+
+    fn len(&self) -> usize {
+        self.inner.len()
+    }
+}

@@ -1,0 +1,272 @@
+//! What a long run has finished, line by line, so that an interrupted one goes on where it stopped.
+//!
+//! The first line says which run it is; each other line is one finished cell as JSON. A line counts only
+//! when its end is there.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{LabError, words};
+use crate::machine::{Machine, revision};
+
+/// Which run a journal belongs to. Cells of another would be of another experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Run {
+    pub(crate) experiment: String,
+    /// Of the program.
+    pub(crate) version: String,
+    /// Of its source, where it was told when it was built.
+    pub(crate) revision: Option<String>,
+    pub(crate) machine: Machine,
+    pub(crate) seed: u64,
+    /// How the links are made.
+    pub(crate) link: String,
+    /// What else has to be the same, such as how often each cell is measured.
+    pub(crate) settings: Value,
+}
+
+impl Run {
+    /// A run of this program on this machine.
+    pub(crate) fn of_this_program(
+        experiment: &str,
+        seed: u64,
+        link: impl ToString,
+        settings: Value,
+    ) -> Self {
+        Self {
+            experiment: experiment.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            revision: revision().map(str::to_owned),
+            machine: Machine::this(),
+            seed,
+            link: link.to_string(),
+            settings,
+        }
+    }
+
+    /// In what this run differs from the one of a journal: the name, its value there, and here.
+    fn difference(&self, there: &Self) -> Option<(&'static str, String, String)> {
+        let revision = |run: &Self| run.revision.clone().unwrap_or_else(|| "unknown".to_owned());
+        let fields = [
+            ("experiment", there.experiment.clone(), self.experiment.clone()),
+            ("version", there.version.clone(), self.version.clone()),
+            ("revision", revision(there), revision(self)),
+            ("machine", there.machine.to_string(), self.machine.to_string()),
+            ("seed", there.seed.to_string(), self.seed.to_string()),
+            ("kind of link", there.link.clone(), self.link.clone()),
+            ("settings", there.settings.to_string(), self.settings.to_string()),
+        ];
+        fields.into_iter().find(|(_, there, here)| there != here)
+    }
+}
+
+/// The finished cells of a run, and the file that keeps them, if one does.
+pub(crate) struct Journal<C> {
+    file: Option<(PathBuf, File)>,
+    cells: PhantomData<C>,
+}
+
+impl<C: Serialize + DeserializeOwned> Journal<C> {
+    /// Opens the file, which is made where there is none, with what was finished before; without a file
+    /// nothing is kept.
+    ///
+    /// # Errors
+    /// [`LabError::Options`] if the file can't be used, another run writes to it, or it belongs to another
+    /// run: the text says in what they differ.
+    pub(crate) fn open(path: Option<&Path>, run: &Run) -> Result<(Self, Vec<C>), LabError> {
+        let Some(path) = path else {
+            return Ok((Self { file: None, cells: PhantomData }, Vec::new()));
+        };
+        let (file, finished) = open(path, run)
+            .map_err(|what| LabError::Options(format!("--resume {}: {what}", path.display())))?;
+        Ok((Self { file: Some((path.to_owned(), file)), cells: PhantomData }, finished))
+    }
+
+    /// Keeps a cell that is finished; it is on the disk when this returns.
+    ///
+    /// # Errors
+    /// [`LabError::System`].
+    pub(crate) fn add(&mut self, cell: &C) -> Result<(), LabError> {
+        let Some((path, file)) = &mut self.file else { return Ok(()) };
+        append(file, cell)
+            .map_err(LabError::system(format!("writing a finished cell to {}", path.display())))
+    }
+}
+
+fn open<C: DeserializeOwned>(path: &Path, run: &Run) -> Result<(File, Vec<C>), String> {
+    let cannot = |error: io::Error| format!("it can't be read and written: {}", words(&error));
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).write(true).create(true).truncate(false).open(path);
+    let mut file = opened.map_err(cannot)?;
+    match file.try_lock() {
+        Ok(()) => (),
+        Err(TryLockError::WouldBlock) => return Err("another run writes to it now".to_owned()),
+        Err(TryLockError::Error(error)) => return Err(cannot(error)),
+    }
+    let mut text = Vec::new();
+    file.read_to_end(&mut text).map_err(cannot)?;
+    // What follows the last end of a line was being written when the run was interrupted.
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let mut lines = text[..whole].split_inclusive(|byte| *byte == b'\n');
+    let Some(first) = lines.next() else {
+        // A file of something else may be without any end of a line.
+        if !text.is_empty() && !b"{\"experiment\"".starts_with(&text[..text.len().min(13)]) {
+            return Err("it is no journal; name one, or a file that isn't there yet".to_owned());
+        }
+        file.set_len(0).and_then(|()| file.rewind()).map_err(cannot)?;
+        append(&mut file, run).map_err(cannot)?;
+        return Ok((file, Vec::new()));
+    };
+    let there: Run = serde_json::from_slice(first).map_err(|_| {
+        "its first line is not that of a journal; name one, or a file that isn't there yet"
+            .to_owned()
+    })?;
+    if let Some((name, there, here)) = run.difference(&there) {
+        return Err(format!(
+            "it belongs to another run: its {name} is {there}, and this one's {here}; make them the \
+             same, or name a file that isn't there yet"
+        ));
+    }
+    let finished = lines.enumerate().map(|(index, line)| {
+        serde_json::from_slice(line)
+            .map_err(|error| format!("line {} is no finished cell ({error})", index + 2))
+    });
+    let finished = finished.collect::<Result<_, _>>()?;
+    let end = whole as u64;
+    file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end))).map_err(cannot)?;
+    Ok((file, finished))
+}
+
+/// A whole line in one write.
+fn append(file: &mut File, value: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    file.write_all(&line)?;
+    file.sync_data()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// A path that nothing else has, whose file goes away.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let file = format!("tessera-journal-{}-{name}", std::process::id());
+            let path = std::env::temp_dir().join(file);
+            let _ = fs::remove_file(&path);
+            Self(path)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_file(&self.0);
+        }
+    }
+
+    fn run() -> Run {
+        Run::of_this_program("roaming", 1, "tun", json!({ "repetitions": 20 }))
+    }
+
+    fn open(path: &Path, run: &Run) -> Result<(Journal<u32>, Vec<u32>), String> {
+        Journal::open(Some(path), run).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_interrupted_run_finds_what_it_had_finished() {
+        let file = Scratch::new("resumed");
+        let (mut journal, finished) = open(&file.0, &run()).unwrap();
+        assert!(finished.is_empty());
+        journal.add(&7).unwrap();
+        journal.add(&8).unwrap();
+        drop(journal);
+        let (mut journal, finished) = open(&file.0, &run()).unwrap();
+        assert_eq!(finished, [7, 8]);
+        journal.add(&9).unwrap();
+        drop(journal);
+        assert_eq!(open(&file.0, &run()).unwrap().1, [7, 8, 9]);
+    }
+
+    /// Wherever a write stops.
+    #[test]
+    fn a_half_written_last_line_is_thrown_away() {
+        let file = Scratch::new("half");
+        let (mut journal, _) = open(&file.0, &run()).unwrap();
+        journal.add(&1234).unwrap();
+        journal.add(&5678).unwrap();
+        drop(journal);
+        let whole = fs::read(&file.0).unwrap();
+        for length in 0..whole.len() {
+            fs::write(&file.0, &whole[..length]).unwrap();
+            let (mut journal, finished) = open(&file.0, &run()).unwrap();
+            let ends = whole[..length].iter().filter(|byte| **byte == b'\n').count();
+            assert_eq!(finished, [1234, 5678][..ends.saturating_sub(1)], "{length}");
+            journal.add(&9).unwrap();
+            drop(journal);
+            assert_eq!(open(&file.0, &run()).unwrap().1.last(), Some(&9), "{length}");
+        }
+    }
+
+    #[test]
+    fn the_journal_of_another_run_is_refused_with_the_difference() {
+        let file = Scratch::new("other");
+        drop(open(&file.0, &run()).unwrap());
+        let mut machine = Machine::this();
+        machine.cores += 1;
+        let others = [
+            (Run { seed: 2, ..run() }, "its seed is 1, and this one's 2"),
+            (Run { version: "9.9.9".to_owned(), ..run() }, "its version is"),
+            (Run { revision: Some("abc".to_owned()), ..run() }, "this one's abc"),
+            (Run { machine, ..run() }, "its machine is"),
+            (Run { experiment: "load".to_owned(), ..run() }, "its experiment is roaming"),
+            (Run { link: "loopback".to_owned(), ..run() }, "its kind of link is tun"),
+            (Run { settings: json!({ "repetitions": 3 }), ..run() }, "its settings"),
+        ];
+        for (other, expected) in others {
+            let refusal = open(&file.0, &other).err().unwrap();
+            assert!(refusal.contains("--resume") && refusal.contains(expected), "{refusal}");
+        }
+        assert!(open(&file.0, &run()).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_journal_is_left_as_it_is() {
+        let file = Scratch::new("none");
+        for text in ["a letter\nto somebody\n", "no end of a line", "{\"experiment\": \"x\"}\n"] {
+            fs::write(&file.0, text).unwrap();
+            assert!(open(&file.0, &run()).is_err(), "{text}");
+            assert_eq!(fs::read_to_string(&file.0).unwrap(), text);
+        }
+        fs::remove_file(&file.0).unwrap();
+        let (mut journal, _) = open(&file.0, &run()).unwrap();
+        journal.add(&1).unwrap();
+        drop(journal);
+        let text = fs::read_to_string(&file.0).unwrap() + "nonsense\n2\n";
+        fs::write(&file.0, &text).unwrap();
+        let refusal = open(&file.0, &run()).err().unwrap();
+        assert!(refusal.contains("line 3"), "{refusal}");
+        assert_eq!(fs::read_to_string(&file.0).unwrap(), text);
+    }
+
+    #[test]
+    fn two_runs_do_not_write_to_one_journal() {
+        let file = Scratch::new("two");
+        let first = open(&file.0, &run()).unwrap();
+        assert!(open(&file.0, &run()).err().unwrap().contains("another run"));
+        drop(first);
+        assert!(open(&file.0, &run()).is_ok());
+    }
+}

@@ -1,0 +1,63 @@
+//! The processes of this experiment: a server with its connections, and a client with all users.
+//!
+//! Each has one thread for its connections, and one that takes orders and otherwise sleeps: three processes
+//! share the machine, with the link's, and should not fight for it.
+
+mod client;
+mod meter;
+mod server;
+mod setup;
+
+use std::io;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tessera_link::End;
+use tokio::runtime::{Builder, Runtime};
+
+use self::client::Client;
+use self::server::Server;
+use super::control::{ClientAnswer, ServerAnswer};
+use crate::endpoint::{Result, answer, orders};
+
+/// The arguments with which the lab starts its program again for this experiment, followed by the name of the
+/// end. They are not meant for people.
+pub const ARGUMENTS: [&str; 2] = ["lab", "load-endpoint"];
+
+/// How long a connection may take, with all that it carries.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Is one end of this experiment, until the lab closes this process's standard input. It may have so many
+/// files open.
+///
+/// # Errors
+///
+/// If orders cannot be read or answers not be written: then there is no lab any more.
+pub fn run(end: End, open_files: u64) -> io::Result<()> {
+    match end {
+        End::Client => {
+            let mut client = Client::new(runtime()?);
+            serve(|order| client.obey(order), ClientAnswer::Failed)
+        }
+        End::Server => {
+            let mut server = Server::new(runtime()?, open_files);
+            serve(|order| server.obey(order), ServerAnswer::Failed)
+        }
+    }
+}
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_multi_thread().worker_threads(1).enable_all().build()
+}
+
+/// Does as it is told, until there is no one to tell it.
+fn serve<O: DeserializeOwned + Send + 'static, A: Serialize>(
+    mut obey: impl FnMut(O) -> Result<A>,
+    failed: fn(String) -> A,
+) -> io::Result<()> {
+    for order in orders() {
+        answer(&obey(order?).unwrap_or_else(|error| failed(error.to_string())))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! A cell's configurations and stores.
+
+use std::sync::Arc;
+
+use tessera::handshake::Checked;
+use tessera::wire::TicketRequest;
+use tessera::{ClientConfig, ServerConfig};
+use tessera_vault::{Limits, MemoryVault};
+
+use super::super::control::Preparation;
+use crate::control;
+use crate::endpoint::{Result, Stores, client_configuration, server_configuration};
+
+/// The client's configuration; full handshakes ask for so many tickets, resumptions for one.
+pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<ClientConfig>> {
+    let mut config = (*client_configuration(&row(preparation), sessions)?).clone();
+    config.suites = vec![preparation.variant.suite.cipher_suite()];
+    config.policy.tickets = TicketRequest { new_session_count: sessions, resumption_count: 1 };
+    Ok(config.checked()?)
+}
+
+/// The server's configuration, with these stores.
+pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Checked<ServerConfig>> {
+    let mut config = (*server_configuration(&row(preparation), stores)?).clone();
+    config.suites = vec![preparation.variant.suite.cipher_suite()];
+    Ok(config.checked()?)
+}
+
+/// Stores that refuse none of a cell's tickets, though all are one client's.
+pub(super) fn stores(preparation: &Preparation) -> Result<Stores> {
+    // Each that is used has another in its place, which may come before its tombstone goes.
+    let secrets = preparation.tickets.saturating_mul(2).max(1_000);
+    let limits = Limits { per_client: secrets, ..Limits::new(secrets) };
+    Ok(Stores::new(false)?.with_vault(Arc::new(MemoryVault::with_limits(limits))))
+}
+
+fn row(preparation: &Preparation) -> control::Preparation {
+    let Preparation { variant, identity, .. } = preparation.clone();
+    let way = variant.way();
+    control::Preparation::new(way, identity)
+}

@@ -1,0 +1,128 @@
+//! The experiment `load`: many users who connect again and again, and all connections of a server that come
+//! back at once.
+
+mod control;
+pub mod endpoint;
+mod grid;
+mod growth;
+mod histogram;
+mod host;
+mod measure;
+mod options;
+pub(crate) mod registration;
+pub(crate) mod report;
+mod table;
+
+use serde_json::json;
+use tessera_link::LinkParameters;
+
+pub(crate) use self::grid::Kind;
+use self::grid::Plan;
+pub(crate) use self::histogram::Histogram;
+use self::measure::{Measured, Stand};
+pub use self::options::Options;
+use self::report::{Cell, NotRun, Report};
+use crate::components::{self, Memory};
+use crate::error::LabError;
+use crate::experiment::{Journal, Run, Screen, check, open_link, rtts, write_json};
+use crate::machine::{Machine, revision};
+
+/// Runs the experiment. Call it while the process has no other thread, as that of
+/// [`reconnect`](crate::reconnect::run).
+///
+/// # Errors
+///
+/// [`LabError::Options`] before anything is measured; the others when it can't go on.
+pub fn run(options: &Options) -> Result<(), LabError> {
+    let plans = Plan::all(options);
+    if plans.is_empty() {
+        return Err(LabError::Options(
+            "--users, --storms, --modes, --rows: no cell is left to measure; the table names the rows, and \
+             --rows takes parts of these names"
+                .to_owned(),
+        ));
+    }
+    let common = options.common();
+    check(&common)?;
+    let link = open_link(&common)?;
+    let rtts = rtts(&common, link.kind(), link.fallback_reason())?;
+    let (machine, kind) = (Machine::this(), link.kind().to_string());
+    let settings = json!({ "reconnections": options.reconnections });
+    let this_run = Run::of_this_program("load", options.seed, &kind, settings);
+    let (mut journal, finished) = Journal::<Cell>::open(options.resume.as_deref(), &this_run)?;
+
+    let mut screen = Screen::new(&common);
+    screen.line(&format!("seed {}; {machine}; link {kind}", options.seed))?;
+    let memory = memory(&plans)?;
+    let mut stand = Stand::start(link)?;
+    screen.expect(rtts.len() * plans.len());
+
+    let (mut cells, mut not_run) = (Vec::new(), Vec::new());
+    for rtt in rtts {
+        let parameters = LinkParameters { rtt, ..common.parameters.clone() };
+        let rtt_ms = rtt.as_secs_f64() * 1e3;
+        screen.line(&table::head(rtt_ms))?;
+        for plan in &plans {
+            screen.now(plan.variant.mode.name());
+            let before = finished.iter().find(|cell| is_of(cell, plan, rtt_ms));
+            let measured = match before {
+                Some(cell) => Measured::Cell(Box::new(cell.clone())),
+                None => match stand.cell(plan, &parameters) {
+                    // Both processes are there; the next cell begins afresh.
+                    Err(LabError::Connection(reason)) => Measured::NotRun(reason),
+                    measured => measured?,
+                },
+            };
+            match measured {
+                Measured::Cell(cell) => {
+                    if before.is_none() {
+                        journal.add(&cell)?;
+                    }
+                    screen.line(&table::cell(&cell))?;
+                    cells.push(*cell);
+                }
+                Measured::NotRun(reason) => {
+                    let Plan { variant, kind, users, .. } = *plan;
+                    let cell = NotRun { variant, kind, users, rtt_ms, reason };
+                    screen.line(&table::not_run(&cell))?;
+                    not_run.push(cell);
+                }
+            }
+            screen.advance();
+        }
+    }
+    let growth = report::growth(&cells);
+    screen.line(&table::growth(&growth))?;
+    screen.line(&table::memory(&memory))?;
+    screen.line(table::LEGEND)?;
+    screen.finish();
+
+    let report = Report {
+        experiment: "load".to_owned(),
+        seed: options.seed,
+        machine,
+        revision: revision().map(str::to_owned),
+        link: kind,
+        cells,
+        memory,
+        growth,
+        not_run,
+    };
+    write_json(&common, &report)
+}
+
+/// The memory of one connection of each variant. It comes first, since the experiment takes long and this may
+/// fail.
+fn memory(plans: &[Plan]) -> Result<Vec<Memory>, LabError> {
+    let mut variants: Vec<_> = plans.iter().map(|plan| plan.variant).collect();
+    variants.dedup();
+    let measured = variants.into_iter().map(components::measure);
+    Ok(measured.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// Whether a cell that was measured is a planned one.
+fn is_of(cell: &Cell, plan: &Plan, rtt_ms: f64) -> bool {
+    let Cell { variant, kind, users, reconnections, .. } = *cell;
+    (variant, kind, users, reconnections, cell.rtt_ms)
+        == (plan.variant, plan.kind, plan.users, plan.reconnections, rtt_ms)
+}

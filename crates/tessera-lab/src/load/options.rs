@@ -1,0 +1,60 @@
+//! What the experiment is asked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tessera_link::LinkKind;
+
+use crate::experiment::{self, Destination};
+use crate::ways::Mode;
+
+/// What to measure, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many users come back again and again: one cell for each number.
+    pub users: Vec<usize>,
+    /// How many reconnections each user makes.
+    pub reconnections: usize,
+    /// How many connections come back at once: one cell for each number.
+    pub storms: Vec<usize>,
+    /// The round-trip times.
+    pub rtts: Vec<Duration>,
+    /// The modes to measure.
+    pub modes: Vec<Mode>,
+    /// The rows of these modes to measure, by the names of the table; all if it is empty.
+    pub rows: Vec<String>,
+    /// How the link is made.
+    pub link: LinkKind,
+    /// Where random numbers of the link start.
+    pub seed: u64,
+    /// Where finished cells are remembered, if they are: a run that is begun again goes on there.
+    pub resume: Option<PathBuf>,
+    /// Where the report goes as JSON, if it goes anywhere.
+    pub json: Option<Destination>,
+}
+
+impl Options {
+    /// The paper's numbers of users, and ten times as many.
+    pub const DEFAULT_USERS: [usize; 7] = [1, 5, 10, 20, 50, 100, 1_000];
+    /// Connections of a storm.
+    pub const DEFAULT_STORMS: [usize; 2] = [1_000, 10_000];
+    /// From Seoul to Los Angeles and back.
+    pub const DEFAULT_RTT: Duration = Duration::from_millis(134);
+
+    /// The same as what every experiment is asked.
+    pub(super) fn common(&self) -> experiment::Options {
+        experiment::Options {
+            repetitions: self.reconnections,
+            rtts: Some(self.rtts.clone()),
+            link: self.link,
+            parameters: tessera_link::LinkParameters {
+                seed: self.seed,
+                ..tessera_link::LinkParameters::default()
+            },
+            modes: self.modes.clone(),
+            fast_open: false,
+            json: self.json.clone(),
+            page: None,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The report of the experiment `load`, as JSON.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::grid::Kind;
+use super::growth;
+use super::histogram::Histogram;
+use crate::components::Memory;
+use crate::machine::Machine;
+use crate::variants::Variant;
+
+/// An experiment with its results.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) experiment: String,
+    pub(crate) seed: u64,
+    pub(crate) machine: Machine,
+    /// Of the source of the program that measured.
+    pub(crate) revision: Option<String>,
+    /// How the link was made: `tun` or `loopback`.
+    pub(crate) link: String,
+    pub(crate) cells: Vec<Cell>,
+    /// What connections hold, by component; of variants whose stores are in memory.
+    pub(crate) memory: Vec<Memory>,
+    pub(crate) growth: Vec<Growth>,
+    pub(crate) not_run: Vec<NotRun>,
+}
+
+/// One way of connecting under one load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Cell {
+    #[serde(flatten)]
+    pub(crate) variant: Variant,
+    pub(crate) kind: Kind,
+    /// How many users come back again and again, or how many connections come back once.
+    pub(crate) users: usize,
+    pub(crate) rtt_ms: f64,
+    /// How many reconnections each of them makes.
+    pub(crate) reconnections: usize,
+    /// How many of all reconnections failed, or were not of the row's way, and why.
+    pub(crate) failed: u64,
+    pub(crate) why_failed: BTreeMap<String, u64>,
+    /// How many requests were answered.
+    pub(crate) requests: u64,
+    /// From the first to the last of them.
+    pub(crate) seconds: f64,
+    pub(crate) requests_per_second: f64,
+    /// When the server's application had an accepted request: since the user, or the storm, began.
+    pub(crate) first_accepted_us: Histogram,
+    /// When the client had the response to it.
+    pub(crate) response_us: Histogram,
+    /// When the last response of a registration was there. Storms make none.
+    pub(crate) registration_us: Histogram,
+    /// Processor time of the server's process, the kernel's work for it included, over all reconnections
+    /// that were asked for.
+    pub(crate) server_cpu_us_per_connection: f64,
+    /// That part of it that is TLS: in calls of the stream, the socket's own calls taken away.
+    pub(crate) server_tls_us_per_connection: f64,
+    /// Processor time of the client's process, which has all users.
+    pub(crate) client_cpu_us_per_connection: f64,
+    /// What all open connections of the cell hold on the server's heap.
+    pub(crate) server_memory_bytes: i64,
+    /// What the tickets made beforehand hold there: in a vault, if the way has one.
+    pub(crate) vault_bytes: i64,
+}
+
+/// How the server's processor time grows with the number of users, at one round-trip time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Growth {
+    #[serde(flatten)]
+    pub(crate) variant: Variant,
+    pub(crate) rtt_ms: f64,
+    /// k in: processor time of the server's process = c · usersᵏ, by least squares of the logarithms.
+    pub(crate) exponent: f64,
+    /// The 95 % confidence interval; `None` with fewer than three numbers of users.
+    pub(crate) interval: Option<(f64, f64)>,
+}
+
+/// A cell that was not run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct NotRun {
+    #[serde(flatten)]
+    pub(crate) variant: Variant,
+    pub(crate) kind: Kind,
+    pub(crate) users: usize,
+    pub(crate) rtt_ms: f64,
+    pub(crate) reason: String,
+}
+
+/// The growth of each row at each round-trip time.
+pub(crate) fn growth(cells: &[Cell]) -> Vec<Growth> {
+    let of_users = |cell: &&Cell| cell.kind == Kind::Users;
+    let mut found: Vec<Growth> = Vec::new();
+    for first in cells.iter().filter(of_users) {
+        let same =
+            |variant: &Variant, rtt_ms: f64| *variant == first.variant && rtt_ms == first.rtt_ms;
+        if found.iter().any(|growth| same(&growth.variant, growth.rtt_ms)) {
+            continue;
+        }
+        let points = cells.iter().filter(of_users).filter(|cell| same(&cell.variant, cell.rtt_ms));
+        let cost = |cell: &Cell| {
+            let connections = (cell.users * cell.reconnections) as f64;
+            (cell.users as f64, cell.server_cpu_us_per_connection * connections)
+        };
+        if let Some(fit) = growth::fit(points.map(cost)) {
+            let (variant, rtt_ms) = (first.variant, first.rtt_ms);
+            found.push(Growth { variant, rtt_ms, exponent: fit.exponent, interval: fit.interval });
+        }
+    }
+    found
+}

@@ -1,0 +1,51 @@
+//! Signing and the judging of peers, observed.
+
+use std::sync::Arc;
+
+use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer};
+use tessera::crypto::{Signer, SigningError};
+use tessera::handshake::Reply;
+use tessera::wire::{CertificateType, EntryExtensions, SignatureScheme};
+
+use super::{Observed, Observer, Operation};
+
+impl<O: Observer> Signer for Observed<Arc<dyn Signer>, O> {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.inner.schemes()
+    }
+
+    fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Result<Vec<u8>, SigningError> {
+        self.during(Operation::Signature, |inner| inner.sign(scheme, message))
+    }
+}
+
+/// It accepts whom the other accepts: its policy is the other's, so that sessions are good under both.
+impl<O: Observer> PeerVerifier for Observed<Arc<dyn PeerVerifier>, O> {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.inner.schemes()
+    }
+
+    fn chain_schemes(&self) -> &[SignatureScheme] {
+        self.inner.chain_schemes()
+    }
+
+    fn authorities(&self) -> &[Vec<u8>] {
+        self.inner.authorities()
+    }
+
+    fn certificate_types(&self) -> &[CertificateType] {
+        self.inner.certificate_types()
+    }
+
+    fn entry_extensions(&self) -> EntryExtensions {
+        self.inner.entry_extensions()
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        self.inner.policy()
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        self.during(Operation::Verification, |inner| inner.verify(question))
+    }
+}

@@ -1,0 +1,48 @@
+//! A provider, observed.
+
+use tessera::crypto::{KeyAgreement, OneTimeKeys, Provider, Random, RandomFailed, Suite};
+
+use super::{Observed, Observer, Operation};
+
+/// The same provider, observed. It lives as long as the process.
+///
+/// Stacks are wiped as deep as before: what an observer adds to a call is less than what providers round up.
+pub(super) fn observed<O: Observer>(inner: &Provider, by: &'static O) -> Provider {
+    let groups = inner.groups.iter().map(|group| {
+        let observed: &'static dyn KeyAgreement = leaked(Observed { inner: *group, by });
+        observed
+    });
+    let one_time_keys = inner.one_time_keys.iter().map(|keys| {
+        let observed: &'static dyn OneTimeKeys = leaked(Observed { inner: *keys, by });
+        observed
+    });
+    let mut provider = Provider {
+        groups: groups.collect::<Vec<_>>().leak(),
+        one_time_keys: one_time_keys.collect::<Vec<_>>().leak(),
+        random: leaked(Observed { inner: inner.random, by }),
+        ..*inner
+    };
+    if O::SUITES {
+        let suites = inner.suites.iter().map(|it| &*leaked(suite(it, by)));
+        provider.suites = suites.collect::<Vec<_>>().leak();
+    }
+    provider
+}
+
+fn suite<O: Observer>(inner: &'static Suite, by: &'static O) -> Suite {
+    let hash = leaked(Observed { inner: inner.hash, by });
+    let aead = leaked(Observed { inner: inner.aead, by });
+    Suite::new(inner.id, hash, aead)
+        .with_confidentiality_limit(inner.confidentiality_limit)
+        .with_integrity_limit(inner.integrity_limit)
+}
+
+fn leaked<T>(value: T) -> &'static mut T {
+    Box::leak(Box::new(value))
+}
+
+impl<O: Observer> Random for Observed<&'static dyn Random, O> {
+    fn fill(&self, out: &mut [u8]) -> Result<(), RandomFailed> {
+        self.during(Operation::Random, |inner| inner.fill(out))
+    }
+}

@@ -1,0 +1,61 @@
+//! Ticket keys, vaults and registers, observed. An answer that comes later is not: only the question is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::crypto::KeyForm;
+use tessera::handshake::Reply;
+use tessera::resume::{
+    AlreadyUsed, FlightHandle, Incarnation, OpenTicket, PutRefused, PutSecret, SessionState,
+    SingleUseRegister, TakeSecret, Taken, TicketKeys, Vault,
+};
+
+use super::{Observed, Observer, Operation};
+
+impl<O: Observer> TicketKeys for Observed<Arc<dyn TicketKeys>, O> {
+    fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>> {
+        self.during(Operation::TicketSealing, |inner| inner.seal(session, unix))
+    }
+
+    fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>> {
+        self.during(Operation::TicketOpening, |inner| inner.open(question))
+    }
+}
+
+impl<O: Observer> Vault for Observed<Arc<dyn Vault>, O> {
+    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
+        self.during(Operation::VaultPut, |inner| inner.put(put))
+    }
+
+    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+        self.during(Operation::VaultTake, |inner| inner.take(question))
+    }
+
+    fn burn(&self, handle: &FlightHandle) {
+        self.during(Operation::VaultTake, |inner| inner.burn(handle));
+    }
+
+    fn key_form(&self) -> KeyForm {
+        self.inner.key_form()
+    }
+
+    fn incarnation(&self) -> Option<Incarnation> {
+        self.inner.incarnation()
+    }
+
+    fn len(&self) -> usize {
+        self.inner.len()
+    }
+}
+
+impl<O: Observer> SingleUseRegister for Observed<Arc<dyn SingleUseRegister>, O> {
+    fn claim(
+        &self,
+        key: &[u8; 32],
+        issued_at: Duration,
+        expires_at: Duration,
+        now: Duration,
+    ) -> Result<(), AlreadyUsed> {
+        self.during(Operation::Register, |inner| inner.claim(key, issued_at, expires_at, now))
+    }
+}

@@ -1,0 +1,69 @@
+//! The tables and figures of the roaming paper's evaluation, made from the reports of the experiments: the
+//! paper's numbers beside ours, and what the paper left open.
+//!
+//! Everything here is a pure function of the reports, so that whoever has them can make it again, and a test
+//! does: what is printed has its sample.
+
+mod input;
+mod markdown;
+mod names;
+mod numbers;
+mod page;
+mod paper;
+mod table;
+mod tables;
+
+use std::fs;
+use std::path::PathBuf;
+
+use self::input::Inputs;
+use crate::error::LabError;
+use crate::experiment::Destination;
+
+/// What is made, and of what.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where `roaming.json`, `load.json` and `traffic.json` are; each may be missing.
+    pub directory: PathBuf,
+    /// Where a page with figures goes.
+    pub page: Option<Destination>,
+    /// A text in Markdown whose tables are made anew, each between its marks. The text stays.
+    pub markdown: Option<PathBuf>,
+}
+
+/// Reads the reports and makes what is asked for; without that, prints all tables.
+///
+/// # Errors
+///
+/// - [`LabError::Options`] if the directory has no report at all, or a text lacks the marks of a table.
+/// - [`LabError::System`] if a file can't be read or written, or is no report of its experiment.
+pub fn run(options: &Options) -> Result<(), LabError> {
+    let inputs = Inputs::read(&options.directory)?;
+    for missing in inputs.missing() {
+        eprintln!("{missing} is missing: its tables say that it is not recorded yet.");
+    }
+    let tables = tables::all(&inputs);
+    if let Some(path) = &options.markdown {
+        let name = path.display();
+        let text = fs::read_to_string(path).map_err(LabError::system(format!("reading {name}")))?;
+        let made = markdown::fill(&text, &tables)
+            .map_err(|what| LabError::Options(format!("--markdown: {name}: {what}")))?;
+        fs::write(path, made).map_err(LabError::system(format!("writing {name}")))?;
+    }
+    if let Some(page) = &options.page {
+        page.write(page::render(&inputs, &tables).as_bytes())
+            .map_err(LabError::system("writing the page"))?;
+    }
+    if options.markdown.is_none() && options.page.is_none() {
+        for (name, table) in &tables {
+            let made = markdown::of(table.as_ref());
+            Destination::StandardOutput
+                .write(format!("## {name}\n\n{made}\n").as_bytes())
+                .map_err(LabError::system("writing the tables"))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,276 @@
+//! The figures of the page.
+
+use crate::load::Kind;
+use crate::load::report::Cell as LoadCell;
+use crate::page::chart::{Chart, Line};
+use crate::page::figure::{Figure, Strip};
+use crate::page::strip::LaneData;
+use crate::page::words::escaped;
+use crate::results::input::Inputs;
+use crate::results::names;
+use crate::results::numbers::{FIRST_BYTE_MS, Field, HANDSHAKE_MS, RESPONSE_MS, median};
+use crate::results::paper;
+use crate::roaming::report::{Cell, Through};
+use crate::statistics::Median;
+use crate::topology;
+use crate::variants::{PaperOption, Variant};
+use crate::ways::{Agreement, Continuation, OneTimeKind};
+
+/// Fig. 9: ours and the paper's.
+pub(super) fn latency(inputs: &Inputs) -> String {
+    let cells: Vec<_> = inputs.plain(Through::Engine).collect();
+    if cells.is_empty() {
+        return String::new();
+    }
+    let fields: [Field; 2] = [|sample| sample.send_us, |sample| sample.receive_us];
+    let lanes = ["sending", "receiving"];
+    let ours = Figure {
+        title: "Sending and receiving, in one process".to_owned(),
+        unit: "µs",
+        note: "Both latencies have the server's work on the request's flight in them, as in the paper's Fig. 8.",
+        lanes: &lanes,
+        strips: cells.iter().map(|cell| strip(cell, &fields)).collect(),
+    };
+    let of_paper = PaperOption::ALL.into_iter().filter_map(|option| {
+        let [send, receive, ..] = paper::latency(option)?;
+        Some(bars(option.letter(), names::option(option), &[send, receive]))
+    });
+    let papers = Figure {
+        title: "The same in the paper's simulation (its Fig. 9)".to_owned(),
+        unit: "µs",
+        note: "Python, on another machine.",
+        lanes: &lanes,
+        strips: of_paper.collect(),
+    };
+    [ours, papers].map(|figure| drawn(&figure)).concat()
+}
+
+/// Fig. 12, and the distance.
+pub(super) fn regions(inputs: &Inputs) -> String {
+    let fields: [Field; 3] = [FIRST_BYTE_MS, HANDSHAKE_MS, RESPONSE_MS];
+    let mut figures = String::new();
+    for stretch in &topology::ROAMING {
+        let cells = inputs.plain(Through::Endpoints);
+        let cells = cells.filter(|cell| cell.name.link.name == stretch.name);
+        let figure = Figure {
+            title: format!("{}: {} ms", stretch.name, stretch.rtt_ms),
+            unit: "ms since connect()",
+            note: "First byte: accepted by the server's application. TCP takes the first round trip of each.",
+            lanes: &["first byte", "handshake", "response"],
+            strips: cells.map(|cell| strip(cell, &fields)).collect(),
+        };
+        figures += &drawn(&figure);
+    }
+    figures + &distance(inputs)
+}
+
+/// The median until the first byte was accepted, by distance.
+fn distance(inputs: &Inputs) -> String {
+    let cells: Vec<_> = inputs.plain(Through::Endpoints).collect();
+    let lines = LINES.map(|(name, wanted)| {
+        let cells = cells.iter().filter(|cell| wanted(&cell.name.variant));
+        let mut points: Vec<_> = cells
+            .filter_map(|cell| Some((cell.name.link.rtt_ms, median(cell, FIRST_BYTE_MS)?)))
+            .collect();
+        points.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        Line { name, points }
+    });
+    chart(Chart {
+        title: "Until the first byte is accepted, by distance".to_owned(),
+        value: "ms since connect()",
+        varied: "round-trip time, ms",
+        note: "All with X25519.",
+        lines: lines.into(),
+    })
+}
+
+/// An option of a chart, and which variant stands for it.
+type Shown = (&'static str, fn(&Variant) -> bool);
+
+const LINES: [Shown; 4] = [
+    ("(a) full", |it| it.option == PaperOption::Full && it.kx == Some(Agreement::X25519)),
+    ("(c) PSK-DHE", |it| it.option == PaperOption::PskDhe && it.kx == Some(Agreement::X25519)),
+    ("(d) 0-RTT", |it| it.option == PaperOption::ZeroRtt && it.kx == Some(Agreement::X25519)),
+    ("(e) 0-RTT FS", |it| {
+        it.ticket_key == Some(OneTimeKind::KeyPair(Agreement::X25519))
+            && it.continuation == Some(Continuation::PskKe)
+    }),
+];
+
+/// The worst of the links between the cities: loss in bursts, and the most congestion.
+pub(super) fn disturbed(inputs: &Inputs) -> String {
+    let cells: Vec<_> = inputs.usual(Through::Endpoints).collect();
+    let far = |cell: &&&Cell| cell.name.link.name == topology::ROAMING[2].name;
+    let worst = |of: fn(&Cell) -> f64| cells.iter().map(|cell| of(cell)).fold(0.0, f64::max);
+    let (loss, congestion) =
+        (worst(|cell| cell.name.link.loss), worst(|cell| cell.name.link.congestion));
+    let lossy = cells.iter().filter(far).filter(|cell| {
+        let link = &cell.name.link;
+        loss > 0.0 && link.loss == loss && link.loss_burst > 1.0
+    });
+    let congested = cells
+        .iter()
+        .filter(far)
+        .filter(|cell| congestion > 0.0 && cell.name.link.congestion == congestion);
+    let fields: [Field; 2] = [FIRST_BYTE_MS, RESPONSE_MS];
+    let figure = |title: &str, strips: Vec<Strip>| Figure {
+        title: title.to_owned(),
+        unit: "ms since connect()",
+        note: "Between Seoul and Los Angeles.",
+        lanes: &["first byte", "response"],
+        strips,
+    };
+    let lossy = figure("Losses in bursts", lossy.map(|cell| strip(cell, &fields)).collect());
+    let congested = figure("Congestion", congested.map(|cell| strip(cell, &fields)).collect());
+    [lossy, congested].map(|figure| drawn(&figure)).concat()
+}
+
+/// The first response through two SEPPs.
+pub(super) fn sepp(inputs: &Inputs) -> String {
+    let cells: Vec<_> = inputs.plain(Through::Sepp).collect();
+    let mut figures = String::new();
+    for cells in cells.chunk_by(|one, other| one.name.link == other.name.link) {
+        let Some(first) = cells.first() else { continue };
+        let strips = cells.iter().map(|cell| {
+            let registration = cell.registration.iter().flat_map(|it| &it.samples_us);
+            let lanes = vec![
+                LaneData::of(cell.samples.iter().filter_map(RESPONSE_MS)),
+                LaneData::of(registration.map(|us| us / 1e3)),
+            ];
+            Strip { lanes, ..strip(cell, &[]) }
+        });
+        let figure = Figure {
+            title: format!("Through two SEPPs: {}", first.name.link.name),
+            unit: "ms",
+            note: "After the connection between the two had gone.",
+            lanes: &["first response", "registration"],
+            strips: strips.collect(),
+        };
+        figures += &drawn(&figure);
+    }
+    figures
+}
+
+/// Fig. 10, load by users, and the storm.
+pub(super) fn load(inputs: &Inputs) -> String {
+    let memory: Vec<_> = inputs.load.iter().flat_map(|load| &load.memory).collect();
+    let mut figures = String::new();
+    for connection in ["new", "resumed"] {
+        let of_side = |variant: &Variant, side: &str| {
+            let mut there = memory.iter().filter(|it| it.variant == *variant && it.side == side);
+            there.find(|it| it.connection == connection).map_or(0.0, |it| it.total)
+        };
+        let rows = memory.iter().filter(|it| it.connection == connection && it.side == "client");
+        let strips = rows.map(|it| {
+            let sides = ["client", "server"].map(|side| of_side(&it.variant, side));
+            bars(&it.variant.key(), &names::variant(&it.variant), &sides)
+        });
+        let figure = Figure {
+            title: format!("Memory of a {connection} connection (Fig. 10)"),
+            unit: "bytes",
+            note: "The allocator's total; the table has the components.",
+            lanes: &["client", "server"],
+            strips: strips.collect(),
+        };
+        figures += &drawn(&figure);
+    }
+    let cells: Vec<_> = inputs.load.iter().flat_map(|load| &load.cells).collect();
+    figures + &by_users(&cells) + &storms(&cells)
+}
+
+fn by_users(cells: &[&LoadCell]) -> String {
+    let lines = LINES.map(|(name, wanted)| {
+        let cells = cells.iter().filter(|it| it.kind == Kind::Users && wanted(&it.variant));
+        let mut points: Vec<_> = cells
+            .filter_map(|cell| {
+                let value = cell.registration_us.quantile(0.5)? / 1e3;
+                Some((cell.users as f64, Median { value, interval: None }))
+            })
+            .collect();
+        points.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        Line { name, points }
+    });
+    chart(Chart {
+        title: "A registration after coming back, by users".to_owned(),
+        value: "ms, median",
+        varied: "users at once",
+        note: "All with X25519.",
+        lines: lines.into(),
+    })
+}
+
+fn storms(cells: &[&LoadCell]) -> String {
+    let storms: Vec<_> = cells.iter().filter(|cell| cell.kind == Kind::Storm).collect();
+    let mut figures = String::new();
+    for cells in storms.chunk_by(|one, other| one.variant == other.variant) {
+        let Some(first) = cells.first() else { continue };
+        let strips = cells.iter().map(|cell| {
+            let ms = [0.5, 0.99]
+                .map(|share| cell.first_accepted_us.quantile(share).unwrap_or_default() / 1e3);
+            let key = format!("{}/{}", cell.variant.key(), cell.users);
+            bars(&key, &format!("{} connections", cell.users), &ms)
+        });
+        let figure = Figure {
+            title: format!("Storms: {}", names::variant(&first.variant)),
+            unit: "ms until the first byte was accepted",
+            note: "All connections come back at once.",
+            lanes: &["median", "99th percentile"],
+            strips: strips.collect(),
+        };
+        figures += &drawn(&figure);
+    }
+    figures
+}
+
+/// How often an observer is right.
+pub(super) fn traffic(inputs: &Inputs) -> String {
+    let tables = inputs.traffic.iter().flat_map(|traffic| &traffic.confusion.tables);
+    let strips = tables.enumerate().map(|(index, table)| {
+        let padding =
+            table.padding.map_or_else(|| "not padded".to_owned(), |it| format!("padded to {it}"));
+        let name = format!("{}, {padding}, {} ms", table.features.name(), table.rtt_ms);
+        bars(&format!("traffic/{index}"), &name, &[table.accuracy * 100.0, table.chance * 100.0])
+    });
+    drawn(&Figure {
+        title: "How many flows are told right".to_owned(),
+        unit: "%",
+        note: "By what the observer looks at.",
+        lanes: &["right", "by chance"],
+        strips: strips.collect(),
+    })
+}
+
+/// A cell's samples.
+fn strip(cell: &Cell, fields: &[Field]) -> Strip {
+    let variant = &cell.name.variant;
+    let name = names::variant(variant);
+    Strip {
+        key: cell.name.key(),
+        head: escaped(&name),
+        description: name,
+        lanes: fields
+            .iter()
+            .map(|field| LaneData::of(cell.samples.iter().filter_map(field)))
+            .collect(),
+    }
+}
+
+fn bars(key: &str, name: &str, values: &[f64]) -> Strip {
+    Strip {
+        key: key.to_owned(),
+        head: escaped(name),
+        description: name.to_owned(),
+        lanes: values.iter().map(|value| LaneData::Bar((value * 10.0).round() / 10.0)).collect(),
+    }
+}
+
+/// A figure, if there is something in it.
+fn drawn(figure: &Figure<'_>) -> String {
+    if figure.strips.is_empty() { String::new() } else { figure.render() }
+}
+
+/// A chart of the lines that have points, if there are any.
+fn chart(mut chart: Chart) -> String {
+    chart.lines.retain(|line| !line.points.is_empty());
+    if chart.lines.is_empty() { String::new() } else { chart.render() }
+}

@@ -1,0 +1,86 @@
+//! What a reconnection is made of: operations, bytes, and the ticket that it needs.
+
+use crate::results::input::Inputs;
+use crate::results::table::Table;
+use crate::results::{names, numbers};
+use crate::roaming::report::{Operation, Through};
+
+/// The time of each kind of operation, by side.
+pub(super) fn operations(inputs: &Inputs) -> Option<Table> {
+    let cells: Vec<_> = inputs.plain(Through::Engine).collect();
+    let mut kinds: Vec<&str> = Vec::new();
+    for cell in &cells {
+        for Operation { operation, .. } in
+            cell.operations.client.iter().chain(&cell.operations.server)
+        {
+            if !kinds.contains(&operation.as_str()) {
+                kinds.push(operation);
+            }
+        }
+    }
+    let columns: Vec<_> = ["option, side"].into_iter().chain(kinds.iter().copied()).collect();
+    let mut table = Table::new(
+        "How often each operation runs in one reconnection, and how many µs all of its kind take together: \
+         medians. What an end doesn't do is empty.",
+        &columns,
+    );
+    for cell in cells {
+        let name = names::variant(&cell.name.variant);
+        for (side, operations) in
+            [("client", &cell.operations.client), ("server", &cell.operations.server)]
+        {
+            let of = |kind: &&str| {
+                let found = operations.iter().find(|done| done.operation == *kind);
+                found.map_or_else(String::new, |done| {
+                    format!(
+                        "{}× {}",
+                        crate::page::words::plain(done.count),
+                        numbers::short(Some(done.us))
+                    )
+                })
+            };
+            if !operations.is_empty() {
+                table.row(format!("{name}: {side}"), kinds.iter().map(of));
+            }
+        }
+    }
+    table.unless_empty()
+}
+
+/// Bytes on the way.
+pub(super) fn bytes(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "Bytes that each side sends over TCP in one reconnection: request, response and goodbye included, new \
+         tickets not; medians.",
+        &["option", "client", "of these in the first flight", "server", "both"],
+    );
+    for cell in inputs.plain(Through::Engine) {
+        let [client, server, flight] =
+            [cell.bytes.client, cell.bytes.server, cell.bytes.first_flight]
+                .map(|bytes| bytes.map(|bytes| bytes as f64));
+        let both = client.zip(server).map(|(client, server)| client + server);
+        table.row(
+            names::variant(&cell.name.variant),
+            [client, flight, server, both].map(numbers::bytes),
+        );
+    }
+    table.unless_empty()
+}
+
+/// Tickets, which were made beforehand and are in no sample.
+pub(super) fn issuing(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "One ticket, made beforehand and in none of the other numbers: µs in the engines, the store included, \
+         and bytes on the way.",
+        &["option", "server, µs", "client, µs", "bytes"],
+    );
+    for cell in inputs.plain(Through::Engine) {
+        let Some(issuing) = &cell.issuing else { continue };
+        let us = [issuing.server_us, issuing.client_us].map(|us| numbers::short(Some(us)));
+        table.row(
+            names::variant(&cell.name.variant),
+            us.into_iter().chain([issuing.bytes.to_string()]),
+        );
+    }
+    table.unless_empty()
+}

@@ -1,0 +1,153 @@
+//! The engine alone, at no distance: the paper's Table 5 and Figs. 8 and 9, and what is apart there.
+
+use crate::experiment;
+use crate::results::input::Inputs;
+use crate::results::table::Table;
+use crate::results::{names, numbers, paper};
+use crate::roaming::report::{Cell, Sample, Through};
+use crate::statistics::Median;
+use crate::variants::{PaperOption, Store, Suite};
+use crate::ways::Agreement;
+
+/// The paper's total: the sum of both latencies of a sample.
+pub(super) fn total(sample: &Sample) -> Option<f64> {
+    Some(sample.send_us? + sample.receive_us?)
+}
+
+/// Table 5, paper beside ours.
+pub(super) fn table_5(inputs: &Inputs) -> Option<Table> {
+    let cells: Vec<_> = inputs.plain(Through::Engine).collect();
+    let mut table = Table::new(
+        "Medians in µs with their 95 % confidence intervals, both ends in one process, no link; sending and \
+         receiving as the paper's Fig. 8 has them. The factor is that of the totals, to (d) with X25519.",
+        &[
+            "option",
+            "n",
+            "send",
+            "receive",
+            "total",
+            "factor",
+            "paper: send",
+            "paper: receive",
+            "paper: total",
+            "paper: factor",
+        ],
+    );
+    let value = |cell: &Cell| numbers::median(cell, total).map(|median| median.value);
+    let baseline = cells.iter().find(|cell| is_baseline(cell)).and_then(|cell| value(cell));
+    for cell in cells {
+        let variant = &cell.name.variant;
+        let factor = baseline.and_then(|baseline| Some(value(cell)? / baseline));
+        let ours = [
+            cell.samples.len().to_string(),
+            numbers::spread(cell, |sample| sample.send_us),
+            numbers::spread(cell, |sample| sample.receive_us),
+            numbers::spread(cell, total),
+            numbers::factor(factor),
+        ];
+        let papers = paper::latency(variant.option).map_or_else(
+            || [(); 4].map(|()| numbers::nothing()),
+            |[send, receive, total, factor]| {
+                let [send, receive, total] = [send, receive, total].map(|us| format!("{us:.0}"));
+                [send, receive, total, numbers::factor(Some(factor))]
+            },
+        );
+        table.row(names::variant(variant), ours.into_iter().chain(papers));
+    }
+    table.unless_empty()
+}
+
+/// The paper's baseline: (d), with its key exchange.
+pub(super) fn is_baseline(cell: &Cell) -> bool {
+    let variant = &cell.name.variant;
+    variant.option == PaperOption::ZeroRtt && variant.kx == Some(Agreement::X25519)
+}
+
+/// What the paper's totals mix: when the first byte, the handshake and the response were there, and what the
+/// engines worked.
+pub(super) fn moments(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "Medians in µs since the client began, with their 95 % confidence intervals; the engine's work at each \
+         end, and of both together. Round trips are those of TLS: there is no TCP here.",
+        &[
+            "option",
+            "first byte accepted",
+            "handshake complete",
+            "response",
+            "client's engine",
+            "server's engine",
+            "both engines",
+            "round trips to the first byte",
+            "to the response",
+        ],
+    );
+    for cell in inputs.plain(Through::Engine) {
+        let engines = |sample: &Sample| Some(sample.client_engine_us? + sample.server_engine_us?);
+        let trips = [cell.round_trips.first_byte, cell.round_trips.response];
+        table.row(
+            names::variant(&cell.name.variant),
+            [
+                numbers::spread(cell, |sample| sample.first_byte_us),
+                numbers::spread(cell, |sample| sample.handshake_us),
+                numbers::spread(cell, |sample| sample.response_us),
+                numbers::spread(cell, |sample| sample.client_engine_us),
+                numbers::spread(cell, |sample| sample.server_engine_us),
+                numbers::spread(cell, engines),
+            ]
+            .into_iter()
+            .chain(trips.map(|trips| trips.map_or_else(numbers::nothing, |n| format!("{n:.1}")))),
+        );
+    }
+    table.unless_empty()
+}
+
+/// The paper's suite beside the one that every implementation has.
+pub(super) fn suites(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "The paper names TLS_AES_256_GCM_SHA384 (0x1302); TLS_AES_128_GCM_SHA256 (0x1301) is mandatory. Medians \
+         in µs until the response, in one process.",
+        &["option", "0x1302", "0x1301", "ratio"],
+    );
+    let response = |sample: &Sample| sample.response_us;
+    for cell in inputs.plain(Through::Engine) {
+        let other = other(inputs, cell, Suite::Aes128GcmSha256, Store::Memory);
+        beside(&mut table, cell, other, response);
+    }
+    table.unless_empty()
+}
+
+/// One-time keys in the server's memory, and in etcd beside it.
+pub(super) fn stores(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "Where one-time keys lie: the server's memory, or etcd on the same machine. Medians in µs until the \
+         response, in one process.",
+        &["option", "memory", "etcd", "ratio"],
+    );
+    let response = |sample: &Sample| sample.response_us;
+    for cell in inputs.plain(Through::Engine) {
+        if cell.name.variant.way().mode.has_one_time_key() {
+            let other = other(inputs, cell, Suite::Aes256GcmSha384, Store::Etcd);
+            beside(&mut table, cell, other, response);
+        }
+    }
+    table.unless_empty()
+}
+
+/// The cell of the same way with another suite or store.
+fn other<'a>(inputs: &'a Inputs, cell: &Cell, suite: Suite, store: Store) -> Option<&'a Cell> {
+    inputs.cells(Through::Engine).find(|other| {
+        let variant = &other.name.variant;
+        names::same_way(variant, &cell.name.variant)
+            && (variant.suite, variant.store) == (suite, store)
+            && other.name.link == cell.name.link
+    })
+}
+
+/// A row of two cells, if both are there.
+fn beside(table: &mut Table, one: &Cell, other: Option<&Cell>, field: numbers::Field) {
+    let median = |cell| numbers::median(cell, field);
+    let (Some(first), Some(second)) = (median(one), other.and_then(median)) else { return };
+    let ratio = numbers::factor(Some(second.value / first.value));
+    let spread = |median: &Median| experiment::spread(median);
+    table.row(names::variant(&one.name.variant), [spread(&first), spread(&second), ratio]);
+}

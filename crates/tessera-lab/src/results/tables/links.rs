@@ -1,0 +1,247 @@
+//! Over links: the regions of the paper's Fig. 12, other distances, loss, congestion, and two SEPPs.
+
+use crate::experiment;
+use crate::page::words;
+use crate::results::input::{Inputs, is_plain};
+use crate::results::numbers::{FIRST_BYTE_MS, HANDSHAKE_MS, RESPONSE_MS, TCP_MS};
+use crate::results::table::Table;
+use crate::results::{names, numbers};
+use crate::roaming::report::{Cell, LinkName, Through};
+use crate::statistics::{Median, quantile};
+use crate::topology;
+use crate::variants::Variant;
+
+pub(super) fn seoul_tokyo(inputs: &Inputs) -> Option<Table> {
+    region(inputs, "seoul-tokyo")
+}
+
+pub(super) fn tokyo_los_angeles(inputs: &Inputs) -> Option<Table> {
+    region(inputs, "tokyo-los-angeles")
+}
+
+pub(super) fn seoul_los_angeles(inputs: &Inputs) -> Option<Table> {
+    region(inputs, "seoul-los-angeles")
+}
+
+/// One pair of cities, with TCP and what the way itself takes apart.
+fn region(inputs: &Inputs, name: &str) -> Option<Table> {
+    let cells: Vec<_> =
+        inputs.plain(Through::Endpoints).filter(|cell| cell.name.link.name == name).collect();
+    let rtt_ms = cells.first()?.name.link.rtt_ms;
+    let mut table = Table::new(
+        format!(
+            "Medians in ms since before connect(), with their 95 % confidence intervals, at a round-trip time \
+             of {} ms; two processes and the kernel's TCP. The link's time is that of the half round trips that \
+             pass until the first byte is accepted; what is beyond is the ends' work.",
+            words::plain(rtt_ms)
+        ),
+        &[
+            "option",
+            "n",
+            "failed",
+            "TCP",
+            "first byte accepted",
+            "of these the link",
+            "beyond",
+            "handshake complete",
+            "response",
+            "response, p99",
+        ],
+    );
+    for cell in cells {
+        let first_byte = numbers::median(cell, FIRST_BYTE_MS).map(|median| median.value);
+        // In halves: a flight takes one.
+        let link = first_byte.map(|ms| (ms / rtt_ms * 2.0).floor() / 2.0 * rtt_ms);
+        let beyond = first_byte.zip(link).map(|(all, link)| all - link);
+        table.row(
+            names::variant(&cell.name.variant),
+            [
+                cell.samples.len().to_string(),
+                cell.failed.to_string(),
+                numbers::spread(cell, TCP_MS),
+                numbers::spread(cell, FIRST_BYTE_MS),
+                numbers::short(link),
+                numbers::short(beyond),
+                numbers::spread(cell, HANDSHAKE_MS),
+                numbers::spread(cell, RESPONSE_MS),
+                numbers::short(numbers::p99(cell, RESPONSE_MS)),
+            ],
+        );
+    }
+    table.unless_empty()
+}
+
+/// Every distance.
+pub(super) fn distance(inputs: &Inputs) -> Option<Table> {
+    let cells: Vec<_> = inputs.plain(Through::Endpoints).collect();
+    let mut rtts: Vec<f64> = cells.iter().map(|cell| cell.name.link.rtt_ms).collect();
+    rtts.sort_by(f64::total_cmp);
+    rtts.dedup();
+    let heads: Vec<_> = rtts.iter().map(|rtt| format!("{} ms", words::plain(*rtt))).collect();
+    let columns: Vec<_> = ["option"].into_iter().chain(heads.iter().map(String::as_str)).collect();
+    let mut table = Table::new(
+        "Until the first byte of the request was accepted / until the response was there, at each round-trip \
+         time: medians in ms since before connect().",
+        &columns,
+    );
+    for variant in variants(&cells) {
+        let at = |rtt: &f64| {
+            let here =
+                |cell: &&&Cell| cell.name.link.rtt_ms == *rtt && cell.name.variant == variant;
+            let Some(cell) = cells.iter().find(here) else { return numbers::nothing() };
+            let [first, response] = [FIRST_BYTE_MS, RESPONSE_MS]
+                .map(|field| numbers::short(numbers::median(cell, field).map(|it| it.value)));
+            format!("{first} / {response}")
+        };
+        table.row(names::variant(&variant), rtts.iter().map(at));
+    }
+    table.unless_empty()
+}
+
+/// Loss between the cities, each packet by itself and in bursts.
+pub(super) fn loss(inputs: &Inputs) -> Option<Table> {
+    let name = |link: &LinkName| match (link.loss, link.loss_burst) {
+        (0.0, _) => "no loss".to_owned(),
+        (loss, 1.0) => format!("{} %", words::plain(loss * 100.0)),
+        (loss, burst) => {
+            format!("{} % in bursts of {}", words::plain(loss * 100.0), words::plain(burst))
+        }
+    };
+    varied(inputs, "loss", |link| link.congestion == 0.0, name)
+}
+
+/// Congestion between the cities.
+pub(super) fn congestion(inputs: &Inputs) -> Option<Table> {
+    let name = |link: &LinkName| match link.congestion {
+        0.0 => "none".to_owned(),
+        share => format!("{} % of the RTT", words::plain(share * 100.0)),
+    };
+    varied(inputs, "congestion", |link| link.loss == 0.0, name)
+}
+
+/// The links between the cities that are of one family, side by side.
+fn varied(
+    inputs: &Inputs,
+    what: &str,
+    of_family: fn(&LinkName) -> bool,
+    setting: fn(&LinkName) -> String,
+) -> Option<Table> {
+    let is_region =
+        |link: &LinkName| topology::ROAMING.iter().any(|stretch| stretch.name == link.name);
+    let cells: Vec<_> = inputs
+        .usual(Through::Endpoints)
+        .filter(|cell| is_region(&cell.name.link) && of_family(&cell.name.link))
+        .collect();
+    if cells.iter().all(|cell| is_plain(cell)) {
+        return None;
+    }
+    let mut settings: Vec<String> = Vec::new();
+    for cell in &cells {
+        let setting = setting(&cell.name.link);
+        if !settings.contains(&setting) {
+            settings.push(setting);
+        }
+    }
+    let columns: Vec<_> =
+        ["link, option"].into_iter().chain(settings.iter().map(String::as_str)).collect();
+    let mut table = Table::new(
+        format!(
+            "Until the response was there, by {what}: the median and the 99th percentile in ms since before \
+             connect(), and how many samples there are."
+        ),
+        &columns,
+    );
+    for stretch in &topology::ROAMING {
+        for variant in variants(&cells) {
+            let of_row =
+                |cell: &&&Cell| cell.name.link.name == stretch.name && cell.name.variant == variant;
+            let at = |wanted: &String| {
+                let mut there = cells.iter().filter(of_row);
+                let Some(cell) = there.find(|cell| setting(&cell.name.link) == *wanted) else {
+                    return numbers::nothing();
+                };
+                let median = numbers::median(cell, RESPONSE_MS).map(|median| median.value);
+                let p99 = numbers::p99(cell, RESPONSE_MS);
+                let failed = if cell.failed > 0 {
+                    format!(", {} failed", cell.failed)
+                } else {
+                    String::new()
+                };
+                let count = cell.samples.len();
+                format!("{}, {} ({count}{failed})", numbers::short(median), numbers::short(p99))
+            };
+            if cells.iter().any(|cell| of_row(&cell)) {
+                table.row(
+                    format!("{}: {}", stretch.name, names::variant(&variant)),
+                    settings.iter().map(at),
+                );
+            }
+        }
+    }
+    table.unless_empty()
+}
+
+/// Two SEPP processes, with network functions behind them.
+pub(super) fn sepp(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "Two processes of `tessera sepp` with network functions on both sides. Medians in ms with their 95 % \
+         confidence intervals: the first response after the connection had gone, and a whole registration; \
+         processor time of each SEPP for both, and its resident memory after the last.",
+        &[
+            "link, option",
+            "n",
+            "failed",
+            "first response",
+            "first response, p99",
+            "registration",
+            "registration, p99",
+            "client's SEPP, ms",
+            "server's SEPP, ms",
+            "client's SEPP, MB",
+            "server's SEPP, MB",
+        ],
+    );
+    for cell in inputs.cells(Through::Sepp).filter(|cell| is_plain(cell)) {
+        let registrations = || {
+            let samples =
+                cell.registration.iter().flat_map(|registration| &registration.samples_us);
+            samples.map(|us| us / 1e3)
+        };
+        let median = Median::of(registrations());
+        let costs = cell.registration.as_ref().map_or([None; 4], |it| {
+            let [client, server] = [it.resident.client, it.resident.server];
+            let megabytes = [client as f64 / 1e6, server as f64 / 1e6];
+            [it.cpu_us.client / 1e3, it.cpu_us.server / 1e3, megabytes[0], megabytes[1]].map(Some)
+        });
+        table.row(
+            format!("{}: {}", cell.name.link.name, full_name(&cell.name.variant)),
+            [
+                cell.samples.len().to_string(),
+                cell.failed.to_string(),
+                numbers::spread(cell, RESPONSE_MS),
+                numbers::short(numbers::p99(cell, RESPONSE_MS)),
+                median.map_or_else(numbers::nothing, |median| experiment::spread(&median)),
+                numbers::short(quantile(registrations(), 0.99)),
+            ]
+            .into_iter()
+            .chain(costs.map(numbers::short)),
+        );
+    }
+    table.unless_empty()
+}
+
+/// With the suite and the store, where rows differ by these.
+fn full_name(variant: &Variant) -> String {
+    format!("{}, {}, {}", names::variant(variant), variant.suite.number(), variant.store.name())
+}
+
+/// The variants of some cells, each once, in their order.
+fn variants(cells: &[&Cell]) -> Vec<Variant> {
+    let mut found: Vec<Variant> = Vec::new();
+    for cell in cells {
+        if !found.contains(&cell.name.variant) {
+            found.push(cell.name.variant);
+        }
+    }
+    found
+}

@@ -1,0 +1,160 @@
+//! Many users, storms, growth, and what a connection holds.
+
+use crate::load::report::Cell;
+use crate::load::{Histogram, Kind};
+use crate::page::words;
+use crate::results::input::Inputs;
+use crate::results::input::load::{Load, Memory, asked};
+use crate::results::table::Table;
+use crate::results::{names, numbers, paper};
+
+/// Users who come back again and again.
+pub(super) fn users(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "Each user comes back with one registration each time. Times in ms: p50 / p99 / p99.9 of every sample, \
+         known to half a percent. Processor time in µs for each connection.",
+        &[
+            "option, users",
+            "RTT, ms",
+            "connections",
+            "success",
+            "requests a second",
+            "first byte accepted",
+            "registration",
+            "server",
+            "of it TLS",
+            "client",
+            "server's memory, bytes",
+        ],
+    );
+    for cell in cells(inputs, Kind::Users) {
+        table.row(
+            format!("{}: {}", names::variant(&cell.variant), cell.users),
+            [
+                words::plain(cell.rtt_ms),
+                asked(cell).to_string(),
+                success(cell),
+                numbers::short(Some(cell.requests_per_second)),
+                quantiles(&cell.first_accepted_us),
+                quantiles(&cell.registration_us),
+                numbers::short(Some(cell.server_cpu_us_per_connection)),
+                numbers::short(Some(cell.server_tls_us_per_connection)),
+                numbers::short(Some(cell.client_cpu_us_per_connection)),
+                cell.server_memory_bytes.to_string(),
+            ],
+        );
+    }
+    table.unless_empty()
+}
+
+/// All connections at once, to a server that was replaced.
+pub(super) fn storm(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "All connections come back at once. Times in ms since the storm began: p50 / p99 / p99.9. Processor \
+         time of the server in µs for each connection.",
+        &[
+            "option, connections",
+            "RTT, ms",
+            "success",
+            "first byte accepted",
+            "response",
+            "server",
+            "of it TLS",
+            "server's memory, bytes",
+            "vault, bytes",
+        ],
+    );
+    for cell in cells(inputs, Kind::Storm) {
+        table.row(
+            format!("{}: {}", names::variant(&cell.variant), cell.users),
+            [
+                words::plain(cell.rtt_ms),
+                success(cell),
+                quantiles(&cell.first_accepted_us),
+                quantiles(&cell.response_us),
+                numbers::short(Some(cell.server_cpu_us_per_connection)),
+                numbers::short(Some(cell.server_tls_us_per_connection)),
+                cell.server_memory_bytes.to_string(),
+                cell.vault_bytes.to_string(),
+            ],
+        );
+    }
+    table.unless_empty()
+}
+
+/// Whether the server's work grows faster than the number of users.
+pub(super) fn growth(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "The exponent k of the server's processor time = c · usersᵏ, by least squares of the logarithms; 1 is \
+         linear.",
+        &["option", "RTT, ms", "exponent", "95 % confidence interval"],
+    );
+    for growth in inputs.load.iter().flat_map(Load::growth) {
+        let interval = growth
+            .interval
+            .map_or_else(numbers::nothing, |(low, high)| format!("{low:.3} to {high:.3}"));
+        table.row(
+            names::variant(&growth.variant),
+            [words::plain(growth.rtt_ms), format!("{:.3}", growth.exponent), interval],
+        );
+    }
+    table.unless_empty()
+}
+
+/// Fig. 10: what a connection holds, by component.
+pub(super) fn memory(inputs: &Inputs) -> Option<Table> {
+    let all: Vec<_> = inputs.load.iter().flat_map(|load| &load.memory).collect();
+    let mut components: Vec<&str> = Vec::new();
+    for component in all.iter().flat_map(|memory| memory.components.keys()) {
+        if !components.contains(&component.as_str()) {
+            components.push(component);
+        }
+    }
+    let heads: Vec<_> = components.iter().map(|name| name.replace('_', " ")).collect();
+    let mut columns = vec!["option, connection, side"];
+    columns.extend(heads.iter().map(String::as_str));
+    columns.extend(["all", "most at once", "idle", "vault", "paper, KB"]);
+    let mut table = Table::new(
+        "Bytes that were allocated for one connection, given back or not, each under the component that did; all \
+         is the allocator's own total. Beside it: the most that was held at once, and what the idle connection \
+         holds. What the server's vault keeps stands apart. The paper has one number for both sides.",
+        &columns,
+    );
+    for memory in all {
+        let of = |name: &&str| numbers::bytes(memory.components.get(*name).copied());
+        let totals = [memory.total, memory.peak.total, memory.held.total].map(Some);
+        let totals = totals.into_iter().chain([memory.vault_bytes]).map(numbers::bytes);
+        let rest = totals.chain([papers(memory)]);
+        table.row(
+            format!("{}: {}, {}", names::variant(&memory.variant), memory.connection, memory.side),
+            components.iter().map(of).chain(rest),
+        );
+    }
+    table.unless_empty()
+}
+
+/// What the paper says of the same kind of connection.
+fn papers(memory: &Memory) -> String {
+    let [new, resumed] = paper::memory(memory.variant.option);
+    let number = if memory.connection == "new" { new } else { resumed };
+    number.map_or_else(numbers::nothing, |kilobytes| format!("{kilobytes:.1}"))
+}
+
+fn cells(inputs: &Inputs, kind: Kind) -> impl Iterator<Item = &Cell> {
+    let cells = inputs.load.iter().flat_map(|load| &load.cells);
+    cells.filter(move |cell| cell.kind == kind)
+}
+
+/// The share of the reconnections that succeeded.
+fn success(cell: &Cell) -> String {
+    match asked(cell) {
+        0 => numbers::nothing(),
+        count => format!("{:.2} %", (1.0 - cell.failed as f64 / count as f64) * 100.0),
+    }
+}
+
+fn quantiles(times: &Histogram) -> String {
+    let of = |share| numbers::short(times.quantile(share).map(|us| us / 1e3));
+    let [median, p99, p999] = [0.5, 0.99, 0.999].map(of);
+    format!("{median} / {p99} / {p999}")
+}

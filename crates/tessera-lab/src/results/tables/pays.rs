@@ -1,0 +1,127 @@
+//! From where on an option pays, by the break-even of `tessera-advise`.
+
+use tessera_advise::break_even::{
+    Conditions, Costs, Curve, Pays, Renewal, Ticket, gain_us, reconnections_per_hour, round_trip_ms,
+};
+
+use crate::page::words;
+use crate::results::input::Inputs;
+use crate::results::names;
+use crate::results::numbers::{self, Field};
+use crate::results::table::Table;
+use crate::roaming::report::{Cell, Issuing, Sample, Through};
+use crate::variants::{PaperOption, Variant};
+use crate::ways::{Agreement, OneTimeKind};
+
+/// Where the table looks: between Seoul and Los Angeles.
+const FAR_MS: f64 = 134.0;
+/// The lifetimes of tickets, in hours.
+const LIFETIMES: [f64; 2] = [1.0, 24.0];
+
+/// Each option that resumes beside the two that the paper recommends today: (a) and (c).
+pub(super) fn table(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        format!(
+            "A microsecond of processor time counts as much as one of waiting; one request waits for the \
+             connection; the server renews each ticket that expires. What one reconnection gains at {FAR_MS} ms; \
+             the round-trip time from which on it gains anything; and from how many reconnections an hour on \
+             it pays at {FAR_MS} ms, by the lifetime of tickets in hours."
+        ),
+        &[
+            "option beside baseline",
+            "gain, ms",
+            "from RTT, ms",
+            "lifetime 1: from, an hour",
+            "lifetime 24: from",
+        ],
+    );
+    let variants: Vec<Variant> = variants(inputs);
+    for baseline in [PaperOption::Full, PaperOption::PskDhe] {
+        for candidate in &variants {
+            if candidate.option == PaperOption::Full || candidate.option == baseline {
+                continue;
+            }
+            let group = group(candidate);
+            let alike = |it: &&Variant| it.option == baseline && it.kx == Some(group);
+            let Some(baseline) = variants.iter().find(alike) else { continue };
+            if let Some(cells) = row(inputs, candidate, baseline) {
+                let (one, other) = (names::variant(candidate), names::variant(baseline));
+                table.row(format!("{one} beside {other}"), cells);
+            }
+        }
+    }
+    table.unless_empty()
+}
+
+fn row(inputs: &Inputs, candidate: &Variant, baseline: &Variant) -> Option<Vec<String>> {
+    let (candidate, baseline) = (costs(inputs, candidate)?, costs(inputs, baseline)?);
+    let conditions = |lifetime| Conditions {
+        round_trip_ms: FAR_MS,
+        waiting_requests: 1.0,
+        processor_price: 1.0,
+        ticket_lifetime_hours: lifetime,
+        renewal: Renewal::WheneverExpired,
+    };
+    let [hour, day] = LIFETIMES.map(conditions);
+    let gain = gain_us(&candidate, &baseline, &hour) / 1e3;
+    let from = [&hour, &day].map(|it| pays(reconnections_per_hour(&candidate, &baseline, it)));
+    let distance = pays(round_trip_ms(&candidate, &baseline, &hour));
+    Some([numbers::short(Some(gain)), distance].into_iter().chain(from).collect())
+}
+
+/// What a variant costs over links that only have a round-trip time; `None` where it wasn't measured.
+fn costs(inputs: &Inputs, variant: &Variant) -> Option<Costs> {
+    let cells: Vec<&Cell> =
+        inputs.plain(Through::Endpoints).filter(|cell| cell.name.variant == *variant).collect();
+    let curve = |field: Field| {
+        let points = cells
+            .iter()
+            .filter_map(|cell| Some((cell.name.link.rtt_ms, numbers::median(cell, field)?.value)));
+        Curve::new(points.collect())
+    };
+    let work = |sample: &Sample| Some(sample.client_cpu_us? + sample.server_cpu_us?);
+    let ticket = ticket(inputs, variant)?;
+    let bytes = cells.first()?.bytes;
+    Some(Costs {
+        waiting_us: curve(|sample| sample.response_us)?,
+        processor_us: curve(work)?.plus(ticket.processor_us),
+        bytes: (bytes.client? + bytes.server?) as f64 + ticket.bytes,
+        ticket,
+    })
+}
+
+/// What a ticket costs, measured in the engine alone; a full handshake needs none. `None` where it wasn't
+/// measured: a ticket that costs nothing would flatter its option.
+fn ticket(inputs: &Inputs, variant: &Variant) -> Option<Ticket> {
+    if variant.option == PaperOption::Full {
+        return Some(Ticket::default());
+    }
+    let mut cells = inputs.cells(Through::Engine).chain(inputs.cells(Through::Endpoints));
+    let issuing = cells.find_map(|cell| cell.issuing.filter(|_| cell.name.variant == *variant))?;
+    let Issuing { server_us, client_us, bytes } = issuing;
+    Some(Ticket { processor_us: server_us + client_us, bytes: bytes as f64, held_bytes: 0.0 })
+}
+
+/// The group by which a variant is like one of its baseline.
+fn group(variant: &Variant) -> Agreement {
+    let of_key = variant.ticket_key.and_then(OneTimeKind::agreement);
+    of_key.or(variant.kx).unwrap_or(Agreement::X25519)
+}
+
+fn variants(inputs: &Inputs) -> Vec<Variant> {
+    let mut found: Vec<Variant> = Vec::new();
+    for cell in inputs.plain(Through::Endpoints) {
+        if !found.contains(&cell.name.variant) {
+            found.push(cell.name.variant);
+        }
+    }
+    found
+}
+
+fn pays(pays: Pays) -> String {
+    match pays {
+        Pays::Always => "always".to_owned(),
+        Pays::From(value) => words::plain(value),
+        Pays::Never => "never".to_owned(),
+    }
+}

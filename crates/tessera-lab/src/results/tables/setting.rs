@@ -1,0 +1,80 @@
+//! Where the numbers come from, and what has none.
+
+use std::collections::BTreeMap;
+
+use crate::machine::Machine;
+use crate::results::input::Inputs;
+use crate::results::input::load::asked;
+use crate::results::numbers;
+use crate::results::table::Table;
+
+/// The runs.
+pub(super) fn runs(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "Each report holds every sample.",
+        &["report", "machine", "revision", "seed", "cells", "samples", "failed"],
+    );
+    let of = |machine: &Machine, revision: &Option<String>, seed: u64| {
+        let revision = revision.clone().unwrap_or_else(numbers::nothing);
+        [machine.to_string(), revision, seed.to_string()]
+    };
+    if let Some(roaming) = &inputs.roaming {
+        let samples: usize = roaming.cells.iter().map(|cell| cell.samples.len()).sum();
+        let failed: u32 = roaming.cells.iter().map(|cell| cell.failed).sum();
+        let counts = [roaming.cells.len().to_string(), samples.to_string(), failed.to_string()];
+        let setting = of(&roaming.machine, &roaming.revision, roaming.seed);
+        table.row("[roaming.json](roaming.json)", setting.into_iter().chain(counts));
+    }
+    if let Some(load) = &inputs.load {
+        let asked: u64 = load.cells.iter().map(asked).sum();
+        let failed: u64 = load.cells.iter().map(|cell| cell.failed).sum();
+        let counts = [load.cells.len().to_string(), asked.to_string(), failed.to_string()];
+        let setting = of(&load.machine, &load.revision, load.seed);
+        table.row("[load.json](load.json)", setting.into_iter().chain(counts));
+    }
+    if let Some(traffic) = &inputs.traffic {
+        let settings = traffic.confusion.tables.len().to_string();
+        let counts = [settings, traffic.flows.len().to_string(), numbers::nothing()];
+        let setting = of(&traffic.machine, &None, traffic.seed);
+        table.row("[traffic.json](traffic.json)", setting.into_iter().chain(counts));
+    }
+    table.unless_empty()
+}
+
+/// What was asked for and has no numbers, and the reconnections that failed, by reason.
+pub(super) fn not_run(inputs: &Inputs) -> Option<Table> {
+    if inputs.roaming.is_none() && inputs.load.is_none() {
+        return None;
+    }
+    let mut cells: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut samples: BTreeMap<&str, u64> = BTreeMap::new();
+    let roaming = inputs.roaming.iter().flat_map(|roaming| &roaming.not_run);
+    let load = inputs.load.iter().flat_map(|load| &load.not_run);
+    for reason in roaming.map(|it| &it.reason).chain(load.map(|it| &it.reason)) {
+        *cells.entry(reason).or_default() += 1;
+    }
+    for (reason, count) in
+        inputs.roaming.iter().flat_map(|it| &it.cells).flat_map(|cell| &cell.why_failed)
+    {
+        *samples.entry(reason).or_default() += u64::from(*count);
+    }
+    for (reason, count) in
+        inputs.load.iter().flat_map(|it| &it.cells).flat_map(|cell| &cell.why_failed)
+    {
+        *samples.entry(reason).or_default() += count;
+    }
+    let mut table = Table::new(
+        "Cells that were not run, and reconnections that failed, by reason. Nothing stands in for them.",
+        &["reason", "cells not run", "reconnections failed"],
+    );
+    for (reason, count) in &cells {
+        table.row(*reason, [count.to_string(), String::new()]);
+    }
+    for (reason, count) in &samples {
+        table.row(*reason, [String::new(), count.to_string()]);
+    }
+    if table.rows.is_empty() {
+        table.row("none", []);
+    }
+    Some(table)
+}

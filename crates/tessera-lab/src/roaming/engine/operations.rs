@@ -1,0 +1,60 @@
+//! What each operation of a reconnection takes. Timed connections are slower, so these are apart from the
+//! samples.
+
+use std::collections::VecDeque;
+
+use super::Ends;
+use super::connection::connect;
+use crate::endpoint::Result;
+use crate::roaming::report::{Operation, Sides};
+use crate::timed::{OperationTime, Timed, typical};
+use crate::ways::Mode;
+
+/// The most reconnections that are timed.
+const TIMED: usize = 50;
+
+/// The timers of both ends: one for all cells, for each leaks a little.
+pub(in crate::roaming) struct Timers {
+    pub(super) client: Timed,
+    pub(super) server: Timed,
+}
+
+impl Timers {
+    pub(in crate::roaming) fn new() -> Self {
+        Self { client: Timed::new(), server: Timed::new() }
+    }
+}
+
+/// Times the operations of some reconnections more: of no more than so many.
+pub(super) fn of_a_reconnection(
+    ends: &Ends,
+    timers: &Timers,
+    mode: Mode,
+    repetitions: usize,
+) -> Result<Sides<Vec<Operation>>> {
+    let timed = repetitions.min(TIMED);
+    let mut tickets = VecDeque::new();
+    if mode.resumes() {
+        ends.collect(timed, &mut tickets)?;
+    }
+    let (mut client, mut server) = (Vec::new(), Vec::new());
+    // What the configurations themselves did.
+    timers.client.take();
+    timers.server.take();
+    for _ in 0..timed {
+        let (client_config, server_config) = ends.timed.clone();
+        connect(client_config, server_config, tickets.pop_front(), 0)?;
+        client.push(timers.client.take());
+        server.push(timers.server.take());
+    }
+    Ok(Sides { client: operations(&client), server: operations(&server) })
+}
+
+fn operations(connections: &[Vec<OperationTime>]) -> Vec<Operation> {
+    let operation = |it: OperationTime| Operation {
+        operation: it.operation.name().to_owned(),
+        count: it.count as f64,
+        us: it.us,
+    };
+    typical(connections).into_iter().map(operation).collect()
+}

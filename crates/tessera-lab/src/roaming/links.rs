@@ -1,0 +1,144 @@
+//! Measuring over links: two processes, and the kernel's TCP between them.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use super::engine::READY;
+use super::failures::Failures;
+use super::report::{Bytes, Cell, CellName, LinkName, Operation, RoundTrips, Sample, Sides};
+use crate::bench::{Bench, Pair, SESSIONS_AT_ONCE, WARM_UP, check, us};
+use crate::control::{ClientOrder, Preparation, ServerOrder};
+use crate::error::LabError;
+use crate::statistics::Median;
+
+/// Measures a cell; `done` is called after each reconnection. One-time keys are in the etcd at this address of
+/// the server's end, if there is one.
+pub(super) fn measure(
+    bench: &mut Bench,
+    name: &CellName,
+    etcd: Option<SocketAddr>,
+    repetitions: usize,
+    seed: u64,
+    done: impl Fn(),
+) -> Result<Cell, LabError> {
+    let parameters = name.link.parameters(seed_of(name, seed));
+    let mut pairs = Vec::with_capacity(repetitions);
+    let mut failures = Failures::new(repetitions);
+    let mut tickets = 0;
+    let mut to_warm_up = WARM_UP;
+    while pairs.len() < repetitions {
+        if tickets == 0 {
+            tickets = READY.min(repetitions - pairs.len() + to_warm_up);
+            prepare(bench, name, etcd, tickets)?;
+            bench.set_link(&parameters)?;
+        }
+        tickets -= 1;
+        match reconnect(bench, name) {
+            Ok(_) if to_warm_up > 0 => to_warm_up -= 1,
+            Ok(pair) => {
+                pairs.push(pair);
+                done();
+            }
+            Err(error) => {
+                if let Some(reason) = bench.link.failure() {
+                    return Err(LabError::Connection(format!("the link failed: {reason}")));
+                }
+                failures.add(error.to_string())?;
+                bench.restart()?;
+                tickets = 0;
+            }
+        }
+    }
+    let samples = pairs.iter().map(sample).collect::<Result<Vec<_>, _>>()?;
+    let (failed, why_failed) = failures.into_counts();
+    Ok(Cell {
+        name: name.clone(),
+        failed,
+        why_failed,
+        round_trips: round_trips(&samples, &name.link),
+        samples,
+        bytes: Bytes {
+            client: median(&pairs, |pair| pair.client.cost.sent),
+            server: median(&pairs, |pair| pair.server.cost.sent),
+            first_flight: median(&pairs, |pair| pair.client.first_flight),
+        },
+        operations: Sides::<Vec<Operation>>::default(),
+        issuing: None,
+        registration: None,
+    })
+}
+
+/// Starts over at both ends, and gets the client its tickets, over a link that costs no time.
+fn prepare(
+    bench: &mut Bench,
+    name: &CellName,
+    etcd: Option<SocketAddr>,
+    tickets: usize,
+) -> Result<(), LabError> {
+    bench.set_link(&tessera_link::LinkParameters::default())?;
+    let way = name.variant.way();
+    let suite = Some(name.variant.suite);
+    let prepared =
+        |identity| Preparation { suite, etcd, tickets: 0, ..Preparation::new(way, identity) };
+    let (server, client) = (bench.pki.server.clone(), bench.pki.client.clone());
+    bench.server.tell(&ServerOrder::Prepare(Box::new(prepared(server))))?;
+    bench.server_is_ready()?;
+    bench.client.tell(&ClientOrder::Prepare(Box::new(prepared(client))))?;
+    bench.client_is_ready()?;
+    if way.mode.resumes() {
+        for _ in 0..tickets.div_ceil(SESSIONS_AT_ONCE.into()) {
+            let (server, sessions) = (bench.address, SESSIONS_AT_ONCE);
+            bench.connect(&ClientOrder::Collect { server, sessions })?;
+        }
+    }
+    Ok(())
+}
+
+fn reconnect(bench: &mut Bench, name: &CellName) -> Result<Pair, LabError> {
+    let pair = bench.connect(&ClientOrder::Connect(bench.address))?;
+    check(name.variant.way(), &pair.client.observed, &pair.server.observed)?;
+    Ok(pair)
+}
+
+fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
+    let missing = |what: &str| LabError::Connection(format!("a connection carried no {what}"));
+    let (Some(first_byte), Some(arrived)) = (server.first_byte, server.arrived) else {
+        return Err(missing("request"));
+    };
+    let response = client.response.ok_or_else(|| missing("response"))?;
+    let between = |from: Duration, to: Duration| Some(us(to.saturating_sub(from)));
+    let since = |moment| between(client.started, moment);
+    Ok(Sample {
+        // TLS begins when there is a TCP connection. Requests and responses are one record each: who has
+        // the first byte has all.
+        send_us: between(client.tcp, first_byte),
+        receive_us: between(arrived, response),
+        tcp_us: since(client.tcp),
+        first_byte_us: since(first_byte),
+        handshake_us: since(client.handshake),
+        response_us: since(response),
+        client_engine_us: Some(us(client.cost.engine_cpu)),
+        server_engine_us: Some(us(server.cost.engine_cpu)),
+        client_cpu_us: Some(us(client.cost.process_cpu)),
+        server_cpu_us: Some(us(server.cost.process_cpu)),
+    })
+}
+
+pub(super) fn round_trips(samples: &[Sample], link: &LinkName) -> RoundTrips {
+    let of = |value: fn(&Sample) -> Option<f64>| {
+        let median = Median::of(samples.iter().filter_map(value))?;
+        (link.rtt_ms > 0.0).then(|| median.value / 1e3 / link.rtt_ms)
+    };
+    RoundTrips { first_byte: of(|it| it.first_byte_us), response: of(|it| it.response_us) }
+}
+
+fn median(pairs: &[Pair], value: impl Fn(&Pair) -> u64) -> Option<u64> {
+    let median = Median::of(pairs.iter().map(|pair| value(pair) as f64));
+    median.map(|median| median.value.round() as u64)
+}
+
+/// Each cell has random numbers of its own, the same in each run of a seed: FNV-1a of its name.
+pub(super) fn seed_of(name: &CellName, seed: u64) -> u64 {
+    let hash = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    seed.wrapping_add(name.key().bytes().fold(0xcbf2_9ce4_8422_2325, hash))
+}

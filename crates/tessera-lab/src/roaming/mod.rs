@@ -1,0 +1,96 @@
+//! The experiment `roaming`: the evaluation of a paper on TLS 1.3 between mobile networks (Lastre et al.,
+//! Sensors 2025, 25, 6144), on real code and real links.
+
+mod choice;
+mod engine;
+mod failures;
+mod grid;
+mod links;
+mod page;
+mod progress;
+pub(crate) mod report;
+mod runner;
+mod sepps;
+mod table;
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+pub use self::choice::Filter;
+use self::progress::Progress;
+use self::report::{Cell, CellName, NotRun, Report, Through};
+use self::runner::Runner;
+use crate::error::LabError;
+use crate::experiment::{self, Journal, Run, Screen, check, open_link, write};
+use crate::machine::{Machine, revision};
+
+/// What to measure, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What all experiments are asked. Its round-trip times, modes and link parameters aren't used, but for the
+    /// seed: the grid has its own.
+    pub common: experiment::Options,
+    /// How many reconnections of each cell count that is measured over a link or through proxies.
+    pub link_repetitions: usize,
+    /// Which cells of the grid; `None` for all.
+    pub cells: Option<Filter>,
+    /// How many of those, drawn by the seed; `None` for all.
+    pub sample: Option<usize>,
+    /// Where finished cells are kept, and found again after an interruption.
+    pub resume: Option<PathBuf>,
+}
+
+/// Runs the experiment. Call it while the process has no other thread: as another user than root it enters a
+/// user namespace, which the kernel refuses to processes with several.
+///
+/// # Errors
+///
+/// [`LabError::Options`] before anything is measured; the others when it can't go on, or when no cell could be
+/// measured.
+pub fn run(options: &Options) -> Result<(), LabError> {
+    let Options { common, link_repetitions, .. } = options;
+    check(common)?;
+    let seed = common.parameters.seed;
+    let names = choice::chosen(options.cells.as_ref(), options.sample, seed);
+    let link = open_link(common)?;
+    let kind = link.kind();
+    let settings =
+        json!({ "repetitions": common.repetitions, "link_repetitions": link_repetitions });
+    let run = Run::of_this_program("roaming", seed, kind, settings);
+    let (journal, finished) = Journal::<Cell>::open(options.resume.as_deref(), &run)?;
+
+    let mut screen = Screen::new(common);
+    let machine = Machine::this();
+    screen.line(&format!("seed {seed}; {machine}; link {kind}"))?;
+    let repetitions = |name: &CellName| match name.through {
+        Through::Engine => common.repetitions,
+        Through::Sepp if !name.link.needs_emulation() => common.repetitions,
+        Through::Endpoints | Through::Sepp => *link_repetitions,
+    };
+    let mut runner = Runner::start(link, seed)?;
+    screen.expect(names.iter().map(repetitions).sum());
+    let report = Report {
+        experiment: "roaming".to_owned(),
+        seed,
+        machine,
+        revision: revision().map(str::to_owned),
+        link: kind.to_string(),
+        cells: Vec::new(),
+        not_run: Vec::new(),
+    };
+    let mut progress = Progress { screen, journal, finished, report };
+    for group in names.chunk_by(|a, b| !table::is_under_another_head(a, b)) {
+        let samples = group.first().map_or(0, repetitions);
+        let left = progress.begin(group, samples)?;
+        runner.measure(&left, samples, &mut progress)?;
+    }
+    let report = progress.finish(&names)?;
+    write(common, &report, page::render)?;
+    match report.not_run.first() {
+        Some(NotRun { reason, .. }) if report.cells.is_empty() => {
+            Err(LabError::Connection(format!("no cell could be measured: {reason}")))
+        }
+        _ => Ok(()),
+    }
+}

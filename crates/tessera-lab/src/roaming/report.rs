@@ -1,0 +1,308 @@
+//! The report of the experiment `roaming`: every sample, as JSON.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::Machine;
+use crate::variants::Variant;
+
+/// An experiment with its results.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) experiment: String,
+    pub(crate) seed: u64,
+    pub(crate) machine: Machine,
+    /// Of the source of the program that measured.
+    pub(crate) revision: Option<String>,
+    /// How links were made: `tun` or `loopback`.
+    pub(crate) link: String,
+    pub(crate) cells: Vec<Cell>,
+    /// What was asked for and has no numbers.
+    pub(crate) not_run: Vec<NotRun>,
+}
+
+/// One cell of the grid: who connects, through what, over which link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CellName {
+    #[serde(flatten)]
+    pub(crate) variant: Variant,
+    pub(crate) through: Through,
+    pub(crate) link: LinkName,
+}
+
+/// What carries the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Through {
+    /// Both ends in one thread of one process: bytes go from memory to memory.
+    Engine,
+    /// Two processes, and the kernel's TCP between them.
+    Endpoints,
+    /// Two processes of `tessera sepp`, with network functions behind them.
+    Sepp,
+}
+
+impl Through {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Engine, Self::Endpoints, Self::Sepp];
+
+    /// Its name in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Engine => "engine",
+            Self::Endpoints => "endpoints",
+            Self::Sepp => "sepp",
+        }
+    }
+}
+
+/// A link: a pair of cities or a round-trip time, and what it does to packets besides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LinkName {
+    /// `none`, a pair of cities, or the round-trip time.
+    pub(crate) name: String,
+    pub(crate) rtt_ms: f64,
+    /// The share of packets that is lost.
+    pub(crate) loss: f64,
+    /// How many packets are lost in a row, in the mean; 1: independently.
+    pub(crate) loss_burst: f64,
+    /// The mean of the delay that congestion adds to a packet, as a share of the round-trip time.
+    pub(crate) congestion: f64,
+}
+
+/// The measurements of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Cell {
+    #[serde(flatten)]
+    pub(crate) name: CellName,
+    pub(crate) samples: Vec<Sample>,
+    /// How many reconnections failed, or were not of this variant; they have no samples.
+    pub(crate) failed: u32,
+    /// How many failed for which reason.
+    pub(crate) why_failed: BTreeMap<String, u32>,
+    pub(crate) round_trips: RoundTrips,
+    pub(crate) bytes: Bytes,
+    pub(crate) operations: Sides<Vec<Operation>>,
+    /// What a ticket costs, which was made beforehand and is in none of the samples.
+    pub(crate) issuing: Option<Issuing>,
+    pub(crate) registration: Option<Registration>,
+}
+
+/// One reconnection, in microseconds. What was not measured is absent.
+///
+/// The paper (section 5.5, Fig. 8) has two latencies; here they are:
+///
+/// - **Sending** lasts "from when a protocol participant initiates transmission of a message until that
+///   message has been fully processed by the receiving party": from the moment that the client begins TLS
+///   until the server's application holds the whole request. Without early data it has the wait for the
+///   server's first flight in it, after which alone the client may send; with early data it has not.
+/// - **Receiving** lasts "from when an incoming message arrives at the receiver's network interface until
+///   the complete response has been processed by the initiating party": from the arrival of the flight that
+///   brings the request (without early data the client's second, with early data its first) at the server
+///   until the client's application holds the whole response.
+///
+/// Both have the server's work on that flight in them. The paper's total is their sum, and so has it twice; the
+/// time from the client's beginning to the response, which has it once, is `response_us` without `tcp_us`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Sample {
+    /// The paper's sending latency.
+    pub(crate) send_us: Option<f64>,
+    /// The paper's receiving latency.
+    pub(crate) receive_us: Option<f64>,
+    /// connect() returned; absent in memory. This and the next three are since the client began: since
+    /// before connect(), where there is one.
+    pub(crate) tcp_us: Option<f64>,
+    /// The server's application held the first byte of an accepted request.
+    pub(crate) first_byte_us: Option<f64>,
+    /// The client's handshake was complete.
+    pub(crate) handshake_us: Option<f64>,
+    /// The client's application held the response.
+    pub(crate) response_us: Option<f64>,
+    /// In the client's calls of the engine: processor time; in memory the time of the clock, which is the
+    /// same where nothing waits.
+    pub(crate) client_engine_us: Option<f64>,
+    /// In the server's calls of the engine.
+    pub(crate) server_engine_us: Option<f64>,
+    /// Processor time of the client's process, with the kernel's work for it; absent where both ends are one
+    /// process.
+    pub(crate) client_cpu_us: Option<f64>,
+    /// Processor time of the server's process.
+    pub(crate) server_cpu_us: Option<f64>,
+}
+
+/// How many round trips pass, TCP's own included where there is TCP: in memory flights are counted, half a
+/// round trip each; over a link it is the median of the samples over the round-trip time, absent where that
+/// is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RoundTrips {
+    /// Until the server's application holds the first byte of the request.
+    pub(crate) first_byte: Option<f64>,
+    /// Until the client's application holds the response.
+    pub(crate) response: Option<f64>,
+}
+
+/// What each side sent over TCP in one connection, request, response and goodbye included, new tickets not:
+/// the medians. Absent where it was not measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Bytes {
+    pub(crate) client: Option<u64>,
+    pub(crate) server: Option<u64>,
+    /// What of it the client sent before anything came.
+    pub(crate) first_flight: Option<u64>,
+}
+
+/// Both sides of something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Sides<T> {
+    pub(crate) client: T,
+    pub(crate) server: T,
+}
+
+/// A kind of cryptographic operation in one reconnection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Operation {
+    pub(crate) operation: String,
+    /// How often, in one reconnection.
+    pub(crate) count: f64,
+    /// How long all of them took together, in microseconds: the median.
+    pub(crate) us: f64,
+}
+
+/// What one ticket costs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Issuing {
+    /// In the server's calls of the engine, its store included, in microseconds.
+    pub(crate) server_us: f64,
+    /// In the client's calls of the engine, in microseconds.
+    pub(crate) client_us: f64,
+    /// On the wire.
+    pub(crate) bytes: u64,
+}
+
+/// A whole registration on each connection: the exchanges of a subscriber who roams.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Registration {
+    /// How long each took, from the first request to the last response, in microseconds.
+    pub(crate) samples_us: Vec<f64>,
+    /// How many exchanges it is.
+    pub(crate) exchanges: u32,
+    /// Processor time of both processes for a reconnection and its registration, in microseconds: the medians.
+    pub(crate) cpu_us: Sides<f64>,
+    /// Resident memory of both processes after the last, in bytes.
+    pub(crate) resident: Sides<u64>,
+}
+
+/// A cell that has no numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct NotRun {
+    #[serde(flatten)]
+    pub(crate) name: CellName,
+    pub(crate) reason: String,
+}
+
+impl CellName {
+    /// It as one word, by which programs find it.
+    pub(crate) fn key(&self) -> String {
+        format!("{}/{}/{}", self.through.name(), self.variant.key(), self.link)
+    }
+}
+
+impl fmt::Display for LinkName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if self.loss > 0.0 {
+            write!(f, ",loss={}", self.loss)?;
+        }
+        if self.loss_burst > 1.0 {
+            write!(f, ",burst={}", self.loss_burst)?;
+        }
+        if self.congestion > 0.0 {
+            write!(f, ",congestion={}", self.congestion)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn name() -> CellName {
+        let link = LinkName {
+            name: "seoul-tokyo".to_owned(),
+            rtt_ms: 33.0,
+            loss: 0.01,
+            loss_burst: 3.0,
+            congestion: 0.05,
+        };
+        let variant = Variant::all()[0];
+        CellName { variant, through: Through::Endpoints, link }
+    }
+
+    /// The names that other programs rely on.
+    #[test]
+    fn the_roaming_report_has_the_form_that_readers_expect() {
+        let cell = Cell {
+            name: name(),
+            samples: vec![Sample { send_us: Some(1.5), ..Sample::default() }],
+            failed: 2,
+            why_failed: [("the link failed".to_owned(), 2)].into(),
+            round_trips: RoundTrips { first_byte: Some(2.5), response: Some(3.0) },
+            bytes: Bytes { client: Some(1), server: Some(2), first_flight: Some(3) },
+            operations: Sides {
+                client: vec![Operation { operation: "aead".to_owned(), count: 4.0, us: 5.0 }],
+                server: Vec::new(),
+            },
+            issuing: Some(Issuing { server_us: 6.0, client_us: 7.0, bytes: 8 }),
+            registration: Some(Registration {
+                samples_us: vec![9.0],
+                exchanges: 13,
+                cpu_us: Sides { client: 10.0, server: 11.0 },
+                resident: Sides { client: 12, server: 13 },
+            }),
+        };
+        let sample = json!({
+            "send_us": 1.5, "receive_us": null, "tcp_us": null, "first_byte_us": null, "handshake_us": null,
+            "response_us": null, "client_engine_us": null, "server_engine_us": null, "client_cpu_us": null,
+            "server_cpu_us": null
+        });
+        let expected = json!({
+            "option": "a", "mode": "full", "kx": "x25519", "ticket_key": null, "continuation": null,
+            "store": "memory", "suite": "0x1302", "through": "endpoints",
+            "link": {
+                "name": "seoul-tokyo", "rtt_ms": 33.0, "loss": 0.01, "loss_burst": 3.0, "congestion": 0.05
+            },
+            "samples": [sample], "failed": 2, "why_failed": { "the link failed": 2 },
+            "round_trips": { "first_byte": 2.5, "response": 3.0 },
+            "bytes": { "client": 1, "server": 2, "first_flight": 3 },
+            "operations": { "client": [{ "operation": "aead", "count": 4.0, "us": 5.0 }], "server": [] },
+            "issuing": { "server_us": 6.0, "client_us": 7.0, "bytes": 8 },
+            "registration": {
+                "samples_us": [9.0], "exchanges": 13, "cpu_us": { "client": 10.0, "server": 11.0 },
+                "resident": { "client": 12, "server": 13 }
+            }
+        });
+        assert_eq!(serde_json::to_value(&cell).unwrap(), expected);
+        assert_eq!(serde_json::from_value::<Cell>(expected).unwrap(), cell);
+    }
+
+    #[test]
+    fn a_cell_without_numbers_says_why() {
+        let not_run = NotRun { name: name(), reason: "no link".to_owned() };
+        let json: Value = serde_json::to_value(&not_run).unwrap();
+        assert_eq!(json["reason"], "no link");
+        assert_eq!(json["option"], "a");
+        assert_eq!(json["link"]["name"], "seoul-tokyo");
+        assert_eq!(serde_json::from_value::<NotRun>(json).unwrap(), not_run);
+    }
+
+    #[test]
+    fn a_cell_has_a_key_of_its_own() {
+        let key = "endpoints/a/full/x25519/none/none/memory/0x1302/seoul-tokyo,loss=0.01,burst=3,congestion=0.05";
+        assert_eq!(name().key(), key);
+    }
+}

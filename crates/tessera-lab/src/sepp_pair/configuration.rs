@@ -1,0 +1,199 @@
+//! The files of both SEPPs: certificates, keys and configurations.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose,
+};
+use tessera_proxy::demo::Files;
+
+use super::option::SeppOption;
+use crate::error::LabError;
+
+/// A SEPP's operator.
+#[derive(Clone, Copy)]
+pub(super) struct Operator {
+    /// Of its files, and of its tables in the other's configuration.
+    name: &'static str,
+    pub(super) fqdn: &'static str,
+    plmn: &'static str,
+}
+
+/// Whose functions ask.
+pub(super) const VISITED: Operator =
+    Operator { name: "visited", fqdn: "sepp.5gc.mnc001.mcc001.3gppnetwork.org", plmn: "001-01" };
+/// Whose functions answer.
+pub(super) const HOME: Operator =
+    Operator { name: "home", fqdn: "sepp.5gc.mnc070.mcc999.3gppnetwork.org", plmn: "999-70" };
+/// Where the names of the home network's functions are.
+pub(super) const HOME_DOMAIN: &str = "5gc.mnc070.mcc999.3gppnetwork.org";
+
+/// Where everybody is.
+pub(super) struct Places {
+    /// The visited SEPP, for its functions.
+    pub(super) sbi: SocketAddr,
+    pub(super) visited_n32c: SocketAddr,
+    pub(super) home_n32c: SocketAddr,
+    pub(super) home_n32f: SocketAddr,
+    /// The home network's functions.
+    pub(super) producers: SocketAddr,
+}
+
+/// Both SEPPs' files, removed with this value.
+pub(super) struct PairFiles {
+    files: Files,
+    visited: [String; 2],
+}
+
+impl PairFiles {
+    pub(super) fn write(option: &SeppOption, places: &Places) -> Result<Self, LabError> {
+        let files = Files::make().map_err(failed)?;
+        for operator in [VISITED, HOME] {
+            certify(&files, operator)?;
+        }
+        let home = home(&files, option, places)?;
+        files.write("home.toml", &home).map_err(failed)?;
+        let visited = [1, 2].map(|times| visited(&files, option, places, times));
+        files.write("visited.toml", &visited[0]).map_err(failed)?;
+        Ok(Self { files, visited })
+    }
+
+    /// The configuration of a SEPP.
+    pub(super) fn of(&self, operator: Operator) -> PathBuf {
+        self.files.path(&format!("{}.toml", operator.name))
+    }
+
+    /// Where all of them are.
+    pub(super) fn directory(&self) -> PathBuf {
+        self.files.path("")
+    }
+
+    /// Where a SEPP shows what it counts.
+    pub(super) fn admin(&self, operator: Operator) -> PathBuf {
+        admin(&self.files, operator)
+    }
+
+    /// Writes the visited SEPP's configuration with its peer's address named once more, or once less. It means the
+    /// same, and a SEPP that reads it again makes its N32-f anew, because it is a change of where that peer is; nothing
+    /// of the association changes, nor of tickets.
+    pub(super) fn move_home(&mut self) -> Result<(), LabError> {
+        self.visited.reverse();
+        let path = self.of(VISITED);
+        fs::write(&path, &self.visited[0]).map_err(LabError::system(path.display().to_string()))
+    }
+}
+
+fn visited(files: &Files, option: &SeppOption, places: &Places, times: usize) -> String {
+    let Places { sbi, visited_n32c, home_n32c, home_n32f, .. } = places;
+    let nowhere = SocketAddr::new(visited_n32c.ip(), 0);
+    let addresses = vec![home_n32c.to_string(); times];
+    // Only N32-c would try them one after the other.
+    let peer = format!("address = {addresses:?}\nn32f-address = [\"{home_n32f}\"]\n");
+    own(files, VISITED, *sbi, *visited_n32c, nowhere) + &of_peer(HOME, option, &peer)
+}
+
+fn home(files: &Files, option: &SeppOption, places: &Places) -> Result<String, LabError> {
+    let Places { visited_n32c, home_n32c, home_n32f, producers, .. } = places;
+    let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
+    let mut text = own(files, HOME, nowhere, *home_n32c, *home_n32f);
+    let peer = format!("address = [\"{visited_n32c}\"]\ninitiate = false\n");
+    text += &of_peer(VISITED, option, &peer);
+    text += "[sbi.hosts]\n";
+    for function in ["nrf", "ausf", "udm"] {
+        let _ = writeln!(text, "\"{function}.{HOME_DOMAIN}\" = \"{producers}\"");
+    }
+    if let Some(etcd) = option.etcd {
+        text += &fleet(files, etcd)?;
+    }
+    Ok(text)
+}
+
+/// What each says of itself. One thread each: the processor time of a request is then that of one core.
+fn own(
+    files: &Files,
+    own: Operator,
+    sbi: SocketAddr,
+    n32c: SocketAddr,
+    n32f: SocketAddr,
+) -> String {
+    let Operator { name, fqdn, plmn } = own;
+    let admin = admin(files, own);
+    format!(
+        "[process]\nadmin = \"unix:{}\"\nlog = \"json\"\ndrain = \"1s\"\nthreads = 1\n\
+         [local]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\ncertificate = \"{name}.pem\"\n\
+         [listen]\nsbi = \"{sbi}\"\nn32c = \"{n32c}\"\nn32f = \"{n32f}\"\n",
+        admin.display()
+    )
+}
+
+fn of_peer(peer: Operator, option: &SeppOption, more: &str) -> String {
+    let Operator { name, fqdn, plmn } = peer;
+    format!(
+        "[trust.{name}]\nplmns = [\"{plmn}\"]\nroots = \"{name}-ca.pem\"\n\
+         [peer.{name}]\nfqdn = \"{fqdn}\"\nplmns = [\"{plmn}\"]\nanchor = \"{name}\"\n{more}\
+         [peer.{name}.reconnection]\n{}\n",
+        option.reconnection()
+    )
+}
+
+/// One-time keys and ticket keys in etcd, under a prefix that no other pair has.
+fn fleet(files: &Files, etcd: SocketAddr) -> Result<String, LabError> {
+    let [prefix, ring, epoch] = [random()?, random()?, random()?];
+    files.write("ring.key", &ring).map_err(failed)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let begins = now.saturating_sub(60);
+    files.write("epochs", &format!("{begins} 172800 {epoch}\n")).map_err(failed)?;
+    Ok(format!(
+        "[tickets.fleet]\nvault = \"etcd\"\nring-key = \"ring.key\"\nepoch-keys = \"epochs\"\n\
+         etcd = {{ endpoints = [\"{etcd}\"], prefix = \"/tessera-lab/{prefix}/\", \
+         plaintext-on-private-network = true }}\n"
+    ))
+}
+
+/// 32 random bytes in hexadecimal.
+fn random() -> Result<String, LabError> {
+    let mut bytes = [0; 32];
+    let filled = tessera_aws_lc::provider().random.fill(&mut bytes);
+    filled.map_err(|_| LabError::Connection("no random numbers can be had".to_owned()))?;
+    Ok(bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
+}
+
+/// Makes an operator's authority, and the certificate of its SEPP for both roles (TS 33.310 §6.1.3c), with its key.
+fn certify(files: &Files, operator: Operator) -> Result<(), LabError> {
+    let Operator { name, fqdn, .. } = operator;
+    let made = || -> Result<(String, String), rcgen::Error> {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, format!("Tessera lab, {name}"));
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+        let mut params = CertificateParams::new(vec![fqdn.to_owned()])?;
+        params.distinguished_name.push(DnType::CommonName, fqdn);
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &authority)?.pem();
+        Ok((authority.pem(), certificate + &key.serialize_pem()))
+    };
+    let (authority, certificate) =
+        made().map_err(|error| LabError::Connection(format!("making certificates: {error}")))?;
+    files.write(&format!("{name}-ca.pem"), &authority).map_err(failed)?;
+    files.write(&format!("{name}.pem"), &certificate).map_err(failed)
+}
+
+fn admin(files: &Files, operator: Operator) -> PathBuf {
+    files.path(&format!("{}.admin", operator.name))
+}
+
+fn failed(error: impl std::fmt::Display) -> LabError {
+    LabError::Connection(format!("the files of the SEPPs: {error}"))
+}

@@ -1,0 +1,326 @@
+//! Two SEPPs over a link: `tessera sepp run` twice, and the network functions of both sides in this process.
+//!
+//! ```text
+//!   AMF, SMF ── visited SEPP ══ N32 over the link ══ home SEPP ── NRF, AUSF, UDM
+//!   └──── client's end ────┘                        └──── server's end ───────┘
+//! ```
+//!
+//! A sample is a connection of N32-f that comes back with a registration on it. What it was is read from the metrics of
+//! both SEPPs: a sample of another mode is an error, never a number.
+//!
+//! The visited SEPP makes its N32-f anew because its configuration is read again with its peer's address written in
+//! another way ([`PairFiles::move_home`]). The association, its tickets and the link stay as they are, and nobody
+//! stands between the two. What the reload itself costs lies before the sample.
+
+mod configuration;
+mod functions;
+mod option;
+mod orphans;
+mod process;
+mod registration;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tessera_link::{End, Link, LinkParameters};
+
+use self::configuration::{HOME, Operator, PairFiles, Places, VISITED};
+use self::functions::{Asked, Consumer, Producers};
+pub(crate) use self::option::SeppOption;
+use self::orphans::Orphans;
+use self::process::{Counts, SeppProcess, check_program};
+use self::registration::LOCAL_BREAKOUT;
+use crate::bench::{WARM_UP, us};
+use crate::error::LabError;
+
+/// Two SEPPs that have an association, and network functions at both.
+pub(crate) struct SeppPair<'l> {
+    // Before the processes, whose numbers may be others' after them.
+    _orphans: Orphans,
+    // Before the files and the link: the processes end before both are taken away.
+    visited: SeppProcess,
+    home: SeppProcess,
+    consumer: Consumer,
+    producers: Producers,
+    option: SeppOption,
+    files: PairFiles,
+    link: &'l Link,
+}
+
+/// A connection of N32-f that came back, with a registration on it. Times are those of the network functions, in
+/// microseconds.
+#[derive(Clone, Debug)]
+pub(crate) struct SeppSample {
+    /// From the beginning of the first exchange until the home network's function had the request: TCP and TLS between
+    /// the SEPPs are in it.
+    pub(crate) first_request_us: f64,
+    /// From the same beginning until the visited network's function had the answer, whole.
+    pub(crate) first_response_us: f64,
+    /// From the beginning of the first exchange to the end of the last.
+    pub(crate) registration_us: f64,
+    /// What the visited network's SEPP used.
+    pub(crate) visited: SeppCost,
+    /// What the home network's SEPP used.
+    pub(crate) home: SeppCost,
+}
+
+/// What a SEPP's process used, with the kernel's work for it, in microseconds of processor time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeppCost {
+    /// Until the first answer was there. What a SEPP does after it (tickets are kept, or issued) is not in it.
+    pub(crate) first_cpu_us: f64,
+    /// Until the end of the registration.
+    pub(crate) cpu_us: f64,
+}
+
+/// The memory of both processes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeppMemory {
+    /// Resident, in bytes.
+    pub(crate) visited: u64,
+    /// Resident, in bytes.
+    pub(crate) home: u64,
+}
+
+impl<'l> SeppPair<'l> {
+    /// How many exchanges a registration has.
+    pub(crate) const EXCHANGES: usize = LOCAL_BREAKOUT.len();
+
+    /// Starts both, and has them come back often enough that all that follows is alike. The link costs no time
+    /// afterwards: [`set_link`](Self::set_link) has it cost some.
+    ///
+    /// # Errors
+    /// [`LabError::Options`] if this program is no SEPP; else if something fails.
+    pub(crate) fn start(link: &'l Link, option: &SeppOption) -> Result<Self, LabError> {
+        check_program()?;
+        link.set(&LinkParameters::default())?;
+        let mut tries = if link.emulates() { 1 } else { TRIES_ON_LOOPBACK };
+        let mut pair = loop {
+            tries -= 1;
+            match Self::try_start(link, option) {
+                // Somebody else may have got a port between the look and the start.
+                Err(LabError::Endpoint { .. }) if tries > 0 => {}
+                tried => break tried?,
+            }
+        };
+        pair.warm_up()?;
+        Ok(pair)
+    }
+
+    fn try_start(link: &'l Link, option: &SeppOption) -> Result<Self, LabError> {
+        let producers = Producers::start(link)?;
+        let places = places(link, producers.address)?;
+        let files = PairFiles::write(option, &places)?;
+        let start = |name, end, operator: Operator| {
+            SeppProcess::start(name, link, end, &files.of(operator), files.admin(operator))
+        };
+        // The home SEPP is there when the visited one begins.
+        let mut home = start("home SEPP", End::Server, HOME)?;
+        home.listens()?;
+        let mut visited = start("visited SEPP", End::Client, VISITED)?;
+        let _orphans = Orphans::watch([home.pid(), visited.pid()], &files.directory())?;
+        visited.is_associated()?;
+        home.is_associated()?;
+        let consumer = Consumer::start(link, places.sbi)?;
+        Ok(Self {
+            _orphans,
+            visited,
+            home,
+            consumer,
+            producers,
+            option: option.clone(),
+            files,
+            link,
+        })
+    }
+
+    /// Has them come back until they have done so in the right way a few times in a row. At first they may not: an etcd
+    /// that was just started has no ticket keys for a while, and without them there are no tickets.
+    fn warm_up(&mut self) -> Result<(), LabError> {
+        let (began, mut in_a_row) = (Instant::now(), 0);
+        self.register(|| Ok(()))?;
+        while in_a_row < WARM_UP {
+            match self.reconnect() {
+                Ok(_) => in_a_row += 1,
+                Err(LabError::Connection(_)) if began.elapsed() < PATIENCE => in_a_row = 0,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the link when the last packets have left it.
+    pub(crate) fn set_link(&self, parameters: &LinkParameters) -> Result<(), LabError> {
+        let present = self.link.parameters();
+        if *parameters != present {
+            if self.link.emulates() {
+                thread::sleep(present.settling_time());
+            }
+            self.link.set(parameters)?;
+        }
+        Ok(())
+    }
+
+    /// Has N32-f come back, with a registration on it.
+    ///
+    /// # Errors
+    /// [`LabError::Connection`] if the registration failed or the connection was not of the option: the pair goes on.
+    /// Other errors are its end.
+    pub(crate) fn reconnect(&mut self) -> Result<SeppSample, LabError> {
+        self.files.move_home()?;
+        self.visited.reload()?;
+        self.settle()?;
+        self.producers.take_arrivals();
+        let counted = [self.visited.counts()?, self.home.counts()?];
+        let used = self.used()?;
+        let mut first = used;
+        let asked = self.register(|| {
+            first = self.used()?;
+            Ok(())
+        });
+        let last = self.used()?;
+        let arrivals = self.producers.take_arrivals();
+        let asked = asked?;
+        self.check(&counted)?;
+        let ([first_asked, ..], Some(arrived), Some(end)) =
+            (asked.as_slice(), arrivals.first(), asked.last())
+        else {
+            return Err(LabError::Connection("no request arrived".to_owned()));
+        };
+        if arrivals.len() != asked.len() {
+            let what = format!("of {} requests {} arrived", asked.len(), arrivals.len());
+            return Err(LabError::Connection(what));
+        }
+        let cost = |sepp: usize| SeppCost {
+            first_cpu_us: us(first[sepp].saturating_sub(used[sepp])),
+            cpu_us: us(last[sepp].saturating_sub(used[sepp])),
+        };
+        Ok(SeppSample {
+            first_request_us: us(arrived.saturating_duration_since(first_asked.began)),
+            first_response_us: us(first_asked.ended - first_asked.began),
+            registration_us: us(end.ended - first_asked.began),
+            visited: cost(0),
+            home: cost(1),
+        })
+    }
+
+    /// What both processes have on them now.
+    pub(crate) fn memory(&self) -> Result<SeppMemory, LabError> {
+        Ok(SeppMemory { visited: self.visited.resident()?, home: self.home.resident()? })
+    }
+
+    /// Asks all that a registration asks, one after the other, and does something after the first.
+    fn register(
+        &self,
+        after_first: impl FnOnce() -> Result<(), LabError>,
+    ) -> Result<Vec<Asked>, LabError> {
+        let ask = |exchange| self.consumer.ask(exchange).map_err(|why| self.explain(&why));
+        let [first, others @ ..] = &LOCAL_BREAKOUT;
+        let mut asked = vec![ask(first)?];
+        after_first()?;
+        for exchange in others {
+            asked.push(ask(exchange)?);
+        }
+        Ok(asked)
+    }
+
+    /// A link that stopped is the better reason.
+    fn explain(&self, why: &str) -> LabError {
+        LabError::Connection(match self.link.failure() {
+            Some(reason) => format!("the link failed: {reason}"),
+            None => why.to_owned(),
+        })
+    }
+
+    /// Waits until the connection of earlier has ended at both, so that its end is not in the sample.
+    fn settle(&self) -> Result<(), LabError> {
+        if self.link.emulates() {
+            thread::sleep(self.link.parameters().settling_time());
+        }
+        let mut used = self.used()?;
+        for _ in 0..LOOKS {
+            thread::sleep(BETWEEN_LOOKS);
+            let now = self.used()?;
+            if now == used {
+                break;
+            }
+            used = now;
+        }
+        Ok(())
+    }
+
+    fn used(&self) -> Result<[Duration; 2], LabError> {
+        Ok([self.visited.processor_time()?, self.home.processor_time()?])
+    }
+
+    /// A sample is worth something only if there was one connection, and it was of the option.
+    fn check(&mut self, before: &[Counts; 2]) -> Result<(), LabError> {
+        let [visited, home] = before;
+        let all = handshakes(home, &[]);
+        // It counts a handshake when it is done, and that may be after the answer.
+        self.home.until("it counts no new connection", |sepp| {
+            Ok(handshakes(&sepp.counts()?, &[]) > all)
+        })?;
+        let now = [self.visited.counts()?, self.home.counts()?];
+        let mode = self.option.letter();
+        let moved =
+            |labels: &[(&str, &str)]| handshakes(&now[1], labels) - handshakes(home, labels);
+        let (of_mode, of_any) = (moved(&[("mode", mode), ("result", "ok")]), moved(&[]));
+        if (of_mode, of_any) != (1, 1) {
+            let modes = ["a", "b", "c", "d", "e"]
+                .map(|mode| format!("{mode} {}", moved(&[("mode", mode)])));
+            return Err(LabError::Connection(format!(
+                "one connection of mode {mode} was to be made; the home SEPP counted {}",
+                modes.join(", ")
+            )));
+        }
+        let sent_early = |counts: &Counts| counts.of("sepp_early_requests_total", &[]);
+        let taken_early =
+            |counts: &Counts| counts.of("sepp_early_data_total", &[("result", "accepted")]);
+        let sent = sent_early(&now[0]) - sent_early(visited);
+        let taken = taken_early(&now[1]) - taken_early(home);
+        let wanted = u64::from(self.option.is_early());
+        if (sent, taken) != (wanted, wanted) {
+            return Err(LabError::Connection(format!(
+                "{wanted} requests were to be early; {sent} were sent so, and {taken} taken"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// How often a pair is started at most where ports are the machine's.
+const TRIES_ON_LOOPBACK: usize = 3;
+
+/// How long a pair may take until it comes back as it is to.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A pair that is never quiet is measured all the same.
+const LOOKS: usize = 100;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
+
+/// Handshakes of peers that came.
+fn handshakes(counts: &Counts, labels: &[(&str, &str)]) -> u64 {
+    counts.of("sepp_tls_handshakes_total", labels)
+}
+
+/// Ports that nobody has now at either end: each SEPP is told of the other before both run.
+fn places(link: &Link, producers: SocketAddr) -> Result<Places, LabError> {
+    let addresses = link.addresses();
+    let nearby = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let [sbi, visited_n32c] = free(link, End::Client, [nearby, addresses.client])?;
+    let [home_n32c, home_n32f] = free(link, End::Server, [addresses.server; 2])?;
+    Ok(Places { sbi, visited_n32c, home_n32c, home_n32f, producers })
+}
+
+fn free(link: &Link, end: End, hosts: [IpAddr; 2]) -> Result<[SocketAddr; 2], LabError> {
+    let failed = || LabError::system("looking for free ports at one end of the link");
+    let look = move || -> io::Result<[SocketAddr; 2]> {
+        let bound = [TcpListener::bind((hosts[0], 0))?, TcpListener::bind((hosts[1], 0))?];
+        Ok([bound[0].local_addr()?, bound[1].local_addr()?])
+    };
+    let looked = link.spawn_thread(end, look).map_err(failed())?.join();
+    looked.unwrap_or_else(|_| Err(io::Error::other("the thread failed"))).map_err(failed())
+}

@@ -1,0 +1,86 @@
+//! What each operation of one end takes, by kind.
+//!
+//! ```text
+//!   let (client, server) = (Timed::new(), Timed::new());
+//!   let config = client.client(config).checked()?;      // and the server's likewise
+//!   ...a connection...
+//!   let of_this_connection = client.take();
+//! ```
+//!
+//! The time is that of the monotonic clock, since a read of the thread's processor clock is a call of the
+//! system, longer than an HMAC. What reading it twice takes is measured when the first [`Timed`] of a
+//! process is made, and subtracted from each operation. A thread that is interrupted counts too long:
+//! [`typical`] takes medians over many connections.
+//!
+//! Operations nest: random bytes for a key belong to [`Random`](Operation::Random) and not to the key. So
+//! the times of a connection can be added up, and what the engine took beyond them is its own work. A ticket
+//! is sealed and opened under a key of its ring's own: that counts as ticket, whole.
+
+mod tally;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+use tessera::{ClientConfig, ServerConfig};
+
+use crate::observed::{self, Operation};
+use crate::statistics::Median;
+use tally::Tally;
+
+/// How often an end did something, and how long it took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct OperationTime {
+    pub(crate) operation: Operation,
+    pub(crate) count: u64,
+    /// All of them together, in microseconds.
+    pub(crate) us: f64,
+}
+
+/// One end, whose operations are timed.
+pub(crate) struct Timed {
+    /// Providers live as long as the process, and so does what they report to.
+    tally: &'static Tally,
+}
+
+impl Timed {
+    /// An end that has done nothing yet. It leaks some kilobytes with its first configuration: make one for
+    /// each end of a process, and use it for all connections.
+    pub(crate) fn new() -> Self {
+        Self { tally: Box::leak(Box::new(Tally::new())) }
+    }
+
+    /// The client's configuration, timed.
+    pub(crate) fn client(&self, config: ClientConfig) -> ClientConfig {
+        observed::client(config, self.tally)
+    }
+
+    /// The server's configuration, timed, with its stores.
+    pub(crate) fn server(&self, config: ServerConfig) -> ServerConfig {
+        observed::server(config, self.tally)
+    }
+
+    /// What was done since the last call, in the order of [`Operation::ALL`]; nothing that wasn't done at all.
+    pub(crate) fn take(&self) -> Vec<OperationTime> {
+        let done = Operation::ALL.into_iter().map(|operation| {
+            let (count, nanos) = self.tally.take(operation);
+            OperationTime { operation, count, us: nanos as f64 / 1e3 }
+        });
+        done.filter(|it| it.count > 0).collect()
+    }
+}
+
+/// The median connection of some: of each operation the median count and the median time, separately. What
+/// most of them don't do isn't there.
+pub(crate) fn typical(connections: &[Vec<OperationTime>]) -> Vec<OperationTime> {
+    let median_of = |operation: Operation| {
+        let of_each = |value: fn(&OperationTime) -> f64| {
+            Median::of(connections.iter().map(move |connection| {
+                connection.iter().find(|it| it.operation == operation).map_or(0.0, value)
+            }))
+        };
+        let count = of_each(|it| it.count as f64)?.value.round() as u64;
+        let us = of_each(|it| it.us)?.value;
+        (count > 0).then_some(OperationTime { operation, count, us })
+    };
+    Operation::ALL.into_iter().filter_map(median_of).collect()
+}

@@ -1,0 +1,113 @@
+//! The experiment `traffic`: what sizes and times of the records tell an observer on the path, who has no
+//! keys, about the way in which a connection was made; with and without padding.
+//!
+//! ```text
+//!   client ──┬──────────── emulated link ──────────── server      one registration a connection
+//!            └ observer: packets ─▶ records ─▶ numbers ─▶ tree ─▶ option?
+//! ```
+//!
+//! Both ends are threads of this process, and connect over the kernel's TCP. The observer has a packet
+//! socket at the client's end.
+
+mod conversation;
+pub(crate) mod evaluate;
+mod features;
+mod measure;
+mod observer;
+mod page;
+mod random;
+mod records;
+mod registration;
+pub(crate) mod report;
+#[cfg(test)]
+mod samples;
+mod segment;
+mod stage;
+mod table;
+mod tree;
+
+use std::num::NonZeroU16;
+
+use tessera_link::{LinkKind, LinkParameters};
+
+use self::report::Report;
+use self::stage::Stage;
+use crate::error::LabError;
+use crate::experiment::{self, LinkReport, Screen};
+use crate::machine::Machine;
+use crate::variants::PaperOption;
+
+/// What to record, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// To multiples of how many bytes both ends pad their records; `None`: not at all.
+    pub paddings: Vec<Option<NonZeroU16>>,
+    /// The link, how many connections of each option are recorded, and where the report goes; modes are not
+    /// used.
+    pub common: experiment::Options,
+}
+
+/// Runs the experiment. Call it while the process has no other thread; see
+/// [`reconnect::run`](crate::reconnect::run).
+///
+/// # Errors
+///
+/// [`LabError::Options`] before anything is recorded; the others when it can't go on.
+pub fn run(options: &Options) -> Result<(), LabError> {
+    let common = &options.common;
+    check(options)?;
+    let link = experiment::open_link(common)?;
+    let kind = link.kind();
+    if let Some(reason) = link.fallback_reason() {
+        return Err(experiment::nothing_possible(reason));
+    }
+    let rtts = experiment::rtts(common, kind, None)?;
+    let machine = Machine::this();
+    let seed = common.parameters.seed;
+
+    let mut screen = Screen::new(common);
+    screen.line(&format!("seed {seed}; {machine}; link {kind}"))?;
+    let mut stage = Stage::new(link)?;
+    let connections = PaperOption::ALL.len() * common.repetitions;
+    screen.expect(rtts.len() * options.paddings.len() * connections);
+    let mut flows = Vec::new();
+    for rtt in rtts {
+        let parameters = LinkParameters { rtt, ..common.parameters.clone() };
+        for padding in &options.paddings {
+            flows.extend(stage.cell(*padding, &parameters, common.repetitions, &screen)?);
+        }
+    }
+    screen.now("telling apart");
+    let confusion = evaluate::confusion(&flows, seed);
+    let costs = evaluate::costs(&flows);
+    screen.line(&table::accuracies(&confusion))?;
+    screen.line(&table::confusions(&confusion))?;
+    screen.line(&table::costs(&costs))?;
+    screen.line(table::LEGEND)?;
+    screen.finish();
+
+    let experiment = "traffic".to_owned();
+    let link = LinkReport::new(kind, &common.parameters);
+    let report = Report { experiment, seed, machine, link, flows, confusion, costs };
+    experiment::write_rows(common, &report, page::render)
+}
+
+/// Refuses what can be refused before anything has begun.
+fn check(options: &Options) -> Result<(), LabError> {
+    experiment::check(&options.common)?;
+    if options.common.link == LinkKind::Loopback {
+        return Err(LabError::Options(
+            "--link loopback: an observer sees whatever passes there, and this experiment wants its own \
+             connections alone; leave it out"
+                .to_owned(),
+        ));
+    }
+    if options.common.repetitions < 2 {
+        return Err(LabError::Options(
+            "--repetitions: a classifier learns from some connections and is judged by others; say at \
+             least 2"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,17 @@
+//! Flows for tests.
+
+use super::report::Flow;
+use crate::variants::{Store, Suite, Variant};
+use crate::ways::{Mode, Way};
+
+/// A flow of this mode.
+pub(crate) fn flow(mode: Mode, sizes_and_times: Vec<(i64, u64)>) -> Flow {
+    let way = Way::all(&[mode])[0];
+    Flow {
+        variant: Variant::new(way, Suite::default(), Store::default()),
+        rtt_ms: 0.0,
+        padding: None,
+        sizes_and_times,
+        plaintext: Vec::new(),
+    }
+}

@@ -1,0 +1,107 @@
+//! The results, for people.
+
+use std::fmt::Write;
+
+use super::report::{Confusion, ConfusionTable, Features, PaddingCost};
+use crate::variants::PaperOption;
+
+/// How well the options are told apart in each setting.
+pub(super) fn accuracies(confusion: &Confusion) -> String {
+    let mut table = format!(
+        "\n{:<44} told right, % (95 % interval)\n{:>8} {:>8} {:>7}",
+        "what tells the options apart", "RTT, ms", "padding", "chance",
+    );
+    for features in Features::ALL {
+        // Writing to a string does not fail.
+        let _ = write!(table, " {:>16}", features.name());
+    }
+    for setting in settings(confusion) {
+        let Some(first) = setting.first() else { continue };
+        let (rtt, padding) = (first.rtt_ms, padding(first.padding));
+        let _ = write!(table, "\n{rtt:>8} {padding:>8} {:>7.1}", first.chance * 1e2);
+        for told in setting {
+            let _ = write!(table, " {:>16}", accuracy(told));
+        }
+    }
+    table
+}
+
+/// Who was taken for whom, by an observer who looks at sizes and times.
+pub(super) fn confusions(confusion: &Confusion) -> String {
+    let mut text = String::new();
+    for table in confusion.tables.iter().filter(|table| table.features == Features::Both) {
+        let _ = write!(
+            text,
+            "\nwho was taken for whom by sizes and times, at {} ms, padding {}\n{:>8}",
+            table.rtt_ms,
+            padding(table.padding),
+            "",
+        );
+        for option in &table.options {
+            let _ = write!(text, " {:>5}", letter(*option));
+        }
+        for (option, row) in table.options.iter().zip(&table.matrix) {
+            let _ = write!(text, "\n{:>8}", letter(*option));
+            for count in row {
+                let _ = write!(text, " {count:>5}");
+            }
+        }
+        let question = table.first_question.as_deref().unwrap_or("nothing");
+        let _ = writeln!(text, "\nasked first: {question}");
+    }
+    text
+}
+
+/// What padding costs.
+pub(super) fn costs(costs: &[PaddingCost]) -> String {
+    let mut table = format!(
+        "what a connection with a registration costs, medians\n{:>8} {:>8} {:>6} {:>12} {:>12} {:>12}",
+        "RTT, ms", "padding", "option", "client bytes", "server bytes", "ms",
+    );
+    for cost in costs {
+        let _ = write!(
+            table,
+            "\n{:>8} {:>8} {:>6} {:>12.0} {:>12.0} {:>12.2}",
+            cost.rtt_ms,
+            padding(cost.padding),
+            letter(cost.option),
+            cost.client_bytes,
+            cost.server_bytes,
+            cost.duration_us / 1e3,
+        );
+    }
+    table
+}
+
+/// What the words in the tables mean.
+pub(super) const LEGEND: &str = "
+(a) full handshake  (b) psk_ke  (c) psk_dhe_ke  (d) replayable early data  (d') the same, tickets of a
+single use  (e) forward-secret early data. (d) and (d') send the same: nobody can tell them apart
+sizes            of TLS records, with their sides
+protected-sizes  of the protected records alone: padding can't reach hellos
+times            when records pass at the client's end, and from which side they come
+both             all of that
+told right       by a decision tree that has not seen the flow (cross-validation)
+An observer who also reads the ClientHello needs no classifier: that a PSK and early data are offered
+stands there in plaintext (RFC 8446 §4.2.10, §4.2.11).";
+
+/// The tables of one link and one padding.
+pub(super) fn settings(confusion: &Confusion) -> impl Iterator<Item = &[ConfusionTable]> {
+    confusion.tables.chunk_by(|a, b| a.rtt_ms == b.rtt_ms && a.padding == b.padding)
+}
+
+/// How records are padded, in a word.
+pub(super) fn padding(padding: Option<u16>) -> String {
+    padding.map_or_else(|| "none".to_owned(), |padding| padding.to_string())
+}
+
+/// An option as the paper writes it.
+pub(super) fn letter(option: PaperOption) -> String {
+    format!("({})", option.letter())
+}
+
+/// A share with its interval, in percent.
+pub(super) fn accuracy(table: &ConfusionTable) -> String {
+    let (low, high) = table.interval;
+    format!("{:.1} ({:.0}–{:.0})", table.accuracy * 1e2, low * 1e2, high * 1e2)
+}
