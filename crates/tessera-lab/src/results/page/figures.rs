@@ -67,9 +67,8 @@ pub(super) fn regions(inputs: &Inputs) -> String {
 /// The median until the first byte was accepted, by distance.
 fn distance(inputs: &Inputs) -> String {
     let cells: Vec<_> = inputs.plain(Through::Endpoints).collect();
-    let of = |cell: &&&Cell, wanted: fn(&Variant) -> bool| wanted(&cell.name.variant);
     let lines = LINES.map(|(name, wanted)| {
-        let cells = cells.iter().filter(|cell| of(cell, wanted));
+        let cells = cells.iter().filter(|cell| wanted(&cell.name.variant));
         let mut points: Vec<_> = cells
             .filter_map(|cell| Some((cell.name.link.rtt_ms, median(cell, FIRST_BYTE_MS)?)))
             .collect();
@@ -85,8 +84,10 @@ fn distance(inputs: &Inputs) -> String {
     })
 }
 
-/// The options of a chart, and which variant stands for each.
-const LINES: [(&str, fn(&Variant) -> bool); 4] = [
+/// An option of a chart, and which variant stands for it.
+type Shown = (&'static str, fn(&Variant) -> bool);
+
+const LINES: [Shown; 4] = [
     ("(a) full", |it| it.option == PaperOption::Full && it.kx == Some(Agreement::X25519)),
     ("(c) PSK-DHE", |it| it.option == PaperOption::PskDhe && it.kx == Some(Agreement::X25519)),
     ("(d) 0-RTT", |it| it.option == PaperOption::ZeroRtt && it.kx == Some(Agreement::X25519)),
