@@ -3,9 +3,8 @@
 use super::random::Random;
 use crate::load::registration::{EXCHANGES, HEADERS};
 
-/// How many of the exchanges are discoveries, which are answered with [`DISCOVERY`] bytes or up to
-/// [`DISCOVERY_VARIES`] more, as the NRF finds more or less to say.
-const DISCOVERIES: usize = 3;
+/// A discovery is answered with so many bytes or up to [`DISCOVERY_VARIES`] more, as the NRF finds more or less
+/// to say; no other response is as long.
 const DISCOVERY: usize = 666;
 const DISCOVERY_VARIES: usize = 14;
 /// How much longer a field section may be: identities and correlation numbers differ.
@@ -20,15 +19,13 @@ pub(crate) struct Exchange {
 
 /// One registration.
 pub(crate) fn registration(random: &mut Random) -> Vec<Exchange> {
-    let mut head = |body: usize| HEADERS + random.up_to(HEAD_VARIES) + body;
-    let mut exchanges = Vec::with_capacity(EXCHANGES.len());
-    for (request, response) in EXCHANGES {
-        exchanges.push(Exchange { request: head(request), response: head(response) });
-    }
-    for discovery in exchanges.iter_mut().take(DISCOVERIES) {
-        discovery.response = HEADERS + DISCOVERY + random.up_to(DISCOVERY_VARIES);
-    }
-    exchanges
+    let mut exchange = |(request, response): &(usize, usize)| {
+        let mut head = || HEADERS + random.up_to(HEAD_VARIES);
+        let (request, head) = (head() + request, head());
+        let varies = if *response < DISCOVERY { 0 } else { random.up_to(DISCOVERY_VARIES) };
+        Exchange { request, response: head + response.min(&DISCOVERY) + varies }
+    };
+    EXCHANGES.iter().map(&mut exchange).collect()
 }
 
 #[cfg(test)]
@@ -44,11 +41,15 @@ mod tests {
             for (exchange, (request, response)) in registration.iter().zip(EXCHANGES) {
                 let varies = HEADERS..=HEADERS + HEAD_VARIES;
                 assert!(varies.contains(&(exchange.request - request)), "{exchange:?}");
-                let response = response.max(1);
-                assert!(exchange.response.abs_diff(HEADERS + response) <= DISCOVERY_VARIES);
+                let response = response.min(DISCOVERY);
+                let more = if response < DISCOVERY { 0 } else { DISCOVERY_VARIES };
+                let varies = HEADERS..=HEADERS + HEAD_VARIES + more;
+                assert!(varies.contains(&(exchange.response - response)), "{exchange:?}");
             }
         }
-        assert!(all.iter().any(|other| *other != all[0]));
+        for exchange in 0..EXCHANGES.len() {
+            assert!(all.iter().any(|other| other[exchange] != all[0][exchange]), "{exchange}");
+        }
         assert_eq!(registration(&mut Random::new(1)), all[0], "the seed repeats it");
     }
 }
