@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: AdviseArguments) -> Result<(), ProgramError> {
         None => evidence,
     };
     if itself {
-        return write(&evidence.to_json().map_err(|error| wrong(&error))?);
+        return write(&evidence.for_advice().to_json().map_err(|error| wrong(&error))?);
     }
     let of_file = match &facts {
         Some(path) => {

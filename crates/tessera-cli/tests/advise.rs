@@ -61,7 +61,7 @@ fn table_6_has_the_papers_judgement_beside_the_measured_one() {
 #[test]
 fn facts_that_contradict_each_other_are_refused_with_file_line_and_fact() {
     let directory = Directory::new();
-    let file = directory.write("facts.toml", &format!("{FACTS}accept-risk = [\"replay\"]\n"));
+    let file = directory.write("facts.toml", format!("{FACTS}accept-risk = [\"replay\"]\n"));
     let told = refused(&[&file]);
     assert!(
         told.starts_with(&format!("error: {file}:5: accept-risk: replay is accepted")),
@@ -111,7 +111,7 @@ fn measurements_of_ones_own_count_instead_of_those_that_come_with_the_program() 
     let told = refused(&facts);
     assert!(told.contains("none of reconnect.json, roaming.json, load.json is there"), "{told}");
 
-    directory.write("reconnect.json", &slow_resumptions().to_string());
+    directory.write("reconnect.json", slow_resumptions().to_string());
     let advice = stdout(&facts);
     assert!(advice.starts_with("(a) full handshake, X25519MLKEM768\n"), "{advice}");
     assert!(advice.contains("another processor"), "{advice}");
@@ -122,7 +122,7 @@ fn measurements_of_ones_own_count_instead_of_those_that_come_with_the_program() 
 
     let mut broken = slow_resumptions();
     broken["rows"][1]["rtt_ms"] = json!("far");
-    directory.write("reconnect.json", &broken.to_string());
+    directory.write("reconnect.json", broken.to_string());
     let told = refused(&facts);
     assert!(told.contains("reconnect.json: rows[1].rtt_ms: "), "{told}");
 }

@@ -82,6 +82,21 @@ fn the_report_of_loads_has_every_cell_and_every_field() {
         assert!(cell["option"] != "e" || vault > 32.0 * connections as f64, "{cell}");
     }
 
+    // One connection of each kind, at each end.
+    let memory = report["memory"].as_array().expect("memory");
+    let which = |it: &Value| {
+        ["option", "connection", "side"].map(|name| it[name].as_str().map(str::to_owned))
+    };
+    let mut kinds: Vec<_> = memory.iter().map(which).collect();
+    kinds.dedup();
+    assert_eq!(kinds.len(), 2 * 2 * 2, "{memory:?}");
+    for memory in memory {
+        let components = memory["components"].as_object().expect("components").values();
+        let sum: i64 = components.filter_map(Value::as_i64).sum();
+        assert_eq!(memory["total"], sum, "{memory}");
+        assert!(memory["held"]["total"].as_i64() <= memory["peak"]["total"].as_i64(), "{memory}");
+    }
+
     let growth = report["growth"].as_array().expect("growth");
     assert_eq!(growth.len(), 2);
     for growth in growth {

@@ -116,7 +116,8 @@ fn a_browser_shows_every_setting_of_the_traffic_report() {
 #[test]
 fn a_browser_shows_every_cell_of_the_roaming_report() {
     // A cell over a link is one that loopback can't have.
-    let cells = "option=b|e,store=memory,suite=0x1301,kx=none,link=none|50ms,loss=0,congestion=0";
+    let cells = "through=engine|endpoints,option=b|e,store=memory,suite=0x1301,kx=none,link=none|50ms,\
+                 loss=0,congestion=0";
     let arguments = ["--link", "loopback", "--link-repetitions", "3", "--cells", cells];
     let report = Report::of("roaming", &arguments);
     let key = |cell: &Value| {

@@ -50,7 +50,13 @@ impl Choice<'_> {
                  the take, and executed at most once"
             ),
         };
-        let facts = vec!["round-trip", "early-requests", "forward-secrecy", "peer-tls"];
+        let facts = vec![
+            "round-trip",
+            "early-requests",
+            "forward-secrecy",
+            "peer-tls",
+            "fresh-certificates",
+        ];
         let own = measurements::cost_of(self.evidence, self.facts, self.way);
         let cost = own.into_iter().chain(self.against(baseline)).collect();
         self.line("reconnection", self.way.option.to_string(), reason, facts, cost)
@@ -276,8 +282,10 @@ impl Choice<'_> {
             })
         };
         let full = Way::plain(Letter::A, super::candidates::full(self.facts).kx);
-        let cost: Vec<_> = [self.way, full]
+        let others = Some(full).filter(|full| *full != self.way);
+        let cost: Vec<_> = [self.way]
             .into_iter()
+            .chain(others)
             .filter_map(|way| {
                 let (us, how) = server_us(way)?;
                 let what = format!("server's processor for all, measured {how}");

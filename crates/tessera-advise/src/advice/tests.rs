@@ -98,6 +98,11 @@ fn who_needs_fresh_certificates_resumes_nothing() {
     assert_eq!(advice.way, Way::plain(Letter::A, HYBRID));
     assert_eq!(ruled_out(&advice, Letter::E), Some("fresh-certificates"));
     let reason = &line(&advice, "reconnection").reason;
+    assert_eq!(
+        line(&advice, "all at once").cost.len(),
+        1,
+        "a full handshake beside itself says nothing"
+    );
     assert!(reason.starts_with("fresh-certificates rules resumption out"), "{reason}");
 }
 

@@ -245,6 +245,17 @@ impl Evidence {
         self.cells.iter().filter(of_way).filter(move |cell| Some(&cell.suite) == suite)
     }
 
+    /// What of it advice reads: cells over plain links, of one suite for each way.
+    #[must_use]
+    pub fn for_advice(&self) -> Self {
+        let is_read = |cell: &&Cell| {
+            let mut read = self.plain_cells(cell.way, cell.through);
+            read.any(|other| std::ptr::eq(other, *cell))
+        };
+        let cells = self.cells.iter().filter(is_read).cloned().collect();
+        Self { cells, ..self.clone() }
+    }
+
     /// What an adversary found about a way. Its store makes no difference to that.
     #[must_use]
     pub fn protection(&self, way: Way) -> Option<&Protection> {

@@ -33,7 +33,7 @@ pub(crate) struct AdviseArguments {
     #[arg(long, conflicts_with_all = ["facts", "evidence"])]
     pub(crate) table_6: bool,
 
-    /// Writes the evidence itself instead, as JSON
+    /// Writes the evidence itself instead, as far as advice reads it, as JSON
     #[arg(long, conflicts_with = "facts")]
     pub(crate) evidence: bool,
 

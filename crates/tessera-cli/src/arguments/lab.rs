@@ -1,12 +1,12 @@
 //! `tessera lab`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use tessera_lab::{Destination, Mode, Options, sites};
-use tessera_link::{Congestion, End, LinkKind, LinkParameters};
+use tessera_lab::{Mode, Options, sites};
+use tessera_link::End;
 
+use super::experiment::{CommonArguments, ModeArgument};
 use super::load::LoadArguments;
 use super::results::ResultsArguments;
 use super::roaming::RoamingArguments;
@@ -175,63 +175,6 @@ pub(crate) struct SitesArguments {
     with_guessing_site: bool,
 }
 
-/// What the experiments have in common.
-#[derive(Args)]
-pub(crate) struct CommonArguments {
-    /// How many connections are measured for each row.
-    #[arg(long, value_name = "N", default_value_t = 35,
-          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
-    repetitions: usize,
-
-    /// Round-trip times, separated by commas, each with a unit: us, ms or s [default: 0,33ms].
-    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration)]
-    rtt: Option<Vec<Duration>>,
-
-    /// How likely a packet is lost: a percentage such as 1%, or a number from 0 to 1.
-    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share)]
-    loss: f64,
-
-    /// How many packets are lost in a row, in the mean; as many are lost as --loss says. 1 loses each by itself.
-    #[arg(long, value_name = "PACKETS", default_value = "1", value_parser = values::burst)]
-    loss_burst: f64,
-
-    /// How long a packet waits for those of others, in the mean of an exponential distribution and in each
-    /// direction: a percentage of the round-trip time such as 5%, or a time with a unit. Packets stay in order.
-    #[arg(long, value_name = "MEAN", default_value = "0", value_parser = values::congestion)]
-    congestion: Congestion,
-
-    /// How much longer than usual a packet may take, with a unit: us, ms or s.
-    #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::duration)]
-    jitter: Duration,
-
-    /// What the link carries, such as 10mbit (kbit, mbit or gbit a second); unlimited by default.
-    #[arg(long, value_name = "RATE", value_parser = values::rate)]
-    rate: Option<u64>,
-
-    /// The largest IP packet, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 1500,
-          value_parser = clap::value_parser!(u16).range(576..))]
-    mtu: u16,
-
-    /// Where the random numbers for loss, jitter and congestion start: the same seed loses the same packets.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-
-    /// How the link is made.
-    #[arg(long, value_name = "KIND", default_value = "auto")]
-    link: LinkArgument,
-
-    /// Writes a report with every sample to this file; `-` is standard output, and moves the
-    /// table to standard error.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-
-    /// Writes the report as a page to this file: plots, tables, verdicts and every sample, in one
-    /// file that needs no network. `-` is standard output.
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-}
-
 impl From<ReconnectArguments> for Options {
     fn from(arguments: ReconnectArguments) -> Self {
         let mut options = Self::from(arguments.common);
@@ -252,32 +195,6 @@ impl From<SitesArguments> for sites::Options {
     }
 }
 
-impl From<CommonArguments> for Options {
-    fn from(arguments: CommonArguments) -> Self {
-        let CommonArguments { loss, loss_burst, congestion, jitter, rate, mtu, seed, .. } =
-            arguments;
-        Self {
-            repetitions: arguments.repetitions,
-            rtts: arguments.rtt,
-            link: arguments.link.into(),
-            parameters: LinkParameters {
-                loss,
-                loss_burst,
-                congestion,
-                jitter,
-                rate,
-                mtu,
-                seed,
-                ..LinkParameters::default()
-            },
-            modes: Vec::new(),
-            fast_open: false,
-            json: arguments.json.as_deref().map(Destination::named),
-            page: arguments.report.as_deref().map(Destination::named),
-        }
-    }
-}
-
 /// One of the two ends.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum EndArgument {
@@ -290,64 +207,6 @@ impl From<EndArgument> for End {
         match end {
             EndArgument::Client => Self::Client,
             EndArgument::Server => Self::Server,
-        }
-    }
-}
-
-/// How the link is made.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum LinkArgument {
-    /// Emulated where the machine allows it, loopback elsewhere.
-    Auto,
-    /// The loopback interface; nothing is emulated.
-    Loopback,
-    /// Emulated between two network namespaces.
-    Tun,
-}
-
-impl From<LinkArgument> for LinkKind {
-    fn from(link: LinkArgument) -> Self {
-        match link {
-            LinkArgument::Auto => Self::Auto,
-            LinkArgument::Loopback => Self::Loopback,
-            LinkArgument::Tun => Self::Tun,
-        }
-    }
-}
-
-/// A way to connect.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum ModeArgument {
-    /// Certificates on both sides, as in a first connection.
-    Full,
-    /// A ticket alone; no forward secrecy.
-    PskOnly,
-    /// A ticket and a key exchange.
-    PskDhe,
-    /// Early data as in RFC 8446; no forward secrecy for it.
-    #[value(name = "0rtt")]
-    ZeroRtt,
-    /// Forward-secret early data.
-    #[value(name = "0rtt-fs")]
-    ZeroRttFs,
-    /// Early data under a one-time PSK; forward-secret only if both ends really delete it.
-    #[value(name = "0rtt-fs-psk")]
-    ZeroRttFsPsk,
-    /// Replayable early data that no server remembers: what the adversary makes of it.
-    #[value(name = "0rtt-unguarded")]
-    ZeroRttUnguarded,
-}
-
-impl From<ModeArgument> for Mode {
-    fn from(mode: ModeArgument) -> Self {
-        match mode {
-            ModeArgument::Full => Self::Full,
-            ModeArgument::PskOnly => Self::PskOnly,
-            ModeArgument::PskDhe => Self::PskDhe,
-            ModeArgument::ZeroRtt => Self::ZeroRtt,
-            ModeArgument::ZeroRttFs => Self::ZeroRttFs,
-            ModeArgument::ZeroRttFsPsk => Self::ZeroRttFsPsk,
-            ModeArgument::ZeroRttUnguarded => Self::ZeroRttUnguarded,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use tessera_lab::{Destination, load};
 
-use super::lab::{LinkArgument, ModeArgument};
+use super::experiment::{LinkArgument, ModeArgument};
 use super::values;
 
 /// What the experiment is asked.

@@ -3,6 +3,7 @@
 mod advise;
 mod common;
 mod connect;
+mod experiment;
 mod lab;
 mod load;
 mod results;

@@ -6,7 +6,7 @@ use clap::Args;
 use tessera_lab::{Destination, Options, roaming};
 use tessera_link::LinkParameters;
 
-use super::lab::LinkArgument;
+use super::experiment::LinkArgument;
 
 /// What the experiment is asked.
 #[derive(Args)]

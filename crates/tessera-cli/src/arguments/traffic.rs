@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use clap::Args;
 use tessera_lab::traffic;
 
-use super::lab::CommonArguments;
+use super::experiment::CommonArguments;
 
 /// What the experiment is asked.
 #[derive(Args)]

@@ -117,6 +117,9 @@ struct State {
     /// What was allocated and not given back in this end's accounts, as the thread's own counters say.
     held_by_thread: i64,
     held_before: i64,
+    /// The same without the stores' account: more than the connection holds, where a store gave back what a
+    /// connection had. To ask the arenas takes long.
+    at_most: i64,
     failed: Option<io::Error>,
 }
 
@@ -189,13 +192,16 @@ impl Books {
     /// Looks at what is held, and works for `before` again.
     fn back(&self, before: Account) {
         let mut state = self.state();
-        let looked = if state.watched { self.look(&mut state) } else { Ok(()) };
         let present = state.present.unwrap_or(Account::Outside);
-        let turned = self.turn(&mut state, present, before);
-        state.note(looked.and(turned));
+        let result = self.turn(&mut state, present, before).and_then(|()| self.look(&mut state));
+        state.note(result);
     }
 
+    /// Notes what is held if that may be more than ever.
     fn look(&self, state: &mut State) -> io::Result<()> {
+        if !state.watched || state.at_most <= Components::of(state.peak).total() {
+            return Ok(());
+        }
         let held = difference(self.held()?, state.baseline);
         if Components::of(held).total() > Components::of(state.peak).total() {
             state.peak = held;
@@ -208,6 +214,9 @@ impl Books {
         if from != Account::Outside {
             state.allocated[from as usize] += (allocated - state.allocated_before) as i64;
             state.held_by_thread += held - state.held_before;
+        }
+        if !matches!(from, Account::Outside | Account::Stores) {
+            state.at_most += held - state.held_before;
         }
         (state.allocated_before, state.held_before) = (allocated, held);
         state.present = Some(to);

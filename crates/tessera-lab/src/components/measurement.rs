@@ -20,7 +20,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const WARM_UP: usize = 2;
 
 /// Connections that count, of which the one in the middle is reported.
-const CONNECTIONS: usize = 5;
+const CONNECTIONS: usize = 3;
 
 /// The same where each leaves something in the server's stores: these grow by pages, and a mean over few would
 /// be that of an empty page.

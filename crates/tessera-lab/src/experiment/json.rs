@@ -6,31 +6,35 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
-/// How deep lines are broken: a report has rows, each a list of samples, and those lie in that list.
-const BROKEN: usize = 4;
+/// How deep lines are broken where each sample has one: a report has rows, each a list of samples, and those
+/// lie in that list.
+pub(super) const SAMPLES: usize = 4;
+/// The same where each row has one.
+pub(super) const ROWS: usize = 2;
 
-/// A report as JSON.
-pub(super) fn json(report: &impl Serialize) -> io::Result<Vec<u8>> {
+/// A report as JSON, with lines broken so deep.
+pub(super) fn json(report: &impl Serialize, broken: usize) -> io::Result<Vec<u8>> {
     let mut json = Vec::new();
-    let format = OneSampleALine { pretty: PrettyFormatter::new(), depth: 0 };
+    let format = BrokenLines { pretty: PrettyFormatter::new(), broken, depth: 0 };
     report.serialize(&mut Serializer::with_formatter(&mut json, format))?;
     json.push(b'\n');
     Ok(json)
 }
 
 /// Breaks lines down to a depth, and no deeper.
-struct OneSampleALine {
+struct BrokenLines {
     pretty: PrettyFormatter<'static>,
+    broken: usize,
     depth: usize,
 }
 
-impl OneSampleALine {
+impl BrokenLines {
     fn is_broken(&self) -> bool {
-        self.depth <= BROKEN
+        self.depth <= self.broken
     }
 }
 
-impl Formatter for OneSampleALine {
+impl Formatter for BrokenLines {
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
         if self.is_broken() {
@@ -106,11 +110,18 @@ mod tests {
         let report = value!({
             "experiment": "any", "none": [], "rows": [{ "name": {}, "samples": [sample, sample] }]
         });
-        let written = String::from_utf8(json(&report).unwrap()).unwrap();
+        let written = String::from_utf8(json(&report, SAMPLES).unwrap()).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), report);
         let samples = written.lines().filter(|line| line.contains("\"us\":1.5")).count();
         assert_eq!(samples, 2, "{written}");
         let line = "        {\"of\":[1,{\"deep\":[]}],\"us\":1.5}";
         assert!(written.contains(&format!("{line},\n{line}\n")), "{written}");
+        let written = String::from_utf8(json(&report, ROWS).unwrap()).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), report);
+        assert_eq!(
+            written.lines().filter(|line| line.contains("\"us\":1.5")).count(),
+            1,
+            "{written}"
+        );
     }
 }

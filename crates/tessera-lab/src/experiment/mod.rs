@@ -14,7 +14,7 @@ pub(crate) use journal::{Journal, Run};
 pub(crate) use numbers::{number, spread};
 pub use options::Options;
 pub(crate) use options::{check, nothing_possible, open_link, open_network, rtts};
-pub(crate) use output::{write, write_json};
+pub(crate) use output::{write, write_json, write_rows};
 pub use report::Destination;
 pub(crate) use report::LinkReport;
 pub(crate) use screen::Screen;

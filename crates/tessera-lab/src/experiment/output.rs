@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::json::json;
+use super::json::{ROWS, SAMPLES, json};
 use super::options::Options;
 use crate::error::LabError;
 
@@ -13,6 +13,24 @@ pub(crate) fn write<R: Serialize>(
     page: fn(&R) -> serde_json::Result<String>,
 ) -> Result<(), LabError> {
     write_json(options, report)?;
+    write_page(options, report, page)
+}
+
+/// Writes a report whose rows are long lists of small numbers: one row a line.
+pub(crate) fn write_rows<R: Serialize>(
+    options: &Options,
+    report: &R,
+    page: fn(&R) -> serde_json::Result<String>,
+) -> Result<(), LabError> {
+    write_broken(options, report, ROWS)?;
+    write_page(options, report, page)
+}
+
+fn write_page<R>(
+    options: &Options,
+    report: &R,
+    page: fn(&R) -> serde_json::Result<String>,
+) -> Result<(), LabError> {
     let write = || {
         if let Some(destination) = &options.page {
             destination.write(page(report)?.as_bytes())?;
@@ -24,8 +42,12 @@ pub(crate) fn write<R: Serialize>(
 
 /// Writes a report that has no page.
 pub(crate) fn write_json(options: &Options, report: &impl Serialize) -> Result<(), LabError> {
+    write_broken(options, report, SAMPLES)
+}
+
+fn write_broken(options: &Options, report: &impl Serialize, broken: usize) -> Result<(), LabError> {
     let Some(destination) = &options.json else { return Ok(()) };
-    let written = json(report).and_then(|json| destination.write(&json));
+    let written = json(report, broken).and_then(|json| destination.write(&json));
     written.map_err(LabError::system(WRITING))
 }
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use super::engine::READY;
 use super::failures::Failures;
 use super::report::{Bytes, Cell, CellName, LinkName, Operation, RoundTrips, Sample, Sides};
 use crate::bench::{Bench, Pair, SESSIONS_AT_ONCE, WARM_UP, check, us};
@@ -23,14 +24,15 @@ pub(super) fn measure(
     let parameters = name.link.parameters(seed_of(name, seed));
     let mut pairs = Vec::with_capacity(repetitions);
     let mut failures = Failures::new(repetitions);
-    let mut prepared = false;
+    let mut tickets = 0;
     let mut to_warm_up = WARM_UP;
     while pairs.len() < repetitions {
-        if !prepared {
-            prepare(bench, name, etcd, repetitions - pairs.len() + to_warm_up)?;
+        if tickets == 0 {
+            tickets = READY.min(repetitions - pairs.len() + to_warm_up);
+            prepare(bench, name, etcd, tickets)?;
             bench.set_link(&parameters)?;
-            prepared = true;
         }
+        tickets -= 1;
         match reconnect(bench, name) {
             Ok(_) if to_warm_up > 0 => to_warm_up -= 1,
             Ok(pair) => {
@@ -43,7 +45,7 @@ pub(super) fn measure(
                 }
                 failures.add(error.to_string())?;
                 bench.restart()?;
-                prepared = false;
+                tickets = 0;
             }
         }
     }

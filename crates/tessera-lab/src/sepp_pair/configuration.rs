@@ -68,6 +68,11 @@ impl PairFiles {
         self.files.path(&format!("{}.toml", operator.name))
     }
 
+    /// Where all of them are.
+    pub(super) fn directory(&self) -> PathBuf {
+        self.files.path("")
+    }
+
     /// Where a SEPP shows what it counts.
     pub(super) fn admin(&self, operator: Operator) -> PathBuf {
         admin(&self.files, operator)

@@ -15,6 +15,7 @@
 mod configuration;
 mod functions;
 mod option;
+mod orphans;
 mod process;
 mod registration;
 
@@ -28,14 +29,16 @@ use tessera_link::{End, Link, LinkParameters};
 use self::configuration::{HOME, Operator, PairFiles, Places, VISITED};
 use self::functions::{Asked, Consumer, Producers};
 pub(crate) use self::option::SeppOption;
-pub(crate) use self::process::check_program;
-use self::process::{Counts, SeppProcess};
+use self::orphans::Orphans;
+use self::process::{Counts, SeppProcess, check_program};
 use self::registration::LOCAL_BREAKOUT;
 use crate::bench::{WARM_UP, us};
 use crate::error::LabError;
 
 /// Two SEPPs that have an association, and network functions at both.
 pub(crate) struct SeppPair<'l> {
+    // Before the processes, whose numbers may be others' after them.
+    _orphans: Orphans,
     // Before the files and the link: the processes end before both are taken away.
     visited: SeppProcess,
     home: SeppProcess,
@@ -117,10 +120,20 @@ impl<'l> SeppPair<'l> {
         let mut home = start("home SEPP", End::Server, HOME)?;
         home.listens()?;
         let mut visited = start("visited SEPP", End::Client, VISITED)?;
+        let _orphans = Orphans::watch([home.pid(), visited.pid()], &files.directory())?;
         visited.is_associated()?;
         home.is_associated()?;
         let consumer = Consumer::start(link, places.sbi)?;
-        Ok(Self { visited, home, consumer, producers, option: option.clone(), files, link })
+        Ok(Self {
+            _orphans,
+            visited,
+            home,
+            consumer,
+            producers,
+            option: option.clone(),
+            files,
+            link,
+        })
     }
 
     /// Has them come back until they have done so in the right way a few times in a row. At first they may not: an etcd

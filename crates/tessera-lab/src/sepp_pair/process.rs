@@ -31,7 +31,7 @@ pub(super) struct SeppProcess {
 ///
 /// # Errors
 /// [`LabError::Options`] if it isn't.
-pub(crate) fn check_program() -> Result<(), LabError> {
+pub(super) fn check_program() -> Result<(), LabError> {
     let mut command = program();
     command.args(["run", "--help"]).stdin(Stdio::null());
     let output = command.output().map_err(LabError::system("starting this program again"))?;
@@ -74,6 +74,10 @@ impl SeppProcess {
         outputs.into_iter().flatten().for_each(|output| keep_last(output, log.clone()));
         let pid = i32::try_from(child.id()).map_err(io::Error::other).map_err(failed())?;
         Ok(Self { name, child, pid: Pid::from_raw(pid), admin, log })
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
     }
 
     /// Waits until it listens.

@@ -12,7 +12,6 @@
 mod conversation;
 pub(crate) mod evaluate;
 mod features;
-mod json;
 mod measure;
 mod observer;
 mod page;
@@ -89,7 +88,8 @@ pub fn run(options: &Options) -> Result<(), LabError> {
 
     let experiment = "traffic".to_owned();
     let link = LinkReport::new(kind, &common.parameters);
-    json::write(common, &Report { experiment, seed, machine, link, flows, confusion, costs })
+    let report = Report { experiment, seed, machine, link, flows, confusion, costs };
+    experiment::write_rows(common, &report, page::render)
 }
 
 /// Refuses what can be refused before anything has begun.

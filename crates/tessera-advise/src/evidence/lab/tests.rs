@@ -137,3 +137,23 @@ fn what_is_no_evidence_is_refused_with_the_member() {
     wrong["rows"][1]["verdicts"]["first_byte_fs"] = json!("sometimes");
     assert!(refused(&wrong).contains("rows[1].verdicts.first_byte_fs"), "{}", refused(&wrong));
 }
+
+#[test]
+fn advice_reads_plain_links_and_one_suite() {
+    let mut report = roaming();
+    let lossy = report["cells"][0].clone();
+    let plain = |suite: &str, rtt_ms: f64| {
+        let mut cell = lossy.clone();
+        cell["suite"] = json!(suite);
+        cell["link"]["loss"] = json!(0.0);
+        cell["link"]["rtt_ms"] = json!(rtt_ms);
+        cell
+    };
+    report["cells"] =
+        json!([lossy, plain("0x1302", 0.0), plain("0x1301", 0.0), plain("0x1302", 33.0)]);
+    let evidence = Evidence::read(&report.to_string()).unwrap();
+    let read = evidence.for_advice();
+    assert_eq!((evidence.cells.len(), read.cells.len()), (4, 2));
+    assert!(read.cells.iter().all(|cell| cell.suite.as_deref() == Some("0x1302")));
+    assert_eq!(read.for_advice(), read);
+}

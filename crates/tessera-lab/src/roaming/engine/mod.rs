@@ -33,7 +33,7 @@ const WARM_UP: usize = 10;
 const TURNS: usize = 10;
 
 /// How many tickets lie ready at once: fewer than any vault gives one client.
-const READY: usize = 600;
+pub(super) const READY: usize = 600;
 
 /// Measures cells, in turns; `done` is called after each reconnection. With each there is the etcd that holds its
 /// one-time keys, if one does, or why there is none.

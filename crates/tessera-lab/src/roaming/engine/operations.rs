@@ -39,7 +39,8 @@ pub(super) fn of_a_reconnection(
     }
     let (mut client, mut server) = (Vec::new(), Vec::new());
     // What the configurations themselves did.
-    (timers.client.take(), timers.server.take());
+    timers.client.take();
+    timers.server.take();
     for _ in 0..timed {
         let (client_config, server_config) = ends.timed.clone();
         connect(client_config, server_config, tickets.pop_front(), 0)?;
