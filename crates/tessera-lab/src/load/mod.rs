@@ -8,8 +8,8 @@ mod growth;
 mod histogram;
 mod host;
 mod measure;
+mod message;
 mod options;
-pub(crate) mod registration;
 pub(crate) mod report;
 mod table;
 
