@@ -17,8 +17,8 @@ pub(crate) fn fit(points: impl IntoIterator<Item = (f64, f64)>) -> Option<Fit> {
     let mean = |value: fn(&(f64, f64)) -> f64| logarithms.iter().map(value).sum::<f64>() / count;
     let (mean_x, mean_y) = (mean(|(x, _)| *x), mean(|(_, y)| *y));
     let spread: f64 = logarithms.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
-    // Also where there is no point: the sum of none is zero.
-    if spread <= 0.0 {
+    // Also where there is no point: then it is not a number.
+    if spread.is_nan() || spread <= 0.0 {
         return None;
     }
     let together: f64 = logarithms.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();

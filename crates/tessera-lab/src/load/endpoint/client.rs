@@ -138,7 +138,7 @@ impl Client {
 impl Cell {
     fn new(preparation: Preparation) -> Result<Self> {
         let sessions = Arc::new(MemorySessionStore::new(preparation.tickets.max(1), 1));
-        let connector = Connector::new(setup::client(&preparation, 1)?);
+        let connector = Connector::new(setup::client(&preparation, 0)?);
         let connector = if preparation.variant.mode.resumes() {
             connector.with_sessions(sessions.clone())
         } else {

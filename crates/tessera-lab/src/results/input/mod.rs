@@ -1,15 +1,13 @@
 //! The reports of the experiments, as they were written.
 
-pub(super) mod load;
-
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use self::load::Load;
 use crate::error::LabError;
+use crate::load::report::{self, Cell as LoadCell, Report as Load};
 use crate::roaming::report::{Cell, Report as Roaming, Through};
 use crate::traffic::evaluate;
 use crate::traffic::report::Report as Traffic;
@@ -50,12 +48,15 @@ impl Inputs {
         let [roaming_name, load_name, traffic_name] = FILES;
         let mut traffic: Option<Traffic> = parse(traffic_name, traffic)?;
         if let Some(traffic) = &mut traffic {
-            // Made again from the flows: what the report says of them is no sample.
+            // Made again from the samples, as the growth below: what a report says of them is none.
             traffic.confusion = evaluate::confusion(&traffic.flows, traffic.seed);
             traffic.costs = evaluate::costs(&traffic.flows);
         }
-        let (roaming, load) = (parse(roaming_name, roaming)?, parse(load_name, load)?);
-        Ok(Self { roaming, load, traffic })
+        let mut load: Option<Load> = parse(load_name, load)?;
+        if let Some(load) = &mut load {
+            load.growth = report::growth(&load.cells);
+        }
+        Ok(Self { roaming: parse(roaming_name, roaming)?, load, traffic })
     }
 
     /// The names of the reports that are not there.
@@ -88,6 +89,11 @@ impl Inputs {
 /// Whether a cell's link has a round-trip time and nothing else.
 pub(super) fn is_plain(cell: &Cell) -> bool {
     cell.name.link.loss == 0.0 && cell.name.link.congestion == 0.0
+}
+
+/// How many reconnections a cell of `load` was asked for.
+pub(super) fn asked(cell: &LoadCell) -> u64 {
+    (cell.users * cell.reconnections) as u64
 }
 
 /// A file of a directory, if it is there.

@@ -1,5 +1,6 @@
 //! The figures of the page.
 
+use crate::components::{Kind as Connection, Memory, Side};
 use crate::load::Kind;
 use crate::load::report::Cell as LoadCell;
 use crate::page::chart::{Chart, Line};
@@ -155,20 +156,21 @@ pub(super) fn sepp(inputs: &Inputs) -> String {
 pub(super) fn load(inputs: &Inputs) -> String {
     let memory: Vec<_> = inputs.load.iter().flat_map(|load| &load.memory).collect();
     let mut figures = String::new();
-    for connection in ["new", "resumed"] {
-        let of_side = |variant: &Variant, side: &str| {
+    for connection in [Connection::New, Connection::Resumed] {
+        let of = |variant: &Variant, side: Side| {
             let mut there = memory.iter().filter(|it| it.variant == *variant && it.side == side);
-            there.find(|it| it.connection == connection).map_or(0.0, |it| it.total)
+            there.find(|it| it.connection == connection).map_or(0.0, |it| it.total as f64)
         };
-        let rows = memory.iter().filter(|it| it.connection == connection && it.side == "client");
-        let strips = rows.map(|it| {
-            let sides = ["client", "server"].map(|side| of_side(&it.variant, side));
+        let is_row = |it: &&&Memory| it.connection == connection && it.side == Side::Client;
+        let strips = memory.iter().filter(is_row).map(|it| {
+            let sides = [Side::Client, Side::Server].map(|side| of(&it.variant, side));
             bars(&it.variant.key(), &names::variant(&it.variant), &sides)
         });
+        let connection = connection.name();
         let figure = Figure {
             title: format!("Memory of a {connection} connection (Fig. 10)"),
             unit: "bytes",
-            note: "The allocator's total; the table has the components.",
+            note: "All that was allocated; the table has the components.",
             lanes: &["client", "server"],
             strips: strips.collect(),
         };

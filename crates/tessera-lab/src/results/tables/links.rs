@@ -147,7 +147,7 @@ fn varied(
     let mut table = Table::new(
         format!(
             "Until the response was there, by {what}: the median and the 99th percentile in ms since before \
-             connect(), and how many samples there are."
+             connect(), and how many samples there are. Between the cities; the report has the other links too."
         ),
         &columns,
     );

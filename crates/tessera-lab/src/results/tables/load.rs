@@ -1,10 +1,10 @@
 //! Many users, storms, growth, and what a connection holds.
 
+use crate::components::{Kind as Connection, Memory};
 use crate::load::report::Cell;
 use crate::load::{Histogram, Kind};
 use crate::page::words;
-use crate::results::input::Inputs;
-use crate::results::input::load::{Load, Memory, asked};
+use crate::results::input::{Inputs, asked};
 use crate::results::table::Table;
 use crate::results::{names, numbers, paper};
 
@@ -89,7 +89,7 @@ pub(super) fn growth(inputs: &Inputs) -> Option<Table> {
          linear.",
         &["option", "RTT, ms", "exponent", "95 % confidence interval"],
     );
-    for growth in inputs.load.iter().flat_map(Load::growth) {
+    for growth in inputs.load.iter().flat_map(|load| &load.growth) {
         let interval = growth
             .interval
             .map_or_else(numbers::nothing, |(low, high)| format!("{low:.3} to {high:.3}"));
@@ -101,33 +101,45 @@ pub(super) fn growth(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// Fig. 10: what a connection holds, by component.
+/// Fig. 10: what a connection takes, by component.
 pub(super) fn memory(inputs: &Inputs) -> Option<Table> {
-    let all: Vec<_> = inputs.load.iter().flat_map(|load| &load.memory).collect();
-    let mut components: Vec<&str> = Vec::new();
-    for component in all.iter().flat_map(|memory| memory.components.keys()) {
-        if !components.contains(&component.as_str()) {
-            components.push(component);
-        }
-    }
-    let heads: Vec<_> = components.iter().map(|name| name.replace('_', " ")).collect();
-    let mut columns = vec!["option, connection, side"];
-    columns.extend(heads.iter().map(String::as_str));
-    columns.extend(["all", "most at once", "idle", "vault", "paper, KB"]);
     let mut table = Table::new(
         "Bytes that were allocated for one connection, given back or not, each under the component that did; all \
-         is the allocator's own total. Beside it: the most that was held at once, and what the idle connection \
-         holds. What the server's vault keeps stands apart. The paper has one number for both sides.",
-        &columns,
+         is their sum. Beside it: the most that was held at once, and what the idle connection holds. What the \
+         server's vault keeps stands apart. The paper has one number for both sides.",
+        &[
+            "option, connection, side",
+            "certificates",
+            "key exchange",
+            "signature",
+            "tickets and replay state",
+            "buffers",
+            "rest",
+            "all",
+            "most at once",
+            "idle",
+            "vault",
+            "paper, KB",
+        ],
     );
-    for memory in all {
-        let of = |name: &&str| numbers::bytes(memory.components.get(*name).copied());
-        let totals = [memory.total, memory.peak.total, memory.held.total].map(Some);
-        let totals = totals.into_iter().chain([memory.vault_bytes]).map(numbers::bytes);
-        let rest = totals.chain([papers(memory)]);
+    for memory in inputs.load.iter().flat_map(|load| &load.memory) {
+        let made = &memory.components;
+        let bytes = [
+            made.certificates,
+            made.key_exchange,
+            made.signature,
+            made.tickets_and_replay_state,
+            made.buffers,
+            made.rest,
+            memory.total,
+            memory.peak.total,
+            memory.held.total,
+            memory.vault_bytes,
+        ];
+        let name = names::variant(&memory.variant);
         table.row(
-            format!("{}: {}, {}", names::variant(&memory.variant), memory.connection, memory.side),
-            components.iter().map(of).chain(rest),
+            format!("{name}: {}, {}", memory.connection.name(), memory.side.name()),
+            bytes.map(|bytes| bytes.to_string()).into_iter().chain([papers(memory)]),
         );
     }
     table.unless_empty()
@@ -136,7 +148,10 @@ pub(super) fn memory(inputs: &Inputs) -> Option<Table> {
 /// What the paper says of the same kind of connection.
 fn papers(memory: &Memory) -> String {
     let [new, resumed] = paper::memory(memory.variant.option);
-    let number = if memory.connection == "new" { new } else { resumed };
+    let number = match memory.connection {
+        Connection::New => new,
+        Connection::Resumed => resumed,
+    };
     number.map_or_else(numbers::nothing, |kilobytes| format!("{kilobytes:.1}"))
 }
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::machine::Machine;
-use crate::results::input::Inputs;
-use crate::results::input::load::asked;
+use crate::results::input::{Inputs, asked};
 use crate::results::numbers;
 use crate::results::table::Table;
 

@@ -4,7 +4,6 @@ use crate::experiment;
 use crate::load::Kind;
 use crate::load::report::{Cell as LoadCell, Growth};
 use crate::results::input::Inputs;
-use crate::results::input::load::Load;
 use crate::results::names;
 use crate::results::numbers::{self, RESPONSE_MS};
 use crate::results::table::Table;
@@ -139,8 +138,8 @@ fn beside_d(inputs: &Inputs) -> Vec<Target> {
 
 /// The exponents of growth.
 fn growth(inputs: &Inputs) -> Vec<Target> {
-    let growth = inputs.load.iter().flat_map(Load::growth);
-    let target = |growth: Growth| Target {
+    let growth = inputs.load.iter().flat_map(|load| &load.growth);
+    let target = |growth: &Growth| Target {
         what: format!("growth: the exponent of {}", names::variant(&growth.variant)),
         measured: growth.exponent,
         unit: "",
