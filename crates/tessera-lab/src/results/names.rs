@@ -28,6 +28,11 @@ pub(super) fn variant(variant: &Variant) -> String {
     if words.is_empty() { name } else { format!("{name}, {}", words.join(", ")) }
 }
 
+/// With the suite and the store, where rows differ by these.
+pub(super) fn full(one: &Variant) -> String {
+    format!("{}, {}, {}", variant(one), one.suite.number(), one.store.name())
+}
+
 /// A group, as tables name it.
 fn group(agreement: Agreement) -> &'static str {
     match agreement {

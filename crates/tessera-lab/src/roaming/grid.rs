@@ -6,19 +6,24 @@ use tessera_link::{Congestion, LinkParameters};
 
 use super::report::{CellName, LinkName, Through};
 use crate::sepp_pair::SeppOption;
+use crate::topology::{ROAMING, Stretch};
 use crate::variants::{Store, Suite, Variant};
 
-/// The links by name, with their round-trip times in milliseconds. The paper has 33 and 134 ms (section 5.3)
-/// and reports results from 50 to 371; 105 ms between Tokyo and Los Angeles is our choice.
+/// The links by name, with their round-trip times in milliseconds: none, those of the paper's mesh, and the distances
+/// from 50 to 371 ms of which it reports results (section 5.3).
 const LINKS: [(&str, f64); 7] = [
     ("none", 0.0),
-    ("seoul-tokyo", 33.0),
-    ("tokyo-los-angeles", 105.0),
-    ("seoul-los-angeles", 134.0),
+    of_mesh(ROAMING[0]),
+    of_mesh(ROAMING[1]),
+    of_mesh(ROAMING[2]),
     ("50ms", 50.0),
     ("200ms", 200.0),
     ("371ms", 371.0),
 ];
+
+const fn of_mesh(stretch: Stretch) -> (&'static str, f64) {
+    (stretch.name, stretch.rtt_ms as f64)
+}
 
 /// Losses on each of them: the share, and how many packets in a row, in the mean.
 const LOSSES: [(f64, f64); 4] = [(0.001, 1.0), (0.001, 3.0), (0.01, 1.0), (0.01, 3.0)];

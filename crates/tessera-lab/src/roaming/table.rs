@@ -154,7 +154,7 @@ send         from the client's beginning of TLS until the server's application h
 receive      from the arrival of the flight with the request until the client holds the response
 handshake    from the client's beginning of TLS until its handshake is complete
 whole        from the client's beginning of TLS to the response: send and receive, of which both have
-             the server's work on the request's flight; through SEPPs TCP's beginning is in it; through SEPPs from a network function's first
+             the server's work on the request's flight; through SEPPs from a network function's first
              request to its answer, TCP between the SEPPs included
 RTTs         round trips until first byte/response, TCP's included where there is TCP
 engine       time inside the TLS engine: of the clock in memory, of the processor elsewhere

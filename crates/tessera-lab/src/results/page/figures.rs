@@ -7,7 +7,7 @@ use crate::page::chart::{Chart, Line};
 use crate::page::figure::{Figure, Strip};
 use crate::page::strip::LaneData;
 use crate::page::words::escaped;
-use crate::results::input::Inputs;
+use crate::results::input::{Inputs, is_plain};
 use crate::results::names;
 use crate::results::numbers::{FIRST_BYTE_MS, Field, HANDSHAKE_MS, RESPONSE_MS, median};
 use crate::results::paper;
@@ -128,7 +128,8 @@ pub(super) fn disturbed(inputs: &Inputs) -> String {
 
 /// The first response through two SEPPs.
 pub(super) fn sepp(inputs: &Inputs) -> String {
-    let cells: Vec<_> = inputs.plain(Through::Sepp).collect();
+    // Not only those of the paper's suite: two SEPPs have another.
+    let cells: Vec<_> = inputs.cells(Through::Sepp).filter(|cell| is_plain(cell)).collect();
     let mut figures = String::new();
     for cells in cells.chunk_by(|one, other| one.name.link == other.name.link) {
         let Some(first) = cells.first() else { continue };
@@ -138,7 +139,9 @@ pub(super) fn sepp(inputs: &Inputs) -> String {
                 LaneData::of(cell.samples.iter().filter_map(RESPONSE_MS)),
                 LaneData::of(registration.map(|us| us / 1e3)),
             ];
-            Strip { lanes, ..strip(cell, &[]) }
+            let name = names::full(&cell.name.variant);
+            let head = escaped(&name);
+            Strip { lanes, head, description: name, ..strip(cell, &[]) }
         });
         let figure = Figure {
             title: format!("Through two SEPPs: {}", first.name.link.name),

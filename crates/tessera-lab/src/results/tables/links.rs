@@ -214,7 +214,7 @@ pub(super) fn sepp(inputs: &Inputs) -> Option<Table> {
             [it.cpu_us.client / 1e3, it.cpu_us.server / 1e3, megabytes[0], megabytes[1]].map(Some)
         });
         table.row(
-            format!("{}: {}", cell.name.link.name, full_name(&cell.name.variant)),
+            format!("{}: {}", cell.name.link.name, names::full(&cell.name.variant)),
             [
                 cell.samples.len().to_string(),
                 cell.failed.to_string(),
@@ -228,11 +228,6 @@ pub(super) fn sepp(inputs: &Inputs) -> Option<Table> {
         );
     }
     table.unless_empty()
-}
-
-/// With the suite and the store, where rows differ by these.
-fn full_name(variant: &Variant) -> String {
-    format!("{}, {}, {}", names::variant(variant), variant.suite.number(), variant.store.name())
 }
 
 /// The variants of some cells, each once, in their order.
