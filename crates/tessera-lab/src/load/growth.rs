@@ -18,7 +18,7 @@ pub(crate) fn fit(points: impl IntoIterator<Item = (f64, f64)>) -> Option<Fit> {
     let (mean_x, mean_y) = (mean(|(x, _)| *x), mean(|(_, y)| *y));
     let spread: f64 = logarithms.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
     // Also where there is no point: then it is not a number.
-    if !(spread > 0.0) {
+    if spread.is_nan() || spread <= 0.0 {
         return None;
     }
     let together: f64 = logarithms.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
