@@ -4,7 +4,23 @@ Each model reaches its gates, has a mutant, and has no property that can't fail;
 something that holds without it; marks and names of queries are what they look like.
 """
 
-from models import ABSENT, HERE, ONLY, QUERY, files_of, letters, marked_variants, queries_of
+import re
+
+from models import (
+    ABSENT,
+    HERE,
+    ONLY,
+    QUERY,
+    SIDES,
+    files_of,
+    letters,
+    marked_variants,
+    queries_of,
+    variant_of,
+)
+
+WITHOUT_COMMENTS = re.compile(r"\(\*.*?\*\)", re.DOTALL)
+QUERIES = re.compile(r"^query .*?\.\s*$", re.DOTALL | re.MULTILINE)
 
 
 def check(expected):
@@ -29,8 +45,20 @@ def in_text(text):
     for query, _, follows in QUERY.findall(text):
         if not follows:
             yield f"{query} has no query right after its name"
-    if len(QUERY.findall(text)) != sum(line.startswith("query ") for line in text.splitlines()):
+    names, side = QUERY.findall(text), text
+    if "choice[" in text:
+        side = variant_of(text, SIDES[0])
+        names = [name for name in names if "choice[" not in name[2]]
+        if len(names) + 1 != len(QUERY.findall(text)) or "choice[" in side:
+            yield "an equivalence without a name, or with two, or one that its sides have as well"
+    if len(names) != sum(map(goals, QUERIES.findall(WITHOUT_COMMENTS.sub("", side)))):
         yield "a query without a name"
+
+
+def goals(query):
+    """How many things a query asks: they stand after the types of its variables, with ";" between them."""
+    types, *rest = query.split(";")
+    return len(rest) if rest and "(" not in types else len(rest) + 1
 
 
 def in_model(queries, model, texts):
@@ -47,6 +75,8 @@ def in_model(queries, model, texts):
         yield ": no base"
         return
     marked = set().union(*map(marked_variants, texts))
+    if any("choice[" in text for text in texts):
+        marked -= set(SIDES)
     unknown, unlisted = set(rows) - marked - {"base"}, marked - set(rows)
     if unknown or unlisted:
         yield f": not in the files {sorted(unknown)}, not expected {sorted(unlisted)}"

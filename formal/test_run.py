@@ -94,6 +94,36 @@ class Runs(Program):
             self.assertFalse(module.run_proverif(idle, output)[2])
 
 
+class Equivalences(Program):
+    """A model of which ProVerif is asked an equivalence, and each of its sides the gates."""
+
+    # ProVerif's last argument is the model; a side of it has no `choice`.
+    side = "for model; do :; done\nif /bin/grep -q 'choice\\[' $model; then\n"
+    reached = "else echo 'RESULT not e is false.'; echo 'RESULT not f is false.'; fi\n"
+
+    def verdict_is(self, said, variant, reached=reached):
+        script = self.side + "".join(f"echo '{line}'\n" for line in said) + reached
+        return self.run_with(script, f"fs/unlinkability:{variant}").returncode == 0
+
+    def test_it_holds_if_proverif_says_so(self):
+        said = ["RESULT Observational equivalence is true."]
+        self.assertTrue(self.verdict_is(said, "base"))
+        self.assertFalse(self.verdict_is(said, "ids-count"))
+
+    def test_it_fails_if_there_is_a_trace_and_is_open_if_there_is_none(self):
+        said = ["A trace has been found.", "RESULT Observational equivalence cannot be proved."]
+        self.assertTrue(self.verdict_is(said, "ids-count"))
+        for variant in ["base", "ids-count"]:
+            self.assertFalse(self.verdict_is(said[1:], variant))
+
+    def test_both_sides_have_to_reach_the_gates(self):
+        said = ["RESULT Observational equivalence is true."]
+        right = "/bin/grep -q '= second' $model; then "
+        differ = f"elif {right} echo 'RESULT not e is true.'; echo 'RESULT not f is false.'\n{self.reached}"
+        self.assertFalse(self.verdict_is(said, "base", differ))
+        self.assertFalse(self.verdict_is(said, "base", "else echo 'RESULT not e is false.'; fi\n"))
+
+
 class Check(unittest.TestCase):
     """The recorded run, where something was changed after it."""
 
@@ -245,6 +275,30 @@ class Rules(unittest.TestCase):
             ("Q1", "G1"),
         ]:
             self.assertTrue(self.errors(text=self.text.replace(old, new)), new)
+
+    def test_each_goal_of_a_query_has_a_name(self):
+        text = self.text.replace("query a.", "query x: t; event(a);").replace("query b.", "  event(b).")
+        self.assertEqual(self.errors(text=text), [])
+        for goal in ["event(b); event(d).", "event(b);\n  event(d)."]:
+            self.assertTrue(self.errors(text=text.replace("event(b).", goal)), goal)
+
+    def test_an_equivalence_has_a_name_and_two_sides_with_gates(self):
+        text = (
+            "(*? G1 reached *)\n(*+ left right: query event(a). *)\n(*? U1 same *)\n"
+            "letfun one(a: t, b: t) = choice[a, b]. (*- left right *)\n"
+            "(*+ left: letfun one(a: t, b: t) = a. *)\n(*+ right: letfun one(a: t, b: t) = b. *)\n"
+            "let x = 0. (*- slip *)\n"
+        )
+        self.assertEqual(self.errors(text=text), [])
+        for old, new in [
+            (" (*- left right *)", ""),
+            ("(*? U1 same *)\n", ""),
+            ("(*? G1 reached *)\n", ""),
+            ("(*+ left right: query event(a). *)\n", ""),
+            ("(*- slip *)", ""),
+        ]:
+            self.assertIn(old, text)
+            self.assertTrue(self.errors(text=text.replace(old, new)), old)
 
 
 if __name__ == "__main__":

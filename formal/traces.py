@@ -169,7 +169,7 @@ def definitions(term, names, defined):
 def processes_of(text):
     """The steps of each process of a model, in the order of its text; `set-up` is the main one."""
     text = re.sub(r"\(\*.*?\*\)", "", text, flags=re.DOTALL)
-    parts = re.split(r"^(let \w+|process\b|letfun|event|query|fun|table)", text, flags=re.MULTILINE)
+    parts = re.split(r"^(let [A-Z]\w*|process\b|letfun|event|query|fun|table)", text, flags=re.MULTILINE)
     return {
         "set-up" if name == "process" else name.split()[1]: [
             feature(verb or channel, word) for verb, word, channel in STEP_IN_TEXT.findall(body)
@@ -190,16 +190,21 @@ def name_runs(steps, processes):
     for step in steps:
         by_copy[step["copy"]].append(step)
     for own in by_copy.values():
-        role = "set-up"
-        while own:
-            best = max(processes, key=lambda name: explained(own, processes[name]))
-            count, _ = explained(own, processes[best])
-            # What isn't replicated is the main process's, as far as nothing else explains it better.
-            role = role if not count or (not own[0]["copy"] and count == 1) else best
-            count = max(1, count)
-            for step in own[:count]:
+        rest, role = own, None
+        while rest:
+            best = max(processes, key=lambda name: explained(rest, processes[name]))
+            count, _ = explained(rest, processes[best])
+            # What is only received and sent would fit every process.
+            if all(step["verb"] in ("in", "out") for step in rest[:count]):
+                count = 1
+            else:
+                role = best
+            for step in rest[:count]:
                 step["role"] = role
-            own = own[count:]
+            rest = rest[count:]
+        known = next((step["role"] for step in own if step["role"]), "set-up")
+        for step in own:
+            step["role"] = step["role"] or known
     for step in steps:
         copies = runs[step["role"]]
         if step["copy"] not in copies:

@@ -31,6 +31,7 @@ mod pki;
 pub mod process_memory;
 mod processes;
 pub mod reconnect;
+mod registration;
 pub mod results;
 pub mod roaming;
 mod sepp_pair;

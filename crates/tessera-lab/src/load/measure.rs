@@ -21,8 +21,8 @@ use crate::processes::Process;
 /// How long an order may take: the longest are whole cells.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
-/// How many tickets there may be more than are needed: they come in packs.
-const SPARE: usize = 30;
+/// How many tickets there may be more than are measured: they come in packs.
+const SPARE: usize = 60;
 
 /// Both processes, and the link between them.
 pub(super) struct Stand {
@@ -64,17 +64,16 @@ impl Stand {
             return Ok(Measured::NotRun(obstacle));
         }
         let before = self.holds()?;
-        match plan.kind {
-            Kind::Users if plan.variant.mode.resumes() => {
-                self.client(&ClientOrder::Collect { sessions: plan.connections() })?;
-            }
-            Kind::Users => (),
-            Kind::Storm => {
-                self.client(&ClientOrder::Associate { connections: plan.users })?;
-                self.server.tell(&ServerOrder::Replace)?;
-                self.listening()?;
-                self.client(&ClientOrder::Lose)?;
-            }
+        if plan.variant.mode.resumes() {
+            let associated = if plan.kind == Kind::Storm { plan.users } else { 0 };
+            let sessions = plan.connections() + WARM_UP - associated;
+            self.client(&ClientOrder::Collect { sessions })?;
+        }
+        if plan.kind == Kind::Storm {
+            self.client(&ClientOrder::Associate { connections: plan.users })?;
+            self.server.tell(&ServerOrder::Replace)?;
+            self.listening()?;
+            self.client(&ClientOrder::Lose)?;
         }
         let vault_bytes = self.holds()? - before;
         // Caches are cold.

@@ -8,8 +8,8 @@ mod growth;
 mod histogram;
 mod host;
 mod measure;
+mod message;
 mod options;
-pub(crate) mod registration;
 pub(crate) mod report;
 mod table;
 
@@ -32,7 +32,8 @@ use crate::machine::{Machine, revision};
 ///
 /// # Errors
 ///
-/// [`LabError::Options`] before anything is measured; the others when it can't go on.
+/// [`LabError::Options`] before anything is measured; the others when it can't go on. The program has to allocate
+/// with jemalloc, whose books say what a connection holds.
 pub fn run(options: &Options) -> Result<(), LabError> {
     let plans = Plan::all(options);
     if plans.is_empty() {

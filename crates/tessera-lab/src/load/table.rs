@@ -140,7 +140,8 @@ first accepted  the server's application has an accepted request, since the user
 response        the client has the whole response to it
 registration    the last of the 13 responses is there
 server, client  processor time of the process, kernel included, for each reconnection
-TLS             the server's in calls of TLS streams, the socket's own calls taken away
+TLS             the server's in calls of TLS streams, the socket's own calls taken away; no ticket is issued
+                meanwhile
 heap            what all open connections hold; what the tickets made beforehand hold
 memory          of one connection, by what allocated it: everything that was ever allocated, what was held
                 when most was held, and what is held when it is idle; in the vault, for one client";

@@ -114,7 +114,10 @@ fn numbers(title: &str, unit: &str, of_unit: f64, cells: &[Cell]) -> String {
         .chain(times.iter().map(String::as_str))
         .chain(others)
         .collect();
-    let caption = format!("All numbers, {title}: medians, below them the 95 % confidence interval");
+    let caption = format!(
+        "All numbers, {title}: medians, below them the 95 % confidence interval; TCP to response \
+         are since the client began"
+    );
     let rows: Vec<_> = cells
         .iter()
         .map(|cell| Row {

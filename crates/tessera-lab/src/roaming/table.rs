@@ -90,7 +90,7 @@ pub(super) fn row(cell: &Cell) -> String {
         cell.failed,
         median(|it| it.send_us),
         median(|it| it.receive_us),
-        median(|it| it.handshake_us),
+        median(|it| since_tls(it, it.handshake_us)),
         median(whole),
         [cell.round_trips.first_byte, cell.round_trips.response].map(round_trips).join("/"),
         format!("{}/{}", us(|it| it.client_engine_us), us(|it| it.server_engine_us)),
@@ -106,7 +106,12 @@ pub(super) fn not_run(name: &CellName, reason: &str) -> String {
 
 /// From the client's beginning of TLS to its response.
 pub(super) fn whole(sample: &Sample) -> Option<f64> {
-    Some(sample.response_us? - sample.tcp_us.unwrap_or(0.0))
+    since_tls(sample, sample.response_us)
+}
+
+/// A moment of a sample, without what TCP took before TLS; through SEPPs that is not known, and in it.
+fn since_tls(sample: &Sample, moment: Option<f64>) -> Option<f64> {
+    Some(moment? - sample.tcp_us.unwrap_or(0.0))
 }
 
 /// Table 5 of the paper: each row's whole time, and how many times that of 0-RTT with X25519 it is, the
@@ -155,8 +160,9 @@ store        where the server's one-time keys lie
 n, bad       how many reconnections count, and how many failed besides
 send         from the client's beginning of TLS until the server's application holds the request
 receive      from the arrival of the flight with the request until the client holds the response
+handshake    from the client's beginning of TLS until its handshake is complete
 whole        from the client's beginning of TLS to the response: send and receive, of which both have
-             the server's work on the request's flight; through SEPPs from a network function's first
+             the server's work on the request's flight; through SEPPs TCP's beginning is in it; through SEPPs from a network function's first
              request to its answer, TCP between the SEPPs included
 RTTs         round trips until first byte/response, TCP's included where there is TCP
 engine       time inside the TLS engine: of the clock in memory, of the processor elsewhere

@@ -18,8 +18,8 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
 use super::configuration::HOME_DOMAIN;
-use super::registration::{Exchange, LOCAL_BREAKOUT};
 use crate::error::LabError;
+use crate::registration::{Exchange, LOCAL_BREAKOUT};
 
 /// The home network's functions, all at one address.
 pub(super) struct Producers {

@@ -17,7 +17,6 @@ mod functions;
 mod option;
 mod orphans;
 mod process;
-mod registration;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -31,9 +30,9 @@ use self::functions::{Asked, Consumer, Producers};
 pub(crate) use self::option::SeppOption;
 use self::orphans::Orphans;
 use self::process::{Counts, SeppProcess, check_program};
-use self::registration::LOCAL_BREAKOUT;
 use crate::bench::{WARM_UP, us};
 use crate::error::LabError;
+use crate::registration::LOCAL_BREAKOUT;
 
 /// Two SEPPs that have an association, and network functions at both.
 pub(crate) struct SeppPair<'l> {

@@ -26,7 +26,8 @@ fn operations(mode: Mode) -> [Vec<OperationTime>; 2] {
     scene.server = server.server(scene.server);
     let session = scene.session();
     assert_eq!(session.is_some(), mode.resumes());
-    (client.take(), server.take());
+    client.take();
+    server.take();
     let mut pair = scene.start(session, at(1));
     pair.run();
     assert!(pair.to_client.complete && pair.to_server.complete);

@@ -11,7 +11,7 @@ use tessera::{
     ServerConnection,
 };
 
-use super::registration::Exchange;
+use super::registration::Sizes;
 use crate::clock::{self, MachineClock};
 use crate::control::Observed;
 use crate::endpoint::{Result, Wire, observed};
@@ -49,7 +49,7 @@ impl Caller {
     pub(super) fn call(
         self,
         stream: TcpStream,
-        exchanges: &[Exchange],
+        exchanges: &[Sizes],
         mut between: impl FnMut() -> Result<()>,
     ) -> Result<(Told, Vec<ClientSession>)> {
         let Self { config, session, sessions } = self;
@@ -63,7 +63,7 @@ impl Caller {
         let process_cpu = clock::process_cpu()?;
         let mut wire = Wire::new(stream, false)?;
         let mut waiting = exchanges.iter();
-        let request = |exchange: &Exchange| vec![CONTENT; exchange.request];
+        let request = |exchange: &Sizes| vec![CONTENT; exchange.request];
         let first = waiting.clone().next().map(request).unwrap_or_default();
         let (mut connection, early) = wire.engine(|now, output| {
             let mut connection =
@@ -128,7 +128,7 @@ impl Caller {
 pub(super) fn answer(
     stream: TcpStream,
     config: Checked<ServerConfig>,
-    exchanges: &[Exchange],
+    exchanges: &[Sizes],
 ) -> Result<Told> {
     let process_cpu = clock::process_cpu()?;
     let mut wire = Wire::new(stream, false)?;

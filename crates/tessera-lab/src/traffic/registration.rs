@@ -1,34 +1,35 @@
-//! What goes over a connection: one registration of a roaming subscriber.
+//! What goes over a connection: one registration of a roaming subscriber, each time a little different.
 
 use super::random::Random;
-use crate::load::registration::{EXCHANGES, HEADERS};
+use crate::registration::{FIELDS, LOCAL_BREAKOUT};
 
-/// How many of the exchanges are discoveries, which are answered with [`DISCOVERY`] bytes or up to
-/// [`DISCOVERY_VARIES`] more, as the NRF finds more or less to say.
-const DISCOVERIES: usize = 3;
+/// A discovery is answered with so many bytes or up to [`DISCOVERY_VARIES`] more, as the NRF finds more or less
+/// to say.
 const DISCOVERY: usize = 666;
 const DISCOVERY_VARIES: usize = 14;
-/// How much longer a field section may be: identities and correlation numbers differ.
-const HEAD_VARIES: usize = 12;
+/// How much longer a field section may be, in bytes: identities and correlation numbers differ.
+const FIELDS_VARY: usize = 12;
 
 /// An exchange as sizes, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Exchange {
+pub(crate) struct Sizes {
     pub(crate) request: usize,
     pub(crate) response: usize,
 }
 
 /// One registration.
-pub(crate) fn registration(random: &mut Random) -> Vec<Exchange> {
-    let mut head = |body: usize| HEADERS + random.up_to(HEAD_VARIES) + body;
-    let mut exchanges = Vec::with_capacity(EXCHANGES.len());
-    for (request, response) in EXCHANGES {
-        exchanges.push(Exchange { request: head(request), response: head(response) });
-    }
-    for discovery in exchanges.iter_mut().take(DISCOVERIES) {
-        discovery.response = HEADERS + DISCOVERY + random.up_to(DISCOVERY_VARIES);
-    }
-    exchanges
+pub(crate) fn registration(random: &mut Random) -> Vec<Sizes> {
+    let exchanges = LOCAL_BREAKOUT.iter().map(|exchange| {
+        let mut fields = || FIELDS + random.up_to(FIELDS_VARY);
+        let (request, response) = (fields() + exchange.request.len(), fields());
+        let body = if exchange.is_discovery() {
+            DISCOVERY + random.up_to(DISCOVERY_VARIES)
+        } else {
+            exchange.response.len()
+        };
+        Sizes { request, response: response + body }
+    });
+    exchanges.collect()
 }
 
 #[cfg(test)]
@@ -41,14 +42,20 @@ mod tests {
         let all: Vec<_> = (0..50).map(|_| registration(&mut random)).collect();
         for registration in &all {
             assert_eq!(registration.len(), 13);
-            for (exchange, (request, response)) in registration.iter().zip(EXCHANGES) {
-                let varies = HEADERS..=HEADERS + HEAD_VARIES;
-                assert!(varies.contains(&(exchange.request - request)), "{exchange:?}");
-                let response = response.max(1);
-                assert!(exchange.response.abs_diff(HEADERS + response) <= DISCOVERY_VARIES);
+            for (sizes, exchange) in registration.iter().zip(&LOCAL_BREAKOUT) {
+                let varies = FIELDS..=FIELDS + FIELDS_VARY;
+                assert!(varies.contains(&(sizes.request - exchange.request.len())), "{sizes:?}");
+                let (response, more) = match exchange.response.len() {
+                    666..=680 => (DISCOVERY, DISCOVERY_VARIES),
+                    other => (other, 0),
+                };
+                let varies = FIELDS..=FIELDS + FIELDS_VARY + more;
+                assert!(varies.contains(&(sizes.response - response)), "{sizes:?}");
             }
         }
-        assert!(all.iter().any(|other| *other != all[0]));
+        for exchange in 0..LOCAL_BREAKOUT.len() {
+            assert!(all.iter().any(|other| other[exchange] != all[0][exchange]), "{exchange}");
+        }
         assert_eq!(registration(&mut Random::new(1)), all[0], "the seed repeats it");
     }
 }

@@ -19,7 +19,7 @@ use tessera_link::{End, Link, LinkParameters};
 
 use super::conversation::{Caller, Told, answer};
 use super::observer::{Observer, Watched};
-use super::registration::Exchange;
+use super::registration::Sizes;
 use super::report::Flow;
 use crate::bench::{check, set_link};
 use crate::control::Preparation;
@@ -90,7 +90,7 @@ impl Stage {
         while variant.mode.resumes() && ready.sessions.len() < sessions {
             let config = ready.collector.clone();
             let caller = Caller { config, session: None, sessions: SESSIONS_AT_ONCE.into() };
-            let exchange = Exchange { request: 1, response: 1 };
+            let exchange = Sizes { request: 1, response: 1 };
             let call = self.connect(&ready.server, caller, &[exchange], None)?;
             ready.sessions.extend(call.sessions);
         }
@@ -125,7 +125,7 @@ impl Stage {
     pub(super) fn record(
         &mut self,
         ready: &mut Ready,
-        exchanges: &[Exchange],
+        exchanges: &[Sizes],
     ) -> Result<Flow, LabError> {
         let Ready { variant, padding, .. } = *ready;
         let session = if variant.mode.resumes() {
@@ -160,7 +160,7 @@ impl Stage {
         &mut self,
         server: &Checked<ServerConfig>,
         caller: Caller,
-        exchanges: &[Exchange],
+        exchanges: &[Sizes],
         mut watched: Option<&mut Watched>,
     ) -> Result<Call, LabError> {
         let stream = self.socket().map_err(LabError::system("making a socket"))?;

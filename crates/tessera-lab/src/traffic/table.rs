@@ -82,6 +82,7 @@ protected-sizes  of the protected records alone: padding can't reach hellos
 times            when records pass at the client's end, and from which side they come
 both             all of that
 told right       by a decision tree that has not seen the flow (cross-validation)
+Key exchanges (X25519, X25519MLKEM768) and, in (e), kinds of one-time keys take turns within an option.
 An observer who also reads the ClientHello needs no classifier: that a PSK and early data are offered
 stands there in plaintext (RFC 8446 §4.2.10, §4.2.11).";
 

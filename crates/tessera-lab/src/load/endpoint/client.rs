@@ -13,12 +13,13 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::super::control::{ClientAnswer, ClientOrder, Preparation, Ran};
-use super::super::registration::{self, EXCHANGES, LONGEST};
+use super::super::message::{self, LONGEST};
 use super::{PATIENCE, setup};
 use crate::bench;
 use crate::clock;
 use crate::endpoint::{Result, observed};
 use crate::pki::SERVER_NAME;
+use crate::registration::LOCAL_BREAKOUT;
 
 /// How many tickets one full handshake brings. The engine refuses more than 32 in a row.
 const SESSIONS_AT_ONCE: u8 = 30;
@@ -113,7 +114,7 @@ impl Client {
         self.kept.clear();
         let process_cpu = clock::process_cpu()?;
         let started = clock::monotonic()?;
-        let exchanges = if registration { EXCHANGES.len() } else { 1 };
+        let exchanges = if registration { LOCAL_BREAKOUT.len() } else { 1 };
         let (mut ran, kept) = self.runtime.block_on(async move {
             let mut under_way = JoinSet::new();
             for _ in 0..users {
@@ -137,7 +138,7 @@ impl Client {
 impl Cell {
     fn new(preparation: Preparation) -> Result<Self> {
         let sessions = Arc::new(MemorySessionStore::new(preparation.tickets.max(1), 1));
-        let connector = Connector::new(setup::client(&preparation, 1)?);
+        let connector = Connector::new(setup::client(&preparation, 0)?);
         let connector = if preparation.variant.mode.resumes() {
             connector.with_sessions(sessions.clone())
         } else {
@@ -233,7 +234,7 @@ async fn reconnect(
     let since = || clock::monotonic().map(|now| now.saturating_sub(wanted)).map_err(words);
     let socket = TcpStream::connect(cell.preparation.server).await.map_err(words)?;
     socket.set_nodelay(true).map_err(words)?;
-    let request = registration::request(0, wanted);
+    let request = message::request(0, wanted);
     let connector = &cell.connector;
     let mut stream = if way.mode.has_early_data() {
         match connector.connect_with_early_data(destination(), socket, &request).await {
@@ -272,12 +273,12 @@ async fn exchange(
     number: u8,
     wanted: Duration,
 ) -> io::Result<()> {
-    stream.write_all(&registration::request(number, wanted)).await?;
+    stream.write_all(&message::request(number, wanted)).await?;
     response(stream, number).await
 }
 
 async fn response(stream: &mut ClientStream<TcpStream>, number: u8) -> io::Result<()> {
-    let len = registration::response_len(number).ok_or(io::ErrorKind::InvalidInput)?;
+    let len = message::response_len(number).ok_or(io::ErrorKind::InvalidInput)?;
     stream.read_exact(&mut [0; LONGEST][..len]).await?;
     Ok(())
 }

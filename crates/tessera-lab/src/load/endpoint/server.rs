@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use super::super::control::{Counted, Preparation, ServerAnswer, ServerOrder};
 use super::super::histogram::Histogram;
-use super::super::registration::{self, HEAD, LONGEST};
+use super::super::message::{self, HEAD, LONGEST};
 use super::meter::{Meter, Metered};
 use super::{PATIENCE, setup};
 use crate::endpoint::{Result, Stores};
@@ -249,7 +249,7 @@ async fn serve(acceptor: &Acceptor, socket: TcpStream, counters: &Counters) -> i
         if is_first && stream.is_early() == counters.early {
             counters.histogram().add(clock::monotonic()?.saturating_sub(wanted));
         }
-        let len = registration::response_len(exchange).ok_or(io::ErrorKind::InvalidData)?;
+        let len = message::response_len(exchange).ok_or(io::ErrorKind::InvalidData)?;
         meter.of(stream.write_all(&response[..len])).await?;
         meter.of(stream.flush()).await?;
         if is_first {
@@ -272,8 +272,8 @@ async fn request(
         return Ok(None);
     }
     meter.of(stream.read_exact(&mut head[1..])).await?;
-    let (exchange, wanted) = registration::read_head(head);
-    let len = registration::request_len(exchange).ok_or(io::ErrorKind::InvalidData)?;
+    let (exchange, wanted) = message::read_head(head);
+    let len = message::request_len(exchange).ok_or(io::ErrorKind::InvalidData)?;
     let mut rest = [0; LONGEST];
     meter.of(stream.read_exact(&mut rest[HEAD..len])).await?;
     Ok(Some((exchange, wanted)))

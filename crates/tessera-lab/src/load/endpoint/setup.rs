@@ -11,11 +11,12 @@ use super::super::control::Preparation;
 use crate::control;
 use crate::endpoint::{Result, Stores, client_configuration, server_configuration};
 
-/// The client's configuration; full handshakes ask for so many tickets, resumptions for one.
+/// The client's configuration; full handshakes ask for so many tickets, resumptions for none: those that are
+/// measured have been made beforehand, and issuing is measured by other experiments.
 pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<ClientConfig>> {
     let mut config = (*client_configuration(&row(preparation), sessions)?).clone();
     config.suites = vec![preparation.variant.suite.cipher_suite()];
-    config.policy.tickets = TicketRequest { new_session_count: sessions, resumption_count: 1 };
+    config.policy.tickets = TicketRequest { new_session_count: sessions, resumption_count: 0 };
     Ok(config.checked()?)
 }
 
@@ -28,7 +29,6 @@ pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Check
 
 /// Stores that refuse none of a cell's tickets, though all are one client's.
 pub(super) fn stores(preparation: &Preparation) -> Result<Stores> {
-    // Each that is used has another in its place, which may come before its tombstone goes.
     let secrets = preparation.tickets.saturating_mul(2).max(1_000);
     let limits = Limits { per_client: secrets, ..Limits::new(secrets) };
     Ok(Stores::new(false)?.with_vault(Arc::new(MemoryVault::with_limits(limits))))

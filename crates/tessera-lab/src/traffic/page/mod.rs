@@ -53,7 +53,8 @@ fn head(report: &Report) -> String {
 /// What the letters are.
 const OPTIONS: &str = "(a) is a full handshake, (b) psk_ke, (c) psk_dhe_ke, (d) replayable early data, (d') \
                        the same with tickets of a single use, (e) forward-secret early data. (d) and (d') \
-                       send the same, so that nobody can tell them apart.";
+                       send the same, so that nobody can tell them apart. Key exchanges and kinds of \
+                       one-time keys take turns within an option.";
 
 /// How well the options are told apart.
 fn told(confusion: &Confusion) -> String {
