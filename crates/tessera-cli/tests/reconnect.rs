@@ -106,16 +106,8 @@ fn check_verdicts(verdicts: &Value, [mode, kx, ticket_key, continuation]: [&str;
 
 /// The emulated link is there. `false` only where the machine forbids it; as root nothing does.
 fn has_link() -> bool {
-    let probe =
-        reconnect(&["--link", "tun", "--rtt", "0", "--modes", "full", "--repetitions", "1"]);
-    if probe.status.success() {
-        return true;
-    }
-    let reason = String::from_utf8_lossy(&probe.stderr).into_owned();
-    let is_root = Command::new("id").arg("-u").output().expect("id").stdout;
-    assert_ne!(is_root, b"0\n", "no link although root: {reason}");
-    eprintln!("not run, this machine allows no emulated link: {reason}");
-    false
+    let probe = ["--link", "tun", "--rtt", "0", "--modes", "full", "--repetitions", "1"];
+    tessera_test_peers::has_link(&reconnect(&probe))
 }
 
 /// When the first byte was at the server's application, in µs. The quickest: a busy machine delays some of

@@ -115,6 +115,14 @@ impl Agreement {
         }
     }
 
+    /// Its name in tables, whose columns are narrow.
+    pub(crate) fn short(self) -> &'static str {
+        match self {
+            Self::X25519 => "x25519",
+            Self::X25519MlKem768 => "hybrid",
+        }
+    }
+
     /// The lab's name for a group of the engine.
     pub(crate) fn of(group: NamedGroup) -> Option<Self> {
         Self::ALL.into_iter().find(|agreement| agreement.group() == group)
@@ -146,6 +154,14 @@ impl OneTimeKind {
         match self {
             Self::OneTimePsk => "one-time-psk",
             Self::KeyPair(agreement) => agreement.name(),
+        }
+    }
+
+    /// Its name in tables.
+    pub(crate) fn short(self) -> &'static str {
+        match self {
+            Self::OneTimePsk => "psk",
+            Self::KeyPair(agreement) => agreement.short(),
         }
     }
 

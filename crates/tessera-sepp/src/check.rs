@@ -205,15 +205,15 @@ fn reconnection(peer: &Peer) -> String {
         return "(a) with a full handshake each time".to_owned();
     }
     let mut ways = vec!["(a) first, then (c) psk_dhe_ke".to_owned()];
-    let methods = || joined(it.early_methods.iter());
     if it.early_data == EarlyData::Fs {
-        ways.push(format!("(e) forward-secret early data for {}", methods()));
+        let methods = joined(it.early_methods.iter());
+        ways.push(format!("(e) forward-secret early data for {methods}"));
     }
     if it.risky_psk_ke {
         ways.push("(b) psk_ke, a risk".to_owned());
     }
     if it.risky_replayable_early_data {
-        ways.push(format!("(d) replayable early data for {}, a risk", methods()));
+        ways.push("(d) its replayable early data is taken and none sent, a risk".to_owned());
     }
     if !it.repeatable.is_empty() {
         ways.push(format!("sent once more: {}", joined(it.repeatable.iter())));

@@ -110,19 +110,11 @@ executed     how often the application executed one request whose first flight w
 
 /// The columns that say what a row is.
 fn way(way: &Way) -> String {
-    let agreement = |agreement| match agreement {
-        Agreement::X25519 => "x25519",
-        Agreement::X25519MlKem768 => "hybrid",
-    };
-    let key = |key| match key {
-        OneTimeKind::OneTimePsk => "psk",
-        OneTimeKind::KeyPair(key) => agreement(key),
-    };
     let columns = format!(
         "{:<11} {:<6} {:<6} {:<10} {:<3}",
         way.mode,
-        way.kx.map_or("none", agreement),
-        way.ticket_key.map_or("-", key),
+        way.kx.map_or("none", Agreement::short),
+        way.ticket_key.map_or("-", OneTimeKind::short),
         way.continuation.map_or("-", |continuation| continuation.name()),
         if way.fast_open { "syn" } else { "-" },
     );

@@ -49,20 +49,12 @@ fn unit(name: &CellName) -> (&'static str, f64) {
 
 /// The columns that say what a row is.
 fn way(variant: &Variant) -> String {
-    let agreement = |agreement| match agreement {
-        Agreement::X25519 => "x25519",
-        Agreement::X25519MlKem768 => "hybrid",
-    };
-    let key = |key| match key {
-        OneTimeKind::OneTimePsk => "psk",
-        OneTimeKind::KeyPair(key) => agreement(key),
-    };
     format!(
         "{:<6} {:<14} {:<6} {:<6} {:<10} {:<6} {}",
         variant.option.letter(),
         variant.mode,
-        variant.kx.map_or("none", agreement),
-        variant.ticket_key.map_or("-", key),
+        variant.kx.map_or("none", Agreement::short),
+        variant.ticket_key.map_or("-", OneTimeKind::short),
         variant.continuation.map_or("-", |continuation| continuation.name()),
         variant.store.name(),
         variant.suite.number(),

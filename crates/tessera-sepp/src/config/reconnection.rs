@@ -25,7 +25,7 @@ pub struct Reconnection {
     /// Whether connections may resume without a key agreement (psk_ke): whoever gets the ticket key reads them later.
     /// Default: no.
     pub risky_psk_ke: bool,
-    /// Whether early data is also taken where it can be replayed (TLS 1.3's own 0-RTT). Default: no.
+    /// Whether early data is also taken where it can be replayed (TLS 1.3's own 0-RTT). None is sent. Default: no.
     pub risky_replayable_early_data: bool,
     /// How long a ticket of it lasts. Default: `[tickets] lifetime`.
     #[serde(deserialize_with = "values::some_duration")]
