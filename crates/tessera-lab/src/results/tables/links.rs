@@ -2,14 +2,13 @@
 
 use crate::experiment;
 use crate::page::words;
-use crate::results::input::{Inputs, is_plain};
+use crate::results::input::{Inputs, is_plain, variants};
 use crate::results::numbers::{FIRST_BYTE_MS, HANDSHAKE_MS, RESPONSE_MS, TCP_MS};
 use crate::results::table::Table;
 use crate::results::{names, numbers};
 use crate::roaming::report::{Cell, LinkName, Through};
 use crate::statistics::{Median, quantile};
 use crate::topology;
-use crate::variants::Variant;
 
 pub(super) fn seoul_tokyo(inputs: &Inputs) -> Option<Table> {
     region(inputs, "seoul-tokyo")
@@ -84,7 +83,7 @@ pub(super) fn distance(inputs: &Inputs) -> Option<Table> {
          time: medians in ms since before connect().",
         &columns,
     );
-    for variant in variants(&cells) {
+    for variant in variants(cells.iter().copied()) {
         let at = |rtt: &f64| {
             let here =
                 |cell: &&&Cell| cell.name.link.rtt_ms == *rtt && cell.name.variant == variant;
@@ -152,7 +151,7 @@ fn varied(
         &columns,
     );
     for stretch in &topology::ROAMING {
-        for variant in variants(&cells) {
+        for variant in variants(cells.iter().copied()) {
             let of_row =
                 |cell: &&&Cell| cell.name.link.name == stretch.name && cell.name.variant == variant;
             let at = |wanted: &String| {
@@ -228,15 +227,4 @@ pub(super) fn sepp(inputs: &Inputs) -> Option<Table> {
         );
     }
     table.unless_empty()
-}
-
-/// The variants of some cells, each once, in their order.
-fn variants(cells: &[&Cell]) -> Vec<Variant> {
-    let mut found: Vec<Variant> = Vec::new();
-    for cell in cells {
-        if !found.contains(&cell.name.variant) {
-            found.push(cell.name.variant);
-        }
-    }
-    found
 }

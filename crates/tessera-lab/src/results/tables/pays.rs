@@ -5,7 +5,7 @@ use tessera_advise::break_even::{
 };
 
 use crate::page::words;
-use crate::results::input::Inputs;
+use crate::results::input::{Inputs, variants};
 use crate::results::names;
 use crate::results::numbers::{self, Field};
 use crate::results::table::Table;
@@ -35,7 +35,7 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
             "lifetime 24: from",
         ],
     );
-    let variants: Vec<Variant> = variants(inputs);
+    let variants = variants(inputs.plain(Through::Endpoints));
     for baseline in [PaperOption::Full, PaperOption::PskDhe] {
         for candidate in &variants {
             if candidate.option == PaperOption::Full || candidate.option == baseline {
@@ -106,16 +106,6 @@ fn ticket(inputs: &Inputs, variant: &Variant) -> Option<Ticket> {
 fn group(variant: &Variant) -> Agreement {
     let of_key = variant.ticket_key.and_then(OneTimeKind::agreement);
     of_key.or(variant.kx).unwrap_or(Agreement::X25519)
-}
-
-fn variants(inputs: &Inputs) -> Vec<Variant> {
-    let mut found: Vec<Variant> = Vec::new();
-    for cell in inputs.plain(Through::Endpoints) {
-        if !found.contains(&cell.name.variant) {
-            found.push(cell.name.variant);
-        }
-    }
-    found
 }
 
 fn pays(pays: Pays) -> String {

@@ -11,7 +11,7 @@ use crate::load::report::{self, Cell as LoadCell, Report as Load};
 use crate::roaming::report::{Cell, Report as Roaming, Through};
 use crate::traffic::evaluate;
 use crate::traffic::report::Report as Traffic;
-use crate::variants::{Store, Suite};
+use crate::variants::{Store, Suite, Variant};
 
 /// The names of the reports in their directory.
 const FILES: [&str; 3] = ["roaming.json", "load.json", "traffic.json"];
@@ -89,6 +89,17 @@ impl Inputs {
 /// Whether a cell's link has a round-trip time and nothing else.
 pub(super) fn is_plain(cell: &Cell) -> bool {
     cell.name.link.loss == 0.0 && cell.name.link.congestion == 0.0
+}
+
+/// The variants of some cells, each once, in their order.
+pub(super) fn variants<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Vec<Variant> {
+    let mut found = Vec::new();
+    for cell in cells {
+        if !found.contains(&cell.name.variant) {
+            found.push(cell.name.variant);
+        }
+    }
+    found
 }
 
 /// How many reconnections a cell of `load` was asked for.
