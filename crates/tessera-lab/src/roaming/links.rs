@@ -21,7 +21,7 @@ pub(super) fn measure(
     seed: u64,
     done: impl Fn(),
 ) -> Result<Cell, LabError> {
-    let parameters = name.link.parameters(seed_of(name, seed));
+    let mut round = 0;
     let mut pairs = Vec::with_capacity(repetitions);
     let mut failures = Failures::new(repetitions);
     let mut tickets = 0;
@@ -30,7 +30,9 @@ pub(super) fn measure(
         if tickets == 0 {
             tickets = READY.min(repetitions - pairs.len() + to_warm_up);
             prepare(bench, name, etcd, tickets)?;
-            bench.set_link(&parameters)?;
+            let seed = seed_of_round(seed_of(name, seed), round);
+            bench.set_link(&name.link.parameters(seed))?;
+            round += 1;
         }
         tickets -= 1;
         match reconnect(bench, name) {
@@ -141,4 +143,30 @@ fn median(pairs: &[Pair], value: impl Fn(&Pair) -> u64) -> Option<u64> {
 pub(super) fn seed_of(name: &CellName, seed: u64) -> u64 {
     let hash = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     seed.wrapping_add(name.key().bytes().fold(0xcbf2_9ce4_8422_2325, hash))
+}
+
+/// A cell that goes on after a failure does so with other random numbers: the link begins again at its seed, and
+/// would lose the same packets.
+fn seed_of_round(seed: u64, round: u64) -> u64 {
+    // The golden ratio's odd fraction: no two rounds are the same, and the first is the seed itself.
+    seed.wrapping_add(round.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::roaming::grid;
+
+    #[test]
+    fn every_cell_and_every_round_of_it_has_random_numbers_of_its_own() {
+        let cells = grid::cells();
+        let seeds = cells.iter().flat_map(|name| {
+            let seed = seed_of(name, 7);
+            (0..20).map(move |round| seed_of_round(seed, round))
+        });
+        assert_eq!(seeds.collect::<HashSet<_>>().len(), 20 * cells.len());
+        assert_eq!(seed_of_round(7, 0), 7);
+    }
 }
