@@ -92,6 +92,27 @@ impl From<CommonArguments> for Options {
     }
 }
 
+/// What experiments with a grid of cells have in common.
+#[derive(Args)]
+pub(crate) struct GridArguments {
+    /// Remembers each finished cell in this file; a run with the same file and options goes on where it stopped.
+    #[arg(long, value_name = "FILE")]
+    pub(super) resume: Option<PathBuf>,
+
+    /// Where random numbers start: those of links, and of all that is drawn.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+
+    /// How links are made.
+    #[arg(long, value_name = "KIND", default_value = "auto")]
+    pub(super) link: LinkArgument,
+
+    /// Writes a report with every sample to this file; `-` is standard output, and moves the table to standard
+    /// error.
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
+}
+
 /// How the link is made.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum LinkArgument {

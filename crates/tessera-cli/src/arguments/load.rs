@@ -1,12 +1,11 @@
 //! `tessera lab load`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use tessera_lab::{Destination, load};
 
-use super::experiment::{LinkArgument, ModeArgument};
+use super::experiment::{GridArguments, ModeArgument};
 use super::values;
 
 /// What the experiment is asked.
@@ -45,22 +44,8 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "ROWS", value_delimiter = ',')]
     rows: Vec<String>,
 
-    /// Remembers each finished cell in this file; a run with the same file and options goes on where it stopped.
-    #[arg(long, value_name = "FILE")]
-    resume: Option<PathBuf>,
-
-    /// Where the link's random numbers start.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-
-    /// How the link is made.
-    #[arg(long, value_name = "KIND", default_value = "auto")]
-    link: LinkArgument,
-
-    /// Writes a report with every sample, in buckets of 1 %, to this file; `-` is standard output, and moves the
-    /// table to standard error.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    grid: GridArguments,
 }
 
 /// More connections have no ports.
@@ -70,7 +55,7 @@ fn number() -> clap::builder::RangedU64ValueParser<usize> {
 
 impl From<LoadArguments> for load::Options {
     fn from(arguments: LoadArguments) -> Self {
-        let LoadArguments { users, storms, reconnections, rtt, rows, resume, seed, .. } = arguments;
+        let LoadArguments { users, storms, reconnections, rtt, modes, rows, grid } = arguments;
         let (users, storms) = match (users, storms) {
             (None, None) => (Self::DEFAULT_USERS.to_vec(), Self::DEFAULT_STORMS.to_vec()),
             (users, storms) => (users.unwrap_or_default(), storms.unwrap_or_default()),
@@ -80,12 +65,12 @@ impl From<LoadArguments> for load::Options {
             reconnections,
             storms,
             rtts: rtt,
-            modes: arguments.modes.into_iter().map(Into::into).collect(),
+            modes: modes.into_iter().map(Into::into).collect(),
             rows,
-            link: arguments.link.into(),
-            seed,
-            resume,
-            json: arguments.json.as_deref().map(Destination::named),
+            link: grid.link.into(),
+            seed: grid.seed,
+            resume: grid.resume,
+            json: grid.json.as_deref().map(Destination::named),
         }
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use tessera_lab::{Destination, Options, roaming};
 use tessera_link::LinkParameters;
 
-use super::experiment::LinkArgument;
+use super::experiment::GridArguments;
 
 /// What the experiment is asked.
 #[derive(Args)]
@@ -29,22 +29,8 @@ pub(crate) struct RoamingArguments {
     #[arg(long, value_name = "N", value_parser = number())]
     sample: Option<usize>,
 
-    /// Remembers each finished cell in this file; a run with the same file and options goes on where it stopped.
-    #[arg(long, value_name = "FILE")]
-    resume: Option<PathBuf>,
-
-    /// Where random numbers start, those of links and that of --sample.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-
-    /// How links are made.
-    #[arg(long, value_name = "KIND", default_value = "auto")]
-    link: LinkArgument,
-
-    /// Writes a report with every sample to this file; `-` is standard output, and moves the table to standard
-    /// error.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    grid: GridArguments,
 
     /// Writes the report as a page with plots to this file. `-` is standard output.
     #[arg(long, value_name = "FILE")]
@@ -57,17 +43,18 @@ fn number() -> clap::builder::RangedU64ValueParser<usize> {
 
 impl From<RoamingArguments> for roaming::Options {
     fn from(arguments: RoamingArguments) -> Self {
-        let RoamingArguments { link_repetitions, cells, sample, resume, seed, .. } = arguments;
+        let RoamingArguments { repetitions, link_repetitions, cells, sample, grid, report } =
+            arguments;
         let common = Options {
-            repetitions: arguments.repetitions,
+            repetitions,
             rtts: None,
-            link: arguments.link.into(),
-            parameters: LinkParameters { seed, ..LinkParameters::default() },
+            link: grid.link.into(),
+            parameters: LinkParameters { seed: grid.seed, ..LinkParameters::default() },
             modes: Vec::new(),
             fast_open: false,
-            json: arguments.json.as_deref().map(Destination::named),
-            page: arguments.report.as_deref().map(Destination::named),
+            json: grid.json.as_deref().map(Destination::named),
+            page: report.as_deref().map(Destination::named),
         };
-        Self { common, link_repetitions, cells, sample, resume }
+        Self { common, link_repetitions, cells, sample, resume: grid.resume }
     }
 }
