@@ -36,9 +36,12 @@ impl AsyncWrite for Recording {
         cx: &mut Context<'_>,
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.io).poll_write(cx, data);
+        let Self { io, writes } = &mut *self;
+        // Whoever reads it on another thread finds it remembered.
+        let mut writes = writes.lock().unwrap();
+        let written = Pin::new(io).poll_write(cx, data);
         if let Poll::Ready(Ok(count)) = written {
-            self.writes.lock().unwrap().push(data[..count].to_vec());
+            writes.push(data[..count].to_vec());
         }
         written
     }
