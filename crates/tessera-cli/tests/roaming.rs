@@ -27,6 +27,17 @@ fn list<'a>(report: &'a Value, name: &str) -> &'a [Value] {
     report[name].as_array().expect(name)
 }
 
+/// The samples of a cell, one by one; what was not measured is absent.
+fn samples(cell: &Value) -> Vec<Value> {
+    let columns = cell["samples"].as_object().expect("columns");
+    let count = list(&cell["samples"], "response_us").len();
+    assert!(columns.values().all(|column| column.as_array().is_some_and(|it| it.len() == count)));
+    let sample = |row: usize| {
+        columns.iter().map(|(name, column)| (name.clone(), column[row].clone())).collect()
+    };
+    (0..count).map(sample).collect()
+}
+
 /// The emulated link is there. `false` only where the machine forbids it; as root nothing does.
 fn has_link() -> bool {
     let cells = "through=endpoints,option=b,suite=0x1301,link=none,loss=0";
@@ -69,8 +80,9 @@ fn three_cells_of_the_roaming_grid_are_measured_or_say_why_not() {
     for cell in cells {
         let is_short = cell["link"]["name"] == "none" && cell["through"] != "endpoints";
         let wanted = if is_short { 5 } else { 2 };
-        assert_eq!(list(cell, "samples").len(), wanted, "{cell}");
-        for sample in list(cell, "samples") {
+        let samples = samples(cell);
+        assert_eq!(samples.len(), wanted, "{cell}");
+        for sample in &samples {
             check_sample(cell, sample);
         }
         assert_eq!(cell["registration"].is_null(), cell["through"] != "sepp");
@@ -101,7 +113,7 @@ fn over_a_link_early_data_saves_the_round_trip_that_it_should() {
         let trips = &cell["round_trips"];
         assert!(trips["first_byte"].as_f64() >= Some(least), "{cell}");
         assert!(trips["response"].as_f64() >= Some(least + 0.5), "{cell}");
-        for sample in list(cell, "samples") {
+        for sample in samples(cell) {
             let us = |field: &str| sample[field].as_f64().expect(field);
             assert!(
                 us("tcp_us") >= 50_000.0 && us("send_us") >= (least - 1.0) * 50_000.0,
@@ -164,6 +176,21 @@ fn an_interrupted_roaming_run_goes_on_where_it_stopped() {
     let lines = fs::read_to_string(&journal).expect("a journal").lines().count();
     assert_eq!(lines, 1 + 2, "which run it is, and two cells");
 
+    // Runs that divide the cells, whose journals are joined.
+    let shares = ["1/2", "2/2"].map(|share| {
+        let journal = directory.path(&share.replace('/', "-of-"));
+        let cells = "through=engine,option=b";
+        let report = report(&["--resume", &journal, "--cells", cells, "--share", share]);
+        let lines = fs::read_to_string(&journal).expect("a journal");
+        (list(&report, "cells").to_vec(), lines)
+    });
+    let [(first, one), (second, two)] = &shares;
+    let joined = directory.path("joined.jsonl");
+    let (_, two) = two.split_once('\n').expect("a first line");
+    fs::write(&joined, format!("{one}{two}")).expect("writes");
+    let report = report(&["--resume", &joined, "--cells", "through=engine,option=b"]);
+    assert_eq!(list(&report, "cells"), [first.as_slice(), second].concat());
+
     let other = roaming(&[
         "--resume",
         &journal,
@@ -186,6 +213,8 @@ fn roaming_options_that_cannot_be_are_refused_at_once() {
         (&["--cells", "weather=fine"], ["--cells", "fields are through"]),
         (&["--cells", "through=engine,link=50ms"], ["--cells", "no cell has all of that"]),
         (&["--sample", "0"], ["--sample", "1..="]),
+        (&["--share", "3/2"], ["--share", "`1/4`"]),
+        (&["--cells", "through=engine,option=b", "--share", "3/3"], ["--share", "none is left"]),
         (&["--repetitions", "0"], ["--repetitions", "1..="]),
         (&["--resume", "/nowhere/cells.jsonl"], ["--resume", "/nowhere/cells.jsonl"]),
         (&["--json", "/nowhere/report.json"], ["--json", "directory"]),

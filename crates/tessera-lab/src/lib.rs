@@ -46,5 +46,5 @@ mod ways;
 
 pub use adversary::{Capture, OpenedBy, Tried, Used, open_blindly};
 pub use error::LabError;
-pub use experiment::{Destination, Options};
+pub use experiment::{Destination, Options, Share};
 pub use ways::Mode;

@@ -55,6 +55,7 @@ impl From<RoamingArguments> for roaming::Options {
             json: grid.json.as_deref().map(Destination::named),
             page: report.as_deref().map(Destination::named),
         };
-        Self { common, link_repetitions, cells, sample, resume: grid.resume }
+        let (share, resume) = (grid.share, grid.resume);
+        Self { common, link_repetitions, cells, sample, share, resume }
     }
 }

@@ -8,6 +8,7 @@ mod options;
 mod output;
 mod report;
 mod screen;
+mod share;
 
 pub(crate) use etcd::Etcd;
 pub(crate) use journal::{Journal, Run};
@@ -18,3 +19,5 @@ pub(crate) use output::{write, write_json, write_rows};
 pub use report::Destination;
 pub(crate) use report::LinkReport;
 pub(crate) use screen::Screen;
+pub use share::Share;
+pub(crate) use share::share;

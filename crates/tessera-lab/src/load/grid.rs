@@ -81,6 +81,7 @@ mod tests {
             rtts: vec![Duration::ZERO],
             modes: Mode::ALL.to_vec(),
             rows: rows.iter().map(|row| (*row).to_owned()).collect(),
+            share: None,
             link: LinkKind::Loopback,
             seed: 1,
             resume: None,

@@ -24,7 +24,7 @@ pub use self::options::Options;
 use self::report::{Cell, NotRun, Report};
 use crate::components::{self, Memory};
 use crate::error::LabError;
-use crate::experiment::{Journal, Run, Screen, check, open_link, rtts, write_json};
+use crate::experiment::{Journal, Run, Screen, check, open_link, rtts, share, write_json};
 use crate::machine::{Machine, revision};
 
 /// Runs the experiment. Call it while the process has no other thread, as that of
@@ -35,7 +35,7 @@ use crate::machine::{Machine, revision};
 /// [`LabError::Options`] before anything is measured; the others when it can't go on. The program has to allocate
 /// with jemalloc, whose books say what a connection holds.
 pub fn run(options: &Options) -> Result<(), LabError> {
-    let plans = Plan::all(options);
+    let plans = share(options.share, Plan::all(options))?;
     if plans.is_empty() {
         return Err(LabError::Options(
             "--users, --storms, --modes, --rows: no cell is left to measure; the table names the rows, and \

@@ -23,14 +23,14 @@ fn cell(variant: &Variant, index: usize, through: &str, link: Value) -> Value {
     // Early data saves a round trip.
     let early = variant.way().mode.has_early_data();
     let first = rtt_us * if early { 1.5 } else { 2.5 } + work;
-    let sample = |more: f64| {
-        json!({
-            "send_us": work + more, "receive_us": 2.0 * work, "tcp_us": rtt_us, "first_byte_us": first + more,
-            "handshake_us": 2.0 * rtt_us + work, "response_us": first + rtt_us / 2.0 + work + more,
-            "client_engine_us": 40.0, "server_engine_us": 60.0, "client_cpu_us": 50.0, "server_cpu_us": work
-        })
-    };
-    let samples: Vec<_> = (0..9).map(|i| sample(f64::from(i - 4))).collect();
+    let nine = |us: f64| [us; 9];
+    let around = |us: f64| (0..9).map(|i| us + f64::from(i - 4)).collect::<Vec<_>>();
+    let samples = json!({
+        "send_us": around(work), "receive_us": nine(2.0 * work), "tcp_us": nine(rtt_us),
+        "first_byte_us": around(first), "handshake_us": nine(2.0 * rtt_us + work),
+        "response_us": around(first + rtt_us / 2.0 + work), "client_engine_us": nine(40.0),
+        "server_engine_us": nine(60.0), "client_cpu_us": nine(50.0), "server_cpu_us": nine(work)
+    });
     let mut cell = json!({
         "through": through, "link": link, "samples": samples, "failed": 1, "why_failed": { "reset": 1 },
         "round_trips": { "first_byte": if early { 0.5 } else { 1.5 }, "response": if early { 1.0 } else { 2.0 } },

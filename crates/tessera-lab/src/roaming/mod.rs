@@ -2,6 +2,7 @@
 //! Sensors 2025, 25, 6144), on real code and real links.
 
 mod choice;
+mod columns;
 mod engine;
 mod failures;
 mod grid;
@@ -22,7 +23,7 @@ use self::progress::Progress;
 use self::report::{Cell, CellName, NotRun, Report, Through};
 use self::runner::Runner;
 use crate::error::LabError;
-use crate::experiment::{self, Journal, Run, Screen, check, open_link, write};
+use crate::experiment::{self, Journal, Run, Screen, Share, check, open_link, share, write};
 use crate::machine::{Machine, revision};
 
 /// What to measure, and how.
@@ -37,6 +38,8 @@ pub struct Options {
     pub cells: Option<Filter>,
     /// How many of those, drawn by the seed; `None` for all.
     pub sample: Option<usize>,
+    /// Which part of those, where several runs divide them; `None` for all.
+    pub share: Option<Share>,
     /// Where finished cells are kept, and found again after an interruption.
     pub resume: Option<PathBuf>,
 }
@@ -53,6 +56,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     check(common)?;
     let seed = common.parameters.seed;
     let names = choice::chosen(options.cells.as_ref(), options.sample, seed);
+    let names = share(options.share, names)?;
     let link = open_link(common)?;
     let kind = link.kind();
     let settings =

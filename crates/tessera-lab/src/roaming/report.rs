@@ -77,6 +77,7 @@ pub(crate) struct LinkName {
 pub(crate) struct Cell {
     #[serde(flatten)]
     pub(crate) name: CellName,
+    #[serde(with = "super::columns")]
     pub(crate) samples: Vec<Sample>,
     /// How many reconnections failed, or were not of this variant; they have no samples.
     pub(crate) failed: u32,
@@ -265,18 +266,13 @@ mod tests {
                 resident: Sides { client: 12, server: 13 },
             }),
         };
-        let sample = json!({
-            "send_us": 1.5, "receive_us": null, "tcp_us": null, "first_byte_us": null, "handshake_us": null,
-            "response_us": null, "client_engine_us": null, "server_engine_us": null, "client_cpu_us": null,
-            "server_cpu_us": null
-        });
         let expected = json!({
             "option": "a", "mode": "full", "kx": "x25519", "ticket_key": null, "continuation": null,
             "store": "memory", "suite": "0x1302", "through": "endpoints",
             "link": {
                 "name": "seoul-tokyo", "rtt_ms": 33.0, "loss": 0.01, "loss_burst": 3.0, "congestion": 0.05
             },
-            "samples": [sample], "failed": 2, "why_failed": { "the link failed": 2 },
+            "samples": { "send_us": [1.5] }, "failed": 2, "why_failed": { "the link failed": 2 },
             "round_trips": { "first_byte": 2.5, "response": 3.0 },
             "bytes": { "client": 1, "server": 2, "first_flight": 3 },
             "operations": { "client": [{ "operation": "aead", "count": 4.0, "us": 5.0 }], "server": [] },

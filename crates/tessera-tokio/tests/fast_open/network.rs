@@ -228,7 +228,29 @@ pub fn prepared(ends: &Ends) -> Option<(Arc<Link>, SocketAddr, Arc<Seen>, Connec
     let first = again(&link, address, &connector);
     assert_eq!((first.began, first.ended), (Opening::NoCookie, Opening::NoCookie));
     assert_eq!((first.told, seen.executed(), seen.with_syn_data()), (Ok(0), 1, 0));
+    settle(&link);
     Some((link, address, seen, connector))
+}
+
+/// Waits until the last packet of every connection has arrived, so that the next ones can be counted: nobody waits
+/// for an acknowledgement any more.
+fn settle(link: &Link) {
+    for end in [End::Client, End::Server] {
+        at(link, end, || async {
+            while has_connections() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        });
+    }
+}
+
+/// Whether TCP has more here than listeners and connections that only wait for their time.
+fn has_connections() -> bool {
+    const LISTEN: &str = "0A";
+    const TIME_WAIT: &str = "06";
+    let table = fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
+    let mut states = table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3));
+    states.any(|state| ![LISTEN, TIME_WAIT].contains(&state))
 }
 
 pub fn again(link: &Link, address: SocketAddr, connector: &Connector) -> Connection {

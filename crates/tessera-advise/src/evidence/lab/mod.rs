@@ -123,7 +123,7 @@ impl Evidence {
                 issuing: cell.issuing,
                 // Its tickets are made beforehand, and issuing is measured apart.
                 with_issuing: false,
-                ..of_samples(way, &cell.samples)
+                ..of_samples(way, &cell.samples.rows())
             });
         }
     }
@@ -267,10 +267,40 @@ struct RoamingCell {
     suite: String,
     through: Through,
     link: Link,
-    samples: Vec<Sample>,
+    samples: Columns,
     failed: usize,
     bytes: Bytes,
     issuing: Option<Issuing>,
+}
+
+/// Samples as `lab roaming` writes them: what was not measured is no column, or null in it.
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Columns {
+    first_byte_us: Vec<Option<f64>>,
+    handshake_us: Vec<Option<f64>>,
+    response_us: Vec<Option<f64>>,
+    client_engine_us: Vec<Option<f64>>,
+    server_engine_us: Vec<Option<f64>>,
+    client_cpu_us: Vec<Option<f64>>,
+    server_cpu_us: Vec<Option<f64>>,
+}
+
+impl Columns {
+    fn rows(&self) -> Vec<Sample> {
+        let value = |column: &[Option<f64>], row: usize| column.get(row).copied().flatten();
+        let row = |row| Sample {
+            first_byte_us: value(&self.first_byte_us, row),
+            handshake_us: value(&self.handshake_us, row),
+            response_us: value(&self.response_us, row),
+            client_engine_us: value(&self.client_engine_us, row),
+            server_engine_us: value(&self.server_engine_us, row),
+            client_cpu_us: value(&self.client_cpu_us, row),
+            server_cpu_us: value(&self.server_cpu_us, row),
+        };
+        (0..self.response_us.len()).map(row).collect()
+    }
 }
 
 #[derive(Deserialize)]

@@ -14,6 +14,12 @@ fn sample(response_us: f64) -> Value {
     })
 }
 
+fn columns(response_us: f64) -> Value {
+    let sample = sample(response_us);
+    let column = |(name, value): (&String, &Value)| (name.clone(), json!([value]));
+    sample.as_object().unwrap().iter().map(column).collect()
+}
+
 fn reconnect() -> Value {
     let row = |rtt_ms: f64, executions: u32| {
         json!({
@@ -44,7 +50,7 @@ fn roaming() -> Value {
             "option": "e", "mode": "0rtt-fs-psk", "kx": null, "ticket_key": "one-time-psk",
             "continuation": "psk_ke", "store": "etcd", "suite": "0x1302", "through": "sepp",
             "link": { "name": "50ms", "rtt_ms": 50.0, "loss": 0.01, "loss_burst": 3.0, "congestion": 0.0 },
-            "samples": [sample(5e4)], "failed": 2, "why_failed": { "reset": 2 },
+            "samples": columns(5e4), "failed": 2, "why_failed": { "reset": 2 },
             "round_trips": { "first_byte": 1.0, "response": 2.0 },
             "bytes": { "client": 900, "server": null, "first_flight": 800 },
             "operations": { "client": [], "server": [] },
@@ -131,8 +137,8 @@ fn what_is_no_evidence_is_refused_with_the_member() {
     let other = json!({ "experiment": "sites", "seed": 1, "machine": machine() });
     assert!(refused(&other).starts_with("experiment: `sites`"));
     let mut wrong = roaming();
-    wrong["cells"][0]["samples"][0]["response_us"] = json!("soon");
-    assert!(refused(&wrong).contains("cells[0].samples[0].response_us"), "{}", refused(&wrong));
+    wrong["cells"][0]["samples"]["response_us"][0] = json!("soon");
+    assert!(refused(&wrong).contains("cells[0].samples.response_us[0]"), "{}", refused(&wrong));
     let mut wrong = reconnect();
     wrong["rows"][1]["verdicts"]["first_byte_fs"] = json!("sometimes");
     assert!(refused(&wrong).contains("rows[1].verdicts.first_byte_fs"), "{}", refused(&wrong));

@@ -188,7 +188,7 @@ fn accept(
 impl Counters {
     fn new(early: bool) -> Self {
         Self {
-            meter: Arc::default(),
+            meter: Arc::new(Meter::new()),
             first_accepted: Mutex::default(),
             early,
             open: AtomicUsize::new(0),
