@@ -38,7 +38,7 @@ mod sepp_pair;
 pub mod sites;
 mod statistics;
 mod timed;
-pub mod topology;
+mod topology;
 pub mod traffic;
 mod variants;
 mod verdicts;

@@ -1,5 +1,5 @@
-//! What a visited network asks the home network when a subscriber registers there: in the order and with the sizes
-//! of bodies of a recorded registration with local breakout (open5gs, `5g-roaming-lbo.pcapng`). All values are
+//! What a visited network asks the home network when a subscriber registers there, and leaves: in the order and with
+//! the sizes of bodies of a recorded registration with local breakout (open5gs, `5g-roaming-lbo.pcapng`). All values are
 //! made up.
 
 use bytes::Bytes;
@@ -80,7 +80,9 @@ const fn get(
     Exchange { method: "GET", function, path, request: NONE, status: 200, response }
 }
 
-/// With local breakout: 13 exchanges (TS 23.502 §4.2.2.2.2, §4.3.2.2.1).
+/// With local breakout: 13 exchanges. Nine are of the registration (TS 23.502 §4.2.2.2.2), the next two, the SMF's, of
+/// a PDU session (§4.3.2.2.1), and the last two, which end the subscription and set `purgeFlag`, of the deregistration
+/// (§4.2.2.3).
 pub(crate) const LOCAL_BREAKOUT: [Exchange; 13] = [
     get(
         "nrf",

@@ -69,7 +69,8 @@ impl PaperOption {
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub(crate) enum Suite {
-    /// `TLS_AES_256_GCM_SHA384`: what the paper names.
+    /// `TLS_AES_256_GCM_SHA384`: what the paper's suite, which doesn't exist, can mean ("TLS_AES_256_GCM_SHA256" in its
+    /// Table 4, "HKDF-SHA384" in its section 5.1).
     #[default]
     #[serde(rename = "0x1302")]
     Aes256GcmSha384,

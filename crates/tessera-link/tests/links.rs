@@ -19,6 +19,8 @@ use tessera_link::{
 const MS: Duration = Duration::from_millis(1);
 /// Long enough for every machine, short enough that a test that hangs is seen to.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How many connections [`quickest_echo`] makes.
+const ECHOES: usize = 5;
 
 /// An emulated link; none only where the machine does not allow it to a user who is not root.
 fn emulated(parameters: &LinkParameters) -> Option<Link> {
@@ -89,6 +91,13 @@ fn echo(link: &Link, address: SocketAddr, payload: Vec<u8>) -> (Duration, Durati
     })
 }
 
+/// Several echoes, and of each part the quickest: a busy machine delays one or the other.
+fn quickest_echo(link: &Link, address: SocketAddr) -> (Duration, Duration) {
+    let echoes: Vec<_> = (0..ECHOES).map(|_| echo(link, address, vec![1; 10])).collect();
+    let quickest = |of: fn(&(Duration, Duration)) -> Duration| echoes.iter().map(of).min().unwrap();
+    (quickest(|it| it.0), quickest(|it| it.1))
+}
+
 fn network_of(path: &str) -> String {
     fs::read_link(path).unwrap().to_string_lossy().into_owned()
 }
@@ -151,25 +160,26 @@ fn datagrams_over_a_link_take_half_the_round_trip_time() {
 #[test]
 fn connecting_over_a_link_takes_the_round_trip_time() {
     let Some(link) = emulated(&LinkParameters::default()) else { return };
-    let (address, server) = echo_server(&link, 3);
+    let (address, server) = echo_server(&link, 3 * ECHOES);
 
     // The same link at both settings, and back.
-    let (connected, _) = echo(&link, address, vec![1; 10]);
-    assert!(connected < 20 * MS, "{connected:?}");
+    let (connected, _) = quickest_echo(&link, address);
+    assert!(connected < 33 * MS, "{connected:?}");
 
     let slow = LinkParameters { rtt: 33 * MS, ..LinkParameters::default() };
     link.set(&slow).unwrap();
     assert_eq!(link.parameters(), slow);
-    let (connected, echoed) = echo(&link, address, vec![2; 10]);
+    let (connected, echoed) = quickest_echo(&link, address);
     for taken in [connected, echoed] {
-        assert!(taken >= 33 * MS && taken < 99 * MS, "{taken:?}");
+        // Not even the quickest takes less, and it doesn't take two.
+        assert!(taken >= 33 * MS && taken < 66 * MS, "{taken:?}");
     }
 
     // What the closed connection still had in flight keeps its delay.
     thread::sleep(100 * MS);
     link.set(&LinkParameters::default()).unwrap();
-    let (connected, _) = echo(&link, address, vec![3; 10]);
-    assert!(connected < 20 * MS, "{connected:?}");
+    let (connected, _) = quickest_echo(&link, address);
+    assert!(connected < 33 * MS, "{connected:?}");
     server.join().unwrap();
     assert_eq!(link.failure(), None);
 }

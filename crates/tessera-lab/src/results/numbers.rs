@@ -1,6 +1,7 @@
 //! Samples as the cells of tables.
 
 use crate::experiment;
+use crate::load::Histogram;
 use crate::page::words::NOTHING;
 use crate::roaming::report::{Cell, Sample};
 use crate::statistics::{Median, quantile};
@@ -13,9 +14,17 @@ pub(super) fn median(cell: &Cell, field: Field) -> Option<Median> {
     Median::of(cell.samples.iter().filter_map(field))
 }
 
-/// The smallest value that at least 99 % of the samples don't exceed.
-pub(super) fn p99(cell: &Cell, field: Field) -> Option<f64> {
-    quantile(cell.samples.iter().filter_map(field), 0.99)
+/// The largest of what the samples of a cell have.
+pub(super) fn longest(cell: &Cell, field: Field) -> Option<f64> {
+    quantile(cell.samples.iter().filter_map(field), 1.0)
+}
+
+/// A quantile that there are samples enough for: one of them at least is beyond it in the mean. Of fewer it would be
+/// the largest under another name.
+pub(super) fn known_quantile(times: &Histogram, share: f64) -> Option<f64> {
+    let beyond = times.count() as f64 * (1.0 - share);
+    // 1,000 · (1 - 0.999) is a little less than 1.
+    (beyond > 1.0 - 1e-9).then(|| times.quantile(share)).flatten()
 }
 
 /// The median of a field, with how far it may be off.

@@ -67,8 +67,8 @@ fn head(report: &Report) -> String {
 }
 
 fn section(id: &str, title: &str, cells: &[Cell]) -> String {
-    let in_memory = cells.first().is_some_and(|cell| cell.name.through == Through::Engine);
-    let (unit, of_unit) = if in_memory { ("µs", 1.0) } else { ("ms", 1e3) };
+    let through = cells.first().map(|cell| cell.name.through);
+    let (unit, of_unit) = if through == Some(Through::Engine) { ("µs", 1.0) } else { ("ms", 1e3) };
     let strips = cells.iter().map(|cell| Strip {
         key: cell.name.key(),
         head: row_head(&cell.name.variant),
@@ -82,7 +82,12 @@ fn section(id: &str, title: &str, cells: &[Cell]) -> String {
     });
     let figure = Figure {
         title: format!("Latency: {title}"),
-        unit: if in_memory { "µs since the client began" } else { "ms since TLS began" },
+        unit: match through {
+            Some(Through::Engine) => "µs since the client began",
+            // Its TCP and TLS are within the SEPPs.
+            Some(Through::Sepp) => "ms since the first request, TCP included",
+            Some(Through::Endpoints) | None => "ms since TLS began",
+        },
         note: "As the paper defines it, and the whole from the beginning to the response.",
         lanes: &LATENCY.map(|(name, _)| name),
         strips: strips.collect(),
@@ -230,6 +235,22 @@ mod tests {
             link: "loopback".to_owned(),
             cells: of(Through::Engine).map(cell).collect(),
             not_run: of(Through::Sepp).map(not_run).collect(),
+        }
+    }
+
+    /// Through two SEPPs nobody knows when TLS began.
+    #[test]
+    fn a_figure_says_from_when_on_it_counts() {
+        for (through, unit) in [
+            (Through::Engine, "µs since the client began"),
+            (Through::Endpoints, "ms since TLS began"),
+            (Through::Sepp, "ms since the first request, TCP included"),
+        ] {
+            let mut report = report("CPU");
+            report.cells.truncate(1);
+            report.cells[0].name.through = through;
+            let page = render(&report).unwrap();
+            assert!(page.contains(&format!("<p class=\"unit\">{unit}</p>")), "{unit}");
         }
     }
 

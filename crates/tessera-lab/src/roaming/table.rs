@@ -106,8 +106,8 @@ fn since_tls(sample: &Sample, moment: Option<f64>) -> Option<f64> {
     Some(moment? - sample.tcp_us.unwrap_or(0.0))
 }
 
-/// Table 5 of the paper: each row's whole time, and how many times that of 0-RTT with X25519 it is, the
-/// suite, what carries it and the link being the same.
+/// Each row's whole time, and how many times that of 0-RTT with X25519 it is, the suite, what carries it and the link
+/// being the same: as the factor of the paper's Table 5, but of the whole time, and not of the sum of two latencies.
 pub(super) fn factors(cells: &[Cell]) -> String {
     let median = |cell: &Cell| Median::of(cell.samples.iter().filter_map(whole));
     let baseline = |of: &Cell| {

@@ -9,7 +9,9 @@ use crate::page::strip::LaneData;
 use crate::page::words::escaped;
 use crate::results::input::{Inputs, is_plain};
 use crate::results::names;
-use crate::results::numbers::{FIRST_BYTE_MS, Field, HANDSHAKE_MS, RESPONSE_MS, median};
+use crate::results::numbers::{
+    FIRST_BYTE_MS, Field, HANDSHAKE_MS, RESPONSE_MS, known_quantile, median,
+};
 use crate::results::paper;
 use crate::roaming::report::{Cell, Through};
 use crate::statistics::Median;
@@ -34,7 +36,7 @@ pub(super) fn latency(inputs: &Inputs) -> String {
     };
     let of_paper = PaperOption::ALL.into_iter().filter_map(|option| {
         let [send, receive, ..] = paper::latency(option)?;
-        Some(bars(option.letter(), names::option(option), &[send, receive]))
+        Some(bars(option.letter(), names::option(option), &[send, receive].map(Some)))
     });
     let papers = Figure {
         title: "The same in the paper's simulation (its Fig. 9)".to_owned(),
@@ -162,7 +164,7 @@ pub(super) fn load(inputs: &Inputs) -> String {
     for connection in [Connection::New, Connection::Resumed] {
         let of = |variant: &Variant, side: Side| {
             let mut there = memory.iter().filter(|it| it.variant == *variant && it.side == side);
-            there.find(|it| it.connection == connection).map_or(0.0, |it| it.total as f64)
+            there.find(|it| it.connection == connection).map(|it| it.total as f64)
         };
         let is_row = |it: &&&Memory| it.connection == connection && it.side == Side::Client;
         let strips = memory.iter().filter(is_row).map(|it| {
@@ -211,7 +213,7 @@ fn storms(cells: &[&LoadCell]) -> String {
         let Some(first) = cells.first() else { continue };
         let strips = cells.iter().map(|cell| {
             let ms = [0.5, 0.99]
-                .map(|share| cell.first_accepted_us.quantile(share).unwrap_or_default() / 1e3);
+                .map(|share| known_quantile(&cell.first_accepted_us, share).map(|us| us / 1e3));
             let key = format!("{}/{}", cell.variant.key(), cell.users);
             bars(&key, &format!("{} connections", cell.users), &ms)
         });
@@ -234,7 +236,11 @@ pub(super) fn traffic(inputs: &Inputs) -> String {
         let padding =
             table.padding.map_or_else(|| "not padded".to_owned(), |it| format!("padded to {it}"));
         let name = format!("{}, {padding}, {} ms", table.features.name(), table.rtt_ms);
-        bars(&format!("traffic/{index}"), &name, &[table.accuracy * 100.0, table.chance * 100.0])
+        bars(
+            &format!("traffic/{index}"),
+            &name,
+            &[table.accuracy, table.chance].map(|it| Some(it * 100.0)),
+        )
     });
     drawn(&Figure {
         title: "How many flows are told right".to_owned(),
@@ -260,12 +266,14 @@ fn strip(cell: &Cell, fields: &[Field]) -> Strip {
     }
 }
 
-fn bars(key: &str, name: &str, values: &[f64]) -> Strip {
+/// A bar for each value; for one that is missing, none.
+fn bars(key: &str, name: &str, values: &[Option<f64>]) -> Strip {
+    let bar = |value: f64| LaneData::Bar((value * 10.0).round() / 10.0);
     Strip {
         key: key.to_owned(),
         head: escaped(name),
         description: name.to_owned(),
-        lanes: values.iter().map(|value| LaneData::Bar((value * 10.0).round() / 10.0)).collect(),
+        lanes: values.iter().map(|value| value.map_or_else(|| LaneData::of([]), bar)).collect(),
     }
 }
 

@@ -93,9 +93,10 @@ pub(super) fn render(inputs: &Inputs, tables: &[(&str, Option<Table>)]) -> Strin
 }
 
 /// Where the samples are: beside the page.
-const SAMPLES: &str = "<section>\n<h2 id=\"samples\">Every sample</h2>\n<p>In the reports beside this page: \
-                       <a href=\"roaming.json\">roaming.json</a>, <a href=\"load.json\">load.json</a>, \
-                       <a href=\"traffic.json\">traffic.json</a>.</p>\n</section>\n";
+const SAMPLES: &str = "<section>\n<h2 id=\"samples\">The samples</h2>\n<p>In the reports beside this page: \
+                       every one in <a href=\"roaming.json\">roaming.json</a> and <a \
+                       href=\"traffic.json\">traffic.json</a>, histograms in <a \
+                       href=\"load.json\">load.json</a>.</p>\n</section>\n";
 
 fn table(name: &str, table: Option<&Table>) -> String {
     let Some(Table { caption, columns, rows }) = table else {

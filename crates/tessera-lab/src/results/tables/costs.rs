@@ -21,7 +21,8 @@ pub(super) fn operations(inputs: &Inputs) -> Option<Table> {
     let columns: Vec<_> = ["option, side"].into_iter().chain(kinds.iter().copied()).collect();
     let mut table = Table::new(
         "How often each operation runs in one reconnection, and how many µs all of its kind take together: \
-         medians. What an end doesn't do is empty.",
+         medians. What an end doesn't do is empty. (e) with psk_ke generates a key share that is not used, for a \
+         server that wants a full handshake: with one-time PSKs one of X25519MLKEM768.",
         &columns,
     );
     for cell in cells {
@@ -51,7 +52,8 @@ pub(super) fn operations(inputs: &Inputs) -> Option<Table> {
 pub(super) fn bytes(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Bytes that each side sends over TCP in one reconnection: request, response and goodbye included, new \
-         tickets not; medians.",
+         tickets not; medians. (e) with psk_ke sends a key share that is not used, for a server that wants a full \
+         handshake: with one-time PSKs one of X25519MLKEM768, 1,216 bytes.",
         &["option", "client", "of these in the first flight", "server", "both"],
     );
     for cell in inputs.plain(Through::Engine) {

@@ -19,7 +19,8 @@ pub(super) fn table_5(inputs: &Inputs) -> Option<Table> {
     let cells: Vec<_> = inputs.plain(Through::Engine).collect();
     let mut table = Table::new(
         "Medians in µs with their 95 % confidence intervals, both ends in one process, no link; sending and \
-         receiving as the paper's Fig. 8 has them. The factor is that of the totals, to (d) with X25519.",
+         receiving as the paper's Fig. 8 has them. The factor is that of the totals, to (d) with X25519. (e) with \
+         psk_ke generates and sends a key share that is not used: with one-time PSKs one of X25519MLKEM768.",
         &[
             "option",
             "n",
@@ -68,7 +69,8 @@ pub(super) fn is_baseline(cell: &Cell) -> bool {
 pub(super) fn moments(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Medians in µs since the client began, with their 95 % confidence intervals; the engine's work at each \
-         end, and of both together. Round trips are those of TLS: there is no TCP here.",
+         end, and of both together. Round trips are those of TLS: there is no TCP here. (e) with psk_ke \
+         generates and sends a key share that is not used: with one-time PSKs one of X25519MLKEM768.",
         &[
             "option",
             "first byte accepted",
@@ -101,11 +103,11 @@ pub(super) fn moments(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// The paper's suite beside the one that every implementation has.
+/// What the paper's suite can mean beside the one that every implementation has.
 pub(super) fn suites(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
-        "The paper names TLS_AES_256_GCM_SHA384 (0x1302); TLS_AES_128_GCM_SHA256 (0x1301) is mandatory. Medians \
-         in µs until the response, in one process.",
+        "TLS_AES_256_GCM_SHA384 (0x1302) is what the paper's suite, which doesn't exist, can mean; \
+         TLS_AES_128_GCM_SHA256 (0x1301) is mandatory. Medians in µs until the response, in one process.",
         &["option", "0x1302", "0x1301", "ratio"],
     );
     let response = |sample: &Sample| sample.response_us;

@@ -18,7 +18,7 @@ const FAR_MS: f64 = 134.0;
 /// The lifetimes of tickets, in hours.
 const LIFETIMES: [f64; 2] = [1.0, 24.0];
 
-/// Each option that resumes beside the two that the paper recommends today: (a) and (c).
+/// Each option that resumes beside the two that its Table 6 calls acceptable: (a) and (c).
 pub(super) fn table(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         format!(
