@@ -42,6 +42,7 @@ fn cell(variant: &Variant, index: usize, through: &str, link: Value) -> Value {
             "resident": { "client": 30_000_000, "server": 40_000_000 }
         }) }
             else { Value::Null },
+        "beside": 0, "lateness": { "packets": 9, "mean_us": 20.0, "most_us": 300.0 },
     });
     flatten(&mut cell, variant);
     cell
@@ -114,7 +115,7 @@ fn load() -> Value {
                 "first_accepted_us": [[first, 99], [2.0 * first, 1]], "response_us": [[first, 100]],
                 "registration_us": [[9000.0, 100]], "server_cpu_us_per_connection": 300.0,
                 "server_tls_us_per_connection": work_us(index), "client_cpu_us_per_connection": 200.0,
-                "server_memory_bytes": 5000, "vault_bytes": 77
+                "server_memory_bytes": 5000, "vault_bytes": 77, "tickets": 7
             });
             flatten(&mut cell, variant);
             cells.push(cell);
@@ -290,6 +291,24 @@ fn targets_are_judged_by_the_samples() {
     assert_eq!((near[0].1, near[1].1), ("yes", "–"));
     let ratios = [0, 1].map(|row: usize| near[row].0.trim_end_matches('×').parse::<f64>().unwrap());
     assert!(ratios[0] < 1.01 && ratios[1] > 1.2, "{ratios:?}");
+}
+
+#[test]
+fn the_vault_of_a_storm_is_counted_by_the_ticket() {
+    let mut report = load();
+    let vault = |report: &Value| {
+        let inputs = Inputs::of(None, Some(&report.to_string()), None).unwrap();
+        let all = tables::all(&inputs);
+        let storm = all.into_iter().find(|(name, _)| *name == "storm").unwrap().1.unwrap();
+        assert_eq!(storm.columns.last().unwrap(), "vault, bytes a ticket");
+        row(&storm, "(b) PSK only: 1000").last().unwrap().to_string()
+    };
+    // 77 bytes of 7 tickets.
+    assert_eq!(vault(&report), "11");
+    for cell in report["cells"].as_array_mut().unwrap() {
+        cell["tickets"] = json!(0);
+    }
+    assert_eq!(vault(&report), "–");
 }
 
 /// Nobody takes the largest of a few for what one in a thousand exceeds.

@@ -52,7 +52,8 @@ pub(super) fn users(inputs: &Inputs) -> Option<Table> {
 pub(super) fn storm(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "All connections come back at once. Times in ms since the storm began: p50 / p99 / p99.9 / the longest; what \
-         needs more samples is –. Processor time of the server in µs for each connection.",
+         needs more samples is –. Processor time of the server in µs for each connection. The vault's bytes are \
+         those of the tickets made beforehand.",
         &[
             "option, connections",
             "RTT, ms",
@@ -62,7 +63,7 @@ pub(super) fn storm(inputs: &Inputs) -> Option<Table> {
             "server",
             "of it TLS",
             "server's memory, bytes",
-            "vault, bytes",
+            "vault, bytes a ticket",
         ],
     );
     for cell in cells(inputs, Kind::Storm) {
@@ -76,7 +77,7 @@ pub(super) fn storm(inputs: &Inputs) -> Option<Table> {
                 numbers::short(Some(cell.server_cpu_us_per_connection)),
                 numbers::short(Some(cell.server_tls_us_per_connection)),
                 cell.server_memory_bytes.to_string(),
-                cell.vault_bytes.to_string(),
+                numbers::bytes(vault_bytes(cell)),
             ],
         );
     }
@@ -160,6 +161,11 @@ fn papers(memory: &Memory) -> String {
 fn cells(inputs: &Inputs, kind: Kind) -> impl Iterator<Item = &Cell> {
     let cells = inputs.load.iter().flat_map(|load| &load.cells);
     cells.filter(move |cell| cell.kind == kind)
+}
+
+/// What a ticket takes in the vault; `None` where there are no tickets.
+fn vault_bytes(cell: &Cell) -> Option<f64> {
+    (cell.tickets > 0).then(|| cell.vault_bytes as f64 / cell.tickets as f64)
 }
 
 /// The share of the reconnections that succeeded.
