@@ -53,7 +53,7 @@ impl Figure<'_> {
             self.unit
         );
         let note = format!("{} {}", self.note, self.explanation(&axis));
-        frame(&self.title, self.lanes, &note, &content)
+        frame(&self.title, self.lanes, note.trim_end(), &content)
     }
 
     fn drawn(&self) -> impl Iterator<Item = &LaneData> {
@@ -62,7 +62,8 @@ impl Figure<'_> {
 
     fn explanation(&self, axis: &Axis) -> String {
         if self.drawn().any(|drawn| matches!(drawn, LaneData::Bar(_))) {
-            return "Medians.".to_owned();
+            // Medians, means, shares: whoever draws them says which.
+            return String::new();
         }
         let mut text = "Dots are samples, from top to bottom in the order of the legend; lines \
                         are medians, bars their 95 % confidence intervals."

@@ -126,14 +126,14 @@ fn sizes(rows: &[Row]) -> String {
     let bytes = Figure {
         title: "Bytes that each side sends".to_owned(),
         unit: "bytes a connection, TLS records and all in them",
-        note: "Request, response, one new ticket and the goodbye included; TCP and IP not.",
+        note: "Request, response, one new ticket and the goodbye included; TCP and IP not. Medians.",
         lanes: &ENGINE.map(|(name, _)| name),
         strips: medians(rows, |row| &row.bytes),
     };
     let heap = Figure {
         title: "Heap that an idle connection holds".to_owned(),
         unit: "bytes a connection",
-        note: "What dropping it gives back, the part of the C library included.",
+        note: "What dropping it gives back, the part of the C library included. Medians.",
         lanes: &ENGINE.map(|(name, _)| name),
         strips: medians(rows, |row| &row.heap),
     };
