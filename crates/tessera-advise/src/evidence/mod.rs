@@ -13,7 +13,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use lab::EvidenceError;
-pub use summary::Summary;
+pub use summary::{Summary, median_rank};
 pub use ways::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
 
 use crate::break_even::{Costs, Curve, Ticket};
