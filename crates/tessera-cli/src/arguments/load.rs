@@ -25,11 +25,10 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = number())]
     reconnections: usize,
 
-    /// Round-trip times, separated by commas, each with a unit: us, ms or s. 134 ms is from Seoul to Los
-    /// Angeles and back.
-    #[arg(long, value_name = "TIMES", value_delimiter = ',', default_value = "134ms",
-          value_parser = values::duration)]
-    rtt: Vec<Duration>,
+    /// Round-trip times, separated by commas, each with a unit: us, ms or s [default: 33ms of users, from Seoul to
+    /// Tokyo and back, and 134ms of storms, from Seoul to Los Angeles].
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration)]
+    rtt: Option<Vec<Duration>>,
 
     /// The modes (ways to connect) to measure, separated by commas.
     #[arg(

@@ -1,4 +1,4 @@
-//! Reports as JSON, for other programs, and short enough to be kept: one sample a line.
+//! Reports as JSON, for other programs, and short enough to be kept: one sample a line, or one column of samples.
 
 use std::io::{self, Write};
 

@@ -25,6 +25,11 @@ impl Share {
     pub fn of<C>(self, cells: Vec<C>) -> Vec<C> {
         cells.into_iter().skip(self.number - 1).step_by(self.of).collect()
     }
+
+    /// How many other runs there are.
+    pub fn others(self) -> usize {
+        self.of - 1
+    }
 }
 
 impl FromStr for Share {

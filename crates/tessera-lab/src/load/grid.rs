@@ -1,5 +1,7 @@
 //! What is measured: rows and loads.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::options::Options;
@@ -32,22 +34,39 @@ pub(super) struct Plan {
     pub(super) kind: Kind,
     pub(super) users: usize,
     pub(super) reconnections: usize,
+    /// The round-trip time.
+    pub(super) rtt: Duration,
 }
 
 impl Plan {
-    /// All that the options ask for: each variant under each load, before the next variant. The suite is the
-    /// paper's, and one-time keys are in the server's memory.
+    /// All that the options ask for: of each round-trip time each variant under each load, before the next variant.
+    /// The suite is the paper's, and one-time keys are in the server's memory.
     pub(super) fn all(options: &Options) -> Vec<Self> {
-        let loads = options.users.iter().map(|users| (Kind::Users, *users, options.reconnections));
-        let storms = options.storms.iter().map(|users| (Kind::Storm, *users, 1));
-        let loads: Vec<_> = loads.chain(storms).collect();
-        let variants = Variant::all().into_iter().filter(|variant| is_wanted(options, variant));
-        let plan = |variant| {
-            let of =
-                move |&(kind, users, reconnections)| Self { variant, kind, users, reconnections };
-            loads.iter().map(of).collect::<Vec<_>>()
+        let variants: Vec<_> =
+            Variant::all().into_iter().filter(|variant| is_wanted(options, variant)).collect();
+        let at = |rtt: Duration| {
+            let is_at = |kind| options.rtts(kind).contains(&rtt);
+            let users = options.users.iter().filter(move |_| is_at(Kind::Users));
+            let storms = options.storms.iter().filter(move |_| is_at(Kind::Storm));
+            let users = users.map(|users| (Kind::Users, *users, options.reconnections));
+            let loads: Vec<_> = users.chain(storms.map(|users| (Kind::Storm, *users, 1))).collect();
+            variants.iter().flat_map(move |variant| {
+                let of = |(kind, users, reconnections)| Self {
+                    variant: *variant,
+                    kind,
+                    users,
+                    reconnections,
+                    rtt,
+                };
+                loads.clone().into_iter().map(of).collect::<Vec<_>>()
+            })
         };
-        variants.flat_map(plan).collect()
+        options.all_rtts().into_iter().flat_map(at).collect()
+    }
+
+    /// The same in milliseconds, as reports have it.
+    pub(super) fn rtt_ms(&self) -> f64 {
+        self.rtt.as_secs_f64() * 1e3
     }
 
     /// How many connections all of them make.
@@ -66,8 +85,6 @@ fn is_wanted(options: &Options, variant: &Variant) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tessera_link::LinkKind;
 
     use super::*;
@@ -78,7 +95,7 @@ mod tests {
             users: vec![1, 5],
             reconnections: 20,
             storms: vec![1_000],
-            rtts: vec![Duration::ZERO],
+            rtts: Some(vec![Duration::ZERO]),
             modes: Mode::ALL.to_vec(),
             rows: rows.iter().map(|row| (*row).to_owned()).collect(),
             share: None,
@@ -117,5 +134,17 @@ mod tests {
             ]
         );
         assert!(Plan::all(&options(&["f/"])).is_empty());
+    }
+
+    #[test]
+    fn users_and_storms_have_round_trip_times_of_their_own_unless_one_is_asked_for() {
+        let of = |rtts| {
+            let plans = Plan::all(&Options { rtts, ..options(&["b/psk-only"]) });
+            plans.iter().map(|plan| (plan.kind.name(), plan.rtt_ms())).collect::<Vec<_>>()
+        };
+        assert_eq!(of(None), [("users", 33.0), ("users", 33.0), ("storm", 134.0)]);
+        let asked = [1, 2].map(Duration::from_millis).to_vec();
+        let [one, two] = [1.0, 2.0].map(|ms| [("users", ms), ("users", ms), ("storm", ms)]);
+        assert_eq!(of(Some(asked)), [one, two].concat());
     }
 }

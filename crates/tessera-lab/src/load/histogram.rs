@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_known_to_half_a_percent() {
+    fn quantiles_are_known_to_half_a_bucket_and_samples_to_half_a_percent() {
         let mut histogram = Histogram::default();
         assert_eq!(histogram.quantile(0.5), None);
         for us in 1..=10_000 {

@@ -12,7 +12,7 @@ use super::endpoint::ARGUMENTS;
 use super::grid::{Kind, Plan};
 use super::host;
 use super::report::Cell;
-use crate::bench::{WARM_UP, set_link, us};
+use crate::bench::{SESSIONS_AT_ONCE, WARM_UP, set_link, us};
 use crate::endpoint;
 use crate::error::LabError;
 use crate::pki::{Identity, Pki};
@@ -58,15 +58,18 @@ impl Stand {
         plan: &Plan,
         parameters: &LinkParameters,
     ) -> Result<Measured, LabError> {
+        let parameters = &LinkParameters { rtt: plan.rtt, ..parameters.clone() };
         // What is not measured goes over a link that costs no time.
         set_link(&self.link, &LinkParameters::default())?;
         if let Some(obstacle) = self.prepare(plan)? {
             return Ok(Measured::NotRun(obstacle));
         }
         let before = self.holds()?;
+        let mut tickets = 0;
         if plan.variant.mode.resumes() {
             let associated = if plan.kind == Kind::Storm { plan.users } else { 0 };
             let sessions = plan.connections() + WARM_UP - associated;
+            tickets = sessions.next_multiple_of(SESSIONS_AT_ONCE.into()) + associated;
             self.client(&ClientOrder::Collect { sessions })?;
         }
         if plan.kind == Kind::Storm {
@@ -94,7 +97,7 @@ impl Stand {
             other => return Err(unexpected(&self.server, &other)),
         };
         self.client(&ClientOrder::Close)?;
-        Ok(Measured::Cell(Box::new(cell(plan, parameters, ran, counted, vault_bytes))))
+        Ok(Measured::Cell(Box::new(cell(plan, ran, counted, vault_bytes, tickets))))
     }
 
     /// Starts over at both ends; gives the reason where the system forbids the cell.
@@ -176,20 +179,14 @@ fn unexpected(process: &Process, answer: &impl std::fmt::Debug) -> LabError {
     process.failed(format!("it answers {answer:?}"))
 }
 
-fn cell(
-    plan: &Plan,
-    parameters: &LinkParameters,
-    ran: Ran,
-    counted: Counted,
-    vault_bytes: i64,
-) -> Cell {
+fn cell(plan: &Plan, ran: Ran, counted: Counted, vault_bytes: i64, tickets: usize) -> Cell {
     let each = |total: Duration| us(total) / plan.connections().max(1) as f64;
     let seconds = ran.elapsed.as_secs_f64();
     Cell {
         variant: plan.variant,
         kind: plan.kind,
         users: plan.users,
-        rtt_ms: parameters.rtt.as_secs_f64() * 1e3,
+        rtt_ms: plan.rtt_ms(),
         reconnections: plan.reconnections,
         failed: ran.failed,
         why_failed: ran.why_failed,
@@ -204,5 +201,6 @@ fn cell(
         client_cpu_us_per_connection: each(ran.process_cpu),
         server_memory_bytes: counted.memory,
         vault_bytes,
+        tickets: tickets as u64,
     }
 }

@@ -14,7 +14,6 @@ pub(crate) mod report;
 mod table;
 
 use serde_json::json;
-use tessera_link::LinkParameters;
 
 pub(crate) use self::grid::Kind;
 use self::grid::Plan;
@@ -35,7 +34,7 @@ use crate::machine::{Machine, revision};
 /// [`LabError::Options`] before anything is measured; the others when it can't go on. The program has to allocate
 /// with jemalloc, whose books say what a connection holds.
 pub fn run(options: &Options) -> Result<(), LabError> {
-    let plans = share(options.share, Plan::all(options))?;
+    let mut plans = share(options.share, Plan::all(options))?;
     if plans.is_empty() {
         return Err(LabError::Options(
             "--users, --storms, --modes, --rows: no cell is left to measure; the table names the rows, and \
@@ -46,7 +45,8 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let common = options.common();
     check(&common)?;
     let link = open_link(&common)?;
-    let rtts = rtts(&common, link.kind(), link.fallback_reason())?;
+    let possible = rtts(&common, link.kind(), link.fallback_reason())?;
+    plans.retain(|plan| possible.contains(&plan.rtt));
     let (machine, kind) = (Machine::this(), link.kind().to_string());
     let settings = json!({ "reconnections": options.reconnections });
     let this_run = Run::of_this_program("load", options.seed, &kind, settings);
@@ -56,19 +56,17 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     screen.line(&format!("seed {}; {machine}; link {kind}", options.seed))?;
     let memory = memory(&plans)?;
     let mut stand = Stand::start(link)?;
-    screen.expect(rtts.len() * plans.len());
+    screen.expect(plans.len());
 
     let (mut cells, mut not_run) = (Vec::new(), Vec::new());
-    for rtt in rtts {
-        let parameters = LinkParameters { rtt, ..common.parameters.clone() };
-        let rtt_ms = rtt.as_secs_f64() * 1e3;
-        screen.line(&table::head(rtt_ms))?;
-        for plan in &plans {
+    for plans in plans.chunk_by(|a, b| a.rtt == b.rtt) {
+        screen.line(&plans.first().map_or_else(String::new, |plan| table::head(plan.rtt_ms())))?;
+        for plan in plans {
             screen.now(plan.variant.mode.name());
-            let before = finished.iter().find(|cell| is_of(cell, plan, rtt_ms));
+            let before = finished.iter().find(|cell| is_of(cell, plan));
             let measured = match before {
                 Some(cell) => Measured::Cell(Box::new(cell.clone())),
-                None => match stand.cell(plan, &parameters) {
+                None => match stand.cell(plan, &common.parameters) {
                     // Both processes are there; the next cell begins afresh.
                     Err(LabError::Connection(reason)) => Measured::NotRun(reason),
                     measured => measured?,
@@ -84,7 +82,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
                 }
                 Measured::NotRun(reason) => {
                     let Plan { variant, kind, users, .. } = *plan;
-                    let cell = NotRun { variant, kind, users, rtt_ms, reason };
+                    let cell = NotRun { variant, kind, users, rtt_ms: plan.rtt_ms(), reason };
                     screen.line(&table::not_run(&cell))?;
                     not_run.push(cell);
                 }
@@ -109,7 +107,13 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         growth,
         not_run,
     };
-    write_json(&common, &report)
+    write_json(&common, &report)?;
+    match report.not_run.first() {
+        Some(NotRun { reason, .. }) if report.cells.is_empty() => {
+            Err(LabError::Connection(format!("no cell could be measured: {reason}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The memory of one connection of each variant. It comes first, since the experiment takes long and this may
@@ -122,8 +126,8 @@ fn memory(plans: &[Plan]) -> Result<Vec<Memory>, LabError> {
 }
 
 /// Whether a cell that was measured is a planned one.
-fn is_of(cell: &Cell, plan: &Plan, rtt_ms: f64) -> bool {
-    let Cell { variant, kind, users, reconnections, .. } = *cell;
-    (variant, kind, users, reconnections, cell.rtt_ms)
-        == (plan.variant, plan.kind, plan.users, plan.reconnections, rtt_ms)
+fn is_of(cell: &Cell, plan: &Plan) -> bool {
+    let Cell { variant, kind, users, reconnections, rtt_ms, .. } = *cell;
+    (variant, kind, users, reconnections, rtt_ms)
+        == (plan.variant, plan.kind, plan.users, plan.reconnections, plan.rtt_ms())
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tessera_link::LinkKind;
 
+use super::grid::Kind;
 use crate::experiment::{self, Destination, Share};
 use crate::ways::Mode;
 
@@ -17,8 +18,8 @@ pub struct Options {
     pub reconnections: usize,
     /// How many connections come back at once: one cell for each number.
     pub storms: Vec<usize>,
-    /// The round-trip times.
-    pub rtts: Vec<Duration>,
+    /// The round-trip times; `None` for [`Options::USERS_RTT`] and [`Options::STORM_RTT`].
+    pub rtts: Option<Vec<Duration>>,
     /// The modes to measure.
     pub modes: Vec<Mode>,
     /// The rows of these modes to measure, by the names of the table; all if it is empty.
@@ -40,14 +41,38 @@ impl Options {
     pub const DEFAULT_USERS: [usize; 7] = [1, 5, 10, 20, 50, 100, 1_000];
     /// Connections of a storm.
     pub const DEFAULT_STORMS: [usize; 2] = [1_000, 10_000];
-    /// From Seoul to Los Angeles and back.
-    pub const DEFAULT_RTT: Duration = Duration::from_millis(134);
+    /// Of users: from Seoul to Tokyo and back. They mostly wait.
+    pub const USERS_RTT: Duration = Duration::from_millis(33);
+    /// Of storms: from Seoul to Los Angeles and back.
+    pub const STORM_RTT: Duration = Duration::from_millis(134);
+
+    /// The round-trip times of one kind of load.
+    pub(super) fn rtts(&self, kind: Kind) -> Vec<Duration> {
+        let default = match kind {
+            Kind::Users => Self::USERS_RTT,
+            Kind::Storm => Self::STORM_RTT,
+        };
+        self.rtts.clone().unwrap_or_else(|| vec![default])
+    }
+
+    /// Those of all that there is to measure, each once.
+    pub(super) fn all_rtts(&self) -> Vec<Duration> {
+        let users = if self.users.is_empty() { Vec::new() } else { self.rtts(Kind::Users) };
+        let storms = if self.storms.is_empty() { Vec::new() } else { self.rtts(Kind::Storm) };
+        let mut all = Vec::new();
+        for rtt in [users, storms].concat() {
+            if !all.contains(&rtt) {
+                all.push(rtt);
+            }
+        }
+        all
+    }
 
     /// The same as what every experiment is asked.
     pub(super) fn common(&self) -> experiment::Options {
         experiment::Options {
             repetitions: self.reconnections,
-            rtts: Some(self.rtts.clone()),
+            rtts: Some(self.all_rtts()),
             link: self.link,
             parameters: tessera_link::LinkParameters {
                 seed: self.seed,

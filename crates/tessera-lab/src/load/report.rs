@@ -44,7 +44,7 @@ pub(crate) struct Cell {
     pub(crate) why_failed: BTreeMap<String, u64>,
     /// How many requests were answered.
     pub(crate) requests: u64,
-    /// From the first to the last of them.
+    /// From the beginning, before the first connect(), until the last user had ended.
     pub(crate) seconds: f64,
     pub(crate) requests_per_second: f64,
     /// When the server's application had an accepted request: since the user, or the storm, began.
@@ -54,7 +54,7 @@ pub(crate) struct Cell {
     /// When the last response of a registration was there. Storms make none.
     pub(crate) registration_us: Histogram,
     /// Processor time of the server's process, the kernel's work for it included, over all reconnections
-    /// that were asked for.
+    /// that were asked for; without what the measuring of TLS takes.
     pub(crate) server_cpu_us_per_connection: f64,
     /// That part of it that is TLS: in calls of the stream, the socket's own calls taken away. No reconnection
     /// issues a ticket: those that are used were made beforehand.
@@ -65,6 +65,8 @@ pub(crate) struct Cell {
     pub(crate) server_memory_bytes: i64,
     /// What the tickets made beforehand hold there: in a vault, if the way has one.
     pub(crate) vault_bytes: i64,
+    /// How many these are: they come in packs.
+    pub(crate) tickets: u64,
 }
 
 /// How the server's processor time grows with the number of users, at one round-trip time.

@@ -42,6 +42,7 @@ fn cell(variant: &Variant, index: usize, through: &str, link: Value) -> Value {
             "resident": { "client": 30_000_000, "server": 40_000_000 }
         }) }
             else { Value::Null },
+        "beside": 0, "lateness": { "packets": 9, "mean_us": 20.0, "most_us": 300.0 },
     });
     flatten(&mut cell, variant);
     cell
@@ -114,7 +115,7 @@ fn load() -> Value {
                 "first_accepted_us": [[first, 99], [2.0 * first, 1]], "response_us": [[first, 100]],
                 "registration_us": [[9000.0, 100]], "server_cpu_us_per_connection": 300.0,
                 "server_tls_us_per_connection": work_us(index), "client_cpu_us_per_connection": 200.0,
-                "server_memory_bytes": 5000, "vault_bytes": 77
+                "server_memory_bytes": 5000, "vault_bytes": 77, "tickets": 7
             });
             flatten(&mut cell, variant);
             cells.push(cell);

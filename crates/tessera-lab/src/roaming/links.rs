@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::engine::READY;
 use super::failures::Failures;
-use super::report::{Bytes, Cell, CellName, LinkName, Operation, RoundTrips, Sample, Sides};
+use super::report::{
+    Bytes, Cell, CellName, Lateness, LinkName, Operation, RoundTrips, Sample, Sides,
+};
 use crate::bench::{Bench, Pair, SESSIONS_AT_ONCE, WARM_UP, check, us};
 use crate::control::{ClientOrder, Preparation, ServerOrder};
 use crate::error::LabError;
@@ -26,9 +28,11 @@ pub(super) fn measure(
     let mut failures = Failures::new(repetitions);
     let mut tickets = 0;
     let mut to_warm_up = WARM_UP;
+    let mut settings = Vec::new();
     while pairs.len() < repetitions {
         if tickets == 0 {
             tickets = READY.min(repetitions - pairs.len() + to_warm_up);
+            settings.extend((round > 0).then(|| bench.link.statistics()));
             prepare(bench, name, etcd, tickets)?;
             let seed = seed_of_round(seed_of(name, seed), round);
             bench.set_link(&name.link.parameters(seed))?;
@@ -47,10 +51,12 @@ pub(super) fn measure(
                 }
                 failures.add(error.to_string())?;
                 bench.restart()?;
-                tickets = 0;
+                // Both processes are new, and cold.
+                (tickets, to_warm_up) = (0, WARM_UP);
             }
         }
     }
+    settings.push(bench.link.statistics());
     let samples = pairs.iter().map(sample).collect::<Result<Vec<_>, _>>()?;
     let (failed, why_failed) = failures.into_counts();
     Ok(Cell {
@@ -67,6 +73,8 @@ pub(super) fn measure(
         operations: Sides::<Vec<Operation>>::default(),
         issuing: None,
         registration: None,
+        beside: 0,
+        lateness: name.link.needs_emulation().then(|| Lateness::of(&settings)).flatten(),
     })
 }
 

@@ -2,7 +2,6 @@
 //! Sensors 2025, 25, 6144), on real code and real links.
 
 mod choice;
-mod columns;
 mod engine;
 mod failures;
 mod grid;
@@ -11,6 +10,7 @@ mod page;
 mod progress;
 pub(crate) mod report;
 mod runner;
+mod sample;
 mod sepps;
 mod table;
 
@@ -32,7 +32,7 @@ pub struct Options {
     /// What all experiments are asked. Its round-trip times, modes and link parameters aren't used, but for the
     /// seed: the grid has its own.
     pub common: experiment::Options,
-    /// How many reconnections of each cell count that is measured over a link or through proxies.
+    /// How many reconnections of each cell count that is measured between two processes, or through proxies over a link.
     pub link_repetitions: usize,
     /// Which cells of the grid; `None` for all.
     pub cells: Option<Filter>,
@@ -72,7 +72,8 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         Through::Sepp if !name.link.needs_emulation() => common.repetitions,
         Through::Endpoints | Through::Sepp => *link_repetitions,
     };
-    let mut runner = Runner::start(link, seed)?;
+    let beside = options.share.map_or(0, Share::others);
+    let mut runner = Runner::start(link, seed, beside)?;
     screen.expect(names.iter().map(repetitions).sum());
     let report = Report {
         experiment: "roaming".to_owned(),

@@ -220,6 +220,8 @@ mod tests {
             operations: Sides::default(),
             issuing: None,
             registration: None,
+            beside: 0,
+            lateness: None,
         };
         let not_run = |name| NotRun { name, reason: "<no link>".to_owned() };
         Report {

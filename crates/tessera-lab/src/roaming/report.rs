@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tessera_link::LinkStatistics;
 
+pub(crate) use super::sample::Sample;
+use crate::bench::us;
 use crate::machine::Machine;
 use crate::variants::Variant;
 
@@ -77,7 +81,7 @@ pub(crate) struct LinkName {
 pub(crate) struct Cell {
     #[serde(flatten)]
     pub(crate) name: CellName,
-    #[serde(with = "super::columns")]
+    #[serde(with = "super::sample::columns")]
     pub(crate) samples: Vec<Sample>,
     /// How many reconnections failed, or were not of this variant; they have no samples.
     pub(crate) failed: u32,
@@ -89,48 +93,29 @@ pub(crate) struct Cell {
     /// What a ticket costs, which was made beforehand and is in none of the samples.
     pub(crate) issuing: Option<Issuing>,
     pub(crate) registration: Option<Registration>,
+    /// How many other runs measured beside this one, each a share of the cells.
+    pub(crate) beside: usize,
+    /// How exact the link was; absent where nothing was emulated.
+    pub(crate) lateness: Option<Lateness>,
 }
 
-/// One reconnection, in microseconds. What was not measured is absent.
-///
-/// The paper (section 5.5, Fig. 8) has two latencies; here they are:
-///
-/// - **Sending** lasts "from when a protocol participant initiates transmission of a message until that
-///   message has been fully processed by the receiving party": from the moment that the client begins TLS
-///   until the server's application holds the whole request. Without early data it has the wait for the
-///   server's first flight in it, after which alone the client may send; with early data it has not.
-/// - **Receiving** lasts "from when an incoming message arrives at the receiver's network interface until
-///   the complete response has been processed by the initiating party": from the arrival of the flight that
-///   brings the request (without early data the client's second, with early data its first) at the server
-///   until the client's application holds the whole response.
-///
-/// Both have the server's work on that flight in them. The paper's total is their sum, and so has it twice; the
-/// time from the client's beginning to the response, which has it once, is `response_us` without `tcp_us`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Sample {
-    /// The paper's sending latency.
-    pub(crate) send_us: Option<f64>,
-    /// The paper's receiving latency.
-    pub(crate) receive_us: Option<f64>,
-    /// connect() returned; absent in memory. This and the next three are since the client began: since
-    /// before connect(), where there is one.
-    pub(crate) tcp_us: Option<f64>,
-    /// The server's application held the first byte of an accepted request.
-    pub(crate) first_byte_us: Option<f64>,
-    /// The client's handshake was complete.
-    pub(crate) handshake_us: Option<f64>,
-    /// The client's application held the response.
-    pub(crate) response_us: Option<f64>,
-    /// In the client's calls of the engine: processor time; in memory the time of the clock, which is the
-    /// same where nothing waits.
-    pub(crate) client_engine_us: Option<f64>,
-    /// In the server's calls of the engine.
-    pub(crate) server_engine_us: Option<f64>,
-    /// Processor time of the client's process, with the kernel's work for it; absent where both ends are one
-    /// process.
-    pub(crate) client_cpu_us: Option<f64>,
-    /// Processor time of the server's process.
-    pub(crate) server_cpu_us: Option<f64>,
+/// How long after they were due packets left the link, both directions together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Lateness {
+    pub(crate) packets: u64,
+    pub(crate) mean_us: f64,
+    pub(crate) most_us: f64,
+}
+
+impl Lateness {
+    /// Of a link that was set once or more often; `None` if no packet left it.
+    pub(crate) fn of(settings: &[LinkStatistics]) -> Option<Self> {
+        let directions = || settings.iter().flat_map(|it| [it.to_server, it.to_client]);
+        let packets: u64 = directions().map(|it| it.delivered_packets).sum();
+        let total: Duration = directions().map(|it| it.late_total).sum();
+        let most_us = us(directions().map(|it| it.late_most).max()?);
+        (packets > 0).then(|| Self { packets, mean_us: us(total) / packets as f64, most_us })
+    }
 }
 
 /// How many round trips pass, TCP's own included where there is TCP: in memory flights are counted, half a
@@ -265,6 +250,8 @@ mod tests {
                 cpu_us: Sides { client: 10.0, server: 11.0 },
                 resident: Sides { client: 12, server: 13 },
             }),
+            beside: 3,
+            lateness: Some(Lateness { packets: 14, mean_us: 15.0, most_us: 16.0 }),
         };
         let expected = json!({
             "option": "a", "mode": "full", "kx": "x25519", "ticket_key": null, "continuation": null,
@@ -280,7 +267,8 @@ mod tests {
             "registration": {
                 "samples_us": [9.0], "exchanges": 13, "cpu_us": { "client": 10.0, "server": 11.0 },
                 "resident": { "client": 12, "server": 13 }
-            }
+            },
+            "beside": 3, "lateness": { "packets": 14, "mean_us": 15.0, "most_us": 16.0 }
         });
         assert_eq!(serde_json::to_value(&cell).unwrap(), expected);
         assert_eq!(serde_json::from_value::<Cell>(expected).unwrap(), cell);

@@ -21,19 +21,29 @@ pub(super) struct Runner {
     bench: Bench,
     timers: Timers,
     seed: u64,
+    /// How many other runs measure at the same time.
+    beside: usize,
     /// Why links emulate nothing, if they don't.
     no_emulation: Option<String>,
 }
 
 impl Runner {
-    pub(super) fn start(link: Link, seed: u64) -> Result<Self, LabError> {
+    pub(super) fn start(link: Link, seed: u64, beside: usize) -> Result<Self, LabError> {
         let no_emulation = (!link.emulates()).then(|| match link.fallback_reason() {
             Some(reason) => link_words(reason),
             None => link_words(&LinkError::NoEmulation { reason: None }),
         });
         let bench = Bench::start(link)?;
         let timers = Timers::new();
-        Ok(Self { etcd_at_server: None, etcd_here: None, bench, timers, seed, no_emulation })
+        Ok(Self {
+            etcd_at_server: None,
+            etcd_here: None,
+            bench,
+            timers,
+            seed,
+            beside,
+            no_emulation,
+        })
     }
 
     /// Measures cells that go through the same: in memory all of them in turns, else one after the other.
@@ -46,12 +56,14 @@ impl Runner {
         if names.first().is_some_and(|name| name.through == Through::Engine) {
             progress.screen.now("in memory");
             let measured = self.in_memory(names, repetitions, || progress.screen.advance());
+            let beside = self.beside;
+            let measured = measured.into_iter().map(|it| it.map(|cell| Cell { beside, ..cell }));
             return names.iter().zip(measured).try_for_each(|(name, it)| progress.add(name, it));
         }
         for name in names {
             progress.screen.now(name.variant.mode.name());
             let measured = self.over_link(name, repetitions, || progress.screen.advance());
-            progress.add(name, measured)?;
+            progress.add(name, measured.map(|cell| Cell { beside: self.beside, ..cell }))?;
         }
         Ok(())
     }

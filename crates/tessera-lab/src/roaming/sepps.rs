@@ -6,7 +6,7 @@ use tessera_link::Link;
 
 use super::failures::Failures;
 use super::links::{round_trips, seed_of};
-use super::report::{Bytes, Cell, CellName, Operation, Registration, Sample, Sides};
+use super::report::{Bytes, Cell, CellName, Lateness, Operation, Registration, Sample, Sides};
 use crate::bench::WARM_UP;
 use crate::error::LabError;
 use crate::sepp_pair::{SeppOption, SeppPair, SeppSample};
@@ -66,6 +66,8 @@ pub(super) fn measure(
             },
             resident: Sides { client: memory.visited, server: memory.home },
         }),
+        beside: 0,
+        lateness: name.link.needs_emulation().then(|| Lateness::of(&[link.statistics()])).flatten(),
     })
 }
 

@@ -180,6 +180,8 @@ mod tests {
             operations: Sides::default(),
             issuing: None,
             registration: None,
+            beside: 0,
+            lateness: None,
         }
     }
 

@@ -15,14 +15,12 @@ use tokio::time::timeout;
 use super::super::control::{ClientAnswer, ClientOrder, Preparation, Ran};
 use super::super::message::{self, LONGEST};
 use super::{PATIENCE, setup};
-use crate::bench;
+use crate::bench::{self, SESSIONS_AT_ONCE};
 use crate::clock;
 use crate::endpoint::{Result, observed};
 use crate::pki::SERVER_NAME;
 use crate::registration::LOCAL_BREAKOUT;
 
-/// How many tickets one full handshake brings. The engine refuses more than 32 in a row.
-const SESSIONS_AT_ONCE: u8 = 30;
 /// How many connections are made at once while nothing is measured.
 const AT_ONCE: usize = 32;
 

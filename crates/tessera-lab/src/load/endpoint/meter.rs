@@ -32,7 +32,11 @@ struct Sum {
 
 impl Meter {
     pub(super) fn new() -> Self {
-        Self { calls: Sum::default(), sockets: Sum::default(), clock_cost: clock_cost() }
+        Self {
+            calls: Sum::default(),
+            sockets: Sum::default(),
+            clock_cost: clock::thread_cpu_cost(),
+        }
     }
 
     /// A stream's future, counted.
@@ -47,9 +51,18 @@ impl Meter {
         let (sockets, in_sockets) = self.sockets.read();
         // Of the two readings around a call about one is within what they measure; a socket's other one is within the
         // call around it.
-        let clock = u128::from(calls + sockets) * self.clock_cost.as_nanos();
-        let clock = Duration::from_nanos(u64::try_from(clock).unwrap_or(u64::MAX));
-        in_calls.saturating_sub(in_sockets).saturating_sub(clock)
+        in_calls.saturating_sub(in_sockets).saturating_sub(self.readings(calls + sockets))
+    }
+
+    /// What all this counting took of the process: both readings around each call.
+    pub(super) fn own(&self) -> Duration {
+        let ((calls, _), (sockets, _)) = (self.calls.read(), self.sockets.read());
+        self.readings(2 * (calls + sockets))
+    }
+
+    fn readings(&self, count: u64) -> Duration {
+        let ns = u128::from(count) * self.clock_cost.as_nanos();
+        Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
     /// Begins again.
@@ -80,19 +93,6 @@ impl Sum {
         self.count.store(0, Ordering::Relaxed);
         self.ns.store(0, Ordering::Relaxed);
     }
-}
-
-/// The median of what nothing takes.
-fn clock_cost() -> Duration {
-    let mut costs: Vec<_> = (0..1001)
-        .map(|_| {
-            let sum = Sum::default();
-            sum.timed(|| ());
-            sum.read().1
-        })
-        .collect();
-    costs.sort_unstable();
-    costs[costs.len() / 2]
 }
 
 /// A socket whose calls are no TLS.
@@ -135,7 +135,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Metered<IO> {
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::io::AsyncReadExt;
 
     use super::*;
 
@@ -173,12 +173,9 @@ mod tests {
         assert_eq!(meter.of(reading).await, b'x');
         let ((_, calls), (_, sockets)) = (meter.calls.read(), meter.sockets.read());
         assert!(sockets >= WORK && calls >= 2 * WORK, "{sockets:?} of {calls:?}");
-        assert!(meter.tls() <= calls - sockets);
+        assert_eq!(meter.tls(), (calls - sockets).saturating_sub(2 * meter.clock_cost));
         meter.begin();
-        assert_eq!(meter.tls(), Duration::ZERO);
-        // What nobody counts takes nothing.
-        tokio::io::sink().write_all(b"x").await.unwrap();
-        assert_eq!(meter.tls(), Duration::ZERO);
+        assert_eq!((meter.tls(), meter.own()), (Duration::ZERO, Duration::ZERO));
     }
 
     #[test]
@@ -190,5 +187,6 @@ mod tests {
             sum.ns.store(ns, Ordering::Relaxed);
         }
         assert_eq!(meter.tls(), Duration::from_nanos(10_000 - 1_000 - 5 * 200));
+        assert_eq!(meter.own(), Duration::from_nanos(2 * 5 * 200));
     }
 }

@@ -112,7 +112,9 @@ impl Server {
                 self.runtime.block_on(counters.wait(all))?;
                 Ok(ServerAnswer::Counted(Counted {
                     first_accepted: counters.histogram().clone(),
-                    process_cpu: clock::process_cpu()?.saturating_sub(cell.process_cpu),
+                    process_cpu: clock::process_cpu()?
+                        .saturating_sub(cell.process_cpu)
+                        .saturating_sub(counters.meter.own()),
                     tls_cpu: counters.meter.tls(),
                     memory: held(&self.runtime)? - cell.heap,
                 }))

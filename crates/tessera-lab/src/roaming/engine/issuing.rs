@@ -1,27 +1,23 @@
 //! What a ticket costs that was made beforehand.
 
-use super::connection::{Made, connect};
-use super::{Ends, median};
+use super::connection::Made;
 use crate::bench::{SESSIONS_AT_ONCE, us};
-use crate::endpoint;
 use crate::roaming::report::Issuing;
 use crate::statistics::Median;
 
-/// How many connections without tickets are compared.
-const WITHOUT: usize = 21;
-
-/// What the connections that brought tickets took more than such without, for each ticket.
-pub(super) fn of_a_ticket(ends: &Ends, with: &[Made]) -> endpoint::Result<Issuing> {
-    let without = (0..WITHOUT).map(|_| connect(ends.client.clone(), ends.server.clone(), None, 0));
-    let without = without.collect::<endpoint::Result<Vec<_>>>()?;
+/// What connections that brought tickets took more than those right after them that brought none, for each ticket: the
+/// median.
+pub(super) fn of_a_ticket(pairs: &[[Made; 2]]) -> Issuing {
     let each = |value: fn(&Made) -> f64| {
-        let median = |made: &[Made]| Median::of(made.iter().map(value)).map_or(0.0, |it| it.value);
-        (median(with) - median(&without)) / f64::from(SESSIONS_AT_ONCE)
+        let more = pairs.iter().map(|[with, without]| value(with) - value(without));
+        Median::of(more).map_or(0.0, |it| it.value) / f64::from(SESSIONS_AT_ONCE)
     };
-    let sent = |made: &[Made]| median(made, |made| made.server.sent).unwrap_or(0);
-    Ok(Issuing {
+    let more =
+        pairs.iter().map(|[with, without]| with.server.sent.saturating_sub(without.server.sent));
+    Issuing {
         server_us: each(|made| us(made.server.engine)),
         client_us: each(|made| us(made.client.engine)),
-        bytes: sent(with).saturating_sub(sent(&without)) / u64::from(SESSIONS_AT_ONCE),
-    })
+        bytes: Median::of(more.map(|bytes| bytes as f64)).map_or(0.0, |it| it.value).round() as u64
+            / u64::from(SESSIONS_AT_ONCE),
+    }
 }

@@ -29,7 +29,7 @@ use crate::statistics::Median;
 const WARM_UP: usize = 10;
 
 /// How often each of several cells has its turn. What a machine does beside changes within minutes, and by more than
-/// cells differ; so it falls on all of them.
+/// cells differ; so it falls on all of them that are measured together. Those that an earlier run had finished are not.
 const TURNS: usize = 10;
 
 /// How many tickets lie ready at once: fewer than any vault gives one client.
@@ -71,8 +71,8 @@ struct Measurement<'n> {
     ends: Ends,
     repetitions: usize,
     tickets: VecDeque<ClientSession>,
-    /// The connections that brought tickets.
-    collected: Vec<Made>,
+    /// Connections that brought tickets, each with one like it that brought none.
+    collected: Vec<[Made; 2]>,
     made: Vec<Made>,
     failures: Failures,
     to_warm_up: usize,
@@ -122,10 +122,11 @@ impl<'n> Measurement<'n> {
         let Self { name, ends, made, collected, repetitions, .. } = self;
         let mode = name.variant.mode;
         let issuing = match mode.resumes() {
-            true => Some(issuing::of_a_ticket(&ends, &collected).map_err(words)?),
+            true => Some(issuing::of_a_ticket(&collected)),
             false => None,
         };
-        let operations = operations::of_a_reconnection(&ends, timers, mode, repetitions);
+        let operations =
+            operations::of_a_reconnection(&ends, timers, name.variant.way(), repetitions);
         let (failed, why_failed) = self.failures.into_counts();
         Ok(Cell {
             name: name.clone(),
@@ -141,6 +142,8 @@ impl<'n> Measurement<'n> {
             operations: operations.map_err(words)?,
             issuing,
             registration: None,
+            beside: 0,
+            lateness: None,
         })
     }
 }
@@ -180,17 +183,19 @@ impl Ends {
         })
     }
 
-    /// Gets at least so many tickets, by full handshakes; those are given back.
+    /// Gets at least so many tickets, by full handshakes; those are given back, each with one without tickets, which
+    /// came right after it: what tickets cost is the difference.
     fn collect(
         &self,
         wanted: usize,
         tickets: &mut VecDeque<ClientSession>,
-    ) -> endpoint::Result<Vec<Made>> {
+    ) -> endpoint::Result<Vec<[Made; 2]>> {
         let connections = (0..wanted.div_ceil(SESSIONS_AT_ONCE.into())).map(|_| {
             let (client, server) = (self.collects.clone(), self.server.clone());
-            let mut made = connect(client, server, None, SESSIONS_AT_ONCE)?;
-            tickets.append(&mut made.sessions);
-            Ok(made)
+            let mut with = connect(client, server, None, SESSIONS_AT_ONCE)?;
+            tickets.append(&mut with.sessions);
+            let without = connect(self.client.clone(), self.server.clone(), None, 0)?;
+            Ok([with, without])
         });
         connections.collect()
     }

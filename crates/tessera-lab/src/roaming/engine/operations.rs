@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 
 use super::Ends;
 use super::connection::connect;
+use crate::bench::check;
 use crate::endpoint::Result;
 use crate::roaming::report::{Operation, Sides};
 use crate::timed::{OperationTime, Timed, typical};
-use crate::ways::Mode;
+use crate::ways::Way;
 
 /// The most reconnections that are timed.
 const TIMED: usize = 50;
@@ -29,12 +30,12 @@ impl Timers {
 pub(super) fn of_a_reconnection(
     ends: &Ends,
     timers: &Timers,
-    mode: Mode,
+    way: Way,
     repetitions: usize,
 ) -> Result<Sides<Vec<Operation>>> {
     let timed = repetitions.min(TIMED);
     let mut tickets = VecDeque::new();
-    if mode.resumes() {
+    if way.mode.resumes() {
         ends.collect(timed, &mut tickets)?;
     }
     let (mut client, mut server) = (Vec::new(), Vec::new());
@@ -43,7 +44,8 @@ pub(super) fn of_a_reconnection(
     timers.server.take();
     for _ in 0..timed {
         let (client_config, server_config) = ends.timed.clone();
-        connect(client_config, server_config, tickets.pop_front(), 0)?;
+        let made = connect(client_config, server_config, tickets.pop_front(), 0)?;
+        check(way, &made.client.observed, &made.server.observed)?;
         client.push(timers.client.take());
         server.push(timers.server.take());
     }

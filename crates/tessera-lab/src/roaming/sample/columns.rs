@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
 
-use super::report::Sample;
+use super::Sample;
 
 /// A column's name, and its place in a sample.
 type Column = (&'static str, fn(&mut Sample) -> &mut Option<f64>);
@@ -25,7 +25,7 @@ const COLUMNS: [Column; 10] = [
 ];
 
 /// To a hundredth of a microsecond, which is more than clocks tell.
-pub(super) fn serialize<S: Serializer>(
+pub(in crate::roaming) fn serialize<S: Serializer>(
     samples: &[Sample],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -37,7 +37,7 @@ pub(super) fn serialize<S: Serializer>(
         .collect_map(columns.into_iter().filter(|(_, values)| values.iter().any(Option::is_some)))
 }
 
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+pub(in crate::roaming) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Sample>, D::Error> {
     let columns = BTreeMap::<String, Vec<Option<f64>>>::deserialize(deserializer)?;
