@@ -32,13 +32,13 @@ def formal_run():
 class Program(unittest.TestCase):
     """The whole program, with another `proverif` in the PATH, or none."""
 
-    def run_with(self, script, *arguments):
+    def run_with(self, script, *arguments, formal=HERE):
         with tempfile.TemporaryDirectory() as directory:
             if script is not None:
                 path = Path(directory, "proverif")
                 path.write_text("#!/bin/sh\n" + script)
                 path.chmod(0o755)
-            command = [sys.executable, HERE / "run", *(arguments or ["fs/kci:nothing-stolen"])]
+            command = [sys.executable, formal / "run", *(arguments or ["fs/kci:nothing-stolen"])]
             return subprocess.run(
                 command, env={**os.environ, "PATH": directory}, capture_output=True, text=True
             )
@@ -158,17 +158,32 @@ class Check(unittest.TestCase):
             self.assertNotEqual(self.check(*change), 0, change)
 
 
+class Options(unittest.TestCase):
+    """What does not go together."""
+
+    def test_a_check_neither_records_nor_traces(self):
+        for others in [["--trace", "paper/d-0rtt", "Q1"], ["--record"], ["--record", "--trace", "paper/d-0rtt", "Q1"]]:
+            done = subprocess.run(
+                [sys.executable, HERE / "run", "--check", *others],
+                env={**os.environ, "PATH": ""},
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(done.returncode, 2, others)
+            self.assertIn("--check runs nothing", done.stderr)
+
+
 class Trace(Program):
     """An attack, as a person reads it: the recorded one of (d), which the other `proverif` finds again."""
 
     file = HERE / "traces" / "paper-d-0rtt-Q1.txt"
     recorded = json.loads((HERE / "recorded.json").read_text())["traces"]["paper/d-0rtt:base Q1"]
 
-    def trace(self, block, query="Q1"):
+    def trace(self, block, query="Q1", *options, formal=HERE):
         """What `formal/run --trace` does if ProVerif prints this block on Q1, which three gates precede."""
         lines = ["RESULT not e is false."] * 3 + block + ["RESULT p is true."] * 13
         script = "/bin/cat <<'END'\n" + "\n".join(lines) + "\nEND\n"
-        return self.run_with(script, "--trace", "paper/d-0rtt", query)
+        return self.run_with(script, *options, "--trace", "paper/d-0rtt", query, formal=formal)
 
     def test_one_flight_is_sent_once_and_accepted_twice(self):
         def runs_with(event):
@@ -203,6 +218,28 @@ class Trace(Program):
             done = self.trace(block, query)
             self.assertNotEqual(done.returncode, 0, said)
             self.assertIn(said, done.stderr)
+
+    def test_no_trace_is_recorded_of_models_that_break_the_rules(self):
+        block = ["  set traceDisplay = long.", *self.recorded["output"]]
+        with tempfile.TemporaryDirectory() as directory:
+            copy = Path(directory, "formal")
+            shutil.copytree(HERE, copy, ignore=shutil.ignore_patterns("replication"))
+            record, file = copy / "recorded.json", copy / self.file.relative_to(HERE)
+            record.write_text(record.read_text().replace("EarlyAccepted(", "EarlyRefused("))
+            file.write_text("")
+            before = record.read_text()
+            Path(copy, "paper", "none.pv").write_text("")
+            for options in [[], ["--record"]]:
+                done = self.trace(block, "Q1", *options, formal=copy)
+                self.assertNotEqual(done.returncode, 0, options)
+                self.assertIn("paper/none: no expected verdicts\nnothing was run", done.stderr)
+                self.assertEqual((done.stdout, record.read_text(), file.read_text()), ("", before, ""))
+            # The trace is recorded where no rule is broken.
+            Path(copy, "paper", "none.pv").unlink()
+            done = self.trace(block, "Q1", "--record", formal=copy)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotEqual(record.read_text(), before)
+            self.assertEqual(file.read_text(), done.stdout)
 
     def test_what_was_received_is_shown_as_what_was_sent(self):
         block = [

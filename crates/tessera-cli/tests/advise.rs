@@ -98,7 +98,10 @@ fn slow_resumptions() -> Value {
     json!({
         "experiment": "reconnect", "seed": 1,
         "machine": { "cpu": "another processor", "cores": 2, "kernel": "Linux" },
-        "link": { "kind": "tun", "loss": 0.0, "jitter_ms": 0.0, "rate_bps": null, "mtu": 1500 },
+        "link": {
+            "kind": "tun", "loss": 0.0, "loss_burst": 1.0, "congestion": null, "congestion_ms": null,
+            "jitter_ms": 0.0, "rate_bps": null, "mtu": 1500,
+        },
         "rows": [row("full", 1e3), row("psk-dhe", 2e3)],
     })
 }

@@ -1,5 +1,7 @@
 //! Medians, and how well they are known.
 
+use tessera_advise::evidence::median_rank;
+
 /// A median with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Median {
@@ -16,7 +18,7 @@ impl Median {
         let count = sorted.len();
         let middle = *sorted.get(count / 2)?;
         let value = if count % 2 == 1 { middle } else { (sorted[count / 2 - 1] + middle) / 2.0 };
-        let interval = rank(count).map(|rank| (sorted[rank - 1], sorted[count - rank]));
+        let interval = median_rank(count).map(|rank| (sorted[rank - 1], sorted[count - rank]));
         Some(Self { value, interval })
     }
 
@@ -35,29 +37,10 @@ pub(crate) fn quantile(samples: impl IntoIterator<Item = f64>, share: f64) -> Op
     sorted.get(rank - 1).copied()
 }
 
-/// The rank k for which the k-th smallest and the k-th largest sample enclose the median with a
-/// confidence of at least 95 %, whatever the distribution: each sample is below the median with
-/// probability ½, so the number of those that are is binomial.
-fn rank(count: usize) -> Option<usize> {
-    // From here on the normal distribution is as good, and 0.5ⁿ soon becomes 0.
-    if count > 1_000 {
-        let rank = ((count as f64 - 1.96 * (count as f64).sqrt()) / 2.0).floor();
-        return Some(rank as usize);
-    }
-    let mut probability = 0.5_f64.powi(i32::try_from(count).ok()?);
-    let mut below = 0.0;
-    for k in 0..count {
-        below += probability;
-        if below > 0.025 {
-            return Some(k).filter(|k| *k > 0);
-        }
-        probability *= (count - k) as f64 / (k + 1) as f64;
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
+    use tessera_advise::evidence::Summary;
+
     use super::*;
 
     #[test]
@@ -78,22 +61,15 @@ mod tests {
         assert_eq!(quantile([7.0], 0.99), Some(7.0));
     }
 
-    /// Against the tables of order-statistic intervals for the median.
+    /// Of few samples, of many, and where 0.5ⁿ is 0.
     #[test]
-    fn the_ranks_of_median_intervals_are_those_of_the_tables() {
-        for (count, expected) in
-            [(5, None), (6, Some(1)), (8, Some(1)), (9, Some(2)), (20, Some(6)), (35, Some(12))]
-        {
-            assert_eq!(rank(count), expected, "{count} samples");
+    fn advice_says_the_same_of_the_same_samples() {
+        for count in [1, 5, 6, 35, 1_000, 1_001, 1_100] {
+            let samples = || (0..count).map(f64::from);
+            let median = Median::of(samples()).unwrap();
+            let summary = Summary::of(samples()).unwrap();
+            assert_eq!((median.value, median.interval), (summary.median, summary.interval));
         }
-    }
-
-    /// Where one way to find them takes the other's place, and where 0.5ⁿ is 0.
-    #[test]
-    fn many_samples_have_an_interval_too() {
-        assert_eq!(rank(1_000), Some(469));
-        assert_eq!(rank(1_001), Some(469));
-        assert_eq!(rank(20_000), Some(9_861));
     }
 
     #[test]

@@ -346,9 +346,13 @@ impl Choice<'_> {
         self.evidence.ticket(way, held_bytes(self.evidence, way).unwrap_or_default())
     }
 
+    /// What a way costs; `None` where it wasn't measured, a ticket's issuing included: one that costs nothing would
+    /// flatter the way.
     fn costs(&self, way: Way) -> Option<Costs> {
-        let ticket = self.ticket(way).unwrap_or_default();
-        self.evidence.costs(way, self.evidence.through()?, ticket)
+        let through = self.evidence.through()?;
+        let with_issuing = self.evidence.plain_cells(way, through).next()?.with_issuing;
+        let ticket = self.ticket(way).or(with_issuing.then(Ticket::default))?;
+        self.evidence.costs(way, through, ticket)
     }
 
     fn line(

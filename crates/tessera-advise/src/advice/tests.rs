@@ -1,5 +1,5 @@
 use super::*;
-use crate::evidence::{Continuation, KeyExchange, OneTimeKey, Store};
+use crate::evidence::{Continuation, Issuing, KeyExchange, OneTimeKey, Store};
 use crate::facts::Given;
 
 fn evidence() -> Evidence {
@@ -77,7 +77,7 @@ fn a_stock_peer_with_tickets_resumes_with_a_key_exchange() {
     assert_eq!(advice.sepp, ["ticket-lifetime = \"7200s\""]);
 }
 
-/// 3. open5gs, which issues no tickets.
+/// 3. open5gs, whose tickets never resume.
 #[test]
 fn a_peer_without_tickets_makes_full_handshakes() {
     let advice = advice("round-trip=33ms reconnections-per-hour=4 peer-tls=stock-without-tickets");
@@ -268,6 +268,35 @@ fn advice_follows_the_evidence_and_not_a_list() {
     assert_eq!(option(&without), Letter::A);
     let nothing = advise(&Evidence::default(), &facts).unwrap_err();
     assert_eq!(nothing.way, Way::plain(Letter::A, HYBRID));
+}
+
+#[test]
+fn a_ticket_of_unknown_cost_is_not_taken_for_free() {
+    let facts =
+        "round-trip=134ms reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once";
+    let pays = |evidence: &Evidence| {
+        let options = facts.split_whitespace().filter_map(|fact| fact.split_once('='));
+        let options = options.map(|(key, value)| (key, value.to_owned()));
+        let advice = advise(evidence, &Given::default().with_options(options).facts().unwrap());
+        let mut lines = advice.unwrap().lines.into_iter();
+        lines.find(|line| line.about == "pays").map(|line| line.answer)
+    };
+    // Each reconnection has the issuing of one ticket in it.
+    let within = evidence();
+    assert!(!pays(&within).unwrap().contains("if it comes back"));
+    let mut apart = evidence();
+    apart.cells.iter_mut().for_each(|cell| cell.with_issuing = false);
+    assert_eq!(pays(&apart), None);
+    for cell in &mut apart.cells {
+        let server_us = if cell.way.option == Letter::E { 200.0 } else { 20.0 };
+        cell.issuing = Some(Issuing { server_us, client_us: 10.0, bytes: 300.0 });
+    }
+    assert!(pays(&apart).unwrap().contains("if it comes back"));
+    // As for one-time keys in etcd.
+    for cell in apart.cells.iter_mut().filter(|cell| cell.way.option == Letter::E) {
+        cell.issuing = None;
+    }
+    assert_eq!(pays(&apart), None);
 }
 
 #[test]

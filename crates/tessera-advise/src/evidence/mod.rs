@@ -13,7 +13,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use lab::EvidenceError;
-pub use summary::Summary;
+pub use summary::{Summary, median_rank};
 pub use ways::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
 
 use crate::break_even::{Costs, Curve, Ticket};
@@ -122,7 +122,7 @@ pub struct Cell {
     pub response_us: Option<Summary>,
     /// Processor time inside the engine, at the client.
     pub client_engine_us: Option<Summary>,
-    /// At the server.
+    /// At the server; `None` where reports have the wait for a store in it.
     pub server_engine_us: Option<Summary>,
     /// Processor time of the whole end, the kernel's work for it included, at the client.
     pub client_cpu_us: Option<Summary>,
@@ -134,7 +134,8 @@ pub struct Cell {
     pub server_bytes: Option<f64>,
     /// That the client sent before anything came.
     pub first_flight: Option<f64>,
-    /// What one ticket costs.
+    /// What one ticket costs; `None` also where the server waits for its store meanwhile, as for etcd: reports have
+    /// no processor time of that.
     pub issuing: Option<Issuing>,
     /// Whether the processor times and bytes above have the issuing of one ticket in them.
     pub with_issuing: bool,
@@ -231,7 +232,9 @@ pub struct Load {
     pub server_us: f64,
     /// That part of it that is TLS.
     pub server_tls_us: f64,
-    /// What the server's stores held for each ticket, in bytes.
+    /// How many tickets were made beforehand: more than there are reconnections, since they come in packs.
+    pub tickets: u64,
+    /// What the server's stores held for each of these tickets, in bytes.
     pub held_bytes: Option<f64>,
 }
 

@@ -23,9 +23,8 @@ impl Summary {
         sorted.sort_by(f64::total_cmp);
         let count = sorted.len();
         let (upper, lower) = (sorted.get(count / 2)?, sorted.get((count - 1) / 2)?);
-        let interval = trimmed(count).and_then(|trimmed| {
-            Some((*sorted.get(trimmed)?, *sorted.get(count.checked_sub(trimmed + 1)?)?))
-        });
+        let interval = median_rank(count)
+            .and_then(|rank| Some((*sorted.get(rank - 1)?, *sorted.get(count - rank)?)));
         // In whole numbers: 0.99 has no exact double.
         let p99 = *sorted.get((count * 99).div_ceil(100) - 1)?;
         Some(Self { samples: count, median: f64::midpoint(*lower, *upper), interval, p99 })
@@ -38,16 +37,21 @@ impl Summary {
     }
 }
 
-/// How many samples are left out at each end, so that the median is between the others with at least 95 %,
-/// whatever the distribution. A sample is below the median with probability ½: the tail is a sum of C(n, k) / 2ⁿ,
-/// added up by logarithms, since 2ⁿ overflows from 1,024 samples on.
-fn trimmed(count: usize) -> Option<usize> {
+/// The greatest k for which the k-th smallest and the k-th largest of so many samples enclose the median with a
+/// confidence of at least 95 %, whatever the distribution; counted from 1. `None` with fewer than 6 samples, of which
+/// not even the outermost do.
+///
+/// A sample is below the median with probability ½, so the number of those that are is binomial (order statistics;
+/// David and Nagaraja, Order Statistics, 3rd edition, section 7.1).
+#[must_use]
+pub fn median_rank(count: usize) -> Option<usize> {
+    // C(n, k) / 2ⁿ, by logarithms: 2ⁿ overflows from 1,024 samples on.
     let mut log_term = -(count as f64) * std::f64::consts::LN_2;
     let mut tail = 0.0;
     for k in 0..count {
         tail += log_term.exp();
         if tail > 0.025 {
-            return k.checked_sub(1);
+            return Some(k).filter(|k| *k > 0);
         }
         log_term += ((count - k) as f64).ln() - ((k + 1) as f64).ln();
     }
@@ -75,11 +79,15 @@ mod tests {
         for (count, rank) in
             [(5, None), (6, Some(1)), (8, Some(1)), (9, Some(2)), (20, Some(6)), (35, Some(12))]
         {
-            assert_eq!(trimmed(count).map(|trimmed| trimmed + 1), rank, "{count} samples");
+            assert_eq!(median_rank(count), rank, "{count} samples");
         }
-        // The normal approximation, n/2 - 0.98 √n, is exact to a rank there.
-        let many = trimmed(10_000).unwrap() as f64;
-        assert!((many - (5_000.0 - 98.0)).abs() <= 2.0, "{many}");
+        assert_eq!(median_rank(0), None);
+        // Sums of whole binomial coefficients, where 2⁻ⁿ is still a double and where it is 0.
+        for (count, rank) in
+            [(1_000, 469), (1_001, 470), (1_100, 518), (10_000, 4_902), (20_000, 9_861)]
+        {
+            assert_eq!(median_rank(count), Some(rank), "{count} samples");
+        }
         let summary = Summary::of((1..=35).map(f64::from)).unwrap();
         let one = Summary::of([1.0]).unwrap();
         assert_eq!(summary.interval, Some((12.0, 24.0)));

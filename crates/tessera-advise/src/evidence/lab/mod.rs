@@ -1,11 +1,13 @@
 //! Reading the reports of the lab: `reconnect`, `roaming` and `load`.
 
+mod samples;
+
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::summary::Summary;
+use self::samples::Sample;
 use super::ways::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
 use super::{Cell, Evidence, ForwardSecrecy, Issuing, Link, Load, Protection, Source, Through};
 
@@ -65,6 +67,11 @@ impl Evidence {
     }
 
     fn add_reconnect(&mut self, Reconnect { link, rows }: Reconnect) {
+        // `Link` has no words for jitter, a rate and the like, and advice uses no such rows.
+        if !link.is_plain() {
+            self.sources.clear();
+            return;
+        }
         // A row with TCP Fast Open is a way of its own, which advice doesn't know.
         for row in rows.into_iter().filter(|row| row.fast_open.is_none()) {
             let way = row.way.of_mode();
@@ -75,8 +82,8 @@ impl Evidence {
                 link: Link {
                     rtt_ms: row.rtt_ms,
                     loss: link.loss,
-                    loss_burst: 1.0,
-                    congestion: 0.0,
+                    loss_burst: link.loss_burst,
+                    congestion: link.congestion.unwrap_or_default(),
                 },
                 failed: 0,
                 client_bytes: Some(row.bytes.client),
@@ -85,7 +92,7 @@ impl Evidence {
                 issuing: None,
                 // "Of a connection, request, response, one new ticket and close_notify included."
                 with_issuing: true,
-                ..of_samples(way, &row.samples)
+                ..samples::cell(way, &row.samples)
             });
             let Verdicts { first_byte_fs, session_fs, replay_executions, pq_confidentiality } =
                 row.verdicts;
@@ -111,6 +118,11 @@ impl Evidence {
     fn add_roaming(&mut self, Roaming { cells }: Roaming) {
         for cell in cells {
             let way = cell.way.of_option(cell.option);
+            let measured = samples::cell(way, &cell.samples);
+            // In memory the lab takes the time of the clock, which the wait for etcd's disk is in: a take's is in the
+            // samples of the engine, a store's in what issuing takes. Neither is processor time.
+            let waits = way.store == Store::Etcd;
+            let in_memory = cell.through == Through::Engine;
             self.cells.push(Cell {
                 way,
                 suite: Some(cell.suite),
@@ -120,10 +132,11 @@ impl Evidence {
                 client_bytes: cell.bytes.client,
                 server_bytes: cell.bytes.server,
                 first_flight: cell.bytes.first_flight,
-                issuing: cell.issuing,
+                issuing: cell.issuing.filter(|_| !waits),
                 // Its tickets are made beforehand, and issuing is measured apart.
                 with_issuing: false,
-                ..of_samples(way, &cell.samples.rows())
+                server_engine_us: measured.server_engine_us.filter(|_| !(waits && in_memory)),
+                ..measured
             });
         }
     }
@@ -131,7 +144,6 @@ impl Evidence {
     fn add_load(&mut self, LoadReport { cells }: LoadReport) {
         for cell in cells {
             let way = cell.way.of_option(cell.option);
-            let tickets = (cell.users * cell.reconnections) as f64;
             self.loads.push(Load {
                 way,
                 suite: Some(cell.suite),
@@ -143,8 +155,9 @@ impl Evidence {
                 first_accepted_p99_us: quantile(&cell.first_accepted_us, 99, 100),
                 server_us: cell.server_cpu_us_per_connection,
                 server_tls_us: cell.server_tls_us_per_connection,
-                held_bytes: (tickets > 0.0 && way.option == Letter::E)
-                    .then(|| cell.vault_bytes / tickets),
+                tickets: cell.tickets,
+                held_bytes: (cell.tickets > 0 && way.option == Letter::E)
+                    .then(|| cell.vault_bytes / cell.tickets as f64),
             });
         }
     }
@@ -161,30 +174,6 @@ pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, EvidenceError>
             _ => EvidenceError(format!("{path}: {error}")),
         }
     })
-}
-
-/// A cell with what its samples say, and nothing else.
-fn of_samples(way: Way, samples: &[Sample]) -> Cell {
-    let of = |value: fn(&Sample) -> Option<f64>| Summary::of(samples.iter().filter_map(value));
-    Cell {
-        way,
-        suite: None,
-        through: Through::Endpoints,
-        link: Link::default(),
-        failed: 0,
-        first_byte_us: of(|sample| sample.first_byte_us),
-        handshake_us: of(|sample| sample.handshake_us),
-        response_us: of(|sample| sample.response_us),
-        client_engine_us: of(|sample| sample.client_engine_us),
-        server_engine_us: of(|sample| sample.server_engine_us),
-        client_cpu_us: of(|sample| sample.client_cpu_us),
-        server_cpu_us: of(|sample| sample.server_cpu_us),
-        client_bytes: None,
-        server_bytes: None,
-        first_flight: None,
-        issuing: None,
-        with_issuing: false,
-    }
 }
 
 /// The smallest bucket that this share of the samples, a fraction, doesn't exceed.
@@ -220,9 +209,29 @@ struct Reconnect {
     rows: Vec<Row>,
 }
 
+/// What the link did to packets in all rows, the round-trip time aside. What it didn't do is there as null.
 #[derive(Deserialize)]
 struct LinkOfAll {
     loss: f64,
+    loss_burst: f64,
+    #[serde(deserialize_with = "Option::deserialize")]
+    congestion: Option<f64>,
+    #[serde(deserialize_with = "Option::deserialize")]
+    congestion_ms: Option<f64>,
+    jitter_ms: f64,
+    #[serde(deserialize_with = "Option::deserialize")]
+    rate_bps: Option<u64>,
+    mtu: u16,
+}
+
+impl LinkOfAll {
+    /// Whether it only took time. 1,500 bytes is the MTU of Ethernet, and the lab's default.
+    fn is_plain(&self) -> bool {
+        let Self { loss, loss_burst: _, congestion, congestion_ms, jitter_ms, rate_bps, mtu } =
+            *self;
+        let congested = [congestion, congestion_ms].into_iter().flatten().any(|mean| mean > 0.0);
+        loss == 0.0 && !congested && jitter_ms == 0.0 && rate_bps.is_none() && mtu == 1_500
+    }
 }
 
 #[derive(Deserialize)]
@@ -267,40 +276,11 @@ struct RoamingCell {
     suite: String,
     through: Through,
     link: Link,
-    samples: Columns,
+    #[serde(deserialize_with = "samples::of_columns")]
+    samples: Vec<Sample>,
     failed: usize,
     bytes: Bytes,
     issuing: Option<Issuing>,
-}
-
-/// Samples as `lab roaming` writes them: what was not measured is no column, or null in it.
-#[derive(Deserialize)]
-#[serde(default)]
-#[derive(Default)]
-struct Columns {
-    first_byte_us: Vec<Option<f64>>,
-    handshake_us: Vec<Option<f64>>,
-    response_us: Vec<Option<f64>>,
-    client_engine_us: Vec<Option<f64>>,
-    server_engine_us: Vec<Option<f64>>,
-    client_cpu_us: Vec<Option<f64>>,
-    server_cpu_us: Vec<Option<f64>>,
-}
-
-impl Columns {
-    fn rows(&self) -> Vec<Sample> {
-        let value = |column: &[Option<f64>], row: usize| column.get(row).copied().flatten();
-        let row = |row| Sample {
-            first_byte_us: value(&self.first_byte_us, row),
-            handshake_us: value(&self.handshake_us, row),
-            response_us: value(&self.response_us, row),
-            client_engine_us: value(&self.client_engine_us, row),
-            server_engine_us: value(&self.server_engine_us, row),
-            client_cpu_us: value(&self.client_cpu_us, row),
-            server_cpu_us: value(&self.server_cpu_us, row),
-        };
-        (0..self.response_us.len()).map(row).collect()
-    }
 }
 
 #[derive(Deserialize)]
@@ -324,7 +304,8 @@ struct LoadCell {
     kind: Kind,
     users: usize,
     rtt_ms: f64,
-    reconnections: usize,
+    /// How many tickets were made beforehand, which are what a vault holds. They come in packs: more than are used.
+    tickets: u64,
     failed: u64,
     first_accepted_us: Vec<(f64, u64)>,
     server_cpu_us_per_connection: f64,
@@ -337,17 +318,6 @@ struct LoadCell {
 enum Kind {
     Users,
     Storm,
-}
-
-#[derive(Deserialize)]
-struct Sample {
-    first_byte_us: Option<f64>,
-    handshake_us: Option<f64>,
-    response_us: Option<f64>,
-    client_engine_us: Option<f64>,
-    server_engine_us: Option<f64>,
-    client_cpu_us: Option<f64>,
-    server_cpu_us: Option<f64>,
 }
 
 /// A way, as reports write it.

@@ -38,7 +38,10 @@ fn reconnect() -> Value {
     fast_open["fast_open"] = json!({ "bytes": 600, "taken": 3 });
     json!({
         "experiment": "reconnect", "seed": 1, "machine": machine(),
-        "link": { "kind": "tun", "loss": 0.0, "jitter_ms": 0.0, "rate_bps": null, "mtu": 1500 },
+        "link": {
+            "kind": "tun", "loss": 0.0, "loss_burst": 1.0, "congestion": null, "congestion_ms": null,
+            "jitter_ms": 0.0, "rate_bps": null, "mtu": 1500,
+        },
         "rows": [row(0.0, 61), row(33.0, 58), fast_open],
     })
 }
@@ -87,34 +90,91 @@ fn a_report_of_roaming_is_evidence_with_its_link_and_its_issuing() {
     assert_eq!((cell.through, cell.failed, cell.with_issuing), (Through::Sepp, 2, false));
     assert_eq!((cell.link.loss, cell.link.loss_burst), (0.01, 3.0));
     assert!(!cell.link.is_plain());
-    assert_eq!(cell.issuing, Some(Issuing { server_us: 12.5, client_us: 3.5, bytes: 300.0 }));
     assert_eq!(cell.server_bytes, None);
     assert_eq!(evidence.sources[0].revision.as_deref(), Some("abc"));
 }
 
 #[test]
-fn a_report_of_load_is_evidence_of_storms() {
-    let report = json!({
+fn the_wait_for_a_store_is_no_processor_time() {
+    let cell = |store: &str, through: &str| {
+        let mut report = roaming();
+        report["cells"][0]["store"] = json!(store);
+        report["cells"][0]["through"] = json!(through);
+        Evidence::read(&report.to_string()).unwrap().cells.remove(0)
+    };
+    let issuing = Some(Issuing { server_us: 12.5, client_us: 3.5, bytes: 300.0 });
+    for through in ["engine", "endpoints", "sepp"] {
+        let (memory, etcd) = (cell("memory", through), cell("etcd", through));
+        assert_eq!((memory.issuing, memory.processor_us()), (issuing, Some(90.0)), "{through}");
+        assert_eq!((etcd.issuing, etcd.client_engine_us), (None, memory.client_engine_us));
+        // Between processes the lab takes processor time; in one process that of the clock.
+        let engine = (through != "engine").then_some(90.0);
+        assert_eq!(etcd.processor_us(), engine, "{through}");
+    }
+    let evidence = Evidence { cells: vec![cell("etcd", "engine")], ..Evidence::default() };
+    let way = Way::forward_secret(OneTimeKey::Psk, None).with_store(Store::Etcd);
+    assert_eq!(evidence.ticket(way, 0.0), None);
+}
+
+#[test]
+fn rows_of_reconnect_over_a_link_that_is_not_plain_are_left_out() {
+    for (member, value) in [
+        ("loss", json!(0.01)),
+        ("congestion", json!(0.05)),
+        ("congestion_ms", json!(2.0)),
+        ("jitter_ms", json!(5.0)),
+        ("rate_bps", json!(2_000_000)),
+        ("mtu", json!(1280)),
+    ] {
+        let mut report = reconnect();
+        report["link"][member] = value;
+        let evidence = Evidence::read(&report.to_string()).unwrap();
+        assert_eq!(evidence, Evidence::default(), "{member}");
+        // What a report doesn't say is not taken for a plain link either.
+        report["link"].as_object_mut().unwrap().remove(member);
+        let refused = Evidence::read(&report.to_string()).unwrap_err().to_string();
+        assert!(refused.contains(&format!("missing field `{member}`")), "{refused}");
+    }
+    assert_eq!(Evidence::read(&reconnect().to_string()).unwrap().cells.len(), 2);
+}
+
+fn load() -> Value {
+    json!({
         "experiment": "load", "seed": 7, "machine": machine(), "revision": null, "link": "tun",
         "cells": [{
             "option": "e", "mode": "0rtt-fs", "kx": null, "ticket_key": "x25519", "continuation": "psk_ke",
             "store": "memory", "suite": "0x1301", "kind": "storm", "users": 1000, "rtt_ms": 134.0,
-            "reconnections": 1, "failed": 0, "why_failed": {}, "requests": 1000, "seconds": 1.0,
+            "reconnections": 1, "tickets": 1020, "failed": 0, "why_failed": {}, "requests": 1000, "seconds": 1.0,
             "requests_per_second": 1000.0,
             "first_accepted_us": [[200.0, 499], [300.0, 490], [400.0, 11]], "response_us": [],
             "registration_us": [], "server_cpu_us_per_connection": 120.0,
             "server_tls_us_per_connection": 80.0, "client_cpu_us_per_connection": 150.0,
-            "server_memory_bytes": 1, "vault_bytes": 180_000,
+            "server_memory_bytes": 1, "vault_bytes": 183_600,
         }],
         "growth": [], "not_run": [],
-    });
-    let evidence = Evidence::read(&report.to_string()).unwrap();
+    })
+}
+
+#[test]
+fn a_report_of_load_is_evidence_of_storms() {
+    let evidence = Evidence::read(&load().to_string()).unwrap();
     let [load] = evidence.loads.as_slice() else { panic!("{evidence:?}") };
     assert_eq!(load.way, Way::forward_secret(OneTimeKey::X25519, None));
     assert_eq!((load.storm, load.users, load.server_tls_us), (true, 1000, 80.0));
     assert_eq!(load.first_accepted_us, Some(300.0));
     assert_eq!(load.first_accepted_p99_us, Some(400.0));
-    assert_eq!(load.held_bytes, Some(180.0));
+    // Tickets come in packs: 34 of 30 for 1,000 connections.
+    assert_eq!((load.tickets, load.held_bytes), (1_020, Some(180.0)));
+}
+
+#[test]
+fn what_no_ticket_holds_is_not_known() {
+    let mut report = load();
+    report["cells"][0]["tickets"] = json!(0);
+    assert_eq!(Evidence::read(&report.to_string()).unwrap().loads[0].held_bytes, None);
+    report["cells"][0].as_object_mut().unwrap().remove("tickets");
+    let refused = Evidence::read(&report.to_string()).unwrap_err().to_string();
+    assert!(refused.contains("missing field `tickets`"), "{refused}");
 }
 
 #[test]
@@ -139,6 +199,12 @@ fn what_is_no_evidence_is_refused_with_the_member() {
     let mut wrong = roaming();
     wrong["cells"][0]["samples"]["response_us"][0] = json!("soon");
     assert!(refused(&wrong).contains("cells[0].samples.response_us[0]"), "{}", refused(&wrong));
+    let mut wrong = roaming();
+    wrong["cells"][0]["samples"]["first_byte_us"] = json!([1.0, 2.0]);
+    assert!(refused(&wrong).starts_with("cells[0].samples: column `"), "{}", refused(&wrong));
+    let mut wrong = roaming();
+    wrong["cells"][0]["samples"]["weight"] = json!([1.0]);
+    assert!(refused(&wrong).contains("`weight`"), "{}", refused(&wrong));
     let mut wrong = reconnect();
     wrong["rows"][1]["verdicts"]["first_byte_fs"] = json!("sometimes");
     assert!(refused(&wrong).contains("rows[1].verdicts.first_byte_fs"), "{}", refused(&wrong));
