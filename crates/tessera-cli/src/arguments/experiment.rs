@@ -55,7 +55,7 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "KIND", default_value = "auto")]
     link: LinkArgument,
 
-    /// Writes a report with every sample to this file; `-` is standard output, and moves the
+    /// Writes a report with its samples to this file; `-` is standard output, and moves the
     /// table to standard error.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -112,7 +112,7 @@ pub(crate) struct GridArguments {
     #[arg(long, value_name = "KIND", default_value = "auto")]
     pub(super) link: LinkArgument,
 
-    /// Writes a report with every sample to this file; `-` is standard output, and moves the table to standard
+    /// Writes a report with its samples to this file; `-` is standard output, and moves the table to standard
     /// error.
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
