@@ -2,30 +2,9 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
+use super::kind::Kind;
 use super::options::Options;
 use crate::variants::{Store, Suite, Variant};
-
-/// How users come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
-    /// Each comes back again and again, and registers each time.
-    Users,
-    /// All had a connection, and come back at once.
-    Storm,
-}
-
-impl Kind {
-    /// Its name in reports.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Users => "users",
-            Self::Storm => "storm",
-        }
-    }
-}
 
 /// A cell before it is measured.
 #[derive(Clone, Debug)]

@@ -9,8 +9,9 @@ use super::control::{
     ClientAnswer, ClientOrder, Counted, Preparation, Ran, ServerAnswer, ServerOrder, any_port,
 };
 use super::endpoint::ARGUMENTS;
-use super::grid::{Kind, Plan};
+use super::grid::Plan;
 use super::host;
+use super::kind::Kind;
 use super::report::Cell;
 use crate::bench::{SESSIONS_AT_ONCE, WARM_UP, set_link, us};
 use crate::endpoint;

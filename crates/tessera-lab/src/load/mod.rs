@@ -7,6 +7,7 @@ mod grid;
 mod growth;
 mod histogram;
 mod host;
+mod kind;
 mod measure;
 mod message;
 mod options;
@@ -15,9 +16,9 @@ mod table;
 
 use serde_json::json;
 
-pub(crate) use self::grid::Kind;
 use self::grid::Plan;
 pub(crate) use self::histogram::Histogram;
+pub(crate) use self::kind::Kind;
 use self::measure::{Measured, Stand};
 pub use self::options::Options;
 use self::report::{Cell, NotRun, Report};

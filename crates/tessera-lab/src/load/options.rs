@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tessera_link::LinkKind;
 
-use super::grid::Kind;
+use super::kind::Kind;
 use crate::experiment::{self, Destination, Share};
 use crate::ways::Mode;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::grid::Kind;
 use super::growth;
 use super::histogram::Histogram;
+use super::kind::Kind;
 use crate::components::Memory;
 use crate::machine::Machine;
 use crate::variants::Variant;
