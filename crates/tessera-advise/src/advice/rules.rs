@@ -29,10 +29,10 @@ pub(super) fn ruled_out(evidence: &Evidence, facts: &Facts, way: Way) -> Option<
             "a register of used tickets makes it (d'), and nobody needs it without",
         );
     }
-    by_application(facts, way)
-        .or_else(|| by_peer(facts, way))
+    by_peer(facts, way)
         .or_else(|| by_requests(facts, way))
         .or_else(|| by_protection(evidence, facts, way))
+        .or_else(|| by_application(facts, way))
         .or_else(|| by_limits(evidence, facts, way))
 }
 

@@ -74,7 +74,10 @@ fn facts_that_can_not_be_are_refused_where_they_stand() {
         ("round-trip = \"-1ms\"", "facts.toml:1: round-trip: `-1ms`"),
         ("round-trip = \"infms\"", "facts.toml:1: round-trip: `infms`"),
         ("round-trip = { a = 1 }", "facts.toml:1: round-trip: expected a text"),
-        ("[round]\ntrip = 1", "facts.toml:1: `round` is no fact; facts are round-trip, "),
+        (
+            "[round]\ntrip = 1",
+            "facts.toml:1: `round` is no fact; facts are application, round-trip, ",
+        ),
         ("round-trip = \"1ms\"\nround-trip = \"2ms\"", "facts.toml:2: duplicate key"),
         (
             "round-trip = \"1ms\"\nreconnections-per-hour = -4",

@@ -87,7 +87,6 @@ fn a_stock_peer_with_tickets_resumes_with_a_key_exchange() {
     );
     assert_eq!(advice.way, Way::plain(Letter::C, HYBRID));
     assert_eq!(ruled_out(&advice, Letter::E), Some("peer-tls"));
-    assert_eq!(ruled_out(&advice, Letter::DSingleUse), Some("application"));
     assert_eq!(advice.settings, ["[peer.NAME.reconnection]", "ticket-lifetime = \"7200s\""]);
 }
 
