@@ -113,7 +113,7 @@ fn measurements_of_ones_own_count_instead_of_those_that_come_with_the_program() 
     let facts = ["--round-trip", "0", "--reconnections-per-hour", "4", "--results", &results];
     let told = refused(&facts);
     assert!(told.contains("none of reconnect.json, roaming.json, load.json is there"), "{told}");
-    assert!(told.contains("`tessera lab reconnect --rtt 0,134ms --repetitions 41 "), "{told}");
+    assert!(told.contains("tessera lab reconnect --rtt 0,134ms --repetitions 41 "), "{told}");
 
     directory.write("reconnect.json", slow_resumptions().to_string());
     let advice = stdout(&facts);
@@ -130,7 +130,7 @@ fn measurements_of_ones_own_count_instead_of_those_that_come_with_the_program() 
     let far = ["--round-trip", "134ms", "--reconnections-per-hour", "4", "--results", &results];
     let told = refused(&far);
     assert!(told.contains("it was measured at 0 ms alone"), "{told}");
-    assert!(told.contains("`tessera lab reconnect --rtt 0,134ms --repetitions 41 "), "{told}");
+    assert!(told.contains("tessera lab reconnect --rtt 0,134ms --repetitions 41 "), "{told}");
     let mut few = slow_resumptions();
     for row in few["rows"].as_array_mut().unwrap() {
         row["samples"].as_array_mut().unwrap().truncate(2);

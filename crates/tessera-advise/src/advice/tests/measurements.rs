@@ -36,10 +36,13 @@ fn one_round_trip_time_answers_for_itself_alone() {
         assert_eq!(*measured_ms, [33.0]);
         let told = error.to_string();
         assert!(told.contains("it was measured at 33 ms alone"), "{told}");
-        assert!(told.contains("`tessera lab reconnect --rtt 0,"), "{told}");
+        assert!(told.contains("tessera lab reconnect --rtt 0,"), "{told}");
     }
     let told = advise(&near, &facts("105ms")).unwrap_err().to_string();
-    assert!(told.contains("--rtt 0,105ms --repetitions 41 --json DIR/reconnect.json`"), "{told}");
+    assert!(
+        told.contains("--rtt 0,105ms --repetitions 41 --json results/reconnect.json`"),
+        "{told}"
+    );
 }
 
 #[test]
