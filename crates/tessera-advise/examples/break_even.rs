@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(directory) => Evidence::in_directory(Path::new(&directory))?,
         None => Evidence::embedded()?,
     };
-    let through = evidence.through().ok_or("the evidence has no costs")?;
+    let through = evidence.through(134.0).ok_or("the evidence has no costs")?;
     let costs =
         |way| evidence.costs(way, through, Ticket::default()).ok_or("a way was not measured");
     let conditions = Conditions {

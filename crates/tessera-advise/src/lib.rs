@@ -10,4 +10,4 @@ pub mod evidence;
 pub mod facts;
 pub mod table_6;
 
-pub use advice::{Advice, Line, Measurement, Number, Other, Unit, Unmeasured, advise};
+pub use advice::{Advice, Line, Measurement, NoAdvice, Number, Other, Outside, Unit, advise};

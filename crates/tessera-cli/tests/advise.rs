@@ -87,7 +87,7 @@ fn slow_resumptions() -> Value {
         });
         json!({
             "mode": mode, "kx": "x25519mlkem768", "ticket_key": null, "continuation": null,
-            "fast_open": null, "rtt_ms": 0.0, "samples": [sample], "first_flight": 500,
+            "fast_open": null, "rtt_ms": 0.0, "samples": vec![sample; 7], "first_flight": 500,
             "bytes": { "client": 900, "server": 900 }, "heap": { "client": 1, "server": 1 },
             "verdicts": {
                 "first_byte_fs": "handshake", "session_fs": "handshake",
@@ -113,19 +113,79 @@ fn measurements_of_ones_own_count_instead_of_those_that_come_with_the_program() 
     let facts = ["--round-trip", "0", "--reconnections-per-hour", "4", "--results", &results];
     let told = refused(&facts);
     assert!(told.contains("none of reconnect.json, roaming.json, load.json is there"), "{told}");
+    assert!(told.contains("tessera lab reconnect --rtt 0,134ms --repetitions 41 "), "{told}");
 
     directory.write("reconnect.json", slow_resumptions().to_string());
     let advice = stdout(&facts);
     assert!(advice.starts_with("(a) full handshake, X25519MLKEM768\n"), "{advice}");
     assert!(advice.contains("another processor"), "{advice}");
+    let label = "what ways protect: the evidence that comes with the program, lab reconnect";
+    assert!(advice.contains(label), "{advice}");
     let evidence: Value =
         serde_json::from_str(&stdout(&["--evidence", "--results", &results])).unwrap();
     assert_eq!(evidence["cells"].as_array().unwrap().len(), 2, "costs of no other machine");
     assert!(evidence["protections"].as_array().unwrap().len() > 10, "attacks of everywhere");
+
+    // Of another distance it says nothing, and of too few samples little.
+    let far = ["--round-trip", "134ms", "--reconnections-per-hour", "4", "--results", &results];
+    let told = refused(&far);
+    assert!(told.contains("it was measured at 0 ms alone"), "{told}");
+    assert!(told.contains("tessera lab reconnect --rtt 0,134ms --repetitions 41 "), "{told}");
+    let mut few = slow_resumptions();
+    for row in few["rows"].as_array_mut().unwrap() {
+        row["samples"].as_array_mut().unwrap().truncate(2);
+    }
+    directory.write("reconnect.json", few.to_string());
+    let told = refused(&facts);
+    assert!(told.contains("n = 2 of (a) full handshake, X25519MLKEM768: six samples"), "{told}");
 
     let mut broken = slow_resumptions();
     broken["rows"][1]["rtt_ms"] = json!("far");
     directory.write("reconnect.json", broken.to_string());
     let told = refused(&facts);
     assert!(told.contains("reconnect.json: rows[1].rtt_ms: "), "{told}");
+}
+
+#[test]
+fn negative_numbers_are_refused_in_our_own_words() {
+    for (option, value, expected) in [
+        ("--reconnections-per-hour", "-1", "`-1`: expected a number from 0 on"),
+        ("--reconnections-per-hour", "0", "a connection that never comes back"),
+        ("--connections", "-1", "`-1`: expected a whole number from 1 on"),
+        ("--round-trip", "-1ms", "`-1ms`: expected a time with its unit"),
+        ("--processor-price", "-1", "`-1`: expected a number from 0 on"),
+        ("--ticket-memory", "-1MiB", "`-1MiB`: expected bytes with their unit"),
+    ] {
+        let mut arguments = vec![option, value];
+        for needed in ["--round-trip", "--reconnections-per-hour"] {
+            if option != needed {
+                arguments.extend([needed, if needed == "--round-trip" { "1ms" } else { "4" }]);
+            }
+        }
+        let told = refused(&arguments);
+        assert!(told.starts_with(&format!("error: {option}: ")), "{told}");
+        assert!(told.contains(expected) && !told.contains("tip"), "{told}");
+    }
+}
+
+#[test]
+fn a_sepp_gets_its_settings_and_nobody_else_does() {
+    let directory = Directory::new();
+    let file = directory.write("facts.toml", FACTS);
+    let sepp = stdout(&[&file, "--application", "sepp"]);
+    let mut lines = sepp.lines();
+    assert!(lines.next().unwrap().starts_with("(e) 0-RTT FS, "), "{sepp}");
+    let set = lines.next().unwrap();
+    assert!(set.starts_with("set: [peer.NAME.reconnection] early-data = \"fs\", "), "{sepp}");
+    assert!(sepp.contains("one-time key X25519MLKEM768, psk_dhe_ke, X25519MLKEM768\n"), "{sepp}");
+    assert!(!stdout(&[&file]).contains("peer.NAME"));
+}
+
+#[test]
+fn the_help_says_what_it_does_not_know() {
+    let help = stdout(&["--help"]);
+    assert!(help.contains("external PSKs and without certificates"), "{help}");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/advise.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("## What it doesn't know"));
 }

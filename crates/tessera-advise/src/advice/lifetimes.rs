@@ -1,6 +1,6 @@
 //! How long tickets should live.
 
-use crate::facts::Facts;
+use crate::facts::{Application, Facts};
 
 /// How long tickets live, in hours.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,8 +30,13 @@ impl Lifetimes {
             wanted.min(facts.longest_ticket_lifetime_hours)
         };
         let ticket = within(TICKET);
+        let one_time_key = match facts.application {
+            Application::Own => within(ONE_TIME_KEY),
+            // It has no setting for it.
+            Application::Sepp => within([ONE_TIME_KEY[0]; 2]),
+        };
         // "At most the sealed ticket's."
-        Self { one_time_key: within(ONE_TIME_KEY).min(ticket), ticket }
+        Self { one_time_key: one_time_key.min(ticket), ticket }
     }
 
     /// Which shares of the reconnections find a one-time key that lives, only a sealed ticket, and neither.
@@ -47,27 +52,41 @@ mod tests {
     use super::*;
     use crate::facts::Given;
 
-    fn lifetimes(per_hour: &str, longest: &str) -> Lifetimes {
+    fn facts(per_hour: f64, longest: &str) -> Facts {
         let options = [
             ("round-trip", "1ms"),
-            ("reconnections-per-hour", per_hour),
+            ("reconnections-per-hour", "1"),
             ("longest-ticket-lifetime", longest),
         ];
         let options = options.map(|(key, text)| (key, text.to_owned()));
-        Lifetimes::of(&Given::default().with_options(options).facts().unwrap())
+        let facts = Given::default().with_options(options).facts().unwrap();
+        Facts { reconnections_per_hour: per_hour, ..facts }
+    }
+
+    fn lifetimes(per_hour: f64, longest: &str) -> Lifetimes {
+        Lifetimes::of(&facts(per_hour, longest))
+    }
+
+    #[test]
+    fn a_sepp_keeps_one_time_keys_for_an_hour() {
+        for (longest, one_time_key) in [("7d", 1.0), ("30min", 0.5)] {
+            let sepp = Facts { application: Application::Sepp, ..facts(0.05, longest) };
+            assert_eq!(Lifetimes::of(&sepp).one_time_key, one_time_key);
+            assert_eq!(Lifetimes::of(&sepp).ticket, lifetimes(0.05, longest).ticket);
+        }
     }
 
     #[test]
     fn tickets_live_as_long_as_most_gaps_within_what_is_allowed() {
         let cases = [
-            ("60", "7d", 1.0, 2.0),
-            ("1", "7d", 3.0, 3.0),
-            ("0.25", "7d", 12.0, 12.0),
-            ("0.05", "7d", 24.0, 60.0),
-            ("0.001", "7d", 24.0, 168.0),
-            ("0", "7d", 1.0, 2.0),
-            ("0.25", "30min", 0.5, 0.5),
-            ("0.05", "36h", 24.0, 36.0),
+            (60.0, "7d", 1.0, 2.0),
+            (1.0, "7d", 3.0, 3.0),
+            (0.25, "7d", 12.0, 12.0),
+            (0.05, "7d", 24.0, 60.0),
+            (0.001, "7d", 24.0, 168.0),
+            (0.0, "7d", 1.0, 2.0),
+            (0.25, "30min", 0.5, 0.5),
+            (0.05, "36h", 24.0, 36.0),
         ];
         for (per_hour, longest, one_time_key, ticket) in cases {
             let expected = Lifetimes { one_time_key, ticket };
@@ -77,7 +96,7 @@ mod tests {
 
     #[test]
     fn shares_are_those_of_a_poisson_process() {
-        let [first, sealed, none] = lifetimes("0.05", "7d").shares(0.05);
+        let [first, sealed, none] = lifetimes(0.05, "7d").shares(0.05);
         assert!((first + sealed + none - 1.0).abs() < 1e-12);
         assert!((first - (1.0 - (-1.2_f64).exp())).abs() < 1e-12);
         assert!((none - (-3.0_f64).exp()).abs() < 1e-12);

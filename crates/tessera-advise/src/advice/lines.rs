@@ -1,13 +1,13 @@
 //! The choices, line by line.
 
-use crate::break_even::{self, Conditions, Costs, Pays, Renewal, Ticket};
 use crate::evidence::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
-use crate::facts::{EarlyRequests, Facts};
+use crate::facts::{Application, EarlyRequests, Facts};
 
 use super::measurements::{self, Measurement, Unit};
 use super::memory::held_bytes;
 use super::rules::{RuledOut, ruled_out};
-use super::text::{milliseconds, rate};
+use super::settings::hours;
+use super::text::milliseconds;
 use super::{Choice, Line};
 
 impl Choice<'_> {
@@ -66,15 +66,9 @@ impl Choice<'_> {
         // psk_ke has none of its own.
         let of = if self.way.kx.is_some() { self.way } else { self.baseline() };
         let kx = of.kx.unwrap_or(KeyExchange::X25519MlKem768);
-        let (other, reason) = match kx {
-            KeyExchange::X25519MlKem768 => (
-                KeyExchange::X25519,
-                "recordings are kept, and a quantum computer would open X25519's",
-            ),
-            KeyExchange::X25519 => (
-                KeyExchange::X25519MlKem768,
-                "post-quantum confidentiality isn't asked for, and costs this",
-            ),
+        let other = match kx {
+            KeyExchange::X25519MlKem768 => KeyExchange::X25519,
+            KeyExchange::X25519 => KeyExchange::X25519MlKem768,
         };
         let ticket_key = match of.ticket_key {
             Some(OneTimeKey::Psk) => Some(OneTimeKey::Psk),
@@ -82,6 +76,16 @@ impl Choice<'_> {
             None => None,
         };
         let sibling = Way { kx: Some(other), ticket_key, ..of };
+        let reason = match kx {
+            KeyExchange::X25519MlKem768 => self.why_hybrid(
+                sibling,
+                "recordings are kept, and a quantum computer would open X25519's",
+            ),
+            KeyExchange::X25519 => {
+                "post-quantum confidentiality isn't asked for, and would cost the difference"
+                    .to_owned()
+            }
+        };
         let cost = measurements::against(self.evidence, self.facts, of, sibling);
         let answer = match self.way.kx {
             Some(_) => kx.name().to_owned(),
@@ -91,24 +95,42 @@ impl Choice<'_> {
         self.line("key exchange", answer, reason, vec!["post-quantum"], cost)
     }
 
+    /// Why hybrid keys, rather than those of this way.
+    fn why_hybrid(&self, sibling: Way, asked_for: &str) -> String {
+        if self.facts.post_quantum {
+            return asked_for.to_owned();
+        }
+        let because = match ruled_out(self.evidence, self.facts, sibling) {
+            Some(RuledOut { because, .. }) => because,
+            None => "leaving it out saves nothing that is sure".to_owned(),
+        };
+        format!("post-quantum confidentiality isn't asked for; {because}")
+    }
+
     fn one_time_key(&self) -> Option<Line> {
         let key = self.way.ticket_key?;
-        let (reason, facts) = match key {
-            OneTimeKey::X25519MlKem768 => (
-                "early data that is recorded must stay closed to quantum computers too",
-                "post-quantum",
-            ),
-            OneTimeKey::X25519 => ("post-quantum confidentiality isn't asked for", "post-quantum"),
-            OneTimeKey::Psk => (
-                "both ends really delete it, and no public-key work is left",
-                "deletes-one-time-psks",
-            ),
-        };
         let sibling = match key {
             OneTimeKey::X25519 => OneTimeKey::X25519MlKem768,
             OneTimeKey::X25519MlKem768 | OneTimeKey::Psk => OneTimeKey::X25519,
         };
-        let differs = self.against(Way { ticket_key: Some(sibling), ..self.way });
+        let sibling = Way { ticket_key: Some(sibling), ..self.way };
+        let (reason, facts) = match key {
+            OneTimeKey::X25519MlKem768 => (
+                self.why_hybrid(
+                    sibling,
+                    "early data that is recorded must stay closed to quantum computers too",
+                ),
+                "post-quantum",
+            ),
+            OneTimeKey::X25519 => {
+                ("post-quantum confidentiality isn't asked for".to_owned(), "post-quantum")
+            }
+            OneTimeKey::Psk => (
+                "both ends really delete it, and no public-key work is left".to_owned(),
+                "deletes-one-time-psks",
+            ),
+        };
+        let differs = self.against(sibling);
         let cost = differs.into_iter().chain(self.held()).collect();
         Some(self.line("one-time key", key.name(), reason, vec![facts], cost))
     }
@@ -117,21 +139,27 @@ impl Choice<'_> {
         let continuation = self.way.continuation?;
         let dhe_sibling =
             Way { continuation: Some(Continuation::PskDheKe), kx: self.key_kx(), ..self.way };
-        let (sibling, reason) = match continuation {
-            Continuation::PskKe if ruled_out(self.evidence, self.facts, dhe_sibling).is_some() => (
-                dhe_sibling,
+        let psk_ke = Way { continuation: Some(Continuation::PskKe), kx: None, ..self.way };
+        let sibling = match continuation {
+            Continuation::PskKe => dhe_sibling,
+            Continuation::PskDheKe => psk_ke,
+        };
+        let ruled_out = ruled_out(self.evidence, self.facts, sibling);
+        let reason = match (continuation, ruled_out) {
+            (Continuation::PskKe, Some(_)) => {
                 "the session is closed as its early data is, and a classical key exchange beside it would open it to \
-                 what the facts rule out",
-            ),
-            Continuation::PskKe => (
-                dhe_sibling,
+                 what the facts rule out"
+                    .to_owned()
+            }
+            (Continuation::PskKe, None) => {
                 "the session is forward-secret from the take, as its early data is, and a second key exchange costs \
-                 more than the measurement is uncertain by",
-            ),
-            Continuation::PskDheKe => (
-                Way { continuation: Some(Continuation::PskKe), kx: None, ..self.way },
-                "a key exchange of the handshake's own, and leaving it out saves nothing that is sure",
-            ),
+                 more than the measurement is uncertain by"
+                    .to_owned()
+            }
+            (Continuation::PskDheKe, Some(RuledOut { because, .. })) => because,
+            (Continuation::PskDheKe, None) => {
+                "a key exchange of the handshake's own, and leaving it out saves nothing that is sure".to_owned()
+            }
         };
         let facts = vec!["forward-secrecy", "processor-price"];
         let cost = self.against(sibling).into_iter().collect();
@@ -141,13 +169,15 @@ impl Choice<'_> {
     fn key_lifetime(&self) -> Option<Line> {
         self.way.ticket_key?;
         let [in_time, ..] = self.lifetimes.shares(self.facts.reconnections_per_hour);
-        let reason = format!(
+        let mut reason = format!(
             "{:.0} of 100 reconnections come within it, if connections break independently; the others go by the sealed \
              ticket, at this price; a flight that got lost stays readable to who steals its key until then",
             in_time * 100.0
         );
-        // What a late one pays.
-        let late = self.late();
+        if self.facts.application == Application::Sepp {
+            reason += "; a SEPP has no key for it";
+        }
+        let late = self.late("when the key is too late");
         let answer = hours(self.lifetimes.one_time_key);
         let facts = vec!["reconnections-per-hour", "longest-ticket-lifetime"];
         Some(self.line("one-time key's lifetime", answer, reason, facts, late))
@@ -168,7 +198,7 @@ impl Choice<'_> {
         };
         let full = Way::plain(Letter::A, resumed.kx.or(super::candidates::full(self.facts).kx));
         let late = measurements::against(self.evidence, self.facts, full, resumed);
-        let late = late.into_iter().collect();
+        let late = late.into_iter().map(|late| late.when("when the ticket is too late")).collect();
         let facts = vec!["reconnections-per-hour", "longest-ticket-lifetime"];
         Some(self.line("ticket's lifetime", hours(self.lifetimes.ticket), reason, facts, late))
     }
@@ -191,7 +221,7 @@ impl Choice<'_> {
                 "the memory of each server; between them the channel of docs/sites.md",
                 "the servers share no store: a forward-secret ticket opens where it was issued, elsewhere its sealed \
                  ticket resumes at this price",
-                self.late(),
+                self.late("at another server"),
             ),
             Store::Memory => (
                 "the server's memory",
@@ -228,43 +258,6 @@ impl Choice<'_> {
         )
     }
 
-    /// From where on it pays: [`break_even`]. A full handshake needs nothing to pay for.
-    fn pays(&self) -> Option<Line> {
-        let baseline = self.baseline();
-        if self.way.option == Letter::A {
-            return None;
-        }
-        let (own, other) = self.costs(self.way).zip(self.costs(baseline))?;
-        let conditions = self.conditions();
-        let number =
-            |what, value, unit| Measurement::of(self.way, what, value, unit).against(baseline);
-        let gain = break_even::gain_us(&own, &other, &conditions);
-        let mut cost = vec![number("a reconnection gains", gain, Unit::Us)];
-        let mut words = match break_even::round_trip_ms(&own, &other, &conditions) {
-            Pays::Always => "at any round-trip time".to_owned(),
-            Pays::From(rtt) => format!("from a round-trip time of {} on", milliseconds(rtt * 1e3)),
-            Pays::Never => "at no round-trip time".to_owned(),
-        };
-        if self.ticket(self.way).is_some() && self.ticket(baseline).is_some() {
-            let pays = break_even::reconnections_per_hour(&own, &other, &conditions);
-            words += &match &pays {
-                Pays::Always => ", from the first reconnection on".to_owned(),
-                Pays::From(least) => format!(", if it comes back {} or more often", rate(*least)),
-                Pays::Never => ", at no number of reconnections".to_owned(),
-            };
-            if let Pays::From(least) = pays {
-                cost.push(number("break-even", least, Unit::Reconnections));
-            }
-        }
-        let reason = format!(
-            "the round trip that is saved is saved to each request that waits ({} here), and a second of processor \
-             counts as {} of waiting",
-            self.facts.waiting_requests, self.facts.processor_price
-        );
-        let facts = vec!["waiting-requests", "processor-price", "reconnections-per-hour"];
-        Some(self.line("pays", words, reason, facts, cost))
-    }
-
     /// What happens when all come back at once.
     fn together(&self) -> Line {
         let Facts { connections, .. } = *self.facts;
@@ -296,18 +289,21 @@ impl Choice<'_> {
             Some(own) => format!("{} of one processor", milliseconds(own.value)),
             None => "not measured".to_owned(),
         };
-        let reason = format!("{connections} connections come back at once after a fail-over");
+        let reason = match connections {
+            ..2.0 => "one connection comes back after a fail-over".to_owned(),
+            _ => format!("{connections} connections come back at once after a fail-over"),
+        };
         self.line("all at once", answer, reason, vec!["connections"], cost)
     }
 
-    fn against(&self, other: Way) -> Option<Measurement> {
+    pub(super) fn against(&self, other: Way) -> Option<Measurement> {
         measurements::against(self.evidence, self.facts, self.way, other)
     }
 
     /// What a reconnection pays that comes too late, or elsewhere.
-    fn late(&self) -> Vec<Measurement> {
+    fn late(&self, case: &'static str) -> Vec<Measurement> {
         let late = measurements::against(self.evidence, self.facts, self.baseline(), self.way);
-        late.into_iter().collect()
+        late.into_iter().map(|late| late.when(case)).collect()
     }
 
     /// The key exchange of the kind of the one-time key; X25519 beside a PSK.
@@ -320,42 +316,14 @@ impl Choice<'_> {
 
     fn held(&self) -> Option<Measurement> {
         let all = held_bytes(self.evidence, self.way)? * self.facts.connections;
-        let what = format!("in the server's memory for {} connections", self.facts.connections);
+        let what = match self.facts.connections {
+            ..2.0 => "in the server's memory for one connection".to_owned(),
+            many => format!("in the server's memory for {many} connections"),
+        };
         Some(Measurement::of(self.way, what, all, Unit::Bytes))
     }
 
-    fn conditions(&self) -> Conditions {
-        let lifetime = match self.way.option {
-            Letter::E => self.lifetimes.one_time_key,
-            _ => self.lifetimes.ticket,
-        };
-        Conditions {
-            round_trip_ms: self.facts.round_trip_ms,
-            waiting_requests: self.facts.waiting_requests,
-            processor_price: self.facts.processor_price,
-            ticket_lifetime_hours: lifetime,
-            renewal: Renewal::Never,
-        }
-    }
-
-    /// What one ticket costs; `None` where it wasn't measured apart.
-    fn ticket(&self, way: Way) -> Option<Ticket> {
-        if way.option == Letter::A {
-            return Some(Ticket::default());
-        }
-        self.evidence.ticket(way, held_bytes(self.evidence, way).unwrap_or_default())
-    }
-
-    /// What a way costs; `None` where it wasn't measured, a ticket's issuing included: one that costs nothing would
-    /// flatter the way.
-    fn costs(&self, way: Way) -> Option<Costs> {
-        let through = self.evidence.through()?;
-        let with_issuing = self.evidence.plain_cells(way, through).next()?.with_issuing;
-        let ticket = self.ticket(way).or(with_issuing.then(Ticket::default))?;
-        self.evidence.costs(way, through, ticket)
-    }
-
-    fn line(
+    pub(super) fn line(
         &self,
         about: &'static str,
         answer: impl Into<String>,
@@ -371,12 +339,5 @@ fn key_like(kx: KeyExchange) -> OneTimeKey {
     match kx {
         KeyExchange::X25519 => OneTimeKey::X25519,
         KeyExchange::X25519MlKem768 => OneTimeKey::X25519MlKem768,
-    }
-}
-
-fn hours(hours: f64) -> String {
-    match hours {
-        ..1.0 => format!("{:.0} min", hours * 60.0),
-        _ => format!("{hours} h"),
     }
 }

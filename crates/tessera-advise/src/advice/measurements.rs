@@ -7,6 +7,9 @@ use crate::facts::Facts;
 
 use super::price::Measured;
 
+/// The name of processor time.
+pub(super) const PROCESSOR: &str = "processor of both ends";
+
 /// Something that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
@@ -18,6 +21,21 @@ pub struct Measurement {
     pub samples: Option<usize>,
     /// The numbers.
     pub numbers: Vec<Number>,
+    /// In which case it is what happens; `None`: always.
+    pub when: Option<&'static str>,
+    /// Where its times were measured, if that isn't the deployment's round-trip time or round about it.
+    pub outside: Option<Outside>,
+}
+
+/// A round-trip time outside of those that were measured: responses change by whole round trips there, and what isn't
+/// the link's stays as it is at the nearest one, which is in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outside {
+    /// It is further than this one.
+    Beyond(f64),
+    /// It is nearer than this one.
+    Below(f64),
 }
 
 /// A number with its unit.
@@ -39,6 +57,9 @@ pub struct Number {
 pub enum Unit {
     /// Microseconds.
     Us,
+    /// What is worth as much as so many microseconds of one request's waiting.
+    #[serde(rename = "us_of_waiting")]
+    UsOfWaiting,
     /// Bytes.
     Bytes,
     /// How often one request was executed.
@@ -51,12 +72,24 @@ impl Measurement {
     /// One number of a way.
     pub(super) fn of(way: Way, what: impl Into<String>, value: f64, unit: Unit) -> Self {
         let number = Number { what: what.into(), value, unit, uncertainty: None };
-        Self { way: Some(way), against: None, samples: None, numbers: vec![number] }
+        Self {
+            way: Some(way),
+            against: None,
+            samples: None,
+            numbers: vec![number],
+            when: None,
+            outside: None,
+        }
     }
 
     /// The same as a difference to another way's.
     pub(super) fn against(self, other: Way) -> Self {
         Self { against: Some(other), ..self }
+    }
+
+    /// The same, as what happens in a case.
+    pub(super) fn when(self, case: &'static str) -> Self {
+        Self { when: Some(case), ..self }
     }
 }
 
@@ -65,10 +98,17 @@ pub(crate) fn cost_of(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Me
     let measured = Measured::of(evidence, facts, way)?;
     let mut numbers = vec![
         time("response", measured.response_us, measured.response_uncertainty_us),
-        time("processor of both ends", measured.processor_us, measured.processor_uncertainty_us),
+        time(PROCESSOR, measured.processor_us, measured.processor_uncertainty_us),
     ];
     numbers.extend(measured.bytes.map(|value| bytes("in all", value)));
-    Some(Measurement { way: Some(way), against: None, samples: Some(measured.samples), numbers })
+    Some(Measurement {
+        way: Some(way),
+        against: None,
+        samples: Some(measured.samples),
+        numbers,
+        when: None,
+        outside: measured.outside,
+    })
 }
 
 /// What a way takes more than another; what is saved is negative.
@@ -87,7 +127,7 @@ pub(super) fn against(
             sum(one.response_uncertainty_us, two.response_uncertainty_us),
         ),
         time(
-            "processor of both ends",
+            PROCESSOR,
             one.processor_us - two.processor_us,
             sum(one.processor_uncertainty_us, two.processor_uncertainty_us),
         ),
@@ -97,8 +137,28 @@ pub(super) fn against(
     {
         numbers.extend(one.zip(two).map(|(one, two)| bytes(what, one - two)));
     }
-    let samples = Some(one.samples.min(two.samples));
-    Some(Measurement { way: Some(way), against: Some(other), samples, numbers })
+    Some(Measurement {
+        way: Some(way),
+        against: Some(other),
+        samples: Some(one.samples.min(two.samples)),
+        numbers,
+        when: None,
+        outside: one.outside.or(two.outside),
+    })
+}
+
+/// What is behind numbers, in words: how many samples, and where they are from if not from round about here.
+pub(super) fn behind(samples: Option<usize>, outside: Option<Outside>) -> String {
+    let samples = samples.map(|samples| format!("n = {samples}"));
+    let outside = outside.map(|outside| match outside {
+        Outside::Beyond(last) => format!("beyond what was measured, up to {last} ms"),
+        Outside::Below(first) => format!("below what was measured, from {first} ms on"),
+    });
+    let words: Vec<_> = samples.into_iter().chain(outside).collect();
+    match words.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", words.join("; ")),
+    }
 }
 
 fn time(what: &str, value: f64, uncertainty: Option<f64>) -> Number {

@@ -10,23 +10,25 @@ mod lines;
 mod measurements;
 mod memory;
 mod others;
+mod pays;
 mod price;
+mod refusal;
 mod rules;
 mod settings;
+mod summary;
 mod text;
-
-use std::fmt;
 
 use serde::Serialize;
 
 use crate::evidence::{Evidence, Letter, Source, Way};
-use crate::facts::Facts;
+use crate::facts::{Application, Facts};
 
 use self::lifetimes::Lifetimes;
 pub(crate) use self::measurements::cost_of;
-pub use self::measurements::{Measurement, Number, Unit};
+pub use self::measurements::{Measurement, Number, Outside, Unit};
 pub use self::others::Other;
 use self::price::Price;
+pub use self::refusal::NoAdvice;
 pub(crate) use self::text::paragraph;
 
 /// What fits a deployment.
@@ -34,12 +36,16 @@ pub(crate) use self::text::paragraph;
 pub struct Advice {
     /// The way.
     pub way: Way,
+    /// The answer, what to set, what it saves and what it risks: a line each.
+    pub summary: Vec<String>,
     /// Each choice, with its reason.
     pub lines: Vec<Line>,
     /// The other options, and why they are not the answer.
     pub others: Vec<Other>,
-    /// `[peer.NAME.reconnection]` of a SEPP: docs/sepp.md.
-    pub sepp: Vec<String>,
+    /// What the settings are for.
+    pub application: Application,
+    /// What to set: lines of a SEPP's file (docs/sepp.md), or fields of the library's configurations (docs/library.md).
+    pub settings: Vec<String>,
     /// Where the numbers come from.
     pub sources: Vec<Source>,
 }
@@ -59,49 +65,43 @@ pub struct Line {
     pub cost: Vec<Measurement>,
 }
 
-/// Evidence without what advice needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unmeasured {
-    /// A way that every deployment needs numbers of.
-    pub way: Way,
-}
-
-impl fmt::Display for Unmeasured {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the evidence has no response and processor times of {}; run `tessera lab reconnect --json` or \
-             `tessera lab roaming` with it",
-            self.way
-        )
-    }
-}
-
-impl std::error::Error for Unmeasured {}
-
 /// What fits a deployment, by this evidence.
 ///
 /// # Errors
-/// If the evidence has no numbers of a full handshake, which everything falls back to.
-pub fn advise(evidence: &Evidence, facts: &Facts) -> Result<Advice, Unmeasured> {
+/// If the evidence has no numbers of a full handshake, which everything falls back to, at the deployment's round-trip
+/// time; if it has too few samples for an answer; or if the server may compute for less than any way takes.
+pub fn advise(evidence: &Evidence, facts: &Facts) -> Result<Advice, NoAdvice> {
     let lifetimes = Lifetimes::of(facts);
-    let permitted = candidates::candidates(facts)
-        .into_iter()
-        .filter(|way| rules::ruled_out(evidence, facts, *way).is_none())
-        .filter_map(|way| Some((way, Price::of(evidence, facts, way, &lifetimes)?)));
-    let best = permitted.reduce(|best, other| match other.1.is_surely_below(&best.1) {
+    let ruled_out = |way: &Way| rules::ruled_out(evidence, facts, *way);
+    let (permitted, others): (Vec<_>, Vec<_>) =
+        candidates::candidates(facts).into_iter().partition(|way| ruled_out(way).is_none());
+    if permitted.is_empty() {
+        let by_limit = |way: &Way| ruled_out(way).is_some_and(|it| it.fact == "server-processor");
+        let only_limit: Vec<_> = others.into_iter().filter(by_limit).collect();
+        return Err(NoAdvice::nothing_fits(evidence, facts, &only_limit));
+    }
+    let priced = permitted
+        .iter()
+        .filter_map(|way| Some((*way, Price::of(evidence, facts, *way, &lifetimes)?)));
+    let best = priced.reduce(|best, other| match other.1.is_surely_below(&best.1) {
         true => other,
         false => best,
     });
-    let Some((way, _)) = best else {
-        return Err(Unmeasured { way: candidates::full(facts) });
+    let Some((way, price)) = best else {
+        return Err(NoAdvice::unmeasured(evidence, facts));
     };
+    // It is the first one because nothing could be told of any, and not because it is the best.
+    if !price.is_certain() && permitted.iter().any(|other| other.option != way.option) {
+        return Err(NoAdvice::too_few(evidence, facts, &permitted));
+    }
     let choice = Choice { evidence, facts, lifetimes, way };
     Ok(Advice {
         way,
+        summary: choice.summary(),
         lines: choice.lines(),
         others: choice.others(),
-        sepp: settings::sepp(way, &lifetimes),
+        application: facts.application,
+        settings: settings::settings(way, facts, &lifetimes),
         sources: evidence.sources.clone(),
     })
 }

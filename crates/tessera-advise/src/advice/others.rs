@@ -5,6 +5,8 @@ use serde::Serialize;
 use crate::evidence::{Letter, Way};
 
 use super::measurements::{self, Measurement};
+use super::price::Measured;
+use super::refusal::ENOUGH;
 use super::rules::{RuledOut, ruled_out};
 use super::{Choice, candidates};
 
@@ -42,14 +44,22 @@ impl Choice<'_> {
             measurements::against(evidence, facts, way, chosen).into_iter().collect();
         let (ruled_out_by, reason) = match ruled_out {
             Some(RuledOut { fact, because }) => (Some(fact), because),
-            None if cost.is_empty() => {
-                (None, "it may be used, and the evidence has no times of it".to_owned())
-            }
-            None => (
-                None,
-                "it may be used, and saves nothing beside the answer that is sure".to_owned(),
-            ),
+            None => (None, self.why_not(way)),
         };
         Some(Other { way, ruled_out_by, reason, cost })
+    }
+
+    /// Why a way that may be used isn't the answer.
+    fn why_not(&self, way: Way) -> String {
+        let Self { evidence, facts, .. } = *self;
+        match Measured::of(evidence, facts, way) {
+            None => "it may be used, and the evidence has no times of it here".to_owned(),
+            Some(measured) if !measured.is_certain() => {
+                format!("it may be used, and n = {}: {ENOUGH}", measured.samples)
+            }
+            Some(_) => {
+                "it may be used, and saves nothing beside the answer that is sure".to_owned()
+            }
+        }
     }
 }

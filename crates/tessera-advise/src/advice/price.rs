@@ -1,11 +1,12 @@
 //! What a reconnection is expected to cost in a way, from what was measured.
 
-use crate::break_even::Curve;
+use crate::break_even::{Curve, Waiting};
 use crate::evidence::{Cell, Evidence, Letter, Store, Through, Way};
 use crate::facts::Facts;
 
 use super::candidates::full;
 use super::lifetimes::Lifetimes;
+use super::measurements::Outside;
 
 /// What was measured of a way, at the deployment's round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub(super) struct Measured {
     pub(super) first_flight: Option<f64>,
     /// The fewest samples of a cell behind these.
     pub(super) samples: usize,
+    /// Where that was, if not at the deployment's round-trip time or round about it.
+    pub(super) outside: Option<Outside>,
 }
 
 impl Measured {
@@ -42,23 +45,36 @@ impl Measured {
     }
 
     fn in_cells(evidence: &Evidence, way: Way, rtt_ms: f64) -> Option<Self> {
-        let cells: Vec<&Cell> = evidence.plain_cells(way, evidence.through()?).collect();
+        let cells: Vec<&Cell> = evidence.plain_cells(way, evidence.through(rtt_ms)?).collect();
         let at = |value: &dyn Fn(&Cell) -> Option<f64>| {
             let points = cells.iter().filter_map(|cell| Some((cell.link.rtt_ms, value(cell)?)));
             Some(Curve::new(points.collect())?.at(rtt_ms))
         };
-        // Not below zero beyond what was measured.
-        let off = |value: &dyn Fn(&Cell) -> Option<f64>| at(value).map(|off| off.max(0.0));
+        // Where a cell has too few samples to know it, nothing is known.
+        let off = |uncertainty: &dyn Fn(&Cell) -> Option<Option<f64>>| {
+            let all_known =
+                cells.iter().filter_map(|cell| uncertainty(cell)).all(|it| it.is_some());
+            all_known.then(|| at(&|cell| uncertainty(cell)?))?
+        };
+        let responses = evidence.responses(way, evidence.through(rtt_ms)?);
         Some(Self {
-            response_us: at(&|cell| Some(cell.response_us?.median))?,
-            response_uncertainty_us: off(&|cell| cell.response_us?.uncertainty()),
+            response_us: response_at(&responses, rtt_ms)?,
+            response_uncertainty_us: off(&|cell| Some(cell.response_us?.uncertainty())),
             processor_us: at(&Cell::processor_us)?,
-            processor_uncertainty_us: off(&Cell::processor_uncertainty_us),
+            processor_uncertainty_us: off(&|cell| {
+                cell.processor_us().map(|_| cell.processor_uncertainty_us())
+            }),
             server_us: at(&Cell::server_us)?,
             bytes: at(&|cell| Some(cell.client_bytes? + cell.server_bytes?)),
             first_flight: at(&|cell| cell.first_flight),
             samples: cells.iter().filter_map(|cell| Some(cell.response_us?.samples)).min()?,
+            outside: outside(&responses, rtt_ms),
         })
+    }
+
+    /// Whether there are samples enough to know how far it may be off.
+    pub(super) fn is_certain(&self) -> bool {
+        self.response_uncertainty_us.is_some() && self.processor_uncertainty_us.is_some()
     }
 
     /// Waiting and work of one reconnection, as waiting.
@@ -110,12 +126,19 @@ impl Price {
             }
         };
         let sum = |value: &dyn Fn(&Measured) -> f64| {
-            parts.iter().map(|(share, measured)| share * value(measured)).sum()
+            // Nothing of what isn't known is nothing, and 0 · ∞ no number.
+            let there = parts.iter().filter(|(share, _)| *share > 0.0);
+            there.map(|(share, measured)| share * value(measured)).sum()
         };
         Some(Self {
             expected_us: sum(&|measured| measured.price_us(facts)),
             uncertainty_us: sum(&|measured| measured.uncertainty_us(facts)),
         })
+    }
+
+    /// Whether there are samples enough to know how far it may be off.
+    pub(super) fn is_certain(&self) -> bool {
+        self.uncertainty_us.is_finite()
     }
 
     /// Whether it is lower than another by more than chance explains.
@@ -125,12 +148,45 @@ impl Price {
 }
 
 impl Evidence {
-    /// The way in which ends were joined that says most of a deployment: two processes over a link, then two SEPPs
-    /// (whose own work is in the numbers), then engines alone.
+    /// The way in which ends were joined that says most of a deployment with this round-trip time: two processes over a
+    /// link, then two SEPPs (whose own work is in the numbers). Engines without sockets say something of one that has
+    /// no round trip alone. `None` where nothing was measured that says anything about it.
     #[must_use]
-    pub fn through(&self) -> Option<Through> {
-        [Through::Endpoints, Through::Sepp, Through::Engine]
-            .into_iter()
-            .find(|through| self.cells.iter().any(|cell| cell.through == *through))
+    pub fn through(&self, rtt_ms: f64) -> Option<Through> {
+        [Through::Endpoints, Through::Sepp, Through::Engine].into_iter().find(|through| {
+            let mut cells = self.cells.iter().filter(|cell| cell.through == *through);
+            (*through != Through::Engine || rtt_ms == 0.0)
+                && cells
+                    .any(|cell| response_at(&self.responses(cell.way, *through), rtt_ms).is_some())
+        })
+    }
+
+    /// The medians of a way's responses over plain links, in microseconds, each with its round-trip time.
+    fn responses(&self, way: Way, through: Through) -> Vec<(f64, f64)> {
+        let cells = self.plain_cells(way, through);
+        cells.filter_map(|cell| Some((cell.link.rtt_ms, cell.response_us?.median))).collect()
+    }
+}
+
+/// Two round-trip times in milliseconds that are the same: a report's come from nanoseconds.
+fn is_same(one: f64, other: f64) -> bool {
+    (one - other).abs() < 1e-6
+}
+
+/// The response at this round-trip time: as it was measured exactly there, or by those at two others.
+fn response_at(responses: &[(f64, f64)], rtt_ms: f64) -> Option<f64> {
+    let exact = responses.iter().find(|(rtt, _)| is_same(*rtt, rtt_ms)).map(|(_, us)| *us);
+    exact.or_else(|| Some(Waiting::new(responses.to_vec())?.at(rtt_ms)))
+}
+
+fn outside(responses: &[(f64, f64)], rtt_ms: f64) -> Option<Outside> {
+    let measured = || responses.iter().map(|(rtt, _)| *rtt);
+    let (first, last) = (measured().reduce(f64::min)?, measured().reduce(f64::max)?);
+    if rtt_ms > last && !is_same(rtt_ms, last) {
+        Some(Outside::Beyond(last))
+    } else if rtt_ms < first && !is_same(rtt_ms, first) {
+        Some(Outside::Below(first))
+    } else {
+        None
     }
 }

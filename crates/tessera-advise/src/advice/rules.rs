@@ -1,10 +1,13 @@
 //! What rules a way out, whatever it costs.
 
-use crate::evidence::{Evidence, ForwardSecrecy, Letter, OneTimeKey, Way};
-use crate::facts::{EarlyRequests, Facts, Need, PeerTls, Risk};
+use crate::evidence::{
+    Continuation, Evidence, ForwardSecrecy, KeyExchange, Letter, OneTimeKey, Way,
+};
+use crate::facts::{Application, EarlyRequests, Facts, Need, PeerTls, Risk};
 
 use super::memory::held_bytes;
 use super::price::Measured;
+use super::text::milliseconds;
 
 /// Why a way is not for a deployment: the fact that rules it out, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +32,29 @@ pub(super) fn ruled_out(evidence: &Evidence, facts: &Facts, way: Way) -> Option<
     by_peer(facts, way)
         .or_else(|| by_requests(facts, way))
         .or_else(|| by_protection(evidence, facts, way))
+        .or_else(|| by_application(facts, way))
         .or_else(|| by_limits(evidence, facts, way))
+}
+
+/// What `tessera sepp` doesn't do, or has no setting for: docs/sepp.md.
+fn by_application(facts: &Facts, way: Way) -> Option<RuledOut> {
+    if facts.application != Application::Sepp {
+        return None;
+    }
+    if way.option == Letter::DSingleUse {
+        return by(
+            "application",
+            "a SEPP takes such early data, and sends none: it would resume as in (c)",
+        );
+    }
+    if way.option == Letter::E && way.continuation == Some(Continuation::PskKe) {
+        return by("application", "after early data a SEPP goes on with psk_dhe_ke");
+    }
+    let hybrid_key = way.ticket_key.is_none_or(|key| key == OneTimeKey::X25519MlKem768);
+    if !hybrid_key || way.kx == Some(KeyExchange::X25519) {
+        return by("application", "a SEPP takes X25519MLKEM768 where both ends have it");
+    }
+    None
 }
 
 fn by_peer(facts: &Facts, way: Way) -> Option<RuledOut> {
@@ -101,15 +126,19 @@ fn by_protection(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOu
     None
 }
 
+/// By how many microseconds the server computes longer than it may, in any way: a full handshake too, though all fall
+/// back to it. Else what is cheaper would be ruled out, and the dearest the answer.
+pub(super) fn over_processor_limit(evidence: &Evidence, facts: &Facts, way: Way) -> Option<f64> {
+    let over_us = Measured::of(evidence, facts, way)?.server_us - facts.server_processor_us?;
+    (over_us > 0.0).then_some(over_us)
+}
+
 fn by_limits(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOut> {
-    if let Some(limit) = facts.server_processor_us
-        // Everything falls back to a full handshake, whatever it takes.
-        && way.option != Letter::A
-        && let Some(measured) = Measured::of(evidence, facts, way)
-        && measured.server_us > limit
-    {
-        let because = format!("the server computes for {:.0} µs", measured.server_us);
-        return by("server-processor", because);
+    if let Some(over_us) = over_processor_limit(evidence, facts, way) {
+        return by(
+            "server-processor",
+            format!("the server computes for {} longer than it may", milliseconds(over_us)),
+        );
     }
     if let (Some(limit), Some(each)) = (facts.ticket_memory, held_bytes(evidence, way))
         && each * facts.connections > limit

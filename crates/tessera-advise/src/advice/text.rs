@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::measurements::{Measurement, Number, Unit};
+use crate::facts::Application;
+
+use super::measurements::{Measurement, Number, Unit, behind};
 use super::{Advice, Line, Other};
 
 /// How wide the text is.
@@ -10,7 +12,10 @@ const WIDTH: usize = 100;
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}\n", self.way)?;
+        for line in &self.summary {
+            writeln!(f, "{line}")?;
+        }
+        writeln!(f, "\nWhy")?;
         for line in &self.lines {
             line.fmt(f)?;
         }
@@ -18,12 +23,15 @@ impl fmt::Display for Advice {
         for other in &self.others {
             other.fmt(f)?;
         }
-        writeln!(f, "\nFor a SEPP: [peer.NAME.reconnection] (docs/sepp.md)")?;
-        if self.sepp.is_empty() {
-            writeln!(f, "  its defaults")?;
+        match self.application {
+            Application::Sepp => writeln!(f, "\nFor a SEPP (docs/sepp.md)")?,
+            Application::Own => writeln!(f, "\nFor a program of your own (docs/library.md)")?,
         }
-        for line in &self.sepp {
-            writeln!(f, "  {line}")?;
+        for line in &self.settings {
+            match line.is_empty() {
+                true => writeln!(f)?,
+                false => writeln!(f, "  {line}")?,
+            }
         }
         writeln!(f, "\nMeasured")?;
         for source in &self.sources {
@@ -61,12 +69,16 @@ impl fmt::Display for Measurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers: Vec<_> = self.numbers.iter().map(|number| self.in_words(number)).collect();
         let words = numbers.join(", ");
+        if let Some(case) = self.when {
+            write!(f, "{case}: ")?;
+        }
         match (self.way, self.against) {
-            (_, Some(other)) => write!(f, "against {other}: {words}")?,
+            (Some(way), Some(other)) => write!(f, "{way} against {other}: {words}")?,
+            (None, Some(other)) => write!(f, "against {other}: {words}")?,
             (Some(way), None) => write!(f, "{way}: {words}")?,
             (None, None) => f.write_str(&words)?,
         }
-        self.samples.map_or(Ok(()), |samples| write!(f, " (n = {samples})"))
+        f.write_str(&behind(self.samples, self.outside))
     }
 }
 
@@ -76,6 +88,9 @@ impl Measurement {
         let sign = if is_difference && *value >= 0.0 { "+" } else { "" };
         let value = match unit {
             Unit::Us => milliseconds(*value),
+            Unit::UsOfWaiting => {
+                return format!("{what} what is worth {sign}{} of waiting", milliseconds(*value));
+            }
             Unit::Bytes => format!("{value:.0} bytes"),
             Unit::Executions => format!("{value:.0}×"),
             Unit::Reconnections => rate(*value),

@@ -29,66 +29,23 @@
 //! and `g > 0`, and *never* where `g ≤ 0`.
 //!
 //! It pays from the smallest `R` on from which on `g(R) > 0`: [`round_trip_ms`]. Between measured round-trip times `T`
-//! and `C` are taken as straight lines, and beyond the last one as going on as between the last two. So that is exact
-//! for what was measured, and no model of a network.
+//! and `C` are taken as straight lines. Beyond them `T` changes by whole round trips ([`Waiting`]), and `C` stays as it
+//! is at the nearest one ([`Curve`]).
 //!
 //! Bytes and memory have no price here; [`hour`] tells them.
 
+mod curves;
+
 use serde::Serialize;
 
-/// A quantity at the round-trip times where it was measured: straight lines between them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Curve(Vec<(f64, f64)>);
-
-impl Curve {
-    /// From pairs of a round-trip time in milliseconds and the quantity there; `None` without any, or with one that
-    /// is no number. Of two with the same round-trip time the first counts.
-    #[must_use]
-    pub fn new(mut points: Vec<(f64, f64)>) -> Option<Self> {
-        if points.is_empty() || points.iter().any(|(rtt, value)| !(rtt + value).is_finite()) {
-            return None;
-        }
-        points.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        points.dedup_by(|(later, _), (earlier, _)| later == earlier);
-        Some(Self(points))
-    }
-
-    /// The same at every round-trip time.
-    #[must_use]
-    pub fn constant(value: f64) -> Self {
-        Self(vec![(0.0, value)])
-    }
-
-    /// The quantity at this round-trip time. Before the first and beyond the last measured one the nearest line goes
-    /// on; with one point it is the same everywhere.
-    #[must_use]
-    pub fn at(&self, rtt_ms: f64) -> f64 {
-        let next = self.0.partition_point(|(rtt, _)| *rtt < rtt_ms);
-        let first = next.saturating_sub(1).min(self.0.len().saturating_sub(2));
-        match self.0.get(first..).unwrap_or_default() {
-            [(from, low), (to, high), ..] => low + (high - low) * (rtt_ms - from) / (to - from),
-            [(_, value)] => *value,
-            [] => 0.0,
-        }
-    }
-
-    /// The same curve, so much higher.
-    #[must_use]
-    pub fn plus(self, more: f64) -> Self {
-        Self(self.0.into_iter().map(|(rtt, value)| (rtt, value + more)).collect())
-    }
-
-    /// Where it was measured, in milliseconds.
-    pub fn measured(&self) -> impl Iterator<Item = f64> + '_ {
-        self.0.iter().map(|(rtt, _)| *rtt)
-    }
-}
+use self::curves::US_OF_A_MS;
+pub use self::curves::{Curve, Waiting};
 
 /// What an option costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// From before connect() to the first byte of the response, in microseconds: `T`.
-    pub waiting_us: Curve,
+    pub waiting_us: Waiting,
     /// Processor time of both ends together, in microseconds, one ticket's issuing included: `C`.
     pub processor_us: Curve,
     /// Both ends' bytes of TCP payload for a reconnection, one ticket included.
@@ -197,18 +154,18 @@ fn standing_us(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> 
 /// From which round-trip time on, in milliseconds, a reconnection by the candidate gains.
 #[must_use]
 pub fn round_trip_ms(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> Pays {
-    let curves = [candidate, baseline]
-        .into_iter()
-        .flat_map(|costs| [&costs.waiting_us, &costs.processor_us]);
-    let mut knots: Vec<f64> = curves.flat_map(Curve::measured).filter(|rtt| *rtt > 0.0).collect();
+    let both = [candidate, baseline];
+    let waiting = both.iter().flat_map(|costs| costs.waiting_us.measured());
+    let work = both.iter().flat_map(|costs| costs.processor_us.measured());
+    let mut knots: Vec<f64> = waiting.chain(work).filter(|rtt| *rtt > 0.0).collect();
     knots.push(0.0);
     knots.sort_by(f64::total_cmp);
     knots.dedup();
-    // Beyond the last one everything is straight: another point of that line tells where it goes.
     let last = knots.last().copied().unwrap_or_default();
-    let beyond = last + 1.0;
     let gain = |rtt| gain_at(candidate, baseline, conditions, rtt);
-    let slope = gain(beyond) - gain(last);
+    // Beyond the last one only whole round trips count.
+    let saved = baseline.waiting_us.round_trips() - candidate.waiting_us.round_trips();
+    let slope = conditions.waiting_requests * US_OF_A_MS * saved;
     if slope < 0.0 || (gain(last) <= 0.0 && slope == 0.0) {
         // Far enough away it loses, or it never begins to gain.
         return Pays::Never;

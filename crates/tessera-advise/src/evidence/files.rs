@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::Evidence;
 use super::lab::{EvidenceError, parse};
+use super::{Evidence, Source};
 
 /// The reports that are looked for in a directory. A later one counts more about what an earlier one has, too.
 const REPORTS: [&str; 3] = ["reconnect.json", "roaming.json", "load.json"];
@@ -65,15 +65,16 @@ impl Evidence {
         }
         all.ok_or_else(|| {
             EvidenceError(format!(
-                "{}: none of {} is there; `tessera lab reconnect --json` and `tessera lab roaming --json` write them",
+                "{}: none of {} is there; {}",
                 directory.display(),
                 REPORTS.join(", "),
+                how_to_measure(None),
             ))
         })
     }
 
-    /// This evidence, and of another's only what adversaries achieved against ways that are missing here: that depends
-    /// on no machine, and costs do.
+    /// This evidence, and of that which comes with the program only what adversaries achieved against ways that are
+    /// missing here: that depends on no machine, and costs do.
     #[must_use]
     pub fn with_protections_of(mut self, other: Self) -> Self {
         let known: Vec<_> = self.protections.iter().map(|protection| protection.way).collect();
@@ -82,10 +83,23 @@ impl Evidence {
         let count = self.protections.len();
         self.protections.extend(missing);
         if self.protections.len() > count {
-            self.sources.extend(other.sources);
+            let only = |source| Source { protections_only: true, ..source };
+            self.sources.extend(other.sources.into_iter().map(only));
         }
         self
     }
+}
+
+/// A command that measures all that advice reads, for a deployment with this round-trip time in milliseconds: each way
+/// ((a) to (c), (d') and (e)), two round-trip times, and more than the six samples that anything sure needs.
+pub(crate) fn how_to_measure(rtt_ms: Option<f64>) -> String {
+    // The lab's links are at most a minute long.
+    let rtt_ms = rtt_ms.filter(|rtt| *rtt > 0.0).map_or(134.0, |rtt| rtt.min(60_000.0));
+    format!(
+        "this measures all that advice reads, over an emulated link (it needs root, or namespaces): `mkdir -p results && \
+         tessera lab reconnect --rtt 0,{rtt_ms}ms --repetitions 41 --json results/reconnect.json`; then add --results \
+         results"
+    )
 }
 
 fn list<T: Serialize>(name: &str, of: &[T]) -> Result<String, EvidenceError> {
@@ -144,5 +158,28 @@ mod tests {
         assert_eq!(Evidence::summarized(&empty.to_json().unwrap()).unwrap(), empty);
         let wrong = Evidence::summarized("{\"sources\": 1}").unwrap_err().to_string();
         assert!(wrong.starts_with("sources: "), "{wrong}");
+    }
+
+    #[test]
+    fn what_comes_along_says_what_it_was_used_for() {
+        let embedded = Evidence::embedded().unwrap();
+        assert!(embedded.sources.iter().all(|source| !source.protections_only));
+        let own = Evidence { sources: embedded.sources.clone(), ..Evidence::default() };
+        let both = own.with_protections_of(embedded.clone());
+        let told: Vec<_> = both.sources.iter().map(ToString::to_string).collect();
+        let [own, brought] = told.as_slice() else { panic!("{told:?}") };
+        assert!(own.starts_with("lab reconnect, "), "{own}");
+        let label = "what ways protect: the evidence that comes with the program, lab reconnect, ";
+        assert!(brought.starts_with(label), "{brought}");
+        let nothing_missing = embedded.clone().with_protections_of(embedded.clone());
+        assert_eq!(nothing_missing, embedded);
+    }
+
+    #[test]
+    fn one_command_measures_everything() {
+        let told = how_to_measure(None);
+        assert!(told.contains("--rtt 0,134ms --repetitions 41 "), "{told}");
+        assert!(how_to_measure(Some(0.0)).contains("--rtt 0,134ms "));
+        assert!(how_to_measure(Some(0.25)).contains("--rtt 0,0.25ms "));
     }
 }

@@ -12,11 +12,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use files::how_to_measure;
 pub use lab::EvidenceError;
 pub use summary::{Summary, median_rank};
 pub use ways::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
 
-use crate::break_even::{Costs, Curve, Ticket};
+use crate::break_even::{Costs, Curve, Ticket, Waiting};
 
 /// What was measured, in one or more experiments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -46,6 +47,9 @@ pub struct Source {
     pub kernel: String,
     /// The revision of Tessera, where the report names it.
     pub revision: Option<String>,
+    /// Whether only what ways protect was taken from it, out of the evidence that comes with the program.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub protections_only: bool,
 }
 
 /// How the two ends were joined.
@@ -87,7 +91,10 @@ pub struct Link {
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { experiment, seed, cpu, cores, kernel, revision } = self;
+        let Self { experiment, seed, cpu, cores, kernel, revision, protections_only } = self;
+        if *protections_only {
+            f.write_str("what ways protect: the evidence that comes with the program, ")?;
+        }
         write!(f, "lab {experiment}, seed {seed}; {cpu}, {cores} cores, {kernel}")?;
         revision.iter().try_for_each(|revision| write!(f, "; revision {revision}"))
     }
@@ -275,19 +282,20 @@ impl Evidence {
         Some(Ticket { processor_us: server_us + client_us, bytes, held_bytes })
     }
 
-    /// What a way costs over plain links, for the break-even; `None` where times or processor time weren't measured.
-    /// Without issuing in the evidence a ticket costs what the caller says, which has no default.
+    /// What a way costs over plain links, for the break-even; `None` where times or processor time weren't measured, or
+    /// at one round-trip time alone. Without issuing in the evidence a ticket costs what the caller says, which has no
+    /// default.
     #[must_use]
     pub fn costs(&self, way: Way, through: Through, ticket: Ticket) -> Option<Costs> {
-        let of = |value: fn(&Cell) -> Option<f64>| {
-            let points = self.plain_cells(way, through);
-            Curve::new(points.filter_map(|cell| Some((cell.link.rtt_ms, value(cell)?))).collect())
+        let points = |value: fn(&Cell) -> Option<f64>| {
+            let cells = self.plain_cells(way, through);
+            cells.filter_map(|cell| Some((cell.link.rtt_ms, value(cell)?))).collect()
         };
         let first = self.plain_cells(way, through).next()?;
         let apart = if first.with_issuing { Ticket::default() } else { ticket };
         Some(Costs {
-            waiting_us: of(|cell| cell.response_us.map(|response| response.median))?,
-            processor_us: of(Cell::processor_us)?.plus(apart.processor_us),
+            waiting_us: Waiting::new(points(|cell| Some(cell.response_us?.median)))?,
+            processor_us: Curve::new(points(Cell::processor_us))?.plus(apart.processor_us),
             bytes: first.client_bytes? + first.server_bytes? + apart.bytes,
             ticket,
         })

@@ -9,7 +9,8 @@ use super::values::{self, Value};
 use super::{Facts, FactsError, Risk, contradictions};
 
 /// The keys of a file of facts, which are the options of `tessera advise` too.
-pub const KEYS: [&str; 18] = [
+pub const KEYS: [&str; 19] = [
+    "application",
     "round-trip",
     "reconnections-per-hour",
     "connections",
@@ -41,6 +42,8 @@ pub struct Given {
 struct Fact {
     text: String,
     place: String,
+    /// Whether it is a text in a file, between quotation marks.
+    quoted: bool,
 }
 
 impl Given {
@@ -76,7 +79,8 @@ impl Given {
                 place: place.clone(),
                 what: "expected a text, a number, true or false; several in [ ]".to_owned(),
             })?;
-            facts.insert(known, Fact { text, place });
+            let quoted = matches!(value.get_ref(), DeValue::String(_));
+            facts.insert(known, Fact { text, place, quoted });
         }
         Ok(Self { file: Some(file), facts })
     }
@@ -89,7 +93,8 @@ impl Given {
     ) -> Self {
         for (key, text) in options {
             if let Some(key) = known(key) {
-                self.facts.insert(key, Fact { text, place: format!("--{key}") });
+                let place = format!("--{key}");
+                self.facts.insert(key, Fact { text, place, quoted: false });
             }
         }
         self
@@ -118,24 +123,25 @@ impl Given {
     fn read(&self) -> Result<Facts, FactsError> {
         let default = Facts::at(self.needed("round-trip", values::milliseconds)?);
         Ok(Facts {
+            application: self.or("application", Value::read, default.application)?,
             round_trip_ms: default.round_trip_ms,
-            reconnections_per_hour: self.needed("reconnections-per-hour", values::number)?,
-            connections: self.or("connections", values::at_least_one, default.connections)?,
-            waiting_requests: self.or(
-                "waiting-requests",
-                values::number,
-                default.waiting_requests,
-            )?,
+            reconnections_per_hour: self
+                .bare("reconnections-per-hour", values::reconnections)?
+                .ok_or_else(|| self.missing("reconnections-per-hour"))?,
+            connections: self
+                .bare("connections", values::at_least_one)?
+                .unwrap_or(default.connections),
+            waiting_requests: self
+                .bare("waiting-requests", values::number)?
+                .unwrap_or(default.waiting_requests),
             early_requests: self.or("early-requests", Value::read, default.early_requests)?,
             forward_secrecy: self.or("forward-secrecy", Value::read, default.forward_secrecy)?,
-            post_quantum: self.or("post-quantum", Value::read, default.post_quantum)?,
-            fresh_certificates: self.or(
-                "fresh-certificates",
-                Value::read,
-                default.fresh_certificates,
-            )?,
+            post_quantum: self.bare("post-quantum", Value::read)?.unwrap_or(default.post_quantum),
+            fresh_certificates: self
+                .bare("fresh-certificates", Value::read)?
+                .unwrap_or(default.fresh_certificates),
             peer_tls: self.or("peer-tls", Value::read, default.peer_tls)?,
-            servers: self.or("servers", values::at_least_one, default.servers)?,
+            servers: self.bare("servers", values::at_least_one)?.unwrap_or(default.servers),
             shared_store: self.or("shared-store", Value::read, default.shared_store)?,
             store_round_trip_ms: self.maybe("store-round-trip", values::milliseconds)?,
             ticket_memory: self.maybe("ticket-memory", values::bytes)?,
@@ -145,18 +151,35 @@ impl Given {
                 values::lifetime_hours,
                 default.longest_ticket_lifetime_hours,
             )?,
-            deletes_one_time_psks: self.or(
-                "deletes-one-time-psks",
-                Value::read,
-                default.deletes_one_time_psks,
-            )?,
+            deletes_one_time_psks: self
+                .bare("deletes-one-time-psks", Value::read)?
+                .unwrap_or(default.deletes_one_time_psks),
             accept_risk: self.or("accept-risk", values::list::<Risk>, default.accept_risk)?,
-            processor_price: self.or("processor-price", values::number, default.processor_price)?,
+            processor_price: self
+                .bare("processor-price", values::number)?
+                .unwrap_or(default.processor_price),
         })
     }
 
     fn needed<T>(&self, key: &'static str, read: Reader<T>) -> Result<T, FactsError> {
-        self.maybe(key, read)?.ok_or_else(|| self.error(key, "this fact is needed; give it".into()))
+        self.maybe(key, read)?.ok_or_else(|| self.missing(key))
+    }
+
+    fn missing(&self, key: &'static str) -> FactsError {
+        self.error(key, "this fact is needed; give it".into())
+    }
+
+    /// A number, or true or false: a file has these without quotation marks.
+    fn bare<T>(&self, key: &'static str, read: Reader<T>) -> Result<Option<T>, FactsError> {
+        let value = self.maybe(key, read)?;
+        match self.facts.get(key).filter(|fact| fact.quoted) {
+            Some(Fact { text, .. }) => {
+                let right = text.trim();
+                let what = format!("`\"{}\"` is a text; write {key} = {right}", printable(text));
+                Err(self.error(key, what))
+            }
+            None => Ok(value),
+        }
     }
 
     fn or<T>(&self, key: &'static str, read: Reader<T>, default: T) -> Result<T, FactsError> {

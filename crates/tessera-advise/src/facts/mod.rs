@@ -6,11 +6,15 @@ mod values;
 
 use std::fmt;
 
+use serde::Serialize;
+
 pub use given::{Given, KEYS};
 
 /// The facts of a deployment: two ends, and connections between them that break and come back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
+    /// `application`: what the advice is for. Default: a program of one's own.
+    pub application: Application,
     /// `round-trip`: between the two ends, in milliseconds.
     pub round_trip_ms: f64,
     /// `reconnections-per-hour`: how often one connection comes back, on average.
@@ -47,6 +51,16 @@ pub struct Facts {
     pub accept_risk: Vec<Risk>,
     /// `processor-price`: how many seconds of one request's waiting a second of processor is worth. Default: 1.
     pub processor_price: f64,
+}
+
+/// What the advice is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Application {
+    /// A program of one's own, which may take every way (docs/library.md).
+    Own,
+    /// `tessera sepp`, which takes some, and has settings for some (docs/sepp.md).
+    Sepp,
 }
 
 /// What may go with a first flight, before the server has answered.
@@ -119,6 +133,7 @@ impl Facts {
     #[must_use]
     pub fn at(round_trip_ms: f64) -> Self {
         Self {
+            application: Application::Own,
             round_trip_ms,
             reconnections_per_hour: 1.0,
             connections: 1.0,

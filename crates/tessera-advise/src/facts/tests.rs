@@ -13,7 +13,7 @@ fn facts_that_are_not_given_have_the_safe_default() {
     let facts = file(LEAST).unwrap();
     assert_eq!((facts.round_trip_ms, facts.reconnections_per_hour), (134.0, 4.0));
     assert_eq!((facts.connections, facts.waiting_requests, facts.servers), (1.0, 1.0, 1.0));
-    assert_eq!(facts.early_requests, EarlyRequests::None);
+    assert_eq!((facts.application, facts.early_requests), (Application::Own, EarlyRequests::None));
     assert_eq!((facts.forward_secrecy, facts.post_quantum), (Need::Always, true));
     assert_eq!((facts.peer_tls, facts.shared_store), (PeerTls::Stock, SharedStore::None));
     assert_eq!(facts.longest_ticket_lifetime_hours, 168.0);
@@ -23,6 +23,7 @@ fn facts_that_are_not_given_have_the_safe_default() {
 #[test]
 fn every_fact_is_read_from_a_file_and_from_an_option() {
     let facts = [
+        ("application", "\"sepp\"", "sepp"),
         ("round-trip", "\"0.25 s\"", "250ms"),
         ("reconnections-per-hour", "0.5", "0.5"),
         ("connections", "10_000", "10000"),
@@ -73,7 +74,10 @@ fn facts_that_can_not_be_are_refused_where_they_stand() {
         ("round-trip = \"-1ms\"", "facts.toml:1: round-trip: `-1ms`"),
         ("round-trip = \"infms\"", "facts.toml:1: round-trip: `infms`"),
         ("round-trip = { a = 1 }", "facts.toml:1: round-trip: expected a text"),
-        ("[round]\ntrip = 1", "facts.toml:1: `round` is no fact; facts are round-trip, "),
+        (
+            "[round]\ntrip = 1",
+            "facts.toml:1: `round` is no fact; facts are application, round-trip, ",
+        ),
         ("round-trip = \"1ms\"\nround-trip = \"2ms\"", "facts.toml:2: duplicate key"),
         (
             "round-trip = \"1ms\"\nreconnections-per-hour = -4",
@@ -116,6 +120,41 @@ fn facts_that_can_not_be_are_refused_where_they_stand() {
     let option = Given::default().with_options([("round-trip", "soon".to_owned())]);
     let error = option.facts().unwrap_err().to_string();
     assert!(error.starts_with("--round-trip: `soon`"), "{error}");
+}
+
+/// TOML has words for both, and an option is a text anyway.
+#[test]
+fn numbers_and_booleans_between_quotation_marks_are_refused_with_what_to_write() {
+    for (text, expected) in [
+        ("post-quantum = \"true\"", "`\"true\"` is a text; write post-quantum = true"),
+        ("servers = \" 3\"", "`\" 3\"` is a text; write servers = 3"),
+        ("processor-price = \"10\"", "`\"10\"` is a text; write processor-price = 10"),
+        ("post-quantum = \"maybe\"", "`maybe`: it is one of true, false"),
+    ] {
+        let error = file(&format!("{LEAST}{text}")).unwrap_err();
+        assert_eq!(error.what, expected);
+        assert!(error.place.starts_with("facts.toml:3: "), "{error}");
+    }
+    let option = Given::in_file(Path::new("facts.toml"), LEAST).unwrap();
+    let option = option.with_options([("post-quantum", "false".to_owned())]);
+    assert!(!option.facts().unwrap().post_quantum);
+}
+
+#[test]
+fn a_connection_that_never_comes_back_needs_no_advice() {
+    for never in ["0", "0.0"] {
+        let error = file(&LEAST.replace("= 4", &format!("= {never}"))).unwrap_err();
+        assert_eq!(error.place, "facts.toml:2: reconnections-per-hour");
+        assert!(error.what.contains("never comes back"), "{error}");
+    }
+}
+
+#[test]
+fn milliseconds_are_those_of_a_report() {
+    for ms in [33, 105, 134, 290, 371] {
+        let facts = file(&LEAST.replace("134", &ms.to_string())).unwrap();
+        assert_eq!(facts.round_trip_ms, f64::from(ms));
+    }
 }
 
 #[test]

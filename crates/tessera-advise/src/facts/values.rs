@@ -1,6 +1,6 @@
 //! Values of facts: words, numbers, times and bytes with their units.
 
-use super::{EarlyRequests, Need, PeerTls, Risk, SharedStore};
+use super::{Application, EarlyRequests, Need, PeerTls, Risk, SharedStore};
 
 /// The longest that TLS lets a ticket live, in hours (RFC 8446 §4.6.1).
 pub(super) const SEVEN_DAYS: f64 = 7.0 * 24.0;
@@ -20,6 +20,10 @@ pub(super) trait Value: Copy + 'static {
 
 impl Value for bool {
     const WORDS: &'static [(&'static str, Self)] = &[("true", true), ("false", false)];
+}
+
+impl Value for Application {
+    const WORDS: &'static [(&'static str, Self)] = &[("own", Self::Own), ("sepp", Self::Sepp)];
 }
 
 impl Value for EarlyRequests {
@@ -71,6 +75,17 @@ pub(super) fn number(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a number from 0 on".to_owned())
 }
 
+/// How often a connection comes back.
+pub(super) fn reconnections(text: &str) -> Result<f64, String> {
+    let number = number(text)?;
+    if number == 0.0 {
+        return Err("a connection that never comes back gains by no way of coming back; give how often it does \
+                    (0.001: once in six weeks)"
+            .to_owned());
+    }
+    Ok(number)
+}
+
 /// A whole number from 1 on.
 pub(super) fn at_least_one(text: &str) -> Result<f64, String> {
     let least_one = |number: &f64| *number >= 1.0 && number.fract() == 0.0;
@@ -81,7 +96,9 @@ pub(super) fn at_least_one(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
-    Ok(seconds(text)? * 1e3)
+    // Not by way of seconds: 371 ms must be as many as a report has.
+    const UNITS: &[(&str, f64)] = &[("us", 1e-3), ("µs", 1e-3), ("ms", 1.0)];
+    with_unit(text, UNITS).map_or_else(|| Ok(seconds(text)? * 1e3), Ok)
 }
 
 pub(super) fn microseconds(text: &str) -> Result<f64, String> {

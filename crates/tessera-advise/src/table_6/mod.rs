@@ -175,6 +175,9 @@ impl fmt::Display for Table6 {
             let ours =
                 row.ours.as_ref().map_or("nobody attacked it".to_owned(), ToString::to_string);
             f.write_str(&paragraph(&format!("measured: {ours}"), "  "))?;
+            if row.cost.is_empty() {
+                writeln!(f, "    not measured at this round-trip time")?;
+            }
             for cost in &row.cost {
                 writeln!(f, "    {cost}")?;
             }

@@ -10,7 +10,10 @@ Examples:
   tessera advise --round-trip 134ms --reconnections-per-hour 4 --peer-tls tessera --early-requests at-most-once
   tessera advise facts.toml                       the same facts, in a file; options count more
   tessera advise facts.toml --results results     by what was measured here, with tessera lab
-  tessera advise --table-6                        Table 6 of the roaming paper, judged by measurements";
+  tessera advise --table-6                        Table 6 of the roaming paper, judged by measurements
+
+What it doesn't know: devices with external PSKs and without certificates, budgets of bytes and of energy.
+docs/advise.md says what to do about these.";
 
 /// What to advise on, and by what.
 #[derive(Args)]
@@ -41,24 +44,29 @@ pub(crate) struct AdviseArguments {
     pub(crate) given: FactArguments,
 }
 
-/// The facts, as texts: `tessera_advise` reads them as it reads a file's.
+/// The facts, as texts: `tessera_advise` reads them as it reads a file's. What begins with `-` is a negative number, and
+/// refused there.
 #[derive(Args)]
 #[command(next_help_heading = "Facts")]
 pub(crate) struct FactArguments {
+    /// What the advice is for: own (default: a program of your own) or sepp (`tessera sepp`, which has less to choose)
+    #[arg(long, value_name = "WHAT")]
+    application: Option<String>,
+
     /// Between the two ends: 134ms. Needed
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     round_trip: Option<String>,
 
     /// How often one connection comes back, on average: 4, 0.05. Needed
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     reconnections_per_hour: Option<String>,
 
     /// How many connections may come back at once. Default: 1
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     connections: Option<String>,
 
     /// How many requests wait for a connection that comes back. Default: 1
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     waiting_requests: Option<String>,
 
     /// What may go with a first flight: none (default), at-most-once, or repeatable (processing it many times does no
@@ -84,7 +92,7 @@ pub(crate) struct FactArguments {
     peer_tls: Option<String>,
 
     /// How many servers answer under one name. Default: 1
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     servers: Option<String>,
 
     /// What they share for one-time keys: none (default) or etcd
@@ -92,19 +100,19 @@ pub(crate) struct FactArguments {
     shared_store: Option<String>,
 
     /// From a server to that store: 0.5ms
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     store_round_trip: Option<String>,
 
     /// How much a server may hold for tickets: 64MiB. Default: no limit
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     ticket_memory: Option<String>,
 
     /// How long the server may compute for one reconnection: 300us. Default: no limit
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     server_processor: Option<String>,
 
     /// The longest that a ticket may live: 2h. Default: 7d, TLS's limit
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     longest_ticket_lifetime: Option<String>,
 
     /// Whether both ends really delete one-time PSKs, backups included: true or false (default)
@@ -116,7 +124,7 @@ pub(crate) struct FactArguments {
     accept_risk: Option<String>,
 
     /// How many seconds of one request's waiting a second of processor is worth. Default: 1
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     processor_price: Option<String>,
 }
 
@@ -124,6 +132,7 @@ impl FactArguments {
     /// The facts that were given, with their keys.
     pub(crate) fn given(self) -> impl Iterator<Item = (&'static str, String)> {
         let facts = [
+            ("application", self.application),
             ("round-trip", self.round_trip),
             ("reconnections-per-hour", self.reconnections_per_hour),
             ("connections", self.connections),

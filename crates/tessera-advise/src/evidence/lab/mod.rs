@@ -31,7 +31,15 @@ impl Evidence {
     pub fn read(report: &str) -> Result<Self, EvidenceError> {
         let Head { experiment, seed, machine, revision } = parse(report)?;
         let Machine { cpu, cores, kernel } = machine;
-        let source = Source { experiment: experiment.clone(), seed, cpu, cores, kernel, revision };
+        let source = Source {
+            experiment: experiment.clone(),
+            seed,
+            cpu,
+            cores,
+            kernel,
+            revision,
+            protections_only: false,
+        };
         let mut evidence = Self { sources: vec![source], ..Self::default() };
         match experiment.as_str() {
             "reconnect" => evidence.add_reconnect(parse(report)?),

@@ -1,7 +1,8 @@
 //! From where on an option pays, by the break-even of `tessera-advise`.
 
 use tessera_advise::break_even::{
-    Conditions, Costs, Curve, Pays, Renewal, Ticket, gain_us, reconnections_per_hour, round_trip_ms,
+    Conditions, Costs, Curve, Pays, Renewal, Ticket, Waiting, gain_us, reconnections_per_hour,
+    round_trip_ms,
 };
 
 use crate::page::words;
@@ -69,22 +70,23 @@ fn row(inputs: &Inputs, candidate: &Variant, baseline: &Variant) -> Option<Vec<S
     Some([numbers::short(Some(gain)), distance].into_iter().chain(from).collect())
 }
 
-/// What a variant costs over links that only have a round-trip time; `None` where it wasn't measured.
+/// What a variant costs over links that only have a round-trip time; `None` where it wasn't measured, or at one
+/// round-trip time alone.
 fn costs(inputs: &Inputs, variant: &Variant) -> Option<Costs> {
     let cells: Vec<&Cell> =
         inputs.plain(Through::Endpoints).filter(|cell| cell.name.variant == *variant).collect();
-    let curve = |field: Field| {
+    let points = |field: Field| {
         let points = cells
             .iter()
             .filter_map(|cell| Some((cell.name.link.rtt_ms, numbers::median(cell, field)?.value)));
-        Curve::new(points.collect())
+        points.collect()
     };
     let work = |sample: &Sample| Some(sample.client_cpu_us? + sample.server_cpu_us?);
     let ticket = ticket(inputs, variant)?;
     let bytes = cells.first()?.bytes;
     Some(Costs {
-        waiting_us: curve(|sample| sample.response_us)?,
-        processor_us: curve(work)?.plus(ticket.processor_us),
+        waiting_us: Waiting::new(points(|sample| sample.response_us))?,
+        processor_us: Curve::new(points(work))?.plus(ticket.processor_us),
         bytes: (bytes.client? + bytes.server?) as f64 + ticket.bytes,
         ticket,
     })

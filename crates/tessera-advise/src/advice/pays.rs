@@ -1,0 +1,118 @@
+//! From where on the answer pays: [`break_even`].
+
+use crate::break_even::{self, Conditions, Costs, Pays, Renewal, Ticket};
+use crate::evidence::{Letter, Store, Way};
+
+use super::measurements::{Measurement, Unit};
+use super::memory::held_bytes;
+use super::text::{milliseconds, rate};
+use super::{Choice, Line};
+
+impl Choice<'_> {
+    /// A full handshake needs nothing to pay for.
+    pub(super) fn pays(&self) -> Option<Line> {
+        if self.way.option == Letter::A {
+            return None;
+        }
+        let baseline = self.baseline();
+        let facts = vec!["waiting-requests", "processor-price", "reconnections-per-hour"];
+        let Some((own, other)) = self.costs(self.way).zip(self.costs(baseline)) else {
+            let cost = self.against(baseline).into_iter().collect();
+            return Some(self.line("pays", "not known", self.why_not_known(), facts, cost));
+        };
+        let conditions = self.conditions();
+        let number =
+            |what, value, unit| Measurement::of(self.way, what, value, unit).against(baseline);
+        let gain = break_even::gain_us(&own, &other, &conditions);
+        let mut cost = vec![number("a reconnection gains", gain, Unit::UsOfWaiting)];
+        let mut words = match break_even::round_trip_ms(&own, &other, &conditions) {
+            Pays::Always => "at any round-trip time".to_owned(),
+            Pays::From(rtt) => format!("from a round-trip time of {} on", milliseconds(rtt * 1e3)),
+            Pays::Never => "at no round-trip time".to_owned(),
+        };
+        if self.ticket(self.way).is_some() && self.ticket(baseline).is_some() {
+            let pays = break_even::reconnections_per_hour(&own, &other, &conditions);
+            words += &match &pays {
+                Pays::Always => ", from the first reconnection on".to_owned(),
+                Pays::From(least) => format!(", if it comes back {} or more often", rate(*least)),
+                Pays::Never => ", at no number of reconnections".to_owned(),
+            };
+            if let Pays::From(least) = pays {
+                cost.push(number("break-even", least, Unit::Reconnections));
+            }
+        }
+        let reason = self.why_it_pays(&own, &other);
+        Some(self.line("pays", words, reason, facts, cost))
+    }
+
+    fn why_it_pays(&self, own: &Costs, other: &Costs) -> String {
+        let waiting = self.facts.waiting_requests;
+        let saved = if own.waiting_us.round_trips() < other.waiting_us.round_trips() {
+            match waiting > 0.0 {
+                true => format!(
+                    "the round trip that is saved is saved to each request that waits ({waiting} here)"
+                ),
+                false => "the round trip that is saved is worth nothing, since no request waits"
+                    .to_owned(),
+            }
+        } else {
+            let spared = match self.way.option {
+                Letter::C => "certificates are neither sent nor checked",
+                Letter::B => "no key is agreed",
+                _ => "it is other work",
+            };
+            format!("{spared}; that saves no round trip, but processor time and bytes")
+        };
+        let price = self.facts.processor_price;
+        format!("{saved}, and a second of processor counts as {price} of waiting")
+    }
+
+    fn why_not_known(&self) -> &'static str {
+        if self.way.store == Store::Etcd {
+            return "what processors do to issue a ticket in etcd isn't known: `lab roaming` measures that by the clock, \
+                    which the wait for etcd's disk is in; without it a reconnection costs this";
+        }
+        let through = self.evidence.through(self.facts.round_trip_ms);
+        let cells = |through| self.evidence.plain_cells(self.way, through).count();
+        match through.map(cells) {
+            Some(0 | 1) | None => {
+                "two round-trip times tell from which one on, and it was measured at one; there a reconnection costs this"
+            }
+            Some(_) => {
+                "what issuing its tickets costs wasn't measured, and tickets for free would flatter it; without them a \
+                 reconnection costs this"
+            }
+        }
+    }
+
+    fn conditions(&self) -> Conditions {
+        let lifetime = match self.way.option {
+            Letter::E => self.lifetimes.one_time_key,
+            _ => self.lifetimes.ticket,
+        };
+        Conditions {
+            round_trip_ms: self.facts.round_trip_ms,
+            waiting_requests: self.facts.waiting_requests,
+            processor_price: self.facts.processor_price,
+            ticket_lifetime_hours: lifetime,
+            renewal: Renewal::Never,
+        }
+    }
+
+    /// What one ticket costs; `None` where it wasn't measured apart.
+    fn ticket(&self, way: Way) -> Option<Ticket> {
+        if way.option == Letter::A {
+            return Some(Ticket::default());
+        }
+        self.evidence.ticket(way, held_bytes(self.evidence, way).unwrap_or_default())
+    }
+
+    /// What a way costs; `None` where it wasn't measured, a ticket's issuing included: one that costs nothing would
+    /// flatter the way.
+    fn costs(&self, way: Way) -> Option<Costs> {
+        let through = self.evidence.through(self.facts.round_trip_ms)?;
+        let with_issuing = self.evidence.plain_cells(way, through).next()?.with_issuing;
+        let ticket = self.ticket(way).or(with_issuing.then(Ticket::default))?;
+        self.evidence.costs(way, through, ticket)
+    }
+}

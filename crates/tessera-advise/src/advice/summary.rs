@@ -1,0 +1,110 @@
+//! The advice in four lines: the answer, what to set, what that saves, and what it risks.
+
+use crate::evidence::{ForwardSecrecy, Letter};
+use crate::facts::Application;
+
+use super::measurements::{self, Measurement};
+use super::price::Measured;
+use super::refusal::ENOUGH;
+use super::rules::ruled_out;
+use super::text::milliseconds;
+use super::{Choice, candidates, settings};
+
+impl Choice<'_> {
+    /// At most four lines.
+    pub(super) fn summary(&self) -> Vec<String> {
+        vec![self.answer(), self.set(), self.saves(), self.risks()]
+    }
+
+    /// The way, and what might have been another answer with more measurements.
+    fn answer(&self) -> String {
+        let mut answer = self.way.to_string();
+        for option in Letter::ALL.into_iter().filter(|option| *option != self.way.option) {
+            let mut ways = candidates::candidates(self.facts).into_iter();
+            let permitted = ways.find(|way| {
+                way.option == option && ruled_out(self.evidence, self.facts, *way).is_none()
+            });
+            let Some(way) = permitted else { continue };
+            answer += &match Measured::of(self.evidence, self.facts, way) {
+                Some(measured) if measured.is_certain() => continue,
+                Some(measured) => {
+                    format!("; of ({}) n = {}: {ENOUGH}", option.letter(), measured.samples)
+                }
+                None => format!("; ({}) may be used, and wasn't measured", option.letter()),
+            };
+        }
+        answer
+    }
+
+    fn set(&self) -> String {
+        let in_words = settings::in_one_line(self.way, self.facts, &self.lifetimes);
+        let page = match self.facts.application {
+            Application::Sepp => "docs/sepp.md",
+            Application::Own => "docs/library.md",
+        };
+        format!("set: {in_words} ({page})")
+    }
+
+    fn saves(&self) -> String {
+        if self.way.option == Letter::A {
+            return "saves: nothing; the other ways are compared with this one".to_owned();
+        }
+        let baseline = self.baseline();
+        let Some(against) = measurements::against(self.evidence, self.facts, self.way, baseline)
+        else {
+            return format!("saves: not known, since {baseline} wasn't measured");
+        };
+        let numbers: Vec<_> = against
+            .numbers
+            .iter()
+            .filter_map(|number| {
+                let time = milliseconds(number.value.abs());
+                let off = number.uncertainty.map(|off| format!(" ± {}", milliseconds(off)));
+                let off = off.unwrap_or_default();
+                match (number.what.as_str(), number.value < 0.0) {
+                    ("response", true) => Some(format!("responses {time}{off} sooner")),
+                    ("response", false) => Some(format!("responses {time}{off} later")),
+                    (measurements::PROCESSOR, true) => Some(format!("{time}{off} less processor")),
+                    (measurements::PROCESSOR, false) => Some(format!("{time}{off} more processor")),
+                    _ => None,
+                }
+            })
+            .collect();
+        let Measurement { samples, outside, .. } = against;
+        let behind = measurements::behind(samples, outside);
+        format!("saves: {}, against ({}){behind}", numbers.join(", "), baseline.option.letter())
+    }
+
+    fn risks(&self) -> String {
+        let Some(found) = self.evidence.protection(self.way) else {
+            return "risks: not known; nobody attacked it".to_owned();
+        };
+        let mut risks = Vec::new();
+        if found.executions > 1 {
+            risks.push(format!("a replayed request was executed {} times", found.executions));
+        }
+        risks.extend(match (found.session, found.first_byte) {
+            (ForwardSecrecy::None, _) => {
+                Some("whoever steals a ticket key later reads whole sessions".to_owned())
+            }
+            (_, ForwardSecrecy::None) => {
+                Some("whoever steals a ticket key later reads early data".to_owned())
+            }
+            (_, ForwardSecrecy::FromDeletionByBoth) => {
+                Some("early data is closed only once both ends really deleted the PSK".to_owned())
+            }
+            (_, ForwardSecrecy::FromTakeOrExpiry | ForwardSecrecy::FromEpochEnd) => Some(format!(
+                "a flight that gets lost is readable to who steals its key while that lives ({})",
+                settings::hours(self.lifetimes.one_time_key)
+            )),
+            (_, ForwardSecrecy::Handshake) => None,
+        });
+        if !found.post_quantum {
+            risks.push("a quantum computer opens recordings".to_owned());
+        }
+        match risks.is_empty() {
+            true => "risks: none that the adversary of the lab found".to_owned(),
+            false => format!("risks: {}", risks.join("; ")),
+        }
+    }
+}

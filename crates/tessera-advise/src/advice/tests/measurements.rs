@@ -1,0 +1,220 @@
+//! What was measured, and what it says of other deployments.
+
+use super::*;
+use crate::evidence::{Issuing, Summary, Through};
+
+const FACTS: &str =
+    "reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once connections=1000";
+
+/// The evidence with its cells at these round-trip times alone.
+fn at(rtts: &[f64]) -> Evidence {
+    let mut evidence = evidence();
+    evidence.cells.retain(|cell| rtts.contains(&cell.link.rtt_ms));
+    evidence
+}
+
+fn facts(rtt: &str) -> Facts {
+    given(&format!("round-trip={rtt} {FACTS}"))
+}
+
+fn numbers(advice: &Advice) -> impl Iterator<Item = (&Measurement, &Number)> {
+    let of_lines = advice.lines.iter().flat_map(|line| &line.cost);
+    let all = of_lines.chain(advice.others.iter().flat_map(|other| &other.cost));
+    all.flat_map(|cost| cost.numbers.iter().map(move |number| (cost, number)))
+}
+
+#[test]
+fn one_round_trip_time_answers_for_itself_alone() {
+    let near = at(&[33.0]);
+    let advice = advise(&near, &facts("33ms")).unwrap();
+    assert_eq!(advice.way.option, Letter::E);
+    let pays = line(&advice, "pays");
+    assert!(pays.answer == "not known" && pays.reason.contains("measured at one"), "{pays:?}");
+    for rtt in ["0", "5ms", "134ms", "1s"] {
+        let error = advise(&near, &facts(rtt)).unwrap_err();
+        let NoAdvice::Unmeasured { measured_ms, .. } = &error else { panic!("{error}") };
+        assert_eq!(*measured_ms, [33.0]);
+        let told = error.to_string();
+        assert!(told.contains("it was measured at 33 ms alone"), "{told}");
+        assert!(told.contains("tessera lab reconnect --rtt 0,"), "{told}");
+    }
+    let told = advise(&near, &facts("105ms")).unwrap_err().to_string();
+    assert!(
+        told.contains("--rtt 0,105ms --repetitions 41 --json results/reconnect.json`"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_was_measured_in_memory_says_nothing_about_a_distance() {
+    let mut engine = at(&[0.0]);
+    engine.cells.iter_mut().for_each(|cell| cell.through = Through::Engine);
+    assert_eq!(engine.through(0.0), Some(Through::Engine));
+    assert_eq!(engine.through(105.0), None);
+    let error = advise(&engine, &facts("105ms")).unwrap_err();
+    assert!(matches!(&error, NoAdvice::Unmeasured { measured_ms, .. } if measured_ms.is_empty()));
+    // Not even where somebody wrote distances beside it.
+    let mut far = evidence();
+    far.cells.iter_mut().for_each(|cell| cell.through = Through::Engine);
+    assert!(advise(&far, &facts("134ms")).is_err());
+    assert!(advise(&engine, &facts("0")).is_ok());
+}
+
+/// What isn't the link's stays as it was measured at the nearest round-trip time; responses get longer by the round
+/// trips that they take.
+#[test]
+fn beyond_what_was_measured_only_round_trips_are_added() {
+    let (measured, far) = (facts("134ms"), facts("1s"));
+    for way in candidates::candidates(&far) {
+        let of = |facts| price::Measured::of(&evidence(), facts, way);
+        let (Some(near), Some(far)) = (of(&measured), of(&far)) else { continue };
+        let round_trips = if way.option.has_early_data() { 2e3 } else { 3e3 };
+        let expected = near.response_us + round_trips * 866.0;
+        assert!((far.response_us - expected).abs() < 1e-3, "{way}: {}", far.response_us);
+        assert_eq!((near.outside, far.outside), (None, Some(Outside::Beyond(134.0))));
+        let rest = price::Measured { response_us: near.response_us, outside: None, ..far };
+        assert_eq!(rest, near, "{way}: work, bytes and uncertainties");
+    }
+    let advice = advise(&evidence(), &far).unwrap();
+    let saves = &advice.summary[2];
+    assert!(saves.contains("beyond what was measured, up to 134 ms"), "{saves}");
+    assert!(saves.starts_with("saves: responses 1.00 s"), "{saves}");
+    let below = advise(&at(&[33.0, 134.0]), &facts("5ms")).unwrap();
+    assert!(below.summary[2].contains("below what was measured, from 33 ms on"), "{below}");
+}
+
+/// Less work at 134 ms than at 33, as noise has it, and less uncertainty.
+#[test]
+fn no_time_gets_below_zero_and_no_uncertainty_vanishes() {
+    let two = at(&[33.0, 134.0]);
+    for rtt in ["0", "1ms", "33ms", "200ms", "371ms", "1s", "60s"] {
+        let facts = facts(rtt);
+        for way in candidates::candidates(&facts) {
+            let Some(measured) = price::Measured::of(&two, &facts, way) else { continue };
+            let cells: Vec<_> = two.plain_cells(way, Through::Endpoints).collect();
+            let least = |value: &dyn Fn(&crate::evidence::Cell) -> Option<f64>| {
+                cells.iter().filter_map(|cell| value(cell)).fold(f64::INFINITY, f64::min)
+            };
+            assert!(measured.response_us >= 0.0);
+            assert!(
+                measured.processor_us >= least(&|cell| cell.processor_us()) - 1e-6,
+                "{rtt} {way}"
+            );
+            assert!(measured.server_us >= least(&|cell| cell.server_us()) - 1e-6, "{rtt} {way}");
+            for (off, least) in [
+                (
+                    measured.response_uncertainty_us.unwrap(),
+                    least(&|cell| cell.response_us?.uncertainty()),
+                ),
+                (
+                    measured.processor_uncertainty_us.unwrap(),
+                    least(&|cell| cell.processor_uncertainty_us()),
+                ),
+            ] {
+                assert!(off >= least - 1e-6 && off > 0.0, "{rtt} {way}: ± {off}, {least} measured");
+            }
+        }
+        let advice = advise(&two, &facts).unwrap();
+        for (cost, number) in numbers(&advice).filter(|(cost, _)| cost.against.is_none()) {
+            assert!(number.value >= 0.0, "{rtt}: {cost}");
+        }
+        assert!(numbers(&advice).all(|(_, number)| number.uncertainty.is_none_or(|off| off > 0.0)));
+    }
+}
+
+fn shorten(summary: &mut Option<Summary>, samples: usize) {
+    *summary = summary.map(|it| Summary { samples, interval: None, ..it });
+}
+
+#[test]
+fn two_samples_are_no_reason_for_full_handshakes() {
+    let mut two = evidence();
+    for cell in &mut two.cells {
+        for summary in [&mut cell.response_us, &mut cell.client_cpu_us, &mut cell.server_cpu_us] {
+            shorten(summary, 2);
+        }
+    }
+    let error = advise(&two, &facts("134ms")).unwrap_err();
+    assert!(matches!(error, NoAdvice::TooFewSamples { samples: 2, .. }), "{error}");
+    let told = error.to_string();
+    assert!(told.starts_with("n = 2 of (a) full handshake"), "{told}");
+    assert!(told.contains(": six samples are needed before anything counts as sure; "), "{told}");
+    // Where nothing is to be chosen, nothing has to be sure.
+    let only = given("round-trip=134ms reconnections-per-hour=4 fresh-certificates=true");
+    assert_eq!(advise(&two, &only).unwrap().way.option, Letter::A);
+    // One way with too few, at one round-trip time: the first line says so.
+    let mut some = evidence();
+    let of_e = |cell: &&mut crate::evidence::Cell| {
+        cell.way.option == Letter::E && cell.link.rtt_ms == 33.0
+    };
+    some.cells.iter_mut().filter(of_e).for_each(|cell| shorten(&mut cell.response_us, 2));
+    let advice = advise(&some, &facts("134ms")).unwrap();
+    assert_eq!(advice.way.option, Letter::C);
+    let expected = "(c) PSK with key exchange, X25519MLKEM768; of (e) n = 2: six samples are needed \
+                    before anything counts as sure";
+    assert_eq!(advice.summary[0], expected);
+    some.cells.retain(|cell| cell.way.option != Letter::E);
+    let advice = advise(&some, &facts("134ms")).unwrap();
+    assert!(advice.summary[0].ends_with("; (e) may be used, and wasn't measured"), "{advice}");
+}
+
+#[test]
+fn a_ticket_of_unknown_cost_is_not_taken_for_free() {
+    let pays = |evidence: &Evidence| {
+        let advice = advise(evidence, &facts("134ms")).unwrap();
+        line(&advice, "pays").clone()
+    };
+    // Each reconnection has the issuing of one ticket in it.
+    let within = evidence();
+    assert!(!pays(&within).answer.contains("if it comes back"));
+    let mut apart = evidence();
+    apart.cells.iter_mut().for_each(|cell| cell.with_issuing = false);
+    assert_eq!(pays(&apart).answer, "not known");
+    assert!(pays(&apart).reason.contains("issuing its tickets"), "{:?}", pays(&apart));
+    for cell in &mut apart.cells {
+        let server_us = if cell.way.option == Letter::E { 200.0 } else { 20.0 };
+        cell.issuing = Some(Issuing { server_us, client_us: 10.0, bytes: 300.0 });
+    }
+    assert!(pays(&apart).answer.contains("if it comes back"));
+    // As for one-time keys in etcd.
+    for cell in apart.cells.iter_mut().filter(|cell| cell.way.option == Letter::E) {
+        cell.issuing = None;
+    }
+    assert_eq!(pays(&apart).answer, "not known");
+}
+
+/// What is saved is said of the way that saves it, in its unit.
+#[test]
+fn each_way_pays_for_a_reason_of_its_own() {
+    let pays = |facts: &str| line(&advice(&format!("round-trip=134ms {facts}")), "pays").clone();
+    let early = pays(FACTS);
+    assert!(early.reason.contains("saved to each request that waits (1 here)"), "{early:?}");
+    let resumed = pays("reconnections-per-hour=4");
+    assert!(resumed.reason.starts_with("certificates are neither sent nor checked"), "{resumed:?}");
+    assert!(resumed.reason.contains("no round trip"), "{resumed:?}");
+    let alone = pays(
+        "reconnections-per-hour=60 forward-secrecy=not-needed accept-risk=no-forward-secrecy \
+         processor-price=1000",
+    );
+    assert!(alone.reason.starts_with("no key is agreed"), "{alone:?}");
+    assert!(alone.reason.contains("a second of processor counts as 1000 of waiting"), "{alone:?}");
+    let gain = alone.cost[0].to_string();
+    assert!(gain.contains("a reconnection gains what is worth +"), "{gain}");
+    assert!(gain.ends_with(" of waiting"), "{gain}");
+    assert_eq!(
+        serde_json::to_value(&alone.cost[0]).unwrap()["numbers"][0]["unit"],
+        "us_of_waiting"
+    );
+    // Nobody waits.
+    let nobody = pays("reconnections-per-hour=4 waiting-requests=0");
+    assert!(!nobody.reason.contains("each request"), "{nobody:?}");
+}
+
+#[test]
+fn one_connection_is_one() {
+    let text = advice("round-trip=134ms reconnections-per-hour=4").to_string();
+    assert!(
+        text.contains("one connection comes back") && !text.contains("1 connections"),
+        "{text}"
+    );
+}
