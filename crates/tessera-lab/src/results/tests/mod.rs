@@ -1,167 +1,14 @@
 //! Tables of reports whose numbers are known.
 
-use serde_json::{Value, json};
-use tessera_link::{LinkKind, LinkParameters};
+mod refused;
+mod reports;
 
+use serde_json::{Value, json};
+
+use self::reports::{load, roaming, traffic, usual};
 use super::input::Inputs;
 use super::table::Table;
 use super::{page, tables};
-use crate::experiment::LinkReport;
-use crate::sepp_pair::SeppOption;
-use crate::topology;
-use crate::variants::{Store, Suite, Variant};
-use crate::ways::{Mode, Way};
-
-/// How long option number `index` takes, in µs, beyond its link: each is told from the others.
-fn work_us(index: usize) -> f64 {
-    100.0 + 10.0 * index as f64
-}
-
-fn cell(variant: &Variant, index: usize, through: &str, link: Value) -> Value {
-    let rtt_us = link["rtt_ms"].as_f64().unwrap() * 1e3;
-    let work = work_us(index);
-    // Early data saves a round trip.
-    let early = variant.way().mode.has_early_data();
-    let first = rtt_us * if early { 1.5 } else { 2.5 } + work;
-    let nine = |us: f64| [us; 9];
-    let around = |us: f64| (0..9).map(|i| us + f64::from(i - 4)).collect::<Vec<_>>();
-    let samples = json!({
-        "send_us": around(work), "receive_us": nine(2.0 * work), "tcp_us": nine(rtt_us),
-        "first_byte_us": around(first), "handshake_us": nine(2.0 * rtt_us + work),
-        "response_us": around(first + rtt_us / 2.0 + work), "client_engine_us": nine(40.0),
-        "server_engine_us": nine(60.0), "client_cpu_us": nine(50.0), "server_cpu_us": nine(work)
-    });
-    let mut cell = json!({
-        "through": through, "link": link, "samples": samples, "failed": 1, "why_failed": { "reset": 1 },
-        "round_trips": { "first_byte": if early { 0.5 } else { 1.5 }, "response": if early { 1.0 } else { 2.0 } },
-        "bytes": { "client": 1000 + index, "server": 2000, "first_flight": 500 },
-        "operations": { "client": [{ "operation": "hash", "count": 7.0, "us": 3.5 }], "server": [] },
-        "issuing": { "server_us": 30.0, "client_us": 10.0, "bytes": 300 },
-        "registration": if through == "sepp" { json!({
-            "samples_us": [5000.0, 7000.0], "exchanges": 13, "cpu_us": { "client": 2500.0, "server": 3500.0 },
-            "resident": { "client": 30_000_000, "server": 40_000_000 }
-        }) }
-            else { Value::Null },
-        "beside": 0, "lateness": { "packets": 9, "mean_us": 20.0, "most_us": 300.0 },
-    });
-    flatten(&mut cell, variant);
-    cell
-}
-
-fn flatten(value: &mut Value, variant: &Variant) {
-    let Value::Object(fields) = serde_json::to_value(variant).unwrap() else { panic!("an object") };
-    value.as_object_mut().unwrap().extend(fields);
-}
-
-fn link(name: &str, rtt_ms: f64, loss: f64, burst: f64, congestion: f64) -> Value {
-    json!({ "name": name, "rtt_ms": rtt_ms, "loss": loss, "loss_burst": burst, "congestion": congestion })
-}
-
-fn machine() -> Value {
-    json!({ "cpu": "a processor", "cores": 2, "kernel": "Linux 6" })
-}
-
-fn usual() -> Vec<Variant> {
-    let is_usual = |variant: &Variant| {
-        variant.suite == Suite::Aes256GcmSha384 && variant.store == Store::Memory
-    };
-    Variant::all().into_iter().filter(is_usual).collect()
-}
-
-fn roaming() -> Value {
-    let mut cells = Vec::new();
-    for (index, variant) in Variant::all().iter().enumerate() {
-        cells.push(cell(variant, index, "engine", link("none", 0.0, 0.0, 1.0, 0.0)));
-    }
-    for (index, variant) in usual().iter().enumerate() {
-        for stretch in &topology::ROAMING {
-            let rtt = stretch.rtt_ms as f64;
-            for [loss, burst, congestion] in
-                [[0.0, 1.0, 0.0], [0.01, 1.0, 0.0], [0.01, 3.0, 0.0], [0.0, 1.0, 0.2]]
-            {
-                let link = link(stretch.name, rtt, loss, burst, congestion);
-                cells.push(cell(variant, index, "endpoints", link));
-            }
-        }
-    }
-    // As two SEPPs are: of another suite than the rest.
-    for (index, variant) in Variant::all().iter().enumerate() {
-        if SeppOption::is_nearest(variant) {
-            cells.push(cell(variant, index, "sepp", link("seoul-tokyo", 33.0, 0.0, 1.0, 0.0)));
-        }
-    }
-    let mut not_run = json!({
-        "through": "engine", "link": link("none", 0.0, 0.0, 1.0, 0.0), "reason": "no program etcd | here"
-    });
-    flatten(&mut not_run, &Variant::all()[0]);
-    json!({
-        "experiment": "roaming", "seed": 7, "machine": machine(), "revision": "abc", "link": "tun",
-        "cells": cells, "not_run": [not_run]
-    })
-}
-
-fn load() -> Value {
-    let mut cells = Vec::new();
-    let mut memory = Vec::new();
-    for (index, variant) in usual().iter().enumerate() {
-        for (kind, users, reconnections) in
-            [("users", 1, 20), ("users", 10, 20), ("users", 100, 20), ("storm", 1000, 1)]
-        {
-            let early = variant.way().mode.has_early_data();
-            let first = if early { 201_000.0 } else { 335_000.0 };
-            let mut cell = json!({
-                "kind": kind, "users": users, "rtt_ms": 134.0, "reconnections": reconnections, "failed": 0,
-                "why_failed": {}, "requests": 1, "seconds": 2.0, "requests_per_second": 500.0,
-                "first_accepted_us": [[first, 99], [2.0 * first, 1]], "response_us": [[first, 100]],
-                "registration_us": [[9000.0, 100]], "server_cpu_us_per_connection": 300.0,
-                "server_tls_us_per_connection": work_us(index), "client_cpu_us_per_connection": 200.0,
-                "server_memory_bytes": 5000, "vault_bytes": 77, "tickets": 7
-            });
-            flatten(&mut cell, variant);
-            cells.push(cell);
-        }
-        for (connection, side) in [("new", "client"), ("new", "server"), ("resumed", "client")] {
-            let components = json!({
-                "certificates": 10, "key_exchange": 20, "signature": 1, "tickets_and_replay_state": 2,
-                "buffers": 3, "rest": 30
-            });
-            let mut row = json!({
-                "connection": connection, "side": side, "components": components, "total": 66,
-                "peak": { "components": components, "total": 50 }, "held": { "components": components, "total": 40 },
-                "vault_bytes": 5
-            });
-            flatten(&mut row, variant);
-            memory.push(row);
-        }
-    }
-    json!({
-        "experiment": "load", "seed": 8, "machine": machine(), "revision": null, "cells": cells,
-        "memory": memory, "growth": [], "link": "tun", "not_run": []
-    })
-}
-
-fn traffic() -> Value {
-    let mut flows = Vec::new();
-    for option in [Mode::Full, Mode::ZeroRttFs] {
-        let variant = Variant::new(Way::all(&[option])[0], Suite::default(), Store::default());
-        for padding in [Value::Null, json!(512)] {
-            for us in 0..10 {
-                let client = if option == Mode::Full { 500 } else { 900 };
-                let mut flow = json!({
-                    "rtt_ms": 33.0, "padding": padding, "plaintext": [0],
-                    "sizes_and_times": [[client, us], [-2000, 50_000]]
-                });
-                flatten(&mut flow, &variant);
-                flows.push(flow);
-            }
-        }
-    }
-    let link = LinkReport::new(LinkKind::Tun, &LinkParameters::default());
-    json!({
-        "experiment": "traffic", "seed": 9, "machine": machine(), "link": link, "flows": flows,
-        "confusion": { "folds": 1, "tables": [] }, "costs": []
-    })
-}
 
 fn inputs() -> Inputs {
     let texts = [roaming(), load(), traffic()].map(|report| report.to_string());
@@ -236,7 +83,7 @@ fn a_round_trip_too_many_is_not_the_links() {
 fn what_is_missing_has_no_bar() {
     let bars = |report: &Value| {
         let inputs = Inputs::of(None, Some(&report.to_string()), None).unwrap();
-        let page = page::render(&inputs, &tables::all(&inputs));
+        let page = page::render(&inputs, &tables::all(&inputs), true);
         (page.matches("class=\"bar\"").count(), page.matches("H0.0\"/>").count())
     };
     let mut report = load();
@@ -253,7 +100,8 @@ fn loss_and_congestion_stand_beside_the_undisturbed_link() {
     assert_eq!(loss.columns, ["link, option", "no loss", "1 %", "1 % in bursts of 3"]);
     assert_eq!(loss.rows.len(), 3 * 15);
     let cells = row(&loss, "seoul-tokyo: (b) PSK only");
-    assert!(cells.iter().all(|cell| cell.ends_with("(9, 1 failed)")), "{cells:?}");
+    assert!(cells[0].ends_with("(9)"), "{cells:?}");
+    assert!(cells[1..].iter().all(|cell| cell.ends_with("(9, 1 failed)")), "{cells:?}");
     assert_eq!(table("congestion").columns[1..], ["none", "20 % of the RTT"]);
 }
 
@@ -271,26 +119,67 @@ fn two_sepps_are_measured_by_registrations_too() {
     assert_eq!(full[4..], ["6.000", "7.000", "2.500", "3.500", "30.00", "40.00"]);
 }
 
+/// What is measured, and whether it is reached, of the rows that begin so.
+fn judged(table: &Table, start: &str) -> Vec<[String; 2]> {
+    let rows = table.rows.iter().filter(|row| row.name.starts_with(start));
+    rows.map(|row| [0, 4].map(|at: usize| row.cells[at].clone())).collect()
+}
+
 #[test]
 fn targets_are_judged_by_the_samples() {
     let targets = table("targets");
-    let judged = |start: &str| -> Vec<(&str, &str)> {
-        let rows = targets.rows.iter().filter(|row| row.name.starts_with(start));
-        rows.map(|row| (row.cells[0].as_str(), row.cells[3].as_str())).collect()
-    };
+    let number =
+        |measured: &str| measured.split(['×', ' ']).next().unwrap().parse::<f64>().unwrap();
     // 134 ms less, in all four pairs; buckets are known to half a percent.
-    assert_eq!(judged("storm of 1000"), [("0.995 round trips", "yes"); 4]);
+    let sooner = judged(&targets, "storm of 1000");
+    assert_eq!(sooner.len(), 4);
+    for [measured, reached] in sooner {
+        assert!(measured.starts_with("0.995 round trips (0.97"), "{measured}");
+        assert_eq!(reached, "yes");
+    }
     // The more work, the further down: (e) has more than (a) here.
-    let work = judged("storm: the server's TLS work, (e) X25519 psk_ke to (a) X25519MLKEM768");
-    assert_eq!(work.len(), 1);
-    assert_eq!(work[0].1, "no");
-    assert_eq!(judged("growth"), [("1.000 (1.000 to 1.000)", "yes"); 15]);
+    let work = "storm: the server's TLS work, (e) X25519 psk_ke to (a) X25519MLKEM768";
+    assert_eq!(judged(&targets, work).iter().map(|it| &it[1]).collect::<Vec<_>>(), ["no"]);
+    let growth = judged(&targets, "growth up to 100 users");
+    assert_eq!(growth, vec![["1.000 (1.000 to 1.000)", "yes"].map(str::to_owned); 15]);
     // (e) works 100 + 10 · 10 µs twice, (d) 100 + 10 · 5: on the link that is next to nothing.
-    let near = judged("seoul-tokyo: the response of (e)");
-    assert_eq!(near.len(), 2);
-    assert_eq!((near[0].1, near[1].1), ("yes", "–"));
-    let ratios = [0, 1].map(|row: usize| near[row].0.trim_end_matches('×').parse::<f64>().unwrap());
-    assert!(ratios[0] < 1.01 && ratios[1] > 1.2, "{ratios:?}");
+    let near = judged(&targets, "seoul-tokyo: the response of (e)");
+    assert_eq!(near.iter().map(|it| it[1].as_str()).collect::<Vec<_>>(), ["yes", "–"]);
+    assert!(number(&near[0][0]) < 1.01 && number(&near[1][0]) > 1.2, "{near:?}");
+    assert!(targets.rows.iter().all(|row| row.cells[2] == "100.00 %"));
+}
+
+/// Connections that fail take no time and no work: nothing is reached by them.
+#[test]
+fn no_target_is_reached_by_failing() {
+    let mut report = load();
+    for cell in report["cells"].as_array_mut().unwrap() {
+        let asked = cell["users"].as_u64().unwrap() * cell["reconnections"].as_u64().unwrap();
+        if cell["option"] != "e" || asked < 1_000 {
+            continue;
+        }
+        let failed = asked * 99 / 100;
+        let is_storm = cell["kind"] == "storm";
+        cell["failed"] = json!(failed);
+        cell["why_failed"] = json!({ "no room": failed });
+        cell["requests"] = json!((asked - failed) * if is_storm { 1 } else { 13 });
+        for field in ["first_accepted_us", "response_us"] {
+            cell[field] = json!([[100.0, asked - failed]]);
+        }
+        cell["registration_us"] =
+            json!(if is_storm { vec![] } else { vec![(100.0, asked - failed)] });
+        cell["server_tls_us_per_connection"] = json!(0.5);
+        cell["server_cpu_us_per_connection"] = json!(0.5);
+    }
+    let inputs = Inputs::of(None, Some(&report.to_string()), None).unwrap();
+    let all = tables::all(&inputs);
+    let targets = all.into_iter().find(|(name, _)| *name == "targets").unwrap().1.unwrap();
+    let storms = judged(&targets, "storm");
+    assert_eq!(storms.len(), 4 + 4 + 2);
+    assert!(storms.iter().all(|[_, reached]| reached == "can't be told"), "{storms:?}");
+    for row in targets.rows.iter().filter(|row| row.name.contains("(e)")) {
+        assert_eq!([row.cells[2].as_str(), row.cells[4].as_str()], ["1.00 %", "can't be told"]);
+    }
 }
 
 #[test]
@@ -355,14 +244,20 @@ fn the_confusion_of_options_is_made_from_the_flows() {
 fn what_was_not_run_is_said_and_by_how_much() {
     let table = table("not-run");
     assert_eq!(row(&table, "no program etcd | here"), ["1", ""]);
-    let cells = roaming()["cells"].as_array().unwrap().len().to_string();
-    assert_eq!(row(&table, "reset"), ["", cells.as_str()]);
+    let report = roaming();
+    let failed: u64 = report["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| cell["failed"].as_u64().unwrap())
+        .sum();
+    assert_eq!(row(&table, "reset"), ["", failed.to_string().as_str()]);
 }
 
 #[test]
 fn the_page_has_every_table_and_no_script_of_a_report() {
     let inputs = inputs();
-    let page = page::render(&inputs, &tables::all(&inputs));
+    let page = page::render(&inputs, &tables::all(&inputs), true);
     for (name, _) in tables::all(&inputs) {
         assert!(page.contains(&format!("data-row=\"{name}/0\"")), "{name}");
     }
@@ -380,15 +275,19 @@ fn the_page_has_every_table_and_no_script_of_a_report() {
     ] {
         assert!(page.contains(figure), "{figure}");
     }
-    let empty = page::render(&Inputs::default(), &tables::all(&Inputs::default()));
-    assert!(empty.contains("table-5: not recorded yet") && !empty.contains("<figure>"));
+    let empty = page::render(&Inputs::default(), &tables::all(&Inputs::default()), false);
+    assert!(empty.contains("Table 5: sending and receiving: not recorded yet"));
+    assert!(!empty.contains("<figure>"));
+    // What isn't there has no link, and nobody reads ids.
+    assert!(!empty.contains("href=\"roaming.") && !empty.contains(".json\""), "{empty}");
+    assert!(page.contains("href=\"roaming.md\"") && page.contains("<caption>Storms: all"));
+    assert!(!page.contains("<caption>table 5") && !page.contains("<caption>not run"));
 }
 
+/// Where a number follows from others of the report, it is made from them.
 #[test]
-fn a_report_that_is_none_is_named() {
-    let wrong = Inputs::of(Some("{}"), None, None);
-    let (name, what) = wrong.err().unwrap();
-    assert_eq!(name, "roaming.json");
-    assert!(what.contains("missing field"), "{what}");
-    assert_eq!(Inputs::default().missing().count(), 3);
+fn what_a_report_says_of_its_own_numbers_does_not_count() {
+    let cells = table("load");
+    assert_eq!(row(&cells, "(a) full handshake, X25519: 10")[3], "1300.0", "2,600 requests in 2 s");
+    assert_eq!(table("growth").rows.len(), usual().len(), "the report has none");
 }
