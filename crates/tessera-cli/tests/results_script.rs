@@ -133,7 +133,7 @@ impl Place {
 fn found(program: &str) -> PathBuf {
     let path = env::var_os("PATH").expect("PATH");
     let mut places = env::split_paths(&path).map(|directory| directory.join(program));
-    places.find(|path| path.exists()).unwrap_or_else(|| panic!("{program} is on PATH"))
+    places.find(|path| path.exists()).expect("every program of the script is on PATH")
 }
 
 #[test]

@@ -102,7 +102,6 @@ pub(super) fn load(report: &Load) -> Checked {
         let (connection, side) = (it.connection.name(), it.side.name());
         format!("memory/{connection}/{side}/{}", it.variant.key())
     };
-    once(report.memory.iter().map(memory_name))?;
     let of_row = |it| memory(it).map_err(|what| format!("{}: {what}", memory_name(it)));
     report.memory.iter().try_for_each(of_row)
 }

@@ -1,5 +1,6 @@
 //! The reports of the experiments, as they were written.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -66,6 +67,10 @@ impl Inputs {
                 cell.requests_per_second = cell.requests as f64 / cell.seconds;
             }
             load.growth = report::growth(&load.cells);
+            // Runs with several round-trip times have measured it again for each, though there is none in it.
+            let mut seen = HashSet::new();
+            load.memory
+                .retain(|it| seen.insert((it.variant.key(), it.connection.name(), it.side.name())));
         }
         let roaming = parse(roaming_name, roaming, check::roaming)?;
         Ok(Self { roaming, load, traffic })

@@ -108,8 +108,8 @@ pub(super) fn memory(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Bytes that were allocated for one connection, given back or not, each under the component that did; all \
          is their sum. Beside it: the most that was held at once, and what the idle connection holds. What the \
-         server's vault keeps stands apart. The paper doesn't say whose memory its number is: it stands beside both \
-         sides.",
+         server's vault keeps stands apart. Where a report has a connection several times, \
+         the first counts. The paper doesn't say whose memory its number is: it stands beside both sides.",
         &[
             "option, connection, side",
             "certificates",

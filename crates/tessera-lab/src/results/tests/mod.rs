@@ -112,6 +112,24 @@ fn the_memory_of_a_connection_stands_by_component_beside_the_papers() {
     assert_eq!(full, ["10", "20", "1", "2", "3", "30", "66", "50", "40", "5", "9.2"]);
 }
 
+/// A run at two round-trip times has measured it twice.
+#[test]
+fn memory_that_was_measured_again_stands_there_once() {
+    let mut report = load();
+    let rows = report["memory"].as_array_mut().unwrap();
+    let count = rows.len();
+    let mut again = rows.clone();
+    for row in &mut again {
+        row["vault_bytes"] = json!(999);
+    }
+    rows.extend(again);
+    let inputs = Inputs::of(None, Some(&report.to_string()), None).unwrap();
+    let all = tables::all(&inputs);
+    let memory = all.into_iter().find(|(name, _)| *name == "memory").unwrap().1.unwrap();
+    assert_eq!(memory.rows.len(), count);
+    assert!(memory.rows.iter().all(|row| row.cells[9] == "5"), "the first counts");
+}
+
 #[test]
 fn two_sepps_are_measured_by_registrations_too() {
     let cells = table("sepp");
