@@ -203,6 +203,32 @@ class Trace(Program):
         steps = self.file.read_text().partition("\n\n")[2]
         self.assertTrue(done.stdout.endswith(steps), done.stdout)
 
+    def test_without_proverif_the_recorded_trace_is_shown_of_what_has_one(self):
+        for target in ["paper/d-0rtt", "paper/d-0rtt:base"]:
+            done = self.run_with(None, "--trace", target, "Q1")
+            self.assertEqual((done.returncode, done.stdout), (0, self.file.read_text()), done.stderr)
+            self.assertIn("recorded earlier", done.stderr)
+        for target, query in [("paper/d-0rtt", "Q2"), ("paper/d-0rtt:single-use", "Q1")]:
+            done = self.run_with(None, "--trace", target, query)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("paper/d-0rtt:base Q1", done.stderr)
+        # Nothing can be recorded, and nothing is shown of a model that is another now.
+        self.assertEqual(self.run_with(None, "--record", "--trace", "paper/d-0rtt", "Q1").returncode, 2)
+        with tempfile.TemporaryDirectory() as directory:
+            copy = Path(directory, "formal")
+            shutil.copytree(HERE, copy, ignore=shutil.ignore_patterns("replication"))
+            model = copy / "paper" / "d-0rtt.pv"
+            model.write_text(model.read_text() + "\n")
+            done = self.run_with(None, "--trace", "paper/d-0rtt", "Q1", formal=copy)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("changed since", done.stderr)
+
+    def test_the_usage_says_what_a_trace_is_of(self):
+        done = self.run_with(None, "--help")
+        self.assertIn("--trace MODEL[:VARIANT] QUERY", " ".join(done.stdout.split()))
+        for arguments in [["--trace", "paper/d-0rtt"], ["--trace", "paper/d-0rtt", "Q1", "fs/kci"]]:
+            self.assertEqual(self.run_with(None, *arguments).returncode, 2, arguments)
+
     def test_what_holds_or_has_no_trace_or_is_unknown_is_an_error(self):
         found = ["  set traceDisplay = long.", *self.recorded["output"]]
         unfinished = [line for line in found if line != "A trace has been found."]

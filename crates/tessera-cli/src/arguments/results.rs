@@ -8,12 +8,13 @@ use tessera_lab::{Destination, results};
 /// Of what, and what is made.
 #[derive(Args)]
 pub(crate) struct ResultsArguments {
-    /// The directory with roaming.json, load.json and traffic.json. What is missing there is said.
+    /// The directory with roaming.json, load.json and traffic.json, at least one of them. What is missing there is
+    /// said; what no run writes is refused, and the cell named.
     #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     directory: PathBuf,
 
     /// Writes a page with figures and tables to this file; `-` is standard output. Its links to the samples are to
-    /// the files of DIRECTORY, beside it.
+    /// the files that DIRECTORY has, beside it.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 

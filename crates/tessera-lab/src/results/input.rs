@@ -1,12 +1,14 @@
 //! The reports of the experiments, as they were written.
 
+use std::collections::HashSet;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::error::LabError;
+use super::check::{self, Checked};
+use crate::error::{LabError, words};
 use crate::load::report::{self, Cell as LoadCell, Report as Load};
 use crate::roaming::report::{Cell, Report as Roaming, Through};
 use crate::traffic::evaluate;
@@ -25,18 +27,25 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// Reads the reports that a directory has.
+    /// Reads the reports that a directory has, at least one.
     pub(super) fn read(directory: &Path) -> Result<Self, LabError> {
+        let lacks = |what: &str| {
+            let directory = directory.display();
+            LabError::Options(format!(
+                "{directory} {what}; name the directory with roaming.json, load.json and traffic.json"
+            ))
+        };
         if !directory.is_dir() {
-            return Err(LabError::Options(format!(
-                "{} is no directory; name the one with roaming.json, load.json and traffic.json",
-                directory.display()
-            )));
+            return Err(lacks("is no directory"));
         }
-        let texts = FILES.map(|name| text(directory, name));
-        let [roaming, load, traffic] = texts;
-        Self::of(roaming?.as_deref(), load?.as_deref(), traffic?.as_deref())
-            .map_err(|(name, what)| wrong(directory, name, &what))
+        let [roaming, load, traffic] = FILES.map(|name| text(directory, name));
+        let inputs = Self::of(roaming?.as_deref(), load?.as_deref(), traffic?.as_deref());
+        let inputs = inputs.map_err(|(name, what)| wrong(directory, name, &what))?;
+        // Tables of nothing would take the place of those that a text has.
+        if inputs.missing().count() == FILES.len() {
+            return Err(lacks("has no report"));
+        }
+        Ok(inputs)
     }
 
     /// From the texts of the reports; an error is a report's name, and what is wrong with it.
@@ -46,23 +55,40 @@ impl Inputs {
         traffic: Option<&str>,
     ) -> Result<Self, (&'static str, String)> {
         let [roaming_name, load_name, traffic_name] = FILES;
-        let mut traffic: Option<Traffic> = parse(traffic_name, traffic)?;
+        let mut traffic: Option<Traffic> = parse(traffic_name, traffic, check::traffic)?;
         if let Some(traffic) = &mut traffic {
-            // Made again from the samples, as the growth below: what a report says of them is none.
+            // Made again from the samples, as what of load can be: what a report says of them is none.
             traffic.confusion = evaluate::confusion(&traffic.flows, traffic.seed);
             traffic.costs = evaluate::costs(&traffic.flows);
         }
-        let mut load: Option<Load> = parse(load_name, load)?;
+        let mut load: Option<Load> = parse(load_name, load, check::load)?;
         if let Some(load) = &mut load {
+            for cell in &mut load.cells {
+                cell.requests_per_second = cell.requests as f64 / cell.seconds;
+            }
             load.growth = report::growth(&load.cells);
+            // Runs with several round-trip times have measured it again for each, though there is none in it.
+            let mut seen = HashSet::new();
+            load.memory
+                .retain(|it| seen.insert((it.variant.key(), it.connection.name(), it.side.name())));
         }
-        Ok(Self { roaming: parse(roaming_name, roaming)?, load, traffic })
+        let roaming = parse(roaming_name, roaming, check::roaming)?;
+        Ok(Self { roaming, load, traffic })
     }
 
     /// The names of the reports that are not there.
     pub(super) fn missing(&self) -> impl Iterator<Item = &'static str> {
+        self.files().filter_map(|(name, there)| (!there).then_some(name))
+    }
+
+    /// The names of the reports that are there.
+    pub(super) fn there(&self) -> impl Iterator<Item = &'static str> {
+        self.files().filter_map(|(name, there)| there.then_some(name))
+    }
+
+    fn files(&self) -> impl Iterator<Item = (&'static str, bool)> + use<> {
         let there = [self.roaming.is_some(), self.load.is_some(), self.traffic.is_some()];
-        FILES.into_iter().zip(there).filter_map(|(name, there)| (!there).then_some(name))
+        FILES.into_iter().zip(there)
     }
 
     /// The cells of `roaming` that went through this, with the paper's suite and keys in memory, over links
@@ -79,10 +105,10 @@ impl Inputs {
         })
     }
 
-    /// The cells of `roaming` that went through this and have samples.
+    /// The cells of `roaming` that went through this.
     pub(super) fn cells(&self, through: Through) -> impl Iterator<Item = &Cell> {
         let cells = self.roaming.iter().flat_map(|roaming| &roaming.cells);
-        cells.filter(move |cell| cell.name.through == through && !cell.samples.is_empty())
+        cells.filter(move |cell| cell.name.through == through)
     }
 }
 
@@ -107,24 +133,44 @@ pub(super) fn asked(cell: &LoadCell) -> u64 {
     (cell.users * cell.reconnections) as u64
 }
 
+/// The share of the reconnections of a cell of `load` that succeeded.
+pub(super) fn success_of_load(cell: &LoadCell) -> f64 {
+    1.0 - cell.failed as f64 / asked(cell) as f64
+}
+
+/// The same of a cell of `roaming`: its failures have no samples.
+pub(super) fn success(cell: &Cell) -> f64 {
+    let succeeded = cell.samples.len() as f64;
+    succeeded / (succeeded + f64::from(cell.failed))
+}
+
 /// A file of a directory, if it is there.
 fn text(directory: &Path, name: &str) -> Result<Option<String>, LabError> {
     match fs::read_to_string(directory.join(name)) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(LabError::system(format!("reading {name}"))(error)),
+        Err(error) => {
+            let (path, why) = (directory.join(name), words(&error));
+            Err(LabError::Options(format!("{} can't be read: {why}", path.display())))
+        }
     }
 }
 
 fn parse<T: DeserializeOwned>(
     name: &'static str,
     text: Option<&str>,
+    check: fn(&T) -> Checked,
 ) -> Result<Option<T>, (&'static str, String)> {
-    text.map(|text| serde_json::from_str(text).map_err(|error| (name, error.to_string())))
-        .transpose()
+    let of_name = |what: String| (name, what);
+    let Some(text) = text else { return Ok(None) };
+    let report = serde_json::from_str(text).map_err(|error| of_name(error.to_string()))?;
+    check(&report).map_err(of_name)?;
+    Ok(Some(report))
 }
 
+/// What is wrong may have words of the report in it, which a terminal would obey.
 fn wrong(directory: &Path, name: &str, what: &str) -> LabError {
-    let doing = format!("reading {}", directory.join(name).display());
-    LabError::system(doing)(io::Error::new(ErrorKind::InvalidData, what.to_owned()))
+    let what = what.replace(char::is_control, " ");
+    let path = directory.join(name);
+    LabError::Options(format!("{} is no report of tessera lab: {what}", path.display()))
 }

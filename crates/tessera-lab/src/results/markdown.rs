@@ -9,15 +9,36 @@ const END: &str = "<!-- end of table -->";
 /// A table.
 pub(super) fn of(table: Option<&Table>) -> String {
     let Some(Table { caption, columns, rows }) = table else { return NOT_RECORDED.to_owned() };
-    let line = |cells: &[String]| {
-        let cells: Vec<_> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        format!("| {} |\n", cells.join(" | "))
-    };
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let texts = |cells: &[String]| cells.iter().map(|cell| escaped(cell)).collect::<Vec<_>>();
     // Names to the left, numbers to the right.
     let mut alignment = vec!["---".to_owned()];
     alignment.resize(columns.len(), "---:".to_owned());
-    let rows = rows.iter().map(|row| line(&[&[row.name.clone()][..], &row.cells].concat()));
-    format!("{caption}\n\n{}{}{}", line(columns), line(&alignment), rows.collect::<String>())
+    let rows = rows.iter().map(|row| {
+        let name = escaped(&row.name);
+        let name = if row.is_file { format!("[{name}]({name})") } else { name };
+        line([vec![name], texts(&row.cells)].concat())
+    });
+    let rows: String = rows.collect();
+    format!("{caption}\n\n{}{}{rows}", line(texts(columns)), line(alignment))
+}
+
+/// A text that stands in a cell and means nothing there, whoever wrote it: no element and no mark, no link, no
+/// emphasis, no other cell, no other line.
+fn escaped(text: &str) -> String {
+    let mut made = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // Not by a backslash, which would leave a mark as it is.
+            '&' => made.push_str("&amp;"),
+            '<' => made.push_str("&lt;"),
+            '>' => made.push_str("&gt;"),
+            '\\' | '[' | ']' | '*' | '`' | '|' => made.extend(['\\', c]),
+            c if c.is_control() => made.push(' '),
+            c => made.push(c),
+        }
+    }
+    made
 }
 
 /// A text with its tables made anew: what stands between `<!-- table NAME -->` and `<!-- end of table -->`.
@@ -65,6 +86,25 @@ mod tests {
         let expected = "A caption.\n\n| option | µs |\n| --- | ---: |\n| (a) \\| x | 1 |\n";
         assert_eq!(of(Some(&table())), expected);
         assert_eq!(of(None), "not recorded yet\n");
+    }
+
+    /// Reports are somebody's: their words stay words.
+    #[test]
+    fn words_of_a_report_are_neither_marks_nor_elements_nor_links() {
+        let hostile = "<script>*x*</script> [a](b) `c` \\ & d | e\r\nf <!-- end of table --> <!-- table one -->";
+        let mut table = Table::new("A caption.", &["reason", "`µs`"]);
+        table.row(hostile, [hostile.to_owned()]);
+        table.file("one.json", []);
+        let made = of(Some(&table));
+        let row = "&lt;script&gt;\\*x\\*&lt;/script&gt; \\[a\\](b) \\`c\\` \\\\ &amp; d \\| e  f \
+                   &lt;!-- end of table --&gt; &lt;!-- table one --&gt;";
+        assert!(made.contains(&format!("| {row} | {row} |\n")), "{made}");
+        assert!(made.contains("| reason | \\`µs\\` |\n"), "{made}");
+        assert!(made.ends_with("| [one.json](one.json) |  |\n"), "{made}");
+        let tables = [("one", Some(table))];
+        let text = "<!-- table one --><!-- end of table -->\n";
+        let once = fill(text, &tables).unwrap();
+        assert_eq!(fill(&once, &tables).unwrap(), once, "making it again changes nothing");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! Everything here is a pure function of the reports, so that whoever has them can make it again, and a test
 //! does: what is printed has its sample.
 
+mod check;
 mod input;
 mod markdown;
 mod names;
@@ -17,7 +18,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use self::input::Inputs;
-use crate::error::LabError;
+use crate::error::{LabError, words};
 use crate::experiment::Destination;
 
 /// What is made, and of what.
@@ -35,8 +36,9 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// - [`LabError::Options`] if the directory has no report at all, or a text lacks the marks of a table.
-/// - [`LabError::System`] if a file can't be read or written, or is no report of its experiment.
+/// - [`LabError::Options`] if the directory has no report at all, a file can't be read or is no report of its
+///   experiment, or a text lacks the marks of a table.
+/// - [`LabError::System`] if a file can't be written.
 pub fn run(options: &Options) -> Result<(), LabError> {
     let inputs = Inputs::read(&options.directory)?;
     for missing in inputs.missing() {
@@ -45,13 +47,15 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let tables = tables::all(&inputs);
     if let Some(path) = &options.markdown {
         let name = path.display();
-        let text = fs::read_to_string(path).map_err(LabError::system(format!("reading {name}")))?;
-        let made = markdown::fill(&text, &tables)
-            .map_err(|what| LabError::Options(format!("--markdown: {name}: {what}")))?;
-        fs::write(path, made).map_err(LabError::system(format!("writing {name}")))?;
+        let wrong = |what: &str| LabError::Options(format!("--markdown: {name}: {what}"));
+        let text = fs::read_to_string(path).map_err(|error| wrong(&words(&error)))?;
+        let made = markdown::fill(&text, &tables).map_err(|what| wrong(&what))?;
+        let text = Destination::File(path.clone());
+        text.write(made.as_bytes()).map_err(LabError::system(format!("writing {name}")))?;
     }
     if let Some(page) = &options.page {
-        page.write(page::render(&inputs, &tables).as_bytes())
+        let has_text = options.directory.join("roaming.md").exists();
+        page.write(page::render(&inputs, &tables, has_text).as_bytes())
             .map_err(LabError::system("writing the page"))?;
     }
     if options.markdown.is_none() && options.page.is_none() {

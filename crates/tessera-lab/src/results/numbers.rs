@@ -1,5 +1,7 @@
 //! Samples as the cells of tables.
 
+use tessera_advise::evidence::median_rank;
+
 use crate::experiment;
 use crate::load::Histogram;
 use crate::page::words::NOTHING;
@@ -27,6 +29,17 @@ pub(super) fn known_quantile(times: &Histogram, share: f64) -> Option<f64> {
     (beyond > 1.0 - 1e-9).then(|| times.quantile(share)).flatten()
 }
 
+/// The median of a histogram with its 95 % confidence interval, as wide as its buckets make it: a time is known to half a
+/// percent. There is none of fewer than six samples.
+pub(super) fn median_of(times: &Histogram) -> Option<Median> {
+    const BUCKET: f64 = 1.005;
+    let count = usize::try_from(times.count()).ok()?;
+    let at = |rank: usize| times.quantile(rank as f64 / count as f64);
+    let interval = median_rank(count)
+        .and_then(|rank| Some((at(rank)? / BUCKET, at(count - rank + 1)? * BUCKET)));
+    Some(Median { value: times.quantile(0.5)?, interval })
+}
+
 /// The median of a field, with how far it may be off.
 pub(super) fn spread(cell: &Cell, field: Field) -> String {
     median(cell, field).map_or_else(nothing, |median| experiment::spread(&median))
@@ -45,6 +58,13 @@ pub(super) fn factor(value: Option<f64>) -> String {
 /// A share, in percent.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
+}
+
+/// A share of connections that succeeded, in percent. Only all of them are 100 %.
+pub(super) fn success(share: f64) -> String {
+    // 0.9993 · 10,000 is a little less than 9,993.
+    let percent = (share * 1e4 + 1e-6).floor() / 100.0;
+    format!("{percent:.2} %")
 }
 
 /// A count of bytes.
@@ -67,4 +87,39 @@ pub(super) const TCP_MS: Field = |sample| sample.tcp_us.map(ms);
 
 fn ms(us: f64) -> f64 {
     us / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_median_of_a_histogram_is_that_of_its_samples() {
+        let mut times = Histogram::default();
+        assert_eq!(median_of(&times), None);
+        let samples = || (1..=35_u32).map(|n| f64::from(n * 1_000));
+        for us in samples() {
+            times.add(Duration::from_secs_f64(us / 1e6));
+        }
+        let (exact, found) = (Median::of(samples()).unwrap(), median_of(&times).unwrap());
+        assert!((found.value / exact.value - 1.0).abs() < 0.0051, "{found:?}");
+        let ((low, high), (from, to)) = (found.interval.unwrap(), exact.interval.unwrap());
+        // It has the true one in it, and is a bucket longer at most.
+        assert!(low <= from && low * 1.0101 >= from, "{low} {from}");
+        assert!(high >= to && high <= to * 1.0101, "{high} {to}");
+
+        let mut few = Histogram::default();
+        (0..5).for_each(|_| few.add(Duration::from_millis(1)));
+        assert_eq!(median_of(&few).unwrap().interval, None);
+    }
+
+    #[test]
+    fn only_all_are_all() {
+        assert_eq!(success(1.0), "100.00 %");
+        assert_eq!(success(1.0 - 1.0 / 1e6), "99.99 %");
+        assert_eq!(success(0.999), "99.90 %");
+        assert_eq!(success(0.0), "0.00 %");
+    }
 }

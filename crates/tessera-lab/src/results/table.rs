@@ -14,6 +14,8 @@ pub(super) struct Table {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) name: String,
+    /// Whether the name is that of a file beside the text, to which it leads.
+    pub(super) is_file: bool,
     pub(super) cells: Vec<String>,
 }
 
@@ -25,9 +27,18 @@ impl Table {
 
     /// Adds a row. What it lacks is left empty.
     pub(super) fn row(&mut self, name: impl Into<String>, cells: impl IntoIterator<Item = String>) {
+        self.add(name.into(), false, cells);
+    }
+
+    /// Adds a row that is about a file beside the text.
+    pub(super) fn file(&mut self, name: &str, cells: impl IntoIterator<Item = String>) {
+        self.add(name.to_owned(), true, cells);
+    }
+
+    fn add(&mut self, name: String, is_file: bool, cells: impl IntoIterator<Item = String>) {
         let mut cells: Vec<_> = cells.into_iter().collect();
         cells.resize(self.columns.len().saturating_sub(1), String::new());
-        self.rows.push(Row { name: name.into(), cells });
+        self.rows.push(Row { name, is_file, cells });
     }
 
     /// It, or nothing if there is nothing in it.

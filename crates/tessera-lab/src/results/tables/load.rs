@@ -4,7 +4,7 @@ use crate::components::{Kind as Connection, Memory};
 use crate::load::report::Cell;
 use crate::load::{Histogram, Kind};
 use crate::page::words;
-use crate::results::input::{Inputs, asked};
+use crate::results::input::{Inputs, asked, success_of_load};
 use crate::results::table::Table;
 use crate::results::{names, numbers, paper};
 
@@ -34,7 +34,7 @@ pub(super) fn users(inputs: &Inputs) -> Option<Table> {
             [
                 words::plain(cell.rtt_ms),
                 asked(cell).to_string(),
-                success(cell),
+                numbers::success(success_of_load(cell)),
                 numbers::short(Some(cell.requests_per_second)),
                 quantiles(&cell.first_accepted_us),
                 quantiles(&cell.registration_us),
@@ -71,7 +71,7 @@ pub(super) fn storm(inputs: &Inputs) -> Option<Table> {
             format!("{}: {}", names::variant(&cell.variant), cell.users),
             [
                 words::plain(cell.rtt_ms),
-                success(cell),
+                numbers::success(success_of_load(cell)),
                 quantiles(&cell.first_accepted_us),
                 quantiles(&cell.response_us),
                 numbers::short(Some(cell.server_cpu_us_per_connection)),
@@ -108,8 +108,8 @@ pub(super) fn memory(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Bytes that were allocated for one connection, given back or not, each under the component that did; all \
          is their sum. Beside it: the most that was held at once, and what the idle connection holds. What the \
-         server's vault keeps stands apart. The paper doesn't say whose memory its number is: it stands beside both \
-         sides.",
+         server's vault keeps stands apart. Where a report has a connection several times, \
+         the first counts. The paper doesn't say whose memory its number is: it stands beside both sides.",
         &[
             "option, connection, side",
             "certificates",
@@ -166,14 +166,6 @@ fn cells(inputs: &Inputs, kind: Kind) -> impl Iterator<Item = &Cell> {
 /// What a ticket takes in the vault; `None` where there are no tickets.
 fn vault_bytes(cell: &Cell) -> Option<f64> {
     (cell.tickets > 0).then(|| cell.vault_bytes as f64 / cell.tickets as f64)
-}
-
-/// The share of the reconnections that succeeded.
-fn success(cell: &Cell) -> String {
-    match asked(cell) {
-        0 => numbers::nothing(),
-        count => format!("{:.2} %", (1.0 - cell.failed as f64 / count as f64) * 100.0),
-    }
 }
 
 fn quantiles(times: &Histogram) -> String {

@@ -10,8 +10,11 @@ use crate::results::table::Table;
 /// The runs.
 pub(super) fn runs(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
-        "roaming.json and traffic.json hold every sample; of operations, tickets, bytes and the processor time of \
-         SEPPs medians alone. load.json holds times as histograms in buckets of 1 %, and means of processor time.",
+        "Times of roaming.json are made of its samples, and those of load.json of its histograms in buckets of 1 %; \
+         all of traffic.json of its flows. What has no samples there is as the run wrote it. In roaming.json that is \
+         the operations, the issuing of tickets, the bytes and the processor time of SEPPs for a registration \
+         (medians), the SEPPs' memory, and the round trips in memory, which are counted. In load.json it is the \
+         processor time (means over all connections), requests, seconds, memory, and the bytes of vaults.",
         &["report", "machine", "revision", "seed", "cells", "samples", "failed"],
     );
     let of = |machine: &Machine, revision: &Option<String>, seed: u64| {
@@ -20,23 +23,23 @@ pub(super) fn runs(inputs: &Inputs) -> Option<Table> {
     };
     if let Some(roaming) = &inputs.roaming {
         let samples: usize = roaming.cells.iter().map(|cell| cell.samples.len()).sum();
-        let failed: u32 = roaming.cells.iter().map(|cell| cell.failed).sum();
+        let failed: u64 = roaming.cells.iter().map(|cell| u64::from(cell.failed)).sum();
         let counts = [roaming.cells.len().to_string(), samples.to_string(), failed.to_string()];
         let setting = of(&roaming.machine, &roaming.revision, roaming.seed);
-        table.row("[roaming.json](roaming.json)", setting.into_iter().chain(counts));
+        table.file("roaming.json", setting.into_iter().chain(counts));
     }
     if let Some(load) = &inputs.load {
         let asked: u64 = load.cells.iter().map(asked).sum();
         let failed: u64 = load.cells.iter().map(|cell| cell.failed).sum();
         let counts = [load.cells.len().to_string(), asked.to_string(), failed.to_string()];
         let setting = of(&load.machine, &load.revision, load.seed);
-        table.row("[load.json](load.json)", setting.into_iter().chain(counts));
+        table.file("load.json", setting.into_iter().chain(counts));
     }
     if let Some(traffic) = &inputs.traffic {
         let settings = traffic.confusion.tables.len().to_string();
         let counts = [settings, traffic.flows.len().to_string(), numbers::nothing()];
         let setting = of(&traffic.machine, &None, traffic.seed);
-        table.row("[traffic.json](traffic.json)", setting.into_iter().chain(counts));
+        table.file("traffic.json", setting.into_iter().chain(counts));
     }
     table.unless_empty()
 }

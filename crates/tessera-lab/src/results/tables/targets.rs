@@ -3,18 +3,22 @@
 use crate::experiment;
 use crate::load::Kind;
 use crate::load::report::{Cell as LoadCell, Growth};
-use crate::results::input::Inputs;
+use crate::results::input::{Inputs, success, success_of_load};
 use crate::results::names;
 use crate::results::numbers::{self, RESPONSE_MS};
 use crate::results::table::Table;
 use crate::results::tables::latency::is_baseline;
 use crate::roaming::report::{Cell, Through};
+use crate::statistics::Median;
 use crate::variants::{PaperOption, Variant};
 use crate::ways::{Agreement, Continuation, OneTimeKind};
 
 /// The storm that the targets are about.
 const STORM: usize = 1_000;
 const STORM_RTT_MS: f64 = 134.0;
+
+/// The share of reconnections that have to succeed: what failed did no work, and had to wait for nothing.
+const SUCCESS: f64 = 0.999;
 
 /// One that a number decides.
 struct Target {
@@ -23,10 +27,22 @@ struct Target {
     kind: &'static str,
     measured: f64,
     unit: &'static str,
-    /// The 95 % confidence interval, where it has one.
-    interval: Option<(f64, f64)>,
+    known: Known,
+    /// The share that succeeded, where it is smallest.
+    success: f64,
     /// The least or the most that it may be; `None` if it is shown for what it says of the others.
     bound: Option<Bound>,
+}
+
+/// How well a number is known.
+#[derive(Clone, Copy)]
+enum Known {
+    /// It lies in between, with 95 % confidence or more.
+    Between(f64, f64),
+    /// Its samples are too few to say.
+    TooFew,
+    /// It is of one run, which kept no samples of it.
+    OneRun,
 }
 
 enum Bound {
@@ -37,27 +53,53 @@ enum Bound {
 /// Every target whose samples are there.
 pub(super) fn table(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
-        "What each number is stands beside it. Reached or not is judged by the number itself; an exponent's 95 % \
-         confidence interval is in brackets.",
-        &["what", "measured", "which is", "to reach", "reached"],
+        "What each number is stands beside it, and in brackets its 95 % confidence interval, where it has one: a \
+         target is reached if all of it is within. It can't be told where the bound lies in the interval, of fewer than \
+         six samples, and where less than 99.9 % of the reconnections succeeded. A ratio of means of one run has no \
+         interval, and is judged by itself.",
+        &["what", "measured", "which is", "success", "to reach", "reached"],
     );
     for target in storm(inputs).into_iter().chain(beside_d(inputs)).chain(growth(inputs)) {
-        let Target { what, kind, measured, unit, interval, bound } = target;
-        let yes = |reached: bool| if reached { "yes" } else { "no" }.to_owned();
-        let (wanted, reached) = match bound {
-            Some(Bound::AtMost(most)) => (format!("at most {most}{unit}"), yes(measured <= most)),
-            Some(Bound::AtLeast(least)) => {
-                (format!("at least {least}{unit}"), yes(measured >= least))
-            }
-            None => (numbers::nothing(), numbers::nothing()),
+        let Target { measured, unit, .. } = target;
+        let wanted = match target.bound {
+            Some(Bound::AtMost(most)) => format!("at most {most}{unit}"),
+            Some(Bound::AtLeast(least)) => format!("at least {least}{unit}"),
+            None => numbers::nothing(),
         };
-        let interval = interval.map_or_else(String::new, |(low, high)| {
-            format!(" ({} to {})", experiment::number(low), experiment::number(high))
-        });
+        let interval = match target.known {
+            Known::Between(low, high) => {
+                format!(" ({} to {})", experiment::number(low), experiment::number(high))
+            }
+            Known::TooFew | Known::OneRun => String::new(),
+        };
+        let reached = target.reached();
         let measured = format!("{}{unit}{interval}", experiment::number(measured));
-        table.row(what, [measured, kind.to_owned(), wanted, reached]);
+        let success = numbers::success(target.success);
+        table.row(target.what, [measured, target.kind.to_owned(), success, wanted, reached]);
     }
     table.unless_empty()
+}
+
+impl Target {
+    /// Whether it is reached, as far as that is known.
+    fn reached(&self) -> String {
+        let Some(bound) = &self.bound else { return numbers::nothing() };
+        let (low, high) = match self.known {
+            Known::Between(low, high) => (low, high),
+            Known::OneRun => (self.measured, self.measured),
+            Known::TooFew => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        let (is_within, is_beyond) = match *bound {
+            Bound::AtMost(most) => (high <= most, low > most),
+            Bound::AtLeast(least) => (low >= least, high < least),
+        };
+        let word = match (self.success >= SUCCESS, is_within, is_beyond) {
+            (true, true, _) => "yes",
+            (true, _, true) => "no",
+            _ => "can't be told",
+        };
+        word.to_owned()
+    }
 }
 
 /// The storm: a round trip less, and less work.
@@ -84,64 +126,73 @@ fn storm(inputs: &Inputs) -> Vec<Target> {
         for option in [PaperOption::Full, PaperOption::PskDhe] {
             let Some(slow) = with(option, kx) else { continue };
             let letter = option.letter();
-            if let Some(saved) = sooner(fast, slow) {
-                // One round trip, but for what the machine's scheduling takes; work saved comes on top.
-                targets.push(Target {
-                    what: format!(
-                        "storm of {STORM}: (e) psk_ke has its first byte accepted before ({letter}), {name}"
-                    ),
-                    kind: "a difference of medians",
-                    measured: saved,
-                    unit: " round trips",
-                    interval: None,
-                    bound: Some(Bound::AtLeast(0.95)),
-                });
-            }
-            targets.push(Target {
-                what: format!(
-                    "storm: the server's TLS work, (e) psk_ke to ({letter}), both {name}"
-                ),
-                kind: "a ratio of means",
-                measured: work(fast, slow),
-                unit: "×",
-                interval: None,
-                bound: Some(Bound::AtMost(1.0)),
-            });
+            let what = format!(
+                "storm of {STORM}: (e) psk_ke has its first byte accepted before ({letter}), {name}"
+            );
+            targets.extend(sooner(what, fast, slow));
+            let what =
+                format!("storm: the server's TLS work, (e) psk_ke to ({letter}), both {name}");
+            targets.extend(work(what, "a ratio of means of one run", [fast, slow], 1.0));
         }
     }
     for (option, most) in [(PaperOption::Full, 0.6), (PaperOption::PskDhe, 0.9)] {
         if let (Some(fast), Some(slow)) = (fs(x), with(option, hybrid)) {
-            targets.push(Target {
-                what: format!(
-                    "storm: the server's TLS work, (e) X25519 psk_ke to ({}) X25519MLKEM768",
-                    option.letter()
-                ),
-                kind: "a ratio of means, of unlike groups, as was asked for",
-                measured: work(fast, slow),
-                unit: "×",
-                interval: None,
-                bound: Some(Bound::AtMost(most)),
-            });
+            let letter = option.letter();
+            let what = format!(
+                "storm: the server's TLS work, (e) X25519 psk_ke to ({letter}) X25519MLKEM768"
+            );
+            let kind = "a ratio of means of one run, of unlike groups, as was asked for";
+            targets.extend(work(what, kind, [fast, slow], most));
         }
     }
     targets
 }
 
 /// The server's TLS work of one as a share of another's: over all connections of the storm.
-fn work(fast: &LoadCell, slow: &LoadCell) -> f64 {
-    fast.server_tls_us_per_connection / slow.server_tls_us_per_connection
+fn work(
+    what: String,
+    kind: &'static str,
+    [fast, slow]: [&LoadCell; 2],
+    most: f64,
+) -> Option<Target> {
+    let measured = fast.server_tls_us_per_connection / slow.server_tls_us_per_connection;
+    measured.is_finite().then(|| Target {
+        what,
+        kind,
+        measured,
+        unit: "×",
+        known: Known::OneRun,
+        success: success_of_load(fast).min(success_of_load(slow)),
+        bound: Some(Bound::AtMost(most)),
+    })
 }
 
-/// How many round trips sooner the median request was accepted.
-fn sooner(fast: &LoadCell, slow: &LoadCell) -> Option<f64> {
-    let median = |cell: &LoadCell| cell.first_accepted_us.quantile(0.5);
-    Some((median(slow)? - median(fast)?) / 1e3 / STORM_RTT_MS)
+/// How many round trips sooner the median request was accepted: one, but for what the machine's scheduling takes; work
+/// saved comes on top.
+fn sooner(what: String, fast: &LoadCell, slow: &LoadCell) -> Option<Target> {
+    let success = success_of_load(fast).min(success_of_load(slow));
+    let [fast, slow] = [fast, slow].map(|cell| numbers::median_of(&cell.first_accepted_us));
+    let (fast, slow) = (fast?, slow?);
+    let trips = |us: f64| us / 1e3 / STORM_RTT_MS;
+    Some(Target {
+        what,
+        kind: "a difference of medians",
+        measured: trips(slow.value - fast.value),
+        unit: " round trips",
+        known: Known::of(fast.interval.zip(slow.interval).map(
+            |((fast_from, fast_to), (slow_from, slow_to))| {
+                (trips(slow_from - fast_to), trips(slow_to - fast_from))
+            },
+        )),
+        success,
+        bound: Some(Bound::AtLeast(0.95)),
+    })
 }
 
 /// (e) beside (d), on each link that has a distance.
 fn beside_d(inputs: &Inputs) -> Vec<Target> {
     let cells: Vec<_> = inputs.plain(Through::Endpoints).collect();
-    let median = |cell: &Cell| numbers::median(cell, RESPONSE_MS).map(|median| median.value);
+    let median = |cell: &Cell| numbers::median(cell, RESPONSE_MS);
     let mut targets = Vec::new();
     for baseline in cells.iter().filter(|cell| is_baseline(cell) && cell.name.link.rtt_ms > 0.0) {
         let fs = cells.iter().find(|cell| {
@@ -150,43 +201,117 @@ fn beside_d(inputs: &Inputs) -> Vec<Target> {
                 && variant.ticket_key == Some(OneTimeKind::KeyPair(Agreement::X25519))
                 && variant.continuation == Some(Continuation::PskDheKe)
         });
-        let Some((fs, baseline_ms)) = fs.and_then(|fs| median(fs)).zip(median(baseline)) else {
-            continue;
-        };
-        let target = |what: &str, kind, measured, bound| Target {
+        let Some(fs) = fs else { continue };
+        let Some((fs_ms, baseline_ms)) = median(fs).zip(median(baseline)) else { continue };
+        // What both wait for is taken from both.
+        let target = |what: &str, kind, waited_ms: f64, bound| Target {
             what: format!(
                 "{}: the response of (e) beside (d), both X25519{what}",
                 baseline.name.link
             ),
             kind,
-            measured,
+            measured: (fs_ms.value - waited_ms) / (baseline_ms.value - waited_ms),
             unit: "×",
-            interval: None,
+            known: ratio(&fs_ms, &baseline_ms, waited_ms),
+            success: success(fs).min(success(baseline)),
             bound,
         };
         let most = Some(Bound::AtMost(1.05));
-        targets.push(target("", "a ratio of medians", fs / baseline_ms, most));
-        // Both wait for TCP, and for the response to their first flight.
+        targets.push(target("", "a ratio of medians", 0.0, most));
+        // For TCP, and for the response to their first flight.
         let link = 2.0 * baseline.name.link.rtt_ms;
-        let (fs, baseline_ms) = (fs - link, baseline_ms - link);
-        if fs > 0.0 && baseline_ms > 0.0 {
+        if fs_ms.value > link && baseline_ms.value > link {
             let kind = "the same without two round trips";
-            targets.push(target(", beyond the link", kind, fs / baseline_ms, None));
+            targets.push(target(", beyond the link", kind, link, None));
         }
     }
     targets
 }
 
+/// Between which numbers the ratio of two medians is, without what both waited for; it is not known where nothing may be
+/// left of one.
+fn ratio(one: &Median, other: &Median, waited: f64) -> Known {
+    let both = one.interval.zip(other.interval);
+    Known::of(both.filter(|((one, _), (other, _))| one.min(*other) > waited).map(
+        |((one_from, one_to), (other_from, other_to))| {
+            ((one_from - waited) / (other_to - waited), (one_to - waited) / (other_from - waited))
+        },
+    ))
+}
+
 /// The exponents of growth.
 fn growth(inputs: &Inputs) -> Vec<Target> {
-    let growth = inputs.load.iter().flat_map(|load| &load.growth);
-    let target = |growth: &Growth| Target {
-        what: format!("growth: the exponent of {}", names::variant(&growth.variant)),
-        kind: "an exponent, by least squares",
-        measured: growth.exponent,
-        unit: "",
-        interval: growth.interval,
-        bound: Some(Bound::AtMost(1.05)),
+    let Some(load) = &inputs.load else { return Vec::new() };
+    let target = |growth: &Growth| {
+        let cells = || {
+            let of_row = |cell: &&LoadCell| {
+                cell.kind == Kind::Users
+                    && (cell.variant, cell.rtt_ms) == (growth.variant, growth.rtt_ms)
+            };
+            load.cells.iter().filter(of_row)
+        };
+        let users = cells().map(|cell| cell.users).max().unwrap_or(0);
+        Target {
+            what: format!(
+                "growth up to {users} users: the exponent of {}",
+                names::variant(&growth.variant)
+            ),
+            kind: "an exponent, by least squares",
+            measured: growth.exponent,
+            unit: "",
+            known: Known::of(growth.interval),
+            success: cells().map(success_of_load).fold(1.0, f64::min),
+            bound: Some(Bound::AtMost(1.05)),
+        }
     };
-    growth.map(target).collect()
+    load.growth.iter().map(target).collect()
+}
+
+impl Known {
+    fn of(interval: Option<(f64, f64)>) -> Self {
+        interval.map_or(Self::TooFew, |(low, high)| Self::Between(low, high))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reached(known: Known, success: f64, bound: Bound) -> String {
+        let (what, kind, unit) = (String::new(), "", "");
+        Target { what, kind, measured: 1.0, unit, known, success, bound: Some(bound) }.reached()
+    }
+
+    #[test]
+    fn a_target_is_reached_if_all_that_it_may_be_is_within() {
+        let (at_most, at_least) = (|| Bound::AtMost(1.05), || Bound::AtLeast(0.95));
+        for (known, most, least) in [
+            (Known::Between(0.99, 1.05), "yes", "yes"),
+            (Known::Between(0.99, 1.06), "can't be told", "yes"),
+            (Known::Between(1.06, 1.07), "no", "yes"),
+            (Known::Between(0.94, 1.01), "yes", "can't be told"),
+            (Known::Between(0.93, 0.94), "yes", "no"),
+            (Known::TooFew, "can't be told", "can't be told"),
+            (Known::OneRun, "yes", "yes"),
+        ] {
+            assert_eq!(
+                [reached(known, 1.0, at_most()), reached(known, 1.0, at_least())],
+                [most, least]
+            );
+            let failing = reached(known, 0.998, at_most());
+            assert_eq!(failing, "can't be told", "who fails does no work");
+        }
+        assert_eq!(reached(Known::OneRun, 0.999, Bound::AtMost(0.9)), "no");
+    }
+
+    #[test]
+    fn a_ratio_is_as_well_known_as_both_medians() {
+        let median = |from, value, to| Median { value, interval: Some((from, to)) };
+        let (one, other) = (median(9.0, 10.0, 11.0), median(4.0, 5.0, 6.0));
+        let Known::Between(low, high) = ratio(&one, &other, 1.0) else { panic!("it is known") };
+        assert_eq!((low, high), (8.0 / 5.0, 10.0 / 3.0));
+        assert!(matches!(ratio(&one, &other, 4.0), Known::TooFew));
+        let few = Median { interval: None, ..one };
+        assert!(matches!(ratio(&few, &other, 0.0), Known::TooFew));
+    }
 }

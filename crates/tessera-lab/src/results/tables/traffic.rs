@@ -10,7 +10,8 @@ use crate::traffic::report::{ConfusionTable, Features};
 pub(super) fn accuracy(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "How many flows a decision tree puts under the right option, by what it looks at; each flow is judged by \
-         a tree that has not seen it.",
+         a tree that has not seen it. In its first question the size of a record or flight is in bytes, and its side \
+         is a number, too: above 0 the client's, below 0 the server's, 0 where there is none.",
         &["setting", "right", "95 % confidence interval", "by chance", "first question"],
     );
     for confusion in confusions(inputs) {

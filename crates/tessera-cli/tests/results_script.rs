@@ -1,0 +1,221 @@
+//! `scripts/results`: what it takes for complete, and what it measures again. A script stands in for `tessera`, and
+//! measures nothing.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{env, fs};
+
+use tessera_test_peers::Directory;
+
+/// Writes down how it was called, and reports what lies in the directory of reports.
+const TESSERA: &str = r#"#!/bin/sh
+echo "$*" >> "$TRACE"
+name=$2
+while [ $# -gt 0 ]; do
+    case $1 in
+        --json) cp "$REPORTS/$name.json" "$2" ;;
+        --resume) [ -e "$2" ] || echo '{}' > "$2" ;;
+    esac
+    shift
+done
+"#;
+
+const NO_ETCD: &str = "the program `etcd` is not on PATH";
+const NO_EARLY_DATA: &str = "a SEPP sends no replayable early data";
+
+/// A place for a run: programs, and the reports that come out.
+struct Place {
+    directory: Directory,
+    has_etcd: bool,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// A program that another thread's child has open while it is being written can't be started.
+static ALONE: Mutex<()> = Mutex::new(());
+
+impl Place {
+    /// Where all that is needed is there, and every report has all its cells.
+    fn new() -> Self {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = Directory::new();
+        for name in ["bin", "reports", "results", "tmp"] {
+            fs::create_dir(directory.path(name)).expect("a directory");
+        }
+        for program in [
+            "bash",
+            "cat",
+            "cp",
+            "dirname",
+            "grep",
+            "head",
+            "mkdir",
+            "mktemp",
+            "mv",
+            "realpath",
+            "rm",
+            "seq",
+            "sha256sum",
+            "sh",
+            "sort",
+            "tail",
+            "uniq",
+        ] {
+            symlink(found(program), directory.path(&format!("bin/{program}"))).expect("a link");
+        }
+        let place = Self { directory, has_etcd: true, _alone: alone };
+        place.program("bin/etcd", "#!/bin/sh\n");
+        place.program("tessera", TESSERA);
+        for name in ["roaming", "load", "traffic"] {
+            place.reports(name, &[]);
+        }
+        place
+    }
+
+    fn program(&self, name: &str, text: &str) {
+        let path = self.directory.write(name, text);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    }
+
+    /// What an experiment reports from now on: cells without numbers, for these reasons.
+    fn reports(&self, name: &str, reasons: &[&str]) {
+        let not_run: Vec<_> = reasons
+            .iter()
+            .map(|it| format!("    {{\n      \"reason\": \"{it}\"\n    }}"))
+            .collect();
+        let report = format!("{{\n  \"not_run\": [\n{}\n  ]\n}}\n", not_run.join(",\n"));
+        self.directory.write(&format!("reports/{name}.json"), report);
+    }
+
+    /// Runs the script.
+    fn run(&self, quick: bool, arguments: &[&str]) -> Output {
+        if !self.has_etcd {
+            let _ = fs::remove_file(self.directory.path("bin/etcd"));
+        }
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/results");
+        let mut command = Command::new(self.directory.path("bin/bash"));
+        command.arg(script).args(arguments).env_clear();
+        command.env("PATH", self.directory.path("bin")).env("TMPDIR", self.directory.path("tmp"));
+        command.env("TESSERA", self.directory.path("tessera"));
+        command.env("REPORTS", self.directory.path("reports"));
+        command.env("TRACE", self.directory.path("trace"));
+        if quick {
+            command.env("RESULTS_QUICK", "1");
+        }
+        command.output().expect("starts")
+    }
+
+    /// Runs it for the directory `results`; gives its exit code and what it said.
+    fn ended(&self, quick: bool) -> (Option<i32>, String) {
+        let output = self.run(quick, &[&self.directory.path("results")]);
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).expect("words"))
+    }
+
+    /// How often `tessera lab NAME` was asked for its report since this was last asked.
+    fn measured(&self) -> [usize; 3] {
+        let path = self.directory.path("trace");
+        let trace = fs::read_to_string(&path).unwrap_or_default();
+        let _ = fs::remove_file(path);
+        ["roaming", "load", "traffic"].map(|name| {
+            let of =
+                |line: &&str| line.starts_with(&format!("lab {name} ")) && line.contains("--json");
+            trace.lines().filter(of).count()
+        })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        Path::new(&self.directory.path("results")).join(name).exists()
+    }
+}
+
+fn found(program: &str) -> PathBuf {
+    let path = env::var_os("PATH").expect("PATH");
+    let mut places = env::split_paths(&path).map(|directory| directory.join(program));
+    places.find(|path| path.exists()).expect("every program of the script is on PATH")
+}
+
+#[test]
+fn a_complete_run_leaves_its_reports_and_nothing_else() {
+    let place = Place::new();
+    place.reports("roaming", &[NO_EARLY_DATA]);
+    let (code, said) = place.ended(false);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(place.measured(), [1, 1, 1], "traffic ran beside the cells that wait");
+    for name in ["roaming.json", "load.json", "traffic.json", "roaming.md"] {
+        assert!(place.has(name), "{name}");
+    }
+    for name in [".roaming.done", ".traffic.done", ".roaming.journal", ".load.journal"] {
+        assert!(!place.has(name), "{name}");
+    }
+}
+
+/// One reason before a thousand that are known: more than a pipe holds.
+#[test]
+fn a_run_with_cells_without_numbers_is_not_complete() {
+    let place = Place::new();
+    let mut reasons = vec!["the link failed"];
+    reasons.resize(2_000, NO_EARLY_DATA);
+    place.reports("roaming", &reasons);
+    let (code, said) = place.ended(false);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("cells of roaming have no numbers") && said.contains("the link failed"));
+    assert!(place.has(".roaming.journal") && !place.has(".roaming.done"));
+    assert_eq!(place.measured(), [1, 1, 1]);
+    // Only what lacks numbers is measured again, and then all is there.
+    place.reports("roaming", &[NO_EARLY_DATA]);
+    let (code, said) = place.ended(false);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("traffic was measured before") && said.contains("load was measured before")
+    );
+    assert_eq!(place.measured(), [1, 0, 0]);
+}
+
+#[test]
+fn what_another_program_or_other_options_measured_is_measured_again() {
+    let place = Place::new();
+    place.reports("roaming", &["the link failed"]);
+    assert_eq!(place.ended(true).0, Some(1));
+    assert_eq!(place.measured(), [1, 1, 1]);
+    assert_eq!(place.ended(true).0, Some(1));
+    assert_eq!(place.measured(), [1, 0, 0], "the same again");
+    let (_, said) = place.ended(false);
+    assert!(said.contains("traffic.json is of another program or of other options"), "{said}");
+    assert_eq!(place.measured(), [1, 1, 1], "a quick run is no long one");
+    place.program("tessera", &format!("{TESSERA}# of another revision\n"));
+    assert_eq!(place.ended(false).0, Some(1));
+    assert_eq!(place.measured(), [1, 1, 1], "nor is another program's");
+    fs::write(place.directory.path("results/load.json"), "{}").expect("it is ours");
+    assert_eq!(place.ended(false).0, Some(1));
+    assert_eq!(place.measured(), [1, 1, 0], "nor a report that somebody changed");
+}
+
+#[test]
+fn without_etcd_its_rows_have_no_numbers_and_that_is_known() {
+    let mut place = Place::new();
+    place.reports("roaming", &[NO_EARLY_DATA, NO_ETCD]);
+    assert_eq!(place.ended(false).0, Some(1), "there is an etcd");
+    place.has_etcd = false;
+    let (code, said) = place.ended(false);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("there is no program etcd on PATH"), "{said}");
+    place.reports("roaming", &[NO_ETCD, "the program `etcd` can't be started: no room"]);
+    assert_eq!(place.ended(false).0, Some(1), "any other reason may be gone");
+}
+
+#[test]
+fn a_quick_run_never_lies_where_results_are_kept() {
+    let place = Place::new();
+    let output = place.run(true, &[]);
+    let said = String::from_utf8(output.stdout).expect("words");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains(&place.directory.path("tmp/tessera-results.")), "{said}");
+    place.measured();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+    let output = place.run(true, &[kept.to_str().expect("a path")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("RESULTS_QUICK"));
+    assert_eq!(place.measured(), [0, 0, 0]);
+}
