@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// How much wider each bucket is than the one before.
@@ -25,7 +26,7 @@ impl Histogram {
 
     /// How many samples there are.
     pub(crate) fn count(&self) -> u64 {
-        self.counts.values().sum()
+        self.counts.values().copied().fold(0, u64::saturating_add)
     }
 
     /// The time, in µs, that this share of the samples does not exceed; `None` without samples.
@@ -60,9 +61,13 @@ impl Serialize for Histogram {
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let pairs = Vec::<(f64, u64)>::deserialize(deserializer)?;
-        let mut counts = BTreeMap::new();
+        let mut counts: BTreeMap<u16, u64> = BTreeMap::new();
         for (us, count) in pairs {
-            *counts.entry(bucket(us)).or_default() += count;
+            if us < 0.0 {
+                return Err(D::Error::custom(format!("no time is {us} µs")));
+            }
+            let of_bucket = counts.entry(bucket(us)).or_default();
+            *of_bucket = of_bucket.saturating_add(count);
         }
         Ok(Self { counts })
     }
