@@ -108,7 +108,7 @@ Examples:
   tessera lab load --storms 1000                  a fail-over of 1,000 connections
   tessera lab roaming --cells through=engine      the evaluation of a paper: here in memory alone
   tessera lab traffic --rtt 5ms --repetitions 10  what an observer without keys can tell
-  tessera lab results DIRECTORY                   tables and figures of what load, roaming and traffic said"
+  tessera lab results DIRECTORY                   their reports as tables and figures"
     )]
     Lab {
         #[command(subcommand)]
