@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -78,8 +80,9 @@ fn the_report_of_loads_has_every_cell_and_every_field() {
         let open = number("server_memory_bytes");
         assert!(open > 1_000.0 * number("users"), "{cell}");
         let vault = number("vault_bytes");
-        // A key in a vault has at least a seed.
-        assert!(cell["option"] != "e" || vault > 32.0 * connections as f64, "{cell}");
+        // A key in a vault has at least a seed; and nothing else has a vault.
+        let has_vault = cell["option"] == "e";
+        assert!(if has_vault { vault > 32.0 * connections as f64 } else { vault == 0.0 }, "{cell}");
     }
 
     // One connection of each kind, at each end.
@@ -116,6 +119,9 @@ fn no_way_fails_in_a_storm() {
     for cell in cells {
         assert_eq!(cell["failed"], 0, "{cell}");
         assert_eq!(samples(&cell["first_accepted_us"]), 2, "{cell}");
+        // Whoever has no vault has nothing in it; a number below 0 would be none of bytes.
+        let vault = cell["vault_bytes"].as_i64().expect("bytes");
+        assert_eq!(vault > 0, cell["option"] == "e", "{cell}");
     }
 }
 
@@ -142,10 +148,80 @@ fn an_interrupted_load_goes_on_where_it_stopped() {
     assert_eq!(second["cells"][0], first["cells"][0], "it was not measured again");
     assert_eq!(second["cells"].as_array().map(Vec::len), Some(2));
 
+    // A cell that no run can have finished.
+    let journal = fs::read_to_string(path).expect("a journal");
+    fs::write(path, journal.replacen("\"failed\":0", "\"failed\":9", 1)).expect("written");
+    let changed = load(&[rows.as_slice(), &["--users", "2"]].concat());
+    let stderr = String::from_utf8_lossy(&changed.stderr);
+    assert_eq!(changed.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("line 2") && stderr.contains("9 of 2 reconnections"), "{stderr}");
+    fs::write(path, journal).expect("written");
+
     let other = load(&[rows.as_slice(), &["--users", "1", "--seed", "2"]].concat());
     let stderr = String::from_utf8_lossy(&other.stderr);
     assert_eq!(other.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("--resume") && stderr.contains("seed"), "{stderr}");
+}
+
+/// Keys that were used have left the vault, and used tickets are remembered: neither is the connections'.
+#[test]
+fn an_open_connection_holds_as_much_however_many_keys_were_used() {
+    let rows = "--rows=b/,d'/0rtt/x25519mlkem768,e/0rtt-fs/none/x25519mlkem768";
+    let report = report(&[rows, "--users", "5", "--reconnections", "60"]);
+    let cells = report["cells"].as_array().expect("cells");
+    let open = |cell: &Value| cell["server_memory_bytes"].as_f64().expect("bytes");
+    let options: Vec<_> = cells.iter().map(|cell| cell["option"].as_str().expect("one")).collect();
+    assert_eq!(options, ["b", "d'", "e"]);
+    for cell in cells {
+        let share = open(cell) / open(&cells[0]);
+        assert!((0.8..1.25).contains(&share), "{share} of (b): {cell}");
+    }
+}
+
+/// A process that dies takes its cell with it, and no other.
+#[test]
+fn a_load_goes_on_when_one_of_its_processes_was_killed() {
+    let mut lab = Command::new(env!("CARGO_BIN_EXE_tessera"))
+        .args(["lab", "load", "--link", "loopback", "--rtt", "0", "--rows", "b/"])
+        .args(["--users", "50,3", "--reconnections", "10", "--json", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let server = loop {
+        assert!(lab.try_wait().expect("asks").is_none(), "it ended");
+        match child_with_arguments(lab.id(), "lab\0load-endpoint\0server\0") {
+            Some(server) => break server,
+            None => thread::sleep(Duration::from_millis(1)),
+        }
+    };
+    let killed = Command::new("kill").args(["-s", "KILL", &server.to_string()]).status();
+    assert!(killed.expect("kill runs").success());
+    let output = lab.wait_with_output().expect("ends");
+    assert!(output.status.success());
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let users = |list: &str| {
+        let cells = report[list].as_array().expect("a list");
+        cells.iter().map(|cell| cell["users"].as_u64()).collect::<Vec<_>>()
+    };
+    assert_eq!((users("not_run"), users("cells")), (vec![Some(50)], vec![Some(3)]));
+    let reason = report["not_run"][0]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("the server's process failed"), "{reason}");
+}
+
+/// A child of this process whose arguments end so.
+fn child_with_arguments(parent: u32, arguments: &str) -> Option<u32> {
+    let processes = fs::read_dir("/proc").expect("processes");
+    let mut numbers =
+        processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    numbers.find(|number| {
+        let read = |what: &str| fs::read_to_string(format!("/proc/{number}/{what}"));
+        // The parent is the second number after the name, which may hold anything.
+        let stat = read("stat").unwrap_or_default();
+        let after_name = stat.rsplit_once(") ").map_or("", |(_, after)| after);
+        after_name.split(' ').nth(1) == Some(&parent.to_string())
+            && read("cmdline").is_ok_and(|line| line.ends_with(arguments))
+    })
 }
 
 #[test]
@@ -156,6 +232,10 @@ fn loads_that_cannot_be_are_refused_at_once() {
         (&["--storms", "60000"], ["--storms", "50000"]),
         (&["--modes", "fast"], ["--modes", "0rtt-fs"]),
         (&["--rows", "f/"], ["--rows", "no cell"]),
+        (&["--users", "1,5,1"], ["--users", "1 is there twice"]),
+        (&["--storms", "7,7"], ["--storms", "7 is there twice"]),
+        // A load is measured alone.
+        (&["--share", "1/2"], ["--share", "unexpected"]),
         (&["--json", "/nowhere/load.json"], ["--json", "directory"]),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_tessera"))

@@ -1,9 +1,11 @@
 //! `tessera lab traffic`, the program as a user starts it.
 
 use std::collections::HashMap;
+use std::fs;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use tessera_test_peers::Directory;
 
 const OPTIONS: [&str; 6] = ["a", "b", "c", "d", "d'", "e"];
 const PADDING: i64 = 512;
@@ -123,12 +125,35 @@ fn check_costs(costs: &[Value]) {
 }
 
 #[test]
+fn an_interrupted_recording_goes_on_where_it_stopped() {
+    let directory = Directory::new();
+    let journal = directory.path("flows.jsonl");
+    let common = ["--padding", "0", "--repetitions", "2", "--resume", &journal];
+    let Some(first) = report(&[&common[..], &["--rtt", "3ms"]].concat()) else { return };
+    // As if it had been interrupted while a setting was written.
+    let kept = fs::read_to_string(&journal).expect("a journal");
+    fs::write(&journal, format!("{kept}{{\"rtt_ms\":")).expect("writes");
+    let both = report(&[&common[..], &["--rtt", "3ms,0"]].concat()).expect("the link is there");
+    let flows = |report: &Value| report["flows"].as_array().expect("flows").clone();
+    assert_eq!(flows(&first).len(), 2 * OPTIONS.len());
+    assert_eq!(flows(&both).len(), 2 * flows(&first).len());
+    assert_eq!(flows(&both)[..2 * OPTIONS.len()], flows(&first), "they were recorded again");
+    assert_eq!(fs::read_to_string(&journal).expect("a journal").lines().count(), 1 + 2);
+
+    let other = traffic(&[&common[..], &["--rtt", "3ms", "--loss", "1%"]].concat());
+    let stderr = String::from_utf8_lossy(&other.stderr);
+    assert_eq!(other.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("its settings"), "{stderr}");
+}
+
+#[test]
 fn traffic_options_that_cannot_be_are_refused_at_once() {
     for (arguments, words) in [
         (["--link", "loopback"].as_slice(), ["--link loopback", "observer"]),
         (&["--repetitions", "1"], ["--repetitions", "at least 2"]),
         (&["--padding", "16385"], ["--padding", "16384"]),
         (&["--padding", "none"], ["--padding", "none"]),
+        (&["--rtt", "5ms,5000us"], ["--rtt", "5ms is there twice"]),
         (&["--json", "/nowhere/report.json"], ["--json", "directory"]),
     ] {
         let output = traffic(arguments);

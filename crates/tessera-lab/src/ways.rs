@@ -123,6 +123,11 @@ impl Agreement {
         }
     }
 
+    /// The one that tables call so.
+    pub(crate) fn named_in_tables(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|agreement| agreement.short() == name)
+    }
+
     /// The lab's name for a group of the engine.
     pub(crate) fn of(group: NamedGroup) -> Option<Self> {
         Self::ALL.into_iter().find(|agreement| agreement.group() == group)
@@ -163,6 +168,12 @@ impl OneTimeKind {
             Self::OneTimePsk => "psk",
             Self::KeyPair(agreement) => agreement.short(),
         }
+    }
+
+    /// The one that tables call so.
+    pub(crate) fn named_in_tables(name: &str) -> Option<Self> {
+        let mut all = Agreement::ALL.map(Self::KeyPair).into_iter().chain([Self::OneTimePsk]);
+        all.find(|kind| kind.short() == name)
     }
 
     /// The lab's name for a kind of the engine.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use tessera_lab::{Destination, Mode, Options, Share};
+use tessera_lab::{Destination, Mode, Options};
 use tessera_link::{Congestion, LinkKind, LinkParameters};
 
 use super::values;
@@ -98,11 +98,6 @@ pub(crate) struct GridArguments {
     /// Remembers each finished cell in this file; a run with the same file and options goes on where it stopped.
     #[arg(long, value_name = "FILE")]
     pub(super) resume: Option<PathBuf>,
-
-    /// Only the N-th of M parts of the cells, written N/M: runs with a journal each can divide them. Journals of one
-    /// program, machine and seed may then be joined: one's first line, and all lines of each but the first.
-    #[arg(long, value_name = "N/M")]
-    pub(super) share: Option<Share>,
 
     /// Where random numbers start: those of links, and of all that is drawn.
     #[arg(long, value_name = "N", default_value_t = 1)]

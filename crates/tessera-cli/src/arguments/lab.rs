@@ -93,6 +93,8 @@ Examples:
   tessera lab roaming --cells through=engine        the engine alone; some minutes
   tessera lab roaming --cells 'option=c|e,link=seoul-los-angeles,loss=0,suite=0x1302'
                                                     two options, across the Pacific
+  tessera lab roaming --cells 'kx=hybrid,option=c,loss=1%'
+                                                    post-quantum keys, on links that lose packets
   tessera lab roaming --sample 3 --repetitions 20   three cells of the grid
   tessera lab roaming --resume cells.jsonl --json roaming.json --report roaming.html
                                                     everything, in hours; goes on where it stopped")]
@@ -114,6 +116,8 @@ Examples:
   tessera lab traffic --rtt 5ms --repetitions 10        a first look, within a minute
   tessera lab traffic --padding 0,256,1024              other paddings
   tessera lab traffic --json out.json --report out.html every flow, and a page for a browser
+  tessera lab traffic --resume flows.jsonl --json out.json
+                                                        goes on where an earlier run stopped
   tessera lab traffic --json - | jq '.confusion.tables[] | [.padding, .features, .accuracy]'")]
     Traffic(TrafficArguments),
 

@@ -66,7 +66,6 @@ impl From<LoadArguments> for load::Options {
             rtts: rtt,
             modes: modes.into_iter().map(Into::into).collect(),
             rows,
-            share: grid.share,
             link: grid.link.into(),
             seed: grid.seed,
             resume: grid.resume,

@@ -102,10 +102,13 @@ docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric
         arg_required_else_help = true,
         after_help = "\
 Examples:
-  tessera lab reconnect
-  tessera lab reconnect --rtt 100ms --loss 1%
-  tessera lab sites
-  tessera lab load --storms 1000"
+  tessera lab reconnect                           what each way of reconnecting costs and protects
+  tessera lab reconnect --rtt 100ms --loss 1%     the same, far away
+  tessera lab sites                               at the site that did not issue the ticket
+  tessera lab load --storms 1000                  a fail-over of 1,000 connections
+  tessera lab roaming --cells through=engine      the evaluation of a paper: here in memory alone
+  tessera lab traffic --rtt 5ms --repetitions 10  what an observer without keys can tell
+  tessera lab results DIRECTORY                   their reports as tables and figures"
     )]
     Lab {
         #[command(subcommand)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tessera_lab::{Destination, Options, roaming};
+use tessera_lab::{Destination, Options, Share, roaming};
 use tessera_link::LinkParameters;
 
 use super::experiment::GridArguments;
@@ -20,14 +20,18 @@ pub(crate) struct RoamingArguments {
     link_repetitions: usize,
 
     /// Only the cells that have all of these: FIELD=VALUE, separated by commas, and `|` between values of one
-    /// field. Fields are through (engine, endpoints, sepp), option (a, b, c, d, d', e), mode, kx, ticket_key,
-    /// continuation, store, suite, link, loss, burst and congestion.
-    #[arg(long, value_name = "FILTER")]
+    /// field; --help has all fields and values.
+    #[arg(long, value_name = "FILTER", long_help = of_filters())]
     cells: Option<roaming::Filter>,
 
     /// Only so many of these cells, drawn by the seed: in turn in memory, over links, and through SEPPs.
     #[arg(long, value_name = "N", value_parser = number())]
     sample: Option<usize>,
+
+    /// Only the N-th of M parts of the cells, written N/M: runs with a journal each can divide them. Journals of one
+    /// program, machine and seed may then be joined: one's first line, and all lines of each but the first.
+    #[arg(long, value_name = "N/M")]
+    share: Option<Share>,
 
     #[command(flatten)]
     grid: GridArguments,
@@ -37,13 +41,22 @@ pub(crate) struct RoamingArguments {
     report: Option<PathBuf>,
 }
 
+/// What the option takes, with the grid's own values.
+fn of_filters() -> String {
+    format!(
+        "Only the cells that have all of these: FIELD=VALUE, separated by commas, and `|` between values of one field. \
+         The names in tables (hybrid, psk, -) and percentages (1%) are understood too. Fields and their values:\n\n{}",
+        roaming::Filter::help()
+    )
+}
+
 fn number() -> clap::builder::RangedU64ValueParser<usize> {
     clap::builder::RangedU64ValueParser::new().range(1..=10_000)
 }
 
 impl From<RoamingArguments> for roaming::Options {
     fn from(arguments: RoamingArguments) -> Self {
-        let RoamingArguments { repetitions, link_repetitions, cells, sample, grid, report } =
+        let RoamingArguments { repetitions, link_repetitions, cells, sample, share, grid, report } =
             arguments;
         let common = Options {
             repetitions,
@@ -55,7 +68,7 @@ impl From<RoamingArguments> for roaming::Options {
             json: grid.json.as_deref().map(Destination::named),
             page: report.as_deref().map(Destination::named),
         };
-        let (share, resume) = (grid.share, grid.resume);
+        let resume = grid.resume;
         Self { common, link_repetitions, cells, sample, share, resume }
     }
 }

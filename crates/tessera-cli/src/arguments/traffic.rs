@@ -1,6 +1,7 @@
 //! `tessera lab traffic`.
 
 use std::num::NonZeroU16;
+use std::path::PathBuf;
 
 use clap::Args;
 use tessera_lab::traffic;
@@ -18,16 +19,21 @@ pub(crate) struct TrafficArguments {
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "0,512,16384",
           value_parser = clap::value_parser!(u16).range(..=16_384))]
     padding: Vec<u16>,
+
+    /// Remembers the flows of each finished setting in this file; a run with the same file and options goes on where it
+    /// stopped.
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
 }
 
 impl From<TrafficArguments> for traffic::Options {
-    fn from(TrafficArguments { common, padding }: TrafficArguments) -> Self {
+    fn from(TrafficArguments { common, padding, resume }: TrafficArguments) -> Self {
         let mut paddings = Vec::new();
         for padding in padding.into_iter().map(NonZeroU16::new) {
             if !paddings.contains(&padding) {
                 paddings.push(padding);
             }
         }
-        Self { paddings, common: common.into() }
+        Self { paddings, resume, common: common.into() }
     }
 }

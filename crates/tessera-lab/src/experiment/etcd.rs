@@ -5,39 +5,79 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, fs, io, process, thread};
 
+use nix::unistd::Pid;
 use tessera_link::{End, Link};
 
+use super::orphans::Orphans;
 use crate::error::words;
 
-/// One member of etcd, alone. It and its data are gone when this value is.
+/// One member of etcd, alone. It and its data are gone when this value is, or when this process ends.
 pub(crate) struct Etcd {
-    child: Child,
+    // Before the process, whose number may be another's after it.
+    _orphans: Orphans,
+    member: Member,
     address: SocketAddr,
 }
 
 /// How long it may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Whose network it is in.
+#[derive(Clone, Copy)]
+pub(crate) enum Place<'l> {
+    /// This process's own.
+    Here,
+    /// That of the server's end of a link, where only that end's processes reach it.
+    AtServer(&'l Link),
+}
+
 impl Etcd {
-    /// Starts it in this process's own network, and waits until it listens.
+    /// Starts it, and waits until it listens.
     ///
     /// # Errors
     /// A sentence that says what is missing.
-    pub(crate) fn start() -> Result<Self, String> {
-        Self::start_in(&Place::Here)
-    }
-
-    /// Starts it at the server's end of a link, where only that end's processes reach it.
-    ///
-    /// # Errors
-    /// As for [`start`](Self::start).
-    pub(crate) fn start_at_server(link: &Link) -> Result<Self, String> {
-        Self::start_in(&Place::AtServer(link))
+    pub(crate) fn start(place: Place<'_>) -> Result<Self, String> {
+        if !is_on_path("etcd") {
+            return Err("the program `etcd` is not on PATH".to_owned());
+        }
+        let failed =
+            |error: io::Error| format!("the program `etcd` can't be started: {}", words(&error));
+        let [client, peer] = place.run(free_ports).map_err(failed)?;
+        let directory = new_directory().map_err(|error| {
+            format!("no directory for the data of `etcd` can be made: {}", words(&error))
+        })?;
+        let (client_url, peer_url) =
+            (format!("http://127.0.0.1:{client}"), format!("http://127.0.0.1:{peer}"));
+        let mut command = Command::new("etcd");
+        command
+            .args(["--name", "lab", "--data-dir"])
+            .arg(directory.join("member"))
+            .args(["--listen-client-urls", &client_url, "--advertise-client-urls", &client_url])
+            .args(["--listen-peer-urls", &peer_url])
+            .args(["--initial-advertise-peer-urls", &peer_url])
+            .args(["--initial-cluster", &format!("lab={peer_url}")])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = place.spawn(command).map_err(|error| {
+            // It is empty.
+            let _ = fs::remove_dir(&directory);
+            failed(error)
+        })?;
+        // Ends it if it is of no use.
+        let member = Member { child, directory };
+        let pid = i32::try_from(member.child.id()).map_err(|error| error.to_string())?;
+        let _orphans = Orphans::watch(&[Pid::from_raw(pid)], &member.directory)
+            .map_err(|error| format!("`sh` can't be started beside `etcd`: {}", words(&error)))?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, client));
+        let mut etcd = Self { _orphans, member, address };
+        etcd.listens(place)?;
+        Ok(etcd)
     }
 
     /// Where clients find it.
@@ -45,52 +85,40 @@ impl Etcd {
         self.address
     }
 
-    fn start_in(place: &Place<'_>) -> Result<Self, String> {
-        if !is_on_path("etcd") {
-            return Err("the program `etcd` is not on PATH".to_owned());
+    /// Whether it is there, and takes connections. It was started in this place.
+    pub(crate) fn is_there(&mut self, place: Place<'_>) -> bool {
+        self.member.ended().is_none() && self.reach(place).is_ok()
+    }
+
+    /// Waits until it takes connections.
+    fn listens(&mut self, place: Place<'_>) -> Result<(), String> {
+        let begun = Instant::now();
+        loop {
+            // Whoever else answers there then is not it.
+            let reached = self.reach(place);
+            if let Some(status) = self.member.ended() {
+                return Err(format!(
+                    "the program `etcd` ended as soon as it was started: {status}"
+                ));
+            }
+            match reached {
+                Ok(()) => return Ok(()),
+                Err(error) if begun.elapsed() > PATIENCE => {
+                    return Err(format!("the program `etcd` does not listen: {}", words(&error)));
+                }
+                Err(_) => thread::sleep(Duration::from_millis(20)),
+            }
         }
-        let failed =
-            |error: io::Error| format!("the program `etcd` can't be started: {}", words(&error));
-        let [client, peer] = place.run(free_ports).map_err(failed)?;
-        let data = new_directory().map_err(|error| {
-            format!("no directory for the data of `etcd` can be made: {}", words(&error))
-        })?;
-        let (client_url, peer_url) =
-            (format!("http://127.0.0.1:{client}"), format!("http://127.0.0.1:{peer}"));
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", UNTIL_NOBODY_IS_THERE, "sh"])
-            .args(["--name", "lab", "--data-dir"])
-            .arg(data.join("member"))
-            .args(["--listen-client-urls", &client_url, "--advertise-client-urls", &client_url])
-            .args(["--listen-peer-urls", &peer_url])
-            .args(["--initial-advertise-peer-urls", &peer_url])
-            .args(["--initial-cluster", &format!("lab={peer_url}")])
-            .env("TESSERA_LAB_DATA", &data)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let child = place.spawn(command).map_err(|error| {
-            // It is empty.
-            let _ = fs::remove_dir(&data);
-            failed(error)
-        })?;
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, client));
-        // Ends it if it is of no use.
-        let etcd = Self { child, address };
-        place.run(move || listens(address)).map_err(failed)?;
-        Ok(etcd)
+    }
+
+    fn reach(&self, place: Place<'_>) -> io::Result<()> {
+        let address = self.address;
+        place.run(move || TcpStream::connect(address).map(drop))
     }
 }
 
-/// Whose network it is in.
-enum Place<'l> {
-    Here,
-    AtServer(&'l Link),
-}
-
 impl Place<'_> {
-    fn spawn(&self, mut command: Command) -> io::Result<Child> {
+    fn spawn(self, mut command: Command) -> io::Result<Child> {
         match self {
             Self::Here => command.spawn(),
             Self::AtServer(link) => link.spawn(End::Server, command),
@@ -98,7 +126,7 @@ impl Place<'_> {
     }
 
     fn run<T: Send + 'static>(
-        &self,
+        self,
         job: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         match self {
@@ -111,27 +139,26 @@ impl Place<'_> {
     }
 }
 
-/// Waits until somebody listens there.
-fn listens(address: SocketAddr) -> io::Result<()> {
-    let begun = Instant::now();
-    while let Err(error) = TcpStream::connect(address) {
-        if begun.elapsed() > PATIENCE {
-            return Err(error);
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
+/// The process, and its data.
+struct Member {
+    child: Child,
+    directory: PathBuf,
 }
 
-/// Runs etcd until standard input ends, which it does when the lab does, however that ends.
-const UNTIL_NOBODY_IS_THERE: &str = "\
-    etcd \"$@\" & member=$!; read -r _; kill -KILL $member; wait $member; rm -rf -- \"$TESSERA_LAB_DATA\"";
+impl Member {
+    /// How it ended, if it did.
+    fn ended(&mut self) -> Option<ExitStatus> {
+        // A process that can't be asked may be there.
+        self.child.try_wait().ok().flatten()
+    }
+}
 
-impl Drop for Etcd {
+impl Drop for Member {
     fn drop(&mut self) {
-        drop(self.child.stdin.take());
-        // Nothing can be done about a shell that doesn't end.
+        // It may have ended already; and what can't be removed is a temporary file.
+        let _ = self.child.kill();
         let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.directory);
     }
 }
 
@@ -167,10 +194,17 @@ mod tests {
     use super::*;
     use crate::endpoint::EtcdStore;
 
+    impl Etcd {
+        /// Ends it, as if it had crashed.
+        pub(crate) fn crash(&mut self) {
+            self.member.child.kill().and_then(|()| self.member.child.wait()).unwrap();
+        }
+    }
+
     /// Not run where there is no etcd.
     #[test]
     fn an_etcd_of_the_lab_answers_and_leaves_nothing_behind() {
-        let etcd = match Etcd::start() {
+        let mut etcd = match Etcd::start(Place::Here) {
             Ok(etcd) => etcd,
             Err(reason) => {
                 assert!(reason.contains("not on PATH"), "{reason}");
@@ -178,14 +212,13 @@ mod tests {
                 return;
             }
         };
-        let address = etcd.address();
+        let (address, directory) = (etcd.address(), etcd.member.directory.clone());
         drop(EtcdStore::open(address).unwrap());
+        assert!(etcd.is_there(Place::Here));
+        etcd.crash();
+        assert!(!etcd.is_there(Place::Here));
         drop(etcd);
         assert!(TcpListener::bind(address).is_ok(), "etcd still listens");
-        let ours = format!("tessera-lab-etcd-{}-", process::id());
-        let left = fs::read_dir(env::temp_dir()).unwrap().filter(|entry| {
-            entry.as_ref().is_ok_and(|it| it.file_name().to_string_lossy().starts_with(&ours))
-        });
-        assert_eq!(left.count(), 0);
+        assert!(!directory.exists());
     }
 }

@@ -3,7 +3,9 @@
 //! The first line says which run it is; each other line is one finished cell as JSON. A line counts only
 //! when its end is there.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,11 @@ use serde_json::Value;
 
 use crate::error::{LabError, words};
 use crate::machine::{Machine, revision};
+
+/// Whether a journal's time is this one, in milliseconds: JSON keeps no more than 16 digits.
+pub(crate) fn is_one_time(there: f64, here: f64) -> bool {
+    (there - here).abs() < 1e-6
+}
 
 /// Which run a journal belongs to. Cells of another would be of another experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,17 +81,23 @@ pub(crate) struct Journal<C> {
 
 impl<C: Serialize + DeserializeOwned> Journal<C> {
     /// Opens the file, which is made where there is none, with what was finished before; without a file
-    /// nothing is kept.
+    /// nothing is kept. `name` gives the name of a cell that the run could have finished so; of another what is
+    /// wrong with it.
     ///
     /// # Errors
     /// [`LabError::Options`] if the file can't be used, another run writes to it, or it belongs to another
-    /// run: the text says in what they differ.
-    pub(crate) fn open(path: Option<&Path>, run: &Run) -> Result<(Self, Vec<C>), LabError> {
+    /// run: the text says in what they differ. If a cell is wrong, or there twice: the text names the line.
+    pub(crate) fn open(
+        path: Option<&Path>,
+        run: &Run,
+        name: impl Fn(&C) -> Result<String, String>,
+    ) -> Result<(Self, Vec<C>), LabError> {
         let Some(path) = path else {
             return Ok((Self { file: None, cells: PhantomData }, Vec::new()));
         };
-        let (file, finished) = open(path, run)
-            .map_err(|what| LabError::Options(format!("--resume {}: {what}", path.display())))?;
+        let (file, finished) = open(path, run, name).map_err(|what| {
+            LabError::Options(format!("--resume {}: {}", path.display(), printable(&what)))
+        })?;
         Ok((Self { file: Some((path.to_owned(), file)), cells: PhantomData }, finished))
     }
 
@@ -99,8 +112,16 @@ impl<C: Serialize + DeserializeOwned> Journal<C> {
     }
 }
 
-fn open<C: DeserializeOwned>(path: &Path, run: &Run) -> Result<(File, Vec<C>), String> {
+fn open<C: DeserializeOwned>(
+    path: &Path,
+    run: &Run,
+    name: impl Fn(&C) -> Result<String, String>,
+) -> Result<(File, Vec<C>), String> {
     let cannot = |error: io::Error| format!("it can't be read and written: {}", words(&error));
+    // Before it is opened: a device may be without end, and a pipe waits for whoever writes to it.
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Err("it is no regular file; name one, or a file that isn't there yet".to_owned());
+    }
     let mut options = OpenOptions::new();
     let opened = options.read(true).write(true).create(true).truncate(false).open(path);
     let mut file = opened.map_err(cannot)?;
@@ -133,14 +154,46 @@ fn open<C: DeserializeOwned>(path: &Path, run: &Run) -> Result<(File, Vec<C>), S
              same, or name a file that isn't there yet"
         ));
     }
-    let finished = lines.enumerate().map(|(index, line)| {
-        serde_json::from_slice(line)
-            .map_err(|error| format!("line {} is no finished cell ({error})", index + 2))
-    });
-    let finished = finished.collect::<Result<_, _>>()?;
+    let finished = cells(lines, name)?;
     let end = whole as u64;
     file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end))).map_err(cannot)?;
     Ok((file, finished))
+}
+
+/// The cells of all lines but the first.
+fn cells<'l, C: DeserializeOwned>(
+    lines: impl Iterator<Item = &'l [u8]>,
+    name: impl Fn(&C) -> Result<String, String>,
+) -> Result<Vec<C>, String> {
+    let mut places = HashMap::new();
+    let cells = lines.zip(2_usize..).map(|(line, number)| {
+        let cell = serde_json::from_slice(line)
+            .map_err(|error| format!("line {number} is no finished cell ({error})"))?;
+        let name = name(&cell).map_err(|what| {
+            format!("line {number} is no cell that this run finishes: {what}; delete it to have it measured")
+        })?;
+        match places.entry(name) {
+            Entry::Vacant(place) => place.insert(number),
+            Entry::Occupied(place) => {
+                let (name, first) = (place.key(), place.get());
+                return Err(format!("line {number} is {name}, and so is line {first}; delete one"));
+            }
+        };
+        Ok(cell)
+    });
+    cells.collect()
+}
+
+/// A text that may have parts of a file: without what a terminal would obey.
+fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '"' | '\'' | '\\' => printable.push(character),
+            other => printable.extend(other.escape_debug()),
+        }
+    }
+    printable
 }
 
 /// A whole line in one write.
@@ -153,7 +206,7 @@ fn append(file: &mut File, value: &impl Serialize) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::process::Command;
 
     use serde_json::json;
 
@@ -181,8 +234,13 @@ mod tests {
         Run::of_this_program("roaming", 1, "tun", json!({ "repetitions": 20 }))
     }
 
+    /// Cells are numbers, of which none is 0.
     fn open(path: &Path, run: &Run) -> Result<(Journal<u32>, Vec<u32>), String> {
-        Journal::open(Some(path), run).map_err(|error| error.to_string())
+        let name = |cell: &u32| match cell {
+            0 => Err("it is nothing".to_owned()),
+            cell => Ok(format!("cell {cell}")),
+        };
+        Journal::open(Some(path), run, name).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -259,6 +317,50 @@ mod tests {
         let refusal = open(&file.0, &run()).err().unwrap();
         assert!(refusal.contains("line 3"), "{refusal}");
         assert_eq!(fs::read_to_string(&file.0).unwrap(), text);
+    }
+
+    #[test]
+    fn cells_that_the_run_never_finishes_or_finished_twice_are_refused_by_their_line() {
+        let file = Scratch::new("cells");
+        drop(open(&file.0, &run()).unwrap());
+        let first = fs::read_to_string(&file.0).unwrap();
+        for (cells, words) in
+            [("7\n0\n", "line 3 is no"), ("7\n8\n7\n", "line 4 is cell 7, and so is line 2")]
+        {
+            let text = format!("{first}{cells}");
+            fs::write(&file.0, &text).unwrap();
+            let refusal = open(&file.0, &run()).err().unwrap();
+            assert!(refusal.contains(words), "{refusal}");
+            assert_eq!(fs::read_to_string(&file.0).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_device_and_a_pipe_are_no_journals() {
+        let pipe = Scratch::new("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe.0).status().unwrap().success());
+        for path in [Path::new("/dev/full"), &pipe.0, &std::env::temp_dir()] {
+            let refusal = open(path, &run()).err().unwrap();
+            assert!(refusal.contains("no regular file"), "{refusal}");
+        }
+    }
+
+    /// A terminal would obey it.
+    #[test]
+    fn what_a_journal_says_of_itself_is_printed_without_control_characters() {
+        let file = Scratch::new("control");
+        let evil = "\u{1b}]0;evil\u{7}\u{9b}2J\u{202e}";
+        let there = Run { revision: Some(evil.to_owned()), ..run() };
+        drop(open(&file.0, &there).unwrap());
+        let refusal = open(&file.0, &run()).err().unwrap();
+        assert!(
+            refusal.contains(r"its revision is \u{1b}]0;evil\u{7}\u{9b}2J\u{202e}"),
+            "{refusal}"
+        );
+        let there = Run { settings: json!({ "say": "it's" }), ..run() };
+        let refusal = open(&file.0, &there).err().unwrap();
+        assert!(!refusal.chars().any(char::is_control), "{refusal}");
+        assert_eq!(printable(r#"{"say":"it's \"#), r#"{"say":"it's \"#);
     }
 
     #[test]

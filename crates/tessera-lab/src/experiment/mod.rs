@@ -1,20 +1,27 @@
 //! What experiments have in common: their options, the screen, where reports go.
 
 mod etcd;
+mod files;
+mod interruption;
 mod journal;
 mod json;
 mod numbers;
 mod options;
+mod orphans;
 mod output;
 mod report;
 mod screen;
 mod share;
 
-pub(crate) use etcd::Etcd;
-pub(crate) use journal::{Journal, Run};
+pub(crate) use etcd::{Etcd, Place};
+pub(crate) use interruption::tell_how_to_go_on;
+pub(crate) use journal::{Journal, Run, is_one_time};
 pub(crate) use numbers::{number, spread};
 pub use options::Options;
-pub(crate) use options::{check, nothing_possible, open_link, open_network, rtts};
+pub(crate) use options::{
+    check, check_resumable, nothing_possible, open_link, open_network, refuse_twice, rtts,
+};
+pub(crate) use orphans::Orphans;
 pub(crate) use output::{write, write_json, write_rows};
 pub use report::Destination;
 pub(crate) use report::LinkReport;

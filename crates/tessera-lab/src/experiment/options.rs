@@ -1,11 +1,14 @@
 //! What every experiment is asked, and what of it can be had.
 
+use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use tessera_link::{
     Congestion, Link, LinkError, LinkKind, LinkParameters, Network, enter_user_namespace_if_needed,
 };
 
+use super::files::is_one_file;
 use super::report::Destination;
 use crate::error::{LabError, link_words, words};
 use crate::ways::Mode;
@@ -38,6 +41,11 @@ impl Options {
 
 /// Refuses what can be refused before anything has begun.
 pub(crate) fn check(options: &Options) -> Result<(), LabError> {
+    check_resumable(options, None)
+}
+
+/// The same of an experiment that may have a journal.
+pub(crate) fn check_resumable(options: &Options, journal: Option<&Path>) -> Result<(), LabError> {
     check_parameters(options)?;
     let emulated = options.rtts.iter().flatten().any(|rtt| !rtt.is_zero());
     if options.link == LinkKind::Loopback {
@@ -68,8 +76,48 @@ pub(crate) fn check(options: &Options) -> Result<(), LabError> {
             "--json, --report: both cannot go to standard output; name a file for one".to_owned(),
         ));
     }
+    check_files(options, journal)?;
     check_destination("--json", options.json.as_ref())?;
     check_destination("--report", options.page.as_ref())
+}
+
+/// Refuses two names of one file: what is written last would be all that is left, a journal not even that.
+fn check_files(options: &Options, journal: Option<&Path>) -> Result<(), LabError> {
+    let file = |destination: &Option<Destination>| match destination {
+        Some(Destination::File(path)) => Some(path.clone()),
+        _ => None,
+    };
+    let files = [
+        ("--resume", journal.map(Path::to_owned)),
+        ("--json", file(&options.json)),
+        ("--report", file(&options.page)),
+    ];
+    for (index, (option, path)) in files.iter().enumerate() {
+        for (earlier, other) in &files[..index] {
+            let (Some(path), Some(other)) = (path, other) else { continue };
+            if is_one_file(path, other) {
+                let path = path.display();
+                return Err(LabError::Options(format!(
+                    "{earlier}, {option}: both name the file {path}; name another for one"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a list in which something stands twice: it would be measured twice, and be found twice.
+pub(crate) fn refuse_twice<T: PartialEq + fmt::Debug>(
+    option: &str,
+    values: &[T],
+) -> Result<(), LabError> {
+    let twice = values.iter().enumerate().find(|(index, value)| values[..*index].contains(value));
+    match twice {
+        Some((_, value)) => {
+            Err(LabError::Options(format!("{option}: {value:?} is there twice; leave one out")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Refuses what contradicts itself on any link.

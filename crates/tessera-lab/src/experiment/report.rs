@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tessera_link::{Congestion, LinkKind, LinkParameters};
 
+use super::files::write_whole;
+
 /// Where a report goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
@@ -30,11 +32,11 @@ impl Destination {
         }
     }
 
-    /// Writes the report.
+    /// Writes the report; to a file whole or not at all.
     pub(crate) fn write(&self, report: &[u8]) -> io::Result<()> {
         match self {
             Self::StandardOutput => io::stdout().lock().write_all(report),
-            Self::File(path) => fs::write(path, report),
+            Self::File(path) => write_whole(path, report),
         }
     }
 

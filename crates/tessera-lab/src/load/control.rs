@@ -61,7 +61,7 @@ pub(super) struct Counted {
     pub(super) first_accepted: Histogram,
     pub(super) process_cpu: Duration,
     pub(super) tls_cpu: Duration,
-    /// What the connections that are open hold on the heap.
+    /// What is on the heap, open connections included.
     pub(super) memory: i64,
 }
 

@@ -57,9 +57,13 @@ impl Plan {
 fn is_wanted(options: &Options, variant: &Variant) -> bool {
     let rows = &options.rows;
     let is_named = || rows.is_empty() || rows.iter().any(|row| variant.key().contains(row));
+    is_of_the_grid(variant) && options.modes.contains(&variant.mode) && is_named()
+}
+
+/// Whether a variant is one of those that are ever put under load.
+pub(super) fn is_of_the_grid(variant: &Variant) -> bool {
     (variant.suite, variant.store) == (Suite::default(), Store::Memory)
-        && options.modes.contains(&variant.mode)
-        && is_named()
+        && Variant::all().contains(variant)
 }
 
 #[cfg(test)]
@@ -77,7 +81,6 @@ mod tests {
             rtts: Some(vec![Duration::ZERO]),
             modes: Mode::ALL.to_vec(),
             rows: rows.iter().map(|row| (*row).to_owned()).collect(),
-            share: None,
             link: LinkKind::Loopback,
             seed: 1,
             resume: None,

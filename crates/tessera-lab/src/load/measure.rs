@@ -48,9 +48,14 @@ impl Stand {
         let pki = Pki::new()
             .map_err(|error| LabError::Connection(format!("making certificates: {error}")))?;
         let backlog = host::prepare(&link)?;
-        let start = |end| Process::start_program(endpoint::name(end), ARGUMENTS, &link, end);
-        let (client, server) = (start(End::Client)?, start(End::Server)?);
+        let [client, server] = processes(&link)?;
         Ok(Self { client, server, pki, link, backlog })
+    }
+
+    /// Ends both processes and starts them again: after the end of one nobody knows what the other waits for.
+    pub(super) fn restart(&mut self) -> Result<(), LabError> {
+        [self.client, self.server] = processes(&self.link)?;
+        Ok(())
     }
 
     /// Measures a cell over a link of these parameters.
@@ -79,7 +84,10 @@ impl Stand {
             self.listening()?;
             self.client(&ClientOrder::Lose)?;
         }
-        let vault_bytes = self.holds()? - before;
+        let holds = self.holds()?;
+        // Without a vault tickets hold nothing here. The difference isn't 0 all the same: a server that took the place
+        // of another is made by one thread and ends in the next, and books are kept by thread.
+        let vault_bytes = if plan.variant.mode.has_one_time_key() { holds - before } else { 0 };
         // Caches are cold.
         self.run(1, WARM_UP, true)?;
         self.client(&ClientOrder::Close)?;
@@ -92,13 +100,21 @@ impl Stand {
         }
         let registration = plan.kind == Kind::Users;
         let ran = self.run(plan.users, plan.reconnections, registration)?;
+        if let Some(reason) = too_many_failed(&ran) {
+            self.client(&ClientOrder::Close)?;
+            return Ok(Measured::NotRun(reason));
+        }
         self.server.tell(&ServerOrder::Finish { handshakes: ran.connections - ran.failed })?;
         let counted = match self.server()? {
             ServerAnswer::Counted(counted) => counted,
             other => return Err(unexpected(&self.server, &other)),
         };
         self.client(&ClientOrder::Close)?;
-        Ok(Measured::Cell(Box::new(cell(plan, ran, counted, vault_bytes, tickets))))
+        // What goes with the connections is theirs. What came and went since the beginning is not: keys that were used
+        // left the vault, and what is remembered of used tickets stays.
+        let open_bytes = counted.memory - self.holds()?;
+        let memory = Memory { open_bytes, vault_bytes, tickets };
+        Ok(Measured::Cell(Box::new(cell(plan, ran, counted, &memory))))
     }
 
     /// Starts over at both ends; gives the reason where the system forbids the cell.
@@ -176,11 +192,42 @@ impl Stand {
     }
 }
 
+/// The processes of both ends.
+fn processes(link: &Link) -> Result<[Process; 2], LabError> {
+    let start = |end| Process::start_program(endpoint::name(end), ARGUMENTS, link, end);
+    Ok([start(End::Client)?, start(End::Server)?])
+}
+
+/// Why a cell has no numbers, if too many of its reconnections failed: what is left would say nothing of the load.
+fn too_many_failed(ran: &Ran) -> Option<String> {
+    if may_fail(ran.connections, ran.failed) {
+        return None;
+    }
+    let (failed, connections) = (ran.failed, ran.connections);
+    let most = ran.why_failed.iter().max_by_key(|(_, count)| **count);
+    let why = most.map_or_else(String::new, |(why, count)| format!("; {count} because: {why}"));
+    Some(format!("{failed} of {connections} reconnections failed{why}"))
+}
+
+/// Whether a cell of so many reconnections has numbers though so many failed: half of them may.
+pub(super) fn may_fail(connections: u64, failed: u64) -> bool {
+    failed <= connections / 2
+}
+
 fn unexpected(process: &Process, answer: &impl std::fmt::Debug) -> LabError {
     process.failed(format!("it answers {answer:?}"))
 }
 
-fn cell(plan: &Plan, ran: Ran, counted: Counted, vault_bytes: i64, tickets: usize) -> Cell {
+/// What was found on the server's heap.
+struct Memory {
+    /// Of open connections.
+    open_bytes: i64,
+    /// Of so many tickets.
+    vault_bytes: i64,
+    tickets: usize,
+}
+
+fn cell(plan: &Plan, ran: Ran, counted: Counted, memory: &Memory) -> Cell {
     let each = |total: Duration| us(total) / plan.connections().max(1) as f64;
     let seconds = ran.elapsed.as_secs_f64();
     Cell {
@@ -200,8 +247,30 @@ fn cell(plan: &Plan, ran: Ran, counted: Counted, vault_bytes: i64, tickets: usiz
         server_cpu_us_per_connection: each(counted.process_cpu),
         server_tls_us_per_connection: each(counted.tls_cpu),
         client_cpu_us_per_connection: each(ran.process_cpu),
-        server_memory_bytes: counted.memory,
-        vault_bytes,
-        tickets: tickets as u64,
+        server_memory_bytes: memory.open_bytes,
+        vault_bytes: memory.vault_bytes,
+        tickets: memory.tickets as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_of_which_more_than_half_failed_has_no_numbers_and_says_why() {
+        let ran = |connections, few, many| Ran {
+            connections,
+            failed: few + many,
+            why_failed: [("a rare reason".to_owned(), few), ("silence".to_owned(), many)].into(),
+            ..Ran::default()
+        };
+        assert_eq!(too_many_failed(&ran(1_000, 0, 0)), None);
+        assert_eq!(too_many_failed(&ran(1_000, 100, 400)), None);
+        assert_eq!(
+            too_many_failed(&ran(1_000, 100, 401)).unwrap(),
+            "501 of 1000 reconnections failed; 401 because: silence"
+        );
+        assert!(too_many_failed(&ran(1, 0, 1)).is_some());
     }
 }

@@ -3,6 +3,7 @@
 
 mod control;
 pub mod endpoint;
+mod finished;
 mod grid;
 mod growth;
 mod histogram;
@@ -24,7 +25,10 @@ pub use self::options::Options;
 use self::report::{Cell, NotRun, Report};
 use crate::components::{self, Memory};
 use crate::error::LabError;
-use crate::experiment::{Journal, Run, Screen, check, open_link, rtts, share, write_json};
+use crate::experiment::{
+    Journal, Run, Screen, check_resumable, is_one_time, open_link, refuse_twice, rtts,
+    tell_how_to_go_on, write_json,
+};
 use crate::machine::{Machine, revision};
 
 /// Runs the experiment. Call it while the process has no other thread, as that of
@@ -35,7 +39,10 @@ use crate::machine::{Machine, revision};
 /// [`LabError::Options`] before anything is measured; the others when it can't go on. The program has to allocate
 /// with jemalloc, whose books say what a connection holds.
 pub fn run(options: &Options) -> Result<(), LabError> {
-    let mut plans = share(options.share, Plan::all(options))?;
+    let journal = options.resume.as_deref();
+    refuse_twice("--users", &options.users)?;
+    refuse_twice("--storms", &options.storms)?;
+    let mut plans = Plan::all(options);
     if plans.is_empty() {
         return Err(LabError::Options(
             "--users, --storms, --modes, --rows: no cell is left to measure; the table names the rows, and \
@@ -44,14 +51,16 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         ));
     }
     let common = options.common();
-    check(&common)?;
+    check_resumable(&common, journal)?;
     let link = open_link(&common)?;
     let possible = rtts(&common, link.kind(), link.fallback_reason())?;
     plans.retain(|plan| possible.contains(&plan.rtt));
     let (machine, kind) = (Machine::this(), link.kind().to_string());
     let settings = json!({ "reconnections": options.reconnections });
     let this_run = Run::of_this_program("load", options.seed, &kind, settings);
-    let (mut journal, finished) = Journal::<Cell>::open(options.resume.as_deref(), &this_run)?;
+    let is_finished = |cell: &Cell| finished::check(cell, options.reconnections);
+    tell_how_to_go_on(journal)?;
+    let (mut journal, finished) = Journal::open(journal, &this_run, is_finished)?;
 
     let mut screen = Screen::new(&common);
     screen.line(&format!("seed {}; {machine}; link {kind}", options.seed))?;
@@ -70,6 +79,10 @@ pub fn run(options: &Options) -> Result<(), LabError> {
                 None => match stand.cell(plan, &common.parameters) {
                     // Both processes are there; the next cell begins afresh.
                     Err(LabError::Connection(reason)) => Measured::NotRun(reason),
+                    Err(error @ LabError::Endpoint { .. }) => {
+                        stand.restart()?;
+                        Measured::NotRun(error.to_string())
+                    }
                     measured => measured?,
                 },
             };
@@ -129,6 +142,7 @@ fn memory(plans: &[Plan]) -> Result<Vec<Memory>, LabError> {
 /// Whether a cell that was measured is a planned one.
 fn is_of(cell: &Cell, plan: &Plan) -> bool {
     let Cell { variant, kind, users, reconnections, rtt_ms, .. } = *cell;
-    (variant, kind, users, reconnections, rtt_ms)
-        == (plan.variant, plan.kind, plan.users, plan.reconnections, plan.rtt_ms())
+    (variant, kind, users, reconnections)
+        == (plan.variant, plan.kind, plan.users, plan.reconnections)
+        && is_one_time(rtt_ms, plan.rtt_ms())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tessera_link::LinkKind;
 
 use super::kind::Kind;
-use crate::experiment::{self, Destination, Share};
+use crate::experiment::{self, Destination};
 use crate::ways::Mode;
 
 /// What to measure, and how.
@@ -24,8 +24,6 @@ pub struct Options {
     pub modes: Vec<Mode>,
     /// The rows of these modes to measure, by the names of the table; all if it is empty.
     pub rows: Vec<String>,
-    /// Which part of the cells, where several runs divide them; `None` for all.
-    pub share: Option<Share>,
     /// How the link is made.
     pub link: LinkKind,
     /// Where random numbers of the link start.

@@ -61,9 +61,10 @@ pub(crate) struct Cell {
     pub(crate) server_tls_us_per_connection: f64,
     /// Processor time of the client's process, which has all users.
     pub(crate) client_cpu_us_per_connection: f64,
-    /// What all open connections of the cell hold on the server's heap.
+    /// What all open connections of the cell hold on the server's heap: what it has back when they are closed. Keys
+    /// and tickets that they used are not in it.
     pub(crate) server_memory_bytes: i64,
-    /// What the tickets made beforehand hold there: in a vault, if the way has one.
+    /// What the tickets made beforehand hold there: in a vault, and 0 if the way has none.
     pub(crate) vault_bytes: i64,
     /// How many these are: they come in packs.
     pub(crate) tickets: u64,
@@ -92,9 +93,18 @@ pub(crate) struct NotRun {
     pub(crate) reason: String,
 }
 
-/// The growth of each row at each round-trip time.
+impl Cell {
+    /// Whether it says what its load costs: of 1,000 reconnections at most one failed. One that failed may have cost
+    /// next to nothing, or a minute of patience.
+    pub(crate) fn succeeded(&self) -> bool {
+        let asked = self.users.saturating_mul(self.reconnections) as u64;
+        asked > 0 && self.failed.saturating_mul(1_000) <= asked
+    }
+}
+
+/// The growth of each row at each round-trip time, by the cells that succeeded.
 pub(crate) fn growth(cells: &[Cell]) -> Vec<Growth> {
-    let of_users = |cell: &&Cell| cell.kind == Kind::Users;
+    let of_users = |cell: &&Cell| cell.kind == Kind::Users && cell.succeeded();
     let mut found: Vec<Growth> = Vec::new();
     for first in cells.iter().filter(of_users) {
         let same =
@@ -113,4 +123,54 @@ pub(crate) fn growth(cells: &[Cell]) -> Vec<Growth> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Histogram;
+
+    fn cell(users: usize, cpu_us_per_connection: f64, failed: u64) -> Cell {
+        Cell {
+            variant: Variant::all()[0],
+            kind: Kind::Users,
+            users,
+            rtt_ms: 33.0,
+            reconnections: 20,
+            failed,
+            why_failed: [].into(),
+            requests: 0,
+            seconds: 1.0,
+            requests_per_second: 0.0,
+            first_accepted_us: Histogram::default(),
+            response_us: Histogram::default(),
+            registration_us: Histogram::default(),
+            server_cpu_us_per_connection: cpu_us_per_connection,
+            server_tls_us_per_connection: 0.0,
+            client_cpu_us_per_connection: 0.0,
+            server_memory_bytes: 0,
+            vault_bytes: 0,
+            tickets: 0,
+        }
+    }
+
+    /// A server that fails does little: growth would be the better the more fails.
+    #[test]
+    fn failures_are_no_points_of_growth() {
+        let mut cells = [1, 10, 100, 1_000].map(|users| cell(users, 500.0, 0));
+        // One of 1,000 is not worth a point.
+        cells[3].failed = 20;
+        let all = growth(&cells);
+        assert_eq!(all.len(), 1);
+        assert!((all[0].exponent - 1.0).abs() < 1e-9, "{all:?}");
+        cells[3] = cell(1_000, 5.0, 19_800);
+        let left = growth(&cells);
+        assert_eq!(left[0].exponent, growth(&cells[..3])[0].exponent);
+        for cell in &mut cells {
+            cell.failed = 20;
+        }
+        cells[3].failed = 21;
+        assert!(growth(&cells).is_empty(), "of 1, 10 and 100 users more than one of 1,000 failed");
+        assert!(!Cell { users: 0, ..cells[0].clone() }.succeeded());
+    }
 }

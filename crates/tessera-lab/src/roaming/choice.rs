@@ -90,6 +90,24 @@ impl Field {
         }
     }
 
+    /// The word of a filter for a value as tables and other options write it: they have shorter names of keys, `-` for
+    /// nothing, and percentages.
+    fn word(self, value: &str) -> String {
+        let of_a_table = match self {
+            Self::Kx => Agreement::named_in_tables(value).map(Agreement::name),
+            Self::TicketKey => OneTimeKind::named_in_tables(value).map(OneTimeKind::name),
+            _ => None,
+        };
+        match (self, value) {
+            (Self::Kx | Self::TicketKey | Self::Continuation, "-") => "none".to_owned(),
+            (Self::Loss | Self::Congestion, share) => {
+                let percent = share.strip_suffix('%').and_then(|it| it.parse::<f64>().ok());
+                percent.map_or_else(|| share.to_owned(), |percent| (percent / 100.0).to_string())
+            }
+            _ => of_a_table.unwrap_or(value).to_owned(),
+        }
+    }
+
     /// All values that cells have, in the order of the grid.
     fn values(self, cells: &[CellName]) -> Vec<String> {
         let mut values = Vec::new();
@@ -103,6 +121,14 @@ impl Field {
 }
 
 impl Filter {
+    /// What a filter may say: a line for each field, with all of its values.
+    #[must_use]
+    pub fn help() -> String {
+        let cells = grid::cells();
+        let line = |field: Field| format!("{}: {}", field.name(), list(field.values(&cells)));
+        Field::ALL.map(line).join("\n")
+    }
+
     fn takes(&self, cell: &CellName) -> bool {
         self.terms.iter().all(|term| term.values.contains(&term.field.of(cell)))
     }
@@ -125,10 +151,13 @@ impl FromStr for Filter {
                 format!("no field is `{name}`; fields are {}", list(Field::ALL.map(Field::name)))
             })?;
             let known = field.values(&cells);
-            let values: Vec<_> = values.split('|').map(str::to_owned).collect();
-            match values.iter().find(|value| !known.contains(value)) {
-                Some(value) => Err(format!("no {name} is `{value}`; there are {}", list(&known))),
-                None => Ok(Term { field, values }),
+            let values: Vec<_> = values.split('|').collect();
+            let words: Vec<_> = values.iter().map(|value| field.word(value)).collect();
+            match values.iter().zip(&words).find(|(_, word)| !known.contains(word)) {
+                Some((value, _)) => {
+                    Err(format!("no {name} is `{value}`; there are {}", list(&known)))
+                }
+                None => Ok(Term { field, values: words }),
             }
         };
         let filter = Self { terms: text.split(',').map(term).collect::<Result<_, _>>()? };
@@ -206,6 +235,37 @@ mod tests {
                 "endpoints/b/psk-only/none/none/none/memory/0x1302/seoul-los-angeles,loss=0.01,burst=3"
             ]
         );
+    }
+
+    /// Whoever reads a table writes what stands there.
+    #[test]
+    fn a_filter_knows_the_words_of_tables_and_percentages() {
+        for (short, long) in [
+            ("kx=hybrid,option=a", "kx=x25519mlkem768,option=a"),
+            ("kx=-,option=b", "kx=none,option=b"),
+            ("ticket_key=psk|hybrid", "ticket_key=one-time-psk|x25519mlkem768"),
+            ("continuation=-,ticket_key=-", "continuation=none,ticket_key=none"),
+            ("loss=1%", "loss=0.01"),
+            ("loss=0.1%|0%", "loss=0.001|0"),
+            ("congestion=5%|20%", "congestion=0.05|0.2"),
+        ] {
+            assert_eq!(short.parse::<Filter>(), long.parse::<Filter>(), "{short}");
+            assert!(!keys(short).is_empty());
+        }
+        assert!("loss=2%".parse::<Filter>().unwrap_err().contains("no loss is `2%`"));
+    }
+
+    #[test]
+    fn the_help_of_filters_has_every_value_of_every_field() {
+        let help = Filter::help();
+        for cell in grid::cells() {
+            for field in Field::ALL {
+                let line =
+                    help.lines().find(|line| line.starts_with(&format!("{}: ", field.name())));
+                let (_, values) = line.unwrap().split_once(": ").unwrap();
+                assert!(values.split(", ").any(|value| value == field.of(&cell)), "{values}");
+            }
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(super) struct Failures {
 impl Failures {
     /// For a cell of so many samples.
     pub(super) fn new(samples: usize) -> Self {
-        Self { most: samples.div_ceil(2).max(3), count: 0, reasons: BTreeMap::new() }
+        Self { most: most(samples), count: 0, reasons: BTreeMap::new() }
     }
 
     /// Counts one.
@@ -38,6 +38,11 @@ impl Failures {
     pub(super) fn into_counts(self) -> (u32, BTreeMap<String, u32>) {
         (self.count, self.reasons)
     }
+}
+
+/// How many may fail beside so many samples.
+pub(super) fn most(samples: usize) -> usize {
+    samples.div_ceil(2).max(3)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod choice;
 mod engine;
 mod failures;
+mod finished;
 mod grid;
 mod links;
 mod page;
@@ -11,6 +12,8 @@ mod progress;
 pub(crate) mod report;
 mod runner;
 mod sample;
+#[cfg(test)]
+mod samples;
 mod sepps;
 mod table;
 
@@ -23,7 +26,9 @@ use self::progress::Progress;
 use self::report::{Cell, CellName, NotRun, Report, Through};
 use self::runner::Runner;
 use crate::error::LabError;
-use crate::experiment::{self, Journal, Run, Screen, Share, check, open_link, share, write};
+use crate::experiment::{
+    self, Journal, Run, Screen, Share, check_resumable, open_link, share, tell_how_to_go_on, write,
+};
 use crate::machine::{Machine, revision};
 
 /// What to measure, and how.
@@ -53,7 +58,7 @@ pub struct Options {
 /// measured.
 pub fn run(options: &Options) -> Result<(), LabError> {
     let Options { common, link_repetitions, .. } = options;
-    check(common)?;
+    check_resumable(common, options.resume.as_deref())?;
     let seed = common.parameters.seed;
     let names = choice::chosen(options.cells.as_ref(), options.sample, seed);
     let names = share(options.share, names)?;
@@ -61,17 +66,20 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let kind = link.kind();
     let settings =
         json!({ "repetitions": common.repetitions, "link_repetitions": link_repetitions });
-    let run = Run::of_this_program("roaming", seed, kind, settings);
-    let (journal, finished) = Journal::<Cell>::open(options.resume.as_deref(), &run)?;
-
-    let mut screen = Screen::new(common);
-    let machine = Machine::this();
-    screen.line(&format!("seed {seed}; {machine}; link {kind}"))?;
     let repetitions = |name: &CellName| match name.through {
         Through::Engine => common.repetitions,
         Through::Sepp if !name.link.needs_emulation() => common.repetitions,
         Through::Endpoints | Through::Sepp => *link_repetitions,
     };
+    let run = Run::of_this_program("roaming", seed, kind, settings);
+    let grid = grid::cells();
+    let is_finished = |cell: &Cell| finished::check(cell, &grid, repetitions(&cell.name));
+    let (journal, finished) = Journal::open(options.resume.as_deref(), &run, is_finished)?;
+    tell_how_to_go_on(options.resume.as_deref())?;
+
+    let mut screen = Screen::new(common);
+    let machine = Machine::this();
+    screen.line(&format!("seed {seed}; {machine}; link {kind}"))?;
     let beside = options.share.map_or(0, Share::others);
     let mut runner = Runner::start(link, seed, beside)?;
     screen.expect(names.iter().map(repetitions).sum());

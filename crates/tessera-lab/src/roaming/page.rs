@@ -210,24 +210,13 @@ fn choices(variant: &Variant) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::machine::Machine;
-    use crate::roaming::grid;
-    use crate::roaming::report::{Bytes, NotRun, RoundTrips, Sides};
+    use crate::roaming::report::NotRun;
+    use crate::roaming::{grid, samples};
 
     fn report(cpu: &str) -> Report {
         let of = |through| grid::cells().into_iter().filter(move |it| it.through == through);
-        let cell = |name| Cell {
-            name,
-            samples: vec![Sample { send_us: Some(1.0), ..Sample::default() }; 7],
-            failed: 0,
-            why_failed: [].into(),
-            round_trips: RoundTrips::default(),
-            bytes: Bytes::default(),
-            operations: Sides::default(),
-            issuing: None,
-            registration: None,
-            beside: 0,
-            lateness: None,
-        };
+        let sample = Sample { send_us: Some(1.0), ..Sample::default() };
+        let cell = |name| samples::cell(name, sample, 7);
         let not_run = |name| NotRun { name, reason: "<no link>".to_owned() };
         Report {
             experiment: "roaming".to_owned(),

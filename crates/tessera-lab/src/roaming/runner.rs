@@ -10,8 +10,8 @@ use super::report::{Cell, CellName, Through};
 use super::{links, sepps};
 use crate::bench::Bench;
 use crate::error::{LabError, link_words};
-use crate::experiment::Etcd;
-use crate::variants::Store;
+use crate::experiment::{Etcd, Place};
+use crate::variants::{Store, Variant};
 
 /// What cells are measured with, for as long as the experiment lasts.
 pub(super) struct Runner {
@@ -46,7 +46,8 @@ impl Runner {
         })
     }
 
-    /// Measures cells that go through the same: in memory all of them in turns, else one after the other.
+    /// Measures cells that go through the same: in memory those of one suite and one store in turns, else one after the
+    /// other.
     pub(super) fn measure(
         &mut self,
         names: &[&CellName],
@@ -55,10 +56,14 @@ impl Runner {
     ) -> Result<(), LabError> {
         if names.first().is_some_and(|name| name.through == Through::Engine) {
             progress.screen.now("in memory");
-            let measured = self.in_memory(names, repetitions, || progress.screen.advance());
             let beside = self.beside;
-            let measured = measured.into_iter().map(|it| it.map(|cell| Cell { beside, ..cell }));
-            return names.iter().zip(measured).try_for_each(|(name, it)| progress.add(name, it));
+            for names in batches(names) {
+                let measured = self.in_memory(&names, repetitions, || progress.screen.advance());
+                for (name, measured) in names.into_iter().zip(measured) {
+                    progress.add(name, measured.map(|cell| Cell { beside, ..cell }))?;
+                }
+            }
+            return Ok(());
         }
         for name in names {
             progress.screen.now(name.variant.mode.name());
@@ -75,7 +80,7 @@ impl Runner {
         done: impl Fn(),
     ) -> Vec<Result<Cell, String>> {
         let cells =
-            names.iter().map(|name| (*name, address(name, &mut self.etcd_here, Etcd::start)));
+            names.iter().map(|name| (*name, address(name, &mut self.etcd_here, Place::Here)));
         engine::measure(cells.collect(), &self.bench.pki, &self.timers, repetitions, done)
     }
 
@@ -95,7 +100,7 @@ impl Runner {
             return Err(reason.clone());
         }
         let (link, seed) = (&self.bench.link, self.seed);
-        let etcd = address(name, &mut self.etcd_at_server, || Etcd::start_at_server(link))?;
+        let etcd = address(name, &mut self.etcd_at_server, Place::AtServer(link))?;
         if name.through == Through::Sepp {
             let measured = sepps::measure(link, name, etcd, repetitions, seed, done);
             return measured.map_err(|error| error.to_string());
@@ -111,17 +116,84 @@ impl Runner {
     }
 }
 
-/// Where the etcd is that a cell needs, which is started for the first one.
+/// Cells that are measured together: what is compared closely. All of a batch are finished at once, and an interruption
+/// loses no other.
+fn batches<'n>(names: &[&'n CellName]) -> Vec<Vec<&'n CellName>> {
+    let of = |variant: &Variant| (variant.suite, variant.store);
+    let mut batches: Vec<Vec<&CellName>> = Vec::new();
+    for name in names {
+        let same = |batch: &&mut Vec<&CellName>| {
+            batch.first().is_some_and(|first| of(&first.variant) == of(&name.variant))
+        };
+        match batches.iter_mut().find(same) {
+            Some(batch) => batch.push(name),
+            None => batches.push(vec![name]),
+        }
+    }
+    batches
+}
+
+/// Where the etcd is that a cell needs, which is started for the first one, and again when it is gone. One that could
+/// not be started is not tried again.
 fn address(
     name: &CellName,
     etcd: &mut Option<Result<Etcd, String>>,
-    start: impl FnOnce() -> Result<Etcd, String>,
+    place: Place<'_>,
 ) -> Result<Option<SocketAddr>, String> {
     if name.variant.store == Store::Memory {
         return Ok(None);
     }
-    match etcd.get_or_insert_with(start) {
+    if let Some(Ok(running)) = etcd
+        && !running.is_there(place)
+    {
+        *etcd = None;
+    }
+    match etcd.get_or_insert_with(|| Etcd::start(place)) {
         Ok(etcd) => Ok(Some(etcd.address())),
         Err(reason) => Err(reason.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::EtcdStore;
+    use crate::roaming::grid;
+
+    fn with(store: Store) -> CellName {
+        grid::cells().into_iter().find(|name| name.variant.store == store).unwrap()
+    }
+
+    /// Not run where there is no etcd.
+    #[test]
+    fn an_etcd_that_died_is_started_again_for_the_next_cell() {
+        let (memory, name) = (with(Store::Memory), with(Store::Etcd));
+        let mut etcd = None;
+        assert_eq!(address(&memory, &mut etcd, Place::Here), Ok(None));
+        assert!(etcd.is_none());
+        let first = match address(&name, &mut etcd, Place::Here) {
+            Ok(first) => first,
+            Err(reason) => {
+                assert!(reason.contains("not on PATH"), "{reason}");
+                eprintln!("not run: {reason}");
+                return;
+            }
+        };
+        assert_eq!(address(&name, &mut etcd, Place::Here), Ok(first), "one is enough");
+        etcd.as_mut().unwrap().as_mut().unwrap().crash();
+        let second = address(&name, &mut etcd, Place::Here).unwrap().unwrap();
+        assert!(EtcdStore::open(second).is_ok());
+    }
+
+    #[test]
+    fn a_batch_in_memory_is_of_one_suite_and_one_store() {
+        let cells = grid::cells();
+        let names: Vec<_> = cells.iter().filter(|it| it.through == Through::Engine).collect();
+        let batches = batches(&names);
+        assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), [15, 6, 15, 6]);
+        let mut keys: Vec<_> = batches.iter().flatten().map(|name| name.key()).collect();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), names.len());
     }
 }

@@ -163,26 +163,13 @@ first fl.    bytes that the client sends before anything comes; bytes: all of a 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roaming::grid;
-    use crate::roaming::report::{Bytes, RoundTrips, Sides};
+    use crate::roaming::{grid, samples};
     use crate::variants::Store;
 
     fn cell(name: &CellName, response_us: f64) -> Cell {
         let sample =
             Sample { tcp_us: Some(1_000.0), response_us: Some(response_us), ..Sample::default() };
-        Cell {
-            name: name.clone(),
-            samples: vec![sample; 3],
-            failed: 0,
-            why_failed: [].into(),
-            round_trips: RoundTrips::default(),
-            bytes: Bytes::default(),
-            operations: Sides::default(),
-            issuing: None,
-            registration: None,
-            beside: 0,
-            lateness: None,
-        }
+        samples::cell(name.clone(), sample, 3)
     }
 
     /// A factor has TCP in neither of its sides.

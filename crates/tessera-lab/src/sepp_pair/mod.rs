@@ -15,7 +15,6 @@
 mod configuration;
 mod functions;
 mod option;
-mod orphans;
 mod process;
 
 use std::io;
@@ -28,10 +27,10 @@ use tessera_link::{End, Link, LinkParameters};
 use self::configuration::{HOME, Operator, PairFiles, Places, VISITED};
 use self::functions::{Asked, Consumer, Producers};
 pub(crate) use self::option::SeppOption;
-use self::orphans::Orphans;
 use self::process::{Counts, SeppProcess, check_program};
 use crate::bench::{WARM_UP, us};
 use crate::error::LabError;
+use crate::experiment::Orphans;
 use crate::registration::LOCAL_BREAKOUT;
 
 /// Two SEPPs that have an association, and network functions at both.
@@ -120,7 +119,8 @@ impl<'l> SeppPair<'l> {
         let mut home = start("home SEPP", End::Server, HOME)?;
         home.listens()?;
         let mut visited = start("visited SEPP", End::Client, VISITED)?;
-        let _orphans = Orphans::watch([home.pid(), visited.pid()], &files.directory())?;
+        let _orphans = Orphans::watch(&[home.pid(), visited.pid()], &files.directory())
+            .map_err(LabError::system("starting `sh` beside the SEPPs"))?;
         visited.is_associated()?;
         home.is_associated()?;
         let consumer = Consumer::start(link, places.sbi)?;

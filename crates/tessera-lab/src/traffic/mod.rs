@@ -12,6 +12,7 @@
 mod conversation;
 pub(crate) mod evaluate;
 mod features;
+mod finished;
 mod measure;
 mod observer;
 mod page;
@@ -27,13 +28,19 @@ mod table;
 mod tree;
 
 use std::num::NonZeroU16;
+use std::path::PathBuf;
+use std::time::Duration;
 
+use serde_json::json;
 use tessera_link::{LinkKind, LinkParameters};
 
+use self::finished::Cell;
 use self::report::Report;
 use self::stage::Stage;
 use crate::error::LabError;
-use crate::experiment::{self, LinkReport, Screen};
+use crate::experiment::{
+    self, Journal, LinkReport, Run, Screen, is_one_time, refuse_twice, tell_how_to_go_on,
+};
 use crate::machine::Machine;
 use crate::variants::PaperOption;
 
@@ -42,6 +49,9 @@ use crate::variants::PaperOption;
 pub struct Options {
     /// To multiples of how many bytes both ends pad their records; `None`: not at all.
     pub paddings: Vec<Option<NonZeroU16>>,
+    /// Where the flows of each round-trip time and padding are kept when they are recorded, and found again after an
+    /// interruption.
+    pub resume: Option<PathBuf>,
     /// The link, how many connections of each option are recorded, and where the report goes; modes are not
     /// used.
     pub common: experiment::Options,
@@ -64,6 +74,12 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let rtts = experiment::rtts(common, kind, None)?;
     let machine = Machine::this();
     let seed = common.parameters.seed;
+    let of_link = LinkParameters { rtt: Duration::ZERO, ..common.parameters.clone() };
+    let settings = json!({ "repetitions": common.repetitions, "link": format!("{of_link:?}") });
+    let run = Run::of_this_program("traffic", seed, kind, settings);
+    let is_finished = |cell: &Cell| finished::check(cell, common.repetitions);
+    let (mut journal, finished) = Journal::open(options.resume.as_deref(), &run, is_finished)?;
+    tell_how_to_go_on(options.resume.as_deref())?;
 
     let mut screen = Screen::new(common);
     screen.line(&format!("seed {seed}; {machine}; link {kind}"))?;
@@ -73,8 +89,19 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     let mut flows = Vec::new();
     for rtt in rtts {
         let parameters = LinkParameters { rtt, ..common.parameters.clone() };
-        for padding in &options.paddings {
-            flows.extend(stage.cell(*padding, &parameters, common.repetitions, &screen)?);
+        let rtt_ms = rtt.as_secs_f64() * 1e3;
+        for padding in options.paddings.iter().copied() {
+            let bytes = padding.map(NonZeroU16::get);
+            let is_this = |cell: &&Cell| is_one_time(cell.rtt_ms, rtt_ms) && cell.padding == bytes;
+            if let Some(cell) = finished.iter().find(is_this) {
+                (0..connections).for_each(|_| screen.advance());
+                flows.extend(cell.flows.iter().cloned());
+                continue;
+            }
+            let recorded = stage.cell(padding, &parameters, common.repetitions, &screen)?;
+            let cell = Cell { rtt_ms, padding: bytes, flows: recorded };
+            journal.add(&cell)?;
+            flows.extend(cell.flows);
         }
     }
     screen.now("telling apart");
@@ -94,7 +121,8 @@ pub fn run(options: &Options) -> Result<(), LabError> {
 
 /// Refuses what can be refused before anything has begun.
 fn check(options: &Options) -> Result<(), LabError> {
-    experiment::check(&options.common)?;
+    experiment::check_resumable(&options.common, options.resume.as_deref())?;
+    refuse_twice("--rtt", options.common.rtts.as_deref().unwrap_or_default())?;
     if options.common.link == LinkKind::Loopback {
         return Err(LabError::Options(
             "--link loopback: an observer sees whatever passes there, and this experiment wants its own \

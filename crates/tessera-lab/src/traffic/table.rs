@@ -82,6 +82,8 @@ protected-sizes  of the protected records alone: padding can't reach hellos
 times            when records pass at the client's end, and from which side they come
 both             all of that
 told right       by a decision tree that has not seen the flow (cross-validation)
+asked first      by a tree grown on all flows. What the server sends has sizes below 0: \"record 2 size > -110\"
+                 asks whether record 2 is the client's, or the server's and shorter than 110 bytes
 Key exchanges (X25519, X25519MLKEM768) and, in (e), kinds of one-time keys take turns within an option.
 An observer who also reads the ClientHello needs no classifier: that a PSK and early data are offered
 stands there in plaintext (RFC 8446 §4.2.10, §4.2.11).";

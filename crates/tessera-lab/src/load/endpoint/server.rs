@@ -37,7 +37,6 @@ struct Cell {
     accepting: Option<Accepting>,
     counters: Arc<Counters>,
     process_cpu: Duration,
-    heap: i64,
 }
 
 /// A listener with its connections, which end with it.
@@ -104,7 +103,6 @@ impl Server {
                 counters.handshakes.store(0, Ordering::Release);
                 *counters.histogram() = Histogram::default();
                 cell.process_cpu = clock::process_cpu()?;
-                cell.heap = held(&self.runtime)?;
                 Ok(ServerAnswer::Ready)
             }
             ServerOrder::Finish { handshakes } => {
@@ -116,7 +114,7 @@ impl Server {
                         .saturating_sub(cell.process_cpu)
                         .saturating_sub(counters.meter.own()),
                     tls_cpu: counters.meter.tls(),
-                    memory: held(&self.runtime)? - cell.heap,
+                    memory: held(&self.runtime)?,
                 }))
             }
         }
@@ -134,8 +132,8 @@ impl Server {
         let acceptor = Acceptor::new(config);
         let accepting = accept(&self.runtime, listener, acceptor, counters.clone())?;
         let (address, accepting) = (accepting.address, Some(accepting));
-        let (process_cpu, heap) = (Duration::ZERO, 0);
-        self.cell = Some(Cell { preparation, stores, accepting, counters, process_cpu, heap });
+        let process_cpu = Duration::ZERO;
+        self.cell = Some(Cell { preparation, stores, accepting, counters, process_cpu });
         Ok(ServerAnswer::Listening { address, open_files: self.open_files })
     }
 }

@@ -128,10 +128,15 @@ fn confusions(confusion: &Confusion) -> String {
         tables::numbers(&caption, &columns, &rows)
     });
     format!(
-        "<section>\n<h2 id=\"confusion\">Who was taken for whom</h2>\n{}</section>\n",
+        "<section>\n<h2 id=\"confusion\">Who was taken for whom</h2>\n<p>{SIGNS}</p>\n{}</section>\n",
         tables.collect::<String>()
     )
 }
+
+/// How the first question is to be read.
+const SIGNS: &str = "A caption has what a tree grown on all flows asks first. What the server sends has sizes below 0: \
+                     record 2 size &gt; -110 asks whether record 2 is the client's, or the server's and shorter than \
+                     110 bytes.";
 
 /// What padding costs.
 fn costs(costs: &[PaddingCost]) -> String {

@@ -47,6 +47,7 @@ fn the_traffic_page_has_every_setting_every_matrix_and_every_cost() {
     has("100.0 (", 3 * 2);
     // In the caption, and in the label of what scrolls.
     has("asked first: record 1 size &gt; 603.5", 2 * 2 * 2);
+    has("What the server sends has sizes below 0", 1);
     has("<b>", 0);
     has("NaN", 0);
     // The padded flows are those without padding.

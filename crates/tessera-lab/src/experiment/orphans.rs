@@ -1,30 +1,46 @@
 //! What is left if this process is killed: a shell ends it.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use nix::unistd::Pid;
 
-use crate::error::LabError;
-
 /// A shell that waits for the end of this process, however that comes, and then kills processes and removes a
 /// directory. Dropped, it does nothing.
-pub(super) struct Orphans(Child);
+pub(crate) struct Orphans(Child);
 
 impl Orphans {
-    pub(super) fn watch(processes: [Pid; 2], directory: &Path) -> Result<Self, LabError> {
-        let [one, other] = processes.map(|pid| pid.to_string());
+    /// Begins to watch; when this returns no signal but KILL ends the shell.
+    ///
+    /// # Errors
+    /// If there is no `sh`.
+    pub(crate) fn watch(processes: &[Pid], directory: &Path) -> io::Result<Self> {
         let mut command = Command::new("sh");
-        command.args(["-c", SCRIPT, "sh", &one, &other]).arg(directory);
+        command.args(["-c", SCRIPT, "sh"]).arg(directory);
+        command.args(processes.iter().map(Pid::to_string));
         // Its standard input ends when nobody can write there any more.
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.spawn().map(Self).map_err(LabError::system("starting `sh` beside the SEPPs"))
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut orphans = Self(command.spawn()?);
+        let said = orphans.0.stdout.take().map(|mut stdout| stdout.read_exact(&mut [0]));
+        said.unwrap_or_else(|| Err(io::Error::other("it has no pipes")))?;
+        Ok(orphans)
     }
 }
 
-/// Ctrl-C is for all processes of a terminal; this one goes on.
-const SCRIPT: &str = r#"trap '' INT; read -r _; kill -KILL "$1" "$2"; rm -rf -- "$3""#;
+/// Ctrl-C, the end of a terminal and a service manager's signal are for all processes of a group; this one goes on. A
+/// process that is being killed may still make a file.
+const SCRIPT: &str = r#"
+trap '' HUP INT QUIT TERM
+directory=$1
+shift
+echo
+read -r _
+kill -KILL "$@"
+for try in 1 2 3 4 5; do
+    rm -rf -- "$directory" && break
+    sleep 0.2
+done"#;
 
 impl Drop for Orphans {
     fn drop(&mut self) {
@@ -38,6 +54,8 @@ impl Drop for Orphans {
 mod tests {
     use std::fs;
     use std::os::unix::process::ExitStatusExt;
+
+    use nix::sys::signal::{Signal, kill};
 
     use super::*;
 
@@ -56,11 +74,15 @@ mod tests {
         fs::create_dir(&directory).unwrap();
         let mut sleepers = [sleeper(), sleeper()];
         let pids = [pid(&sleepers[0]), pid(&sleepers[1])];
-        drop(Orphans::watch(pids, &directory).unwrap());
+        drop(Orphans::watch(&pids, &directory).unwrap());
         assert!(directory.exists());
         assert!(sleepers[0].try_wait().unwrap().is_none(), "it ended with the watch");
 
-        let mut orphans = Orphans::watch(pids, &directory).unwrap();
+        let mut orphans = Orphans::watch(&pids, &directory).unwrap();
+        // A group's signals, which end this process, come to the shell too.
+        for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM] {
+            kill(pid(&orphans.0), signal).unwrap();
+        }
         drop(orphans.0.stdin.take());
         orphans.0.wait().unwrap();
         for sleeper in &mut sleepers {

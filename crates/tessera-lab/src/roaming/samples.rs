@@ -1,0 +1,20 @@
+//! Cells for tests.
+
+use super::report::{Bytes, Cell, CellName, RoundTrips, Sample, Sides};
+
+/// A cell with so often this sample, and nothing else.
+pub(crate) fn cell(name: CellName, sample: Sample, count: usize) -> Cell {
+    Cell {
+        name,
+        samples: vec![sample; count],
+        failed: 0,
+        why_failed: [].into(),
+        round_trips: RoundTrips::default(),
+        bytes: Bytes::default(),
+        operations: Sides::default(),
+        issuing: None,
+        registration: None,
+        beside: 0,
+        lateness: None,
+    }
+}
