@@ -226,11 +226,13 @@ impl World {
         self.between.cut();
     }
 
-    /// Asks over a connection that comes back; the name of the request.
+    /// Asks over a connection that comes back; the name of the request. The connection's tickets have come then.
     #[track_caller]
     pub fn get_over_new_connection(&self) -> String {
         self.cut();
-        self.get()
+        let name = self.get();
+        self.get();
+        name
     }
 
     /// What the SEPPs wrote.

@@ -67,7 +67,7 @@ async fn an_address_that_hangs_stalls_no_call_that_another_can_answer() {
 }
 
 #[tokio::test]
-async fn without_any_address_that_listens_calls_fail_at_once_and_say_why() {
+async fn without_any_address_that_listens_calls_fail_and_say_why() {
     let pool = pool_to(&[closed().await, closed().await], PoolOptions::default());
     for _ in 0..2 {
         let error = pool.call(get(), call().repeatable()).await.unwrap_err();
@@ -76,6 +76,39 @@ async fn without_any_address_that_listens_calls_fail_at_once_and_say_why() {
     }
     let error = pool_to(&[], PoolOptions::default()).call(get(), call()).await.unwrap_err();
     assert_eq!(error.kind, CallErrorKind::Unreachable);
+}
+
+fn backing_off_for(millis: u64) -> PoolOptions {
+    PoolOptions { back_off: [Duration::from_millis(millis); 2].into(), ..PoolOptions::default() }
+}
+
+/// A server restarts, and the one that stood in for it ends before its address may be tried again.
+#[tokio::test]
+async fn a_call_waits_for_the_only_address_that_failed_a_moment_ago() {
+    let place = closed().await;
+    let pool = pool_to(&[place], backing_off_for(400));
+    let failed = || pool.status().addresses[0].failures > 0;
+    let (answer, _server) = tokio::join!(pool.call(get(), call()), async {
+        while !failed() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let listener = TcpListener::bind(place).await.unwrap();
+        RawServer::on(listener, &[], |seen| Then::write(ok(seen.stream)))
+    });
+    assert_eq!(port(&answer.unwrap()), place.port());
+    assert_eq!(pool.status().counts.failed, 1);
+}
+
+#[tokio::test]
+async fn a_call_waits_for_no_address_that_may_be_tried_only_after_its_deadline() {
+    let pool = pool_to(&[closed().await], backing_off_for(20_000));
+    pool.call(get(), call()).await.unwrap_err();
+    // It would wait no longer than a second either.
+    for deadline in [call(), within(500)] {
+        let error = pool.call(get(), deadline).await.unwrap_err();
+        assert_eq!(error.kind, CallErrorKind::Unreachable);
+    }
+    assert_eq!(pool.status().counts.failed, 1);
 }
 
 #[tokio::test]

@@ -75,6 +75,15 @@ impl RawServer {
         script: impl Fn(Seen) -> Then + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::on(listener, settings, script)
+    }
+
+    /// On a listener that is there.
+    pub fn on(
+        listener: TcpListener,
+        settings: &[(u16, u32)],
+        script: impl Fn(Seen) -> Then + Send + Sync + 'static,
+    ) -> Self {
         let address = listener.local_addr().unwrap();
         let (seen, connections) =
             (Arc::<Mutex<Vec<Seen>>>::default(), Arc::<AtomicUsize>::default());

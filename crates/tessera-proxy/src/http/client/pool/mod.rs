@@ -97,9 +97,6 @@ impl Pool {
         let mut earlier: Option<CallError> = None;
         let mut avoid: Option<Arc<Connection>> = None;
         loop {
-            if earlier.is_some() {
-                inner.let_recover(call.deadline).await;
-            }
             let granted = match inner.acquire(tries.early(), avoid.as_ref(), call.deadline).await {
                 Ok(granted) => granted,
                 Err(error) => return Err(error.after(earlier)),
@@ -176,7 +173,7 @@ impl Pool {
     }
 }
 
-/// How long another try waits for an address at most.
+/// How long a call waits at most for an address that may be tried again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A place on a connection.
@@ -187,7 +184,25 @@ pub(super) struct Granted {
 }
 
 impl Inner {
+    /// A place, soon or later. Where no address can be reached now, a moment is waited for one, and once.
     async fn acquire(
+        &self,
+        early: Early,
+        avoid: Option<&Arc<Connection>>,
+        deadline: Deadline,
+    ) -> Result<Granted, CallError> {
+        match self.acquire_now(early, avoid, deadline).await {
+            Err(error)
+                if matches!(error.kind, CallErrorKind::Unreachable)
+                    && self.let_recover(deadline).await =>
+            {
+                self.acquire_now(early, avoid, deadline).await
+            }
+            acquired => acquired,
+        }
+    }
+
+    async fn acquire_now(
         &self,
         early: Early,
         avoid: Option<&Arc<Connection>>,
@@ -217,19 +232,15 @@ impl Inner {
         }
     }
 
-    /// Before another try: the address that has just failed is passed over for a moment, and may be the only one.
-    async fn let_recover(&self, deadline: Deadline) {
-        let until = {
-            let state = self.state();
-            let is_stuck =
-                state.connections.is_empty() && state.opening == 0 && self.all_sick(&state);
-            let until = state.places.recovery().map(|(until, _)| until);
-            until.filter(|until| is_stuck && *until <= Instant::now() + LONGEST_PAUSE)
-        };
-        if let Some(until) = until {
-            // Whose deadline is over learns it where it waits for a place.
-            let _ = deadline.limit(sleep_until(until)).await;
+    /// Waits until an address that failed may be tried again, if that is soon: a server that restarts is passed over
+    /// for a moment, and may be the only one that is left. Whether it waited.
+    async fn let_recover(&self, deadline: Deadline) -> bool {
+        let Some((until, _)) = self.state().places.recovery() else { return false };
+        let is_soon = until <= deadline.at_most(LONGEST_PAUSE).instant();
+        if is_soon {
+            sleep_until(until).await;
         }
+        is_soon
     }
 
     fn enqueue(
