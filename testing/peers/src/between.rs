@@ -1,5 +1,6 @@
 //! The adversary: stands between the ends, records what clients send, and does with it what a network may do.
 
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -110,6 +111,25 @@ impl Between {
             // Some have ended by themselves.
             let _ = side.shutdown(Shutdown::Both);
         }
+    }
+
+    /// Waits until the clients have closed what was [`cut`](Self::cut) too: then they know of it, and make another
+    /// connection where they need one.
+    #[track_caller]
+    pub fn wait_until_left(&self) {
+        // As /proc/net/tcp writes them: established, and ended by this side alone.
+        const OPEN: [&str; 3] = ["01", "04", "05"];
+        let port = format!(":{:04X}", self.address.port());
+        wait_until("clients notice that their connections were cut", || {
+            let table = fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
+            let is_open = |line: &str| {
+                let mut words = line.split_whitespace().skip(1);
+                let (local, state) = (words.next(), words.nth(1));
+                local.is_some_and(|local| local.ends_with(&port))
+                    && state.is_some_and(|state| OPEN.contains(&state))
+            };
+            (!table.lines().any(is_open)).then_some(())
+        });
     }
 
     /// From now on nothing gets through, in connections that are there and in new ones, and nobody hears of it; or

@@ -222,8 +222,10 @@ impl World {
     }
 
     /// Ends the connections of N32-f, so that the next request needs another one.
+    #[track_caller]
     pub fn cut(&self) {
         self.between.cut();
+        self.between.wait_until_left();
     }
 
     /// Asks over a connection that comes back; the name of the request. The connection's tickets have come then.
