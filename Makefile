@@ -57,7 +57,7 @@ check:
 
 ## unit               the tests of all crates
 unit:
-	$(CARGO) test --workspace --locked
+	scripts/unit-tests
 	$(CARGO) test --package tessera-aws-lc --no-default-features --locked
 
 ## bare-metal         build the engine, which is no_std, for a Cortex-M33
