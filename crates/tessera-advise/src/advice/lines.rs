@@ -1,6 +1,6 @@
 //! The choices, line by line.
 
-use crate::evidence::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
+use crate::evidence::{Continuation, KeyExchange, Letter, Load, OneTimeKey, Store, Way};
 use crate::facts::{Application, EarlyRequests, Facts};
 
 use super::measurements::{self, Measurement, Unit};
@@ -262,13 +262,18 @@ impl Choice<'_> {
     fn together(&self) -> Line {
         let Facts { connections, .. } = *self.facts;
         let server_us = |way| {
-            let loads = self.evidence.loads.iter().filter(|load| load.storm && load.way == way);
+            let loads = self.storms(way).filter(|load| load.is_storm_that_succeeded());
             let nearest = loads.min_by(|one, other| {
                 let off = |users: usize| (users as f64 - connections).abs();
                 off(one.users).total_cmp(&off(other.users))
             });
-            let storm =
-                nearest.map(|load| (load.server_us, format!("in a storm of {}", load.users)));
+            let storm = nearest.map(|load| {
+                let failed = match load.failed {
+                    0 => String::new(),
+                    failed => format!(", {failed} of which failed"),
+                };
+                (load.server_us, format!("in a storm of {}{failed}", load.users))
+            });
             storm.or_else(|| {
                 let measured = super::price::Measured::of(self.evidence, self.facts, way)?;
                 Some((measured.server_us, "one after the other".to_owned()))
@@ -289,11 +294,25 @@ impl Choice<'_> {
             Some(own) => format!("{} of one processor", milliseconds(own.value)),
             None => "not measured".to_owned(),
         };
-        let reason = match connections {
+        let mut reason = match connections {
             ..2.0 => "one connection comes back after a fail-over".to_owned(),
             _ => format!("{connections} connections come back at once after a fail-over"),
         };
+        for Load { way, users, failed, .. } in [self.way]
+            .into_iter()
+            .chain(others)
+            .flat_map(|way| self.storms(way))
+            .filter(|load| !load.is_storm_that_succeeded())
+        {
+            let letter = way.option.letter();
+            reason += &format!("; a storm of {users} in ({letter}) doesn't count: {failed} failed");
+        }
         self.line("all at once", answer, reason, vec!["connections"], cost)
+    }
+
+    /// What was measured when all came back at once in a way.
+    fn storms(&self, way: Way) -> impl Iterator<Item = &Load> {
+        self.evidence.loads.iter().filter(move |load| load.storm && load.way == way)
     }
 
     pub(super) fn against(&self, other: Way) -> Option<Measurement> {

@@ -19,6 +19,8 @@ pub struct Measurement {
     pub against: Option<Way>,
     /// How many connections of a cell are behind it; `None` where it doesn't come from such samples.
     pub samples: Option<usize>,
+    /// The most reconnections of a cell that failed; they are in no number.
+    pub failed: usize,
     /// The numbers.
     pub numbers: Vec<Number>,
     /// In which case it is what happens; `None`: always.
@@ -76,6 +78,7 @@ impl Measurement {
             way: Some(way),
             against: None,
             samples: None,
+            failed: 0,
             numbers: vec![number],
             when: None,
             outside: None,
@@ -105,6 +108,7 @@ pub(crate) fn cost_of(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Me
         way: Some(way),
         against: None,
         samples: Some(measured.samples),
+        failed: measured.failed,
         numbers,
         when: None,
         outside: measured.outside,
@@ -141,23 +145,34 @@ pub(super) fn against(
         way: Some(way),
         against: Some(other),
         samples: Some(one.samples.min(two.samples)),
+        failed: one.failed.max(two.failed),
         numbers,
         when: None,
         outside: one.outside.or(two.outside),
     })
 }
 
-/// What is behind numbers, in words: how many samples, and where they are from if not from round about here.
-pub(super) fn behind(samples: Option<usize>, outside: Option<Outside>) -> String {
-    let samples = samples.map(|samples| format!("n = {samples}"));
-    let outside = outside.map(|outside| match outside {
-        Outside::Beyond(last) => format!("beyond what was measured, up to {last} ms"),
-        Outside::Below(first) => format!("below what was measured, from {first} ms on"),
-    });
-    let words: Vec<_> = samples.into_iter().chain(outside).collect();
-    match words.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", words.join("; ")),
+impl Measurement {
+    /// What is behind the numbers, in words: how many samples, and where they are from if not from round about here.
+    pub(super) fn behind(&self) -> String {
+        let samples = self.samples.map(|samples| count(samples, self.failed));
+        let outside = self.outside.map(|outside| match outside {
+            Outside::Beyond(last) => format!("beyond what was measured, up to {last} ms"),
+            Outside::Below(first) => format!("below what was measured, from {first} ms on"),
+        });
+        let words: Vec<_> = samples.into_iter().chain(outside).collect();
+        match words.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", words.join("; ")),
+        }
+    }
+}
+
+/// How many samples, and how many reconnections failed beside them, in words.
+pub(super) fn count(samples: usize, failed: usize) -> String {
+    match failed {
+        0 => format!("n = {samples}"),
+        _ => format!("n = {samples}, {failed} failed"),
     }
 }
 

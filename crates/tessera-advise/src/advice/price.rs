@@ -27,6 +27,8 @@ pub(super) struct Measured {
     pub(super) first_flight: Option<f64>,
     /// The fewest samples of a cell behind these.
     pub(super) samples: usize,
+    /// The most reconnections that failed beside these.
+    pub(super) failed: usize,
     /// Where that was, if not at the deployment's round-trip time or round about it.
     pub(super) outside: Option<Outside>,
 }
@@ -59,7 +61,11 @@ impl Measured {
         let responses = evidence.responses(way, evidence.through(rtt_ms)?);
         Some(Self {
             response_us: response_at(&responses, rtt_ms)?,
-            response_uncertainty_us: off(&|cell| Some(cell.response_us?.uncertainty())),
+            response_uncertainty_us: off(&|cell| match cell.response_us {
+                Some(response) => Some(response.uncertainty()),
+                // All failed there.
+                None => (cell.failed > 0).then_some(None),
+            }),
             processor_us: at(&Cell::processor_us)?,
             processor_uncertainty_us: off(&|cell| {
                 cell.processor_us().map(|_| cell.processor_uncertainty_us())
@@ -68,6 +74,7 @@ impl Measured {
             bytes: at(&|cell| Some(cell.client_bytes? + cell.server_bytes?)),
             first_flight: at(&|cell| cell.first_flight),
             samples: cells.iter().filter_map(|cell| Some(cell.response_us?.samples)).min()?,
+            failed: cells.iter().map(|cell| cell.failed).max()?,
             outside: outside(&responses, rtt_ms),
         })
     }

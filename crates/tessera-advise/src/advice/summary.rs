@@ -3,9 +3,9 @@
 use crate::evidence::{ForwardSecrecy, Letter};
 use crate::facts::Application;
 
-use super::measurements::{self, Measurement};
+use super::measurements;
 use super::price::Measured;
-use super::refusal::ENOUGH;
+use super::refusal::why_unsure;
 use super::rules::ruled_out;
 use super::text::milliseconds;
 use super::{Choice, candidates, settings};
@@ -27,8 +27,9 @@ impl Choice<'_> {
             let Some(way) = permitted else { continue };
             answer += &match Measured::of(self.evidence, self.facts, way) {
                 Some(measured) if measured.is_certain() => continue,
-                Some(measured) => {
-                    format!("; of ({}) n = {}: {ENOUGH}", option.letter(), measured.samples)
+                Some(Measured { samples, failed, .. }) => {
+                    let (letter, n) = (option.letter(), measurements::count(samples, failed));
+                    format!("; of ({letter}) {n}: {}", why_unsure(samples))
                 }
                 None => format!("; ({}) may be used, and wasn't measured", option.letter()),
             };
@@ -70,8 +71,7 @@ impl Choice<'_> {
                 }
             })
             .collect();
-        let Measurement { samples, outside, .. } = against;
-        let behind = measurements::behind(samples, outside);
+        let behind = against.behind();
         format!("saves: {}, against ({}){behind}", numbers.join(", "), baseline.option.letter())
     }
 

@@ -1,7 +1,7 @@
 //! What was measured, and what it says of other deployments.
 
 use super::*;
-use crate::evidence::{Issuing, Summary, Through};
+use crate::evidence::{Issuing, Load, Summary, Through};
 
 const FACTS: &str =
     "reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once connections=1000";
@@ -156,6 +156,84 @@ fn two_samples_are_no_reason_for_full_handshakes() {
     some.cells.retain(|cell| cell.way.option != Letter::E);
     let advice = advise(&some, &facts("134ms")).unwrap();
     assert!(advice.summary[0].ends_with("; (e) may be used, and wasn't measured"), "{advice}");
+}
+
+/// A report's median is of those that succeeded, which says little where others didn't.
+#[test]
+fn what_failed_is_told_and_makes_numbers_less_sure() {
+    let with_failures = |failed: usize, interval_of: fn(&mut Summary)| {
+        let mut some = evidence();
+        for cell in some.cells.iter_mut().filter(|cell| cell.way.option == Letter::E) {
+            cell.failed = failed;
+            interval_of(cell.response_us.as_mut().unwrap());
+        }
+        advise(&some, &facts("134ms")).unwrap()
+    };
+    let few = with_failures(2, |_| {});
+    assert_eq!(few.way.option, Letter::E);
+    assert!(few.summary[2].ends_with(", against (c) (n = 41, 2 failed)"), "{few}");
+    assert!(few.to_string().contains(" (n = 41, 2 failed)"), "{few}");
+    let json = serde_json::to_value(&few).unwrap();
+    assert_eq!(json["lines"][0]["cost"][0]["failed"], 2);
+    let many = with_failures(30, |response| response.interval = None);
+    assert_eq!(many.way.option, Letter::C);
+    let expected = "; of (e) n = 41, 30 failed: too many failed for anything to count as sure";
+    assert!(many.summary[0].ends_with(expected), "{many}");
+    // Where all failed there is no median, and those of other round-trip times don't stand in for it.
+    let mut all = evidence();
+    let there = |cell: &&mut crate::evidence::Cell| {
+        cell.way.option == Letter::E && cell.link.rtt_ms == 134.0
+    };
+    for cell in all.cells.iter_mut().filter(there) {
+        (cell.failed, cell.response_us) = (41, None);
+    }
+    let advice = advise(&all, &facts("134ms")).unwrap();
+    assert_eq!(advice.way.option, Letter::C);
+    assert!(advice.summary[0].contains("of (e) n = 41, 41 failed: too many failed"), "{advice}");
+    // Where it is the safest way, nothing is advised.
+    let mut full = evidence();
+    for cell in full.cells.iter_mut().filter(|cell| cell.way.option == Letter::A) {
+        cell.failed = 30;
+        cell.response_us.as_mut().unwrap().interval = None;
+    }
+    let told = advise(&full, &facts("134ms")).unwrap_err().to_string();
+    assert!(told.starts_with("n = 41, 30 failed of (a) full handshake"), "{told}");
+    assert!(told.contains(": too many failed for anything to count as sure; "), "{told}");
+}
+
+#[test]
+fn a_storm_that_failed_costs_nothing_and_does_not_count() {
+    let storm = |users, failed, server_us| Load {
+        way: Way::plain(Letter::C, HYBRID),
+        suite: None,
+        storm: true,
+        users,
+        rtt_ms: 0.0,
+        failed,
+        first_accepted_us: None,
+        first_accepted_p99_us: None,
+        server_us,
+        server_tls_us: server_us,
+        tickets: 0,
+        held_bytes: None,
+    };
+    let facts = given("round-trip=134ms reconnections-per-hour=4 connections=1000");
+    let together = |loads: &[Load]| {
+        let evidence = Evidence { loads: loads.to_vec(), ..evidence() };
+        let advice = advise(&evidence, &facts).unwrap();
+        assert_eq!(advice.way.option, Letter::C);
+        line(&advice, "all at once").clone()
+    };
+    let whole = together(&[storm(1_000, 1, 500.0)]);
+    assert_eq!(whole.answer, "500.0 ms of one processor");
+    let what = &whole.cost[0].numbers[0].what;
+    assert!(what.ends_with("measured in a storm of 1000, 1 of which failed"), "{what}");
+    let failed = together(&[storm(1_000, 990, 1.0), storm(2_000, 0, 600.0)]);
+    assert_eq!(failed.answer, "600.0 ms of one processor");
+    assert!(failed.reason.ends_with("; a storm of 1000 in (c) doesn't count: 990 failed"));
+    let none = together(&[storm(1_000, 2, 1.0)]);
+    let what = &none.cost[0].numbers[0].what;
+    assert!(what.ends_with("measured one after the other"), "{what}");
 }
 
 #[test]

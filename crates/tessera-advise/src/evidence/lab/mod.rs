@@ -93,14 +93,13 @@ impl Evidence {
                     loss_burst: link.loss_burst,
                     congestion: link.congestion.unwrap_or_default(),
                 },
-                failed: 0,
                 client_bytes: Some(row.bytes.client),
                 server_bytes: Some(row.bytes.server),
                 first_flight: Some(row.first_flight),
                 issuing: None,
                 // "Of a connection, request, response, one new ticket and close_notify included."
                 with_issuing: true,
-                ..samples::cell(way, &row.samples)
+                ..samples::cell(way, &row.samples, 0)
             });
             let Verdicts { first_byte_fs, session_fs, replay_executions, pq_confidentiality } =
                 row.verdicts;
@@ -126,7 +125,7 @@ impl Evidence {
     fn add_roaming(&mut self, Roaming { cells }: Roaming) {
         for cell in cells {
             let way = cell.way.of_option(cell.option);
-            let measured = samples::cell(way, &cell.samples);
+            let measured = samples::cell(way, &cell.samples, cell.failed);
             // In memory the lab takes the time of the clock, which the wait for etcd's disk is in: a take's is in the
             // samples of the engine, a store's in what issuing takes. Neither is processor time.
             let waits = way.store == Store::Etcd;
@@ -136,7 +135,6 @@ impl Evidence {
                 suite: Some(cell.suite),
                 through: cell.through,
                 link: cell.link,
-                failed: cell.failed,
                 client_bytes: cell.bytes.client,
                 server_bytes: cell.bytes.server,
                 first_flight: cell.bytes.first_flight,

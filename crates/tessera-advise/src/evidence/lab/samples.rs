@@ -22,18 +22,22 @@ pub(super) struct Sample {
     pub(super) server_cpu_us: Option<f64>,
 }
 
-/// A cell with what its samples say, and nothing else.
-pub(super) fn cell(way: Way, samples: &[Sample]) -> Cell {
+/// A cell with what its samples say beside so many connections that failed, and nothing else. What failed came later
+/// than all that succeeded; how much work it was isn't known.
+pub(super) fn cell(way: Way, samples: &[Sample], failed: usize) -> Cell {
     let of = |value: fn(&Sample) -> Option<f64>| Summary::of(samples.iter().filter_map(value));
+    let until = |value: fn(&Sample) -> Option<f64>| {
+        Summary::beside_failed(samples.iter().filter_map(value), failed)
+    };
     Cell {
         way,
         suite: None,
         through: Through::Endpoints,
         link: Link::default(),
-        failed: 0,
-        first_byte_us: of(|sample| sample.first_byte_us),
-        handshake_us: of(|sample| sample.handshake_us),
-        response_us: of(|sample| sample.response_us),
+        failed,
+        first_byte_us: until(|sample| sample.first_byte_us),
+        handshake_us: until(|sample| sample.handshake_us),
+        response_us: until(|sample| sample.response_us),
         client_engine_us: of(|sample| sample.client_engine_us),
         server_engine_us: of(|sample| sample.server_engine_us),
         client_cpu_us: of(|sample| sample.client_cpu_us),

@@ -94,6 +94,24 @@ fn a_report_of_roaming_is_evidence_with_its_link_and_its_issuing() {
     assert_eq!(evidence.sources[0].revision.as_deref(), Some("abc"));
 }
 
+/// Ten that came soon say nothing where ten others never came.
+#[test]
+fn reconnections_that_failed_widen_the_interval() {
+    let read = |failed: usize| {
+        let mut report = roaming();
+        let samples = &mut report["cells"][0]["samples"];
+        for column in samples.as_object_mut().unwrap().values_mut() {
+            *column = json!((1..=20).collect::<Vec<_>>());
+        }
+        report["cells"][0]["failed"] = json!(failed);
+        Evidence::read(&report.to_string()).unwrap().cells.remove(0)
+    };
+    let interval = |failed| read(failed).response_us.unwrap().interval;
+    assert_eq!([0, 5, 10].map(interval), [Some((6.0, 15.0)), Some((8.0, 18.0)), None]);
+    let cell = read(10);
+    assert_eq!((cell.failed, cell.client_cpu_us.unwrap().interval), (10, Some((6.0, 15.0))));
+}
+
 #[test]
 fn the_wait_for_a_store_is_no_processor_time() {
     let cell = |store: &str, through: &str| {
