@@ -1,6 +1,8 @@
 //! The choices, line by line.
 
-use crate::evidence::{Continuation, KeyExchange, Letter, Load, OneTimeKey, Store, Way};
+use crate::evidence::{
+    Continuation, KeyExchange, Letter, Load, OneTimeKey, Protection, Store, Way,
+};
 use crate::facts::{Application, EarlyRequests, Facts};
 
 use super::measurements::{self, Measurement, Unit};
@@ -45,10 +47,17 @@ impl Choice<'_> {
                 "a request goes with the first flight, which saves a round trip of {rtt} ms; the owner accepted what \
                  that gives up"
             ),
-            Letter::E => format!(
-                "a request goes with the first flight, which saves a round trip of {rtt} ms; it is forward-secret from \
-                 the take, and executed at most once"
-            ),
+            Letter::E => {
+                let from = match self.way.store {
+                    Store::Memory => "the take",
+                    // docs/vaults.md: etcd doesn't forget quickly.
+                    Store::Etcd => "the end of the epoch in which its key was stored",
+                };
+                format!(
+                    "a request goes with the first flight, which saves a round trip of {rtt} ms; it is forward-secret \
+                     from {from} on, and executed at most once"
+                )
+            }
         };
         let facts = vec![
             "round-trip",
@@ -152,7 +161,7 @@ impl Choice<'_> {
                     .to_owned()
             }
             (Continuation::PskKe, None) => {
-                "the session is forward-secret from the take, as its early data is, and a second key exchange costs \
+                "the session is as forward-secret as its early data, and a second key exchange costs \
                  more than the measurement is uncertain by"
                     .to_owned()
             }
@@ -211,10 +220,12 @@ impl Choice<'_> {
                 let there = self.facts.store_round_trip_ms.unwrap_or_default() * 1e3;
                 let way = "the way to the store, by the facts";
                 let there = Measurement::of(self.way, way, there, Unit::Us);
+                // Numbers with keys in memory against numbers with keys in memory: not how much etcd takes.
+                let of_etcd = self.against(memory).filter(|against| !against.without_etcd);
                 (
                     "etcd, its values under epoch keys",
                     "any of the servers takes the key; a take waits for the store, which is nearer than the client",
-                    self.against(memory).into_iter().chain([there]).collect(),
+                    of_etcd.into_iter().chain([there]).collect(),
                 )
             }
             Store::Memory if self.facts.servers > 1.0 => (
@@ -234,10 +245,11 @@ impl Choice<'_> {
     }
 
     fn requests(&self) -> Line {
-        let executions = self.evidence.protection(self.way).map(|found| found.executions);
-        let cost = executions.map(|executions| {
+        let found = self.evidence.protection(self.way);
+        let cost = found.map(|Protection { way, executions, .. }| {
             let what = "a request whose flight an adversary replayed was executed";
-            Measurement::of(self.way, what, f64::from(executions), Unit::Executions)
+            // Of the way that was attacked, whose store may be another.
+            Measurement::of(*way, what, f64::from(*executions), Unit::Executions)
         });
         let (answer, reason) = match (self.way.option.has_early_data(), self.facts.early_requests) {
             (false, _) => ("none is early", "nothing of this way goes before the handshake"),
@@ -248,6 +260,11 @@ impl Choice<'_> {
                 "idempotent ones, GET first",
                 "a rejected flight brings a verdict: burned may be sent again, used and unknown may not",
             ),
+        };
+        let attacked_elsewhere = found.is_some_and(|found| found.way.store != self.way.store);
+        let reason = match attacked_elsewhere {
+            true => format!("{reason}; it was attacked with keys in memory, and not in etcd"),
+            false => reason.to_owned(),
         };
         self.line(
             "early requests",
@@ -272,11 +289,11 @@ impl Choice<'_> {
                     0 => String::new(),
                     failed => format!(", {failed} of which failed"),
                 };
-                (load.server_us, format!("in a storm of {}{failed}", load.users))
+                (load.server_us, format!("in a storm of {}{failed}", load.users), false)
             });
             storm.or_else(|| {
                 let measured = super::price::Measured::of(self.evidence, self.facts, way)?;
-                Some((measured.server_us, "one after the other".to_owned()))
+                Some((measured.server_us, "one after the other".to_owned(), measured.without_etcd))
             })
         };
         let full = Way::plain(Letter::A, super::candidates::full(self.facts).kx);
@@ -285,9 +302,10 @@ impl Choice<'_> {
             .into_iter()
             .chain(others)
             .filter_map(|way| {
-                let (us, how) = server_us(way)?;
+                let (us, how, without_etcd) = server_us(way)?;
                 let what = format!("server's processor for all, measured {how}");
-                Some(Measurement::of(way, what, us * connections, Unit::Us))
+                let all = Measurement::of(way, what, us * connections, Unit::Us);
+                Some(all.without_etcd(without_etcd))
             })
             .collect();
         let answer = match cost.first().and_then(|own| own.numbers.first()) {

@@ -10,6 +10,9 @@ use super::price::Measured;
 /// The name of processor time.
 pub(super) const PROCESSOR: &str = "processor of both ends";
 
+/// What is said of numbers that have no work of etcd in them.
+const WITHOUT_ETCD: &str = "measured with keys in memory; etcd's own work not measured";
+
 /// Something that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
@@ -25,6 +28,9 @@ pub struct Measurement {
     pub numbers: Vec<Number>,
     /// In which case it is what happens; `None`: always.
     pub when: Option<&'static str>,
+    /// Whether it was measured with one-time keys in memory, though they lie in etcd here: etcd's own work is in no
+    /// number.
+    pub without_etcd: bool,
     /// Where its times were measured, if that isn't the deployment's round-trip time or round about it.
     pub outside: Option<Outside>,
 }
@@ -81,6 +87,7 @@ impl Measurement {
             failed: 0,
             numbers: vec![number],
             when: None,
+            without_etcd: false,
             outside: None,
         }
     }
@@ -88,6 +95,11 @@ impl Measurement {
     /// The same as a difference to another way's.
     pub(super) fn against(self, other: Way) -> Self {
         Self { against: Some(other), ..self }
+    }
+
+    /// The same, of cells that may have no work of etcd in them.
+    pub(super) fn without_etcd(self, without_etcd: bool) -> Self {
+        Self { without_etcd, ..self }
     }
 
     /// The same, as what happens in a case.
@@ -111,6 +123,7 @@ pub(crate) fn cost_of(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Me
         failed: measured.failed,
         numbers,
         when: None,
+        without_etcd: measured.without_etcd,
         outside: measured.outside,
     })
 }
@@ -148,6 +161,7 @@ pub(super) fn against(
         failed: one.failed.max(two.failed),
         numbers,
         when: None,
+        without_etcd: one.without_etcd || two.without_etcd,
         outside: one.outside.or(two.outside),
     })
 }
@@ -160,7 +174,8 @@ impl Measurement {
             Outside::Beyond(last) => format!("beyond what was measured, up to {last} ms"),
             Outside::Below(first) => format!("below what was measured, from {first} ms on"),
         });
-        let words: Vec<_> = samples.into_iter().chain(outside).collect();
+        let store = self.without_etcd.then(|| WITHOUT_ETCD.to_owned());
+        let words: Vec<_> = samples.into_iter().chain(store).chain(outside).collect();
         match words.is_empty() {
             true => String::new(),
             false => format!(" ({})", words.join("; ")),

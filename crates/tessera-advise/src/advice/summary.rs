@@ -1,6 +1,6 @@
 //! The advice in four lines: the answer, what to set, what that saves, and what it risks.
 
-use crate::evidence::{ForwardSecrecy, Letter};
+use crate::evidence::{ForwardSecrecy, Letter, Store};
 use crate::facts::Application;
 
 use super::measurements;
@@ -93,6 +93,12 @@ impl Choice<'_> {
             (_, ForwardSecrecy::FromDeletionByBoth) => {
                 Some("early data is closed only once both ends really deleted the PSK".to_owned())
             }
+            // docs/vaults.md: etcd doesn't forget quickly.
+            (_, ForwardSecrecy::FromTakeOrExpiry) if self.way.store == Store::Etcd => Some(
+                "early data is readable to who steals its key from etcd, and the epoch's key before that epoch ends \
+                 (docs/vaults.md)"
+                    .to_owned(),
+            ),
             (_, ForwardSecrecy::FromTakeOrExpiry | ForwardSecrecy::FromEpochEnd) => Some(format!(
                 "a flight that gets lost is readable to who steals its key while that lives ({})",
                 settings::hours(self.lifetimes.one_time_key)
@@ -101,6 +107,9 @@ impl Choice<'_> {
         });
         if !found.post_quantum {
             risks.push("a quantum computer opens recordings".to_owned());
+        }
+        if found.way.store != self.way.store {
+            risks.push("it was attacked with keys in memory, and not in etcd".to_owned());
         }
         match risks.is_empty() {
             true => "risks: none that the adversary of the lab found".to_owned(),

@@ -276,11 +276,12 @@ impl Evidence {
         Self { cells, ..self.clone() }
     }
 
-    /// What an adversary found about a way. Its store makes no difference to that.
+    /// What an adversary found about a way; where nobody attacked it with its store, about the same way with keys in
+    /// memory, which [`Protection::way`] says.
     #[must_use]
     pub fn protection(&self, way: Way) -> Option<&Protection> {
-        let way = way.with_store(Store::Memory);
-        self.protections.iter().find(|protection| protection.way == way)
+        let of = |way: Way| self.protections.iter().find(|protection| protection.way == way);
+        of(way).or_else(|| of(way.with_store(Store::Memory)))
     }
 
     /// What one ticket of a way costs, where it was measured apart; `held_bytes` is what a server holds for it.

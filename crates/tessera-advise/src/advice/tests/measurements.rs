@@ -1,7 +1,7 @@
 //! What was measured, and what it says of other deployments.
 
 use super::*;
-use crate::evidence::{Issuing, Load, Summary, Through};
+use crate::evidence::{Issuing, Load, Protection, Summary, Through};
 
 const FACTS: &str =
     "reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once connections=1000";
@@ -234,6 +234,63 @@ fn a_storm_that_failed_costs_nothing_and_does_not_count() {
     let none = together(&[storm(1_000, 2, 1.0)]);
     let what = &none.cost[0].numbers[0].what;
     assert!(what.ends_with("measured one after the other"), "{what}");
+}
+
+/// The evidence that comes along has no cell with etcd.
+#[test]
+fn numbers_with_keys_in_memory_are_not_told_as_those_of_etcd() {
+    const MARK: &str = "measured with keys in memory; etcd's own work not measured";
+    let etcd = given(&format!(
+        "round-trip=134ms {FACTS} servers=3 shared-store=etcd store-round-trip=0.5ms"
+    ));
+    let advice = advise(&evidence(), &etcd).unwrap();
+    assert_eq!((advice.way.option, advice.way.store), (Letter::E, Store::Etcd));
+    let of_etcd = |cost: &&Measurement| {
+        [cost.way, cost.against].into_iter().flatten().any(|way| way.store == Store::Etcd)
+    };
+    let all: Vec<_> = numbers(&advice).map(|(cost, _)| cost).filter(of_etcd).collect();
+    assert!(all.len() > 5, "{advice}");
+    for cost in all {
+        let by_the_facts = cost.numbers[0].what.contains("by the facts");
+        assert_eq!(cost.without_etcd, !by_the_facts, "{cost}");
+        assert_eq!(cost.to_string().contains(MARK), !by_the_facts, "{cost}");
+    }
+    assert!(advice.summary[2].contains(MARK), "{advice}");
+    assert!(!advice.to_string().contains("processor +0"), "{advice}");
+    let store = line(&advice, "store");
+    let [way_there] = store.cost.as_slice() else { panic!("{store:?}") };
+    assert_eq!(way_there.numbers[0].value, 500.0);
+    // Nor is what an adversary achieved.
+    let requests = line(&advice, "early requests");
+    assert_eq!(requests.cost[0].way, Some(advice.way.with_store(Store::Memory)));
+    assert!(requests.reason.ends_with("; it was attacked with keys in memory, and not in etcd"));
+    let risks = &advice.summary[3];
+    assert!(
+        risks.contains("before that epoch ends (docs/vaults.md); it was attacked with"),
+        "{risks}"
+    );
+    assert!(line(&advice, "reconnection").reason.contains("from the end of the epoch"), "{advice}");
+
+    // With cells and an adversary of etcd's own they are told as they are.
+    let mut own = evidence();
+    let with_etcd = |way: Way| way.with_store(Store::Etcd);
+    for cell in own.cells.clone().into_iter().filter(|cell| cell.way.option == Letter::E) {
+        own.cells.push(crate::evidence::Cell { way: with_etcd(cell.way), ..cell });
+    }
+    for found in own.protections.clone().into_iter().filter(|it| it.way.option == Letter::E) {
+        own.protections.push(Protection { way: with_etcd(found.way), ..found });
+    }
+    let advice = advise(&own, &etcd).unwrap();
+    let text = advice.to_string();
+    assert_eq!(advice.way.store, Store::Etcd);
+    assert!(!text.contains(MARK) && !text.contains("attacked with keys in memory"), "{text}");
+    assert_eq!(line(&advice, "store").cost.len(), 2, "{text}");
+    assert_eq!(line(&advice, "early requests").cost[0].way, Some(advice.way));
+    // One who had requests executed again is heard, whatever was achieved in memory.
+    for found in own.protections.iter_mut().filter(|found| found.way.store == Store::Etcd) {
+        found.executions = 2;
+    }
+    assert_eq!(advise(&own, &etcd).unwrap().way.option, Letter::C);
 }
 
 #[test]
