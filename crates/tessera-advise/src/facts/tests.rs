@@ -122,6 +122,44 @@ fn facts_that_can_not_be_are_refused_where_they_stand() {
     assert!(error.starts_with("--round-trip: `soon`"), "{error}");
 }
 
+/// The unit may make a number infinite that wasn't, and sums and products of facts may.
+#[test]
+fn facts_without_measure_are_refused_with_the_limit() {
+    for (key, limit, beyond, expected) in [
+        ("round-trip", "1h", "1e308s", "`1e308s`: expected a time up to 1h"),
+        ("round-trip", "3600s", "3601s", "`3601s`: expected a time up to 1h"),
+        ("round-trip", "3600000ms", "1e9ms", "`1e9ms`: expected a time up to 1h"),
+        ("store-round-trip", "1h", "1e308d", "`1e308d`: expected a time up to 1h"),
+        ("server-processor", "1h", "1e308h", "`1e308h`: expected a time up to 1h"),
+        ("ticket-memory", "1048576GiB", "1e300GiB", "`1e300GiB`: expected bytes up to"),
+        ("longest-ticket-lifetime", "7d", "1e308d", "`1e308d`: expected a time up to 7d"),
+        (
+            "connections",
+            "1e9",
+            "1e10",
+            "`1e10`: expected a whole number from 1 on, up to 1000000000",
+        ),
+        ("servers", "1e9", "1e308", "`1e308`: expected a whole number from 1 on, up to"),
+        ("waiting-requests", "1e9", "1e308", "`1e308`: expected a number from 0 on, up to"),
+        ("processor-price", "1e9", "1e10", "`1e10`: expected a number from 0 on, up to"),
+        ("reconnections-per-hour", "1e9", "1e10", "`1e10`: expected a number from 0 on, up to"),
+        ("reconnections-per-hour", "1e-6", "1e-300", "`1e-300`: expected a number from 0.000001"),
+    ] {
+        let facts = |value: &str| {
+            let mut all = vec![("round-trip", "1ms"), ("reconnections-per-hour", "4")];
+            if key == "store-round-trip" {
+                all.extend([("shared-store", "etcd"), ("servers", "3")]);
+            }
+            all.push((key, value));
+            let all = all.into_iter().map(|(key, text)| (key, text.to_owned()));
+            Given::default().with_options(all).facts()
+        };
+        assert!(facts(limit).is_ok(), "{key} {limit}: {:?}", facts(limit));
+        let error = facts(beyond).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("--{key}: {expected}")), "{error}");
+    }
+}
+
 /// TOML has words for both, and an option is a text anyway.
 #[test]
 fn numbers_and_booleans_between_quotation_marks_are_refused_with_what_to_write() {

@@ -122,6 +122,38 @@ fn no_time_gets_below_zero_and_no_uncertainty_vanishes() {
     }
 }
 
+/// Whatever is read as a fact, no sum or product of it is beyond numbers.
+#[test]
+fn the_greatest_and_smallest_facts_have_numbers() {
+    const EXTREMES: [(&str, [&str; 2]); 6] = [
+        ("round-trip", ["0", "1h"]),
+        ("reconnections-per-hour", ["1e-6", "1e9"]),
+        ("connections", ["1", "1e9"]),
+        ("waiting-requests", ["0", "1e9"]),
+        ("processor-price", ["0", "1e9"]),
+        ("longest-ticket-lifetime", ["1s", "7d"]),
+    ];
+    for choice in 0..1 << EXTREMES.len() {
+        let facts: Vec<_> = EXTREMES
+            .iter()
+            .enumerate()
+            .map(|(at, (key, values))| format!("{key}={}", values[choice >> at & 1]))
+            .collect();
+        let facts = facts.join(" ") + " peer-tls=tessera early-requests=at-most-once";
+        let advice = advise(&evidence(), &given(&facts)).unwrap();
+        let (text, json) = (advice.to_string(), serde_json::to_value(&advice).unwrap());
+        for (cost, number) in numbers(&advice) {
+            assert!(number.value.is_finite(), "{facts}: {cost}");
+        }
+        assert!(!text.contains("inf") && !text.contains("NaN"), "{facts}: {text}");
+        for cost in json["lines"].as_array().unwrap().iter().flat_map(|it| it["cost"].as_array()) {
+            for number in cost.iter().flat_map(|it| it["numbers"].as_array()).flatten() {
+                assert!(number["value"].is_f64(), "{facts}: {number}");
+            }
+        }
+    }
+}
+
 fn shorten(summary: &mut Option<Summary>, samples: usize) {
     *summary = summary.map(|it| Summary { samples, interval: None, ..it });
 }
