@@ -22,6 +22,23 @@ pub(super) struct Sample {
     pub(super) server_cpu_us: Option<f64>,
 }
 
+impl Sample {
+    /// Each of its times, with the name that reports have for it.
+    pub(super) fn times(&self) -> [(&'static str, Option<f64>); 7] {
+        let Self { first_byte_us, handshake_us, response_us, .. } = *self;
+        let Self { client_engine_us, server_engine_us, client_cpu_us, server_cpu_us, .. } = *self;
+        [
+            ("first_byte_us", first_byte_us),
+            ("handshake_us", handshake_us),
+            ("response_us", response_us),
+            ("client_engine_us", client_engine_us),
+            ("server_engine_us", server_engine_us),
+            ("client_cpu_us", client_cpu_us),
+            ("server_cpu_us", server_cpu_us),
+        ]
+    }
+}
+
 /// A cell with what its samples say beside so many connections that failed, and nothing else. What failed came later
 /// than all that succeeded; how much work it was isn't known.
 pub(super) fn cell(way: Way, samples: &[Sample], failed: usize) -> Cell {
