@@ -104,6 +104,10 @@ fn facts_that_can_not_be_are_refused_where_they_stand() {
             "longest-ticket-lifetime = \"0s\"",
             "longest-ticket-lifetime: `0s`: expected a time up to 7d",
         ),
+        (
+            "longest-ticket-lifetime = \"999ms\"",
+            "longest-ticket-lifetime: `999ms`: expected a time up to 7d, TLS's limit (RFC 8446 §4.6.1), and 1s at least",
+        ),
         ("post-quantum = 1", "post-quantum: `1`: it is one of true, false"),
         (
             "early-requests = \"all\"",

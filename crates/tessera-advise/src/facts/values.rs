@@ -137,11 +137,12 @@ fn up_to_an_hour(time: f64, hour: f64) -> Result<f64, String> {
 
 /// How long a ticket may live, in hours.
 pub(super) fn lifetime_hours(text: &str) -> Result<f64, String> {
-    let hours = seconds(text)? / 3600.0;
-    if hours > 0.0 && hours <= SEVEN_DAYS {
-        Ok(hours)
+    // In TLS it is a number of whole seconds.
+    let seconds = seconds(text)?;
+    if (1.0..=SEVEN_DAYS * 3600.0).contains(&seconds) {
+        Ok(seconds / 3600.0)
     } else {
-        Err("expected a time up to 7d, TLS's limit (RFC 8446 §4.6.1)".to_owned())
+        Err("expected a time up to 7d, TLS's limit (RFC 8446 §4.6.1), and 1s at least".to_owned())
     }
 }
 
