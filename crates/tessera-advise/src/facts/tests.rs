@@ -213,6 +213,26 @@ fn contradictions_are_refused_with_the_fact_to_change_and_what_to_do() {
             "longest-ticket-lifetime",
         ),
         ("deletes-one-time-psks = true", 3, "deletes-one-time-psks"),
+        ("peer-tls = \"tessera\"\ndeletes-one-time-psks = true", 4, "deletes-one-time-psks"),
+        (
+            "fresh-certificates = true\nforward-secrecy = \"not-needed\"\naccept-risk = \"no-forward-secrecy\"",
+            5,
+            "accept-risk",
+        ),
+        (
+            "peer-tls = \"stock-without-tickets\"\nforward-secrecy = \"not-needed\"\n\
+             accept-risk = \"no-forward-secrecy\"",
+            5,
+            "accept-risk",
+        ),
+        (
+            "peer-tls = \"stock-without-tickets\"\nservers = 3\nstore-round-trip = \"1ms\"\n\
+             shared-store = \"etcd\"",
+            6,
+            "shared-store",
+        ),
+        ("peer-tls = \"stock-without-tickets\"\nticket-memory = \"1MiB\"", 4, "ticket-memory"),
+        ("fresh-certificates = true\nticket-memory = \"1MiB\"", 4, "ticket-memory"),
         ("early-requests = \"at-most-once\"\nfresh-certificates = true", 3, "early-requests"),
         (
             "peer-tls = \"stock-without-tickets\"\nearly-requests = \"repeatable\"",
@@ -250,6 +270,20 @@ fn contradictions_are_refused_with_the_fact_to_change_and_what_to_do() {
     let both = Given::in_file(Path::new("facts.toml"), LEAST).unwrap();
     let both = both.with_options([("accept-risk", "replay".to_owned())]);
     assert_eq!(both.facts().unwrap_err().place, "--accept-risk");
+}
+
+#[test]
+fn facts_that_are_not_used_are_refused() {
+    let given = Given::in_file(Path::new("facts.toml"), LEAST).unwrap();
+    assert_eq!(given.only(&["round-trip", "reconnections-per-hour"], "it"), Ok(()));
+    assert_eq!(Given::default().only(&[], "it"), Ok(()));
+    let told = given.only(&["round-trip"], "the table").unwrap_err().to_string();
+    let expected =
+        "facts.toml:2: reconnections-per-hour: the table uses round-trip alone; leave this out";
+    assert_eq!(told, expected);
+    let option = Given::default().with_options([("servers", "many".to_owned())]);
+    let told = option.only(&[], "the evidence").unwrap_err().to_string();
+    assert_eq!(told, "--servers: the evidence uses no facts; leave this out");
 }
 
 #[test]
