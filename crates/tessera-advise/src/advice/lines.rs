@@ -7,7 +7,7 @@ use crate::facts::{Application, EarlyRequests, Facts};
 
 use super::measurements::{self, Measurement, Unit};
 use super::memory::held_bytes;
-use super::rules::{RuledOut, ruled_out};
+use super::rules::{RuledOut, registers, ruled_out};
 use super::settings::hours;
 use super::text::milliseconds;
 use super::{Choice, Line};
@@ -246,8 +246,14 @@ impl Choice<'_> {
 
     fn requests(&self) -> Line {
         let found = self.evidence.protection(self.way);
+        let registers = registers(self.facts, self.way);
         let cost = found.map(|Protection { way, executions, .. }| {
-            let what = "a request whose flight an adversary replayed was executed";
+            let what = match registers {
+                Some(_) => {
+                    "a request whose flight an adversary replayed to one server was executed"
+                }
+                None => "a request whose flight an adversary replayed was executed",
+            };
             // Of the way that was attacked, whose store may be another.
             Measurement::of(*way, what, f64::from(*executions), Unit::Executions)
         });
@@ -265,6 +271,13 @@ impl Choice<'_> {
         let reason = match attacked_elsewhere {
             true => format!("{reason}; it was attacked with keys in memory, and not in etcd"),
             false => reason.to_owned(),
+        };
+        let reason = match registers {
+            Some(servers) => format!(
+                "{reason}; each of {servers} servers has a register of used tickets of its own, and may execute it as \
+                 often"
+            ),
+            None => reason,
         };
         self.line(
             "early requests",

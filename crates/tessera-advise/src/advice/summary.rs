@@ -6,7 +6,7 @@ use crate::facts::Application;
 use super::measurements;
 use super::price::Measured;
 use super::refusal::why_unsure;
-use super::rules::ruled_out;
+use super::rules::{registers, ruled_out};
 use super::text::milliseconds;
 use super::{Choice, candidates, settings};
 
@@ -80,8 +80,16 @@ impl Choice<'_> {
             return "risks: not known; nobody attacked it".to_owned();
         };
         let mut risks = Vec::new();
-        if found.executions > 1 {
-            risks.push(format!("a replayed request was executed {} times", found.executions));
+        let executions = found.executions;
+        match registers(self.facts, self.way) {
+            Some(servers) => risks.push(format!(
+                "a replayed request was executed {executions}× by one server, and each of {servers} has a register of \
+                 its own"
+            )),
+            None if executions > 1 => {
+                risks.push(format!("a replayed request was executed {executions} times"));
+            }
+            None => {}
         }
         risks.extend(match (found.session, found.first_byte) {
             (ForwardSecrecy::None, _) => {
