@@ -180,8 +180,12 @@ impl Choice<'_> {
         let [in_time, ..] = self.lifetimes.shares(self.facts.reconnections_per_hour);
         let mut reason = format!(
             "{:.0} of 100 reconnections come within it, if connections break independently; the others go by the sealed \
-             ticket, at this price; a flight that got lost stays readable to who steals its key until then",
-            in_time * 100.0
+             ticket, at this price; a flight that got lost stays readable to who steals its key until {}",
+            in_time * 100.0,
+            match self.way.store {
+                Store::Memory => "then",
+                Store::Etcd => "its epoch ends",
+            },
         );
         if self.facts.application == Application::Sepp {
             reason += "; a SEPP has no key for it";

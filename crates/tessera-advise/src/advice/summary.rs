@@ -102,11 +102,16 @@ impl Choice<'_> {
                 Some("early data is closed only once both ends really deleted the PSK".to_owned())
             }
             // docs/vaults.md: etcd doesn't forget quickly.
-            (_, ForwardSecrecy::FromTakeOrExpiry) if self.way.store == Store::Etcd => Some(
-                "early data is readable to who steals its key from etcd, and the epoch's key before that epoch ends \
-                 (docs/vaults.md)"
-                    .to_owned(),
-            ),
+            (session, ForwardSecrecy::FromTakeOrExpiry) if self.way.store == Store::Etcd => {
+                let what = match session {
+                    ForwardSecrecy::FromTakeOrExpiry => "early data and its session are",
+                    _ => "early data is",
+                };
+                Some(format!(
+                    "{what} readable to who steals its key from etcd, and the epoch's key before that epoch ends \
+                     (docs/vaults.md)"
+                ))
+            }
             (_, ForwardSecrecy::FromTakeOrExpiry | ForwardSecrecy::FromEpochEnd) => Some(format!(
                 "a flight that gets lost is readable to who steals its key while that lives ({})",
                 settings::hours(self.lifetimes.one_time_key)

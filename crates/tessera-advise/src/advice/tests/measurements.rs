@@ -301,7 +301,13 @@ fn numbers_with_keys_in_memory_are_not_told_as_those_of_etcd() {
         risks.contains("before that epoch ends (docs/vaults.md); it was attacked with"),
         "{risks}"
     );
+    assert!(risks.starts_with("risks: early data and its session are readable"), "{risks}");
     assert!(line(&advice, "reconnection").reason.contains("from the end of the epoch"), "{advice}");
+    assert!(line(&advice, "one-time key's lifetime").reason.ends_with("until its epoch ends"));
+    let sepp = Facts { application: Application::Sepp, ..etcd.clone() };
+    let sepp = advise(&evidence(), &sepp).unwrap();
+    assert_eq!(line(&sepp, "continuation").answer, "psk_dhe_ke");
+    assert!(sepp.summary[3].starts_with("risks: early data is readable"), "{sepp}");
 
     // With cells and an adversary of etcd's own they are told as they are.
     let mut own = evidence();
