@@ -19,16 +19,6 @@ const PAPERS_LINK: f64 = 134.0;
 pub(crate) fn run(arguments: AdviseArguments) -> Result<(), ProgramError> {
     let AdviseArguments { facts, results, json, table_6: table, evidence: itself, given } =
         arguments;
-    let evidence = Evidence::embedded().map_err(|error| wrong(&error))?;
-    let evidence = match &results {
-        Some(directory) => Evidence::in_directory(directory)
-            .map_err(|error| wrong(&error))?
-            .with_protections_of(evidence),
-        None => evidence,
-    };
-    if itself {
-        return write(&evidence.for_advice().to_json().map_err(|error| wrong(&error))?);
-    }
     let of_file = match &facts {
         Some(path) => {
             let text = fs::read_to_string(path).map_err(|error| {
@@ -39,7 +29,20 @@ pub(crate) fn run(arguments: AdviseArguments) -> Result<(), ProgramError> {
         None => Given::default(),
     };
     let given = of_file.with_options(given.given());
+    let evidence = Evidence::embedded().map_err(|error| wrong(&error))?;
+    let evidence = match &results {
+        Some(directory) => Evidence::in_directory(directory)
+            .map_err(|error| wrong(&error))?
+            .with_protections_of(evidence),
+        None => evidence,
+    };
+    if itself {
+        // What would be ignored is refused.
+        given.only(&[], "--evidence").map_err(|error| wrong(&error))?;
+        return write(&evidence.for_advice().to_json().map_err(|error| wrong(&error))?);
+    }
     if table {
+        given.only(&["round-trip"], "--table-6").map_err(|error| wrong(&error))?;
         let rtt_ms = given.round_trip_ms().map_err(|error| wrong(&error))?.unwrap_or(PAPERS_LINK);
         let table = table_6(&evidence, rtt_ms);
         return write(&if json { as_json(&table)? } else { table.to_string() });

@@ -75,6 +75,10 @@ fn facts_that_contradict_each_other_are_refused_with_file_line_and_fact() {
     let told = refused(&[&directory.path("absent.toml")]);
     assert!(told.contains("there is no such file"), "{told}");
     refused(&["--table-6", &file]);
+    let told = refused(&["--table-6", "--round-trip", "1ms", "--connections", "many"]);
+    assert!(told.contains("--connections: --table-6 uses round-trip alone; leave"), "{told}");
+    let told = refused(&["--evidence", "--round-trip", "1ms"]);
+    assert!(told.contains("--round-trip: --evidence uses no facts; leave this out"), "{told}");
 }
 
 /// A report with two ways, in which a resumption takes longer than a full handshake.

@@ -1,11 +1,13 @@
 //! The choices, line by line.
 
-use crate::evidence::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
+use crate::evidence::{
+    Continuation, KeyExchange, Letter, Load, OneTimeKey, Protection, Store, Way,
+};
 use crate::facts::{Application, EarlyRequests, Facts};
 
 use super::measurements::{self, Measurement, Unit};
 use super::memory::held_bytes;
-use super::rules::{RuledOut, ruled_out};
+use super::rules::{RuledOut, registers, ruled_out};
 use super::settings::hours;
 use super::text::milliseconds;
 use super::{Choice, Line};
@@ -45,10 +47,17 @@ impl Choice<'_> {
                 "a request goes with the first flight, which saves a round trip of {rtt} ms; the owner accepted what \
                  that gives up"
             ),
-            Letter::E => format!(
-                "a request goes with the first flight, which saves a round trip of {rtt} ms; it is forward-secret from \
-                 the take, and executed at most once"
-            ),
+            Letter::E => {
+                let from = match self.way.store {
+                    Store::Memory => "the take",
+                    // docs/vaults.md: etcd doesn't forget quickly.
+                    Store::Etcd => "the end of the epoch in which its key was stored",
+                };
+                format!(
+                    "a request goes with the first flight, which saves a round trip of {rtt} ms; it is forward-secret \
+                     from {from} on, and executed at most once"
+                )
+            }
         };
         let facts = vec![
             "round-trip",
@@ -152,7 +161,7 @@ impl Choice<'_> {
                     .to_owned()
             }
             (Continuation::PskKe, None) => {
-                "the session is forward-secret from the take, as its early data is, and a second key exchange costs \
+                "the session is as forward-secret as its early data, and a second key exchange costs \
                  more than the measurement is uncertain by"
                     .to_owned()
             }
@@ -171,8 +180,12 @@ impl Choice<'_> {
         let [in_time, ..] = self.lifetimes.shares(self.facts.reconnections_per_hour);
         let mut reason = format!(
             "{:.0} of 100 reconnections come within it, if connections break independently; the others go by the sealed \
-             ticket, at this price; a flight that got lost stays readable to who steals its key until then",
-            in_time * 100.0
+             ticket, at this price; a flight that got lost stays readable to who steals its key until {}",
+            in_time * 100.0,
+            match self.way.store {
+                Store::Memory => "then",
+                Store::Etcd => "its epoch ends",
+            },
         );
         if self.facts.application == Application::Sepp {
             reason += "; a SEPP has no key for it";
@@ -211,10 +224,12 @@ impl Choice<'_> {
                 let there = self.facts.store_round_trip_ms.unwrap_or_default() * 1e3;
                 let way = "the way to the store, by the facts";
                 let there = Measurement::of(self.way, way, there, Unit::Us);
+                // Numbers with keys in memory against numbers with keys in memory: not how much etcd takes.
+                let of_etcd = self.against(memory).filter(|against| !against.without_etcd);
                 (
                     "etcd, its values under epoch keys",
                     "any of the servers takes the key; a take waits for the store, which is nearer than the client",
-                    self.against(memory).into_iter().chain([there]).collect(),
+                    of_etcd.into_iter().chain([there]).collect(),
                 )
             }
             Store::Memory if self.facts.servers > 1.0 => (
@@ -234,10 +249,17 @@ impl Choice<'_> {
     }
 
     fn requests(&self) -> Line {
-        let executions = self.evidence.protection(self.way).map(|found| found.executions);
-        let cost = executions.map(|executions| {
-            let what = "a request whose flight an adversary replayed was executed";
-            Measurement::of(self.way, what, f64::from(executions), Unit::Executions)
+        let found = self.evidence.protection(self.way);
+        let registers = registers(self.facts, self.way);
+        let cost = found.map(|Protection { way, executions, .. }| {
+            let what = match registers {
+                Some(_) => {
+                    "a request whose flight an adversary replayed to one server was executed"
+                }
+                None => "a request whose flight an adversary replayed was executed",
+            };
+            // Of the way that was attacked, whose store may be another.
+            Measurement::of(*way, what, f64::from(*executions), Unit::Executions)
         });
         let (answer, reason) = match (self.way.option.has_early_data(), self.facts.early_requests) {
             (false, _) => ("none is early", "nothing of this way goes before the handshake"),
@@ -248,6 +270,18 @@ impl Choice<'_> {
                 "idempotent ones, GET first",
                 "a rejected flight brings a verdict: burned may be sent again, used and unknown may not",
             ),
+        };
+        let attacked_elsewhere = found.is_some_and(|found| found.way.store != self.way.store);
+        let reason = match attacked_elsewhere {
+            true => format!("{reason}; it was attacked with keys in memory, and not in etcd"),
+            false => reason.to_owned(),
+        };
+        let reason = match registers {
+            Some(servers) => format!(
+                "{reason}; each of {servers} servers has a register of used tickets of its own, and may execute it as \
+                 often"
+            ),
+            None => reason,
         };
         self.line(
             "early requests",
@@ -262,16 +296,21 @@ impl Choice<'_> {
     fn together(&self) -> Line {
         let Facts { connections, .. } = *self.facts;
         let server_us = |way| {
-            let loads = self.evidence.loads.iter().filter(|load| load.storm && load.way == way);
+            let loads = self.storms(way).filter(|load| load.is_storm_that_succeeded());
             let nearest = loads.min_by(|one, other| {
                 let off = |users: usize| (users as f64 - connections).abs();
                 off(one.users).total_cmp(&off(other.users))
             });
-            let storm =
-                nearest.map(|load| (load.server_us, format!("in a storm of {}", load.users)));
+            let storm = nearest.map(|load| {
+                let failed = match load.failed {
+                    0 => String::new(),
+                    failed => format!(", {failed} of which failed"),
+                };
+                (load.server_us, format!("in a storm of {}{failed}", load.users), false)
+            });
             storm.or_else(|| {
                 let measured = super::price::Measured::of(self.evidence, self.facts, way)?;
-                Some((measured.server_us, "one after the other".to_owned()))
+                Some((measured.server_us, "one after the other".to_owned(), measured.without_etcd))
             })
         };
         let full = Way::plain(Letter::A, super::candidates::full(self.facts).kx);
@@ -280,20 +319,35 @@ impl Choice<'_> {
             .into_iter()
             .chain(others)
             .filter_map(|way| {
-                let (us, how) = server_us(way)?;
+                let (us, how, without_etcd) = server_us(way)?;
                 let what = format!("server's processor for all, measured {how}");
-                Some(Measurement::of(way, what, us * connections, Unit::Us))
+                let all = Measurement::of(way, what, us * connections, Unit::Us);
+                Some(all.without_etcd(without_etcd))
             })
             .collect();
         let answer = match cost.first().and_then(|own| own.numbers.first()) {
             Some(own) => format!("{} of one processor", milliseconds(own.value)),
             None => "not measured".to_owned(),
         };
-        let reason = match connections {
+        let mut reason = match connections {
             ..2.0 => "one connection comes back after a fail-over".to_owned(),
             _ => format!("{connections} connections come back at once after a fail-over"),
         };
+        for Load { way, users, failed, .. } in [self.way]
+            .into_iter()
+            .chain(others)
+            .flat_map(|way| self.storms(way))
+            .filter(|load| !load.is_storm_that_succeeded())
+        {
+            let letter = way.option.letter();
+            reason += &format!("; a storm of {users} in ({letter}) doesn't count: {failed} failed");
+        }
         self.line("all at once", answer, reason, vec!["connections"], cost)
+    }
+
+    /// What was measured when all came back at once in a way.
+    fn storms(&self, way: Way) -> impl Iterator<Item = &Load> {
+        self.evidence.loads.iter().filter(move |load| load.storm && load.way == way)
     }
 
     pub(super) fn against(&self, other: Way) -> Option<Measurement> {

@@ -10,6 +10,9 @@ use super::price::Measured;
 /// The name of processor time.
 pub(super) const PROCESSOR: &str = "processor of both ends";
 
+/// What is said of numbers that have no work of etcd in them.
+const WITHOUT_ETCD: &str = "measured with keys in memory; etcd's own work not measured";
+
 /// Something that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
@@ -19,10 +22,15 @@ pub struct Measurement {
     pub against: Option<Way>,
     /// How many connections of a cell are behind it; `None` where it doesn't come from such samples.
     pub samples: Option<usize>,
+    /// The most reconnections of a cell that failed; they are in no number.
+    pub failed: usize,
     /// The numbers.
     pub numbers: Vec<Number>,
     /// In which case it is what happens; `None`: always.
     pub when: Option<&'static str>,
+    /// Whether it was measured with one-time keys in memory, though they lie in etcd here: etcd's own work is in no
+    /// number.
+    pub without_etcd: bool,
     /// Where its times were measured, if that isn't the deployment's round-trip time or round about it.
     pub outside: Option<Outside>,
 }
@@ -76,8 +84,10 @@ impl Measurement {
             way: Some(way),
             against: None,
             samples: None,
+            failed: 0,
             numbers: vec![number],
             when: None,
+            without_etcd: false,
             outside: None,
         }
     }
@@ -85,6 +95,11 @@ impl Measurement {
     /// The same as a difference to another way's.
     pub(super) fn against(self, other: Way) -> Self {
         Self { against: Some(other), ..self }
+    }
+
+    /// The same, of cells that may have no work of etcd in them.
+    pub(super) fn without_etcd(self, without_etcd: bool) -> Self {
+        Self { without_etcd, ..self }
     }
 
     /// The same, as what happens in a case.
@@ -105,8 +120,10 @@ pub(crate) fn cost_of(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Me
         way: Some(way),
         against: None,
         samples: Some(measured.samples),
+        failed: measured.failed,
         numbers,
         when: None,
+        without_etcd: measured.without_etcd,
         outside: measured.outside,
     })
 }
@@ -141,23 +158,36 @@ pub(super) fn against(
         way: Some(way),
         against: Some(other),
         samples: Some(one.samples.min(two.samples)),
+        failed: one.failed.max(two.failed),
         numbers,
         when: None,
+        without_etcd: one.without_etcd || two.without_etcd,
         outside: one.outside.or(two.outside),
     })
 }
 
-/// What is behind numbers, in words: how many samples, and where they are from if not from round about here.
-pub(super) fn behind(samples: Option<usize>, outside: Option<Outside>) -> String {
-    let samples = samples.map(|samples| format!("n = {samples}"));
-    let outside = outside.map(|outside| match outside {
-        Outside::Beyond(last) => format!("beyond what was measured, up to {last} ms"),
-        Outside::Below(first) => format!("below what was measured, from {first} ms on"),
-    });
-    let words: Vec<_> = samples.into_iter().chain(outside).collect();
-    match words.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", words.join("; ")),
+impl Measurement {
+    /// What is behind the numbers, in words: how many samples, and where they are from if not from round about here.
+    pub(super) fn behind(&self) -> String {
+        let samples = self.samples.map(|samples| count(samples, self.failed));
+        let outside = self.outside.map(|outside| match outside {
+            Outside::Beyond(last) => format!("beyond what was measured, up to {last} ms"),
+            Outside::Below(first) => format!("below what was measured, from {first} ms on"),
+        });
+        let store = self.without_etcd.then(|| WITHOUT_ETCD.to_owned());
+        let words: Vec<_> = samples.into_iter().chain(store).chain(outside).collect();
+        match words.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", words.join("; ")),
+        }
+    }
+}
+
+/// How many samples, and how many reconnections failed beside them, in words.
+pub(super) fn count(samples: usize, failed: usize) -> String {
+    match failed {
+        0 => format!("n = {samples}"),
+        _ => format!("n = {samples}, {failed} failed"),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::evidence::{Letter, Way};
 
 use super::measurements::{self, Measurement};
 use super::price::Measured;
-use super::refusal::ENOUGH;
+use super::refusal::why_unsure;
 use super::rules::{RuledOut, ruled_out};
 use super::{Choice, candidates};
 
@@ -55,7 +55,9 @@ impl Choice<'_> {
         match Measured::of(evidence, facts, way) {
             None => "it may be used, and the evidence has no times of it here".to_owned(),
             Some(measured) if !measured.is_certain() => {
-                format!("it may be used, and n = {}: {ENOUGH}", measured.samples)
+                let Measured { samples, failed, .. } = measured;
+                let n = measurements::count(samples, failed);
+                format!("it may be used, and {n}: {}", why_unsure(samples))
             }
             Some(_) => {
                 "it may be used, and saves nothing beside the answer that is sure".to_owned()

@@ -8,7 +8,7 @@ use super::candidates::full;
 use super::lifetimes::Lifetimes;
 use super::measurements::Outside;
 
-/// What was measured of a way, at the deployment's round-trip time.
+/// What was measured of a way, or of the same with another store, at the deployment's round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Measured {
     /// From before connect() to the response, in microseconds.
@@ -27,6 +27,10 @@ pub(super) struct Measured {
     pub(super) first_flight: Option<f64>,
     /// The fewest samples of a cell behind these.
     pub(super) samples: usize,
+    /// The most reconnections that failed beside these.
+    pub(super) failed: usize,
+    /// Whether that was with one-time keys in memory, though the way has them in etcd: etcd's own work is in no number.
+    pub(super) without_etcd: bool,
     /// Where that was, if not at the deployment's round-trip time or round about it.
     pub(super) outside: Option<Outside>,
 }
@@ -39,7 +43,10 @@ impl Measured {
         if way.store == Store::Memory {
             return in_cells(way);
         }
-        let beside = in_cells(way).or_else(|| in_cells(way.with_store(Store::Memory)))?;
+        let beside = in_cells(way).or_else(|| {
+            let in_memory = in_cells(way.with_store(Store::Memory))?;
+            Some(Self { without_etcd: true, ..in_memory })
+        })?;
         let there_us = facts.store_round_trip_ms.unwrap_or_default() * 1e3;
         Some(Self { response_us: beside.response_us + there_us, ..beside })
     }
@@ -59,7 +66,11 @@ impl Measured {
         let responses = evidence.responses(way, evidence.through(rtt_ms)?);
         Some(Self {
             response_us: response_at(&responses, rtt_ms)?,
-            response_uncertainty_us: off(&|cell| Some(cell.response_us?.uncertainty())),
+            response_uncertainty_us: off(&|cell| match cell.response_us {
+                Some(response) => Some(response.uncertainty()),
+                // All failed there.
+                None => (cell.failed > 0).then_some(None),
+            }),
             processor_us: at(&Cell::processor_us)?,
             processor_uncertainty_us: off(&|cell| {
                 cell.processor_us().map(|_| cell.processor_uncertainty_us())
@@ -68,6 +79,8 @@ impl Measured {
             bytes: at(&|cell| Some(cell.client_bytes? + cell.server_bytes?)),
             first_flight: at(&|cell| cell.first_flight),
             samples: cells.iter().filter_map(|cell| Some(cell.response_us?.samples)).min()?,
+            failed: cells.iter().map(|cell| cell.failed).max()?,
+            without_etcd: false,
             outside: outside(&responses, rtt_ms),
         })
     }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use crate::evidence::{Evidence, Through, Way, how_to_measure};
+use crate::evidence::{Evidence, Through, Way, how_to_measure, median_rank};
 use crate::facts::Facts;
 
 use super::candidates;
+use super::measurements::count;
 use super::price::Measured;
 use super::rules::over_processor_limit;
 use super::text::milliseconds;
@@ -25,10 +26,12 @@ pub enum NoAdvice {
     },
     /// Whether anything saves something isn't known.
     TooFewSamples {
-        /// The way with too few samples.
+        /// The way with too few samples, or too many failures.
         way: Way,
         /// How many it has.
         samples: usize,
+        /// How many reconnections failed beside them.
+        failed: usize,
         /// The deployment's round-trip time, in milliseconds.
         rtt_ms: f64,
     },
@@ -39,8 +42,14 @@ pub enum NoAdvice {
     },
 }
 
-/// How many samples it takes to know how far a median may be off: [`crate::evidence::median_rank`].
-pub(super) const ENOUGH: &str = "six samples are needed before anything counts as sure";
+/// Why it isn't known how far medians may be off. It takes so many samples ([`crate::evidence::median_rank`]), and the
+/// end of the interval must not be one that failed.
+pub(super) fn why_unsure(samples: usize) -> &'static str {
+    match median_rank(samples) {
+        None => "six samples are needed before anything counts as sure",
+        Some(_) => "too many failed for anything to count as sure",
+    }
+}
 
 impl NoAdvice {
     /// Where each way is ruled out.
@@ -72,11 +81,11 @@ impl NoAdvice {
     pub(super) fn too_few(evidence: &Evidence, facts: &Facts, ways: &[Way]) -> Self {
         let few = ways.iter().find_map(|way| {
             let measured = Measured::of(evidence, facts, *way)?;
-            (!measured.is_certain()).then_some((*way, measured.samples))
+            (!measured.is_certain()).then_some((*way, measured))
         });
         match few {
-            Some((way, samples)) => {
-                Self::TooFewSamples { way, samples, rtt_ms: facts.round_trip_ms }
+            Some((way, Measured { samples, failed, .. })) => {
+                Self::TooFewSamples { way, samples, failed, rtt_ms: facts.round_trip_ms }
             }
             None => Self::unmeasured(evidence, facts),
         }
@@ -102,8 +111,9 @@ impl fmt::Display for NoAdvice {
                 }
                 write!(f, "; {}", how_to_measure(Some(*rtt_ms)))
             }
-            Self::TooFewSamples { way, samples, rtt_ms } => {
-                write!(f, "n = {samples} of {way}: {ENOUGH}; {}", how_to_measure(Some(*rtt_ms)))
+            Self::TooFewSamples { way, samples, failed, rtt_ms } => {
+                let (n, why) = (count(*samples, *failed), why_unsure(*samples));
+                write!(f, "{n} of {way}: {why}; {}", how_to_measure(Some(*rtt_ms)))
             }
             Self::NoWayFits { over_us } => {
                 f.write_str("server-processor: no way fits that may be used; the server computes longer than it may by ")?;

@@ -111,8 +111,12 @@ fn by_protection(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOu
             return by("accept-risk", "nobody accepted early-data-without-forward-secrecy");
         }
     }
-    if found.executions > 1 {
-        let times = format!("the adversary had one request executed {} times", found.executions);
+    let registers = registers(facts, way);
+    if found.executions > 1 || registers.is_some() {
+        let mut times = format!("the adversary had one request executed {}×", found.executions);
+        if let Some(servers) = registers {
+            times += &format!(" by one server, and each of {servers} has a register of its own");
+        }
         if facts.early_requests != EarlyRequests::Repeatable {
             return by("early-requests", times);
         }
@@ -124,6 +128,12 @@ fn by_protection(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOu
         return by("post-quantum", "a quantum computer opens recordings of it");
     }
     None
+}
+
+/// How many servers remember used tickets, each those that it took itself, if there are several: an adversary may replay
+/// one flight to each, and what was measured is one.
+pub(super) fn registers(facts: &Facts, way: Way) -> Option<f64> {
+    (way.option == Letter::DSingleUse && facts.servers > 1.0).then_some(facts.servers)
 }
 
 /// By how many microseconds the server computes longer than it may, in any way: a full handshake too, though all fall

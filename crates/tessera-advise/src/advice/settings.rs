@@ -42,7 +42,7 @@ fn sepp(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> Vec<String> {
         Letter::C | Letter::D | Letter::DSingleUse => None,
     });
     if way.option != Letter::A {
-        lines.push(format!("ticket-lifetime = \"{}s\"", (lifetimes.ticket * 3600.0).round()));
+        lines.push(format!("ticket-lifetime = \"{}s\"", whole_seconds(lifetimes.ticket)));
     }
     if way.option == Letter::E {
         let lives = hours(lifetimes.one_time_key);
@@ -100,18 +100,30 @@ fn own(way: Way, lifetimes: &Lifetimes) -> Vec<String> {
     lines
 }
 
-/// Hours as people say them.
+/// Hours as people say them: exactly, but for parts of a second.
 pub(super) fn hours(hours: f64) -> String {
-    match hours {
-        ..1.0 => format!("{:.0} min", hours * 60.0),
-        _ => format!("{hours} h"),
+    let seconds = whole_seconds(hours);
+    match (seconds % 3600, seconds % 60) {
+        (0, _) if seconds > 0 => format!("{} h", seconds / 3600),
+        (_, 0) if seconds > 0 => format!("{} min", seconds / 60),
+        _ => format!("{seconds} s"),
     }
+}
+
+/// So many hours in whole seconds. What is left over is left out: no ticket may live longer than its limit.
+fn whole_seconds(hours: f64) -> u64 {
+    let seconds = hours * 3600.0;
+    // A third of an hour has no exact double.
+    let nearest = seconds.round();
+    let whole = if (seconds - nearest).abs() < 1e-6 { nearest } else { seconds.floor() };
+    whole as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::evidence::KeyExchange;
+    use crate::facts::Given;
 
     const HYBRID: Option<KeyExchange> = Some(KeyExchange::X25519MlKem768);
 
@@ -135,6 +147,39 @@ mod tests {
         );
         let (_, words) = of(Application::Sepp, Way::plain(Letter::A, HYBRID));
         assert_eq!(words, "[peer.NAME.reconnection] resume = false");
+    }
+
+    #[test]
+    fn no_lifetime_is_longer_than_what_is_allowed() {
+        for (longest, setting, words) in [
+            ("1600ms", "1s", "1 s"),
+            ("1s", "1s", "1 s"),
+            ("90s", "90s", "90 s"),
+            ("119999ms", "119s", "119 s"),
+            ("1200s", "1200s", "20 min"),
+            ("30min", "1800s", "30 min"),
+            ("3599s", "3599s", "3599 s"),
+            ("90min", "5400s", "90 min"),
+            ("2h", "7200s", "2 h"),
+        ] {
+            let options = [
+                ("round-trip", "134ms"),
+                ("reconnections-per-hour", "0.1"),
+                ("longest-ticket-lifetime", longest),
+            ];
+            let options = options.map(|(key, text)| (key, text.to_owned()));
+            let facts = Given::default().with_options(options).facts().unwrap();
+            let lifetimes = Lifetimes::of(&facts);
+            let sepp = Facts { application: Application::Sepp, ..facts.clone() };
+            let c = Way::plain(Letter::C, HYBRID);
+            let expected = format!("ticket-lifetime = \"{setting}\"");
+            assert_eq!(settings(c, &sepp, &lifetimes)[1], expected, "{longest}");
+            assert_eq!(settings(c, &facts, &lifetimes)[1], format!("ticket_lifetime {words}"));
+        }
+        // Each whole number of seconds is one as hours, too.
+        for seconds in 1..=7 * 24 * 3600_u32 {
+            assert_eq!(whole_seconds(f64::from(seconds) / 3600.0), u64::from(seconds));
+        }
     }
 
     #[test]

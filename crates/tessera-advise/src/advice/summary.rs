@@ -1,12 +1,12 @@
 //! The advice in four lines: the answer, what to set, what that saves, and what it risks.
 
-use crate::evidence::{ForwardSecrecy, Letter};
+use crate::evidence::{ForwardSecrecy, Letter, Store};
 use crate::facts::Application;
 
-use super::measurements::{self, Measurement};
+use super::measurements;
 use super::price::Measured;
-use super::refusal::ENOUGH;
-use super::rules::ruled_out;
+use super::refusal::why_unsure;
+use super::rules::{registers, ruled_out};
 use super::text::milliseconds;
 use super::{Choice, candidates, settings};
 
@@ -27,8 +27,9 @@ impl Choice<'_> {
             let Some(way) = permitted else { continue };
             answer += &match Measured::of(self.evidence, self.facts, way) {
                 Some(measured) if measured.is_certain() => continue,
-                Some(measured) => {
-                    format!("; of ({}) n = {}: {ENOUGH}", option.letter(), measured.samples)
+                Some(Measured { samples, failed, .. }) => {
+                    let (letter, n) = (option.letter(), measurements::count(samples, failed));
+                    format!("; of ({letter}) {n}: {}", why_unsure(samples))
                 }
                 None => format!("; ({}) may be used, and wasn't measured", option.letter()),
             };
@@ -70,8 +71,7 @@ impl Choice<'_> {
                 }
             })
             .collect();
-        let Measurement { samples, outside, .. } = against;
-        let behind = measurements::behind(samples, outside);
+        let behind = against.behind();
         format!("saves: {}, against ({}){behind}", numbers.join(", "), baseline.option.letter())
     }
 
@@ -80,8 +80,16 @@ impl Choice<'_> {
             return "risks: not known; nobody attacked it".to_owned();
         };
         let mut risks = Vec::new();
-        if found.executions > 1 {
-            risks.push(format!("a replayed request was executed {} times", found.executions));
+        let executions = found.executions;
+        match registers(self.facts, self.way) {
+            Some(servers) => risks.push(format!(
+                "a replayed request was executed {executions}× by one server, and each of {servers} has a register of \
+                 its own"
+            )),
+            None if executions > 1 => {
+                risks.push(format!("a replayed request was executed {executions} times"));
+            }
+            None => {}
         }
         risks.extend(match (found.session, found.first_byte) {
             (ForwardSecrecy::None, _) => {
@@ -93,6 +101,17 @@ impl Choice<'_> {
             (_, ForwardSecrecy::FromDeletionByBoth) => {
                 Some("early data is closed only once both ends really deleted the PSK".to_owned())
             }
+            // docs/vaults.md: etcd doesn't forget quickly.
+            (session, ForwardSecrecy::FromTakeOrExpiry) if self.way.store == Store::Etcd => {
+                let what = match session {
+                    ForwardSecrecy::FromTakeOrExpiry => "early data and its session are",
+                    _ => "early data is",
+                };
+                Some(format!(
+                    "{what} readable to who steals its key from etcd, and the epoch's key before that epoch ends \
+                     (docs/vaults.md)"
+                ))
+            }
             (_, ForwardSecrecy::FromTakeOrExpiry | ForwardSecrecy::FromEpochEnd) => Some(format!(
                 "a flight that gets lost is readable to who steals its key while that lives ({})",
                 settings::hours(self.lifetimes.one_time_key)
@@ -101,6 +120,9 @@ impl Choice<'_> {
         });
         if !found.post_quantum {
             risks.push("a quantum computer opens recordings".to_owned());
+        }
+        if found.way.store != self.way.store {
+            risks.push("it was attacked with keys in memory, and not in etcd".to_owned());
         }
         match risks.is_empty() {
             true => "risks: none that the adversary of the lab found".to_owned(),

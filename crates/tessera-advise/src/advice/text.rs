@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::facts::Application;
 
-use super::measurements::{Measurement, Number, Unit, behind};
+use super::measurements::{Measurement, Number, Unit};
 use super::{Advice, Line, Other};
 
 /// How wide the text is.
@@ -78,7 +78,7 @@ impl fmt::Display for Measurement {
             (Some(way), None) => write!(f, "{way}: {words}")?,
             (None, None) => f.write_str(&words)?,
         }
-        f.write_str(&behind(self.samples, self.outside))
+        f.write_str(&self.behind())
     }
 }
 

@@ -119,7 +119,8 @@ pub struct Cell {
     pub through: Through,
     /// The link.
     pub link: Link,
-    /// How many connections failed; they are in no other number.
+    /// How many connections failed. They are in no other number, except that they widen the intervals of the times: they
+    /// came later than all that succeeded.
     pub failed: usize,
     /// The server's application held the first byte of an accepted request.
     pub first_byte_us: Option<Summary>,
@@ -229,7 +230,7 @@ pub struct Load {
     pub users: usize,
     /// The round-trip time, in milliseconds.
     pub rtt_ms: f64,
-    /// How many reconnections failed.
+    /// How many reconnections failed: what these cost is in the numbers, and no request of theirs was answered.
     pub failed: u64,
     /// How long it took until the server's application had an accepted request: the median, in microseconds.
     pub first_accepted_us: Option<f64>,
@@ -243,6 +244,15 @@ pub struct Load {
     pub tickets: u64,
     /// What the server's stores held for each of these tickets, in bytes.
     pub held_bytes: Option<f64>,
+}
+
+impl Load {
+    /// Whether it says what a reconnection costs: of 1,000 at most one failed. One that failed may have cost next to
+    /// nothing. Storms alone: of others it isn't known how many reconnections there were.
+    #[must_use]
+    pub fn is_storm_that_succeeded(&self) -> bool {
+        self.storm && self.failed.saturating_mul(1_000) <= self.users as u64
+    }
 }
 
 impl Evidence {
@@ -266,11 +276,12 @@ impl Evidence {
         Self { cells, ..self.clone() }
     }
 
-    /// What an adversary found about a way. Its store makes no difference to that.
+    /// What an adversary found about a way; where nobody attacked it with its store, about the same way with keys in
+    /// memory, which [`Protection::way`] says.
     #[must_use]
     pub fn protection(&self, way: Way) -> Option<&Protection> {
-        let way = way.with_store(Store::Memory);
-        self.protections.iter().find(|protection| protection.way == way)
+        let of = |way: Way| self.protections.iter().find(|protection| protection.way == way);
+        of(way).or_else(|| of(way.with_store(Store::Memory)))
     }
 
     /// What one ticket of a way costs, where it was measured apart; `held_bytes` is what a server holds for it.

@@ -9,7 +9,8 @@ pub struct Summary {
     pub samples: usize,
     /// Their median.
     pub median: f64,
-    /// The 95 % confidence interval of the median, from its order statistics; `None` with fewer than 6 samples.
+    /// The 95 % confidence interval of the median, from its order statistics; `None` with fewer than 6 samples, or where
+    /// so many failed that it has no upper end.
     pub interval: Option<(f64, f64)>,
     /// The 99th percentile: the smallest sample that at least 99 % of them don't exceed.
     pub p99: f64,
@@ -19,21 +20,36 @@ impl Summary {
     /// Of these samples; `None` without any.
     #[must_use]
     pub fn of(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
+        Self::beside_failed(samples, 0)
+    }
+
+    /// Of the samples of those that succeeded, beside so many that failed; `None` without any samples. What failed took
+    /// longer than all that succeeded: the interval is that of all, the median and the percentile are of those that
+    /// succeeded.
+    #[must_use]
+    pub fn beside_failed(samples: impl IntoIterator<Item = f64>, failed: usize) -> Option<Self> {
         let mut sorted: Vec<f64> = samples.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
         let count = sorted.len();
         let (upper, lower) = (sorted.get(count / 2)?, sorted.get((count - 1) / 2)?);
-        let interval = median_rank(count)
-            .and_then(|rank| Some((*sorted.get(rank - 1)?, *sorted.get(count - rank)?)));
+        // With fewer than six that succeeded nothing is known of these either; and where half of all failed, the median
+        // is one that did.
+        let is_known = median_rank(count).is_some() && failed < count;
+        let asked = is_known.then(|| count + failed);
+        let interval = asked.and_then(|asked| {
+            let rank = median_rank(asked)?;
+            Some((*sorted.get(rank - 1)?, *sorted.get(asked - rank)?))
+        });
         // In whole numbers: 0.99 has no exact double.
         let p99 = *sorted.get((count * 99).div_ceil(100) - 1)?;
         Some(Self { samples: count, median: f64::midpoint(*lower, *upper), interval, p99 })
     }
 
-    /// The longer way from the median to an end of the interval; `None` with too few samples for one.
+    /// The longer way from the median to an end of the interval; `None` with too few samples for one, or too many
+    /// failures.
     #[must_use]
     pub fn uncertainty(&self) -> Option<f64> {
-        self.interval.map(|(low, high)| (self.median - low).max(high - self.median))
+        self.interval.map(|(low, high)| (self.median - low).abs().max((high - self.median).abs()))
     }
 }
 
@@ -71,6 +87,23 @@ mod tests {
         assert_eq!((even.samples, even.median, even.p99), (4, 2.5, 4.0));
         let hundred = Summary::of((1..=100).map(f64::from)).unwrap();
         assert_eq!((hundred.median, hundred.p99), (50.5, 99.0));
+    }
+
+    #[test]
+    fn what_failed_came_later_than_all_that_succeeded() {
+        let beside =
+            |count: u32, failed| Summary::beside_failed((1..=count).map(f64::from), failed);
+        let none = beside(20, 0).unwrap();
+        assert_eq!((none.interval, none.uncertainty()), (Some((6.0, 15.0)), Some(4.5)));
+        let some = beside(20, 5).unwrap();
+        assert_eq!((some.samples, some.median, some.p99), (20, 10.5, 20.0));
+        assert_eq!((some.interval, some.uncertainty()), (Some((8.0, 18.0)), Some(7.5)));
+        // The end of the interval is one that failed.
+        let many = beside(20, 10).unwrap();
+        assert_eq!((many.interval, many.uncertainty()), (None, None));
+        assert_eq!(beside(5, 1).unwrap().interval, None);
+        assert_eq!(beside(6, usize::MAX).unwrap().interval, None);
+        assert_eq!(beside(0, 20), None);
     }
 
     /// Against the tables of order-statistic intervals for the median.

@@ -4,37 +4,47 @@ use super::{EarlyRequests, Facts, Need, PeerTls, Risk, SharedStore};
 
 /// The first contradiction: the key to change, and what to do. `given` tells which facts are no defaults.
 pub(super) fn find(facts: &Facts, given: impl Fn(&str) -> bool) -> Option<(&'static str, String)> {
-    let found = of_resumption(facts, &given).or_else(|| of_early_data(facts));
-    let found = found.or_else(|| of_risks(facts)).or_else(|| of_stores(facts, &given));
-    found.map(|(key, what)| (key, what.to_owned()))
+    let found =
+        of_early_data(facts).or_else(|| of_risks(facts)).or_else(|| of_stores(facts, &given));
+    of_resumption(facts, &given).or_else(|| found.map(|(key, what)| (key, what.to_owned())))
 }
 
 type Contradiction = Option<(&'static str, &'static str)>;
 
-fn of_resumption(facts: &Facts, given: impl Fn(&str) -> bool) -> Contradiction {
-    if facts.fresh_certificates && given("longest-ticket-lifetime") {
-        return Some((
-            "longest-ticket-lifetime",
-            "with fresh-certificates = true nothing resumes, so no ticket lives; leave out one of the two",
-        ));
-    }
-    if facts.peer_tls == PeerTls::StockWithoutTickets && given("longest-ticket-lifetime") {
-        return Some((
-            "longest-ticket-lifetime",
-            "with peer-tls = \"stock-without-tickets\" no ticket lives; leave this out, or say \
-             peer-tls = \"stock\"",
-        ));
-    }
+/// What is about tickets, where there are none.
+fn of_resumption(facts: &Facts, given: impl Fn(&str) -> bool) -> Option<(&'static str, String)> {
+    let (why, instead) = match (facts.fresh_certificates, facts.peer_tls) {
+        (true, _) => ("fresh-certificates = true", "fresh-certificates = false"),
+        (_, PeerTls::StockWithoutTickets) => {
+            ("peer-tls = \"stock-without-tickets\"", "peer-tls = \"stock\"")
+        }
+        _ => return None,
+    };
+    let about_tickets = [
+        ("longest-ticket-lifetime", given("longest-ticket-lifetime"), "no ticket lives"),
+        ("accept-risk", !facts.accept_risk.is_empty(), "nothing of that is risked"),
+        ("shared-store", facts.shared_store != SharedStore::None, "servers have nothing to share"),
+        ("ticket-memory", facts.ticket_memory.is_some(), "no ticket is held"),
+    ];
+    let (key, _, so) = about_tickets.into_iter().find(|(_, is_there, _)| *is_there)?;
+    let what = format!("with {why} nothing resumes, so {so}; leave this out, or say {instead}");
+    Some((key, what))
+}
+
+fn of_early_data(facts: &Facts) -> Contradiction {
     if facts.deletes_one_time_psks && facts.peer_tls != PeerTls::Tessera {
         return Some((
             "deletes-one-time-psks",
             "a stock peer has no one-time PSKs; leave this out, or say peer-tls = \"tessera\"",
         ));
     }
-    None
-}
-
-fn of_early_data(facts: &Facts) -> Contradiction {
+    if facts.deletes_one_time_psks && facts.early_requests == EarlyRequests::None {
+        return Some((
+            "deletes-one-time-psks",
+            "one-time PSKs are for early data, and early-requests = \"none\" has none; leave this out, or say \
+             which requests may be early",
+        ));
+    }
     if facts.early_requests == EarlyRequests::None {
         return None;
     }

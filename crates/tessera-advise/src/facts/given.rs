@@ -120,6 +120,21 @@ impl Given {
         self.maybe("round-trip", values::milliseconds)
     }
 
+    /// Refuses facts that are not of these, for `what` alone uses these.
+    ///
+    /// # Errors
+    /// If another one is given.
+    pub fn only(&self, used: &[&str], what: &str) -> Result<(), FactsError> {
+        let Some((key, _)) = self.facts.iter().find(|(key, _)| !used.contains(key)) else {
+            return Ok(());
+        };
+        let uses = match used {
+            [] => "no facts".to_owned(),
+            used => format!("{} alone", used.join(", ")),
+        };
+        Err(self.error(key, format!("{what} uses {uses}; leave this out")))
+    }
+
     fn read(&self) -> Result<Facts, FactsError> {
         let default = Facts::at(self.needed("round-trip", values::milliseconds)?);
         Ok(Facts {

@@ -104,6 +104,10 @@ fn facts_that_can_not_be_are_refused_where_they_stand() {
             "longest-ticket-lifetime = \"0s\"",
             "longest-ticket-lifetime: `0s`: expected a time up to 7d",
         ),
+        (
+            "longest-ticket-lifetime = \"999ms\"",
+            "longest-ticket-lifetime: `999ms`: expected a time up to 7d, TLS's limit (RFC 8446 §4.6.1), and 1s at least",
+        ),
         ("post-quantum = 1", "post-quantum: `1`: it is one of true, false"),
         (
             "early-requests = \"all\"",
@@ -120,6 +124,44 @@ fn facts_that_can_not_be_are_refused_where_they_stand() {
     let option = Given::default().with_options([("round-trip", "soon".to_owned())]);
     let error = option.facts().unwrap_err().to_string();
     assert!(error.starts_with("--round-trip: `soon`"), "{error}");
+}
+
+/// The unit may make a number infinite that wasn't, and sums and products of facts may.
+#[test]
+fn facts_without_measure_are_refused_with_the_limit() {
+    for (key, limit, beyond, expected) in [
+        ("round-trip", "1h", "1e308s", "`1e308s`: expected a time up to 1h"),
+        ("round-trip", "3600s", "3601s", "`3601s`: expected a time up to 1h"),
+        ("round-trip", "3600000ms", "1e9ms", "`1e9ms`: expected a time up to 1h"),
+        ("store-round-trip", "1h", "1e308d", "`1e308d`: expected a time up to 1h"),
+        ("server-processor", "1h", "1e308h", "`1e308h`: expected a time up to 1h"),
+        ("ticket-memory", "1048576GiB", "1e300GiB", "`1e300GiB`: expected bytes up to"),
+        ("longest-ticket-lifetime", "7d", "1e308d", "`1e308d`: expected a time up to 7d"),
+        (
+            "connections",
+            "1e9",
+            "1e10",
+            "`1e10`: expected a whole number from 1 on, up to 1000000000",
+        ),
+        ("servers", "1e9", "1e308", "`1e308`: expected a whole number from 1 on, up to"),
+        ("waiting-requests", "1e9", "1e308", "`1e308`: expected a number from 0 on, up to"),
+        ("processor-price", "1e9", "1e10", "`1e10`: expected a number from 0 on, up to"),
+        ("reconnections-per-hour", "1e9", "1e10", "`1e10`: expected a number from 0 on, up to"),
+        ("reconnections-per-hour", "1e-6", "1e-300", "`1e-300`: expected a number from 0.000001"),
+    ] {
+        let facts = |value: &str| {
+            let mut all = vec![("round-trip", "1ms"), ("reconnections-per-hour", "4")];
+            if key == "store-round-trip" {
+                all.extend([("shared-store", "etcd"), ("servers", "3")]);
+            }
+            all.push((key, value));
+            let all = all.into_iter().map(|(key, text)| (key, text.to_owned()));
+            Given::default().with_options(all).facts()
+        };
+        assert!(facts(limit).is_ok(), "{key} {limit}: {:?}", facts(limit));
+        let error = facts(beyond).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("--{key}: {expected}")), "{error}");
+    }
 }
 
 /// TOML has words for both, and an option is a text anyway.
@@ -171,6 +213,26 @@ fn contradictions_are_refused_with_the_fact_to_change_and_what_to_do() {
             "longest-ticket-lifetime",
         ),
         ("deletes-one-time-psks = true", 3, "deletes-one-time-psks"),
+        ("peer-tls = \"tessera\"\ndeletes-one-time-psks = true", 4, "deletes-one-time-psks"),
+        (
+            "fresh-certificates = true\nforward-secrecy = \"not-needed\"\naccept-risk = \"no-forward-secrecy\"",
+            5,
+            "accept-risk",
+        ),
+        (
+            "peer-tls = \"stock-without-tickets\"\nforward-secrecy = \"not-needed\"\n\
+             accept-risk = \"no-forward-secrecy\"",
+            5,
+            "accept-risk",
+        ),
+        (
+            "peer-tls = \"stock-without-tickets\"\nservers = 3\nstore-round-trip = \"1ms\"\n\
+             shared-store = \"etcd\"",
+            6,
+            "shared-store",
+        ),
+        ("peer-tls = \"stock-without-tickets\"\nticket-memory = \"1MiB\"", 4, "ticket-memory"),
+        ("fresh-certificates = true\nticket-memory = \"1MiB\"", 4, "ticket-memory"),
         ("early-requests = \"at-most-once\"\nfresh-certificates = true", 3, "early-requests"),
         (
             "peer-tls = \"stock-without-tickets\"\nearly-requests = \"repeatable\"",
@@ -208,6 +270,20 @@ fn contradictions_are_refused_with_the_fact_to_change_and_what_to_do() {
     let both = Given::in_file(Path::new("facts.toml"), LEAST).unwrap();
     let both = both.with_options([("accept-risk", "replay".to_owned())]);
     assert_eq!(both.facts().unwrap_err().place, "--accept-risk");
+}
+
+#[test]
+fn facts_that_are_not_used_are_refused() {
+    let given = Given::in_file(Path::new("facts.toml"), LEAST).unwrap();
+    assert_eq!(given.only(&["round-trip", "reconnections-per-hour"], "it"), Ok(()));
+    assert_eq!(Given::default().only(&[], "it"), Ok(()));
+    let told = given.only(&["round-trip"], "the table").unwrap_err().to_string();
+    let expected =
+        "facts.toml:2: reconnections-per-hour: the table uses round-trip alone; leave this out";
+    assert_eq!(told, expected);
+    let option = Given::default().with_options([("servers", "many".to_owned())]);
+    let told = option.only(&[], "the evidence").unwrap_err().to_string();
+    assert_eq!(told, "--servers: the evidence uses no facts; leave this out");
 }
 
 #[test]

@@ -5,6 +5,16 @@ use super::{Application, EarlyRequests, Need, PeerTls, Risk, SharedStore};
 /// The longest that TLS lets a ticket live, in hours (RFC 8446 §4.6.1).
 pub(super) const SEVEN_DAYS: f64 = 7.0 * 24.0;
 
+/// The longest time that a round trip or the like takes: an hour, in seconds. Far more than any link, and far less than
+/// what sums and products of it could make infinite.
+const LONGEST: f64 = 3600.0;
+/// The greatest number of anything.
+const MOST: f64 = 1e9;
+/// The most memory: 1,024 TiB, in bytes.
+const MOST_MEMORY: f64 = 1_125_899_906_842_624.0;
+/// The least that a connection comes back in an hour: once in a century.
+const SELDOM: f64 = 1e-6;
+
 /// A value that is one of some words.
 pub(super) trait Value: Copy + 'static {
     const WORDS: &'static [(&'static str, Self)];
@@ -69,10 +79,15 @@ pub(super) fn list<T: Value>(text: &str) -> Result<Vec<T>, String> {
 
 /// A number from 0 on.
 pub(super) fn number(text: &str) -> Result<f64, String> {
-    let number = text.trim().replace('_', "").parse().ok();
-    number
-        .filter(|number: &f64| number.is_finite() && !number.is_sign_negative())
-        .ok_or_else(|| "expected a number from 0 on".to_owned())
+    positive(text)
+        .filter(|number| *number <= MOST)
+        .ok_or_else(|| format!("expected a number from 0 on, up to {MOST}"))
+}
+
+/// A number from 0 on, of any size.
+fn positive(text: &str) -> Option<f64> {
+    let number: f64 = text.trim().replace('_', "").parse().ok()?;
+    (number.is_finite() && !number.is_sign_negative()).then_some(number)
 }
 
 /// How often a connection comes back.
@@ -83,6 +98,9 @@ pub(super) fn reconnections(text: &str) -> Result<f64, String> {
                     (0.001: once in six weeks)"
             .to_owned());
     }
+    if number < SELDOM {
+        return Err(format!("expected a number from {SELDOM} on, which is once in a century"));
+    }
     Ok(number)
 }
 
@@ -92,26 +110,39 @@ pub(super) fn at_least_one(text: &str) -> Result<f64, String> {
     number(text)
         .ok()
         .filter(least_one)
-        .ok_or_else(|| "expected a whole number from 1 on".to_owned())
+        .ok_or_else(|| format!("expected a whole number from 1 on, up to {MOST}"))
 }
 
 pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
     // Not by way of seconds: 371 ms must be as many as a report has.
     const UNITS: &[(&str, f64)] = &[("us", 1e-3), ("µs", 1e-3), ("ms", 1.0)];
-    with_unit(text, UNITS).map_or_else(|| Ok(seconds(text)? * 1e3), Ok)
+    let milliseconds = match with_unit(text, UNITS) {
+        Some(milliseconds) => milliseconds,
+        None => seconds(text)? * 1e3,
+    };
+    up_to_an_hour(milliseconds, LONGEST * 1e3)
 }
 
 pub(super) fn microseconds(text: &str) -> Result<f64, String> {
-    Ok(seconds(text)? * 1e6)
+    up_to_an_hour(seconds(text)? * 1e6, LONGEST * 1e6)
+}
+
+/// A time, whose limit is an hour in its unit.
+fn up_to_an_hour(time: f64, hour: f64) -> Result<f64, String> {
+    match time <= hour {
+        true => Ok(time),
+        false => Err("expected a time up to 1h".to_owned()),
+    }
 }
 
 /// How long a ticket may live, in hours.
 pub(super) fn lifetime_hours(text: &str) -> Result<f64, String> {
-    let hours = seconds(text)? / 3600.0;
-    if hours > 0.0 && hours <= SEVEN_DAYS {
-        Ok(hours)
+    // In TLS it is a number of whole seconds.
+    let seconds = seconds(text)?;
+    if (1.0..=SEVEN_DAYS * 3600.0).contains(&seconds) {
+        Ok(seconds / 3600.0)
     } else {
-        Err("expected a time up to 7d, TLS's limit (RFC 8446 §4.6.1)".to_owned())
+        Err("expected a time up to 7d, TLS's limit (RFC 8446 §4.6.1), and 1s at least".to_owned())
     }
 }
 
@@ -134,8 +165,12 @@ fn seconds(text: &str) -> Result<f64, String> {
 pub(super) fn bytes(text: &str) -> Result<f64, String> {
     const UNITS: &[(&str, f64)] =
         &[("B", 1.0), ("KiB", 1024.0), ("MiB", 1_048_576.0), ("GiB", 1_073_741_824.0)];
-    with_unit(text, UNITS)
-        .ok_or_else(|| "expected bytes with their unit: 64 MiB, 512 KiB".to_owned())
+    let bytes = with_unit(text, UNITS)
+        .ok_or_else(|| "expected bytes with their unit: 64 MiB, 512 KiB".to_owned())?;
+    match bytes <= MOST_MEMORY {
+        true => Ok(bytes),
+        false => Err("expected bytes up to 1048576GiB".to_owned()),
+    }
 }
 
 /// A number with one of these units; 0 needs none.
@@ -143,7 +178,7 @@ fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let text = text.trim();
     let digits = text.trim_end_matches(|c: char| c.is_alphabetic());
     let unit = text.strip_prefix(digits)?;
-    let value = number(digits).ok()?;
+    let value = positive(digits)?;
     match units.iter().find(|(name, _)| *name == unit) {
         Some((_, factor)) => Some(value * factor),
         None => (unit.is_empty() && value == 0.0).then_some(0.0),

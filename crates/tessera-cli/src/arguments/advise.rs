@@ -32,7 +32,7 @@ pub(crate) struct AdviseArguments {
     pub(crate) json: bool,
 
     /// Writes Table 6 of Lastre et al. (2025) instead: which way is acceptable, judged by what an adversary achieved.
-    /// Its costs are those at --round-trip, or at 134 ms
+    /// Its costs are those at --round-trip, the one fact that it uses, or at 134 ms
     #[arg(long, conflicts_with_all = ["facts", "evidence"])]
     pub(crate) table_6: bool,
 

@@ -1,7 +1,7 @@
 //! What was measured, and what it says of other deployments.
 
 use super::*;
-use crate::evidence::{Issuing, Summary, Through};
+use crate::evidence::{Issuing, Load, Protection, Summary, Through};
 
 const FACTS: &str =
     "reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once connections=1000";
@@ -122,6 +122,38 @@ fn no_time_gets_below_zero_and_no_uncertainty_vanishes() {
     }
 }
 
+/// Whatever is read as a fact, no sum or product of it is beyond numbers.
+#[test]
+fn the_greatest_and_smallest_facts_have_numbers() {
+    const EXTREMES: [(&str, [&str; 2]); 6] = [
+        ("round-trip", ["0", "1h"]),
+        ("reconnections-per-hour", ["1e-6", "1e9"]),
+        ("connections", ["1", "1e9"]),
+        ("waiting-requests", ["0", "1e9"]),
+        ("processor-price", ["0", "1e9"]),
+        ("longest-ticket-lifetime", ["1s", "7d"]),
+    ];
+    for choice in 0..1 << EXTREMES.len() {
+        let facts: Vec<_> = EXTREMES
+            .iter()
+            .enumerate()
+            .map(|(at, (key, values))| format!("{key}={}", values[choice >> at & 1]))
+            .collect();
+        let facts = facts.join(" ") + " peer-tls=tessera early-requests=at-most-once";
+        let advice = advise(&evidence(), &given(&facts)).unwrap();
+        let (text, json) = (advice.to_string(), serde_json::to_value(&advice).unwrap());
+        for (cost, number) in numbers(&advice) {
+            assert!(number.value.is_finite(), "{facts}: {cost}");
+        }
+        assert!(!text.contains("inf") && !text.contains("NaN"), "{facts}: {text}");
+        for cost in json["lines"].as_array().unwrap().iter().flat_map(|it| it["cost"].as_array()) {
+            for number in cost.iter().flat_map(|it| it["numbers"].as_array()).flatten() {
+                assert!(number["value"].is_f64(), "{facts}: {number}");
+            }
+        }
+    }
+}
+
 fn shorten(summary: &mut Option<Summary>, samples: usize) {
     *summary = summary.map(|it| Summary { samples, interval: None, ..it });
 }
@@ -156,6 +188,147 @@ fn two_samples_are_no_reason_for_full_handshakes() {
     some.cells.retain(|cell| cell.way.option != Letter::E);
     let advice = advise(&some, &facts("134ms")).unwrap();
     assert!(advice.summary[0].ends_with("; (e) may be used, and wasn't measured"), "{advice}");
+}
+
+/// A report's median is of those that succeeded, which says little where others didn't.
+#[test]
+fn what_failed_is_told_and_makes_numbers_less_sure() {
+    let with_failures = |failed: usize, interval_of: fn(&mut Summary)| {
+        let mut some = evidence();
+        for cell in some.cells.iter_mut().filter(|cell| cell.way.option == Letter::E) {
+            cell.failed = failed;
+            interval_of(cell.response_us.as_mut().unwrap());
+        }
+        advise(&some, &facts("134ms")).unwrap()
+    };
+    let few = with_failures(2, |_| {});
+    assert_eq!(few.way.option, Letter::E);
+    assert!(few.summary[2].ends_with(", against (c) (n = 41, 2 failed)"), "{few}");
+    assert!(few.to_string().contains(" (n = 41, 2 failed)"), "{few}");
+    let json = serde_json::to_value(&few).unwrap();
+    assert_eq!(json["lines"][0]["cost"][0]["failed"], 2);
+    let many = with_failures(30, |response| response.interval = None);
+    assert_eq!(many.way.option, Letter::C);
+    let expected = "; of (e) n = 41, 30 failed: too many failed for anything to count as sure";
+    assert!(many.summary[0].ends_with(expected), "{many}");
+    // Where all failed there is no median, and those of other round-trip times don't stand in for it.
+    let mut all = evidence();
+    let there = |cell: &&mut crate::evidence::Cell| {
+        cell.way.option == Letter::E && cell.link.rtt_ms == 134.0
+    };
+    for cell in all.cells.iter_mut().filter(there) {
+        (cell.failed, cell.response_us) = (41, None);
+    }
+    let advice = advise(&all, &facts("134ms")).unwrap();
+    assert_eq!(advice.way.option, Letter::C);
+    assert!(advice.summary[0].contains("of (e) n = 41, 41 failed: too many failed"), "{advice}");
+    // Where it is the safest way, nothing is advised.
+    let mut full = evidence();
+    for cell in full.cells.iter_mut().filter(|cell| cell.way.option == Letter::A) {
+        cell.failed = 30;
+        cell.response_us.as_mut().unwrap().interval = None;
+    }
+    let told = advise(&full, &facts("134ms")).unwrap_err().to_string();
+    assert!(told.starts_with("n = 41, 30 failed of (a) full handshake"), "{told}");
+    assert!(told.contains(": too many failed for anything to count as sure; "), "{told}");
+}
+
+#[test]
+fn a_storm_that_failed_costs_nothing_and_does_not_count() {
+    let storm = |users, failed, server_us| Load {
+        way: Way::plain(Letter::C, HYBRID),
+        suite: None,
+        storm: true,
+        users,
+        rtt_ms: 0.0,
+        failed,
+        first_accepted_us: None,
+        first_accepted_p99_us: None,
+        server_us,
+        server_tls_us: server_us,
+        tickets: 0,
+        held_bytes: None,
+    };
+    let facts = given("round-trip=134ms reconnections-per-hour=4 connections=1000");
+    let together = |loads: &[Load]| {
+        let evidence = Evidence { loads: loads.to_vec(), ..evidence() };
+        let advice = advise(&evidence, &facts).unwrap();
+        assert_eq!(advice.way.option, Letter::C);
+        line(&advice, "all at once").clone()
+    };
+    let whole = together(&[storm(1_000, 1, 500.0)]);
+    assert_eq!(whole.answer, "500.0 ms of one processor");
+    let what = &whole.cost[0].numbers[0].what;
+    assert!(what.ends_with("measured in a storm of 1000, 1 of which failed"), "{what}");
+    let failed = together(&[storm(1_000, 990, 1.0), storm(2_000, 0, 600.0)]);
+    assert_eq!(failed.answer, "600.0 ms of one processor");
+    assert!(failed.reason.ends_with("; a storm of 1000 in (c) doesn't count: 990 failed"));
+    let none = together(&[storm(1_000, 2, 1.0)]);
+    let what = &none.cost[0].numbers[0].what;
+    assert!(what.ends_with("measured one after the other"), "{what}");
+}
+
+/// The evidence that comes along has no cell with etcd.
+#[test]
+fn numbers_with_keys_in_memory_are_not_told_as_those_of_etcd() {
+    const MARK: &str = "measured with keys in memory; etcd's own work not measured";
+    let etcd = given(&format!(
+        "round-trip=134ms {FACTS} servers=3 shared-store=etcd store-round-trip=0.5ms"
+    ));
+    let advice = advise(&evidence(), &etcd).unwrap();
+    assert_eq!((advice.way.option, advice.way.store), (Letter::E, Store::Etcd));
+    let of_etcd = |cost: &&Measurement| {
+        [cost.way, cost.against].into_iter().flatten().any(|way| way.store == Store::Etcd)
+    };
+    let all: Vec<_> = numbers(&advice).map(|(cost, _)| cost).filter(of_etcd).collect();
+    assert!(all.len() > 5, "{advice}");
+    for cost in all {
+        let by_the_facts = cost.numbers[0].what.contains("by the facts");
+        assert_eq!(cost.without_etcd, !by_the_facts, "{cost}");
+        assert_eq!(cost.to_string().contains(MARK), !by_the_facts, "{cost}");
+    }
+    assert!(advice.summary[2].contains(MARK), "{advice}");
+    assert!(!advice.to_string().contains("processor +0"), "{advice}");
+    let store = line(&advice, "store");
+    let [way_there] = store.cost.as_slice() else { panic!("{store:?}") };
+    assert_eq!(way_there.numbers[0].value, 500.0);
+    // Nor is what an adversary achieved.
+    let requests = line(&advice, "early requests");
+    assert_eq!(requests.cost[0].way, Some(advice.way.with_store(Store::Memory)));
+    assert!(requests.reason.ends_with("; it was attacked with keys in memory, and not in etcd"));
+    let risks = &advice.summary[3];
+    assert!(
+        risks.contains("before that epoch ends (docs/vaults.md); it was attacked with"),
+        "{risks}"
+    );
+    assert!(risks.starts_with("risks: early data and its session are readable"), "{risks}");
+    assert!(line(&advice, "reconnection").reason.contains("from the end of the epoch"), "{advice}");
+    assert!(line(&advice, "one-time key's lifetime").reason.ends_with("until its epoch ends"));
+    let sepp = Facts { application: Application::Sepp, ..etcd.clone() };
+    let sepp = advise(&evidence(), &sepp).unwrap();
+    assert_eq!(line(&sepp, "continuation").answer, "psk_dhe_ke");
+    assert!(sepp.summary[3].starts_with("risks: early data is readable"), "{sepp}");
+
+    // With cells and an adversary of etcd's own they are told as they are.
+    let mut own = evidence();
+    let with_etcd = |way: Way| way.with_store(Store::Etcd);
+    for cell in own.cells.clone().into_iter().filter(|cell| cell.way.option == Letter::E) {
+        own.cells.push(crate::evidence::Cell { way: with_etcd(cell.way), ..cell });
+    }
+    for found in own.protections.clone().into_iter().filter(|it| it.way.option == Letter::E) {
+        own.protections.push(Protection { way: with_etcd(found.way), ..found });
+    }
+    let advice = advise(&own, &etcd).unwrap();
+    let text = advice.to_string();
+    assert_eq!(advice.way.store, Store::Etcd);
+    assert!(!text.contains(MARK) && !text.contains("attacked with keys in memory"), "{text}");
+    assert_eq!(line(&advice, "store").cost.len(), 2, "{text}");
+    assert_eq!(line(&advice, "early requests").cost[0].way, Some(advice.way));
+    // One who had requests executed again is heard, whatever was achieved in memory.
+    for found in own.protections.iter_mut().filter(|found| found.way.store == Store::Etcd) {
+        found.executions = 2;
+    }
+    assert_eq!(advise(&own, &etcd).unwrap().way.option, Letter::C);
 }
 
 #[test]

@@ -204,6 +204,34 @@ fn replayable_early_data_needs_both_of_its_risks_accepted() {
     assert_eq!(ruled_out(&both, Letter::D), Some("evidence"), "not without a register");
 }
 
+/// The lab replays to one server. Ten have ten registers of used tickets.
+#[test]
+fn each_server_has_a_register_of_used_tickets_of_its_own() {
+    let facts = "round-trip=134ms reconnections-per-hour=4 early-requests=repeatable \
+                 forward-secrecy=after-handshake accept-risk=early-data-without-forward-secrecy";
+    let one = advice(&format!("{facts},replay"));
+    assert!(!one.to_string().contains("of its own"), "{one}");
+    let ten = advice(&format!("{facts},replay servers=10"));
+    assert_eq!(ten.way.option, Letter::DSingleUse);
+    assert!(ten.summary[3].contains("by one server, and each of 10 has a register of its own"));
+    let requests = line(&ten, "early requests");
+    assert!(requests.reason.contains("; each of 10 servers has a register of used tickets"));
+    assert!(requests.cost[0].numbers[0].what.contains("replayed to one server"), "{requests:?}");
+    // One that the adversary got nothing from says nothing of ten.
+    let mut once = evidence();
+    for found in &mut once.protections {
+        found.executions = 1;
+    }
+    for (servers, accept, expected) in [
+        ("1", "", Letter::DSingleUse),
+        ("10", "", Letter::C),
+        ("10", ",replay", Letter::DSingleUse),
+    ] {
+        let facts = given(&format!("{facts}{accept} servers={servers}"));
+        assert_eq!(advise(&once, &facts).unwrap().way.option, expected, "{servers} {accept}");
+    }
+}
+
 /// 11. Sessions whose content is worth nothing tomorrow, and hardly any processor.
 #[test]
 fn psk_only_is_for_those_who_gave_up_forward_secrecy_by_name() {

@@ -1,5 +1,6 @@
 //! Reading the reports of the lab: `reconnect`, `roaming` and `load`.
 
+mod check;
 mod samples;
 
 use std::fmt;
@@ -27,7 +28,8 @@ impl Evidence {
     /// Reads a report of `tessera lab reconnect`, `roaming` or `load`, as JSON.
     ///
     /// # Errors
-    /// If it is no JSON, no report of these, or lacks what such a report has.
+    /// If it is no JSON, no report of these, lacks what such a report has, or has what no run writes: numbers below 0 or
+    /// without measure, or the same cell twice.
     pub fn read(report: &str) -> Result<Self, EvidenceError> {
         let Head { experiment, seed, machine, revision } = parse(report)?;
         let Machine { cpu, cores, kernel } = machine;
@@ -42,9 +44,9 @@ impl Evidence {
         };
         let mut evidence = Self { sources: vec![source], ..Self::default() };
         match experiment.as_str() {
-            "reconnect" => evidence.add_reconnect(parse(report)?),
-            "roaming" => evidence.add_roaming(parse(report)?),
-            "load" => evidence.add_load(parse(report)?),
+            "reconnect" => evidence.add_reconnect(parse(report)?)?,
+            "roaming" => evidence.add_roaming(parse(report)?)?,
+            "load" => evidence.add_load(parse(report)?)?,
             other => {
                 return Err(EvidenceError(format!(
                     "experiment: `{other}` is no evidence; reports of reconnect, roaming and load are"
@@ -74,16 +76,17 @@ impl Evidence {
         self
     }
 
-    fn add_reconnect(&mut self, Reconnect { link, rows }: Reconnect) {
+    fn add_reconnect(&mut self, Reconnect { link, rows }: Reconnect) -> Result<(), EvidenceError> {
         // `Link` has no words for jitter, a rate and the like, and advice uses no such rows.
         if !link.is_plain() {
             self.sources.clear();
-            return;
+            return Ok(());
         }
         // A row with TCP Fast Open is a way of its own, which advice doesn't know.
-        for row in rows.into_iter().filter(|row| row.fast_open.is_none()) {
+        let plain = rows.into_iter().enumerate().filter(|(_, row)| row.fast_open.is_none());
+        for (at, row) in plain {
             let way = row.way.of_mode();
-            self.cells.push(Cell {
+            let cell = Cell {
                 way,
                 suite: None,
                 through: Through::Endpoints,
@@ -93,15 +96,16 @@ impl Evidence {
                     loss_burst: link.loss_burst,
                     congestion: link.congestion.unwrap_or_default(),
                 },
-                failed: 0,
                 client_bytes: Some(row.bytes.client),
                 server_bytes: Some(row.bytes.server),
                 first_flight: Some(row.first_flight),
                 issuing: None,
                 // "Of a connection, request, response, one new ticket and close_notify included."
                 with_issuing: true,
-                ..samples::cell(way, &row.samples)
-            });
+                ..samples::cell(way, &row.samples, 0)
+            };
+            check::cell(&format!("rows[{at}]"), &cell, &row.samples, &self.cells)?;
+            self.cells.push(cell);
             let Verdicts { first_byte_fs, session_fs, replay_executions, pq_confidentiality } =
                 row.verdicts;
             match self.protections.iter_mut().find(|protection| protection.way == way) {
@@ -121,22 +125,22 @@ impl Evidence {
                 }),
             }
         }
+        Ok(())
     }
 
-    fn add_roaming(&mut self, Roaming { cells }: Roaming) {
-        for cell in cells {
+    fn add_roaming(&mut self, Roaming { cells }: Roaming) -> Result<(), EvidenceError> {
+        for (at, cell) in cells.into_iter().enumerate() {
             let way = cell.way.of_option(cell.option);
-            let measured = samples::cell(way, &cell.samples);
+            let measured = samples::cell(way, &cell.samples, cell.failed);
             // In memory the lab takes the time of the clock, which the wait for etcd's disk is in: a take's is in the
             // samples of the engine, a store's in what issuing takes. Neither is processor time.
             let waits = way.store == Store::Etcd;
             let in_memory = cell.through == Through::Engine;
-            self.cells.push(Cell {
+            let read = Cell {
                 way,
                 suite: Some(cell.suite),
                 through: cell.through,
                 link: cell.link,
-                failed: cell.failed,
                 client_bytes: cell.bytes.client,
                 server_bytes: cell.bytes.server,
                 first_flight: cell.bytes.first_flight,
@@ -145,29 +149,39 @@ impl Evidence {
                 with_issuing: false,
                 server_engine_us: measured.server_engine_us.filter(|_| !(waits && in_memory)),
                 ..measured
-            });
+            };
+            check::cell(&format!("cells[{at}]"), &read, &cell.samples, &self.cells)?;
+            self.cells.push(read);
         }
+        Ok(())
     }
 
-    fn add_load(&mut self, LoadReport { cells }: LoadReport) {
-        for cell in cells {
+    fn add_load(&mut self, LoadReport { cells }: LoadReport) -> Result<(), EvidenceError> {
+        for (at, cell) in cells.into_iter().enumerate() {
             let way = cell.way.of_option(cell.option);
-            self.loads.push(Load {
+            let mut load = Load {
                 way,
                 suite: Some(cell.suite),
                 storm: cell.kind == Kind::Storm,
                 users: cell.users,
                 rtt_ms: cell.rtt_ms,
                 failed: cell.failed,
-                first_accepted_us: quantile(&cell.first_accepted_us, 1, 2),
-                first_accepted_p99_us: quantile(&cell.first_accepted_us, 99, 100),
+                first_accepted_us: None,
+                first_accepted_p99_us: None,
                 server_us: cell.server_cpu_us_per_connection,
                 server_tls_us: cell.server_tls_us_per_connection,
                 tickets: cell.tickets,
                 held_bytes: (cell.tickets > 0 && way.option == Letter::E)
                     .then(|| cell.vault_bytes / cell.tickets as f64),
-            });
+            };
+            let accepted_us = cell.first_accepted_us;
+            let place = format!("cells[{at}]");
+            check::load(&place, &load, cell.reconnections, &accepted_us, &self.loads)?;
+            load.first_accepted_us = quantile(&accepted_us, 1, 2);
+            load.first_accepted_p99_us = quantile(&accepted_us, 99, 100);
+            self.loads.push(load);
         }
+        Ok(())
     }
 }
 
@@ -186,11 +200,11 @@ pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, EvidenceError>
 
 /// The smallest bucket that this share of the samples, a fraction, doesn't exceed.
 fn quantile(buckets: &[(f64, u64)], numerator: u64, denominator: u64) -> Option<f64> {
-    let all: u64 = buckets.iter().map(|(_, count)| count).sum();
-    let wanted = (all * numerator).div_ceil(denominator).max(1);
+    let all: u128 = buckets.iter().map(|(_, count)| u128::from(*count)).sum();
+    let wanted = (all * u128::from(numerator)).div_ceil(denominator.into()).max(1);
     let mut seen = 0;
     buckets.iter().find_map(|(bucket, count)| {
-        seen += count;
+        seen += u128::from(*count);
         (seen >= wanted).then_some(*bucket)
     })
 }
@@ -312,6 +326,8 @@ struct LoadCell {
     kind: Kind,
     users: usize,
     rtt_ms: f64,
+    /// Of each user.
+    reconnections: u64,
     /// How many tickets were made beforehand, which are what a vault holds. They come in packs: more than are used.
     tickets: u64,
     failed: u64,

@@ -22,18 +22,39 @@ pub(super) struct Sample {
     pub(super) server_cpu_us: Option<f64>,
 }
 
-/// A cell with what its samples say, and nothing else.
-pub(super) fn cell(way: Way, samples: &[Sample]) -> Cell {
+impl Sample {
+    /// Each of its times, with the name that reports have for it.
+    pub(super) fn times(&self) -> [(&'static str, Option<f64>); 7] {
+        let Self { first_byte_us, handshake_us, response_us, .. } = *self;
+        let Self { client_engine_us, server_engine_us, client_cpu_us, server_cpu_us, .. } = *self;
+        [
+            ("first_byte_us", first_byte_us),
+            ("handshake_us", handshake_us),
+            ("response_us", response_us),
+            ("client_engine_us", client_engine_us),
+            ("server_engine_us", server_engine_us),
+            ("client_cpu_us", client_cpu_us),
+            ("server_cpu_us", server_cpu_us),
+        ]
+    }
+}
+
+/// A cell with what its samples say beside so many connections that failed, and nothing else. What failed came later
+/// than all that succeeded; how much work it was isn't known.
+pub(super) fn cell(way: Way, samples: &[Sample], failed: usize) -> Cell {
     let of = |value: fn(&Sample) -> Option<f64>| Summary::of(samples.iter().filter_map(value));
+    let until = |value: fn(&Sample) -> Option<f64>| {
+        Summary::beside_failed(samples.iter().filter_map(value), failed)
+    };
     Cell {
         way,
         suite: None,
         through: Through::Endpoints,
         link: Link::default(),
-        failed: 0,
-        first_byte_us: of(|sample| sample.first_byte_us),
-        handshake_us: of(|sample| sample.handshake_us),
-        response_us: of(|sample| sample.response_us),
+        failed,
+        first_byte_us: until(|sample| sample.first_byte_us),
+        handshake_us: until(|sample| sample.handshake_us),
+        response_us: until(|sample| sample.response_us),
         client_engine_us: of(|sample| sample.client_engine_us),
         server_engine_us: of(|sample| sample.server_engine_us),
         client_cpu_us: of(|sample| sample.client_cpu_us),

@@ -94,6 +94,24 @@ fn a_report_of_roaming_is_evidence_with_its_link_and_its_issuing() {
     assert_eq!(evidence.sources[0].revision.as_deref(), Some("abc"));
 }
 
+/// Ten that came soon say nothing where ten others never came.
+#[test]
+fn reconnections_that_failed_widen_the_interval() {
+    let read = |failed: usize| {
+        let mut report = roaming();
+        let samples = &mut report["cells"][0]["samples"];
+        for column in samples.as_object_mut().unwrap().values_mut() {
+            *column = json!((1..=20).collect::<Vec<_>>());
+        }
+        report["cells"][0]["failed"] = json!(failed);
+        Evidence::read(&report.to_string()).unwrap().cells.remove(0)
+    };
+    let interval = |failed| read(failed).response_us.unwrap().interval;
+    assert_eq!([0, 5, 10].map(interval), [Some((6.0, 15.0)), Some((8.0, 18.0)), None]);
+    let cell = read(10);
+    assert_eq!((cell.failed, cell.client_cpu_us.unwrap().interval), (10, Some((6.0, 15.0))));
+}
+
 #[test]
 fn the_wait_for_a_store_is_no_processor_time() {
     let cell = |store: &str, through: &str| {
@@ -208,6 +226,69 @@ fn what_is_no_evidence_is_refused_with_the_member() {
     let mut wrong = reconnect();
     wrong["rows"][1]["verdicts"]["first_byte_fs"] = json!("sometimes");
     assert!(refused(&wrong).contains("rows[1].verdicts.first_byte_fs"), "{}", refused(&wrong));
+}
+
+/// Each of these is a number that a hand or a broken program wrote.
+#[test]
+fn what_no_run_writes_is_refused_with_the_cell() {
+    type Report = fn() -> Value;
+    let cases: [(Report, &str, Value, &str); 20] = [
+        (reconnect, "/rows/1/samples/2/response_us", json!(-5.0), "rows[1], (d) 0-RTT"),
+        (reconnect, "/rows/0/samples/0/server_cpu_us", json!(1e300), "sample 1: server_cpu_us is"),
+        (reconnect, "/rows/0/rtt_ms", json!(-1.0), "rtt_ms is -1, and no run writes less than 0"),
+        (reconnect, "/rows/0/bytes/server", json!(-1), "bytes.server is -1"),
+        (reconnect, "/rows/1/rtt_ms", json!(0.0), "at 0 ms: it is there twice"),
+        (roaming, "/cells/0/samples/response_us/0", json!(-1), "sample 1: response_us is -1"),
+        (roaming, "/cells/0/samples/client_engine_us/0", json!(4e9), "client_engine_us is"),
+        (roaming, "/cells/0/link/rtt_ms", json!(1e300), "rtt_ms is"),
+        (roaming, "/cells/0/link/loss", json!(1.5), "loss is 1.5"),
+        (roaming, "/cells/0/link/congestion", json!(-0.5), "congestion is -0.5"),
+        (roaming, "/cells/0/bytes/first_flight", json!(-1), "first_flight is -1"),
+        (load, "/cells/0/server_cpu_us_per_connection", json!(-1), "server_cpu_us_per_connection"),
+        (load, "/cells/0/server_tls_us_per_connection", json!(1e12), "server_tls_us_per_conn"),
+        (load, "/cells/0/vault_bytes", json!(-1_020), "vault_bytes is -1"),
+        (load, "/cells/0/users", json!(0), "no load has 0 users with 1 reconn"),
+        (load, "/cells/0/reconnections", json!(u64::MAX), "no load has 1000 users with 18446"),
+        (load, "/cells/0/failed", json!(1_001), "of 1000 at 134 ms: 1001 of 1000 failed"),
+        (load, "/cells/0/first_accepted_us/0/0", json!(-1), "first_accepted_us is -1"),
+        (load, "/cells/0/first_accepted_us/0/1", json!(u64::MAX), "first_accepted_us has"),
+        (load, "/cells/0/first_accepted_us/0/0", json!(350.0), "is in no order"),
+    ];
+    for (report, member, wrong, words) in cases {
+        let mut report = report();
+        assert!(Evidence::read(&report.to_string()).is_ok());
+        *report.pointer_mut(member).unwrap() = wrong;
+        let refused = Evidence::read(&report.to_string()).unwrap_err().to_string();
+        assert!(refused.contains(words), "{member}: {refused}");
+    }
+    // A cell of another suite, link or kind is another one.
+    for (report, member, other) in [
+        (roaming as Report, "/cells/1/suite", json!("0x1301")),
+        (roaming, "/cells/1/through", json!("endpoints")),
+        (roaming, "/cells/1/link/rtt_ms", json!(51.0)),
+        (roaming, "/cells/1/link/loss", json!(0.0)),
+        (load, "/cells/1/suite", json!("0x1302")),
+        (load, "/cells/1/kind", json!("users")),
+        (load, "/cells/1/users", json!(1_001)),
+        (load, "/cells/1/rtt_ms", json!(0.0)),
+    ] {
+        let mut report = report();
+        let cell = report["cells"][0].clone();
+        report["cells"].as_array_mut().unwrap().push(cell);
+        let refused = Evidence::read(&report.to_string()).unwrap_err().to_string();
+        assert!(refused.starts_with("cells[1], (e) "), "{refused}");
+        assert!(refused.ends_with(": it is there twice; a run has it once"), "{refused}");
+        *report.pointer_mut(member).unwrap() = other;
+        assert!(Evidence::read(&report.to_string()).is_ok(), "{member}");
+    }
+}
+
+/// The limits are wider than what runs write.
+#[test]
+fn the_recorded_reports_are_evidence() {
+    let results = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results");
+    let evidence = Evidence::in_directory(std::path::Path::new(results)).unwrap();
+    assert!(evidence.cells.len() > 100 && evidence.loads.len() > 10);
 }
 
 #[test]
