@@ -1,16 +1,16 @@
 //! Reading the reports of the lab: `reconnect`, `roaming` and `load`.
 
 mod check;
+mod report;
 mod samples;
 
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use self::samples::Sample;
-use super::ways::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
-use super::{Cell, Evidence, ForwardSecrecy, Issuing, Link, Load, Protection, Source, Through};
+use self::report::{Head, Kind, LoadReport, Machine, Reconnect, Roaming, Verdicts};
+use super::ways::{Letter, Store};
+use super::{Cell, Evidence, Link, Load, Protection, Source, Through};
 
 /// Why a text is no evidence: what is wrong, and at which member.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,201 +207,6 @@ fn quantile(buckets: &[(f64, u64)], numerator: u64, denominator: u64) -> Option<
         seen += u128::from(*count);
         (seen >= wanted).then_some(*bucket)
     })
-}
-
-/// What all reports begin with.
-#[derive(Deserialize)]
-struct Head {
-    experiment: String,
-    seed: u64,
-    machine: Machine,
-    revision: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Machine {
-    cpu: String,
-    cores: usize,
-    kernel: String,
-}
-
-#[derive(Deserialize)]
-struct Reconnect {
-    link: LinkOfAll,
-    rows: Vec<Row>,
-}
-
-/// What the link did to packets in all rows, the round-trip time aside. What it didn't do is there as null.
-#[derive(Deserialize)]
-struct LinkOfAll {
-    loss: f64,
-    loss_burst: f64,
-    #[serde(deserialize_with = "Option::deserialize")]
-    congestion: Option<f64>,
-    #[serde(deserialize_with = "Option::deserialize")]
-    congestion_ms: Option<f64>,
-    jitter_ms: f64,
-    #[serde(deserialize_with = "Option::deserialize")]
-    rate_bps: Option<u64>,
-    mtu: u16,
-}
-
-impl LinkOfAll {
-    /// Whether it only took time. 1,500 bytes is the MTU of Ethernet, and the lab's default.
-    fn is_plain(&self) -> bool {
-        let Self { loss, loss_burst: _, congestion, congestion_ms, jitter_ms, rate_bps, mtu } =
-            *self;
-        let congested = [congestion, congestion_ms].into_iter().flatten().any(|mean| mean > 0.0);
-        loss == 0.0 && !congested && jitter_ms == 0.0 && rate_bps.is_none() && mtu == 1_500
-    }
-}
-
-#[derive(Deserialize)]
-struct Row {
-    #[serde(flatten)]
-    way: WayInReport,
-    fast_open: Option<InSyn>,
-    rtt_ms: f64,
-    samples: Vec<Sample>,
-    first_flight: f64,
-    bytes: Sides,
-    verdicts: Verdicts,
-}
-
-#[derive(Deserialize)]
-struct InSyn {}
-
-#[derive(Deserialize)]
-struct Sides {
-    client: f64,
-    server: f64,
-}
-
-#[derive(Deserialize)]
-struct Verdicts {
-    first_byte_fs: ForwardSecrecy,
-    session_fs: ForwardSecrecy,
-    replay_executions: u32,
-    pq_confidentiality: bool,
-}
-
-#[derive(Deserialize)]
-struct Roaming {
-    cells: Vec<RoamingCell>,
-}
-
-#[derive(Deserialize)]
-struct RoamingCell {
-    option: Letter,
-    #[serde(flatten)]
-    way: WayInReport,
-    suite: String,
-    through: Through,
-    link: Link,
-    #[serde(deserialize_with = "samples::of_columns")]
-    samples: Vec<Sample>,
-    failed: usize,
-    bytes: Bytes,
-    issuing: Option<Issuing>,
-}
-
-#[derive(Deserialize)]
-struct Bytes {
-    client: Option<f64>,
-    server: Option<f64>,
-    first_flight: Option<f64>,
-}
-
-#[derive(Deserialize)]
-struct LoadReport {
-    cells: Vec<LoadCell>,
-}
-
-#[derive(Deserialize)]
-struct LoadCell {
-    option: Letter,
-    #[serde(flatten)]
-    way: WayInReport,
-    suite: String,
-    kind: Kind,
-    users: usize,
-    rtt_ms: f64,
-    /// Of each user.
-    reconnections: u64,
-    /// How many tickets were made beforehand, which are what a vault holds. They come in packs: more than are used.
-    tickets: u64,
-    failed: u64,
-    first_accepted_us: Vec<(f64, u64)>,
-    server_cpu_us_per_connection: f64,
-    server_tls_us_per_connection: f64,
-    vault_bytes: f64,
-}
-
-#[derive(Deserialize, PartialEq)]
-#[serde(rename_all = "lowercase")]
-enum Kind {
-    Users,
-    Storm,
-}
-
-/// A way, as reports write it.
-#[derive(Deserialize)]
-struct WayInReport {
-    mode: Mode,
-    kx: Option<KxInReport>,
-    ticket_key: Option<OneTimeKey>,
-    continuation: Option<Continuation>,
-    #[serde(default)]
-    store: Store,
-}
-
-/// `reconnect` writes `none` where the others write `null`.
-#[derive(Deserialize)]
-enum KxInReport {
-    #[serde(rename = "none")]
-    None,
-    #[serde(untagged)]
-    Some(KeyExchange),
-}
-
-/// The lab's names of the ways.
-#[derive(Clone, Copy, Deserialize)]
-enum Mode {
-    #[serde(rename = "full")]
-    Full,
-    #[serde(rename = "psk-only")]
-    PskOnly,
-    #[serde(rename = "psk-dhe")]
-    PskDhe,
-    #[serde(rename = "0rtt")]
-    ZeroRtt,
-    #[serde(rename = "0rtt-unguarded")]
-    ZeroRttUnguarded,
-    #[serde(rename = "0rtt-fs", alias = "0rtt-fs-psk")]
-    ZeroRttFs,
-}
-
-impl WayInReport {
-    fn of_mode(self) -> Way {
-        let option = match self.mode {
-            Mode::Full => Letter::A,
-            Mode::PskOnly => Letter::B,
-            Mode::PskDhe => Letter::C,
-            Mode::ZeroRttUnguarded => Letter::D,
-            Mode::ZeroRtt => Letter::DSingleUse,
-            Mode::ZeroRttFs => Letter::E,
-        };
-        self.of_option(option)
-    }
-
-    fn of_option(self, option: Letter) -> Way {
-        let kx = match self.kx {
-            Some(KxInReport::Some(kx)) => Some(kx),
-            Some(KxInReport::None) | None => None,
-        };
-        let Self { ticket_key, continuation, store, .. } = self;
-        Way { option, kx, ticket_key, continuation, store }
-    }
 }
 
 #[cfg(test)]

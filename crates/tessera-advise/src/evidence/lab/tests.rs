@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::evidence::ways::{KeyExchange, OneTimeKey, Way};
+use crate::evidence::{ForwardSecrecy, Issuing};
 
 fn machine() -> Value {
     json!({ "cpu": "a processor", "cores": 2, "kernel": "Linux 6.1" })

@@ -24,7 +24,8 @@ pub struct PoolOptions {
     /// After how long without a connection the next address is tried beside the first. Default: 250 ms.
     pub try_next_after: Duration,
     /// The shortest and the longest time for which an address that failed isn't tried; it doubles with each failure in
-    /// a row, and a random part of up to a half is taken off. Default: 100 ms and 10 s.
+    /// a row, and a random part of up to a half is taken off. Where no other address can be reached either, a call waits
+    /// for the first that may be tried again, if that is within a second and its deadline. Default: 100 ms and 10 s.
     pub back_off: (Duration, Duration),
     /// How long a connection of HTTP/2 may be silent before it is asked by PING, while calls are under way; three
     /// times as long while there are none. Default: 5 s.
