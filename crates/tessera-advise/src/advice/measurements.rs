@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::evidence::{Evidence, Way};
 use crate::facts::Facts;
 
-use super::price::Measured;
+use super::price::{Measured, Outside};
 
 /// The name of processor time.
 pub(super) const PROCESSOR: &str = "processor of both ends";
@@ -33,17 +33,6 @@ pub struct Measurement {
     pub without_etcd: bool,
     /// Where its times were measured, if that isn't the deployment's round-trip time or round about it.
     pub outside: Option<Outside>,
-}
-
-/// A round-trip time outside of those that were measured: responses change by whole round trips there, and what isn't
-/// the link's stays as it is at the nearest one, which is in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outside {
-    /// It is further than this one.
-    Beyond(f64),
-    /// It is nearer than this one.
-    Below(f64),
 }
 
 /// A number with its unit.

@@ -25,8 +25,9 @@ use crate::facts::{Application, Facts};
 
 use self::lifetimes::Lifetimes;
 pub(crate) use self::measurements::cost_of;
-pub use self::measurements::{Measurement, Number, Outside, Unit};
+pub use self::measurements::{Measurement, Number, Unit};
 pub use self::others::Other;
+pub use self::price::Outside;
 use self::price::Price;
 pub use self::refusal::NoAdvice;
 pub(crate) use self::text::paragraph;

@@ -1,12 +1,13 @@
 //! What a reconnection is expected to cost in a way, from what was measured.
 
+use serde::Serialize;
+
 use crate::break_even::{Curve, Waiting};
 use crate::evidence::{Cell, Evidence, Letter, Store, Through, Way};
 use crate::facts::Facts;
 
 use super::candidates::full;
 use super::lifetimes::Lifetimes;
-use super::measurements::Outside;
 
 /// What was measured of a way, or of the same with another store, at the deployment's round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -190,6 +191,17 @@ fn is_same(one: f64, other: f64) -> bool {
 fn response_at(responses: &[(f64, f64)], rtt_ms: f64) -> Option<f64> {
     let exact = responses.iter().find(|(rtt, _)| is_same(*rtt, rtt_ms)).map(|(_, us)| *us);
     exact.or_else(|| Some(Waiting::new(responses.to_vec())?.at(rtt_ms)))
+}
+
+/// A round-trip time outside of those that were measured: responses change by whole round trips there, and what isn't
+/// the link's stays as it is at the nearest one, which is in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outside {
+    /// It is further than this one.
+    Beyond(f64),
+    /// It is nearer than this one.
+    Below(f64),
 }
 
 fn outside(responses: &[(f64, f64)], rtt_ms: f64) -> Option<Outside> {
