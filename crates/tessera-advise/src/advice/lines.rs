@@ -7,9 +7,9 @@ use crate::facts::{Application, EarlyRequests, Facts};
 
 use super::measurements::{self, Measurement, Unit};
 use super::memory::held_bytes;
+use super::numbers::milliseconds;
 use super::rules::{RuledOut, registers, ruled_out};
 use super::settings::hours;
-use super::text::milliseconds;
 use super::{Choice, Line};
 
 impl Choice<'_> {

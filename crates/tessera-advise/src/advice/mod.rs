@@ -9,6 +9,7 @@ mod lifetimes;
 mod lines;
 mod measurements;
 mod memory;
+mod numbers;
 mod others;
 mod pays;
 mod price;

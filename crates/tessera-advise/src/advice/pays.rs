@@ -5,7 +5,7 @@ use crate::evidence::{Letter, Store, Way};
 
 use super::measurements::{Measurement, Unit};
 use super::memory::held_bytes;
-use super::text::{milliseconds, rate};
+use super::numbers::{milliseconds, rate};
 use super::{Choice, Line};
 
 impl Choice<'_> {

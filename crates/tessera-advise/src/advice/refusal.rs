@@ -7,9 +7,9 @@ use crate::facts::Facts;
 
 use super::candidates;
 use super::measurements::count;
+use super::numbers::milliseconds;
 use super::price::Measured;
 use super::rules::over_processor_limit;
-use super::text::milliseconds;
 
 /// Why there is no advice: what is missing, or which fact no way keeps.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use crate::evidence::{
 use crate::facts::{Application, EarlyRequests, Facts, Need, PeerTls, Risk};
 
 use super::memory::held_bytes;
+use super::numbers::milliseconds;
 use super::price::Measured;
-use super::text::milliseconds;
 
 /// Why a way is not for a deployment: the fact that rules it out, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]

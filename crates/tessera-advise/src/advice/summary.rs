@@ -4,10 +4,10 @@ use crate::evidence::{ForwardSecrecy, Letter, Store};
 use crate::facts::Application;
 
 use super::measurements;
+use super::numbers::milliseconds;
 use super::price::Measured;
 use super::refusal::why_unsure;
 use super::rules::{registers, ruled_out};
-use super::text::milliseconds;
 use super::{Choice, candidates, settings};
 
 impl Choice<'_> {
