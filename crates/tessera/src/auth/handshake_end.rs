@@ -46,3 +46,28 @@ impl<'a> HandshakeEnd<'a> {
 
 /// What HkdfLabel has room for as a context (RFC 8446 §7.1); no ticket is longer either.
 const MAX_LEN: usize = 255;
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::{Error, HandshakeEnd, Time};
+
+    #[test]
+    fn a_certificate_ticket_that_no_label_has_room_for_is_refused() {
+        let now = Time { monotonic: Duration::ZERO, unix: None };
+        let derive = |_: &[u8], out: &mut [u8]| out.fill(7);
+        let end = HandshakeEnd::new(None, now, &derive);
+        let ticket = |context: usize, len: usize| {
+            let mut out = [0; 256];
+            let derived = end.ticket(&[1; 256][..context], &mut out[..len]);
+            (derived.map_err(|error| matches!(error, Error::Misuse(_))), out[0])
+        };
+        for (context, len) in [(0, 1), (255, 255)] {
+            assert_eq!(ticket(context, len), (Ok(()), 7));
+        }
+        for (context, len) in [(256, 8), (8, 256), (8, 0)] {
+            assert_eq!(ticket(context, len), (Err(true), 0), "{context} {len}");
+        }
+    }
+}
