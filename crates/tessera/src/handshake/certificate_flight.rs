@@ -41,7 +41,7 @@ pub(crate) fn send_certificate(
         });
     }
     // The message that was sent last.
-    ctx.facts.own_certificate = Some(CertificateTransfer { encoded_with, len: ctx.scratch.len() });
+    ctx.facts.own_certificate = Some(CertificateTransfer::new(encoded_with, ctx.scratch.len()));
     let certificate = credential.chain.first().cloned().unwrap_or_default();
     Sign { scheme, certificate, message: signed_content(role, &transcript.hash()) }
 }

@@ -99,7 +99,7 @@ fn a_verifier_is_asked_for_a_known_chain_with_its_hash_and_what_is_stapled() {
     // Header, algorithm, two lengths, hash and staples.
     for (len, facts) in [(44, pair.server.facts()), (44 + staples.len(), pair.client.facts())] {
         let transfer = facts.peer_certificate.map(|it| (it.encoded_with, it.len));
-        assert_eq!(transfer, Some((Some(HASHED), len)));
+        assert_eq!(transfer, Some((Some(HASHED), len as u32)));
     }
     assert_eq!(pair.server.facts().own_certificate, pair.client.facts().peer_certificate);
     assert_eq!(pair.client.facts().own_certificate, pair.server.facts().peer_certificate);
