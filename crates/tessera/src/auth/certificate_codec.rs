@@ -113,6 +113,13 @@ pub trait CertificateCodec: Send + Sync {
         true
     }
 
+    /// Whether a refusal by the verifier ends the handshake with decrypt_error, whatever its own alert is:
+    /// where that would tell somebody who took a name for a chain from the wire whose chain it is. Asked
+    /// where the verifier refuses the peer; the error here keeps the reason. Default: it does not.
+    fn conceals_verdict(&self) -> bool {
+        false
+    }
+
     /// The handshake is complete: the verifier accepted the peer's certificate, if it sent one, and the
     /// peer's Finished was right. Called at most once, and last. Default: nothing is remembered.
     fn ended(&mut self, end: &HandshakeEnd<'_>) {

@@ -164,3 +164,23 @@ fn a_verifier_that_rejects_comes_before_a_codecs_doubt() {
         assert!(!heard.contains(&Heard::IsWhatWasSent) && ended(&heard).is_none(), "{heard:?}");
     }
 }
+
+/// The alert of a bad signature, whichever the verifier's is; the error here says more.
+#[test]
+fn a_codec_conceals_why_the_verifier_rejects() {
+    let honest = || Play { knows: Some(Vec::new()), ..Play::default() };
+    let conceals = || Play { conceals: true, ..honest() };
+    let rejected =
+        PeerRejected { alert: AlertDescription::CERTIFICATE_EXPIRED, reason: "too old".into() };
+    let of_server = Knowing::playing(conceals(), honest(), [Some(rejected.clone()), None]);
+    let of_client = Knowing::playing(honest(), conceals(), [None, Some(rejected)]);
+    for (at, knowing) in [(0, of_server), (1, of_client)] {
+        let pair = knowing.stage.connect();
+        let error = [&pair.to_client, &pair.to_server][at].error.clone();
+        let Some(Error::PeerRejected(refused)) = error else { panic!("{error:?}") };
+        assert_eq!(refused.alert, AlertDescription::DECRYPT_ERROR);
+        assert!(refused.reason.contains("too old") && refused.reason.contains("EXPIRED"));
+        let told = [&pair.to_server, &pair.to_client][at].error.clone();
+        assert_eq!(told, Some(Error::AlertReceived(AlertDescription::DECRYPT_ERROR)));
+    }
+}

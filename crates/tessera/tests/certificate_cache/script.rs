@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
-    CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd, ToServer, VerifierDigest,
+    CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd, PeerIdentity, ToServer,
+    VerifierDigest,
 };
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
 use tessera_harness::{Mode, Pair, Scene};
@@ -30,6 +31,7 @@ pub struct Play {
     /// Offers to decode, and sends this behind the hash.
     pub knows: Option<Vec<u8>>,
     pub says_it_is_another: bool,
+    pub conceals: bool,
 }
 
 /// What a codec heard, in order.
@@ -57,6 +59,7 @@ pub enum Heard {
     IsWhatWasSent,
     Ended {
         peer: Option<CertificateContents>,
+        identity: Option<PeerIdentity>,
         ticket: [u8; 10],
     },
 }
@@ -184,11 +187,16 @@ impl CertificateCodec for Playing {
         !self.script.play.says_it_is_another
     }
 
+    fn conceals_verdict(&self) -> bool {
+        self.script.play.conceals
+    }
+
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let mut ticket = [0; 10];
         end.ticket(CONTEXT, &mut ticket).expect("short");
         let peer = end.peer.map(|peer| peer.contents.clone());
-        self.script.hear(Heard::Ended { peer, ticket });
+        let identity = end.identity.cloned();
+        self.script.hear(Heard::Ended { peer, identity, ticket });
     }
 }
 
