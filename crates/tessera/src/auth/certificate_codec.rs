@@ -96,7 +96,7 @@ pub trait CertificateCodec: Send + Sync {
 
     /// Decodes the body of the peer's Certificate into `body`, which is as long as the peer announced,
     /// and never longer than the longest Certificate that is read whole (128 KiB); unless it fills
-    /// `body`, the handshake ends. Or says that the chain is known, where the verifier needs to hear no
+    /// `body`, the handshake ends, but for [`Decoded::Expected`]. Or says that the chain is known, where the verifier needs to hear no
     /// more than which one ([`Decoded::Known`]). The algorithm is one that this codec offers.
     fn decode(
         &mut self,

@@ -189,6 +189,12 @@ impl ConnectionCodecs {
             Ok(Decoded::Body(_)) => {
                 Err(bad_certificate("a compressed Certificate is shorter than announced"))
             }
+            Ok(Decoded::Expected(body)) if !codec.codec.is_what_was_sent() => {
+                Ok(DecodedCertificate::Body(body))
+            }
+            Ok(Decoded::Expected(_)) => {
+                Err(bad_certificate("a Certificate is another than the one that was sent"))
+            }
             Ok(Decoded::Known { hash, entry_extensions }) => {
                 Ok(DecodedCertificate::Known { hash, entry_extensions })
             }

@@ -31,6 +31,8 @@ pub struct Play {
     /// Offers to decode, and sends this behind the hash.
     pub knows: Option<Vec<u8>>,
     pub says_it_is_another: bool,
+    /// Decodes this, whatever comes.
+    pub expects: Option<Vec<u8>>,
     pub conceals: bool,
 }
 
@@ -178,6 +180,9 @@ impl CertificateCodec for Playing {
         _: &mut [u8],
     ) -> Result<Decoded, CertificateNotDecoded> {
         self.script.hear(Heard::Decode);
+        if let Some(body) = &self.script.play.expects {
+            return Ok(Decoded::Expected(body.clone()));
+        }
         let (hash, entry_extensions) = encoded.split_first_chunk().ok_or(CertificateNotDecoded)?;
         Ok(Decoded::Known { hash: *hash, entry_extensions: entry_extensions.to_vec() })
     }
