@@ -53,7 +53,7 @@ check:
 	formal/run --check
 	python3 formal/test_run.py
 	conformance/vectors/check
-	testing/tls12/run -m unittest --quiet
+	testing/tls12/run -m unittest discover --quiet testing/tls12
 	scripts/package
 
 ## unit               the tests of all crates
@@ -96,7 +96,7 @@ program:
 results:
 	scripts/results
 
-## tls12              docs/results/tls12.json, measured again: cached handshakes of TLS 1.2; a few minutes; needs root
+## tls12              docs/results/tls12.json, measured again: cached handshakes of TLS 1.2; a minute or two; needs root
 tls12:
 	testing/tls12/run -m tls12.measure --json docs/results/tls12.json
 

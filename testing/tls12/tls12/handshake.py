@@ -26,6 +26,7 @@ class Config:
     name: Optional[str] = None
     extended: bool = True  # RFC 7627
     clock: object = time.time
+    gathers: bool = True  # a flight in one write, else a write for each record
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Handshake:
     own_label = peer_label = b""
 
     def __init__(self, socket, config: Config):
-        self.records = Records(socket)
+        self.records = Records(socket, config.gathers)
         self.config, self.arm, self.cache = config, config.arm, config.cache
         self.facts = Facts()
         self.transcript = b""
@@ -71,9 +72,10 @@ class Handshake:
 
     def send(self, data: bytes):
         self.transcript += data
-        before = len(self.records.out)
+        before = len(self.records.counts)
         self.records.put(HANDSHAKE, data)
-        self.facts.messages.append(("sent", NAMES[data[0]], len(self.records.out) - before))
+        size = sum(one.size for one in self.records.counts[before:])
+        self.facts.messages.append(("sent", NAMES[data[0]], size))
 
     def receive(self, *kinds: int) -> bytes:
         """The body of the next message."""

@@ -77,6 +77,7 @@ def _certificate(subject, public_key, issuer, issuer_key, leaf, days: float = 36
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.BasicConstraints(ca=leaf is None, path_length=None), critical=True)
+        .add_extension(_key_usage(leaf is None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_public), critical=False)
     )
@@ -85,6 +86,15 @@ def _certificate(subject, public_key, issuer, issuer_key, leaf, days: float = 36
         builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
         builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
     return builder.sign(issuer_key, hashes.SHA256())
+
+
+def _key_usage(is_authority: bool) -> x509.KeyUsage:
+    names = (
+        "digital_signature content_commitment key_encipherment data_encipherment key_agreement key_cert_sign crl_sign"
+        " encipher_only decipher_only"
+    )
+    granted = {"key_cert_sign", "crl_sign"} if is_authority else {"digital_signature"}
+    return x509.KeyUsage(**{name: name in granted for name in names.split()})
 
 
 def der(certificate) -> bytes:

@@ -1,7 +1,7 @@
 """Records over a TCP socket: plain, then AES-256-GCM (RFC 5246, 6.2; RFC 5288), and a count of what passed.
 
-A message is a record of its own, as wolfSSL sends them: the paper's 42 and 9 bytes count the record's header.
-A flight leaves in one write.
+A message is a record of its own, as wolfSSL sends them: the paper's 42 and 9 bytes count the record's header. A flight
+leaves in one write, or each record in its own.
 """
 
 from collections import namedtuple
@@ -54,8 +54,8 @@ class Protection:
 class Records:
     """Both directions of one connection."""
 
-    def __init__(self, socket):
-        self.socket = socket
+    def __init__(self, socket, gathers: bool = True):
+        self.socket, self.gathers = socket, gathers
         self.sealing = self.opening = None
         self.out = b""
         self.received = bytearray()
@@ -72,6 +72,8 @@ class Records:
             record = bytes([content]) + VERSION + u16(len(body)) + body
             self.counts.append(Count("sent", content, len(record)))
             self.out += record
+            if not self.gathers:
+                self.flush()
             if not data:
                 return
 
