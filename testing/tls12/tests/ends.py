@@ -46,6 +46,8 @@ class Pair:
         )
         self.server = Config(server, pki.Trust([client.root], pki.CLIENT), ServerCache(), arm, clock=clock, **both)
         self.make_client, self.make_server = Client, Server
+        # Of the last meeting, however it ended.
+        self.handshakes = [None, None]
 
     def meet(self, talk=True):
         """(client's end, server's end): each Facts, or the exception that ended it."""
@@ -56,8 +58,8 @@ class Pair:
             sock.settimeout(PATIENCE)
             with sock:
                 try:
-                    handshake = make(sock, config)
-                    connection = handshake.run()
+                    self.handshakes[place] = make(sock, config)
+                    connection = self.handshakes[place].run()
                     if talk:
                         exchange(connection, speaks_first)
                     ends[place] = connection.facts

@@ -7,6 +7,7 @@ from tls12 import pki
 from tls12.alerts import CERTIFICATE_EXPIRED, Alert, PeerAlert
 from tls12.arms import ARMS, BITHAC, BITHAC_BOUND, RFC7924, SESSION_ID, VANILLA, Arm
 from tls12.cache import ClientCache
+from tls12.cached_info import CERT_REQ
 from tls12.server import Server
 
 SERVERS = {"server Certificate", "CertificateRequest"}
@@ -149,6 +150,12 @@ class Connections(unittest.TestCase):
             pair.clock.ahead = WEEK + 1
             # It is sent whole, and refused as such.
             self.assertEqual({end.number for end in pair.meet()}, {CERTIFICATE_EXPIRED})
+            client, server = pair.handshakes
+            if which == "server":
+                self.assertEqual([one.kind for one in client.offered], [CERT_REQ])
+            else:
+                self.assertEqual(len(client.tickets), 1)
+                self.assertIsNone(server.known)
             config = getattr(pair, which)
             config.identity = pki.make_leaf(config.identity.issuer, config.identity.key, name, purpose)
             self.meets(pair, ALL - missing)
@@ -169,7 +176,7 @@ class Connections(unittest.TestCase):
             self.assertIsInstance(server, PeerAlert)
             self.assertEqual((client.number, server.number), (CERTIFICATE_EXPIRED,) * 2)
             kinds = {key[1].kind for key in pair.client.cache.objects}
-            self.assertEqual(kinds, {2}, "the certificate is still known")
+            self.assertEqual(kinds, {CERT_REQ}, "the certificate is still known")
 
     def test_a_client_certificate_that_expires_between_selection_and_use(self):
         for arm in (BITHAC, BITHAC_BOUND):
@@ -217,6 +224,36 @@ class Connections(unittest.TestCase):
         client, _ = pair.meet()
         self.assertRegex(str(client), "not other.plant's")
         self.assertEqual(dict(pair.client.cache.objects), known)
+
+    def test_a_session_of_another_name_or_trust_or_time_is_not_resumed(self):
+        def renamed(pair):
+            session = next(iter(pair.client.cache.sessions.values()))
+            issuer, key = pair.server.identity.issuer, pair.server.identity.key
+            pair.server.identity = pki.make_leaf(issuer, key, "other.plant", pki.SERVER)
+            pair.client.name = "other.plant"
+            pair.client.cache.sessions.put(("other.plant", pair.client.trust.digest), session)
+
+        def trusting(pair):
+            pair.server.trust = pki.Trust([*pair.server.trust.roots, identity(pki.P256, "other").root], pki.CLIENT)
+
+        def restarted(pair):
+            pair.forget_at_server()
+
+        for change in (renamed, trusting, restarted):
+            with self.subTest(change.__name__):
+                pair = Pair(SESSION_ID)
+                pair.must_meet()
+                change(pair)
+                client, _ = pair.must_meet()
+                self.assertFalse(client.resumed)
+                self.assertIsNotNone(pair.handshakes[0].session, "it was not even offered")
+                if change is not renamed:
+                    self.assertTrue(pair.must_meet()[0].resumed)
+        for which in ("client", "server"):
+            pair = self.expiring(SESSION_ID, which)
+            self.assertTrue(pair.must_meet()[0].resumed)
+            pair.clock.ahead = WEEK + 1
+            self.assertEqual({end.number for end in pair.meet()}, {CERTIFICATE_EXPIRED})
 
     def test_a_resumed_session_leaves_the_caches_alone(self):
         both = Arm("both", cached_info=True, tickets=True, session_id=True)

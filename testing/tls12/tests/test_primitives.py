@@ -79,6 +79,16 @@ class RecordLayer(unittest.TestCase):
         self.sender.flush()
         self.assertEqual(self.receiver.message(), b"\x14\0\0\x04torn")
 
+    def test_a_message_that_is_torn_by_change_cipher_spec(self):
+        self.sender.sealing = self.receiver.opening = None
+        self.sender.put(HANDSHAKE, messages.message(messages.FINISHED, b"") + b"\x14")
+        self.sender.put_change_cipher_spec(None)
+        self.sender.flush()
+        self.receiver.message()
+        with self.assertRaises(Alert) as caught:
+            self.receiver.change_cipher_spec(None)
+        self.assertEqual(caught.exception.number, alerts.UNEXPECTED_MESSAGE)
+
     def test_a_message_without_end(self):
         self.sender.sealing = self.receiver.opening = None
         self.sender.put(HANDSHAKE, b"\x0b\xff\xff\xff")

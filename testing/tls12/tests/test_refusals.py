@@ -2,8 +2,10 @@
 
 import unittest
 
-from tests.ends import Pair
-from tls12 import alerts, bithac, cached_info, messages, signatures
+from cryptography import x509
+
+from tests.ends import CLIENT_NAME, Pair, identity
+from tls12 import alerts, bithac, cached_info, messages, pki, signatures
 from tls12.alerts import Alert, PeerAlert
 from tls12.arms import BITHAC, BITHAC_BOUND, RFC7924, SESSION_ID, VANILLA, Arm
 from tls12.client import Client
@@ -47,16 +49,20 @@ def server_that_answers(**answers):
 
 class Refusals(unittest.TestCase):
     def refused(self, pair, alert, by_client=True):
-        known = dict(pair.client.cache.objects), dict(pair.server.cache.clients)
+        known = self.what_is_known(pair, by_client)
         ends = pair.meet()
         refusing, refused = ends if by_client else ends[::-1]
         self.assertIsInstance(refusing, Alert, ends)
         self.assertIsInstance(refused, PeerAlert, ends)
         self.assertEqual(alerts.name(refusing.number), alerts.name(alert), ends)
         self.assertEqual(refused.number, alert)
-        learned = dict(pair.client.cache.objects), dict(pair.server.cache.clients)
-        self.assertLessEqual(set(learned[0]), set(known[0]))
-        self.assertLessEqual(set(learned[1]), set(known[1]))
+        self.assertLessEqual(self.what_is_known(pair, by_client), known)
+
+    @staticmethod
+    def what_is_known(pair, by_client):
+        """By the end that refuses: the other may have finished before."""
+        cache = pair.client.cache if by_client else pair.server.cache
+        return set(cache.objects) | set(cache.kept) if by_client else set(cache.clients)
 
     def known(self, arm):
         pair = Pair(arm)
@@ -188,10 +194,55 @@ class Refusals(unittest.TestCase):
         pair.client.extended = False
         self.refused(pair, alerts.HANDSHAKE_FAILURE, by_client=False)
 
+        pair = self.known(SESSION_ID)
+
+        class Forgetting(Server):
+            def session_of(self, hello):
+                self.facts.extended = False
+                return next(iter(self.cache.sessions.values()))
+
+        pair.make_server = Forgetting
+        self.refused(pair, alerts.HANDSHAKE_FAILURE)
+
+    def test_a_wrong_finished(self):
+        wrong = messages.message(messages.FINISHED, bytes(12))
+        for arm in (VANILLA, BITHAC_BOUND, SESSION_ID):
+            pair = self.known(arm)
+            pair.make_server = server_that_sends(messages.FINISHED, wrong)
+            self.refused(pair, alerts.DECRYPT_ERROR)
+            pair = self.known(arm)
+            pair.make_client = client_that_sends(messages.FINISHED, wrong)
+            if arm is SESSION_ID:  # the client's is the last, and what it sends behind it may be lost with the end
+                self.assertEqual(pair.meet(talk=False)[1].number, alerts.DECRYPT_ERROR)
+            else:
+                self.refused(pair, alerts.DECRYPT_ERROR, by_client=False)
+
+    # --- Chains
+
     def test_a_chain_of_strangers(self):
         pair = Pair(VANILLA)
-        pair.client.identity = pair.server.identity
-        self.assertIsInstance(pair.meet()[1], Alert)
+        pair.client.identity = identity(pki.P256, "stranger", pki.CLIENT)
+        self.refused(pair, alerts.UNKNOWN_CA, by_client=False)
+
+    def test_a_certificate_for_another_purpose(self):
+        pair = Pair(VANILLA)
+        mine = pair.client.identity
+        pair.client.identity = pki.make_leaf(mine.issuer, mine.key, CLIENT_NAME, pki.SERVER)
+        self.refused(pair, alerts.UNSUPPORTED_CERTIFICATE, by_client=False)
+
+    def test_a_leaf_that_plays_authority(self):
+        pair = Pair(VANILLA)
+        mine = pair.client.identity
+        leaf = pki.Issuer(x509.load_der_x509_certificate(mine.chain[0]), mine.key)
+        forged = pki.make_leaf(leaf, mine.key, "director.plant", pki.CLIENT)
+        pair.client.identity = forged._replace(chain=[forged.chain[0], *mine.chain])
+        self.refused(pair, alerts.UNKNOWN_CA, by_client=False)
+
+    def test_a_certificate_that_is_none(self):
+        pair = Pair(VANILLA)
+        whole = messages.certificate([b"certificate", *pair.client.identity.chain[1:]])
+        pair.make_client = client_that_sends(messages.CERTIFICATE, whole)
+        self.refused(pair, alerts.BAD_CERTIFICATE, by_client=False)
 
 
 if __name__ == "__main__":
