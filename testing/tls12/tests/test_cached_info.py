@@ -135,7 +135,9 @@ class Oracle(unittest.TestCase):
             ]
             data = self.damaged(cached_info.offer(some))
             found = outcome(cached_info.read_offer, data)
-            self.assertEqual(found if isinstance(found, int) else [tuple(o) for o in found], outcome(oracle.offer, data))
+            self.assertEqual(
+                found if isinstance(found, int) else [tuple(o) for o in found], outcome(oracle.offer, data)
+            )
             read, refused = read + (not isinstance(found, int)), refused + isinstance(found, int)
         self.assertGreater(min(read, refused), 300, "the noise is too loud, or too quiet, to say anything")
 

@@ -89,8 +89,8 @@ class Program(unittest.TestCase):
             "runs": 2, "link": "a link", "date": "a day", "revision": "r", "machine": {"cpu": "c", "cores": 1},
             "versions": {}, "absent": [],
             "cells": [
-                report.cell("tls12", "vanilla", "rsa4096", 1500, run, [run, run]),
-                report.cell("tls12", "bithac", "rsa4096", 1500, run, [less, less]),
+                report.cell("tls12", "vanilla", "rsa4096", 1500, run, [run, run], 0),
+                report.cell("tls12", "bithac", "rsa4096", 1500, run, [less, less], 3),
             ],
         }  # fmt: skip
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
@@ -99,6 +99,7 @@ class Program(unittest.TestCase):
             status, said, _ = self.run_with("--show", file.name)
         self.assertEqual(status, 0)
         self.assertRegex(said, r"tls12 bithac +40 +30 +100 -50.0%")
+        self.assertIn("Not counted: 3 connections", said)
         self.assertRegex(said, r"B6 .* 100 -> 40 B, -60.0 %")
 
 
@@ -119,7 +120,7 @@ class OverALink(unittest.TestCase):
         for mtu in (1500, 127):
             own = ends.Tessera(self.keys, BITHAC)
             with Network(mtu) as network:
-                _, runs = cells.measure(network, own, 1)
+                _, runs, _ = cells.measure(network, own, 1)
             self.assertEqual(runs[0].tls, own.counted)
             headers = 40 + 12  # IPv4, TCP, timestamps
             least = runs[0].tls + headers * runs[0].packets
@@ -132,10 +133,22 @@ class OverALink(unittest.TestCase):
             some += [ends.WolfSsl(self.keys, way) for way in measure.WOLFSSL_WAYS]
         with Network(576) as network:
             for one in some:
-                first, runs = cells.measure(network, one, 1)
+                first, runs, _ = cells.measure(network, one, 1)
                 # Signatures by ECDSA differ by a few bytes.
                 self.assertEqual(runs[0].tls < first.tls - 100, one.way != "full")
                 self.assertIn("server ServerHello", runs[0].messages)
+
+    def test_what_tcp_sends_twice_is_measured_again(self):
+        own = ends.Tessera(self.keys, BITHAC)
+        real, twice = cells.streams, [False, True, True, False]
+
+        def stream(segments):
+            client, server, _ = real(segments)
+            return client, server, 7 * twice.pop(0)
+
+        with Network(1500) as network, mock.patch.object(cells, "streams", stream):
+            _, runs, discarded = cells.measure(network, own, 1)
+        self.assertEqual((len(runs), discarded, twice), (1, 2, []))
 
     def test_a_row_is_full_again_when_the_server_forgets(self):
         """What is measured as repeated was repeated: else the measurement ends."""

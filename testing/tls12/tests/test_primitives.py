@@ -111,7 +111,10 @@ class Messages(unittest.TestCase):
             (ClientHello.decode, hello),
             (messages.read_certificate, messages.certificate([b"one", b"two"])[4:]),
             (messages.read_certificate_request, messages.certificate_request([1], [2, 3])[4:]),
-            (messages.read_server_key_exchange, messages.server_key_exchange(messages.ecdh_parameters(b"p"), 1, b"s")[4:]),
+            (
+                messages.read_server_key_exchange,
+                messages.server_key_exchange(messages.ecdh_parameters(b"p"), 1, b"s")[4:],
+            ),
             (messages.read_client_key_exchange, messages.client_key_exchange(b"p")[4:]),
             (messages.read_certificate_verify, messages.certificate_verify(1, b"s")[4:]),
         )

@@ -148,9 +148,7 @@ class Refusals(unittest.TestCase):
     def test_a_whole_certificate_after_a_ticket_was_selected(self):
         for arm in (BITHAC, BITHAC_BOUND):
             pair = self.known(arm)
-            pair.make_client = client_that_sends(
-                messages.CERTIFICATE, messages.certificate(pair.client.identity.chain)
-            )
+            pair.make_client = client_that_sends(messages.CERTIFICATE, messages.certificate(pair.client.identity.chain))
             self.refused(pair, alerts.DECODE_ERROR, by_client=False)
 
     def test_an_abbreviated_certificate_without_a_selection(self):
@@ -185,7 +183,7 @@ class Refusals(unittest.TestCase):
             pair = self.known(arm)
             thief = Pair(arm)
             thief.must_meet()
-            # Another key under another certificate; the ticket and, in the bound form, the fingerprint are the victim's.
+            # Another key; the ticket and, in the bound form, the fingerprint are the victim's.
             pair.client.identity = pair.client.identity._replace(key=thief.server.identity.key)
             self.refused(pair, alerts.DECRYPT_ERROR, by_client=False)
 

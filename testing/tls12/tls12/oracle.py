@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """RFC 7924's bytes read a second time, by hand and alone: an oracle for `cached_info.py` and for other readers.
 
     python3 -m tls12.oracle offer HEX

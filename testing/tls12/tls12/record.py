@@ -10,7 +10,14 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .alerts import (
-    BAD_RECORD_MAC, CLOSE_NOTIFY, DECODE_ERROR, PROTOCOL_VERSION, RECORD_OVERFLOW, UNEXPECTED_MESSAGE, Alert, PeerAlert,
+    BAD_RECORD_MAC,
+    CLOSE_NOTIFY,
+    DECODE_ERROR,
+    PROTOCOL_VERSION,
+    RECORD_OVERFLOW,
+    UNEXPECTED_MESSAGE,
+    Alert,
+    PeerAlert,
 )
 from .wire import u16
 

@@ -104,7 +104,9 @@ class Server(Handshake):
             self.selected = set(kinds)
             if kinds:
                 values[messages.CACHED_INFO] = cached_info.selection(kinds)
-                self.facts.cached |= {{CERT: "server Certificate", CERT_REQ: "CertificateRequest"}[kind] for kind in kinds}
+                self.facts.cached |= {
+                    {CERT: "server Certificate", CERT_REQ: "CertificateRequest"}[kind] for kind in kinds
+                }
         if self.arm.tickets and messages.BITHAC in hello.extensions:
             offered = bithac.read_offer(hello.extensions[messages.BITHAC])
             index = self.select(offered)

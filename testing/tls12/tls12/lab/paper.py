@@ -1,9 +1,9 @@
 """The paper's figures beside ours (Bodenhausen, Mangel, Vogt, Henze).
 
-Its text says that BiTHaC reduces usage "to between 43.25% and 38.86%" of vanilla, which is by 56.75 to 61.14 %; and that
-the hellos of a second handshake grow by 111 B, where the fields that it describes make 107. wolfSSL writes each
-message by itself unless it is told to gather. Where we do so too, headers of IP and TCP are a larger part of all, and our
-shares come close to the paper's.
+Its text says that BiTHaC reduces usage "to between 43.25% and 38.86%" of vanilla, which is by 56.75 to 61.14 %; and
+that the hellos of a second handshake grow by 111 B, where the fields that it describes make 107. wolfSSL writes each
+message by itself unless it is told to gather. Where we do so too, headers of IP and TCP are a larger part of all, and
+our shares come close to the paper's.
 """
 
 
@@ -53,7 +53,12 @@ def comparison(found: list) -> list:
     alone = by.get(("tls12", "vanilla", "rsa2048, self-signed", mtus[0] if mtus else 0))
     if alone:
         both = sum(alone["messages"][f"{end} Certificate"][0] for end in ("client", "server"))
-        add("B11", "both Certificates' share of the handshake", "61.5 %", f"{100 * both / _mean(alone['handshake']):.1f} %")
+        add(
+            "B11",
+            "both Certificates' share of the handshake",
+            "61.5 %",
+            f"{100 * both / _mean(alone['handshake']):.1f} %",
+        )
     return rows
 
 

@@ -6,10 +6,10 @@ from .paper import comparison
 
 # What a row's bytes are compared with: the full handshake of the same stack.
 FULL = {"tls12": "vanilla", "tls12, each": "vanilla", "openssl": "full", "wolfssl": "full"}
-SAMPLES = ("tls", "handshake", "ip_tcp", "packets", "repeated")
+SAMPLES = ("tls", "handshake", "ip_tcp", "packets")
 
 
-def cell(stack: str, row: str, keys: str, mtu: int, first, runs: list) -> dict:
+def cell(stack: str, row: str, keys: str, mtu: int, first, runs: list, discarded: int) -> dict:
     """The first connection, and the samples of those after it. Sizes by message are (least, most)."""
     names = {name: None for run in runs for name in run.messages}
     return {
@@ -18,6 +18,7 @@ def cell(stack: str, row: str, keys: str, mtu: int, first, runs: list) -> dict:
         "keys": keys,
         "mtu": mtu,
         "repeated_as": runs[0].how,
+        "discarded": discarded,
         "first": {"messages": first.messages, **{name: getattr(first, name) for name in SAMPLES}},
         "messages": {name: _span(run.messages.get(name, 0) for run in runs) for name in names},
         **{name: [getattr(run, name) for run in runs] for name in SAMPLES},
@@ -45,7 +46,7 @@ def text(result: dict) -> str:
     parts = [_head(result)]
     for keys in dict.fromkeys(one["keys"] for one in found):
         parts.append(_table([one for one in found if one["keys"] == keys]))
-    parts += [_repeated(found), _paper(comparison(found))]
+    parts += [_discarded(found), _paper(comparison(found))]
     return "\n".join(parts)
 
 
@@ -61,10 +62,9 @@ def _head(result: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _repeated(found: list) -> str:
-    """TCP's timers may fire on a busy machine; what came twice is in the bytes of IP and TCP."""
-    runs = [bytes_twice for one in found for bytes_twice in one["repeated"]]
-    return f"TCP sent bytes twice in {sum(map(bool, runs))} of {len(runs)} runs, which count them.\n"
+def _discarded(found: list) -> str:
+    number = sum(one["discarded"] for one in found)
+    return f"Not counted: {number} connections in which a timer of TCP sent bytes twice.\n"
 
 
 def _table(some: list) -> str:
