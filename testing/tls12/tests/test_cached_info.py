@@ -75,6 +75,7 @@ class Refusals(unittest.TestCase):
             ("an empty list", alerts.DECODE_ERROR, b"\0\0", OFFERED, False),
             ("bytes behind the list", alerts.DECODE_ERROR, b"\0\x01\x01\0", OFFERED, False),
             ("a type not offered", alerts.ILLEGAL_PARAMETER, b"\0\x01\x02", OFFERED[:1], False),
+            ("a type twice", alerts.ILLEGAL_PARAMETER, b"\0\x02\x01\x01", OFFERED, False),
             ("an unknown type", alerts.ILLEGAL_PARAMETER, b"\0\x01\xff", OFFERED, False),
             ("unsolicited", alerts.UNSUPPORTED_EXTENSION, b"\0\x01\x01", [], False),
             ("in a resumed session", alerts.ILLEGAL_PARAMETER, b"\0\x01\x01", OFFERED, True),

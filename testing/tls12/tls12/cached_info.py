@@ -66,6 +66,8 @@ def read_selection(data, offered: list, is_resumed: bool) -> set:
         raise Alert(ILLEGAL_PARAMETER, "cached_info in a resumed session, which has no certificates")
     if not set(kinds) <= {one.kind for one in offered}:
         raise Alert(ILLEGAL_PARAMETER, "cached_info selects a type that was not offered")
+    if len(set(kinds)) < len(kinds):
+        raise Alert(ILLEGAL_PARAMETER, "cached_info selects a type twice")
     return set(kinds)
 
 

@@ -45,9 +45,10 @@ def selection(data, types_offered, is_resumed=False):
         raise Refused(UNSUPPORTED_EXTENSION)
     if len(data) < 3 or int.from_bytes(data[:2], "big") + 2 != len(data):
         raise Refused(DECODE_ERROR)
-    if is_resumed or any(one not in types_offered for one in data[2:]):
+    chosen = sorted(data[2:])
+    if is_resumed or any(one not in types_offered or chosen.count(one) != 1 for one in chosen):
         raise Refused(ILLEGAL_PARAMETER)
-    return sorted(set(data[2:]))
+    return chosen
 
 
 def abbreviated(message, fingerprints):
