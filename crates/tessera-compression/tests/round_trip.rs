@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tessera::Time;
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate, ToServer,
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, Decoded, EncodedCertificate,
+    ToServer,
 };
 use tessera::wire::CertificateCompressionAlgorithm;
 use tessera_compression::Zlib;
@@ -57,7 +58,9 @@ fn decode(
 ) -> Result<Vec<u8>, CertificateNotDecoded> {
     let mut body = vec![0xaa; len];
     let algorithm = codec.offers()[0];
-    let written = codec.decode(algorithm, encoded, &mut body)?;
+    let Decoded::Body(written) = codec.decode(algorithm, encoded, &mut body)? else {
+        panic!("compression knows no chains");
+    };
     body.truncate(written);
     Ok(body)
 }

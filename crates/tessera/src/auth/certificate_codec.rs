@@ -2,21 +2,21 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
-use super::codec_peer::{FromClient, PeerCertificate, PeerOffer, ToServer};
+use super::codec_peer::{FromClient, PeerOffer, ToServer};
+use super::codec_results::{CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate};
+use super::handshake_end::HandshakeEnd;
 use crate::error::Error;
-use crate::time::Time;
 use crate::wire::{CertificateCompressionAlgorithm, ExtensionType};
 
 /// Makes the certificate codecs of a configuration's connections: one codec for each connection, from
 /// what is known of its peer, or none.
 ///
 /// What is known to all connections, such as a cache of peers' certificates, belongs to the factory.
-/// A handshake that resumes sends no certificates: then a server makes no codec, and a client's is
-/// dropped unused. Compression needs less: see
-/// [`CertificateCompression`](super::CertificateCompression).
+/// A handshake with a PSK sends no certificates: then a server makes the codec of
+/// [`server_codec_with_psk`](Self::server_codec_with_psk), and a client's has nothing to encode or decode.
+/// Compression needs less: see [`CertificateCompression`](super::CertificateCompression).
 pub trait CertificateCodecFactory: Send + Sync {
     /// The algorithms that the codecs of this factory use. The factories of a configuration share
     /// none.
@@ -26,7 +26,22 @@ pub trait CertificateCodecFactory: Send + Sync {
     fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>>;
 
     /// The codec for a server's connection; after a HelloRetryRequest it sees the second ClientHello.
-    fn server_codec(self: Arc<Self>, from: &FromClient<'_>) -> Option<Box<dyn CertificateCodec>>;
+    /// A refusal ends the handshake: the client's extension can't be read, or says what it may not.
+    fn server_codec(
+        self: Arc<Self>,
+        from: &FromClient<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal>;
+
+    /// The codec for a server's connection that uses a PSK, in which no certificates are sent: only its
+    /// [`answer`](CertificateCodec::answer) and its [`ended`](CertificateCodec::ended) are called.
+    /// Default: none.
+    fn server_codec_with_psk(
+        self: Arc<Self>,
+        from: &FromClient<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        let _ = from;
+        Ok(None)
+    }
 }
 
 /// The codec of one connection: it encodes this side's Certificate and decodes the peer's.
@@ -41,9 +56,24 @@ pub trait CertificateCodec: Send + Sync {
 
     /// One more extension for this side's ClientHello or CertificateRequest, with its body. The type
     /// is none that the engine knows, no GREASE, and no other codec's; it stays the same for the whole
-    /// connection. An answer to it in EncryptedExtensions is ignored. Default: none.
+    /// connection. Default: none.
     fn extension(&self) -> Option<(ExtensionType, &[u8])> {
         None
+    }
+
+    /// To a server's codec: what it answers the client with, one extension in EncryptedExtensions with
+    /// its body. The rules of [`extension`](Self::extension) hold for its type, and it is sent only if the
+    /// client sent that type. Default: none.
+    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
+        None
+    }
+
+    /// To a client's codec: the body of the server's answer to [`extension`](Self::extension), or `None`
+    /// if there is none. Called once, also where a PSK is used; the server is not authenticated before
+    /// [`ended`](Self::ended). A refusal ends the handshake. Default: whatever comes is ignored.
+    fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
+        let _ = answer;
+        Ok(())
     }
 
     /// To a client's codec: what the server's CertificateRequest says. A server's codec has seen the
@@ -55,8 +85,9 @@ pub trait CertificateCodec: Send + Sync {
     /// Encodes the body of this side's Certificate (the message without its frame), with one of the
     /// factory's algorithms that the peer offered. `None`: the next codec is asked, and after the
     /// last one the Certificate is sent whole. So it is if the result is empty, or longer than 2^23
-    /// bytes. It is called in every handshake, so a codec that takes its time keeps its results in
-    /// the factory.
+    /// bytes. It is called in every handshake in which this side sends a Certificate, also where the
+    /// peer offers nothing: so a codec knows what is sent, and one that takes its time keeps its results
+    /// in the factory.
     fn encode(
         &mut self,
         body: &[u8],
@@ -64,52 +95,30 @@ pub trait CertificateCodec: Send + Sync {
     ) -> Option<EncodedCertificate>;
 
     /// Decodes the body of the peer's Certificate into `body`, which is as long as the peer announced,
-    /// and never longer than the longest Certificate that is read whole (128 KiB). The algorithm is
-    /// one that this codec offers. Returns the length of what was decoded; unless it fills `body`,
-    /// the handshake ends.
+    /// and never longer than the longest Certificate that is read whole (128 KiB); unless it fills
+    /// `body`, the handshake ends. Or says that the chain is known, where the verifier needs to hear no
+    /// more than which one ([`Decoded::Known`]). The algorithm is one that this codec offers.
     fn decode(
         &mut self,
         algorithm: CertificateCompressionAlgorithm,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<usize, CertificateNotDecoded>;
+    ) -> Result<Decoded, CertificateNotDecoded>;
 
-    /// The handshake is complete: the verifier accepted this certificate of the peer's, and the
+    /// Whether what [`decode`](Self::decode) gave is what the peer encoded: asked when the verifier has
+    /// accepted the peer, its proof included. A codec that goes on with what it expected, where the peer
+    /// named something else, says no here, and the handshake ends with decrypt_error, as if the proof were
+    /// wrong: who can't prove anything learns nothing. Default: it is.
+    fn is_what_was_sent(&self) -> bool {
+        true
+    }
+
+    /// The handshake is complete: the verifier accepted the peer's certificate, if it sent one, and the
     /// peer's Finished was right. Called at most once, and last. Default: nothing is remembered.
-    fn learn(&mut self, peer: &PeerCertificate, now: Time) {
-        let _ = (peer, now);
+    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+        let _ = end;
     }
 }
-
-/// The body of a Certificate, encoded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct EncodedCertificate {
-    /// How it is encoded.
-    pub algorithm: CertificateCompressionAlgorithm,
-    /// What goes into CompressedCertificate.
-    pub encoded: Vec<u8>,
-}
-
-impl EncodedCertificate {
-    /// The contents of a CompressedCertificate.
-    pub fn new(algorithm: CertificateCompressionAlgorithm, encoded: Vec<u8>) -> Self {
-        Self { algorithm, encoded }
-    }
-}
-
-/// A peer's Certificate can't be decoded, or is longer than the peer announced: the handshake ends
-/// with bad_certificate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CertificateNotDecoded;
-
-impl core::fmt::Display for CertificateNotDecoded {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the peer's encoded certificate can't be decoded")
-    }
-}
-
-impl core::error::Error for CertificateNotDecoded {}
 
 /// The most algorithms that compress_certificate has room for (RFC 8879 §3).
 pub(super) const MAX_ALGORITHMS: usize = 127;

@@ -5,10 +5,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
-use super::certificate_codec::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
-};
+use super::certificate_codec::{CertificateCodec, CertificateCodecFactory};
 use super::codec_peer::{FromClient, ToServer};
+use super::codec_results::{CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate};
 use crate::wire::CertificateCompressionAlgorithm;
 
 /// A compression algorithm, standard or private: the [`CertificateCodecFactory`] of codecs that
@@ -71,8 +70,11 @@ impl<C: CertificateCompression> CertificateCodecFactory for C {
         Some(Compressing::with(self))
     }
 
-    fn server_codec(self: Arc<Self>, _: &FromClient<'_>) -> Option<Box<dyn CertificateCodec>> {
-        Some(Compressing::with(self))
+    fn server_codec(
+        self: Arc<Self>,
+        _: &FromClient<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        Ok(Some(Compressing::with(self)))
     }
 }
 
@@ -108,7 +110,7 @@ impl<C: CertificateCompression> CertificateCodec for Compressing<C> {
         _: CertificateCompressionAlgorithm,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<usize, CertificateNotDecoded> {
-        self.compression.decompress(encoded, body)
+    ) -> Result<Decoded, CertificateNotDecoded> {
+        self.compression.decompress(encoded, body).map(Decoded::Body)
     }
 }

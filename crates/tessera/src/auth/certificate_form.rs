@@ -6,14 +6,15 @@ use alloc::vec::Vec;
 
 use super::certificate_codec::{CertificateCodecFactory, check_codecs};
 use super::certificate_type::check_types;
-use super::connection_codecs::ConnectionCodecs;
+use super::codec_peer::CertificateContents;
+use super::connection_codecs::{ConnectionCodecs, DecodedCertificate};
 use super::credential::Credential;
 use super::criteria::{check_criteria, criteria_have, write_criteria};
 use super::verifier::PeerVerifier;
 use crate::error::Error;
 use crate::wire::{
-    Certificate, CertificateType, CompressedCertificate, ExtensionType, Grease, HandshakeMessage,
-    HandshakeType, Reader,
+    Certificate, CertificateCompressionAlgorithm, CertificateType, CompressedCertificate,
+    ExtensionType, Grease, HandshakeMessage, HandshakeType, Reader,
 };
 
 /// What this side takes of its peer.
@@ -52,25 +53,34 @@ impl AcceptedCertificates<'_> {
     }
 }
 
-/// Reads the peer's Certificate, in whichever form it came.
+/// Reads the peer's Certificate, in whichever form it came; and how it was encoded, if it was.
 pub(crate) fn read_certificate(
     message: HandshakeMessage<'_>,
     typ: CertificateType,
     verifier: &dyn PeerVerifier,
     codecs: &mut ConnectionCodecs,
-) -> Result<Certificate, Error> {
+) -> Result<(Certificate, Option<CertificateCompressionAlgorithm>), Error> {
     let requested = verifier.entry_extensions();
     if message.typ == HandshakeType::COMPRESSED_CERTIFICATE && codecs.offer_any() {
-        let body = codecs.decode(&CompressedCertificate::read(Reader::new(message.body))?)?;
+        let message = CompressedCertificate::read(Reader::new(message.body))?;
         // RFC 8879 §4: as if it had come whole.
-        let certificate = Certificate::read(Reader::new(&body), typ, requested)?;
-        codecs.keep(typ, || body);
-        return Ok(certificate);
+        let certificate = match codecs.decode(&message)? {
+            DecodedCertificate::Body(body) => {
+                let certificate = Certificate::read(Reader::new(&body), typ, requested)?;
+                codecs.keep(typ, || CertificateContents::Body(body));
+                certificate
+            }
+            DecodedCertificate::Known { hash, entry_extensions } => {
+                codecs.keep(typ, || CertificateContents::Known(hash));
+                Certificate::known(hash, &entry_extensions, typ, requested)?
+            }
+        };
+        return Ok((certificate, Some(message.algorithm)));
     }
     let reader = message.reader_for(HandshakeType::CERTIFICATE)?;
     let certificate = Certificate::read(reader, typ, requested)?;
-    codecs.keep(typ, || message.body.to_vec());
-    Ok(certificate)
+    codecs.keep(typ, || CertificateContents::Body(message.body.to_vec()));
+    Ok((certificate, None))
 }
 
 /// Checks what can't be checked by types in either side's configuration.

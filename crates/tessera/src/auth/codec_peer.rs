@@ -2,10 +2,11 @@
 
 use alloc::vec::Vec;
 
+use super::policy::VerifierDigest;
 use crate::time::Time;
 use crate::wire::{
     CertificateCompressionAlgorithm, CertificateType, ClientHello, CodePoints, ExtensionType,
-    Extensions, Reader,
+    Extensions, Protocols, Reader,
 };
 
 /// What a client knows of a server that it is about to connect to.
@@ -14,16 +15,24 @@ use crate::wire::{
 pub struct ToServer<'a> {
     /// The name that the server's certificate must be valid for.
     pub server_name: &'a str,
+    /// The port, if whoever connects has told it.
+    pub port: Option<u16>,
     /// The application protocols that are offered.
     pub protocols: &'a [Vec<u8>],
+    /// client_random, the same in every ClientHello of the connection.
+    pub random: &'a [u8; 32],
+    /// What the verifier of servers accepts.
+    pub policy: Option<VerifierDigest>,
     /// Now.
     pub now: Time,
 }
 
 impl<'a> ToServer<'a> {
-    /// A server of this name, to which no application protocol is offered.
+    /// A server of this name, to which no application protocol is offered, with a random of zeros. The
+    /// engine tells more of those of connections; this is for tests of codecs.
     pub fn new(server_name: &'a str, now: Time) -> Self {
-        Self { server_name, protocols: &[], now }
+        let (port, policy) = (None, None);
+        Self { server_name, port, protocols: &[], random: &[0; 32], policy, now }
     }
 }
 
@@ -35,15 +44,31 @@ pub struct FromClient<'a> {
     pub server_name: Option<&'a str>,
     /// What the ClientHello offers.
     pub offer: PeerOffer<'a>,
+    /// client_random.
+    pub random: &'a [u8; 32],
+    /// What the verifier of clients accepts, if there is one.
+    pub policy: Option<VerifierDigest>,
     /// Now.
     pub now: Time,
+    protocols: Option<Protocols<'a>>,
 }
 
 impl<'a> FromClient<'a> {
-    pub(crate) fn new(hello: &ClientHello<'a>, now: Time) -> Self {
+    pub(crate) fn new(hello: &ClientHello<'a>, policy: Option<VerifierDigest>, now: Time) -> Self {
         let algorithms = hello.certificates.compression_algorithms;
-        let offer = PeerOffer { algorithms, extensions: hello.extensions };
-        Self { server_name: hello.server_name, offer, now }
+        Self {
+            server_name: hello.server_name,
+            offer: PeerOffer { algorithms, extensions: hello.extensions },
+            random: hello.random,
+            policy,
+            now,
+            protocols: hello.protocols,
+        }
+    }
+
+    /// The application protocols that the client offers, in its order.
+    pub fn protocols(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.protocols.into_iter().flat_map(Protocols::iter)
     }
 }
 
@@ -73,22 +98,40 @@ impl<'a> PeerOffer<'a> {
 pub struct PeerCertificate {
     /// What the chain holds.
     pub certificate_type: CertificateType,
-    /// The body of the Certificate, as it came or as it was decoded.
-    pub body: Vec<u8>,
+    /// What this side has of it.
+    pub contents: CertificateContents,
     /// When the first certificate of the chain expires, in seconds since the Unix epoch, as the
     /// verifier says.
     pub expires_at: Option<u64>,
 }
 
+/// What there is of a peer's certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CertificateContents {
+    /// The body of the Certificate, as it came or as it was decoded.
+    Body(Vec<u8>),
+    /// The hash of a chain that the verifier knew ([`Decoded::Known`](super::Decoded::Known)).
+    Known([u8; 32]),
+}
+
 impl PeerCertificate {
     /// A certificate that doesn't expire.
-    pub fn new(certificate_type: CertificateType, body: Vec<u8>) -> Self {
-        Self { certificate_type, body, expires_at: None }
+    pub fn new(certificate_type: CertificateType, contents: CertificateContents) -> Self {
+        Self { certificate_type, contents, expires_at: None }
     }
 
-    /// The certificates as DER, the end entity first; or the raw public key.
+    /// The body of the Certificate, unless only its hash is there.
+    pub fn body(&self) -> Option<&[u8]> {
+        match &self.contents {
+            CertificateContents::Body(body) => Some(body),
+            CertificateContents::Known(_) => None,
+        }
+    }
+
+    /// The certificates as DER, the end entity first; or the raw public key. Nothing if only the hash is
+    /// there.
     pub fn chain(&self) -> impl Iterator<Item = &[u8]> {
-        let mut reader = Reader::new(&self.body);
+        let mut reader = Reader::new(self.body().unwrap_or_default());
         let _context = reader.vec8();
         let mut list = Reader::new(reader.vec24().unwrap_or_default());
         core::iter::from_fn(move || {

@@ -5,18 +5,18 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
-use super::certificate_codec::{
-    CertificateCodec, CertificateCodecFactory, EncodedCertificate, MAX_ALGORITHMS,
-};
-use super::codec_peer::{FromClient, PeerCertificate, PeerOffer, ToServer};
+use super::certificate_codec::{CertificateCodec, CertificateCodecFactory, MAX_ALGORITHMS};
+use super::codec_peer::{CertificateContents, FromClient, PeerCertificate, PeerOffer, ToServer};
+use super::codec_results::{CodecRefusal, Decoded, EncodedCertificate};
+use super::handshake_end::HandshakeEnd;
 use super::verifier::PeerIdentity;
-use crate::error::{Error, illegal_parameter, protocol};
+use crate::error::{Error, decrypt_error, illegal_parameter, protocol};
 use crate::limits::MAX_HANDSHAKE_MESSAGE;
 use crate::time::Time;
 use crate::wire::{
     AlertDescription, CertificateCompressionAlgorithm, CertificateType, CompressedCertificate,
-    ExtensionType, HANDSHAKE_HEADER_LEN, Writer, is_grease, write_compression_algorithms,
-    write_extension,
+    ExtensionType, Extensions, HANDSHAKE_HEADER_LEN, OpaqueExtension, Writer, is_grease,
+    write_compression_algorithms, write_extension,
 };
 
 /// The codecs of a connection; one that has none holds no memory for them.
@@ -43,33 +43,74 @@ type Factories = [Arc<dyn CertificateCodecFactory>];
 impl ConnectionCodecs {
     /// The codecs of a client.
     pub(crate) fn of_client(factories: &Factories, to: &ToServer<'_>) -> Result<Self, Error> {
-        Self::made(factories, |factory| factory.client_codec(to))
+        let made = Self::made(factories, |factory| Ok(factory.client_codec(to)))?;
+        check_offers(made.codecs())?;
+        Ok(made)
     }
 
-    /// The codecs of a server.
-    pub(crate) fn of_server(factories: &Factories, from: &FromClient<'_>) -> Result<Self, Error> {
+    /// The codecs of a server; none of their answers has the type of an extension of the `owner`'s.
+    pub(crate) fn of_server(
+        factories: &Factories,
+        from: &FromClient<'_>,
+        owner: &[OpaqueExtension],
+    ) -> Result<Self, Error> {
         let mut made = Self::made(factories, |factory| factory.server_codec(from))?;
+        check_offers(made.codecs())?;
+        check_answers(made.codecs(), owner)?;
         if let Some(codecs) = &mut made.0 {
             codecs.peer_offers = from.offer.algorithms().collect();
         }
         Ok(made)
     }
 
+    /// The codecs of a server that uses a PSK: they answer, and see the end.
+    pub(crate) fn of_server_with_psk(
+        factories: &Factories,
+        from: &FromClient<'_>,
+        owner: &[OpaqueExtension],
+    ) -> Result<Self, Error> {
+        let made = Self::made(factories, |factory| factory.server_codec_with_psk(from))?;
+        check_answers(made.codecs(), owner)?;
+        Ok(made)
+    }
+
     fn made(
         factories: &Factories,
-        make: impl Fn(Arc<dyn CertificateCodecFactory>) -> Option<Box<dyn CertificateCodec>>,
+        make: impl Fn(
+            Arc<dyn CertificateCodecFactory>,
+        ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal>,
     ) -> Result<Self, Error> {
-        if factories.is_empty() {
+        let mut codecs = Vec::new();
+        for factory in factories {
+            let algorithms = factory.algorithms();
+            if let Some(codec) = make(factory.clone())? {
+                codecs.push(Codec { algorithms, codec });
+            }
+        }
+        if codecs.is_empty() {
             return Ok(Self(None));
         }
-        let made = factories.iter().filter_map(|factory| {
-            Some(Codec { algorithms: factory.algorithms(), codec: make(factory.clone())? })
-        });
-        let codecs: Vec<_> = made.collect();
-        check(&codecs)?;
         let (peer_offers, received, accepted) = Default::default();
-        let codecs = Codecs { codecs, peer_offers, received, accepted };
-        Ok(Self(Some(codecs).filter(|it| !it.codecs.is_empty()).map(Box::new)))
+        Ok(Self(Some(Box::new(Codecs { codecs, peer_offers, received, accepted }))))
+    }
+
+    /// What a server answers of these extensions of the ClientHello.
+    pub(crate) fn answers<'c>(
+        &'c self,
+        hello: Extensions<'c>,
+    ) -> impl Iterator<Item = (ExtensionType, &'c [u8])> {
+        let answers = self.codecs().iter().filter_map(|codec| codec.codec.answer());
+        answers.filter(move |(typ, _)| hello.iter().any(|(sent, _)| sent == *typ))
+    }
+
+    /// A client reads EncryptedExtensions, with these extensions that the engine doesn't know.
+    pub(crate) fn answered(&mut self, extensions: &[(ExtensionType, &[u8])]) -> Result<(), Error> {
+        for Codec { codec, .. } in self.0.iter_mut().flat_map(|it| &mut it.codecs) {
+            let typ = codec.extension().map(|(typ, _)| typ);
+            let answer = extensions.iter().find(|(answered, _)| Some(*answered) == typ);
+            codec.answered(answer.map(|(_, body)| *body))?;
+        }
+        Ok(())
     }
 
     /// A client reads a CertificateRequest.
@@ -108,9 +149,9 @@ impl ConnectionCodecs {
         }
     }
 
-    /// Whether the peer can decode anything.
+    /// Whether there are any, so that this side's Certificate may be sent encoded.
     pub(crate) fn may_encode(&self) -> bool {
-        self.0.as_ref().is_some_and(|it| !it.peer_offers.is_empty())
+        self.0.is_some()
     }
 
     /// Encodes the body of this side's Certificate with the first codec that does it.
@@ -127,7 +168,10 @@ impl ConnectionCodecs {
     }
 
     /// Decodes the peer's Certificate.
-    pub(super) fn decode(&mut self, message: &CompressedCertificate<'_>) -> Result<Vec<u8>, Error> {
+    pub(super) fn decode(
+        &mut self,
+        message: &CompressedCertificate<'_>,
+    ) -> Result<DecodedCertificate, Error> {
         let algorithm = message.algorithm;
         let offered = self.offers().any(|offered| offered == algorithm);
         let mut codecs = self.0.iter_mut().flat_map(|it| &mut it.codecs);
@@ -141,53 +185,71 @@ impl ConnectionCodecs {
         }
         let mut body = alloc::vec![0; message.uncompressed_len];
         match codec.codec.decode(algorithm, message.compressed, &mut body) {
-            Ok(len) if len == body.len() => Ok(body),
-            Ok(_) => Err(bad_certificate("a compressed Certificate is shorter than announced")),
+            Ok(Decoded::Body(len)) if len == body.len() => Ok(DecodedCertificate::Body(body)),
+            Ok(Decoded::Body(_)) => {
+                Err(bad_certificate("a compressed Certificate is shorter than announced"))
+            }
+            Ok(Decoded::Known { hash, entry_extensions }) => {
+                Ok(DecodedCertificate::Known { hash, entry_extensions })
+            }
             Err(_) => Err(bad_certificate("a compressed Certificate can't be decompressed")),
         }
     }
 
     /// Keeps the peer's certificate until the handshake is complete.
-    pub(super) fn keep(&mut self, typ: CertificateType, body: impl FnOnce() -> Vec<u8>) {
+    pub(super) fn keep(
+        &mut self,
+        typ: CertificateType,
+        contents: impl FnOnce() -> CertificateContents,
+    ) {
         if let Some(it) = &mut self.0 {
-            it.received = Some(PeerCertificate::new(typ, body()));
+            it.received = Some(PeerCertificate::new(typ, contents()));
         }
     }
 
-    /// The verifier accepted the peer.
-    pub(crate) fn accept(&mut self, peer: &PeerIdentity) {
-        if let Some(it) = &mut self.0 {
-            let received = it.received.take();
-            it.accepted = received
-                .map(|received| PeerCertificate { expires_at: peer.expires_at, ..received });
+    /// The verifier accepted the peer, by what was decoded.
+    pub(crate) fn accept(&mut self, peer: &PeerIdentity) -> Result<(), Error> {
+        let Some(it) = &mut self.0 else { return Ok(()) };
+        if !it.codecs.iter().all(|codec| codec.codec.is_what_was_sent()) {
+            return Err(decrypt_error("the peer's proof is not of the chain that it named"));
         }
+        let received = it.received.take();
+        it.accepted =
+            received.map(|received| PeerCertificate { expires_at: peer.expires_at, ..received });
+        Ok(())
     }
 
     /// The handshake is complete: both Finished messages are right, and nothing is left to encode.
-    pub(crate) fn learn(self, now: Time) {
+    /// `derive` makes their tickets.
+    pub(crate) fn ended(self, now: Time, derive: &dyn Fn(&[u8], &mut [u8])) {
         let Some(it) = self.0 else { return };
         let Codecs { mut codecs, accepted, .. } = *it;
-        if let Some(peer) = accepted {
-            codecs.iter_mut().for_each(|codec| codec.codec.learn(&peer, now));
-        }
+        let end = HandshakeEnd::new(accepted.as_ref(), now, derive);
+        codecs.iter_mut().for_each(|codec| codec.codec.ended(&end));
+    }
+
+    fn codecs(&self) -> &[Codec] {
+        self.0.as_ref().map(|it| &it.codecs[..]).unwrap_or_default()
     }
 
     /// What this side can decode, in order of preference.
     fn offers(&self) -> impl Iterator<Item = CertificateCompressionAlgorithm> {
-        let codecs = self.0.iter().flat_map(|it| &it.codecs);
-        codecs.flat_map(|codec| codec.codec.offers()).copied().take(MAX_ALGORITHMS)
+        self.codecs().iter().flat_map(|codec| codec.codec.offers()).copied().take(MAX_ALGORITHMS)
     }
 
     fn extensions(&self) -> impl Iterator<Item = (ExtensionType, &[u8])> {
-        let codecs = self.0.iter().flat_map(|it| &it.codecs);
-        codecs.filter_map(|codec| codec.codec.extension())
+        self.codecs().iter().filter_map(|codec| codec.codec.extension())
     }
 }
 
+/// The peer's Certificate, decoded.
+pub(super) enum DecodedCertificate {
+    Body(Vec<u8>),
+    Known { hash: [u8; 32], entry_extensions: Vec<u8> },
+}
+
 /// Checks what codecs offer: mistakes of their authors, before a peer stumbles over them.
-fn check(codecs: &[Codec]) -> Result<(), Error> {
-    let mut extensions: Vec<ExtensionType> = Vec::new();
-    let mut len = 0;
+fn check_offers(codecs: &[Codec]) -> Result<(), Error> {
     for Codec { algorithms, codec } in codecs {
         let offers = codec.offers();
         let twice = |at: usize| offers[..at].contains(&offers[at]);
@@ -196,26 +258,40 @@ fn check(codecs: &[Codec]) -> Result<(), Error> {
                 "certificate_codecs: a codec offers its factory's algorithms, each once",
             ));
         }
-        if let Some((typ, body)) = codec.extension() {
-            if typ.is_known() || is_grease(typ.0) || extensions.contains(&typ) {
-                return Err(Error::Configuration(
-                    "certificate_codecs: the type of a codec's extension is its own",
-                ));
-            }
-            len += body.len();
-            if len > MAX_EXTENSIONS {
-                return Err(Error::Configuration(
-                    "certificate_codecs: the codecs' extensions have at most 4 KiB together",
-                ));
-            }
-            extensions.push(typ);
+    }
+    check_extensions(codecs.iter().filter_map(|codec| codec.codec.extension()), &[])
+}
+
+fn check_answers(codecs: &[Codec], owner: &[OpaqueExtension]) -> Result<(), Error> {
+    check_extensions(codecs.iter().filter_map(|codec| codec.codec.answer()), owner)
+}
+
+fn check_extensions<'c>(
+    extensions: impl Iterator<Item = (ExtensionType, &'c [u8])>,
+    owner: &[OpaqueExtension],
+) -> Result<(), Error> {
+    let mut seen: Vec<ExtensionType> = Vec::new();
+    let mut len = 0;
+    for (typ, body) in extensions {
+        let is_taken = seen.contains(&typ) || OpaqueExtension::names(owner, typ);
+        if typ.is_known() || is_grease(typ.0) || is_taken {
+            return Err(Error::Configuration(
+                "certificate_codecs: the type of a codec's extension is its own",
+            ));
         }
+        len += body.len();
+        if len > MAX_EXTENSIONS {
+            return Err(Error::Configuration(
+                "certificate_codecs: the codecs' extensions have at most 4 KiB together",
+            ));
+        }
+        seen.push(typ);
     }
     Ok(())
 }
 
-/// How long the codecs' extensions may be together, in bytes: a ClientHello or a CertificateRequest with
-/// them stays below what peers read.
+/// How long the codecs' extensions may be together, in bytes: a ClientHello, a CertificateRequest or
+/// EncryptedExtensions with them stay below what peers read.
 const MAX_EXTENSIONS: usize = 4096;
 
 const fn bad_certificate(reason: &'static str) -> Error {

@@ -5,24 +5,26 @@ mod certificate_compression;
 mod certificate_form;
 mod certificate_type;
 mod codec_peer;
+mod codec_results;
 mod connection_codecs;
 mod credential;
 mod criteria;
+mod handshake_end;
 mod policy;
 mod proof;
 mod verifier;
 
 pub use crate::role::Role;
-pub use certificate_codec::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
-};
+pub use certificate_codec::{CertificateCodec, CertificateCodecFactory};
 pub use certificate_compression::CertificateCompression;
 pub(crate) use certificate_form::{AcceptedCertificates, check_certificates, read_certificate};
 pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE};
-pub use codec_peer::{FromClient, PeerCertificate, PeerOffer, ToServer};
+pub use codec_peer::{CertificateContents, FromClient, PeerCertificate, PeerOffer, ToServer};
+pub use codec_results::{CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate};
 pub(crate) use connection_codecs::ConnectionCodecs;
 pub use credential::{Credential, PrivateKey, Sign};
 pub(crate) use credential::{choose_credential, types_of};
+pub use handshake_end::HandshakeEnd;
 pub use policy::{VerifierDigest, VerifierPolicy};
 pub use proof::{PeerPublicKey, Proof};
 pub use verifier::{PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifyPeer};

@@ -75,8 +75,12 @@ pub struct VerifyPeer {
     pub server_name: Option<String>,
     /// What `chain` holds, one of the types that the verifier named.
     pub certificate_type: CertificateType,
-    /// The certificates as DER, the end entity first, never empty; or the SubjectPublicKeyInfo alone.
+    /// The certificates as DER, the end entity first; or the SubjectPublicKeyInfo alone. Empty only where
+    /// the chain is `known`: a verifier that keeps no keys refuses an empty chain.
     pub chain: Vec<Vec<u8>>,
+    /// The hash of the chain, where a codec said that this verifier knows it
+    /// ([`Decoded::Known`](super::Decoded::Known)): then `chain` is empty.
+    pub known: Option<[u8; 32]>,
     /// The OCSP response that came with the end entity, DER: not empty, and otherwise whatever the peer
     /// sent. Only if the verifier asked for it.
     pub ocsp_response: Option<Vec<u8>>,
@@ -103,6 +107,7 @@ impl VerifyPeer {
             server_name: None,
             certificate_type: CertificateType::X509,
             chain,
+            known: None,
             ocsp_response: None,
             sct_list: None,
             proof,

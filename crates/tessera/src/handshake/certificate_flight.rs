@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::below::Epoch;
 use super::context::Context;
+use super::facts::CertificateTransfer;
 use super::lineage::Lineage;
 use crate::auth::{
     ConnectionCodecs, Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, Proof,
@@ -15,8 +16,8 @@ use crate::error::{Error, illegal_parameter};
 use crate::role::Role;
 use crate::schedule::Transcript;
 use crate::wire::{
-    Certificate, CertificateVerify, CompressedCertificate, EntryExtensions, HandshakeMessage,
-    HandshakeType, SignatureScheme, Writer, write_message,
+    Certificate, CertificateCompressionAlgorithm, CertificateVerify, CompressedCertificate,
+    EntryExtensions, HandshakeMessage, HandshakeType, SignatureScheme, Writer, write_message,
 };
 
 /// Sends Certificate and gives the question for the signature that follows it.
@@ -29,8 +30,9 @@ pub(crate) fn send_certificate(
     requested: EntryExtensions,
     codecs: &mut ConnectionCodecs,
 ) -> Sign {
+    let mut encoded_with = None;
     if codecs.may_encode() {
-        send_encoded(ctx, transcript, credential, requested, codecs);
+        encoded_with = send_encoded(ctx, transcript, credential, requested, codecs);
     } else {
         ctx.send(Epoch::Handshake, transcript, |out| {
             write_message(out, HandshakeType::CERTIFICATE, |out| {
@@ -38,21 +40,24 @@ pub(crate) fn send_certificate(
             });
         });
     }
+    // The message that was sent last.
+    ctx.facts.own_certificate = Some(CertificateTransfer::new(encoded_with, ctx.scratch.len()));
     let certificate = credential.chain.first().cloned().unwrap_or_default();
     Sign { scheme, certificate, message: signed_content(role, &transcript.hash()) }
 }
 
-/// Sends Certificate as one of the codecs encodes it, or whole if none does.
+/// Sends Certificate as one of the codecs encodes it, and gives how; or whole if none does.
 fn send_encoded(
     ctx: &mut Context<'_>,
     transcript: &mut Transcript,
     credential: &Credential,
     requested: EntryExtensions,
     codecs: &mut ConnectionCodecs,
-) {
+) -> Option<CertificateCompressionAlgorithm> {
     let mut body = Vec::new();
     credential.write_body(&mut body, requested);
-    match codecs.encode(&body) {
+    let encoded = codecs.encode(&body);
+    match &encoded {
         Some(made) => ctx.send(Epoch::Handshake, transcript, |out| {
             let message = CompressedCertificate {
                 algorithm: made.algorithm,
@@ -65,6 +70,7 @@ fn send_encoded(
             write_message(out, HandshakeType::CERTIFICATE, |out| out.bytes(&body));
         }),
     }
+    encoded.map(|made| made.algorithm)
 }
 
 /// Sends the CertificateVerify with the signature.
@@ -99,7 +105,7 @@ pub(crate) fn read_certificate_verify(
     if !verifier.schemes().contains(&verify.scheme) || !verify.scheme.signs_handshakes() {
         return Err(illegal_parameter("a signature with a scheme that was not offered"));
     }
-    let Certificate { certificate_type, chain, ocsp_response, sct_list } = certificate;
+    let Certificate { certificate_type, chain, known, ocsp_response, sct_list } = certificate;
     let proof = Proof::Signature {
         scheme: verify.scheme,
         signed: signed_content(peer, &transcript.hash()),
@@ -110,6 +116,7 @@ pub(crate) fn read_certificate_verify(
         server_name,
         certificate_type,
         chain,
+        known,
         ocsp_response,
         sct_list,
         proof,
@@ -134,7 +141,7 @@ pub(crate) fn accept_peer(
         return Err(Error::Configuration("the verifier made an identity of more than 1,024 bytes"));
     }
     let by = by.ok_or(Error::Internal("a verifier that no configuration has"))?;
-    codecs.accept(&identity);
+    codecs.accept(&identity)?;
     lineage.verified(identity, by, ctx.now);
     ctx.facts.note_lineage(lineage);
     Ok(())

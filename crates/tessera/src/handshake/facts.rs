@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use super::lineage::Lineage;
 use crate::auth::PeerIdentity;
 use crate::resume::{Ancestry, Continuation, FlightHandle, PskKind, SettledFlights, Verdict};
-use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, SignatureScheme};
+use crate::wire::{
+    CertificateCompressionAlgorithm, CipherSuite, NamedGroup, OpaqueExtension, SignatureScheme,
+};
 
 /// The facts of a connection, as far as its handshake has come.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +37,10 @@ pub struct Facts {
     pub authenticated_at: Option<u64>,
     /// The scheme with which the server signed, in a full handshake.
     pub signature_scheme: Option<SignatureScheme>,
+    /// How this side's Certificate travelled, if it sent one.
+    pub own_certificate: Option<CertificateTransfer>,
+    /// How the peer's Certificate travelled, if it sent one.
+    pub peer_certificate: Option<CertificateTransfer>,
     /// Whether a HelloRetryRequest was needed.
     pub hello_retry: bool,
     /// The weakest key exchange of the chain, this connection's included.
@@ -57,6 +63,23 @@ pub struct Facts {
     pub peer_extensions: Vec<OpaqueExtension>,
     /// Whether the handshake is complete.
     pub handshake_complete: bool,
+}
+
+/// How a Certificate travelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CertificateTransfer {
+    /// The algorithm that it was encoded with; `None` if it was whole.
+    pub encoded_with: Option<CertificateCompressionAlgorithm>,
+    /// How long the message was, its header included, in bytes.
+    pub len: u32,
+}
+
+impl CertificateTransfer {
+    /// A message of this length; handshake messages have less than 2^24 bytes.
+    pub(crate) fn new(encoded_with: Option<CertificateCompressionAlgorithm>, len: usize) -> Self {
+        Self { encoded_with, len: len as u32 }
+    }
 }
 
 /// What became of a connection's early data.

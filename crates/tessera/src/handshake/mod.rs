@@ -29,7 +29,7 @@ pub use client::{ClientConfig, ClientQuestion, Destination};
 pub use config::Checked;
 pub use core::{ClientHandshake, Core, Handshake, ServerHandshake};
 pub use event::Event;
-pub use facts::{EarlyDataStatus, Facts};
+pub use facts::{CertificateTransfer, EarlyDataStatus, Facts};
 pub use server::{
     ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, ServerConfig, ServerQuestion,
 };

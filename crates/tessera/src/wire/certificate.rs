@@ -21,6 +21,8 @@ pub struct Certificate {
     pub certificate_type: CertificateType,
     /// The chain as DER, the end entity first, or the raw public key; empty if the peer has none.
     pub chain: Vec<Vec<u8>>,
+    /// The hash of a chain that is known, and isn't here.
+    pub known: Option<[u8; 32]>,
     /// The OCSP response for the end entity, DER.
     pub ocsp_response: Option<Vec<u8>>,
     /// The SignedCertificateTimestampList for the end entity (RFC 6962 §3.3).
@@ -40,43 +42,89 @@ impl Certificate {
         }
         let mut list = Reader::new(reader.vec24()?);
         reader.finish()?;
-        let mut read =
-            Self { certificate_type, chain: Vec::new(), ocsp_response: None, sct_list: None };
+        let mut read = Self::empty(certificate_type);
         while !list.is_empty() {
             let certificate = list.vec24()?;
             if certificate.is_empty() {
                 return Err(decode_error("a certificate is empty"));
             }
-            let mut ocsp_response = None;
-            let mut sct_list = None;
-            read_extensions(&mut list, |typ, body| {
-                match typ {
-                    ExtensionType::STATUS_REQUEST if requested.status_request => {
-                        ocsp_response = Some(read_certificate_status(body)?);
-                    }
-                    ExtensionType::SIGNED_CERTIFICATE_TIMESTAMP
-                        if requested.signed_certificate_timestamp =>
-                    {
-                        sct_list = Some(read_sct_list(body)?);
-                    }
-                    _ => return Err(UNSOLICITED),
-                }
-                Ok(())
-            })?;
-            if read.chain.len() == MAX_CHAIN {
-                return Err(protocol(AlertDescription::BAD_CERTIFICATE, "the chain is too long"));
-            }
-            // RFC 8446 §4.4.2: a raw public key is alone.
-            if certificate_type == CertificateType::RAW_PUBLIC_KEY && !read.chain.is_empty() {
-                return Err(illegal_parameter("more than one raw public key"));
-            }
-            // With the other certificates it must have its form too, and is dropped.
-            if read.chain.is_empty() {
-                read.ocsp_response = ocsp_response.map(<[u8]>::to_vec);
-                read.sct_list = sct_list.map(<[u8]>::to_vec);
-            }
+            let stapled = Stapled::read(&mut list, requested)?;
+            read.add_entry(read.chain.len(), stapled)?;
             read.chain.push(certificate.to_vec());
         }
+        Ok(read)
+    }
+
+    /// A Certificate whose chain is known by its hash; `extensions` are those of its entries, or nothing.
+    pub fn known(
+        hash: [u8; 32],
+        extensions: &[u8],
+        certificate_type: CertificateType,
+        requested: EntryExtensions,
+    ) -> Result<Self, Error> {
+        let mut list = Reader::new(extensions);
+        let mut read = Self { known: Some(hash), ..Self::empty(certificate_type) };
+        let mut entries = 0;
+        while !list.is_empty() {
+            let stapled = Stapled::read(&mut list, requested)?;
+            read.add_entry(entries, stapled)?;
+            entries += 1;
+        }
+        Ok(read)
+    }
+
+    /// Whether the peer has no certificate.
+    pub fn is_empty(&self) -> bool {
+        self.chain.is_empty() && self.known.is_none()
+    }
+
+    fn empty(certificate_type: CertificateType) -> Self {
+        let (known, ocsp_response, sct_list) = (None, None, None);
+        Self { certificate_type, chain: Vec::new(), known, ocsp_response, sct_list }
+    }
+
+    /// Checks that there may be one more entry after so many, and keeps what is stapled to the first. With
+    /// the other certificates it must have its form too, and is dropped.
+    fn add_entry(&mut self, before: usize, stapled: Stapled<'_>) -> Result<(), Error> {
+        if before == MAX_CHAIN {
+            return Err(protocol(AlertDescription::BAD_CERTIFICATE, "the chain is too long"));
+        }
+        // RFC 8446 §4.4.2: a raw public key is alone.
+        if self.certificate_type == CertificateType::RAW_PUBLIC_KEY && before > 0 {
+            return Err(illegal_parameter("more than one raw public key"));
+        }
+        if before == 0 {
+            self.ocsp_response = stapled.ocsp_response.map(<[u8]>::to_vec);
+            self.sct_list = stapled.sct_list.map(<[u8]>::to_vec);
+        }
+        Ok(())
+    }
+}
+
+/// The extensions of a CertificateEntry.
+#[derive(Default)]
+struct Stapled<'a> {
+    ocsp_response: Option<&'a [u8]>,
+    sct_list: Option<&'a [u8]>,
+}
+
+impl<'a> Stapled<'a> {
+    fn read(list: &mut Reader<'a>, requested: EntryExtensions) -> Result<Self, Error> {
+        let mut read = Self::default();
+        read_extensions(list, |typ, body| {
+            match typ {
+                ExtensionType::STATUS_REQUEST if requested.status_request => {
+                    read.ocsp_response = Some(read_certificate_status(body)?);
+                }
+                ExtensionType::SIGNED_CERTIFICATE_TIMESTAMP
+                    if requested.signed_certificate_timestamp =>
+                {
+                    read.sct_list = Some(read_sct_list(body)?);
+                }
+                _ => return Err(UNSOLICITED),
+            }
+            Ok(())
+        })?;
         Ok(read)
     }
 }

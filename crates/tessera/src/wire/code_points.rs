@@ -199,6 +199,12 @@ code_points! {
     }
 }
 
+impl ExtensionType {
+    /// cached_certificates: Tessera's own, from the private-use range, and a certificate codec's: the
+    /// engine carries it and doesn't read it, so it is none of those that [are known](Self::is_known).
+    pub const CACHED_CERTIFICATES: Self = Self(0xff5c);
+}
+
 code_points! {
     /// How a Certificate is compressed (RFC 8879 §7.3); private use begins at 16,384.
     CertificateCompressionAlgorithm(u16) {

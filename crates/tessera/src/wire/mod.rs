@@ -53,7 +53,7 @@ pub use new_session_ticket::TICKET_ID_LEN;
 pub(crate) use new_session_ticket::{ForwardSecretTicket, MAX_LIFETIME, NewSessionTicket};
 pub use opaque_extensions::OpaqueExtension;
 pub(crate) use pre_shared_key::{PskIdentity, PskModes, write_offered_psks};
-pub(crate) use protocols::write_protocols;
+pub(crate) use protocols::{Protocols, write_protocols};
 pub(crate) use reader::{CodePoints, Reader};
 pub(crate) use rejection::Rejection;
 pub(crate) use server_hello::{HelloAnswer, HelloRetryRequest, ServerHello};

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
-use tessera::Time;
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
-    FromClient, PeerCertificate, PeerOffer, ToServer,
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
+    EncodedCertificate, FromClient, HandshakeEnd, PeerOffer, ToServer,
 };
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
 
@@ -87,11 +86,14 @@ impl CertificateCodecFactory for Cache {
         self.codec(Some(to.server_name.to_owned()), hint)
     }
 
-    fn server_codec(self: Arc<Self>, from: &FromClient<'_>) -> Option<Box<dyn CertificateCodec>> {
+    fn server_codec(
+        self: Arc<Self>,
+        from: &FromClient<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         self.change(|state| state.server_names.push(from.server_name.map(str::to_owned)));
         let hint = from.offer.extension(HINT).map(<[u8]>::to_vec);
         let peer = hint.clone().and_then(|hint| String::from_utf8(hint).ok());
-        self.codec(peer, hint)
+        Ok(self.codec(peer, hint))
     }
 }
 
@@ -136,20 +138,21 @@ impl CertificateCodec for OfOne {
         _: CertificateCompressionAlgorithm,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<usize, CertificateNotDecoded> {
+    ) -> Result<Decoded, CertificateNotDecoded> {
         let known = self.known.as_ref().filter(|known| hash(known) == encoded);
         let known = known.ok_or(CertificateNotDecoded)?;
         body.get_mut(..known.len()).ok_or(CertificateNotDecoded)?.copy_from_slice(known);
         self.cache.change(|state| state.decoded += 1);
-        Ok(known.len())
+        Ok(Decoded::Body(known.len()))
     }
 
-    fn learn(&mut self, peer: &PeerCertificate, _: Time) {
+    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+        let Some(peer) = end.peer else { return };
         let chain = peer.chain().map(<[u8]>::to_vec).collect();
         self.cache.change(|state| {
             state.learned.push(chain);
             if let Some(name) = &self.peer {
-                state.known.insert(name.clone(), peer.body.clone());
+                state.known.insert(name.clone(), peer.body().expect("no other form").to_vec());
             }
         });
     }

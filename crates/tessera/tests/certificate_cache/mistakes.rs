@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, EncodedCertificate,
-    FromClient, ToServer,
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
+    EncodedCertificate, FromClient, ToServer,
 };
 use tessera::wire::OpaqueExtension;
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
@@ -40,8 +40,11 @@ impl CertificateCodecFactory for Says {
         Some(Box::new((*self).clone()))
     }
 
-    fn server_codec(self: Arc<Self>, _: &FromClient<'_>) -> Option<Box<dyn CertificateCodec>> {
-        Some(Box::new((*self).clone()))
+    fn server_codec(
+        self: Arc<Self>,
+        _: &FromClient<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        Ok(Some(Box::new((*self).clone())))
     }
 }
 
@@ -68,9 +71,9 @@ impl CertificateCodec for Says {
         _: CertificateCompressionAlgorithm,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<usize, CertificateNotDecoded> {
+    ) -> Result<Decoded, CertificateNotDecoded> {
         body.copy_from_slice(encoded);
-        Ok(body.len())
+        Ok(Decoded::Body(body.len()))
     }
 }
 

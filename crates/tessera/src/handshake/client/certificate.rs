@@ -8,6 +8,7 @@ use crate::auth::{AgreedTypes, Credential, PeerOffer, choose_credential, read_ce
 use crate::error::{Error, decode_error};
 use crate::handshake::certificate_flight::{accept_peer, read_certificate_verify};
 use crate::handshake::context::Context;
+use crate::handshake::facts::CertificateTransfer;
 use crate::role::Role;
 use crate::wire::{Certificate, CertificateRequest, HandshakeMessage, HandshakeType};
 
@@ -21,7 +22,7 @@ impl ReadCertificate {
     pub(crate) fn receive(
         mut self: Box<Self>,
         message: HandshakeMessage<'_>,
-        _: &mut Context<'_>,
+        ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
         if message.typ == HandshakeType::CERTIFICATE_REQUEST
             && self.then.certificate_request.is_none()
@@ -43,11 +44,14 @@ impl ReadCertificate {
         }
         let offer = &mut self.then.offer;
         let (verifier, codecs) = (&*offer.config.verifier, &mut offer.codecs);
-        let certificate = read_certificate(message, self.types.server, verifier, codecs)?;
-        if certificate.chain.is_empty() {
+        let (certificate, encoded_with) =
+            read_certificate(message, self.types.server, verifier, codecs)?;
+        if certificate.is_empty() {
             // RFC 8446 §4.4.2.4.
             return Err(decode_error("the server sent no certificate"));
         }
+        let transfer = CertificateTransfer::new(encoded_with, message.bytes.len());
+        ctx.facts.peer_certificate = Some(transfer);
         let mut then = self.then;
         then.transcript.add(message.bytes);
         Ok(ClientState::ReadCertificateVerify(Box::new(ReadCertificateVerify {

@@ -155,6 +155,9 @@ pub struct Destination {
     /// The name that the server's certificate must be valid for; sent as server_name unless it is an
     /// IP address.
     pub server_name: String,
+    /// The port that the connection goes to, where certificate codecs are to know what they remember by
+    /// it: see [`ToServer::port`](crate::auth::ToServer::port). It goes nowhere else.
+    pub port: Option<u16>,
     /// A session with this server. Take it out of its store, durably, before it is used here. One whose
     /// server was accepted by another verifier, or by a PSK that is not among these, is passed over.
     pub session: Option<ClientSession>,

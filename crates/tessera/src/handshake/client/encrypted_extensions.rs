@@ -58,6 +58,7 @@ impl ReadEncryptedExtensions {
         let own = &self.offer.extensions;
         ctx.facts.peer_extensions =
             OpaqueExtension::of_peer(own, extensions.opaque.iter().copied())?;
+        self.offer.codecs.answered(&extensions.opaque)?;
         let config = &self.offer.config;
         let types = AgreedTypes::answered(
             [extensions.client_certificate_type, extensions.server_certificate_type],

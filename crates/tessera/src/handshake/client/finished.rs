@@ -127,7 +127,7 @@ impl LastFlight {
         let Self { offer, suite, group, mut transcript, secrets, lineage } = self;
         let (application, resumption) =
             secrets.after_second(Finished::Out, suite, &mut transcript, ctx)?;
-        offer.codecs.learn(ctx.now);
+        offer.codecs.ended(ctx.now, &|context, out| resumption.certificate_ticket(context, out));
         Ok(ClientState::Connected(Box::new(Connected {
             application,
             resumption,

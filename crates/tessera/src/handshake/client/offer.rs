@@ -92,8 +92,15 @@ impl Offer {
         config.provider.random.fill(&mut random)?;
         config.provider.random.fill(&mut session_id)?;
         let grease = draw_grease(config.grease, config.provider.random)?;
-        let Destination { server_name, session, external_psks, ask_receipts, extensions, clock } =
-            destination;
+        let Destination {
+            server_name,
+            port,
+            session,
+            external_psks,
+            ask_receipts,
+            extensions,
+            clock,
+        } = destination;
         if server_name.len() > 255 {
             return Err(Error::Configuration("server_name: at most 255 bytes"));
         }
@@ -110,8 +117,14 @@ impl Offer {
             return Err(Error::Configuration("ask_receipts: at most eight flights at a time"));
         }
         OpaqueExtension::check_all(&extensions)?;
-        let mut to = ToServer::new(&server_name, now);
-        to.protocols = &config.protocols;
+        let to = ToServer {
+            server_name: &server_name,
+            port,
+            protocols: &config.protocols,
+            random: &random,
+            policy: config.authentication().verifier,
+            now,
+        };
         let codecs = ConnectionCodecs::of_client(&config.certificate_codecs, &to)?;
         if extensions.iter().any(|own| codecs.have(own.typ)) {
             return Err(Error::Configuration(

@@ -3,6 +3,7 @@
 use super::config::ServerConfig;
 use crate::auth::{ConnectionCodecs, Credential, FromClient, NO_COMMON_TYPE, choose_credential};
 use crate::error::{Error, handshake_failure, protocol};
+use crate::handshake::config::Checked;
 use crate::role::Role;
 use crate::time::Time;
 use crate::wire::{
@@ -17,18 +18,12 @@ pub(super) struct Authentication {
     pub(super) scheme: SignatureScheme,
     /// What the client wants beside the certificates.
     pub(super) entry_extensions: EntryExtensions,
-    /// The forms of certificates, for this client.
-    pub(super) codecs: ConnectionCodecs,
     /// The type of the certificate that the client is asked for, if it is.
     pub(super) client_type: Option<CertificateType>,
 }
 
 impl Authentication {
-    pub(super) fn choose(
-        config: &ServerConfig,
-        hello: &ClientHello<'_>,
-        now: Time,
-    ) -> Result<Self, Error> {
+    pub(super) fn choose(config: &ServerConfig, hello: &ClientHello<'_>) -> Result<Self, Error> {
         if hello.certificates.signature_algorithms.is_none() {
             return Err(protocol(
                 AlertDescription::MISSING_EXTENSION,
@@ -38,9 +33,22 @@ impl Authentication {
         let (credential, scheme) = choose_for(config, hello)?;
         let client_type = client_type(config, hello)?;
         let entry_extensions = hello.certificates.entry_extensions;
-        let from = FromClient::new(hello, now);
-        let codecs = ConnectionCodecs::of_server(&config.certificate_codecs, &from)?;
-        Ok(Self { credential, scheme, entry_extensions, codecs, client_type })
+        Ok(Self { credential, scheme, entry_extensions, client_type })
+    }
+}
+
+/// The forms of certificates, for this client; with a PSK what is said of later ones.
+pub(super) fn codecs_for(
+    config: &Checked<ServerConfig>,
+    hello: &ClientHello<'_>,
+    with_psk: bool,
+    now: Time,
+) -> Result<ConnectionCodecs, Error> {
+    let (factories, owner) = (&config.certificate_codecs, &config.extensions);
+    let from = FromClient::new(hello, config.authentication().verifier, now);
+    match with_psk {
+        true => ConnectionCodecs::of_server_with_psk(factories, &from, owner),
+        false => ConnectionCodecs::of_server(factories, &from, owner),
     }
 }
 

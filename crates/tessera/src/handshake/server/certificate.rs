@@ -8,6 +8,7 @@ use crate::auth::read_certificate;
 use crate::error::{Error, protocol};
 use crate::handshake::certificate_flight::{accept_peer, read_certificate_verify};
 use crate::handshake::context::Context;
+use crate::handshake::facts::CertificateTransfer;
 use crate::role::Role;
 use crate::wire::{AlertDescription, Certificate, CertificateType, HandshakeMessage};
 
@@ -22,14 +23,17 @@ impl ReadCertificate {
     pub(crate) fn receive(
         self: Box<Self>,
         message: HandshakeMessage<'_>,
-        _: &mut Context<'_>,
+        ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         let mut then = self.then;
         let config = then.config.clone();
         let verifier = config.client_authentication.verifier().ok_or(NO_VERIFIER)?;
-        let certificate = read_certificate(message, self.typ, &**verifier, &mut then.codecs)?;
+        let (certificate, encoded_with) =
+            read_certificate(message, self.typ, &**verifier, &mut then.codecs)?;
         then.transcript.add(message.bytes);
-        if !certificate.chain.is_empty() {
+        if !certificate.is_empty() {
+            let transfer = CertificateTransfer::new(encoded_with, message.bytes.len());
+            ctx.facts.peer_certificate = Some(transfer);
             return Ok(ServerState::ReadCertificateVerify(Box::new(ReadCertificateVerify {
                 then,
                 certificate,

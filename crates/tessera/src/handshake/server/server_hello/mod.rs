@@ -6,10 +6,9 @@ mod tests;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::mem::take;
 
 use super::ServerState;
-use super::authentication::{Authentication, server_type};
+use super::authentication::{Authentication, codecs_for, server_type};
 use super::binder::ProvedHello;
 use super::certificate::ReadCertificate;
 use super::config::ServerConfig;
@@ -119,10 +118,11 @@ pub(super) fn send_server_hello(
     }
 
     // RFC 8446 §4.1.1: what can't be agreed on ends the handshake before a ServerHello, in plaintext.
-    let mut authentication = match psk_kind {
+    let authentication = match psk_kind {
         Some(_) => None,
-        None => Some(Authentication::choose(config, hello, ctx.now)?),
+        None => Some(Authentication::choose(config, hello)?),
     };
+    let codecs = codecs_for(config, hello, psk_kind.is_some(), ctx.now)?;
     let exchange = negotiation.agree(choice.with_share)?;
     let mut random = [0; 32];
     config.provider.random.fill(&mut random)?;
@@ -166,6 +166,7 @@ pub(super) fn send_server_hello(
     {
         ctx.below.limit(Limit::Records { peer: peer.0, own: own.0 });
     }
+    extensions.opaque.extend(codecs.answers(hello.extensions));
     ctx.send(Epoch::Handshake, &mut transcript, |out| extensions.write(out));
 
     let receiving = match (early_data, early_traffic) {
@@ -194,7 +195,7 @@ pub(super) fn send_server_hello(
         client_random: *hello.random,
         receiving,
         client_type: None,
-        codecs: authentication.as_mut().map(|it| take(&mut it.codecs)).unwrap_or_default(),
+        codecs,
         tickets: TicketPlan::new(negotiation, psk_kind.is_some()),
         config: config.clone(),
         lineage,

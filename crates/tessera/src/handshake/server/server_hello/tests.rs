@@ -95,7 +95,7 @@ fn the_server_states_send_and_derive_what_the_rfc_8448_traces_do() {
         let state = recorder.step(|ctx| match trace.find("secrets", "psk") {
             Some(_) => flight.finish(ctx),
             None => {
-                let authentication = Authentication::choose(&flight.config, &hello, ctx.now)?;
+                let authentication = Authentication::choose(&flight.config, &hello)?;
                 flight.send_certificates(&authentication, ctx)
             }
         });

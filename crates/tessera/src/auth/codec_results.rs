@@ -1,0 +1,82 @@
+//! What certificate codecs answer the engine with.
+
+use alloc::vec::Vec;
+
+use crate::error::{Error, decode_error, illegal_parameter};
+use crate::wire::CertificateCompressionAlgorithm;
+
+/// The body of a Certificate, encoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EncodedCertificate {
+    /// How it is encoded.
+    pub algorithm: CertificateCompressionAlgorithm,
+    /// What goes into CompressedCertificate.
+    pub encoded: Vec<u8>,
+}
+
+impl EncodedCertificate {
+    /// The contents of a CompressedCertificate.
+    pub fn new(algorithm: CertificateCompressionAlgorithm, encoded: Vec<u8>) -> Self {
+        Self { algorithm, encoded }
+    }
+}
+
+/// A Certificate, decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decoded {
+    /// Its body, in so many bytes of the room that was given.
+    Body(usize),
+    /// A chain that the verifier keeps what it needs of: it is asked with an empty chain and this hash
+    /// ([`VerifyPeer::known`](super::VerifyPeer::known)). One that doesn't know it refuses the peer.
+    Known {
+        /// Which chain it is, as codec and verifier have agreed: by default SHA-256 of the Certificate
+        /// as of TLS 1.2.
+        hash: [u8; 32],
+        /// The extensions of the Certificate's entries, in their order, each list with its length of two
+        /// bytes; empty if none has any. How many entries there are, the codec knows and checks. The
+        /// engine reads them as if the Certificate had come whole.
+        entry_extensions: Vec<u8>,
+    },
+}
+
+/// A peer's Certificate can't be decoded, or is longer than the peer announced: the handshake ends
+/// with bad_certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CertificateNotDecoded;
+
+impl core::fmt::Display for CertificateNotDecoded {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the peer's encoded certificate can't be decoded")
+    }
+}
+
+impl core::error::Error for CertificateNotDecoded {}
+
+/// The peer's extension for a codec is wrong, in these words: the handshake ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CodecRefusal {
+    /// It can't be read: decode_error.
+    Malformed(&'static str),
+    /// It can be read, and says what it may not: illegal_parameter.
+    Illegal(&'static str),
+}
+
+impl From<CodecRefusal> for Error {
+    fn from(refusal: CodecRefusal) -> Self {
+        match refusal {
+            CodecRefusal::Malformed(reason) => decode_error(reason),
+            CodecRefusal::Illegal(reason) => illegal_parameter(reason),
+        }
+    }
+}
+
+impl core::fmt::Display for CodecRefusal {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let (Self::Malformed(reason) | Self::Illegal(reason)) = self;
+        f.write_str(reason)
+    }
+}
+
+impl core::error::Error for CodecRefusal {}

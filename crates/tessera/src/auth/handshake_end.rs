@@ -1,0 +1,73 @@
+//! What a certificate codec learns when the handshake is complete.
+
+use super::codec_peer::PeerCertificate;
+use crate::error::Error;
+use crate::time::Time;
+
+/// The end of a handshake that is complete, as its codecs see it.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct HandshakeEnd<'a> {
+    /// The peer's certificate, which the verifier accepted; `None` if it sent none, as where a PSK is
+    /// used.
+    pub peer: Option<&'a PeerCertificate>,
+    /// Now.
+    pub now: Time,
+    /// HKDF-Expand-Label(resumption_master_secret, "bithac ticket", context, length).
+    derive: &'a dyn Fn(&[u8], &mut [u8]),
+}
+
+impl<'a> HandshakeEnd<'a> {
+    /// An end whose tickets come from `derive`, which takes context and ticket. The engine makes the ends
+    /// of connections; this is for tests of codecs.
+    pub fn new(
+        peer: Option<&'a PeerCertificate>,
+        now: Time,
+        derive: &'a dyn Fn(&[u8], &mut [u8]),
+    ) -> Self {
+        Self { peer, now, derive }
+    }
+
+    /// Fills `out` with what both ends of this connection derive from this context, and nobody else can:
+    /// HKDF-Expand-Label of resumption_master_secret with the label "bithac ticket" (RFC 8446 §7.1). No
+    /// two contexts or lengths give the same. It tells nothing of the secret that it comes from.
+    ///
+    /// # Errors
+    /// [`Error::Misuse`] if `context` or `out` has more than 255 bytes, or `out` has none; `out` is then
+    /// as it was.
+    pub fn ticket(&self, context: &[u8], out: &mut [u8]) -> Result<(), Error> {
+        if context.len() > MAX_LEN || !(1..=MAX_LEN).contains(&out.len()) {
+            return Err(Error::Misuse("a context of at most 255 bytes, a ticket of 1 to 255"));
+        }
+        (self.derive)(context, out);
+        Ok(())
+    }
+}
+
+/// What HkdfLabel has room for as a context (RFC 8446 §7.1); no ticket is longer either.
+const MAX_LEN: usize = 255;
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::{Error, HandshakeEnd, Time};
+
+    #[test]
+    fn a_certificate_ticket_that_no_label_has_room_for_is_refused() {
+        let now = Time { monotonic: Duration::ZERO, unix: None };
+        let derive = |_: &[u8], out: &mut [u8]| out.fill(7);
+        let end = HandshakeEnd::new(None, now, &derive);
+        let ticket = |context: usize, len: usize| {
+            let mut out = [0; 256];
+            let derived = end.ticket(&[1; 256][..context], &mut out[..len]);
+            (derived.map_err(|error| matches!(error, Error::Misuse(_))), out[0])
+        };
+        for (context, len) in [(0, 1), (255, 255)] {
+            assert_eq!(ticket(context, len), (Ok(()), 7));
+        }
+        for (context, len) in [(256, 8), (8, 256), (8, 0)] {
+            assert_eq!(ticket(context, len), (Err(true), 0), "{context} {len}");
+        }
+    }
+}
