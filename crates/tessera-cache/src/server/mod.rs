@@ -1,0 +1,159 @@
+//! What a server remembers of clients.
+
+mod extras;
+mod groups;
+mod index;
+mod keyed;
+mod pages;
+mod public;
+mod record;
+mod shares;
+mod store;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use tessera::auth::VerifierDigest;
+use tessera::crypto::{Hash, Provider};
+
+use self::public::Public;
+use self::store::Store;
+pub(crate) use self::store::{Found, Remembered};
+use crate::chain_hash::{ChainHash, sha256_of};
+use crate::error::NotMade;
+use crate::ids::{TICKETS, Ticket, TicketBytes};
+use crate::known::KnownMemory;
+use crate::lock::Lock;
+use crate::metrics::Metrics;
+use crate::own_chains::OwnChains;
+use crate::public_ids::PublicIds;
+
+/// The certificates of clients that have been here: the
+/// [`CertificateCodecFactory`](tessera::auth::CertificateCodecFactory) of servers. It also sends this
+/// server's own chain as a hash to clients that know it, with client certificates or without.
+///
+/// All configurations of a server share one. It remembers what complete handshakes brought whose client the
+/// verifier accepted. A client is found by a ticket, which both ends derive and which is used once; at most
+/// eight of a client are known. What a client has in common with others, such as the certificates of its
+/// issuers, is kept once.
+///
+/// When it is full, the client that was not used for longest leaves; but each authority's clients, by the
+/// issuer in their certificates, have a part of the cache that the others' can't take from them. So whoever
+/// has many certificates of one authority evicts that authority's clients.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tessera_cache::ServerCache;
+///
+/// # fn configure(config: &mut tessera::ServerConfig) -> Result<(), tessera_cache::NotMade> {
+/// config.certificate_codecs.insert(0, Arc::new(ServerCache::new(&config.provider)?));
+/// # Ok(())
+/// # }
+/// ```
+pub struct ServerCache {
+    pub(crate) sha256: &'static dyn Hash,
+    pub(crate) own: OwnChains,
+    pub(crate) public_ids: PublicIds,
+    pub(crate) memory: Option<Arc<dyn KnownMemory>>,
+    store: Lock<Store>,
+    public: Lock<Public>,
+}
+
+/// How much a server remembers.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ServerLimits {
+    /// How many clients, at most 2,097,152. Default: 65,536.
+    pub clients: usize,
+    /// About how many bytes in all, certificates included. Default: 64 MiB.
+    pub bytes: usize,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self { clients: 1 << 16, bytes: 64 << 20 }
+    }
+}
+
+impl ServerCache {
+    /// An empty cache with the default limits.
+    ///
+    /// # Errors
+    /// If the provider has no SHA-256, or no random numbers.
+    pub fn new(provider: &Provider) -> Result<Self, NotMade> {
+        Self::with_limits(provider, ServerLimits::default())
+    }
+
+    /// An empty cache that remembers as much as this.
+    ///
+    /// # Errors
+    /// If the provider has no SHA-256, or no random numbers.
+    pub fn with_limits(provider: &Provider, limits: ServerLimits) -> Result<Self, NotMade> {
+        Ok(Self {
+            sha256: sha256_of(provider).ok_or(NotMade::NoSha256)?,
+            own: OwnChains::default(),
+            public_ids: PublicIds::Never,
+            memory: None,
+            store: Lock::new(Store::new(provider.random, limits).map_err(|_| NotMade::NoRandom)?),
+            public: Lock::new(Public::default()),
+        })
+    }
+
+    /// Uses ids that are always the same with clients that don't take part otherwise. Of those it offers the
+    /// chains of at most 126.
+    pub fn with_public_ids(mut self, public_ids: PublicIds) -> Self {
+        self.public_ids = public_ids;
+        self
+    }
+
+    /// Keeps hashes only of chains that this memory knows; the verifier of the same configuration has to
+    /// be the one whose memory it is.
+    pub fn with_known_memory(mut self, memory: Arc<dyn KnownMemory>) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
+    /// What it did so far.
+    pub fn metrics(&self) -> Metrics {
+        self.store.lock().metrics()
+    }
+
+    /// Forgets every client that was accepted under another policy than these: trust anchors were removed,
+    /// or names. What was accepted under another policy isn't offered in any case.
+    pub fn retain_policies(&self, policies: &[VerifierDigest]) {
+        self.store.lock().retain(|policy| policies.iter().any(|it| Some(it.0) == policy));
+        let keep = |it: &Remembered| it.policy.is_some_and(|policy| policies.contains(&policy));
+        self.public.lock().retain(keep);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.store.lock().retain(|_| false);
+        self.public.lock().retain(|_| false);
+    }
+
+    pub(crate) fn take(
+        &self,
+        tickets: &[TicketBytes; TICKETS],
+        policy: Option<VerifierDigest>,
+    ) -> Option<Found> {
+        self.store.lock().take(tickets, policy)
+    }
+
+    pub(crate) fn learn(&self, peer: &Remembered, tickets: [Ticket; TICKETS], presented: bool) {
+        self.store.lock().learn(peer, tickets, presented);
+    }
+
+    /// The clients that don't take part otherwise, and were accepted under this policy.
+    pub(crate) fn public(&self, policy: Option<VerifierDigest>) -> Vec<(ChainHash, Remembered)> {
+        self.public.lock().iter().filter(|(_, it)| it.policy == policy).cloned().collect()
+    }
+
+    pub(crate) fn learn_public(&self, hash: ChainHash, peer: Remembered) {
+        self.public.lock().learn(hash, peer);
+    }
+
+    pub(crate) fn count(&self, count: impl FnOnce(&mut Metrics)) {
+        count(&mut self.store.lock().metrics);
+    }
+}
