@@ -35,6 +35,7 @@ def message(kind: int, body: bytes) -> bytes:
 
 def certificate_of_tls12(kind: int, certificates: list) -> bytes:
     """What is hashed: Certificate as TLS 1.2 has it."""
+    assert kind in (X509, RAW_PUBLIC_KEY)
     if kind == RAW_PUBLIC_KEY:
         (key,) = certificates
         assert key[:1] == b"\x30", "no SubjectPublicKeyInfo"
@@ -165,10 +166,7 @@ def read_content(inside: bytes) -> list:  # 7
         found = []
         while reader.data:
             found.append(reader.vector(2))
-            extensions = Reader(found[-1])
-            while extensions.data:
-                extensions.take(2)
-                extensions.vector(2)
+        assert any(found) or not found, "longer than it need be"
         return found
 
     return refuse("bad_certificate", staples, inside)
@@ -358,8 +356,9 @@ def paper_tls12(v: Values):  # 9.4
         Reader(Reader(whole).message(CERTIFICATE).vector(3)).vector(3)
     Reader(request).message(CERTIFICATE_REQUEST)
     hash = HASHES[number(v["suite"])]
-    ticket = prf(hash, v["master secret"], "ssc_ticket_label", CERT + of_client, 8)
-    hello = offers(v, hashed, hashlib.sha256(request).digest(), ticket)
+    derived = prf(hash, v["master secret"], "ssc_ticket_label", CERT + of_client, 16)
+    expect("spare ticket", v["spare ticket"], derived[8:])
+    hello = offers(v, hashed, hashlib.sha256(request).digest(), derived[:8])
     info = extension(CACHED_INFO, vector(2, CERT + CERT_REQ))
     expect("ServerHello, cached_info", v["ServerHello, cached_info"], info)
     found = extension(BITHAC, vector(2, CERT + b"\0\0"))
