@@ -13,15 +13,15 @@ impl Database {
     pub fn new(ca_file: &str) -> Self {
         let database = Self(Directory::new());
         database.run("certutil", &["-N", "--empty-password"]);
-        database.run("certutil", &["-A", "-n", "authority", "-t", "C,T,", "-i", ca_file]);
+        database.run("certutil", &["-A", "-n", "authority", "-t", "CT,,", "-i", ca_file]);
         database
     }
 
-    /// Adds a certificate in a PEM file with its key in a DER file, under a name for the programs' arguments.
+    /// Adds a chain and its key, in PEM files, under a name for the programs' arguments.
     #[track_caller]
-    pub fn add(&self, name: &str, certificate_file: &str, key_file: &str) {
+    pub fn add(&self, name: &str, chain_file: &str, key_file: &str) {
         let bundle = self.0.path("bundle.p12");
-        let from = ["pkcs12", "-export", "-in", certificate_file, "-inkey", key_file];
+        let from = ["pkcs12", "-export", "-in", chain_file, "-inkey", key_file];
         openssl::run(&[&from[..], &["-name", name, "-passout", "pass:", "-out", &bundle]].concat());
         self.run("pk12util", &["-i", &bundle, "-W", ""]);
     }
@@ -43,7 +43,7 @@ impl Database {
 pub fn server(database: &Database, name: &str, arguments: &[&str]) -> (Process, SocketAddr) {
     let port = free_port().expect("a port is free");
     let (path, number) = (database.path(), port.to_string());
-    let own = ["-d", &path, "-n", name, "-p", &number, "-V", "tls1.3:tls1.3", "-v"];
+    let own = ["-d", &path, "-n", name, "-p", &number, "-V", "tls1.3:tls1.3"];
     let process = Process::start("selfserv", Network::Loopback, own.iter().chain(arguments));
     process.listens_on(port);
     (process, SocketAddr::from(([127, 0, 0, 1], port)))
@@ -54,6 +54,6 @@ pub fn server(database: &Database, name: &str, arguments: &[&str]) -> (Process, 
 pub fn client(database: &Database, address: SocketAddr, name: &str, arguments: &[&str]) -> Process {
     let (path, host, port) =
         (database.path(), address.ip().to_string(), address.port().to_string());
-    let own = ["-d", &path, "-h", &host, "-p", &port, "-a", name, "-V", "tls1.3:tls1.3", "-v"];
+    let own = ["-d", &path, "-h", &host, "-p", &port, "-a", name, "-V", "tls1.3:tls1.3"];
     Process::start("tstclnt", Network::Loopback, own.iter().chain(arguments))
 }
