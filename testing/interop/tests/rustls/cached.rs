@@ -12,8 +12,8 @@ use tessera::handshake::ClientAuthentication;
 use tessera::wire::{self, AlertDescription};
 use tessera_cache::PublicIds;
 use tessera_interop::{
-    Caches, Client, Counting, Form, Form::Hash, Form::Whole, KeyKind, Listener, SERVER_NAME,
-    client, forms, server, to,
+    Caches, Client, Counting, Form, Form::Hash, Form::Whole, Identity, KeyKind, Listener,
+    SERVER_NAME, client, forms, server, to,
 };
 use tessera_rustls_cached::{CachedChains, Chain, Destination};
 
@@ -260,6 +260,61 @@ fn a_rustls_with_a_wrong_hash_is_refused_as_if_its_signature_were_wrong() {
     assert_eq!(end.failure().alert(), Some(AlertDescription::DECRYPT_ERROR));
     drop(end);
     assert!(thread.join().unwrap().error.unwrap().contains("DecryptError"));
-    // Nothing was forgotten of the client.
+    // The id may be that of two clients: it isn't offered until this one has been here again.
+    assert_eq!(ends.rustls_connects(), (Hash, Whole));
     assert_eq!(ends.rustls_connects(), (Hash, Hash));
+}
+
+/// Makes this chain longer, so that it has the id of the other one.
+fn with_the_id_of(other: &Identity, identity: &mut Identity) {
+    let id = |chain: &[Vec<u8>]| Chain::new(chain.iter().map(Vec::as_slice)).unwrap().id();
+    let wanted = id(&other.chain);
+    identity.chain.push(Vec::new());
+    let mut numbers = 0_u64..;
+    while id(&identity.chain) != wanted {
+        let junk = identity.chain.last_mut().unwrap();
+        *junk = numbers.next().unwrap().to_be_bytes().to_vec();
+    }
+}
+
+/// One change in 16,384.
+#[test]
+fn a_rustls_server_that_changes_to_a_chain_with_the_same_id_is_refused_once() {
+    let mut ends = Ends::new();
+    ends.rustls_serves();
+    let mut new = ends.world.pki.server_of_intermediate();
+    with_the_id_of(&ends.world.server, &mut new);
+    ends.world.server = new;
+    let (config, own) = (ends.world.rustls_server_mutual(), identity(&ends.world.server).0);
+    let rustls = Arc::new(ends.rustls.server_config(&config, &own));
+    let (address, thread) = serve_and(&rustls, Plan::talk(), |_| ());
+    let mut end = Client::start(&ends.client(), to(None), address);
+    assert_eq!(end.failure().alert(), Some(AlertDescription::DECRYPT_ERROR));
+    drop(end);
+    thread.join().unwrap();
+    assert_eq!(ends.rustls_serves().0, Whole);
+    assert_eq!(ends.rustls_serves(), (Hash, Hash));
+}
+
+/// One client in 16,384, for each that is known.
+#[test]
+fn a_rustls_client_whose_chain_has_the_id_of_anothers_is_refused_once() {
+    let mut ends = Ends::new();
+    ends.rustls_connects();
+    let mut other = ends.world.pki.client(KeyKind::P256);
+    with_the_id_of(&ends.world.client, &mut other);
+    ends.world.client = other;
+    let (config, own) = (ends.world.rustls_client_mutual(), identity(&ends.world.client).0);
+    let to = Destination::new(SERVER_NAME, 443, &config);
+    let rustls = Arc::new(ends.rustls.client_config(&config, &to, &own));
+    let listener = Listener::new();
+    let thread = connect_and(&rustls, listener.address(), Plan::talk(), |_| ());
+    let mut end = listener.serve(&ends.server());
+    assert_eq!(end.failure().alert(), Some(AlertDescription::DECRYPT_ERROR));
+    drop(end);
+    thread.join().unwrap();
+    // Two known clients with one id: whoever answers it could mean either, so that neither is offered.
+    for _ in 0..2 {
+        assert_eq!(ends.rustls_connects(), (Hash, Whole));
+    }
 }
