@@ -1,6 +1,7 @@
-//! Peers made of Debian's library of BoringSSL, that of Android, which comes without programs. They cache the chains of
-//! servers by their public ids (`docs/cached-handshakes.md`), through BoringSSL's own interface for compressing certificates.
-//! Chains of clients are always whole: BoringSSL offers no compression in a CertificateRequest.
+//! Peers made of Debian's library of BoringSSL, that of Android, which comes without programs. They cache the
+//! chains of servers by their public ids (`docs/cached-handshakes.md`), through BoringSSL's own interface for
+//! compressing certificates. Chains of clients are always whole: BoringSSL offers no compression in a
+//! CertificateRequest.
 
 use std::fs;
 use std::net::SocketAddr;

@@ -6,9 +6,10 @@
 //!
 //! A range of versions contains its beginning and not its end. Chromium's has no end: Debian brings
 //! a new one each month. etcd 3.5.0 to 3.5.5 lose data when they crash. rustls is a peer too, but a
-//! crate: `Cargo.lock` pins it. So is the library of OpenSSL, which `examples/openssl-peer` links. The libraries of
-//! wolfSSL and BoringSSL are too: `testing/interop` compiles peers with them ([`wolfssl`], [`boringssl`]). Programs of NSS
-//! don't name their version: `dpkg` is asked for that of their package.
+//! crate: `Cargo.lock` pins it. So is the library of OpenSSL, which `examples/openssl-peer` links. The
+//! libraries of wolfSSL and BoringSSL are peers too: `testing/interop` compiles programs with them
+//! ([`wolfssl`], [`boringssl`]). The programs of NSS don't name their version: `dpkg` is asked for that of
+//! their package.
 //!
 //! Whatever starts here
 //! - is installed, in an accepted version, or the test fails and names the fix: no test is skipped;
