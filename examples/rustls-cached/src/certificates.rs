@@ -144,6 +144,18 @@ impl Identity {
 }
 
 impl KeyKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::P256, Self::Rsa2048, Self::Rsa4096];
+
+    /// How much of the bytes of a first handshake a second one may take at most.
+    pub fn aim(self) -> f64 {
+        match self {
+            Self::P256 => 0.33,
+            Self::Rsa2048 => 0.27,
+            Self::Rsa4096 => 0.25,
+        }
+    }
+
     fn generate(self) -> std::result::Result<KeyPair, rcgen::Error> {
         match self {
             Self::P256 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256),

@@ -95,13 +95,15 @@ where
     while error.is_none() && (connection.is_handshaking() || connection.wants_write()) {
         error = connection.complete_io(&mut socket).err();
     }
-    // Whatever the other end still says, such as an alert, is read. Its end may be a reset.
+    while connection.wants_write() {
+        connection.write_tls(&mut socket)?;
+    }
+    // Whatever the other end still says, such as an alert, is read to its end, also after an error: closing a socket with
+    // unread input would reset it, and this end's own alert would be lost.
     socket.socket.shutdown(Shutdown::Write)?;
-    while error.is_none() {
-        match connection.read_tls(&mut socket) {
-            Ok(0) | Err(_) => break,
-            Ok(_) => error = connection.process_new_packets().err().map(Error::other),
-        }
+    while connection.read_tls(&mut socket).is_ok_and(|len| len > 0) {
+        let end = connection.process_new_packets().err();
+        error = error.or(end.map(Error::other));
     }
     Ok((Ended { connection, error }, socket.bytes))
 }

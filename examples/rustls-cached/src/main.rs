@@ -9,8 +9,11 @@ use tessera_rustls_cached::{
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("rustls to rustls, both with a chain of two, X25519, no tickets; bytes of TLS:");
-    println!("{:<7} {:>11} {:>6} {:>6} {:>6}", "keys", "a chain", "first", "second", "ratio");
-    for kind in [KeyKind::P256, KeyKind::Rsa2048, KeyKind::Rsa4096] {
+    println!(
+        "{:<7} {:>11} {:>6} {:>6} {:>6} {:>5}",
+        "keys", "a chain", "first", "second", "ratio", "aim"
+    );
+    for kind in KeyKind::ALL {
         let certificates = Certificates::new(kind)?;
         let (client, server) = (CachedChains::new(), CachedChains::new());
         let first = meet(&certificates, &client, &server)?;
@@ -19,8 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let ratio = second as f64 / first as f64;
         let chain: Vec<_> =
             certificates.server_chain().iter().map(|it| it.len().to_string()).collect();
-        let (kind, chain) = (format!("{kind:?}"), chain.join(" + "));
-        println!("{kind:<7} {chain:>11} {first:>6} {second:>6} {ratio:>6.3}");
+        let (name, chain) = (format!("{kind:?}"), chain.join(" + "));
+        println!("{name:<7} {chain:>11} {first:>6} {second:>6} {ratio:>6.3} {:>5.2}", kind.aim());
     }
     Ok(())
 }
