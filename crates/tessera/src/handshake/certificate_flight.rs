@@ -132,7 +132,8 @@ pub(crate) fn accept_peer(
     lineage: &mut Lineage,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
-    let PeerAcceptance { identity, public_key } = answer.map_err(Error::PeerRejected)?;
+    let PeerAcceptance { identity, public_key } =
+        answer.map_err(|rejected| Error::PeerRejected(codecs.refusal(rejected)))?;
     if public_key.is_some() {
         // With a signature the verifier checks the proof itself. One that leaves it open is not believed.
         return Err(Error::Configuration("the verifier wants a proof that a signature is not"));

@@ -11,7 +11,7 @@ use crate::script::{HASHED, Heard, Play, Stage};
 /// What a codec heard of the end: the peer's certificate and the ticket.
 fn end(heard: &[Heard]) -> (Option<CertificateContents>, [u8; 10]) {
     match heard {
-        [.., Heard::Ended { peer, ticket }] => (peer.clone(), *ticket),
+        [.., Heard::Ended { peer, ticket, .. }] => (peer.clone(), *ticket),
         _ => panic!("a codec hears the end last: {heard:?}"),
     }
 }
@@ -44,6 +44,23 @@ fn a_codec_hears_the_end_of_a_handshake_without_a_certificate_of_the_peer() {
         let is_there = |peer: Option<CertificateContents>| matches!(peer, Some(CertificateContents::Body(body)) if body.len() > 300);
         assert_eq!(is_there(client), !mode.resumes(), "{mode:?}");
         assert_eq!(is_there(server), mode == Mode::Mutual, "{mode:?}");
+    }
+}
+
+/// In a resumption that of the session.
+#[test]
+fn a_codec_hears_at_the_end_who_the_peer_is() {
+    for mode in Mode::ALL {
+        let stage = stage(mode);
+        let pair = stage.connected();
+        for (script, facts) in
+            [(&stage.client, pair.client.facts()), (&stage.server, pair.server.facts())]
+        {
+            let heard = script.heard();
+            let Some(Heard::Ended { identity, .. }) = heard.last() else { panic!("{heard:?}") };
+            assert_eq!(*identity, facts.peer, "{mode:?}");
+        }
+        assert!(pair.client.facts().peer.is_some(), "{mode:?}");
     }
 }
 

@@ -164,3 +164,46 @@ fn a_verifier_that_rejects_comes_before_a_codecs_doubt() {
         assert!(!heard.contains(&Heard::IsWhatWasSent) && ended(&heard).is_none(), "{heard:?}");
     }
 }
+
+/// The alert of a bad signature, whichever the verifier's is; the error here says more.
+#[test]
+fn a_codec_conceals_why_the_verifier_rejects() {
+    let honest = || Play { knows: Some(Vec::new()), ..Play::default() };
+    let conceals = || Play { conceals: true, ..honest() };
+    let rejected =
+        PeerRejected { alert: AlertDescription::CERTIFICATE_EXPIRED, reason: "too old".into() };
+    let of_server = Knowing::playing(conceals(), honest(), [Some(rejected.clone()), None]);
+    let of_client = Knowing::playing(honest(), conceals(), [None, Some(rejected)]);
+    for (at, knowing) in [(0, of_server), (1, of_client)] {
+        let pair = knowing.stage.connect();
+        let error = [&pair.to_client, &pair.to_server][at].error.clone();
+        let Some(Error::PeerRejected(refused)) = error else { panic!("{error:?}") };
+        assert_eq!(refused.alert, AlertDescription::DECRYPT_ERROR);
+        assert!(refused.reason.contains("too old") && refused.reason.contains("EXPIRED"));
+        let told = [&pair.to_server, &pair.to_client][at].error.clone();
+        assert_eq!(told, Some(Error::AlertReceived(AlertDescription::DECRYPT_ERROR)));
+    }
+}
+
+/// What was announced has another length.
+#[test]
+fn a_codec_goes_on_with_the_chain_that_it_expected_up_to_the_proof() {
+    let expected = [&[0, 0, 0, 8, 0, 0, 3][..], b"der", &[0, 0]].concat();
+    for (says_it_is_another, alert, questions) in
+        [(true, AlertDescription::DECRYPT_ERROR, 1), (false, AlertDescription::BAD_CERTIFICATE, 0)]
+    {
+        let honest = Play { knows: Some(Vec::new()), ..Play::default() };
+        let expects =
+            Play { expects: Some(expected.clone()), says_it_is_another, ..honest.clone() };
+        let of_server = Knowing::playing(expects.clone(), honest.clone(), [None, None]);
+        let of_client = Knowing::playing(honest, expects, [None, None]);
+        for (at, knowing) in [(0, of_server), (1, of_client)] {
+            let pair = knowing.stage.connect();
+            assert_eq!(alerts(&pair)[at], Some(alert));
+            let judge = [&knowing.client, &knowing.server][at];
+            let asked = judge.asked.lock().expect("unpoisoned");
+            assert_eq!(asked.len(), questions);
+            assert!(asked.iter().all(|question| question.chain == [b"der"]));
+        }
+    }
+}

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
-    CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd, ToServer, VerifierDigest,
+    CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd, PeerIdentity, ToServer,
+    VerifierDigest,
 };
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
 use tessera_harness::{Mode, Pair, Scene};
@@ -30,6 +31,9 @@ pub struct Play {
     /// Offers to decode, and sends this behind the hash.
     pub knows: Option<Vec<u8>>,
     pub says_it_is_another: bool,
+    /// Decodes this, whatever comes.
+    pub expects: Option<Vec<u8>>,
+    pub conceals: bool,
 }
 
 /// What a codec heard, in order.
@@ -57,6 +61,7 @@ pub enum Heard {
     IsWhatWasSent,
     Ended {
         peer: Option<CertificateContents>,
+        identity: Option<PeerIdentity>,
         ticket: [u8; 10],
     },
 }
@@ -175,6 +180,9 @@ impl CertificateCodec for Playing {
         _: &mut [u8],
     ) -> Result<Decoded, CertificateNotDecoded> {
         self.script.hear(Heard::Decode);
+        if let Some(body) = &self.script.play.expects {
+            return Ok(Decoded::Expected(body.clone()));
+        }
         let (hash, entry_extensions) = encoded.split_first_chunk().ok_or(CertificateNotDecoded)?;
         Ok(Decoded::Known { hash: *hash, entry_extensions: entry_extensions.to_vec() })
     }
@@ -184,11 +192,16 @@ impl CertificateCodec for Playing {
         !self.script.play.says_it_is_another
     }
 
+    fn conceals_verdict(&self) -> bool {
+        self.script.play.conceals
+    }
+
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let mut ticket = [0; 10];
         end.ticket(CONTEXT, &mut ticket).expect("short");
         let peer = end.peer.map(|peer| peer.contents.clone());
-        self.script.hear(Heard::Ended { peer, ticket });
+        let identity = end.identity.cloned();
+        self.script.hear(Heard::Ended { peer, identity, ticket });
     }
 }
 
