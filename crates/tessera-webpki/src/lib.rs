@@ -35,6 +35,8 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
 
 mod alerts;
 mod algorithms;
@@ -44,6 +46,8 @@ mod expiry;
 mod extensions;
 mod identity;
 mod key_usage;
+#[cfg(feature = "std")]
+mod known;
 mod names;
 mod pinned_keys;
 #[cfg(feature = "aws-lc")]
@@ -54,6 +58,8 @@ mod verifier;
 pub use algorithms::Algorithms;
 pub use error::ConfigError;
 pub use expiry::expires_at;
+#[cfg(feature = "std")]
+pub use known::{ChainStore, KnownChains, StoreBounds, StoreCounts, chain_hash};
 pub use names::{dns_names, issuers};
 pub use pinned_keys::{PinnedKey, PinnedKeyVerifier};
 pub use revocation::UnknownStatus;

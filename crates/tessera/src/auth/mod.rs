@@ -5,6 +5,7 @@ mod certificate_codec;
 mod certificate_compression;
 mod certificate_form;
 mod certificate_type;
+mod chain_memory;
 mod codec_peer;
 mod codec_results;
 mod connection_abbreviations;
@@ -22,6 +23,7 @@ pub use certificate_codec::{CertificateCodec, CertificateCodecFactory};
 pub use certificate_compression::CertificateCompression;
 pub(crate) use certificate_form::{AcceptedCertificates, check_certificates, read_certificate};
 pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE};
+pub use chain_memory::{AskedChain, ChainMemory, PinnedChain};
 pub use codec_peer::{CertificateContents, FromClient, PeerCertificate, PeerOffer, ToServer};
 pub use codec_results::{
     CertificateNotDecoded, CodecRefusal, Decoded, DecodedCertificate, EncodedCertificate,
