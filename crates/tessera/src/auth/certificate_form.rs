@@ -88,13 +88,14 @@ fn taken(
 ) -> Result<Certificate, Error> {
     match decoded {
         DecodedCertificate::Body(body) => {
-            let certificate = Certificate::read(Reader::new(&body), typ, requested)?;
+            let read = Certificate::read(Reader::new(&body), typ, requested);
             codecs.keep(typ, || CertificateContents::Body(body));
-            Ok(certificate)
+            codecs.read_or_concealed(read)
         }
         DecodedCertificate::Known { hash, entry_extensions } => {
+            let read = Certificate::known(hash, &entry_extensions, typ, requested);
             codecs.keep(typ, || CertificateContents::Known(hash));
-            Certificate::known(hash, &entry_extensions, typ, requested)
+            codecs.read_or_concealed(read)
         }
     }
 }
