@@ -18,6 +18,7 @@ use super::wire::{
     read_request, read_selected_ticket,
 };
 use super::{NO_ID, derive, expand, request_hash};
+use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Key, Learned, OwnTicket, ServerChain};
 use crate::wire::Content;
@@ -51,7 +52,13 @@ pub(crate) fn client_codec(
         certificates: chains.iter().map(|chain| chain.peer).collect(),
         requests: request.iter().map(|(hash, _)| *hash).collect(),
     };
-    let tickets: Vec<OwnTicket> = tickets.into_iter().flatten().collect();
+    // A ticket whose chain isn't sent ends the handshake: RFC 7924 has no way back from a selection.
+    let has = |chain: &ChainHash| {
+        let own = to.own_chains().filter_map(|(typ, own)| Chain::of_certificates(typ, own));
+        own.map(|own| own.hash(cache.sha256)).any(|own| own == *chain)
+    };
+    let tickets = tickets.into_iter().flatten().filter(|(_, chain)| has(chain));
+    let tickets: Vec<OwnTicket> = tickets.collect();
     Box::new(PaperClient {
         cache,
         key,
@@ -202,7 +209,7 @@ impl Abbreviations for PaperClient {
         let own = self.cache.own.hash(self.cache.sha256, body);
         self.own = own;
         let (_, expected) = self.ticket.and_then(|place| self.tickets.get(place))?;
-        // RFC 7924 has no way back: the server will take this for an error.
+        // The server takes another chain for an error.
         self.ends_badly = own != Some(*expected);
         let content = Content::write(&own?, body)?;
         self.sent_cached = true;

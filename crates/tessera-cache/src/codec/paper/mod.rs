@@ -7,6 +7,8 @@
 
 mod client;
 mod server;
+#[cfg(test)]
+mod vectors;
 mod wire;
 
 use alloc::vec;
