@@ -50,6 +50,7 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
+mod carrier;
 mod chain;
 mod chain_hash;
 mod client;
@@ -67,6 +68,7 @@ mod server;
 mod vectors;
 mod wire;
 
+pub use carrier::Carrier;
 pub use chain_hash::ChainHash;
 pub use client::{ClientCache, ClientLimits};
 pub use error::NotMade;

@@ -6,6 +6,8 @@ mod bounds;
 mod ends;
 mod hits;
 mod misses;
+mod paper;
+mod paper_refusals;
 mod public;
 mod refusals;
 mod stapling;
