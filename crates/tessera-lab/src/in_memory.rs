@@ -18,35 +18,35 @@ use crate::endpoint::{self, Application, REQUEST_LEN, Result};
 use crate::pki::SERVER_NAME;
 
 /// A connection that is over. Moments are since the client began.
-pub(super) struct Made {
+pub(crate) struct Made {
     /// The flight with the request was handed to the server.
-    pub(super) arrived: Duration,
+    pub(crate) arrived: Duration,
     /// The server's application held the request.
-    pub(super) request: Duration,
-    pub(super) handshake: Duration,
+    pub(crate) request: Duration,
+    pub(crate) handshake: Duration,
     /// The client's application held the response.
-    pub(super) response: Duration,
+    pub(crate) response: Duration,
     /// How many flights the client had sent when the request was there.
-    pub(super) flights: u32,
+    pub(crate) flights: u32,
     /// How many the server had sent when the response was there.
-    pub(super) answers: u32,
-    pub(super) client: Side,
-    pub(super) server: Side,
+    pub(crate) answers: u32,
+    pub(crate) client: Side,
+    pub(crate) server: Side,
     /// What the client sent before anything came.
-    pub(super) first_flight: u64,
-    pub(super) sessions: VecDeque<ClientSession>,
+    pub(crate) first_flight: u64,
+    pub(crate) sessions: VecDeque<ClientSession>,
 }
 
 /// What one end of it was.
-pub(super) struct Side {
+pub(crate) struct Side {
     /// In calls of the engine, by the clock: nothing waits meanwhile but for the store.
-    pub(super) engine: Duration,
-    pub(super) sent: u64,
-    pub(super) observed: Observed,
+    pub(crate) engine: Duration,
+    pub(crate) sent: u64,
+    pub(crate) observed: Observed,
 }
 
 /// Connects, with or without a session: a request, its response, so many tickets, goodbye.
-pub(super) fn connect(
+pub(crate) fn connect(
     client: Checked<ClientConfig>,
     server: Checked<ServerConfig>,
     session: Option<ClientSession>,

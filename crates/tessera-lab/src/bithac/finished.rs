@@ -1,0 +1,128 @@
+//! What a journal has of a run, and whether the run can have finished it so.
+
+use serde::{Deserialize, Serialize};
+
+use super::report::{Cell, CellName, Part, Sample, Work};
+use crate::experiment::Failures;
+
+/// Something that is finished.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Finished {
+    Cell(Cell),
+    Work(Work),
+}
+
+/// The longest that anything of a connection takes, in microseconds: all patience ends far earlier.
+const LONGEST_US: f64 = 3_600e6;
+/// The most bytes that one end sends, many times over.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// How many samples a cell has.
+pub(super) fn samples_of(name: &CellName, repetitions: usize) -> usize {
+    if name.part == Part::Bytes { 1 } else { repetitions }
+}
+
+/// Gives the name of what is finished and whole.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn check(finished: &Finished, repetitions: usize) -> Result<String, String> {
+    match finished {
+        Finished::Cell(cell) => {
+            check_cell(cell)?;
+            let (samples, wanted) = (cell.samples.len(), samples_of(&cell.name, repetitions));
+            let name = cell.name.key();
+            if samples != wanted {
+                return Err(format!("{name} has {samples} samples of {wanted}"));
+            }
+            Ok(name)
+        }
+        Finished::Work(work) => check_work(work).map(|()| work.key()),
+    }
+}
+
+/// Refuses a cell that no run writes.
+pub(crate) fn check_cell(cell: &Cell) -> Result<(), String> {
+    let name = cell.name.key();
+    if cell.samples.is_empty() {
+        return Err(format!("{name} has no sample"));
+    }
+    let failed: u64 = cell.why_failed.values().copied().map(u64::from).sum();
+    let most = Failures::most(cell.samples.len());
+    if failed > most as u64 {
+        return Err(format!("{failed} connections of {name} failed, and {most} may"));
+    }
+    match cell.samples.iter().position(|sample| !can_be(sample)) {
+        Some(index) => Err(format!("sample {} of {name} can't be", index + 1)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses work that no run writes.
+pub(crate) fn check_work(work: &Work) -> Result<(), String> {
+    let name = work.key();
+    let mut times = work.client_us.iter().chain(&work.server_us);
+    if work.client_us.is_empty() || work.client_us.len() != work.server_us.len() {
+        return Err(format!("{name} has samples of one end alone, or none"));
+    }
+    match times.find(|us| !(0.0..=LONGEST_US).contains(*us)) {
+        Some(us) => Err(format!("a sample of {name} is {us} µs")),
+        None => Ok(()),
+    }
+}
+
+/// Whether the moments of a connection are in order, and each layer has what is in it.
+fn can_be(sample: &Sample) -> bool {
+    let Sample { tcp_us, handshake_us, response_us, client_engine_us, server_engine_us, .. } =
+        *sample;
+    let moments = [0.0, tcp_us, handshake_us, response_us, LONGEST_US];
+    let work = [client_engine_us, server_engine_us];
+    let sides = [sample.client, sample.server];
+    moments.is_sorted()
+        && work.iter().all(|us| (0.0..=LONGEST_US).contains(us))
+        && sides.iter().all(|sent| {
+            let layers = [1, sent.handshake, sent.tls, sent.payload, sent.ip, MOST_BYTES];
+            layers.is_sorted() && sent.packets > 0
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bithac::samples;
+
+    #[test]
+    fn only_a_cell_with_all_of_its_samples_is_finished() {
+        let cell = samples::cell(Part::Times, 3);
+        assert_eq!(check(&Finished::Cell(cell.clone()), 3), Ok(cell.name.key()));
+        assert!(check(&Finished::Cell(samples::cell(Part::Bytes, 1)), 3).is_ok());
+        let refused = |change: fn(&mut Cell), words: &str| {
+            let mut cell = samples::cell(Part::Times, 3);
+            change(&mut cell);
+            let refusal = check(&Finished::Cell(cell), 3).unwrap_err();
+            assert!(refusal.contains(words), "{refusal}");
+        };
+        refused(|cell| cell.samples.truncate(2), "2 samples of 3");
+        refused(|cell| cell.samples.clear(), "no sample");
+        refused(|cell| cell.samples[1].handshake_us = 9e12, "sample 2 of");
+        refused(|cell| cell.samples[0].tcp_us = 1e6, "sample 1 of");
+        refused(|cell| cell.samples[0].server.ip = 10, "sample 1 of");
+        refused(|cell| cell.samples[0].client.packets = 0, "sample 1 of");
+        refused(|cell| cell.why_failed = [("noise".to_owned(), 9)].into(), "9 connections of");
+    }
+
+    #[test]
+    fn work_has_samples_of_both_ends() {
+        let work = samples::work();
+        assert_eq!(check(&Finished::Work(work.clone()), 3), Ok(work.key()));
+        let refused = |change: fn(&mut Work), words: &str| {
+            let mut work = samples::work();
+            change(&mut work);
+            let refusal = check(&Finished::Work(work), 3).unwrap_err();
+            assert!(refusal.contains(words), "{refusal}");
+        };
+        refused(|work| work.server_us.clear(), "one end alone");
+        refused(|work| work.client_us[0] = -1.0, "is -1 µs");
+    }
+}
