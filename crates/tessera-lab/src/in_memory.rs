@@ -8,8 +8,8 @@ use std::time::Duration;
 use tessera::handshake::{Checked, Handshake};
 use tessera::resume::ClientSession;
 use tessera::{
-    ClientConfig, ClientConnection, Connection, Destination, Error, Event, Output, ReadEvent,
-    ServerConfig, ServerConnection, Time,
+    ClientConfig, ClientConnection, Connection, Destination, Error, Event, Facts, Output,
+    ReadEvent, ServerConfig, ServerConnection, Time,
 };
 
 use crate::clock::{self, MachineClock};
@@ -43,6 +43,8 @@ pub(crate) struct Side {
     pub(crate) engine: Duration,
     pub(crate) sent: u64,
     pub(crate) observed: Observed,
+    /// What its engine says.
+    pub(crate) facts: Facts,
 }
 
 /// Connects, with or without a session: a request, its response, so many tickets, goodbye.
@@ -52,9 +54,20 @@ pub(crate) fn connect(
     session: Option<ClientSession>,
     tickets: u8,
 ) -> Result<Made> {
+    connect_to(SERVER_NAME, client, server, session, tickets)
+}
+
+/// The same to a server of this name.
+pub(crate) fn connect_to(
+    name: &str,
+    client: Checked<ClientConfig>,
+    server: Checked<ServerConfig>,
+    session: Option<ClientSession>,
+    tickets: u8,
+) -> Result<Made> {
     let (_, request) = endpoint::fresh_request()?;
     let destination = Destination {
-        server_name: SERVER_NAME.into(),
+        server_name: name.into(),
         session,
         clock: Some(Arc::new(MachineClock)),
         ..Destination::default()
@@ -226,7 +239,7 @@ impl<H: Handshake> End<H> {
     fn close(mut self) -> Side {
         self.connection.close(&mut self.output);
         let sent = self.sent + self.output.as_slice().len() as u64;
-        let observed = endpoint::observed(self.connection.facts());
-        Side { engine: self.engine, sent, observed }
+        let facts = self.connection.facts().clone();
+        Side { engine: self.engine, sent, observed: endpoint::observed(&facts), facts }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::fmt;
+use std::rc::Rc;
 use std::str::FromStr;
 
 use rcgen::{
@@ -9,6 +10,7 @@ use rcgen::{
     KeyPair, KeyUsagePurpose, PublicKeyData, RsaKeySize,
 };
 use serde::{Deserialize, Serialize};
+use tessera::Role;
 
 use crate::pki::{Identity, SERVER_NAME};
 use crate::ways::Agreement;
@@ -103,15 +105,16 @@ pub(super) struct Party {
     pub(super) public_key: Vec<u8>,
     pub(super) identity: Identity,
     /// What peers call it.
-    pub(super) name: &'static str,
+    pub(super) name: String,
 }
 
 /// Both ends, each with a chain of its own under one root.
 pub(super) struct Parties {
-    root: CertifiedIssuer<'static, KeyPair>,
     pub(super) certificates: Certificates,
     pub(super) client: Party,
     pub(super) server: Party,
+    of_clients: Authorities,
+    of_servers: Authorities,
     before: OnceCell<Party>,
 }
 
@@ -120,13 +123,30 @@ impl Parties {
     pub(super) fn new(certificates: Certificates, chain: usize) -> Result<Self, rcgen::Error> {
         let root =
             CertifiedIssuer::self_signed(authority("Tessera lab root"), certificates.key()?)?;
+        let root = Rc::new(root);
+        let of_clients = Authorities::new(certificates, Role::Client, root.clone(), chain)?;
+        let of_servers = Authorities::new(certificates, Role::Server, root, chain)?;
         Ok(Self {
             certificates,
-            client: Party::new(certificates, CLIENT_NAME, &root, chain)?,
-            server: Party::new(certificates, SERVER_NAME, &root, chain)?,
-            root,
+            client: of_clients.party(CLIENT_NAME)?,
+            server: of_servers.party(SERVER_NAME)?,
+            of_clients,
+            of_servers,
             before: OnceCell::new(),
         })
+    }
+
+    /// The same two with other ends of these names.
+    pub(super) fn others(
+        &self,
+        role: Role,
+        names: impl Iterator<Item = String>,
+    ) -> Result<Vec<Party>, rcgen::Error> {
+        let authorities = match role {
+            Role::Client => &self.of_clients,
+            Role::Server => &self.of_servers,
+        };
+        names.map(|name| authorities.party(&name)).collect()
     }
 
     /// Another server of the same name, with another chain as long: as before a renewal.
@@ -134,47 +154,60 @@ impl Parties {
         if let Some(before) = self.before.get() {
             return Ok(before);
         }
-        let made = Party::new(self.certificates, SERVER_NAME, &self.root, self.server.chain.len())?;
+        let made = self.of_servers.party(SERVER_NAME)?;
         Ok(self.before.get_or_init(|| made))
     }
 }
 
-impl Party {
+/// Who signs for ends of one role: the root, and those below it.
+struct Authorities {
+    certificates: Certificates,
+    role: Role,
+    root: Rc<CertifiedIssuer<'static, KeyPair>>,
+    below: Vec<CertifiedIssuer<'static, KeyPair>>,
+}
+
+impl Authorities {
+    /// Chains under them have so many certificates.
     fn new(
         certificates: Certificates,
-        name: &'static str,
-        root: &CertifiedIssuer<'_, KeyPair>,
+        role: Role,
+        root: Rc<CertifiedIssuer<'static, KeyPair>>,
         chain: usize,
     ) -> Result<Self, rcgen::Error> {
-        let mut above = Vec::new();
-        let mut authorities: Vec<CertifiedIssuer<'_, KeyPair>> = Vec::new();
+        let mut below: Vec<CertifiedIssuer<'static, KeyPair>> = Vec::new();
         for number in 1..chain {
-            let params = authority(&format!("Tessera lab authority {number} of {name}"));
-            let issuer = authorities.last().unwrap_or(root);
+            let params = authority(&format!("Tessera lab authority {number} of {role:?}s"));
+            let issuer = below.last().unwrap_or(&root);
             let made = CertifiedIssuer::signed_by(params, certificates.key()?, issuer)?;
-            above.insert(0, made.der().to_vec());
-            authorities.push(made);
+            below.push(made);
         }
+        Ok(Self { certificates, role, root, below })
+    }
+
+    fn party(&self, name: &str) -> Result<Party, rcgen::Error> {
         let mut params = CertificateParams::new(vec![name.to_owned()])?;
         params.distinguished_name.push(DnType::OrganizationName, "Tessera");
         params.distinguished_name.push(DnType::CommonName, name);
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![if name == SERVER_NAME {
-            ExtendedKeyUsagePurpose::ServerAuth
-        } else {
-            ExtendedKeyUsagePurpose::ClientAuth
+        params.extended_key_usages = vec![match self.role {
+            Role::Server => ExtendedKeyUsagePurpose::ServerAuth,
+            Role::Client => ExtendedKeyUsagePurpose::ClientAuth,
         }];
         params.use_authority_key_identifier_extension = true;
-        let key = certificates.key()?;
-        let leaf = params.signed_by(&key, authorities.last().unwrap_or(root))?;
-        let identity = Identity {
-            certificate: leaf.der().to_vec(),
-            private_key: key.serialize_der(),
-            root: root.der().to_vec(),
-        };
-        let public_key = key.subject_public_key_info();
-        above.insert(0, leaf.der().to_vec());
-        Ok(Self { chain: above, public_key, identity, name })
+        let key = self.certificates.key()?;
+        let leaf = params.signed_by(&key, self.below.last().unwrap_or(&self.root))?;
+        let above = self.below.iter().rev().map(|authority| authority.der().to_vec());
+        Ok(Party {
+            chain: [leaf.der().to_vec()].into_iter().chain(above).collect(),
+            public_key: key.subject_public_key_info(),
+            identity: Identity {
+                certificate: leaf.der().to_vec(),
+                private_key: key.serialize_der(),
+                root: self.root.der().to_vec(),
+            },
+            name: name.to_owned(),
+        })
     }
 }
 

@@ -69,7 +69,7 @@ impl Ends {
             let preparation = client.preparation(*certificates);
             let mut config = client_config(&preparation, sessions)?;
             config.verifier = verifier.clone();
-            config.credentials = vec![client.credential()?];
+            config.credentials = vec![credential(way, client.own)?];
             config.certificate_codecs =
                 codecs().map_or_else(|| client.codecs(), |[it, _]| vec![it]);
             Ok(config.checked()?)
@@ -77,7 +77,7 @@ impl Ends {
         let serve = |side: &Side<'_>, codec| -> Result<Checked<ServerConfig>> {
             let mut config = server_config(&side.preparation(*certificates), &Stores::new(false)?)?;
             config.client_authentication = ClientAuthentication::Required(side.verifier()?);
-            config.credentials = vec![side.credential()?];
+            config.credentials = vec![credential(way, side.own)?];
             config.certificate_codecs = codec;
             if !way.resumes() {
                 config.tickets = None;
@@ -100,6 +100,20 @@ impl Ends {
             sessions: VecDeque::new(),
             caches,
         })
+    }
+
+    /// The client's configuration for another client, which shares what it remembers.
+    pub(super) fn client_of(&self, party: &Party) -> Result<Checked<ClientConfig>> {
+        let mut config = (*self.client).clone();
+        config.credentials = vec![credential(self.way, party)?];
+        Ok(config.checked()?)
+    }
+
+    /// The server's configuration for another server, which shares what it remembers.
+    pub(super) fn server_of(&self, party: &Party) -> Result<Checked<ServerConfig>> {
+        let mut config = (*self.server).clone();
+        config.credentials = vec![credential(self.way, party)?];
+        Ok(config.checked()?)
     }
 
     /// The server that the client has been to before each connection of this way; with none it comes as it is.
@@ -133,6 +147,16 @@ impl Caches {
     }
 }
 
+/// What an end shows in this way.
+fn credential(way: CertificateWay, own: &Party) -> Result<Credential> {
+    let key = SigningKey::from_pkcs8(&own.identity.private_key)?;
+    let key = PrivateKey::Signs(Arc::new(key));
+    Ok(match way {
+        CertificateWay::RawKeys => Credential::raw_public_key(own.public_key.clone(), key),
+        _ => Credential::new(own.chain.clone(), key),
+    })
+}
+
 impl Side<'_> {
     fn preparation(&self, certificates: Certificates) -> Preparation {
         Preparation {
@@ -142,20 +166,11 @@ impl Side<'_> {
         }
     }
 
-    fn credential(&self) -> Result<Credential> {
-        let key = SigningKey::from_pkcs8(&self.own.identity.private_key)?;
-        let key = PrivateKey::Signs(Arc::new(key));
-        Ok(match self.way {
-            CertificateWay::RawKeys => Credential::raw_public_key(self.own.public_key.clone(), key),
-            _ => Credential::new(self.own.chain.clone(), key),
-        })
-    }
-
     /// Judges the peer.
     fn verifier(&self) -> Result<Arc<dyn PeerVerifier>> {
         let algorithms = self.verifications.algorithms;
         if self.way == CertificateWay::RawKeys {
-            let (public_key, name) = (self.peer.public_key.clone(), self.peer.name.to_owned());
+            let (public_key, name) = (self.peer.public_key.clone(), self.peer.name.clone());
             let keys = vec![PinnedKey { public_key, name }];
             return Ok(Arc::new(PinnedKeyVerifier::with_algorithms(keys, algorithms)?));
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::report::{Cell, CellName, Part, Sample, Work};
+use super::report::{Cell, CellName, Hits, Memory, Part, Sample, Work};
 use crate::experiment::Failures;
 
 /// Something that is finished.
@@ -11,6 +11,8 @@ use crate::experiment::Failures;
 pub(super) enum Finished {
     Cell(Cell),
     Work(Work),
+    Hits(Hits),
+    Memory(Memory),
 }
 
 /// The longest that anything of a connection takes, in microseconds: all patience ends far earlier.
@@ -39,6 +41,8 @@ pub(super) fn check(finished: &Finished, repetitions: usize) -> Result<String, S
             Ok(name)
         }
         Finished::Work(work) => check_work(work).map(|()| work.key()),
+        Finished::Hits(hits) => check_hits(hits).map(|()| hits.key()),
+        Finished::Memory(memory) => check_memory(memory).map(|()| memory.key()),
     }
 }
 
@@ -61,12 +65,41 @@ pub(crate) fn check_cell(cell: &Cell) -> Result<(), String> {
 
 /// Refuses work that no run writes.
 pub(crate) fn check_work(work: &Work) -> Result<(), String> {
-    let name = work.key();
-    let mut times = work.client_us.iter().chain(&work.server_us);
-    if work.client_us.is_empty() || work.client_us.len() != work.server_us.len() {
+    check_times(&work.key(), &work.client_us, &work.server_us)
+}
+
+/// Refuses hits that no run writes.
+pub(crate) fn check_hits(hits: &Hits) -> Result<(), String> {
+    let (name, connections) = (hits.key(), hits.client_us.len());
+    check_times(&name, &hits.client_us, &hits.server_us)?;
+    if hits.bytes.len() != connections || hits.hits as usize > connections {
+        return Err(format!(
+            "{name} has not one number of bytes for each connection, or too many hits"
+        ));
+    }
+    match hits.bytes.iter().find(|bytes| !(1..=MOST_BYTES).contains(*bytes)) {
+        Some(bytes) => Err(format!("a connection of {name} has {bytes} bytes")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses memory that no run writes.
+pub(crate) fn check_memory(memory: &Memory) -> Result<(), String> {
+    let name = memory.key();
+    if memory.held.is_empty() || !memory.held.is_sorted_by(|a, b| a.entries < b.entries) {
+        return Err(format!("{name} has no counts of entries in their order"));
+    }
+    match memory.held.iter().find(|held| held.bytes.unsigned_abs() > MOST_BYTES) {
+        Some(held) => Err(format!("{} entries of {name} take {} bytes", held.entries, held.bytes)),
+        None => Ok(()),
+    }
+}
+
+fn check_times(name: &str, client: &[f64], server: &[f64]) -> Result<(), String> {
+    if client.is_empty() || client.len() != server.len() {
         return Err(format!("{name} has samples of one end alone, or none"));
     }
-    match times.find(|us| !(0.0..=LONGEST_US).contains(*us)) {
+    match client.iter().chain(server).find(|us| !(0.0..=LONGEST_US).contains(*us)) {
         Some(us) => Err(format!("a sample of {name} is {us} µs")),
         None => Ok(()),
     }
@@ -124,5 +157,21 @@ mod tests {
         };
         refused(|work| work.server_us.clear(), "one end alone");
         refused(|work| work.client_us[0] = -1.0, "is -1 µs");
+    }
+
+    #[test]
+    fn hits_have_bytes_and_times_of_each_connection_and_memory_its_counts() {
+        let hits = samples::hits(Some(90));
+        assert_eq!(check(&Finished::Hits(hits.clone()), 3), Ok(hits.key()));
+        let too_many = Hits { hits: 99, ..hits.clone() };
+        assert!(check(&Finished::Hits(too_many), 3).unwrap_err().contains("too many hits"));
+        let nothing = Hits { bytes: vec![0; hits.bytes.len()], ..hits };
+        assert!(check(&Finished::Hits(nothing), 3).unwrap_err().contains("has 0 bytes"));
+        let memory = samples::memory();
+        assert_eq!(check(&Finished::Memory(memory.clone()), 3), Ok(memory.key()));
+        let mut held = memory.held.clone();
+        held.reverse();
+        let refusal = check(&Finished::Memory(Memory { held, ..memory }), 3).unwrap_err();
+        assert!(refusal.contains("in their order"), "{refusal}");
     }
 }

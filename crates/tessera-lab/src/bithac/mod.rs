@@ -14,6 +14,8 @@ mod certificates;
 mod ends;
 pub(crate) mod finished;
 mod grid;
+mod hits;
+mod memory;
 mod page;
 pub(crate) mod report;
 #[cfg(test)]
@@ -37,7 +39,7 @@ pub use self::way::CertificateWay;
 use self::certificates::Parties;
 use self::finished::{Finished, samples_of};
 use self::grid::Asked;
-use self::report::{Cell, CellName, Chains, Report, Work};
+use self::report::{Cell, CellName, Chains, End, Hits, Report, Work};
 use crate::error::LabError;
 use crate::experiment::{
     self, Journal, Run, Screen, nothing_possible, open_link, refuse_twice, tell_how_to_go_on,
@@ -100,6 +102,8 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         chains: Vec::new(),
         cells: Vec::new(),
         work: Vec::new(),
+        hits: Vec::new(),
+        memory: Vec::new(),
     };
     let parties = BTreeMap::new();
     let mut experiment = Experiment { options, screen, journal, finished, parties, report };
@@ -107,6 +111,12 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     experiment.cells(&names)?;
     if parts.contains(&Part::Work) {
         experiment.work()?;
+    }
+    if parts.contains(&Part::Hits) {
+        experiment.hits()?;
+    }
+    if parts.contains(&Part::Memory) {
+        experiment.memory()?;
     }
     let Experiment { screen, report, .. } = experiment;
     screen.line(table::LEGEND)?;
@@ -133,9 +143,11 @@ impl Experiment<'_> {
     fn expect(&mut self, names: &[CellName]) {
         let repetitions = self.repetitions();
         let over_links: usize = names.iter().map(|name| samples_of(name, repetitions)).sum();
-        let is_worked = self.options.parts.contains(&Part::Work);
-        let ways = work::ways(&self.options.ways).len() * usize::from(is_worked);
-        let rows = ways * self.options.certificates.len() * work::CHAINS.len();
+        let asked = |part| usize::from(self.options.parts.contains(&part));
+        let ways = work::ways(&self.options.ways).len();
+        let work = asked(Part::Work) * ways * work::CHAINS.len();
+        let hits = asked(Part::Hits) * (1 + hits::RATES.len());
+        let rows = (work + hits) * self.options.certificates.len();
         self.screen.expect(over_links + rows * repetitions);
     }
 
@@ -200,7 +212,7 @@ impl Experiment<'_> {
             for chain in work::CHAINS {
                 let there = self.finished.iter().filter_map(|finished| match finished {
                     Finished::Work(work) => Some(work),
-                    Finished::Cell(_) => None,
+                    _ => None,
                 });
                 let of_this = |work: &&Work| {
                     (work.certificates, work.chain) == (*certificates, chain)
@@ -234,6 +246,73 @@ impl Experiment<'_> {
     }
 }
 
+impl Experiment<'_> {
+    /// Measures caches that know only some of those who come.
+    fn hits(&mut self) -> Result<(), LabError> {
+        self.screen.now(Part::Hits.name());
+        self.screen.line(&table::hits_head())?;
+        for certificates in &self.options.certificates {
+            let there = self.finished.iter().filter_map(|finished| match finished {
+                Finished::Hits(hits) if hits.certificates == *certificates => Some(hits.clone()),
+                _ => None,
+            });
+            let mut all: Vec<Hits> = there.collect();
+            if all.len() != 1 + hits::RATES.len() {
+                let advance = || self.screen.advance();
+                all = hits::measure(*certificates, self.repetitions(), advance)
+                    .map_err(|error| failed(format!("hits with {certificates}"), error))?;
+                for hits in &all {
+                    self.journal.add(&Finished::Hits(hits.clone()))?;
+                }
+            }
+            for hits in all {
+                self.screen.line(&table::hits(&hits))?;
+                self.report.hits.push(hits);
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures what peers take that are remembered.
+    fn memory(&mut self) -> Result<(), LabError> {
+        self.screen.now(Part::Memory.name());
+        self.screen.line(&table::memory_head())?;
+        for certificates in &self.options.certificates {
+            let mut parties = None;
+            for (way, end) in memory::WAYS
+                .into_iter()
+                .flat_map(|way| [End::Client, End::Server].map(|end| (way, end)))
+            {
+                let of_this = |finished: &Finished| match finished {
+                    Finished::Memory(it)
+                        if (it.way, it.certificates, it.end) == (way, *certificates, end) =>
+                    {
+                        Some(it.clone())
+                    }
+                    _ => None,
+                };
+                let there = self.finished.iter().find_map(of_this);
+                let memory = match there {
+                    Some(memory) => memory,
+                    None => {
+                        let words = |error| failed(format!("memory with {certificates}"), error);
+                        let parties = match &mut parties {
+                            Some(parties) => parties,
+                            none => none.insert(memory::parties(*certificates).map_err(words)?),
+                        };
+                        let memory = memory::measure(way, parties, end).map_err(words)?;
+                        self.journal.add(&Finished::Memory(memory.clone()))?;
+                        memory
+                    }
+                };
+                self.screen.line(&table::memory(&memory))?;
+                self.report.memory.push(memory);
+            }
+        }
+        Ok(())
+    }
+}
+
 fn failed(what: String, error: impl std::fmt::Display) -> LabError {
     LabError::Connection(format!("{what}: {error}"))
 }
@@ -258,7 +337,8 @@ fn check(options: &Options) -> Result<(), LabError> {
     let needs_a_link = options.parts.iter().any(|part| part.needs_a_link());
     if needs_a_link && options.common.link == LinkKind::Loopback {
         return Err(LabError::Options(
-            "--link loopback: bytes and times are those of emulated links; leave it out, or say `--parts work`"
+            "--link loopback: bytes and times are those of emulated links; leave it out, or say \
+             `--parts work,hits,memory`"
                 .to_owned(),
         ));
     }

@@ -1,12 +1,12 @@
 //! The page of the experiment `bithac`.
 
-use super::report::{Cell, Part, Report, Sample, Work};
-use super::table::{connections, link_words, median, share_of_full};
+use super::report::{Cell, Memory, Part, Report, Sample, Work};
+use super::table::{connections, link_words, mean, median, rate_words, share_of_full};
 use crate::page::document::{contents, description_list, document};
 use crate::page::figure::{Figure, Strip};
 use crate::page::strip::LaneData;
 use crate::page::tables::{self, Row, cell};
-use crate::page::words::NOTHING;
+use crate::page::words::{NOTHING, short};
 use crate::statistics::Median;
 
 /// Writes the page.
@@ -17,7 +17,12 @@ pub(super) fn render(report: &Report) -> serde_json::Result<String> {
     let titles = titles.collect::<Vec<_>>();
     let mut body = vec![head(report), contents(&titles)];
     body.extend(sections.iter().map(|(part, title, note)| {
-        let content = if *part == Part::Work { work(report) } else { over_links(report, *part) };
+        let content = match part {
+            Part::Work => work(report),
+            Part::Hits => hits(report),
+            Part::Memory => memory(report),
+            _ => over_links(report, *part),
+        };
         let id = part.name();
         format!("<section>\n<h2 id=\"{id}\">{title}</h2>\n<p>{note}</p>\n{content}</section>\n")
     }));
@@ -25,7 +30,7 @@ pub(super) fn render(report: &Report) -> serde_json::Result<String> {
 }
 
 /// Each part, its title, and what is to be known.
-const PARTS: [(Part, &str, &str); 4] = [
+const PARTS: [(Part, &str, &str); 6] = [
     (Part::Bytes, "Bytes", "One connection a row, over links that lose nothing and take no time."),
     (Part::Losses, "Losses", "Medians of several connections over links that lose packets."),
     (Part::Times, "Times", "From connect() on; medians with their 95 % confidence intervals."),
@@ -34,11 +39,15 @@ const PARTS: [(Part, &str, &str); 4] = [
         "Work",
         "In memory, in calls of the engine; medians with their 95 % confidence intervals.",
     ),
+    (Part::Hits, "Hits", "In memory, with chains of three; means, since they are mixtures."),
+    (Part::Memory, "Memory", "What an end holds more on the heap with each peer that it remembers."),
 ];
 
 fn is_there(report: &Report, part: Part) -> bool {
     match part {
         Part::Work => !report.work.is_empty(),
+        Part::Hits => !report.hits.is_empty(),
+        Part::Memory => !report.memory.is_empty(),
         _ => of_part(report, part).next().is_some(),
     }
 }
@@ -145,6 +154,34 @@ fn work(report: &Report) -> String {
     tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
 }
 
+fn hits(report: &Report) -> String {
+    let rows = report.hits.iter().map(|hits| {
+        let mean = |samples: &[f64]| short(mean(samples.iter().copied()));
+        let bytes = hits.bytes.iter().map(|bytes| *bytes as f64).collect::<Vec<_>>();
+        let cells =
+            vec![hits.hits.to_string(), mean(&bytes), mean(&hits.client_us), mean(&hits.server_us)];
+        let head = format!("{}, {}", hits.certificates, rate_words(hits.rate));
+        Row { key: hits.key(), head, cells }
+    });
+    let columns = ["hits of a hundred", "hits", "TLS, bytes", "client, µs", "server, µs"];
+    let caption = "What caches save that know only some of those who come";
+    tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
+}
+
+fn memory(report: &Report) -> String {
+    let rows = report.memory.iter().map(|memory| {
+        let each = memory.per_entry().map_or_else(|| NOTHING.to_owned(), short);
+        let most = memory.held.last();
+        let most = most.map_or_else(String::new, |it| format!("{} for {}", it.bytes, it.entries));
+        let Memory { way, certificates, end, chain, .. } = memory;
+        let head = format!("{way}, {certificates}, {}, chains of {chain}", end.name());
+        Row { key: memory.key(), head, cells: vec![each, most] }
+    });
+    let columns = ["what remembers", "a peer, bytes", "held, bytes"];
+    let caption = "What peers take on the heap that are remembered";
+    tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +205,8 @@ mod tests {
             }],
             cells: vec![samples::cell(Part::Bytes, 1), samples::cell(Part::Times, 9)],
             work: vec![samples::work()],
+            hits: vec![samples::hits(None), samples::hits(Some(90))],
+            memory: vec![samples::memory()],
         };
         let page = render(&report).unwrap();
         let has = |mark: &str, count| assert_eq!(page.matches(mark).count(), count, "{mark}");
@@ -176,6 +215,8 @@ mod tests {
             has(&format!("data-row=\"{}\"", cell.name.key()), 1);
         }
         has("data-row=\"work/full/p-256/2\"", 1);
+        has("data-row=\"hits/p-256/90\"", 1);
+        has("data-row=\"memory/cached/p-256/client\"", 1);
         has("<h2 id=\"times\">", 1);
         has("<h2 id=\"losses\">", 0);
         has("<b>", 0);

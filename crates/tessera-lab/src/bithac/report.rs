@@ -24,6 +24,10 @@ pub(crate) struct Report {
     pub(crate) cells: Vec<Cell>,
     /// What judging chains takes.
     pub(crate) work: Vec<Work>,
+    /// What caches that know only some peers save.
+    pub(crate) hits: Vec<Hits>,
+    /// What peers take that are remembered.
+    pub(crate) memory: Vec<Memory>,
 }
 
 /// The certificates of both ends.
@@ -75,6 +79,10 @@ pub enum Part {
     Times,
     /// What both ends compute, in memory, for chains of one to four certificates.
     Work,
+    /// The same where only some of the connections find both caches filled.
+    Hits,
+    /// What peers take on the heap that are remembered: up to 64.
+    Memory,
 }
 
 /// A connection. Times are from connect() on, in microseconds.
@@ -109,9 +117,52 @@ pub(crate) struct Work {
     pub(crate) server_us: Vec<f64>,
 }
 
+/// Connections of which some find both caches filled: samples are connections in memory, with chains of three.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Hits {
+    pub(crate) certificates: Certificates,
+    /// How many of a hundred should find them filled; `None`: full handshakes, without caches.
+    pub(crate) rate: Option<u32>,
+    /// How many did.
+    pub(crate) hits: u32,
+    /// All of TLS, both directions, with a request and its response.
+    pub(crate) bytes: Vec<u64>,
+    /// In calls of the engine.
+    pub(crate) client_us: Vec<f64>,
+    pub(crate) server_us: Vec<f64>,
+}
+
+/// What one end holds on the heap when it remembers so many peers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Memory {
+    pub(crate) way: CertificateWay,
+    pub(crate) certificates: Certificates,
+    pub(crate) end: End,
+    /// How many certificates each peer has.
+    pub(crate) chain: usize,
+    pub(crate) held: Vec<Held>,
+}
+
+/// One of both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum End {
+    Client,
+    Server,
+}
+
+/// What is held with so many peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Held {
+    pub(crate) entries: usize,
+    /// More than before the first of them.
+    pub(crate) bytes: i64,
+}
+
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Bytes, Self::Losses, Self::Times, Self::Work];
+    pub const ALL: [Self; 6] =
+        [Self::Bytes, Self::Losses, Self::Times, Self::Work, Self::Hits, Self::Memory];
 
     /// Its name in options and reports.
     #[must_use]
@@ -121,12 +172,14 @@ impl Part {
             Self::Losses => "losses",
             Self::Times => "times",
             Self::Work => "work",
+            Self::Hits => "hits",
+            Self::Memory => "memory",
         }
     }
 
     /// Whether it needs a link.
     pub(super) fn needs_a_link(self) -> bool {
-        self != Self::Work
+        matches!(self, Self::Bytes | Self::Losses | Self::Times)
     }
 }
 
@@ -145,6 +198,40 @@ impl Work {
     pub(crate) fn key(&self) -> String {
         let Self { way, certificates, chain, .. } = self;
         format!("work/{way}/{certificates}/{chain}")
+    }
+}
+
+impl Hits {
+    /// It as one word.
+    pub(crate) fn key(&self) -> String {
+        let rate = self.rate.map_or_else(|| "full".to_owned(), |rate| rate.to_string());
+        format!("hits/{}/{rate}", self.certificates)
+    }
+}
+
+impl Memory {
+    /// It as one word.
+    pub(crate) fn key(&self) -> String {
+        let Self { way, certificates, end, .. } = self;
+        format!("memory/{way}/{certificates}/{}", end.name())
+    }
+
+    /// How many bytes each further peer takes, in the mean, from the middle of the counts on: what is made once is there
+    /// then.
+    pub(crate) fn per_entry(&self) -> Option<f64> {
+        let (last, middle) = (self.held.last()?, self.held.get(self.held.len() / 2)?);
+        let more = last.entries.checked_sub(middle.entries).filter(|more| *more > 0)?;
+        Some((last.bytes - middle.bytes) as f64 / more as f64)
+    }
+}
+
+impl End {
+    /// Its name in tables and reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::bytes::Sent;
 use super::certificates::Certificates;
-use super::report::{Cell, CellName, LinkName, Part, Sample, Work};
+use super::report::{Cell, CellName, End, Held, Hits, LinkName, Memory, Part, Sample, Work};
 use super::way::CertificateWay;
 
 /// A cell with so many samples, one like the other.
@@ -45,5 +45,24 @@ pub(crate) fn work() -> Work {
         server_verifications: 3,
         client_us: vec![100.0, 101.0],
         server_us: vec![110.0, 111.0],
+    }
+}
+
+/// Connections of a rate, or full handshakes.
+pub(crate) fn hits(rate: Option<u32>) -> Hits {
+    let (certificates, hits) = (Certificates::P256, rate.map_or(0, |rate| rate / 50));
+    let (client_us, server_us) = (vec![100.0, 101.0], vec![110.0, 111.0]);
+    Hits { certificates, rate, hits, bytes: vec![1000, 3000], client_us, server_us }
+}
+
+/// What a client holds that remembers servers.
+pub(crate) fn memory() -> Memory {
+    let held = |entries| Held { entries, bytes: 100 * entries as i64 + 7 };
+    Memory {
+        way: CertificateWay::Cached,
+        certificates: Certificates::P256,
+        end: End::Client,
+        chain: 3,
+        held: [1, 8, 64].map(held).to_vec(),
     }
 }

@@ -1,6 +1,6 @@
 //! The results, for people.
 
-use super::report::{Cell, CellName, LinkName, Report, Sample, Work};
+use super::report::{Cell, CellName, Hits, LinkName, Memory, Report, Sample, Work};
 use super::way::CertificateWay;
 use crate::experiment::{number, spread};
 use crate::page::words;
@@ -68,6 +68,52 @@ pub(super) fn work(work: &Work) -> String {
     )
 }
 
+/// The head of the hits' table.
+pub(super) fn hits_head() -> String {
+    format!(
+        "\n{:<9} {:>10} {:>6} {:>12} {:>12} {:>12}",
+        "keys", "of 100", "hits", "TLS, mean", "client, us", "server, us",
+    )
+}
+
+/// What caches save that know only some.
+pub(super) fn hits(hits: &Hits) -> String {
+    format!(
+        "{:<9} {:>10} {:>6} {:>12.0} {:>12} {:>12}",
+        hits.certificates,
+        rate_words(hits.rate),
+        hits.hits,
+        mean(hits.bytes.iter().map(|bytes| *bytes as f64)),
+        number(mean(hits.client_us.iter().copied())),
+        number(mean(hits.server_us.iter().copied())),
+    )
+}
+
+/// How many find caches filled, in words.
+pub(crate) fn rate_words(rate: Option<u32>) -> String {
+    rate.map_or_else(|| "no caches".to_owned(), |rate| rate.to_string())
+}
+
+/// The mean; of nothing it is 0.
+pub(crate) fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.sum::<f64>() / count
+}
+
+/// The head of the memory's table.
+pub(super) fn memory_head() -> String {
+    format!("\n{:<9} {:<8} {:<8} {:>12}  bytes held", "keys", "way", "end", "a peer, bytes")
+}
+
+/// What peers take.
+pub(super) fn memory(memory: &Memory) -> String {
+    let each = memory.per_entry().map_or_else(String::new, |bytes| format!("{bytes:.0}"));
+    let held = memory.held.iter().map(|held| format!("{}: {}", held.entries, held.bytes));
+    let held = held.collect::<Vec<_>>().join(", ");
+    let (certificates, way, end) = (memory.certificates, memory.way, memory.end.name());
+    format!("{certificates:<9} {way:<8} {end:<8} {each:>12}  {held}")
+}
+
 /// The median of something of a cell.
 pub(crate) fn median(cell: &Cell, value: impl Fn(&Sample) -> f64) -> Option<Median> {
     Median::of(cell.samples.iter().map(value))
@@ -103,13 +149,19 @@ full             both chains whole        zlib        both compressed (RFC 8879)
 cached           both named by hash (BiTHaC over RFC 8879), and not checked again
 raw-keys         public keys, known beforehand (RFC 7250)
 psk-dhe          a ticket's PSK and a key exchange        0rtt-fs        forward-secret early data
+known            both chains whole, and not checked again
+cached-first     cached, where neither end knows anything yet; cached-miss: where all that they know is of no use
 checks           signatures that an end checked in a connection, the CertificateVerify included
-client, server   in calls of the engine, in memory";
+client, server   in calls of the engine, in memory
+of 100           so many connections should find both caches filled; hits did
+a peer           what each further peer takes on the heap, in the mean";
 
 /// How many connections a report has.
 pub(super) fn connections(report: &Report) -> usize {
     let over_links = report.cells.iter().map(|cell| cell.samples.len());
-    over_links.chain(report.work.iter().map(|work| work.client_us.len())).sum()
+    let work = report.work.iter().map(|work| work.client_us.len());
+    let hits = report.hits.iter().map(|hits| hits.client_us.len());
+    over_links.chain(work).chain(hits).sum()
 }
 
 #[cfg(test)]
