@@ -60,16 +60,6 @@ impl Chain {
         }
     }
 
-    /// What has to be known of the chain where only its hash is kept.
-    pub(crate) fn outline(&self) -> Outline {
-        let mut issuers = Bytes(&self.issuers);
-        let mut entries = 1;
-        while issuers.vec24().is_some() {
-            entries += 1;
-        }
-        Outline { entries, len: (3 + self.len()) as u32 }
-    }
-
     /// How long the chain is, in bytes.
     pub(crate) fn len(&self) -> usize {
         self.leaf.len() + self.issuers.len()
@@ -99,23 +89,6 @@ impl Chain {
         *head = [0, a, b, c];
         rest.copy_from_slice(&written);
         Some(())
-    }
-}
-
-/// How many certificates a chain has, and how long they are together with their lengths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Outline {
-    pub(crate) entries: u16,
-    pub(crate) len: u32,
-}
-
-impl Outline {
-    /// Whether a Certificate with this chain and these extensions of its entries has a body of this length.
-    pub(crate) fn fits(self, extensions: &[&[u8]], body: usize) -> bool {
-        let beside: usize = extensions.iter().map(|it| it.len()).sum();
-        let count = extensions.len();
-        (count == 0 || count == usize::from(self.entries))
-            && body == 4 + self.len as usize + 2 * usize::from(self.entries) + beside
     }
 }
 

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use tessera::crypto::Hash;
 
-use crate::chain::{Chain, Outline};
+use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 
 /// A chain, or as much of it as is kept.
@@ -12,8 +12,8 @@ use crate::chain_hash::ChainHash;
 pub(crate) enum Form {
     /// The chain itself.
     Whole(Arc<Chain>),
-    /// Its hash: the verifier's memory has what it takes to judge it.
-    Known(ChainHash, Outline),
+    /// Its hash: the verifier remembers what it takes to judge it.
+    Known(ChainHash),
 }
 
 impl Form {
@@ -21,7 +21,7 @@ impl Form {
     pub(crate) fn hash(&self, sha256: &dyn Hash) -> ChainHash {
         match self {
             Self::Whole(chain) => chain.hash(sha256),
-            Self::Known(hash, _) => *hash,
+            Self::Known(hash) => *hash,
         }
     }
 

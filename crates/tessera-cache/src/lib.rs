@@ -39,7 +39,9 @@
 //! # What a cache is not
 //!
 //! **No trust.** A chain in a cache is bytes that need not be sent; the verifier judges them each time as if they
-//! had come. What it need not check again is its own business, see [`KnownMemory`].
+//! had come. A verifier that remembers what it accepted (`KnownChains` of `tessera-webpki`) need not check all of it
+//! again, and a cache beside it keeps hashes in place of chains: [`ClientCache::with_chain_memory`],
+//! [`ServerCache::with_chain_memory`].
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
@@ -56,7 +58,6 @@ mod der;
 mod error;
 mod form;
 mod ids;
-mod known;
 mod lock;
 mod metrics;
 mod own_chains;
@@ -67,7 +68,6 @@ mod wire;
 pub use chain_hash::ChainHash;
 pub use client::{ClientCache, ClientLimits};
 pub use error::NotMade;
-pub use known::KnownMemory;
 pub use metrics::Metrics;
 pub use public_ids::PublicIds;
 pub use server::{ServerCache, ServerLimits};

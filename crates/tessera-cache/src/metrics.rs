@@ -19,9 +19,10 @@ pub struct Metrics {
     pub missed_expired: u64,
     /// Chains that were not offered because two of them have the same id.
     pub missed_same_id: u64,
-    /// Chains that were not offered because the verifier's policy is another one now, or the memory of
-    /// known chains doesn't have them any more.
+    /// Clients that are not offered what is known of them because the verifier's policy is another one now.
     pub missed_policy: u64,
+    /// Chains that were not offered because the verifier, which was to remember them, doesn't any more.
+    pub missed_forgotten: u64,
     /// Clients that sent tickets of which none was known: used before, evicted, or of another life of
     /// this server.
     pub missed_unknown_ticket: u64,
@@ -39,7 +40,7 @@ pub struct Metrics {
 
 impl Metrics {
     /// Each with a name for operators.
-    pub fn named(&self) -> [(&'static str, u64); 14] {
+    pub fn named(&self) -> [(&'static str, u64); 15] {
         [
             ("sent_cached", self.sent_cached),
             ("sent_whole", self.sent_whole),
@@ -49,6 +50,7 @@ impl Metrics {
             ("missed_expired", self.missed_expired),
             ("missed_same_id", self.missed_same_id),
             ("missed_policy", self.missed_policy),
+            ("missed_forgotten", self.missed_forgotten),
             ("missed_unknown_ticket", self.missed_unknown_ticket),
             ("wrong_hash", self.wrong_hash),
             ("bytes_saved", self.bytes_saved),
@@ -56,6 +58,15 @@ impl Metrics {
             ("entries", self.entries),
             ("bytes", self.bytes),
         ]
+    }
+
+    /// A peer's hash came in place of a body of this length.
+    pub(crate) fn received(&mut self, matches: bool, body: usize, encoded: usize) {
+        if matches {
+            self.saved(body, encoded);
+        } else {
+            self.wrong_hash += 1;
+        }
     }
 
     /// A Certificate with a body of this length travelled as `encoded` bytes of a CompressedCertificate.

@@ -60,6 +60,16 @@ impl DialAddress {
             Self::Unix(_) => None,
         }
     }
+
+    /// The port; `None` for Unix sockets.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            Self::Tcp(address) => Some(address.port()),
+            Self::Name(name) => Some(name.port),
+            Self::Unix(_) => None,
+        }
+    }
 }
 
 impl FromStr for ListenAddress {
@@ -263,6 +273,9 @@ mod tests {
         assert_eq!(dial("DB.example.:1").unwrap().to_string(), "db.example:1");
         assert_eq!(dial("[::1]:1").unwrap().host().unwrap(), "::1");
         assert_eq!(dial("unix:/x").unwrap().host(), None);
+        for (text, port) in [("[::1]:2", Some(2)), ("db.example:3", Some(3)), ("unix:/x", None)] {
+            assert_eq!(dial(text).unwrap().port(), port);
+        }
     }
 
     #[test]

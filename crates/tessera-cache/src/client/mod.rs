@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tessera::auth::VerifierDigest;
+use tessera::auth::{ChainMemory, VerifierDigest};
 use tessera::crypto::{Hash, Provider, Random};
 
 pub(crate) use self::destination::{Destination, Key, ServerChain};
@@ -15,7 +15,6 @@ pub(crate) use self::tickets::OwnTicket;
 use crate::chain_hash::{ChainHash, sha256_of};
 use crate::error::NotMade;
 use crate::ids::{TICKETS, Ticket};
-use crate::known::KnownMemory;
 use crate::lock::Lock;
 use crate::metrics::Metrics;
 use crate::own_chains::OwnChains;
@@ -42,7 +41,7 @@ pub struct ClientCache {
     pub(crate) random: &'static dyn Random,
     pub(crate) own: OwnChains,
     pub(crate) public_ids: PublicIds,
-    pub(crate) memory: Option<Arc<dyn KnownMemory>>,
+    pub(crate) memory: Option<Arc<dyn ChainMemory>>,
     limits: ClientLimits,
     state: Lock<State>,
 }
@@ -112,9 +111,9 @@ impl ClientCache {
         self
     }
 
-    /// Keeps hashes only of chains that this memory knows; the verifier of the same configuration has to
-    /// be the one whose memory it is.
-    pub fn with_known_memory(mut self, memory: Arc<dyn KnownMemory>) -> Self {
+    /// Keeps only hashes of the chains that this verifier remembers: it has to be the verifier of every
+    /// configuration that the cache is in.
+    pub fn with_chain_memory(mut self, memory: Arc<dyn ChainMemory>) -> Self {
         self.memory = Some(memory);
         self
     }

@@ -47,12 +47,6 @@ impl OwnTickets {
         self.0.len() * size_of::<OfHandshake>()
     }
 
-    /// How many are left.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.0.iter().flat_map(|it| &it.left).flatten().count()
-    }
-
     /// Takes a ticket of the newest handshake that has one left, not counting the first few.
     fn take_from(&mut self, skipped: usize) -> Option<(usize, OwnTicket)> {
         let mut left = self.0.iter_mut().enumerate().skip(skipped);

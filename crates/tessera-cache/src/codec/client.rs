@@ -7,16 +7,14 @@ use core::ops::RangeInclusive;
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
-    EncodedCertificate, FromClient, HandshakeEnd, PeerCertificate, ToServer, VerifierDigest,
+    EncodedCertificate, FromClient, HandshakeEnd, PeerCertificate, Role, ToServer,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
-use super::shown::Shown;
-use super::{ALL_IDS, derive};
-use crate::chain::Chain;
+use super::offered::{Offered, Received, asked_of};
+use super::{ALL_IDS, derive, learned_form};
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Destination, Key, Learned, OwnTicket, ServerChain};
-use crate::form::Form;
 use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
 use crate::public_ids::PublicIds;
 use crate::wire::{Content, Hello};
@@ -30,15 +28,15 @@ impl CertificateCodecFactory for ClientCache {
         let key = Key::of(to);
         let (known, tickets) = self.visit(&key);
         let extension = self.hello(&tickets)?.write();
-        let (shown, offers) = self.offered(&known, to);
+        let offered = self.offered(&known, to);
         Some(Box::new(ClientCodec {
-            known_chains: known.chains.len(),
             cache: self,
             key,
             tickets,
             extension,
-            offers,
-            chains: shown,
+            ids: offered.iter().map(|it| it.id).collect(),
+            offered,
+            is_known: !known.chains.is_empty(),
             answers: false,
             own: None,
             sent_cached: false,
@@ -46,11 +44,11 @@ impl CertificateCodecFactory for ClientCache {
         }))
     }
 
+    /// None: a client's cache in a server's configuration does nothing.
     fn server_codec(
         self: Arc<Self>,
         _: &FromClient<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        // A client's cache in a server's configuration does nothing.
         Ok(None)
     }
 }
@@ -70,38 +68,33 @@ impl ClientCache {
         (one != other).then_some(Hello::Tickets([one, other]))
     }
 
-    /// The server's chains that are offered, and their ids.
-    fn offered(&self, known: &Destination, to: &ToServer<'_>) -> (Vec<ServerChain>, Vec<Id>) {
+    /// The server's chains that are offered.
+    fn offered(&self, known: &Destination, to: &ToServer<'_>) -> Vec<Offered<()>> {
         let id_of = |chain: &ServerChain| match (known.answers, self.public_ids) {
             (true, _) => Some(salted_id(self.sha256, to.random, &chain.hash)),
             (false, PublicIds::ObserversRecogniseChains) => Some(public_id(&chain.hash)),
             (false, PublicIds::Never) => None,
         };
         let now = to.now.unix.map(|unix| unix.as_secs());
-        let mut chains: Vec<(Id, ServerChain)> = Vec::new();
-        for chain in &known.chains {
-            if chain.expires_at.zip(now).is_some_and(|(expires_at, now)| expires_at <= now) {
-                self.count(|metrics| metrics.missed_expired += 1);
-            } else if matches!(chain.form, Form::Known(..))
-                && !self.memory_knows(&chain.hash, to.policy)
-            {
-                self.count(|metrics| metrics.missed_policy += 1);
-            } else if let Some(id) = id_of(chain) {
-                chains.push((id, chain.clone()));
-            }
-        }
+        let has_expired =
+            |it: &&ServerChain| it.expires_at.zip(now).is_some_and(|(end, now)| end <= now);
+        let (expired, valid): (Vec<_>, Vec<_>) = known.chains.iter().partition(has_expired);
+        let named = valid.into_iter().filter_map(|chain| Some((id_of(chain)?, chain)));
+        let named: Vec<(Id, &ServerChain)> = named.collect();
         // Of two chains with one id nobody could say which is meant.
-        let unique = |id: Id| chains.iter().filter(|(other, _)| *other == id).count() == 1;
-        let twice = chains.iter().filter(|(id, _)| !unique(*id)).count();
-        if twice > 0 {
-            self.count(|metrics| metrics.missed_same_id += twice as u64);
-        }
-        let offered = chains.iter().filter(|(id, _)| unique(*id));
-        offered.map(|(id, chain)| (chain.clone(), *id)).unzip()
-    }
-
-    fn memory_knows(&self, chain: &ChainHash, policy: Option<VerifierDigest>) -> bool {
-        self.memory.as_ref().is_some_and(|memory| memory.knows(chain, policy))
+        let is_unique = |id: Id| named.iter().filter(|(other, _)| *other == id).count() == 1;
+        let unique: Vec<_> = named.iter().filter(|(id, _)| is_unique(*id)).collect();
+        let asked = asked_of(Role::Server, Some(to.server_name), to.now);
+        let offer = |(id, chain): &&(Id, &ServerChain)| {
+            Offered::new(*id, (), &chain.form, self.memory.as_deref(), asked)
+        };
+        let offered: Vec<_> = unique.iter().filter_map(offer).collect();
+        self.count(|metrics| {
+            metrics.missed_expired += expired.len() as u64;
+            metrics.missed_same_id += (named.len() - unique.len()) as u64;
+            metrics.missed_forgotten += (unique.len() - offered.len()) as u64;
+        });
+        offered
     }
 }
 
@@ -109,37 +102,27 @@ impl ClientCache {
 struct ClientCodec {
     cache: Arc<ClientCache>,
     key: Key,
-    /// How many chains of the server were known, offered or not.
-    known_chains: usize,
     /// The tickets in the ClientHello.
     tickets: [Option<OwnTicket>; TICKETS],
     /// The extension in the ClientHello.
     extension: Vec<u8>,
-    /// The ids that are offered, and the chains that they stand for.
-    offers: Vec<Id>,
-    chains: Vec<ServerChain>,
+    /// The server's chains that are offered, and their ids.
+    offered: Vec<Offered<()>>,
+    ids: Vec<Id>,
+    /// Whether any chain of the server's was known, offered or not.
+    is_known: bool,
     /// Whether the server takes part.
     answers: bool,
     /// This side's chain, once it is sent.
     own: Option<ChainHash>,
     sent_cached: bool,
     /// The server's chain, if it came as a hash.
-    received: Option<Shown>,
-}
-
-impl ClientCodec {
-    /// Whether the server knows this side's chain by this id.
-    fn stands_for(&self, id: Id, own: &ChainHash) -> bool {
-        let mut tickets = self.tickets.iter().flatten();
-        let by_ticket = tickets.any(|(ticket, chain)| ticket.id == id && chain == own);
-        let public = !self.answers && self.cache.public_ids != PublicIds::Never;
-        by_ticket || public && public_id(own) == id
-    }
+    received: Option<Received>,
 }
 
 impl CertificateCodec for ClientCodec {
     fn offers(&self) -> &[Id] {
-        &self.offers
+        &self.ids
     }
 
     fn extension(&self) -> Option<(ExtensionType, &[u8])> {
@@ -170,75 +153,64 @@ impl CertificateCodec for ClientCodec {
         encoded: &[u8],
         body: &mut [u8],
     ) -> Result<Decoded, CertificateNotDecoded> {
-        let at = self.offers.iter().position(|offered| *offered == id);
-        let expected = at.and_then(|at| self.chains.get(at)).ok_or(CertificateNotDecoded)?;
-        let (shown, decoded) = Shown::decode(expected.hash, &expected.form, encoded, body)?;
-        self.cache.count(|metrics| shown.count(body.len(), encoded.len(), metrics));
-        self.received = Some(shown);
+        let offered = self.offered.iter().find(|it| it.id == id).ok_or(CertificateNotDecoded)?;
+        let expected = offered.form.hash(self.cache.sha256);
+        let (received, decoded) = offered.decode(expected, encoded, body)?;
+        self.cache.count(|metrics| metrics.received(received.matches, body.len(), encoded.len()));
+        self.received = Some(received);
         Ok(decoded)
     }
 
     fn is_what_was_sent(&self) -> bool {
-        self.received.as_ref().is_none_or(|shown| shown.matches)
+        self.received.as_ref().is_none_or(|received| received.matches)
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
-        let shown = end.peer.and_then(|peer| self.shown(peer));
-        // With a PSK nothing was sent: the tickets stood for this side's chain.
-        let resumed = end.peer.is_none().then(|| self.tickets.iter().flatten().next());
-        let own = resumed.map_or(self.own, |ticket| ticket.map(|(_, chain)| *chain));
-        let tickets = own.filter(|_| self.answers).and_then(|own| Some((own, derive(end, &own)?)));
         self.count_end(end.peer.is_some());
+        let shown = end.peer.and_then(|peer| self.shown(peer, end));
+        let own = match end.peer {
+            Some(_) => self.own,
+            // With a PSK nothing was sent: the tickets stood for this side's chain.
+            None => self.tickets.iter().flatten().map(|(_, chain)| *chain).next(),
+        };
+        let own = own.filter(|_| self.answers);
+        let tickets = own.and_then(|own| Some((own, derive(end, &own)?)));
         let learned = Learned { shown, answers: self.answers, tickets };
         self.cache.learn(self.key.clone(), learned);
     }
 }
 
 impl ClientCodec {
+    /// Whether the server knows this side's chain by this id.
+    fn stands_for(&self, id: Id, own: &ChainHash) -> bool {
+        let mut tickets = self.tickets.iter().flatten();
+        let by_ticket = tickets.any(|(ticket, chain)| ticket.id == id && chain == own);
+        let public = !self.answers && self.cache.public_ids != PublicIds::Never;
+        by_ticket || public && public_id(own) == id
+    }
+
     /// The server's chain, as it is remembered.
-    fn shown(&self, peer: &PeerCertificate) -> Option<ServerChain> {
-        let (hash, form) = match (Chain::of_peer(peer), &self.received) {
-            (None, received) => {
-                let received = received.as_ref()?;
-                (received.hash, received.form.clone())
-            }
-            (Some(chain), received) => {
-                // What came as a hash need not be hashed.
-                let received = received.as_ref().map(|received| received.hash);
-                let hash = received.unwrap_or_else(|| chain.hash(self.cache.sha256));
-                let known = self.cache.memory_knows(&hash, self.policy());
-                let outline = chain.outline();
-                (
-                    hash,
-                    if known { Form::Known(hash, outline) } else { Form::Whole(Arc::new(chain)) },
-                )
-            }
-        };
+    fn shown(&self, peer: &PeerCertificate, end: &HandshakeEnd<'_>) -> Option<ServerChain> {
+        let asked = asked_of(Role::Server, Some(&self.key.server_name), end.now);
+        let expected = self.received.as_ref().map(|received| received.expected);
+        let cache = &*self.cache;
+        let (hash, form) =
+            learned_form(cache.sha256, peer, expected, cache.memory.as_deref(), asked)?;
         Some(ServerChain { hash, form, expires_at: peer.expires_at })
     }
 
-    fn policy(&self) -> Option<VerifierDigest> {
-        self.key.policy.map(VerifierDigest)
-    }
-
     fn count_end(&self, full: bool) {
-        if !full {
-            return;
-        }
         self.cache.count(|metrics| {
-            if self.own.is_some() {
-                let counter = if self.sent_cached {
-                    &mut metrics.sent_cached
-                } else {
-                    &mut metrics.sent_whole
-                };
-                *counter += 1;
+            if !full {
+                return;
             }
+            metrics.sent_cached += u64::from(self.sent_cached);
+            metrics.sent_whole += u64::from(self.own.is_some() && !self.sent_cached);
             match &self.received {
                 Some(_) => metrics.received_cached += 1,
-                None if self.known_chains == 0 => metrics.missed_nothing_cached += 1,
-                // Those that were not offered are counted already.
-                None if !self.offers.is_empty() => metrics.missed_another_chain += 1,
+                None if !self.is_known => metrics.missed_nothing_cached += 1,
+                None if !self.ids.is_empty() => metrics.missed_another_chain += 1,
+                // Why nothing was offered is counted already.
                 None => (),
             }
         });

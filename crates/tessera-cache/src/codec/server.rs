@@ -7,15 +7,13 @@ use core::ops::RangeInclusive;
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
-    EncodedCertificate, FromClient, HandshakeEnd, PeerCertificate, ToServer, VerifierDigest,
+    EncodedCertificate, FromClient, HandshakeEnd, PeerCertificate, Role, ToServer, VerifierDigest,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
-use super::shown::Shown;
-use super::{ALL_IDS, derive};
-use crate::chain::Chain;
+use super::offered::{Offered, Received, asked_of};
+use super::{ALL_IDS, derive, learned_form};
 use crate::chain_hash::ChainHash;
-use crate::form::Form;
 use crate::ids::{public_id, salted_id};
 use crate::public_ids::PublicIds;
 use crate::server::{Remembered, ServerCache};
@@ -26,8 +24,8 @@ impl CertificateCodecFactory for ServerCache {
         ALL_IDS
     }
 
+    /// None: a server's cache in a client's configuration does nothing.
     fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
-        // A server's cache in a client's configuration does nothing.
         None
     }
 
@@ -54,26 +52,25 @@ impl ServerCache {
     ) -> Result<Option<ServerCodec>, CodecRefusal> {
         let hello = from.offer.extension(ExtensionType::CACHED_CERTIFICATES);
         let hello = hello.map(Hello::read).transpose().map_err(refusal)?;
-        let chains = match hello {
+        let known = match hello {
             None if self.public_ids == PublicIds::Never => return Ok(None),
             None => self.recognisable(from),
             Some(Hello::TakesPart) => Vec::new(),
             Some(Hello::Tickets(tickets)) => {
                 let found = self.take(&tickets, from.policy);
-                let found = found.filter(|found| self.may_offer(&found.peer.form, from));
                 found.into_iter().map(|found| (found.ticket.id, found.peer)).collect()
             }
         };
-        let (offers, clients) = chains.into_iter().unzip();
+        let offered = self.offered(known, from);
         Ok(Some(ServerCodec {
             cache: self,
             psk,
             hello,
             random: *from.random,
             policy: from.policy,
-            offers,
-            clients,
-            sent: None,
+            ids: offered.iter().map(|it| it.id).collect(),
+            offered,
+            sent_cached: None,
             received: None,
         }))
     }
@@ -82,23 +79,26 @@ impl ServerCache {
     fn recognisable(&self, from: &FromClient<'_>) -> Vec<(Id, Remembered)> {
         let known = self.public(from.policy);
         let unique = |id: Id| known.iter().filter(|(hash, _)| public_id(hash) == id).count() == 1;
-        let offered = known.iter().map(|(hash, peer)| (public_id(hash), peer));
-        let offered = offered.filter(|(id, peer)| unique(*id) && self.may_offer(&peer.form, from));
-        offered.map(|(id, peer)| (id, peer.clone())).collect()
+        let named = known.iter().map(|(hash, peer)| (public_id(hash), peer));
+        named.filter(|(id, _)| unique(*id)).map(|(id, peer)| (id, peer.clone())).collect()
     }
 
-    /// Whether the verifier can judge what would come.
-    fn may_offer(&self, form: &Form, from: &FromClient<'_>) -> bool {
-        let Form::Known(hash, _) = form else { return true };
-        let knows = self.memory_knows(hash, from.policy);
-        if !knows {
-            self.count(|metrics| metrics.missed_policy += 1);
+    fn offered(
+        &self,
+        known: Vec<(Id, Remembered)>,
+        from: &FromClient<'_>,
+    ) -> Vec<Offered<Remembered>> {
+        let asked = asked_of(Role::Client, None, from.now);
+        let all = known.len();
+        let offer = |(id, peer): (Id, Remembered)| {
+            let form = peer.form.clone();
+            Offered::new(id, peer, &form, self.memory.as_deref(), asked)
+        };
+        let offered: Vec<_> = known.into_iter().filter_map(offer).collect();
+        if offered.len() < all {
+            self.count(|metrics| metrics.missed_forgotten += (all - offered.len()) as u64);
         }
-        knows
-    }
-
-    fn memory_knows(&self, chain: &ChainHash, policy: Option<VerifierDigest>) -> bool {
-        self.memory.as_ref().is_some_and(|memory| memory.knows(chain, policy))
+        offered
     }
 }
 
@@ -111,18 +111,18 @@ struct ServerCodec {
     /// The client's.
     random: [u8; 32],
     policy: Option<VerifierDigest>,
-    /// The ids that are offered, and the clients that they stand for.
-    offers: Vec<Id>,
-    clients: Vec<Remembered>,
-    /// Whether this side's chain was sent as a hash.
-    sent: Option<bool>,
+    /// The clients' chains that are offered, and their ids.
+    offered: Vec<Offered<Remembered>>,
+    ids: Vec<Id>,
+    /// Whether this side's chain was sent as a hash, once it is sent.
+    sent_cached: Option<bool>,
     /// The client's chain, if it came as a hash, and what is remembered of it.
-    received: Option<(Shown, Remembered)>,
+    received: Option<(Received, Remembered)>,
 }
 
 impl CertificateCodec for ServerCodec {
     fn offers(&self) -> &[Id] {
-        &self.offers
+        &self.ids
     }
 
     fn answer(&self) -> Option<(ExtensionType, &[u8])> {
@@ -130,7 +130,10 @@ impl CertificateCodec for ServerCodec {
     }
 
     fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
-        self.sent = Some(false);
+        self.sent_cached = Some(false);
+        if offered.iter().all(|id| !ALL_IDS.contains(id)) {
+            return None;
+        }
         let sha256 = self.cache.sha256;
         let own = self.cache.own.hash(sha256, body)?;
         let id = match self.hello {
@@ -138,7 +141,7 @@ impl CertificateCodec for ServerCodec {
             None => public_id(&own),
         };
         let content = offered.contains(&id).then(|| Content::write(&own, body))??;
-        self.sent = Some(true);
+        self.sent_cached = Some(true);
         self.cache.count(|metrics| metrics.saved(body.len(), content.len()));
         Some(EncodedCertificate::new(id, content))
     }
@@ -149,62 +152,66 @@ impl CertificateCodec for ServerCodec {
         encoded: &[u8],
         body: &mut [u8],
     ) -> Result<Decoded, CertificateNotDecoded> {
-        let at = self.offers.iter().position(|offered| *offered == id);
-        let client = at.and_then(|at| self.clients.get(at)).ok_or(CertificateNotDecoded)?;
-        let hash = client.form.hash(self.cache.sha256);
-        let (shown, decoded) = Shown::decode(hash, &client.form, encoded, body)?;
-        self.cache.count(|metrics| shown.count(body.len(), encoded.len(), metrics));
-        self.received = Some((shown, client.clone()));
+        let offered = self.offered.iter().find(|it| it.id == id).ok_or(CertificateNotDecoded)?;
+        let expected = offered.form.hash(self.cache.sha256);
+        let (received, decoded) = offered.decode(expected, encoded, body)?;
+        self.cache.count(|metrics| metrics.received(received.matches, body.len(), encoded.len()));
+        self.received = Some((received, offered.peer.clone()));
         Ok(decoded)
     }
 
     fn is_what_was_sent(&self) -> bool {
-        self.received.as_ref().is_none_or(|(shown, _)| shown.matches)
+        self.received.as_ref().is_none_or(|(received, _)| received.matches)
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         self.count_end(end.peer.is_some());
         let client = match end.peer {
-            Some(peer) => self.shown(peer),
+            Some(peer) => self.shown(peer, end),
             // A client that comes with a PSK shows nothing; its ticket says who it is.
-            None if self.psk => self.clients.pop().map(|it| (it.form.hash(self.cache.sha256), it)),
+            None if self.psk => self.presented(),
             None => None,
         };
         let Some((hash, client)) = client else { return };
         if self.hello.is_none() {
             self.cache.learn_public(hash, client);
         } else if let Some(tickets) = derive(end, &hash) {
-            self.cache.learn(&client, tickets, !self.offers.is_empty());
+            self.cache.learn(&client, tickets, !self.ids.is_empty());
         }
     }
 }
 
 impl ServerCodec {
+    /// The client whose ticket was found.
+    fn presented(&self) -> Option<(ChainHash, Remembered)> {
+        let client = &self.offered.first().filter(|_| self.hello.is_some())?.peer;
+        Some((client.form.hash(self.cache.sha256), client.clone()))
+    }
+
     /// The client's chain, as it is remembered.
-    fn shown(&self, peer: &PeerCertificate) -> Option<(ChainHash, Remembered)> {
-        if let Some((shown, remembered)) = &self.received {
-            return Some((shown.hash, remembered.clone()));
-        }
-        let chain = Chain::of_peer(peer)?;
-        let hash = chain.hash(self.cache.sha256);
-        let form = match self.cache.memory_knows(&hash, self.policy) {
-            true => Form::Known(hash, chain.outline()),
-            false => Form::Whole(Arc::new(chain)),
-        };
-        Some((hash, Remembered { form, policy: self.policy, share: None }))
+    fn shown(
+        &self,
+        peer: &PeerCertificate,
+        end: &HandshakeEnd<'_>,
+    ) -> Option<(ChainHash, Remembered)> {
+        let expected = self.received.as_ref().map(|(received, _)| received.expected);
+        let share = self.received.as_ref().map(|(_, known)| known.share);
+        let asked = asked_of(Role::Client, None, end.now);
+        let cache = &*self.cache;
+        let (hash, form) =
+            learned_form(cache.sha256, peer, expected, cache.memory.as_deref(), asked)?;
+        let share = share.unwrap_or_else(|| cache.share_of(peer));
+        Some((hash, Remembered { form, policy: self.policy, share }))
     }
 
     fn count_end(&self, shown: bool) {
         self.cache.count(|metrics| {
-            match self.sent {
-                Some(true) => metrics.sent_cached += 1,
-                Some(false) => metrics.sent_whole += 1,
-                None => (),
-            }
+            metrics.sent_cached += u64::from(self.sent_cached == Some(true));
+            metrics.sent_whole += u64::from(self.sent_cached == Some(false));
             match &self.received {
                 _ if !shown => (),
                 Some(_) => metrics.received_cached += 1,
-                None if !self.offers.is_empty() => metrics.missed_another_chain += 1,
+                None if !self.ids.is_empty() => metrics.missed_another_chain += 1,
                 // Tickets that nobody knows are counted already.
                 None if matches!(self.hello, Some(Hello::Tickets(_))) => (),
                 None => metrics.missed_nothing_cached += 1,

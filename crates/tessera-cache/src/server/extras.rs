@@ -53,10 +53,6 @@ impl Extras {
         taken
     }
 
-    pub(super) fn remove(&mut self, client: u32) -> Option<Box<Extra>> {
-        self.0.remove(&client)
-    }
-
     /// About how many bytes those of one client take.
     pub(super) const COST: usize = size_of::<Extra>() + 24;
 }

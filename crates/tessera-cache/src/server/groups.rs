@@ -26,7 +26,7 @@ pub(super) enum Kind {
     Certificate,
     /// The raw public key.
     RawPublicKey,
-    /// The hash of a chain that the verifier's memory knows.
+    /// The hash of a chain that the verifier remembers.
     Known,
 }
 

@@ -56,6 +56,7 @@ impl Index {
     }
 
     /// How many bytes it takes.
+    #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.segments.iter().map(|it| size_of::<Segment>() + 4 * it.slots.capacity()).sum()
     }
@@ -70,7 +71,7 @@ impl Segment {
     /// Where a hash would be if nothing else were there.
     fn home(&self, hash: u64) -> usize {
         let below = u128::from(hash << 6);
-        (below * self.slots.len() as u128 >> 64) as usize
+        ((below * self.slots.len() as u128) >> 64) as usize
     }
 
     fn after(&self, at: usize) -> usize {
@@ -95,11 +96,13 @@ impl Segment {
 
     fn add(&mut self, hash: u64, number: u32, hash_of: impl Fn(u32) -> u64) {
         // Nine tenths.
-        let is_full = (self.used + 1) * 10 > self.slots.len() * 9;
-        if is_full || !self.try_add(hash, number) {
+        if (self.used + 1) * 10 > self.slots.len() * 9 {
             self.grow(&hash_of);
-            // Hashes are keyed, so that nobody can make many of them the same; what still has no place
-            // is forgotten, as it would be by an eviction.
+        }
+        // Hashes are keyed, so that nobody can make many of them the same: too far from home is what only a
+        // full table has. What still has no place is forgotten, as it would be by an eviction.
+        if !self.try_add(hash, number) && self.used * 2 > self.slots.len() {
+            self.grow(&hash_of);
             let _ = self.try_add(hash, number);
         }
     }
@@ -164,20 +167,12 @@ impl Segment {
 
     /// Makes room: an eighth more.
     fn grow(&mut self, hash_of: &impl Fn(u32) -> u64) {
-        let mut len = self.slots.len() + (self.slots.len() / 8).max(8);
-        loop {
-            let larger = Self { slots: alloc::vec![0; len], used: 0 };
-            let smaller = core::mem::replace(self, larger);
-            let mut numbers = smaller.slots.iter().filter(|slot| **slot != 0);
-            if numbers.all(|slot| self.try_add(hash_of(slot & (END - 1)), slot & (END - 1))) {
-                return;
-            }
-            // Too far from home even so: again, with still more room, up to twice of what it was.
-            if len > 2 * smaller.slots.len().max(64) {
-                return;
-            }
-            *self = smaller;
-            len += (len / 8).max(8);
+        let len = self.slots.len() + (self.slots.len() / 8).max(8);
+        let larger = Self { slots: alloc::vec![0; len], used: 0 };
+        let smaller = core::mem::replace(self, larger);
+        for slot in smaller.slots.into_iter().filter(|slot| *slot != 0) {
+            let number = slot & (END - 1);
+            self.try_add(hash_of(number), number);
         }
     }
 }

@@ -13,7 +13,7 @@ mod store;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tessera::auth::VerifierDigest;
+use tessera::auth::{ChainMemory, PeerCertificate, VerifierDigest};
 use tessera::crypto::{Hash, Provider};
 
 use self::public::Public;
@@ -22,7 +22,6 @@ pub(crate) use self::store::{Found, Remembered};
 use crate::chain_hash::{ChainHash, sha256_of};
 use crate::error::NotMade;
 use crate::ids::{TICKETS, Ticket, TicketBytes};
-use crate::known::KnownMemory;
 use crate::lock::Lock;
 use crate::metrics::Metrics;
 use crate::own_chains::OwnChains;
@@ -54,7 +53,7 @@ pub struct ServerCache {
     pub(crate) sha256: &'static dyn Hash,
     pub(crate) own: OwnChains,
     pub(crate) public_ids: PublicIds,
-    pub(crate) memory: Option<Arc<dyn KnownMemory>>,
+    pub(crate) memory: Option<Arc<dyn ChainMemory>>,
     store: Lock<Store>,
     public: Lock<Public>,
 }
@@ -106,9 +105,9 @@ impl ServerCache {
         self
     }
 
-    /// Keeps hashes only of chains that this memory knows; the verifier of the same configuration has to
-    /// be the one whose memory it is.
-    pub fn with_known_memory(mut self, memory: Arc<dyn KnownMemory>) -> Self {
+    /// Keeps only hashes of the chains that this verifier remembers: it has to be the verifier of every
+    /// configuration that the cache is in.
+    pub fn with_chain_memory(mut self, memory: Arc<dyn ChainMemory>) -> Self {
         self.memory = Some(memory);
         self
     }
@@ -138,6 +137,11 @@ impl ServerCache {
         policy: Option<VerifierDigest>,
     ) -> Option<Found> {
         self.store.lock().take(tickets, policy)
+    }
+
+    /// The part of the cache for clients like this one.
+    pub(crate) fn share_of(&self, peer: &PeerCertificate) -> u32 {
+        self.store.lock().share_of(peer.chain().next().unwrap_or_default())
     }
 
     pub(crate) fn learn(&self, peer: &Remembered, tickets: [Ticket; TICKETS], presented: bool) {

@@ -4,15 +4,14 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tessera::wire::CertificateCompressionAlgorithm as Id;
+use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::groups::{Group, Kind};
 use super::shares::NONE;
-use crate::chain::{Chain, Outline};
+use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::{Ticket, TicketBytes};
-use tessera::wire::CertificateType;
 
 /// A client.
 pub(super) struct Record {
@@ -55,13 +54,7 @@ pub(super) fn parts(form: &Form) -> (Kind, Vec<u8>, Arc<[u8]>) {
         Form::Whole(chain) => {
             (Kind::of(chain.certificate_type), chain.leaf.clone(), chain.issuers.clone())
         }
-        Form::Known(hash, outline) => {
-            let mut own = Vec::with_capacity(ChainHash::LEN + 6);
-            own.extend_from_slice(&outline.entries.to_be_bytes());
-            own.extend_from_slice(&outline.len.to_be_bytes());
-            own.extend_from_slice(&hash.0);
-            (Kind::Known, own, Arc::from([]))
-        }
+        Form::Known(hash) => (Kind::Known, hash.0.to_vec(), Arc::from([])),
     }
 }
 
@@ -70,12 +63,7 @@ pub(super) fn form(group: &Group, own: &[u8]) -> Option<Form> {
     let certificate_type = match group.kind {
         Kind::Certificate => CertificateType::X509,
         Kind::RawPublicKey => CertificateType::RAW_PUBLIC_KEY,
-        Kind::Known => {
-            let (entries, rest) = own.split_first_chunk()?;
-            let (len, hash) = rest.split_first_chunk()?;
-            let (entries, len) = (u16::from_be_bytes(*entries), u32::from_be_bytes(*len));
-            return Some(Form::Known(ChainHash(hash.try_into().ok()?), Outline { entries, len }));
-        }
+        Kind::Known => return Some(Form::Known(ChainHash(own.try_into().ok()?))),
     };
     let chain = Chain::new(certificate_type, own.to_vec(), group.issuers.clone())?;
     Some(Form::Whole(Arc::new(chain)))

@@ -51,10 +51,6 @@ impl Shares {
         self.shares.get_mut(number as usize)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Share> {
-        self.shares.iter()
-    }
-
     /// Where room has to be made for one more of this part: in the part itself, if it has as much as its
     /// due of `limit`, or the others have nothing; else in the one that has most.
     pub(super) fn makes_room(&self, own: u32, limit: usize, used: fn(&Share) -> usize) -> u32 {

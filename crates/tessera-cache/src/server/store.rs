@@ -49,8 +49,8 @@ pub(crate) struct Found {
 pub(crate) struct Remembered {
     pub(crate) form: Form,
     pub(crate) policy: Option<VerifierDigest>,
-    /// Its part of the cache, if it is known.
-    pub(crate) share: Option<u32>,
+    /// Its part of the cache.
+    pub(crate) share: u32,
 }
 
 /// The most clients: what fits into the numbers of an index.
@@ -101,10 +101,15 @@ impl Store {
             self.remove(client);
             return None;
         }
-        let share = Some(group.share);
+        let share = group.share;
         let form = form(group, &self.records.get(client)?.own)?;
         self.touch(client);
         Some(Found { ticket, peer: Remembered { form, policy, share } })
+    }
+
+    /// The part of the cache for clients with certificates like this one, or with raw public keys.
+    pub(super) fn share_of(&mut self, leaf: &[u8]) -> u32 {
+        self.shares.of(issuer(leaf))
     }
 
     /// A handshake with this client is complete. If one of its tickets was `presented`, its other ticket of
@@ -141,12 +146,7 @@ impl Store {
     /// it doesn't fit.
     fn client(&mut self, peer: &Remembered) -> Option<u32> {
         let (kind, own, issuers) = parts(&peer.form);
-        let name = match &peer.form {
-            Form::Whole(chain) => issuer(&chain.leaf),
-            Form::Known(..) => &[],
-        };
-        let share = peer.share.unwrap_or_else(|| self.shares.of(name));
-        let group = Group { share, policy: peer.policy.map(|it| it.0), kind, issuers };
+        let group = Group { share: peer.share, policy: peer.policy.map(|it| it.0), kind, issuers };
         if let Some(known) = self.groups.find(&group).and_then(|group| self.find(&own, group)) {
             self.touch(known);
             return Some(known);
@@ -281,12 +281,12 @@ impl Store {
         }
     }
 
-    fn share_of(&self, client: u32) -> Option<u32> {
+    fn share_of_client(&self, client: u32) -> Option<u32> {
         Some(self.groups.get(self.records.get(client)?.group)?.share)
     }
 
     fn charge_of(&mut self, client: u32, bytes: usize) {
-        if let Some(share) = self.share_of(client) {
+        if let Some(share) = self.share_of_client(client) {
             self.charge(share, bytes);
         }
     }
@@ -299,7 +299,7 @@ impl Store {
     }
 
     fn discharge_of(&mut self, client: u32, bytes: usize) {
-        let share = self.share_of(client).and_then(|share| self.shares.get_mut(share));
+        let share = self.share_of_client(client).and_then(|share| self.shares.get_mut(share));
         if let Some(share) = share {
             share.bytes -= bytes;
             self.bytes -= bytes;
@@ -308,7 +308,7 @@ impl Store {
 
     /// The client is the one used last.
     fn touch(&mut self, client: u32) {
-        if let Some(share) = self.share_of(client) {
+        if let Some(share) = self.share_of_client(client) {
             self.unlink(client, share);
             self.link(client, share);
         }

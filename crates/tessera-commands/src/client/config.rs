@@ -20,6 +20,7 @@ use crate::trust::{self, Trust};
 pub(super) struct Configured {
     pub(super) config: Checked<ClientConfig>,
     server_name: String,
+    port: u16,
     external_psks: Vec<ExternalPsk>,
     /// Stands for everything that sessions must not cross.
     pub(super) scope: String,
@@ -30,6 +31,7 @@ impl Configured {
     pub(super) fn destination(&self) -> Destination {
         Destination {
             server_name: self.server_name.clone(),
+            port: Some(self.port),
             external_psks: self.external_psks.clone(),
             ..Destination::default()
         }
@@ -80,6 +82,7 @@ pub(super) fn configure(options: &ConnectOptions) -> Result<Configured, ProgramE
     Ok(Configured {
         config: config.checked().map_err(by_option)?,
         server_name: options.server_name.clone().unwrap_or_else(|| options.host.clone()),
+        port: options.port,
         external_psks,
         scope: fingerprint(&scope),
     })

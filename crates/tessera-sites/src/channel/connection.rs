@@ -63,7 +63,8 @@ impl Way {
         let socket = TcpStream::connect(&self.site.address).await?;
         socket.set_nodelay(true)?;
         let server_name = self.site.server_name.clone();
-        let destination = Destination { server_name, ..Destination::default() };
+        let port = socket.peer_addr().ok().map(|address| address.port());
+        let destination = Destination { server_name, port, ..Destination::default() };
         let stream = self.connector.connect(destination, socket).await?;
         if stream.protocol() == Some(PROTOCOL) {
             Ok(stream)

@@ -63,7 +63,12 @@ impl Server {
 
     fn destination(&self) -> Destination {
         let external_psks = self.psks.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Destination { server_name: self.name.clone(), external_psks, ..Destination::default() }
+        Destination {
+            server_name: self.name.clone(),
+            port: self.dialler.address().port(),
+            external_psks,
+            ..Destination::default()
+        }
     }
 }
 

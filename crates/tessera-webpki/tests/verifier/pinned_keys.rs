@@ -117,6 +117,17 @@ fn pinned_keys_sign_with_the_handshake_schemes_alone() {
 }
 
 #[test]
+fn a_pinned_key_verifier_refuses_a_key_of_which_only_a_hash_is_there() {
+    let peer = peer();
+    for known in [None, Some([7; 32])] {
+        let raw = peer.raw(peer.as_server());
+        let question = with(raw, |it| (it.chain, it.known) = (vec![], known));
+        let verifier = knowing(&peer, "server.example");
+        refused(&verifier, &question, AlertDescription::UNSUPPORTED_CERTIFICATE);
+    }
+}
+
+#[test]
 fn a_pinned_key_verifier_needs_keys_with_sound_names() {
     assert_eq!(PinnedKeyVerifier::new(vec![]).unwrap_err(), ConfigError::NoKeys);
     let peer = peer();

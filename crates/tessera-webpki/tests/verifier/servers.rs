@@ -5,7 +5,7 @@ use rcgen::{
 };
 use tessera::auth::PeerVerifier;
 use tessera::wire::AlertDescription;
-use tessera_webpki::WebPkiVerifier;
+use tessera_webpki::{Algorithms, WebPkiVerifier};
 
 use crate::pki::{
     BEFORE, Ca, NOT_AFTER, Peer, ca_params, client_params, judge, refused, root, server_params,
@@ -188,8 +188,13 @@ fn a_server_certificate_that_is_garbage_is_refused() {
         let question = with(good.as_server(), |it| it.chain = vec![der]);
         refused(&trusting(&root), &question, AlertDescription::BAD_CERTIFICATE);
     }
-    let question = with(good.as_server(), |it| it.chain = vec![]);
-    refused(&trusting(&root), &question, AlertDescription::DECODE_ERROR);
+    // Nor is one of which only a hash is there.
+    for known in [None, Some([7; 32])] {
+        let question = with(good.as_server(), |it| (it.chain, it.known) = (vec![], known));
+        refused(&trusting(&root), &question, AlertDescription::DECODE_ERROR);
+        let refused = Algorithms::AWS_LC.verify_signature(&question).unwrap_err();
+        assert_eq!(refused.alert, AlertDescription::DECODE_ERROR);
+    }
 }
 
 /// No truncation and no flipped bit of a certificate is accepted, and none panics.

@@ -96,7 +96,7 @@ pub trait CertificateCodec: Send + Sync {
 
     /// Decodes the body of the peer's Certificate into `body`, which is as long as the peer announced,
     /// and never longer than the longest Certificate that is read whole (128 KiB); unless it fills
-    /// `body`, the handshake ends. Or says that the chain is known, where the verifier needs to hear no
+    /// `body`, the handshake ends, but for [`Decoded::Expected`]. Or says that the chain is known, where the verifier needs to hear no
     /// more than which one ([`Decoded::Known`]). The algorithm is one that this codec offers.
     fn decode(
         &mut self,
@@ -111,6 +111,13 @@ pub trait CertificateCodec: Send + Sync {
     /// wrong: who can't prove anything learns nothing. Default: it is.
     fn is_what_was_sent(&self) -> bool {
         true
+    }
+
+    /// Whether a refusal by the verifier ends the handshake with decrypt_error, whatever its own alert is:
+    /// where that would tell somebody who took a name for a chain from the wire whose chain it is. Asked
+    /// where the verifier refuses the peer; the error here keeps the reason. Default: it does not.
+    fn conceals_verdict(&self) -> bool {
+        false
     }
 
     /// The handshake is complete: the verifier accepted the peer's certificate, if it sent one, and the

@@ -27,6 +27,10 @@ impl EncodedCertificate {
 pub enum Decoded {
     /// Its body, in so many bytes of the room that was given.
     Body(usize),
+    /// Another body than the peer encoded, of any length: the one that was expected. The codec says that
+    /// it [is not what was sent](super::CertificateCodec::is_what_was_sent), so the handshake goes on with
+    /// it up to the peer's proof, and no further.
+    Expected(Vec<u8>),
     /// A chain that the verifier keeps what it needs of: it is asked with an empty chain and this hash
     /// ([`VerifyPeer::known`](super::VerifyPeer::known)). One that doesn't know it refuses the peer.
     Known {

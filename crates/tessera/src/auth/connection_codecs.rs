@@ -9,7 +9,7 @@ use super::certificate_codec::{CertificateCodec, CertificateCodecFactory, MAX_AL
 use super::codec_peer::{CertificateContents, FromClient, PeerCertificate, PeerOffer, ToServer};
 use super::codec_results::{CodecRefusal, Decoded, EncodedCertificate};
 use super::handshake_end::HandshakeEnd;
-use super::verifier::PeerIdentity;
+use super::verifier::{PeerIdentity, PeerRejected};
 use crate::error::{Error, decrypt_error, illegal_parameter, protocol};
 use crate::limits::MAX_HANDSHAKE_MESSAGE;
 use crate::time::Time;
@@ -189,6 +189,12 @@ impl ConnectionCodecs {
             Ok(Decoded::Body(_)) => {
                 Err(bad_certificate("a compressed Certificate is shorter than announced"))
             }
+            Ok(Decoded::Expected(body)) if !codec.codec.is_what_was_sent() => {
+                Ok(DecodedCertificate::Body(body))
+            }
+            Ok(Decoded::Expected(_)) => {
+                Err(bad_certificate("a Certificate is another than the one that was sent"))
+            }
             Ok(Decoded::Known { hash, entry_extensions }) => {
                 Ok(DecodedCertificate::Known { hash, entry_extensions })
             }
@@ -207,6 +213,16 @@ impl ConnectionCodecs {
         }
     }
 
+    /// What the peer is told where the verifier refused it; the reason stays here.
+    pub(crate) fn refusal(&self, rejected: PeerRejected) -> PeerRejected {
+        let PeerRejected { alert, reason } = rejected;
+        if !self.codecs().iter().any(|codec| codec.codec.conceals_verdict()) {
+            return PeerRejected { alert, reason };
+        }
+        let reason = alloc::format!("{reason} ({alert:?}, which the peer is not told)");
+        PeerRejected { alert: AlertDescription::DECRYPT_ERROR, reason }
+    }
+
     /// The verifier accepted the peer, by what was decoded.
     pub(crate) fn accept(&mut self, peer: &PeerIdentity) -> Result<(), Error> {
         let Some(it) = &mut self.0 else { return Ok(()) };
@@ -221,10 +237,15 @@ impl ConnectionCodecs {
 
     /// The handshake is complete: both Finished messages are right, and nothing is left to encode.
     /// `derive` makes their tickets.
-    pub(crate) fn ended(self, now: Time, derive: &dyn Fn(&[u8], &mut [u8])) {
+    pub(crate) fn ended(
+        self,
+        identity: Option<&PeerIdentity>,
+        now: Time,
+        derive: &dyn Fn(&[u8], &mut [u8]),
+    ) {
         let Some(it) = self.0 else { return };
         let Codecs { mut codecs, accepted, .. } = *it;
-        let end = HandshakeEnd::new(accepted.as_ref(), now, derive);
+        let end = HandshakeEnd::new(accepted.as_ref(), identity, now, derive);
         codecs.iter_mut().for_each(|codec| codec.codec.ended(&end));
     }
 

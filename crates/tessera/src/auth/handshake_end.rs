@@ -1,6 +1,7 @@
 //! What a certificate codec learns when the handshake is complete.
 
 use super::codec_peer::PeerCertificate;
+use super::verifier::PeerIdentity;
 use crate::error::Error;
 use crate::time::Time;
 
@@ -11,6 +12,8 @@ pub struct HandshakeEnd<'a> {
     /// The peer's certificate, which the verifier accepted; `None` if it sent none, as where a PSK is
     /// used.
     pub peer: Option<&'a PeerCertificate>,
+    /// Who the peer is: as the verifier found, or the session that is resumed says.
+    pub identity: Option<&'a PeerIdentity>,
     /// Now.
     pub now: Time,
     /// HKDF-Expand-Label(resumption_master_secret, "bithac ticket", context, length).
@@ -22,10 +25,11 @@ impl<'a> HandshakeEnd<'a> {
     /// of connections; this is for tests of codecs.
     pub fn new(
         peer: Option<&'a PeerCertificate>,
+        identity: Option<&'a PeerIdentity>,
         now: Time,
         derive: &'a dyn Fn(&[u8], &mut [u8]),
     ) -> Self {
-        Self { peer, now, derive }
+        Self { peer, identity, now, derive }
     }
 
     /// Fills `out` with what both ends of this connection derive from this context, and nobody else can:
@@ -46,3 +50,28 @@ impl<'a> HandshakeEnd<'a> {
 
 /// What HkdfLabel has room for as a context (RFC 8446 §7.1); no ticket is longer either.
 const MAX_LEN: usize = 255;
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::{Error, HandshakeEnd, Time};
+
+    #[test]
+    fn a_certificate_ticket_that_no_label_has_room_for_is_refused() {
+        let now = Time { monotonic: Duration::ZERO, unix: None };
+        let derive = |_: &[u8], out: &mut [u8]| out.fill(7);
+        let end = HandshakeEnd::new(None, None, now, &derive);
+        let ticket = |context: usize, len: usize| {
+            let mut out = [0; 256];
+            let derived = end.ticket(&[1; 256][..context], &mut out[..len]);
+            (derived.map_err(|error| matches!(error, Error::Misuse(_))), out[0])
+        };
+        for (context, len) in [(0, 1), (255, 255)] {
+            assert_eq!(ticket(context, len), (Ok(()), 7));
+        }
+        for (context, len) in [(256, 8), (8, 256), (8, 0)] {
+            assert_eq!(ticket(context, len), (Err(true), 0), "{context} {len}");
+        }
+    }
+}

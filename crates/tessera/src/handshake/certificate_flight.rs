@@ -41,7 +41,7 @@ pub(crate) fn send_certificate(
         });
     }
     // The message that was sent last.
-    ctx.facts.own_certificate = Some(CertificateTransfer { encoded_with, len: ctx.scratch.len() });
+    ctx.facts.own_certificate = Some(CertificateTransfer::new(encoded_with, ctx.scratch.len()));
     let certificate = credential.chain.first().cloned().unwrap_or_default();
     Sign { scheme, certificate, message: signed_content(role, &transcript.hash()) }
 }
@@ -132,7 +132,8 @@ pub(crate) fn accept_peer(
     lineage: &mut Lineage,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
-    let PeerAcceptance { identity, public_key } = answer.map_err(Error::PeerRejected)?;
+    let PeerAcceptance { identity, public_key } =
+        answer.map_err(|rejected| Error::PeerRejected(codecs.refusal(rejected)))?;
     if public_key.is_some() {
         // With a signature the verifier checks the proof itself. One that leaves it open is not believed.
         return Err(Error::Configuration("the verifier wants a proof that a signature is not"));

@@ -72,7 +72,14 @@ pub struct CertificateTransfer {
     /// The algorithm that it was encoded with; `None` if it was whole.
     pub encoded_with: Option<CertificateCompressionAlgorithm>,
     /// How long the message was, its header included, in bytes.
-    pub len: usize,
+    pub len: u32,
+}
+
+impl CertificateTransfer {
+    /// A message of this length; handshake messages have less than 2^24 bytes.
+    pub(crate) fn new(encoded_with: Option<CertificateCompressionAlgorithm>, len: usize) -> Self {
+        Self { encoded_with, len: len as u32 }
+    }
 }
 
 /// What became of a connection's early data.

@@ -6,7 +6,7 @@ use std::string::String;
 
 use tessera_harness::Trace;
 
-use super::{EarlySecret, TrafficSecret, Transcript};
+use super::{EarlySecret, ResumptionSecret, TrafficSecret, Transcript};
 use crate::crypto::{Digest, NONCE_LEN, Nonce, Secret, SharedSecret};
 use crate::testing::{AES_128_GCM_SHA256, KDF, TRACES, trace};
 use crate::wire::ContentType;
@@ -157,4 +157,25 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
         assert!(check_records(&trace, "client", &client_secrets) >= 2, "{name}");
         assert!(check_records(&trace, "server", &[&server, &server_0]) >= 2, "{name}");
     }
+}
+
+/// From the resumption_master_secret of RFC 8448 §3; computed with the HMAC of Python's library, which
+/// gives the resumption PSK of the trace as well.
+#[test]
+fn certificate_tickets_are_expanded_from_the_resumption_secret() {
+    let trace = trace("simple_1rtt");
+    let secret = Secret::from_slice(trace.secret("res_master")).expect("32 bytes");
+    let resumption = ResumptionSecret { kdf: KDF, secret };
+    let chain: Vec<u8> = (0..32).collect();
+    for (number, expected) in
+        [(0, 0x6524_0bc0_0ed8_8fd1_337d_u128), (1, 0x0984_0499_3ef0_27ba_2dbc)]
+    {
+        let mut ticket = [0; 10];
+        resumption.certificate_ticket(&[&[number, 1], &chain[..]].concat(), &mut ticket);
+        assert_eq!(ticket, expected.to_be_bytes()[6..]);
+    }
+    // The longest of both.
+    let mut ticket = [0; 255];
+    resumption.certificate_ticket(&[7; 255], &mut ticket);
+    assert_eq!(ticket[247..], 0xb8d1_95d7_fa4f_41ff_u64.to_be_bytes());
 }

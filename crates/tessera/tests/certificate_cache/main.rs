@@ -3,8 +3,12 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::expect_used, clippy::panic)]
 
+mod answers;
 mod cache;
+mod ends;
+mod known;
 mod mistakes;
+mod script;
 
 use std::sync::Arc;
 

@@ -50,8 +50,8 @@ impl ReadCertificate {
             // RFC 8446 §4.4.2.4.
             return Err(decode_error("the server sent no certificate"));
         }
-        let len = message.bytes.len();
-        ctx.facts.peer_certificate = Some(CertificateTransfer { encoded_with, len });
+        let transfer = CertificateTransfer::new(encoded_with, message.bytes.len());
+        ctx.facts.peer_certificate = Some(transfer);
         let mut then = self.then;
         then.transcript.add(message.bytes);
         Ok(ClientState::ReadCertificateVerify(Box::new(ReadCertificateVerify {

@@ -127,7 +127,9 @@ impl LastFlight {
         let Self { offer, suite, group, mut transcript, secrets, lineage } = self;
         let (application, resumption) =
             secrets.after_second(Finished::Out, suite, &mut transcript, ctx)?;
-        offer.codecs.ended(ctx.now, &|context, out| resumption.certificate_ticket(context, out));
+        offer.codecs.ended(lineage.peer.as_ref(), ctx.now, &|context, out| {
+            resumption.certificate_ticket(context, out)
+        });
         Ok(ClientState::Connected(Box::new(Connected {
             application,
             resumption,

@@ -32,8 +32,8 @@ impl ReadCertificate {
             read_certificate(message, self.typ, &**verifier, &mut then.codecs)?;
         then.transcript.add(message.bytes);
         if !certificate.is_empty() {
-            let len = message.bytes.len();
-            ctx.facts.peer_certificate = Some(CertificateTransfer { encoded_with, len });
+            let transfer = CertificateTransfer::new(encoded_with, message.bytes.len());
+            ctx.facts.peer_certificate = Some(transfer);
             return Ok(ServerState::ReadCertificateVerify(Box::new(ReadCertificateVerify {
                 then,
                 certificate,

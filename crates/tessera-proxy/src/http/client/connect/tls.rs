@@ -35,7 +35,8 @@ impl Tls {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the server has no name"));
         };
         let socket = to.dial().await.map_err(|error| io::Error::new(error.kind(), error))?;
-        let destination = Destination { server_name, ..Default::default() };
+        let port = to.address().port();
+        let destination = Destination { server_name, port, ..Default::default() };
         let stream = if early {
             let stream = self.connector.first_flight(destination, socket).await?;
             let mut stream = stream.wait_at_most(WAIT_FOR_REQUEST);

@@ -1,0 +1,427 @@
+"""Every value of docs/cached-handshakes-vectors.txt, from docs/cached-handshakes.md.
+
+The numbers in comments are its sections. `check` runs this. What is given, and not computed, are
+certificates, whole messages, randoms, and the secrets of connections.
+"""
+
+import hashlib
+import hmac
+from pathlib import Path
+
+from reading import Reader, Values, expect, number, vector
+
+VECTORS = Path(__file__).parents[2] / "docs" / "cached-handshakes-vectors.txt"
+
+CERTIFICATE, CERTIFICATE_REQUEST, COMPRESSED_CERTIFICATE, ENCRYPTED_EXTENSIONS = 11, 13, 25, 8
+CACHED_INFO, COMPRESS_CERTIFICATE = 25, 27
+CACHED_CERTIFICATES, BITHAC = 0xFF5C, 0xFF5D
+X509, RAW_PUBLIC_KEY = 0, 2
+CERT, CERT_REQ = b"\x01", b"\x02"
+
+HASHES = {
+    0x1301: hashlib.sha256, 0x1302: hashlib.sha384, 0xC02F: hashlib.sha256, 0xC030: hashlib.sha384,
+}
+
+# What the vector of RFC 7924, appendix A, has to give.
+RFC_7924 = bytes.fromhex("086eefb4859adfe977defac494fff6b73033b4ce1f86b8f2a9fc0c6bf98605af")
+
+
+# --- 3. The chain hash
+
+
+def message(kind: int, body: bytes) -> bytes:
+    return bytes([kind]) + vector(3, body)
+
+
+def certificate_of_tls12(kind: int, certificates: list) -> bytes:
+    """What is hashed: Certificate as TLS 1.2 has it."""
+    assert kind in (X509, RAW_PUBLIC_KEY)
+    if kind == RAW_PUBLIC_KEY:
+        (key,) = certificates
+        assert key[:1] == b"\x30", "no SubjectPublicKeyInfo"
+        return message(CERTIFICATE, vector(3, key))
+    assert certificates, "no certificate has no hash"
+    return message(CERTIFICATE, vector(3, b"".join(vector(3, it) for it in certificates)))
+
+
+def chain_hash(kind: int, certificates: list) -> bytes:
+    return hashlib.sha256(certificate_of_tls12(kind, certificates)).digest()
+
+
+def read_certificate(whole: bytes) -> tuple:
+    """The certificates of a Certificate of TLS 1.3, and the extensions of each."""
+    body = Reader(whole).message(CERTIFICATE)
+    assert body.vector(1) == b"", "a context: that is no handshake's"
+    entries = Reader(body.vector(3))
+    body.end()
+    certificates, extensions = [], []
+    while entries.data:
+        certificates.append(entries.vector(3))
+        extensions.append(entries.vector(2))
+    return certificates, extensions
+
+
+def write_certificate(certificates: list, extensions: list) -> bytes:
+    pairs = zip(certificates, extensions, strict=True)
+    entries = b"".join(vector(3, it) + vector(2, its) for it, its in pairs)
+    return message(CERTIFICATE, b"\0" + vector(3, entries))
+
+
+# --- 5. Ids
+
+
+def salted_id(random: bytes, chain: bytes) -> bytes:
+    return private(hashlib.sha256(b"tessera cached id" + random + chain).digest()[:2])
+
+
+def public_id(chain: bytes) -> bytes:
+    return private(chain[:2])
+
+
+def private(two: bytes) -> bytes:
+    return (0xC000 | number(two) & 0x3FFF).to_bytes(2, "big")
+
+
+# --- 6. Tickets
+
+
+def expand_label(hash, secret: bytes, label: str, context: bytes, length: int) -> bytes:
+    info = length.to_bytes(2, "big") + vector(1, b"tls13 " + label.encode()) + vector(1, context)
+    assert length <= hash().digest_size
+    return hmac.new(secret, info + b"\x01", hash).digest()[:length]
+
+
+def prf(hash, secret: bytes, label: str, seed: bytes, length: int) -> bytes:
+    """RFC 5246, 5."""
+    seed = label.encode() + seed
+    a, out = seed, b""
+    while len(out) < length:
+        a = hmac.new(secret, a, hash).digest()
+        out += hmac.new(secret, a + seed, hash).digest()
+    return out[:length]
+
+
+# --- 7. Contents
+
+
+def content(whole: bytes, kind: int) -> bytes:
+    certificates, extensions = read_certificate(whole)
+    staples = b"".join(vector(2, its) for its in extensions) if any(extensions) else b""
+    return chain_hash(kind, certificates) + staples
+
+
+def compressed(whole: bytes, kind: int, identifier: bytes) -> bytes:
+    length = (len(whole) - 4).to_bytes(3, "big")
+    inside = content(whole, kind)
+    made = message(COMPRESSED_CERTIFICATE, identifier + length + vector(3, inside))
+    staples = read_content(inside)
+    certificates = read_certificate(whole)[0]
+    assert write_certificate(certificates, staples or [b""] * len(certificates)) == whole, "decoded"
+    assert staples or len(made) == 44, "44 bytes without staples"
+    return made
+
+
+# --- What a receiver refuses (13), from the bytes alone
+
+
+class Refused(Exception):
+    pass
+
+
+def refuse(alert: str, read, data: bytes):
+    """Reads, and refuses with this alert what can't be read to its last byte."""
+    try:
+        return read(Reader(data))
+    except (AssertionError, ValueError) as error:
+        raise Refused(alert) from error
+
+
+def read_tickets(body: bytes) -> list:  # 4
+    if len(body) not in (0, 16):
+        raise Refused("decode_error")
+    tickets = [body[i : i + 8] for i in range(0, len(body), 8)]
+    if len(set(tickets)) < len(tickets):
+        raise Refused("illegal_parameter")
+    return tickets
+
+
+def read_answer(body: bytes):  # 4
+    if body:
+        raise Refused("decode_error")
+
+
+def read_ids(body: bytes) -> list:  # RFC 8879, 3
+    def ids(reader):
+        listed = reader.vector(1)
+        reader.end()
+        assert listed and len(listed) % 2 == 0
+        return [listed[i : i + 2] for i in range(0, len(listed), 2)]
+
+    return refuse("decode_error", ids, body)
+
+
+def read_content(inside: bytes) -> list:  # 7
+    def staples(reader):
+        reader.take(32)
+        found = []
+        while reader.data:
+            found.append(reader.vector(2))
+        assert any(found) or not found, "longer than it need be"
+        return found
+
+    return refuse("bad_certificate", staples, inside)
+
+
+def read_cached_info(body: bytes, of_client: bool = True) -> list:  # 9.1
+    def objects(reader):
+        listed = Reader(reader.vector(2))
+        reader.end()
+        found = []
+        while listed.data:
+            kind = listed.take(1)
+            found.append((kind, listed.vector(1) if of_client else b""))
+            length = len(found[-1][1])
+            assert not of_client or length == 32 or length and kind not in (CERT, CERT_REQ)
+        assert found
+        return found
+
+    found = refuse("decode_error", objects, body)
+    kinds = [kind for kind, _ in found]
+    if not of_client and len(set(kinds)) < len(kinds):
+        raise Refused("illegal_parameter")
+    return found
+
+
+def read_answered_info(body: bytes) -> list:  # 9.1
+    return read_cached_info(body, of_client=False)
+
+
+def read_bithac(body: bytes) -> list:  # 9.2
+    def tickets(reader):
+        listed = Reader(reader.vector(2))
+        reader.end()
+        found = []
+        while listed.data:
+            found.append((listed.take(1), listed.vector(1)))
+            assert len(found[-1][1]) == 8 or found[-1][1] and found[-1][0] != CERT
+        assert found
+        return found
+
+    return refuse("decode_error", tickets, body) if body else []
+
+
+def read_answered_bithac(body: bytes) -> list:  # 9.2
+    def selected(reader):
+        listed = Reader(reader.vector(2))
+        reader.end()
+        found = []
+        while listed.data:
+            found.append((listed.take(1), listed.number(2)))
+        return found
+
+    return refuse("decode_error", selected, body) if body else []
+
+
+def read_abbreviated(body: bytes) -> tuple:  # 9.3
+    def abbreviated(reader):
+        found = reader.vector(1)
+        assert len(found) == 32
+        return found, read_content(found + reader.data)
+
+    try:
+        return refuse("decode_error", abbreviated, body)
+    except Refused:
+        raise Refused("decode_error") from None
+
+
+READERS = {
+    "ClientHello cached_certificates": read_tickets,
+    "EncryptedExtensions cached_certificates": read_answer,
+    "compress_certificate": read_ids,
+    "content": read_content,
+    "ClientHello cached_info": read_cached_info,
+    "EncryptedExtensions cached_info": read_answered_info,
+    "ClientHello bithac": read_bithac,
+    "EncryptedExtensions bithac": read_answered_bithac,
+    "abbreviated Certificate": read_abbreviated,
+}
+
+
+# --- The sections of the file
+
+
+def extension(kind: int, body: bytes) -> bytes:
+    return kind.to_bytes(2, "big") + vector(2, body)
+
+
+def encrypted_extensions(*extensions: bytes) -> bytes:
+    return message(ENCRYPTED_EXTENSIONS, vector(2, b"".join(extensions)))
+
+
+def rfc_7924(v: Values):
+    chain(v, X509, [v["certificate"]])
+    expect("H", v["H"], RFC_7924)
+
+
+def chain_of_two(v: Values):
+    chain(v, X509, [v["end entity"], v["intermediate"]])
+
+
+def raw_public_key(v: Values):
+    chain(v, RAW_PUBLIC_KEY, [v["SubjectPublicKeyInfo"]])
+
+
+def chain(v: Values, kind: int, certificates: list):
+    whole = certificate_of_tls12(kind, certificates)
+    expect("TLS 1.2 message", v["TLS 1.2 message"], whole)
+    expect("H", v["H"], hashlib.sha256(whole).digest())
+
+
+def server_chain(v: Values):  # 5, 7
+    kind, whole = number(v["certificate type"]), v["Certificate"]
+    hashed = chain_hash(kind, read_certificate(whole)[0])
+    expect("H", v["H"], hashed)
+    salted, public = salted_id(v["random"], hashed), public_id(hashed)
+    expect("id", v["id"], salted)
+    expect("public id", v["public id"], public)
+    offer = extension(COMPRESS_CERTIFICATE, vector(1, salted))
+    expect("compress_certificate", v["compress_certificate"], offer)
+    expect("content", v["content"], content(whole, kind))
+    expect("CompressedCertificate", v["CompressedCertificate"], compressed(whole, kind, salted))
+    stock = compressed(whole, kind, public)
+    expect("CompressedCertificate, public id", v["CompressedCertificate, public id"], stock)
+
+
+def one_id_for_two(v: Values):  # 5
+    ids = [salted_id(v["random"], v[f"H {number}"]) for number in range(3)]
+    expect("id of H 0 and H 1", v["id of H 0 and H 1"], ids[0])
+    assert ids[0] == ids[1] != ids[2], "the first two have one id"
+    offer = extension(COMPRESS_CERTIFICATE, vector(1, ids[2]))
+    expect("compress_certificate", v["compress_certificate"], offer)
+
+
+def tickets(v: Values):  # 6, 7
+    hash, secret = HASHES[number(v["suite"])], v["resumption master secret"]
+    hashed = chain_hash(X509, read_certificate(v["Certificate"])[0])
+    expect("H", v["H"], hashed)
+    for use in (0, 1):
+        context = bytes([use]) + CERT + hashed
+        expect("context", v[f"context {use}"], context)
+        derived = expand_label(hash, secret, "bithac ticket", context, 10)
+        expect("ticket", v[f"ticket {use}"], derived[:8])
+        identifier = private(derived[8:])
+        expect("id", v[f"id {use}"], identifier)
+        made = compressed(v["Certificate"], X509, identifier)
+        expect("CompressedCertificate", v[f"CompressedCertificate {use}"], made)
+
+
+def extensions(v: Values):  # 4, 6
+    expect("ClientHello, no ticket", v["ClientHello, no ticket"], extension(CACHED_CERTIFICATES, b""))
+    body = v["newest ticket"] + v["spare of another handshake"]
+    assert len(read_tickets(body)) == 2
+    made = extension(CACHED_CERTIFICATES, body)
+    expect("ClientHello, two tickets", v["ClientHello, two tickets"], made)
+    answer = encrypted_extensions(extension(CACHED_CERTIFICATES, b""))
+    expect("EncryptedExtensions", v["EncryptedExtensions"], answer)
+    offer = extension(COMPRESS_CERTIFICATE, vector(1, v["id"]))
+    expect("CertificateRequest, found", v["CertificateRequest, found"], offer)
+
+
+def paper(v: Values):  # 9
+    server, client, request = v["server Certificate"], v["client Certificate"], v["CertificateRequest"]
+    hashed = chain_hash(X509, read_certificate(server)[0])
+    of_client = chain_hash(X509, read_certificate(client)[0])
+    Reader(request).message(CERTIFICATE_REQUEST)
+    secret, hash = v["resumption master secret"], HASHES[number(v["suite"])]
+    ticket = expand_label(hash, secret, "bithac ticket", CERT + of_client, 8)
+    offers(v, hashed, hashlib.sha256(request).digest(), ticket)
+    selected = [
+        extension(CACHED_INFO, vector(2, CERT + CERT_REQ)),
+        extension(BITHAC, vector(2, CERT + b"\0\0")),
+    ]
+    expect("EncryptedExtensions", v["EncryptedExtensions"], encrypted_extensions(*selected))
+    nothing = encrypted_extensions(extension(BITHAC, vector(2, b"")))
+    expect("nothing found", v["EncryptedExtensions, nothing found"], nothing)
+    supported = encrypted_extensions(extension(BITHAC, b""))
+    expect("first contact", v["EncryptedExtensions, first contact"], supported)
+    abbreviated(v, "server Certificate", CERTIFICATE, b"\x20" + content(server, X509))
+    abbreviated(v, "client Certificate", CERTIFICATE, b"\x20" + content(client, X509))
+    abbreviated(v, "CertificateRequest", CERTIFICATE_REQUEST, vector(1, v["fingerprint of the request"]))
+
+
+def paper_tls12(v: Values):  # 9.4
+    server, client, request = v["server Certificate"], v["client Certificate"], v["CertificateRequest"]
+    hashed, of_client = (hashlib.sha256(it).digest() for it in (server, client))
+    for whole in (server, client):
+        Reader(Reader(whole).message(CERTIFICATE).vector(3)).vector(3)
+    Reader(request).message(CERTIFICATE_REQUEST)
+    hash = HASHES[number(v["suite"])]
+    derived = prf(hash, v["master secret"], "ssc_ticket_label", CERT + of_client, 16)
+    expect("spare ticket", v["spare ticket"], derived[8:])
+    hello = offers(v, hashed, hashlib.sha256(request).digest(), derived[:8])
+    info = extension(CACHED_INFO, vector(2, CERT + CERT_REQ))
+    expect("ServerHello, cached_info", v["ServerHello, cached_info"], info)
+    found = extension(BITHAC, vector(2, CERT + b"\0\0"))
+    expect("ServerHello, bithac", v["ServerHello, bithac"], found)
+    abbreviated(v, "server Certificate", CERTIFICATE, vector(1, hashed))
+    abbreviated(v, "CertificateRequest", CERTIFICATE_REQUEST, vector(1, v["fingerprint of the request"]))
+    abbreviated(v, "client Certificate", CERTIFICATE, vector(1, of_client))
+    unbound = message(CERTIFICATE, b"")
+    expect("unbound", v["unbound client Certificate, for measuring"], unbound)
+    record = 5
+    sizes = (record + len(v["abbreviated server Certificate"]), record + len(unbound), hello + len(info + found))
+    assert sizes == (42, 9, 107), sizes  # 17: the paper's figures, and the one that differs
+
+
+def offers(v: Values, hashed: bytes, request: bytes, ticket: bytes) -> int:
+    """The ClientHello's extensions on first contact and later; how long the later ones are."""
+    expect("H of the server", v["H of the server"], hashed)
+    expect("fingerprint of the request", v["fingerprint of the request"], request)
+    expect("ticket", v["ticket"], ticket)
+    expect("first contact", v["ClientHello, first contact"], extension(BITHAC, b""))
+    info = vector(2, CERT + vector(1, hashed) + CERT_REQ + vector(1, request))
+    assert len(read_cached_info(info)) == 2
+    expect("cached_info", v["ClientHello, cached_info"], extension(CACHED_INFO, info))
+    listed = vector(2, CERT + vector(1, ticket))
+    assert read_bithac(listed) == [(CERT, ticket)]
+    expect("bithac", v["ClientHello, bithac"], extension(BITHAC, listed))
+    return 4 + len(info) + 4 + len(listed)
+
+
+def abbreviated(v: Values, name: str, kind: int, body: bytes):
+    read_abbreviated(body)
+    expect(name, v[f"abbreviated {name}"], message(kind, body))
+
+
+def refused(v: Values):  # 13
+    """Names say the alert, the reader, and what is wrong."""
+    readers = set()
+    for name in v:
+        alert, what, _ = name.split(": ")
+        readers.add(what)
+        try:
+            READERS[what](v[name])
+        except Refused as error:
+            assert str(error) == alert, f"{name}: {error}"
+        else:
+            raise AssertionError(f"{name}: it is read")
+    assert readers == {*READERS}, f"nothing is refused by {sorted({*READERS} - readers)}"
+
+
+SECTIONS = {
+    "rfc 7924": rfc_7924,
+    "chain of two": chain_of_two,
+    "raw public key": raw_public_key,
+    "server chain": server_chain,
+    "server chain with staples": server_chain,
+    "server with a raw public key": server_chain,
+    "one id for two chains": one_id_for_two,
+    "client chain, sha256": tickets,
+    "client chain, sha384": tickets,
+    "extensions": extensions,
+    "paper": paper,
+    "paper, with staples": paper,
+    "paper, tls 1.2, sha256": paper_tls12,
+    "paper, tls 1.2, sha384": paper_tls12,
+    "refused": refused,
+}

@@ -1,0 +1,242 @@
+//! Codecs that do what they are told, and write down what they hear.
+
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex};
+
+use tessera::auth::{
+    CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
+    CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd, PeerIdentity, ToServer,
+    VerifierDigest,
+};
+use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
+use tessera_harness::{Mode, Pair, Scene};
+
+/// The one algorithm, under which a Certificate is its hash.
+pub const HASHED: CertificateCompressionAlgorithm = CertificateCompressionAlgorithm(0xff01);
+
+/// Which chain the codecs say they know.
+pub const HASH: [u8; 32] = [0x48; 32];
+
+/// What every codec derives tickets for.
+pub const CONTEXT: &[u8] = b"which chain";
+
+/// What codecs do.
+#[derive(Clone, Default)]
+pub struct Play {
+    /// In the ClientHello, as cached_certificates.
+    pub hello: Option<Vec<u8>>,
+    pub answer: Option<(ExtensionType, Vec<u8>)>,
+    /// To a ClientHello, or to an answer.
+    pub refuses: Option<CodecRefusal>,
+    /// Offers to decode, and sends this behind the hash.
+    pub knows: Option<Vec<u8>>,
+    pub says_it_is_another: bool,
+    /// Decodes this, whatever comes.
+    pub expects: Option<Vec<u8>>,
+    pub conceals: bool,
+}
+
+/// What a codec heard, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    ToServer {
+        server_name: String,
+        port: Option<u16>,
+        protocols: Vec<Vec<u8>>,
+        random: [u8; 32],
+        policy: Option<VerifierDigest>,
+    },
+    FromClient {
+        protocols: Vec<Vec<u8>>,
+        random: [u8; 32],
+        policy: Option<VerifierDigest>,
+        with_psk: bool,
+    },
+    Answered(Option<Vec<u8>>),
+    Encode {
+        body: Vec<u8>,
+        offered: Vec<CertificateCompressionAlgorithm>,
+    },
+    Decode,
+    IsWhatWasSent,
+    Ended {
+        peer: Option<CertificateContents>,
+        identity: Option<PeerIdentity>,
+        ticket: [u8; 10],
+    },
+}
+
+/// The factory of codecs that play this.
+#[derive(Default)]
+pub struct Script {
+    play: Play,
+    heard: Mutex<Vec<Heard>>,
+}
+
+impl Script {
+    pub fn new(play: Play) -> Arc<Self> {
+        Arc::new(Self { play, heard: Mutex::default() })
+    }
+
+    /// What was heard since the last time.
+    pub fn heard(&self) -> Vec<Heard> {
+        std::mem::take(&mut self.heard.lock().expect("unpoisoned"))
+    }
+
+    fn hear(&self, heard: Heard) {
+        self.heard.lock().expect("unpoisoned").push(heard);
+    }
+
+    fn codec(self: Arc<Self>) -> Box<dyn CertificateCodec> {
+        let offers = self.play.knows.iter().map(|_| HASHED).collect();
+        Box::new(Playing { script: self, offers })
+    }
+
+    fn for_client(
+        self: Arc<Self>,
+        from: &FromClient<'_>,
+        with_psk: bool,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        self.hear(Heard::FromClient {
+            protocols: from.protocols().map(<[u8]>::to_vec).collect(),
+            random: *from.random,
+            policy: from.policy,
+            with_psk,
+        });
+        self.play.refuses.map_or(Ok(()), Err)?;
+        Ok(Some(self.codec()))
+    }
+}
+
+impl CertificateCodecFactory for Script {
+    fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm> {
+        HASHED..=HASHED
+    }
+
+    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+        self.hear(Heard::ToServer {
+            server_name: to.server_name.to_owned(),
+            port: to.port,
+            protocols: to.protocols.to_vec(),
+            random: *to.random,
+            policy: to.policy,
+        });
+        Some(self.codec())
+    }
+
+    fn server_codec(
+        self: Arc<Self>,
+        from: &FromClient<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        self.for_client(from, false)
+    }
+
+    fn server_codec_with_psk(
+        self: Arc<Self>,
+        from: &FromClient<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        self.for_client(from, true)
+    }
+}
+
+struct Playing {
+    script: Arc<Script>,
+    offers: Vec<CertificateCompressionAlgorithm>,
+}
+
+impl CertificateCodec for Playing {
+    fn offers(&self) -> &[CertificateCompressionAlgorithm] {
+        &self.offers
+    }
+
+    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
+        let hello = self.script.play.hello.as_deref();
+        hello.map(|body| (ExtensionType::CACHED_CERTIFICATES, body))
+    }
+
+    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
+        self.script.play.answer.as_ref().map(|(typ, body)| (*typ, &body[..]))
+    }
+
+    fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
+        self.script.hear(Heard::Answered(answer.map(<[u8]>::to_vec)));
+        self.script.play.refuses.map_or(Ok(()), Err)
+    }
+
+    fn encode(
+        &mut self,
+        body: &[u8],
+        offered: &[CertificateCompressionAlgorithm],
+    ) -> Option<EncodedCertificate> {
+        self.script.hear(Heard::Encode { body: body.to_vec(), offered: offered.to_vec() });
+        let extensions = self.script.play.knows.as_ref()?;
+        Some(EncodedCertificate::new(HASHED, [&HASH[..], extensions].concat()))
+    }
+
+    fn decode(
+        &mut self,
+        _: CertificateCompressionAlgorithm,
+        encoded: &[u8],
+        _: &mut [u8],
+    ) -> Result<Decoded, CertificateNotDecoded> {
+        self.script.hear(Heard::Decode);
+        if let Some(body) = &self.script.play.expects {
+            return Ok(Decoded::Expected(body.clone()));
+        }
+        let (hash, entry_extensions) = encoded.split_first_chunk().ok_or(CertificateNotDecoded)?;
+        Ok(Decoded::Known { hash: *hash, entry_extensions: entry_extensions.to_vec() })
+    }
+
+    fn is_what_was_sent(&self) -> bool {
+        self.script.hear(Heard::IsWhatWasSent);
+        !self.script.play.says_it_is_another
+    }
+
+    fn conceals_verdict(&self) -> bool {
+        self.script.play.conceals
+    }
+
+    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+        let mut ticket = [0; 10];
+        end.ticket(CONTEXT, &mut ticket).expect("short");
+        let peer = end.peer.map(|peer| peer.contents.clone());
+        let identity = end.identity.cloned();
+        self.script.hear(Heard::Ended { peer, identity, ticket });
+    }
+}
+
+/// Two ends with a script each.
+pub struct Stage {
+    pub scene: Scene,
+    pub client: Arc<Script>,
+    pub server: Arc<Script>,
+}
+
+impl Stage {
+    pub fn new(mode: Mode, client: Play, server: Play) -> Self {
+        let (client, server) = (Script::new(client), Script::new(server));
+        let mut scene = Scene::new(tessera_null_provider::provider(), mode);
+        scene.client.certificate_codecs = vec![client.clone()];
+        scene.server.certificate_codecs = vec![server.clone()];
+        Self { scene, client, server }
+    }
+
+    /// A connection in the scene's mode; what the ends heard of those before is forgotten.
+    pub fn connect(&self) -> Pair {
+        let mut pair = self.scene.pair();
+        // The session comes from a connection.
+        let made = self.client.heard().into_iter().next_back();
+        self.server.heard();
+        self.client.heard.lock().expect("unpoisoned").extend(made);
+        pair.run();
+        pair
+    }
+
+    /// One that works.
+    pub fn connected(&self) -> Pair {
+        let pair = self.connect();
+        assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
+        assert!(pair.to_client.complete && pair.to_server.complete);
+        pair
+    }
+}
