@@ -39,7 +39,8 @@ pub(crate) struct BithacArguments {
     #[arg(long, value_name = "SHARES", value_delimiter = ',', default_value = "1%,5%", value_parser = values::share)]
     loss: Vec<f64>,
 
-    /// How many connections are measured for each cell, but for bytes, where it is one.
+    /// How many connections are measured for each cell of the times; one for bytes, a fifth as many for losses, ten times
+    /// as many in memory.
     #[arg(long, value_name = "N", default_value_t = 20,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     repetitions: usize,

@@ -144,16 +144,16 @@ Examples:
   tessera lab bithac --json - | jq '.cells[] | [.way, .certificates, .samples[0].server.handshake]'")]
     Bithac(BithacArguments),
 
-    /// The tables and figures of the roaming paper's evaluation, made from the reports of roaming, load and
-    /// traffic.
+    /// The tables and figures of papers' evaluations, made from the reports of roaming, load and traffic, or of bithac.
     ///
-    /// The paper's numbers stand beside those of the reports. Without a file to write, all tables go to
+    /// A paper's numbers stand beside those of the reports. Without a file to write, all tables go to
     /// standard output, as Markdown.
     #[command(after_help = "\
 Examples:
   tessera lab results docs/results                                      all tables
   tessera lab results docs/results --page docs/results/roaming.html     a page with figures
-  tessera lab results docs/results --markdown docs/results/roaming.md   the tables of a text, anew")]
+  tessera lab results docs/results --markdown docs/results/roaming.md   the tables of a text, anew
+  tessera lab results docs/results --of bithac                          those of cached certificates")]
     Results(ResultsArguments),
 
     /// One end of an experiment; the lab starts it.

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::rc::Rc;
 use std::str::FromStr;
+use std::time::{Duration, SystemTime};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -195,6 +196,8 @@ impl Authorities {
             Role::Client => ExtendedKeyUsagePurpose::ClientAuth,
         }];
         params.use_authority_key_identifier_extension = true;
+        let [not_before, not_after] = validity();
+        (params.not_before, params.not_after) = (not_before.into(), not_after.into());
         let key = self.certificates.key()?;
         let leaf = params.signed_by(&key, self.below.last().unwrap_or(&self.root))?;
         let above = self.below.iter().rev().map(|authority| authority.der().to_vec());
@@ -218,7 +221,16 @@ fn authority(name: &str) -> CertificateParams {
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     params.use_authority_key_identifier_extension = true;
+    let [not_before, not_after] = validity();
+    (params.not_before, params.not_after) = (not_before.into(), not_after.into());
     params
+}
+
+/// From when until when all certificates are valid: a year around now.
+fn validity() -> [SystemTime; 2] {
+    const HALF_A_YEAR: Duration = Duration::from_secs(183 * 24 * 3600);
+    let now = SystemTime::now();
+    [now - HALF_A_YEAR, now + HALF_A_YEAR]
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tessera::auth::{CertificateCodecFactory, Credential, PeerVerifier, PrivateKey};
+use tessera::auth::{CertificateCodecFactory, ChainMemory, Credential, PeerVerifier, PrivateKey};
 use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::resume::ClientSession;
 use tessera::{ClientConfig, ServerConfig};
@@ -38,7 +38,7 @@ pub(super) struct Ends {
     before: Option<Checked<ServerConfig>>,
     /// Tickets that wait for their connections.
     pub(super) sessions: VecDeque<ClientSession>,
-    caches: Option<Caches>,
+    caches: Caches,
 }
 
 /// What both ends remember of certificates.
@@ -50,6 +50,7 @@ struct Caches {
 /// One end's part of what configurations have in common.
 struct Side<'a> {
     way: CertificateWay,
+    certificates: Certificates,
     own: &'a Party,
     peer: &'a Party,
     verifications: &'static Verifications,
@@ -59,46 +60,36 @@ impl Ends {
     pub(super) fn new(way: CertificateWay, parties: &Parties) -> Result<Self> {
         let Parties { certificates, client, server, .. } = parties;
         let [of_client, of_server] = Verifications::of_both();
-        let client = Side { way, own: client, peer: server, verifications: of_client };
-        let server = Side { way, own: server, peer: client.own, verifications: of_server };
-        let caches = if way.caches() { Some(Caches::new()?) } else { None };
-        let codecs = || caches.as_ref().map(Caches::codecs);
+        let certificates = *certificates;
+        let client =
+            Side { way, certificates, own: client, peer: server, verifications: of_client };
+        let server =
+            Side { way, certificates, own: server, peer: client.own, verifications: of_server };
 
-        let verifier = client.verifier()?;
+        let judge = client.judge()?;
+        let client_cache = Arc::new(judge.client_cache()?);
         let configure = |sessions| -> Result<Checked<ClientConfig>> {
-            let preparation = client.preparation(*certificates);
-            let mut config = client_config(&preparation, sessions)?;
-            config.verifier = verifier.clone();
+            let mut config = client_config(&client.preparation(), sessions)?;
+            config.verifier = judge.verifier.clone();
             config.credentials = vec![credential(way, client.own)?];
-            config.certificate_codecs =
-                codecs().map_or_else(|| client.codecs(), |[it, _]| vec![it]);
-            Ok(config.checked()?)
-        };
-        let serve = |side: &Side<'_>, codec| -> Result<Checked<ServerConfig>> {
-            let mut config = server_config(&side.preparation(*certificates), &Stores::new(false)?)?;
-            config.client_authentication = ClientAuthentication::Required(side.verifier()?);
-            config.credentials = vec![credential(way, side.own)?];
-            config.certificate_codecs = codec;
-            if !way.resumes() {
-                config.tickets = None;
-            }
+            config.certificate_codecs = codecs(way, client_cache.clone());
             Ok(config.checked()?)
         };
         let before = if way == CertificateWay::CachedMiss {
-            let codec: Arc<dyn CertificateCodecFactory> = Caches::new()?.server;
             let own = parties.server_before()?;
-            Some(serve(&Side { own, ..server }, vec![codec])?)
+            Some(Side { own, ..server }.serve()?.0)
         } else {
             None
         };
+        let (served, server_cache) = server.serve()?;
         Ok(Self {
             way,
             client: configure(u8::from(way.resumes()))?,
             collector: configure(SESSIONS_AT_ONCE)?,
-            server: serve(&server, codecs().map_or_else(|| server.codecs(), |[_, it]| vec![it]))?,
+            server: served,
             before,
             sessions: VecDeque::new(),
-            caches,
+            caches: Caches { client: client_cache, server: server_cache },
         })
     }
 
@@ -127,23 +118,8 @@ impl Ends {
 
     /// Both ends forget certificates.
     pub(super) fn forget(&self) {
-        if let Some(Caches { client, server }) = &self.caches {
-            client.clear();
-            server.clear();
-        }
-    }
-}
-
-impl Caches {
-    fn new() -> Result<Self> {
-        let provider = tessera_aws_lc::provider();
-        let client = Arc::new(ClientCache::new(&provider)?);
-        Ok(Self { client, server: Arc::new(ServerCache::new(&provider)?) })
-    }
-
-    /// The client's, and the server's.
-    fn codecs(&self) -> [Arc<dyn CertificateCodecFactory>; 2] {
-        [self.client.clone(), self.server.clone()]
+        self.caches.client.clear();
+        self.caches.server.clear();
     }
 }
 
@@ -157,36 +133,77 @@ fn credential(way: CertificateWay, own: &Party) -> Result<Credential> {
     })
 }
 
+/// The forms in which certificates travel in this way; with the cache of an end.
+fn codecs(
+    way: CertificateWay,
+    cache: Arc<dyn CertificateCodecFactory>,
+) -> Vec<Arc<dyn CertificateCodecFactory>> {
+    match way {
+        CertificateWay::Zlib => vec![Arc::new(Zlib::default())],
+        _ if way.caches() => vec![cache],
+        _ => Vec::new(),
+    }
+}
+
 impl Side<'_> {
-    fn preparation(&self, certificates: Certificates) -> Preparation {
+    fn preparation(&self) -> Preparation {
+        let Self { way, certificates, own, .. } = *self;
         Preparation {
             suite: Some(SUITE),
-            tickets: u8::from(self.way.resumes()),
-            ..Preparation::new(self.way.way(certificates), self.own.identity.clone())
+            tickets: u8::from(way.resumes()),
+            ..Preparation::new(way.way(certificates), own.identity.clone())
         }
     }
 
-    /// Judges the peer.
-    fn verifier(&self) -> Result<Arc<dyn PeerVerifier>> {
+    /// The server's configuration, with its cache.
+    fn serve(&self) -> Result<(Checked<ServerConfig>, Arc<ServerCache>)> {
+        let Judge { verifier, memory } = self.judge()?;
+        let mut cache = ServerCache::new(&tessera_aws_lc::provider())?;
+        if let Some(memory) = memory {
+            cache = cache.with_chain_memory(memory);
+        }
+        let cache = Arc::new(cache);
+        let mut config = server_config(&self.preparation(), &Stores::new(false)?)?;
+        config.client_authentication = ClientAuthentication::Required(verifier);
+        config.credentials = vec![credential(self.way, self.own)?];
+        config.certificate_codecs = codecs(self.way, cache.clone());
+        if !self.way.resumes() {
+            config.tickets = None;
+        }
+        Ok((config.checked()?, cache))
+    }
+
+    /// Who judges the peer.
+    fn judge(&self) -> Result<Judge> {
         let algorithms = self.verifications.algorithms;
         if self.way == CertificateWay::RawKeys {
             let (public_key, name) = (self.peer.public_key.clone(), self.peer.name.clone());
             let keys = vec![PinnedKey { public_key, name }];
-            return Ok(Arc::new(PinnedKeyVerifier::with_algorithms(keys, algorithms)?));
+            let verifier = Arc::new(PinnedKeyVerifier::with_algorithms(keys, algorithms)?);
+            return Ok(Judge { verifier, memory: None });
         }
         let verifier = WebPkiVerifier::with_algorithms(&[&self.own.identity.root], algorithms)?;
         if !self.way.knows() {
-            return Ok(Arc::new(verifier));
+            return Ok(Judge { verifier: Arc::new(verifier), memory: None });
         }
         let store = ChainStore::new(&tessera_aws_lc::provider(), StoreBounds::default())?;
-        Ok(Arc::new(KnownChains::new(verifier, &store)))
+        let verifier = Arc::new(KnownChains::new(verifier, &store));
+        Ok(Judge { verifier: verifier.clone(), memory: Some(verifier) })
     }
+}
 
-    /// The codecs that remember nothing.
-    fn codecs(&self) -> Vec<Arc<dyn CertificateCodecFactory>> {
-        match self.way {
-            CertificateWay::Zlib => vec![Arc::new(Zlib::default())],
-            _ => Vec::new(),
-        }
+/// Who judges a peer, and if it knows chains again, as such.
+struct Judge {
+    verifier: Arc<dyn PeerVerifier>,
+    memory: Option<Arc<dyn ChainMemory>>,
+}
+
+impl Judge {
+    fn client_cache(&self) -> Result<ClientCache> {
+        let cache = ClientCache::new(&tessera_aws_lc::provider())?;
+        Ok(match &self.memory {
+            Some(memory) => cache.with_chain_memory(memory.clone()),
+            None => cache,
+        })
     }
 }

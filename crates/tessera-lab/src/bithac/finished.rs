@@ -20,9 +20,18 @@ const LONGEST_US: f64 = 3_600e6;
 /// The most bytes that one end sends, many times over.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// How many samples a cell has.
+/// How many samples a cell has: bytes are the same each time, and of losses there are many cells.
 pub(super) fn samples_of(name: &CellName, repetitions: usize) -> usize {
-    if name.part == Part::Bytes { 1 } else { repetitions }
+    match name.part {
+        Part::Bytes => 1,
+        Part::Losses => repetitions.div_ceil(5),
+        _ => repetitions,
+    }
+}
+
+/// How many connections in memory a row has: they are short, and differ by little.
+pub(super) fn computed_of(repetitions: usize) -> usize {
+    10 * repetitions
 }
 
 /// Gives the name of what is finished and whole.
@@ -130,6 +139,7 @@ mod tests {
         let cell = samples::cell(Part::Times, 3);
         assert_eq!(check(&Finished::Cell(cell.clone()), 3), Ok(cell.name.key()));
         assert!(check(&Finished::Cell(samples::cell(Part::Bytes, 1)), 3).is_ok());
+        assert!(check(&Finished::Cell(samples::cell(Part::Losses, 2)), 6).is_ok());
         let refused = |change: fn(&mut Cell), words: &str| {
             let mut cell = samples::cell(Part::Times, 3);
             change(&mut cell);

@@ -37,7 +37,7 @@ pub use self::report::Part;
 pub use self::way::CertificateWay;
 
 use self::certificates::Parties;
-use self::finished::{Finished, samples_of};
+use self::finished::{Finished, computed_of, samples_of};
 use self::grid::Asked;
 use self::report::{Cell, CellName, Chains, End, Hits, Report, Work};
 use crate::error::LabError;
@@ -140,6 +140,10 @@ impl Experiment<'_> {
         self.options.common.repetitions
     }
 
+    fn computed(&self) -> usize {
+        computed_of(self.repetitions())
+    }
+
     fn expect(&mut self, names: &[CellName]) {
         let repetitions = self.repetitions();
         let over_links: usize = names.iter().map(|name| samples_of(name, repetitions)).sum();
@@ -148,7 +152,7 @@ impl Experiment<'_> {
         let work = asked(Part::Work) * ways * work::CHAINS.len();
         let hits = asked(Part::Hits) * (1 + hits::RATES.len());
         let rows = (work + hits) * self.options.certificates.len();
-        self.screen.expect(over_links + rows * repetitions);
+        self.screen.expect(over_links + rows * computed_of(repetitions));
     }
 
     /// Measures over links.
@@ -224,13 +228,12 @@ impl Experiment<'_> {
                     .copied()
                     .filter(|way| all.iter().all(|it| it.way != *way))
                     .collect();
-                for _ in 0..all.len() * self.repetitions() {
+                for _ in 0..all.len() * self.computed() {
                     self.screen.advance();
                 }
-                let measured =
-                    work::measure(&left, *certificates, chain, self.repetitions(), || {
-                        self.screen.advance();
-                    });
+                let measured = work::measure(&left, *certificates, chain, self.computed(), || {
+                    self.screen.advance();
+                });
                 for work in measured.map_err(|error| failed(format!("{certificates}"), error))? {
                     self.journal.add(&Finished::Work(work.clone()))?;
                     all.push(work);
@@ -259,7 +262,7 @@ impl Experiment<'_> {
             let mut all: Vec<Hits> = there.collect();
             if all.len() != 1 + hits::RATES.len() {
                 let advance = || self.screen.advance();
-                all = hits::measure(*certificates, self.repetitions(), advance)
+                all = hits::measure(*certificates, self.computed(), advance)
                     .map_err(|error| failed(format!("hits with {certificates}"), error))?;
                 for hits in &all {
                     self.journal.add(&Finished::Hits(hits.clone()))?;

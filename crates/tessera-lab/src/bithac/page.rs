@@ -40,7 +40,11 @@ const PARTS: [(Part, &str, &str); 6] = [
         "In memory, in calls of the engine; medians with their 95 % confidence intervals.",
     ),
     (Part::Hits, "Hits", "In memory, with chains of three; means, since they are mixtures."),
-    (Part::Memory, "Memory", "What an end holds more on the heap with each peer that it remembers."),
+    (
+        Part::Memory,
+        "Memory",
+        "What an end holds more on the heap with each peer that it remembers.",
+    ),
 ];
 
 fn is_there(report: &Report, part: Part) -> bool {

@@ -157,7 +157,7 @@ of 100           so many connections should find both caches filled; hits did
 a peer           what each further peer takes on the heap, in the mean";
 
 /// How many connections a report has.
-pub(super) fn connections(report: &Report) -> usize {
+pub(crate) fn connections(report: &Report) -> usize {
     let over_links = report.cells.iter().map(|cell| cell.samples.len());
     let work = report.work.iter().map(|work| work.client_us.len());
     let hits = report.hits.iter().map(|hits| hits.client_us.len());

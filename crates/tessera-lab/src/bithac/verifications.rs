@@ -1,34 +1,42 @@
 //! Signatures that verifiers check, counted: those in chains, and those of handshakes.
 
+use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::LocalKey;
 
 use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm};
 use tessera::wire::SignatureScheme;
 use tessera_webpki::Algorithms;
 use webpki::aws_lc_rs::ML_DSA_87;
 
+/// How often one end used its algorithms in this thread.
+type Count = LocalKey<Cell<u64>>;
+
+thread_local! {
+    static OF_CLIENT: Cell<u64> = const { Cell::new(0) };
+    static OF_SERVER: Cell<u64> = const { Cell::new(0) };
+}
+
 /// The algorithms of one end, which count how often they are used.
 pub(super) struct Verifications {
     pub(super) algorithms: Algorithms,
-    count: &'static AtomicU64,
+    count: &'static Count,
 }
 
 impl Verifications {
     /// Those of both ends, the client's first: one of each for a process.
     pub(super) fn of_both() -> &'static [Self; 2] {
         static BOTH: OnceLock<[Verifications; 2]> = OnceLock::new();
-        BOTH.get_or_init(|| [Self::new(), Self::new()])
+        BOTH.get_or_init(|| [Self::new(&OF_CLIENT), Self::new(&OF_SERVER)])
     }
 
-    /// How many signatures were checked since the last call.
+    /// How many signatures were checked in this thread since its last call.
     pub(super) fn take(&self) -> u64 {
-        self.count.swap(0, Ordering::Relaxed)
+        self.count.take()
     }
 
     /// What the verifiers of products know, and ML-DSA-87 besides.
-    fn new() -> Self {
-        let count = &*Box::leak(Box::new(AtomicU64::new(0)));
+    fn new(count: &'static Count) -> Self {
         let counted = |inner| -> &'static dyn SignatureVerificationAlgorithm {
             Box::leak(Box::new(Counted { inner, count }))
         };
@@ -50,7 +58,7 @@ impl Verifications {
 #[derive(Debug)]
 struct Counted {
     inner: &'static dyn SignatureVerificationAlgorithm,
-    count: &'static AtomicU64,
+    count: &'static Count,
 }
 
 impl SignatureVerificationAlgorithm for Counted {
@@ -60,7 +68,7 @@ impl SignatureVerificationAlgorithm for Counted {
         message: &[u8],
         signature: &[u8],
     ) -> Result<(), InvalidSignature> {
-        self.count.fetch_add(1, Ordering::Relaxed);
+        self.count.set(self.count.get() + 1);
         self.inner.verify_signature(public_key, message, signature)
     }
 

@@ -115,3 +115,6 @@ fn sample(call: &Call, counter: &Counter) -> Result<Sample, LabError> {
 fn failed(error: Box<dyn std::error::Error>) -> LabError {
     LabError::Connection(format!("preparing both ends: {error}"))
 }
+
+#[cfg(test)]
+mod tests;
