@@ -10,6 +10,7 @@ use tessera::wire::CertificateType;
 
 use crate::bytes::{Bytes, len24, put16, put24};
 use crate::chain_hash::{ChainHash, hash_of_list, hash_of_raw_key};
+use crate::der::expires_at;
 
 /// The chain of a Certificate message, or its raw public key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,30 +66,45 @@ impl Chain {
         self.leaf.len() + self.issuers.len()
     }
 
+    /// The body of a Certificate with this chain, and nothing beside it.
+    pub(crate) fn body(&self) -> Vec<u8> {
+        self.body_with(&[]).unwrap_or_default()
+    }
+
     /// Writes the body of a Certificate with these extensions of its entries, in their order; an empty
     /// list stands for entries without. `None` if that doesn't fill `body` exactly.
     pub(crate) fn fill_body(&self, extensions: &[&[u8]], body: &mut [u8]) -> Option<()> {
-        let mut written = Vec::with_capacity(body.len());
-        let mut extensions_left = extensions.iter().copied();
-        let mut extension = || match extensions_left.next() {
+        let written = self.body_with(extensions).filter(|it| it.len() == body.len())?;
+        body.copy_from_slice(&written);
+        Some(())
+    }
+
+    fn body_with(&self, extensions: &[&[u8]]) -> Option<Vec<u8>> {
+        let mut left = extensions.iter().copied();
+        let mut extension = || match left.next() {
             None if !extensions.is_empty() => None,
             next => Some(next.unwrap_or_default()),
         };
-        put24(&mut written, &self.leaf);
-        put16(&mut written, extension()?);
+        let mut list = Vec::new();
+        put24(&mut list, &self.leaf);
+        put16(&mut list, extension()?);
         let mut issuers = Bytes(&self.issuers);
         while !issuers.is_empty() {
-            put24(&mut written, issuers.vec24()?);
-            put16(&mut written, extension()?);
+            put24(&mut list, issuers.vec24()?);
+            put16(&mut list, extension()?);
         }
-        if extensions_left.next().is_some() || body.len() != 4 + written.len() {
-            return None;
-        }
-        let (head, rest) = body.split_first_chunk_mut::<4>()?;
-        let [a, b, c] = len24(written.len());
-        *head = [0, a, b, c];
-        rest.copy_from_slice(&written);
-        Some(())
+        let mut body = Vec::with_capacity(4 + list.len());
+        // No request context.
+        body.push(0);
+        put24(&mut body, &list);
+        left.next().is_none().then_some(body)
+    }
+
+    /// When the first of the certificates expires, in seconds since the Unix epoch, as far as they say.
+    pub(crate) fn expires_at(&self) -> Option<u64> {
+        let mut issuers = Bytes(&self.issuers);
+        let others = core::iter::from_fn(|| issuers.vec24());
+        core::iter::once(&self.leaf[..]).chain(others).filter_map(expires_at).min()
     }
 }
 

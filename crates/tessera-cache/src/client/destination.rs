@@ -8,6 +8,7 @@ use tessera::auth::{ToServer, VerifierDigest};
 use super::tickets::OwnTickets;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
+use crate::ids::public_id;
 
 /// Where a client connects to, and what it accepts there. Chains that were accepted under another policy
 /// are another server's, and so are those of the same name at another port or with other protocols: no
@@ -51,6 +52,8 @@ pub(crate) struct Destination {
     /// Whether it takes part.
     pub(crate) answers: bool,
     pub(crate) tickets: OwnTickets,
+    /// The last connection failed after the server's chain had come as a hash: the next one offers nothing.
+    pub(super) failed: bool,
     /// When it was used last: a number that grows.
     pub(super) used: u64,
 }
@@ -62,7 +65,8 @@ const CHAINS: usize = 4;
 impl Destination {
     /// The server has shown this chain.
     pub(super) fn learn(&mut self, shown: ServerChain) {
-        self.chains.retain(|it| it.hash != shown.hash);
+        // Two chains with one public id would never be offered again.
+        self.chains.retain(|it| public_id(&it.hash) != public_id(&shown.hash));
         self.chains.truncate(CHAINS - 1);
         self.chains.insert(0, shown);
     }

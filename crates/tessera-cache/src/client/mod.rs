@@ -23,7 +23,8 @@ use crate::public_ids::PublicIds;
 /// The certificates of servers that a client has been to, and its tickets for them: the
 /// [`CertificateCodecFactory`](tessera::auth::CertificateCodecFactory) of clients.
 ///
-/// All connections of a program share one. It remembers what complete handshakes brought whose server the
+/// All connections of a program share one, unless they have different credentials: identities that nobody
+/// should see together have a cache each. It remembers what complete handshakes brought whose server the
 /// verifier accepted, for each server name, port, list of offered protocols and policy of the verifier by
 /// itself. Servers that were not used for longest make room.
 ///
@@ -141,6 +142,14 @@ impl ClientCache {
         self.state.lock().visit(key)
     }
 
+    /// A connection failed after the server's chain had come as a hash. The two ends may disagree about what
+    /// an id means; so the next connection offers nothing.
+    pub(crate) fn failed(&self, key: &Key) {
+        if let Some(destination) = self.state.lock().destinations.get_mut(key) {
+            destination.failed = true;
+        }
+    }
+
     pub(crate) fn learn(&self, key: Key, learned: Learned) {
         self.state.lock().learn(key, learned, self.limits);
     }
@@ -153,6 +162,9 @@ impl ClientCache {
 impl State {
     fn visit(&mut self, key: &Key) -> (Destination, [Option<OwnTicket>; TICKETS]) {
         let Some(found) = self.destinations.get_mut(key) else { return Default::default() };
+        if found.failed {
+            return Default::default();
+        }
         let before = found.cost(key);
         let tickets = found.tickets.take();
         self.bytes = self.bytes.saturating_sub(before) + found.cost(key);
@@ -170,7 +182,7 @@ impl State {
         if let Some(shown) = learned.shown {
             destination.learn(shown);
         }
-        destination.answers = learned.answers;
+        (destination.answers, destination.failed) = (learned.answers, false);
         if let Some((chain, tickets)) = learned.tickets {
             destination.tickets.add(chain, tickets);
         }

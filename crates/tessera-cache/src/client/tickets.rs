@@ -33,11 +33,12 @@ impl OwnTickets {
     /// The tickets for the next ClientHello; they are never given again.
     ///
     /// The first is the newest. If the server didn't see the end of that handshake (its last flight was
-    /// lost), it doesn't know that ticket: so the second is the spare of an earlier handshake. Where only
-    /// one handshake has tickets left, its spare stays for that.
+    /// lost), it knows neither of its tickets: so the second is one of an earlier handshake. Where only one
+    /// handshake has tickets left, its spare stays for that. Both are for the chain that was sent last: after a
+    /// resumption the client can't tell which of the two was found.
     pub(crate) fn take(&mut self) -> [Option<OwnTicket>; TICKETS] {
-        let newest = self.take_from(0);
-        let earlier = newest.and_then(|(at, _)| self.take_from(at + 1));
+        let newest = self.take_from(0, None);
+        let earlier = newest.and_then(|(at, (_, chain))| self.take_from(at + 1, Some(chain)));
         self.0.retain(|it| it.left.iter().any(Option::is_some));
         [newest, earlier].map(|taken| taken.map(|(_, ticket)| ticket))
     }
@@ -47,10 +48,16 @@ impl OwnTickets {
         self.0.len() * size_of::<OfHandshake>()
     }
 
-    /// Takes a ticket of the newest handshake that has one left, not counting the first few.
-    fn take_from(&mut self, skipped: usize) -> Option<(usize, OwnTicket)> {
-        let mut left = self.0.iter_mut().enumerate().skip(skipped);
-        left.find_map(|(at, it)| {
+    /// Takes a ticket of the newest handshake that has one left for this chain, or for the one that was sent
+    /// last, not counting the first few handshakes.
+    fn take_from(
+        &mut self,
+        skipped: usize,
+        chain: Option<ChainHash>,
+    ) -> Option<(usize, OwnTicket)> {
+        let chain = chain.or(self.0.front().map(|it| it.chain))?;
+        let left = self.0.iter_mut().enumerate().skip(skipped);
+        left.filter(|(_, it)| it.chain == chain).find_map(|(at, it)| {
             let ticket = it.left.iter_mut().find_map(Option::take)?;
             Some((at, (ticket, it.chain)))
         })

@@ -26,7 +26,11 @@ impl CertificateCodecFactory for ClientCache {
 
     fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
         let key = Key::of(to);
-        let (known, tickets) = self.visit(&key);
+        // Without a clock nobody can tell whether what is known has expired.
+        let (known, tickets) = match to.now.unix {
+            Some(_) => self.visit(&key),
+            None => Default::default(),
+        };
         let extension = self.hello(&tickets)?.write();
         let offered = self.offered(&known, to);
         Some(Box::new(ClientCodec {
@@ -41,6 +45,7 @@ impl CertificateCodecFactory for ClientCache {
             own: None,
             sent_cached: false,
             received: None,
+            ended: false,
         }))
     }
 
@@ -118,6 +123,16 @@ struct ClientCodec {
     sent_cached: bool,
     /// The server's chain, if it came as a hash.
     received: Option<Received>,
+    /// Whether the handshake is complete.
+    ended: bool,
+}
+
+impl Drop for ClientCodec {
+    fn drop(&mut self) {
+        if self.received.is_some() && !self.ended {
+            self.cache.failed(&self.key);
+        }
+    }
 }
 
 impl CertificateCodec for ClientCodec {
@@ -166,6 +181,7 @@ impl CertificateCodec for ClientCodec {
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
+        self.ended = true;
         self.count_end(end.peer.is_some());
         let shown = end.peer.and_then(|peer| self.shown(peer, end));
         let own = match end.peer {

@@ -51,8 +51,9 @@ impl<P> Offered<P> {
         Some(Self { id, peer, form: form.clone(), pinned })
     }
 
-    /// Reads the content of a CompressedCertificate, and writes the body that it stands for. Of a chain that
-    /// isn't there the verifier is asked by its hash.
+    /// Reads the content of a CompressedCertificate, and gives what it stands for. What the bytes alone show
+    /// to be malformed is an error. What differs from the chain that is expected is not: the handshake goes on
+    /// with the expected one, without extensions, until the proof.
     pub(super) fn decode(
         &self,
         expected: ChainHash,
@@ -60,18 +61,26 @@ impl<P> Offered<P> {
         body: &mut [u8],
     ) -> Result<(Received, Decoded), CertificateNotDecoded> {
         let content = Content::read(encoded).ok_or(CertificateNotDecoded)?;
-        let received = Received { expected, matches: content.chain == expected };
-        let Form::Whole(chain) = &self.form else {
-            let pinned = self.pinned.as_ref().ok_or(CertificateNotDecoded)?;
-            let beside: usize = content.extensions.iter().map(|it| it.len()).sum();
-            let each_or_none = [0, pinned.certificates].contains(&content.extensions.len());
-            if !each_or_none || body.len() != pinned.body_len(beside) {
-                return Err(CertificateNotDecoded);
+        let fits = match &self.form {
+            Form::Whole(chain) => chain.fill_body(&content.extensions, body).is_some(),
+            Form::Known(_) => {
+                let pinned = self.pinned.as_ref().ok_or(CertificateNotDecoded)?;
+                let count = content.extensions.len();
+                let beside = content.extensions.iter().map(|it| it.len()).sum();
+                (count == 0 || count == pinned.certificates)
+                    && body.len() == pinned.body_len(beside)
             }
-            let entry_extensions = encoded.get(ChainHash::LEN..).unwrap_or_default().to_vec();
-            return Ok((received, Decoded::Known { hash: expected.0, entry_extensions }));
         };
-        chain.fill_body(&content.extensions, body).ok_or(CertificateNotDecoded)?;
-        Ok((received, Decoded::Body(body.len())))
+        let matches = fits && content.chain == expected;
+        let decoded = match &self.form {
+            Form::Whole(_) if matches => Decoded::Body(body.len()),
+            Form::Whole(chain) => Decoded::Expected(chain.body()),
+            Form::Known(_) => {
+                let beside = encoded.get(ChainHash::LEN..).filter(|_| matches);
+                let entry_extensions = beside.unwrap_or_default().to_vec();
+                Decoded::Known { hash: expected.0, entry_extensions }
+            }
+        };
+        Ok((Received { expected, matches }, decoded))
     }
 }

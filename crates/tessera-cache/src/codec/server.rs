@@ -7,16 +7,17 @@ use core::ops::RangeInclusive;
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
-    EncodedCertificate, FromClient, HandshakeEnd, PeerCertificate, Role, ToServer, VerifierDigest,
+    EncodedCertificate, FromClient, HandshakeEnd, PeerCertificate, Role, ToServer,
 };
-use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
+use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
 
 use super::offered::{Offered, Received, asked_of};
 use super::{ALL_IDS, derive, learned_form};
 use crate::chain_hash::ChainHash;
-use crate::ids::{public_id, salted_id};
+use crate::form::Form;
+use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
 use crate::public_ids::PublicIds;
-use crate::server::{Remembered, ServerCache};
+use crate::server::{Remembered, ServerCache, Under};
 use crate::wire::{Content, Hello, Malformed};
 
 impl CertificateCodecFactory for ServerCache {
@@ -52,14 +53,13 @@ impl ServerCache {
     ) -> Result<Option<ServerCodec>, CodecRefusal> {
         let hello = from.offer.extension(ExtensionType::CACHED_CERTIFICATES);
         let hello = hello.map(Hello::read).transpose().map_err(refusal)?;
+        let under = self.under(from);
         let known = match hello {
             None if self.public_ids == PublicIds::Never => return Ok(None),
-            None => self.recognisable(from),
+            None if psk => return Ok(None),
+            None => self.recognisable(under, from),
             Some(Hello::TakesPart) => Vec::new(),
-            Some(Hello::Tickets(tickets)) => {
-                let found = self.take(&tickets, from.policy);
-                found.into_iter().map(|found| (found.ticket.id, found.peer)).collect()
-            }
+            Some(Hello::Tickets(tickets)) => self.find(&tickets, under, from, psk),
         };
         let offered = self.offered(known, from);
         Ok(Some(ServerCodec {
@@ -67,7 +67,7 @@ impl ServerCache {
             psk,
             hello,
             random: *from.random,
-            policy: from.policy,
+            under,
             ids: offered.iter().map(|it| it.id).collect(),
             offered,
             sent_cached: None,
@@ -75,12 +75,38 @@ impl ServerCache {
         }))
     }
 
+    /// The client that these tickets are of. They aren't looked up where nobody asks for a certificate, and
+    /// without a clock, since nobody could tell whether what is known has expired.
+    fn find(
+        &self,
+        tickets: &[TicketBytes; TICKETS],
+        under: Under,
+        from: &FromClient<'_>,
+        psk: bool,
+    ) -> Vec<(Id, Remembered)> {
+        let Some(unix) = from.now.unix.filter(|_| psk || from.policy.is_some()) else {
+            return Vec::new();
+        };
+        let may_offer = |typ| psk || is_only_type(from, typ);
+        let found = self.take(tickets, under, unix.as_secs(), may_offer);
+        found.into_iter().map(|found| (found.id, found.peer)).collect()
+    }
+
     /// The clients that don't take part, by the ids that they may be offered.
-    fn recognisable(&self, from: &FromClient<'_>) -> Vec<(Id, Remembered)> {
-        let known = self.public(from.policy);
+    fn recognisable(&self, under: Under, from: &FromClient<'_>) -> Vec<(Id, Remembered)> {
+        let Some(unix) = from.now.unix.map(|unix| unix.as_secs()) else { return Vec::new() };
+        let known = self.public(under);
         let unique = |id: Id| known.iter().filter(|(hash, _)| public_id(hash) == id).count() == 1;
+        let is_good = |peer: &Remembered| match &peer.form {
+            Form::Whole(chain) => {
+                is_only_type(from, chain.certificate_type)
+                    && chain.expires_at().is_none_or(|end| unix < end)
+            }
+            Form::Known(_) => is_only_type(from, CertificateType::X509),
+        };
         let named = known.iter().map(|(hash, peer)| (public_id(hash), peer));
-        named.filter(|(id, _)| unique(*id)).map(|(id, peer)| (id, peer.clone())).collect()
+        let good = named.filter(|(id, peer)| unique(*id) && is_good(peer));
+        good.map(|(id, peer)| (id, peer.clone())).collect()
     }
 
     fn offered(
@@ -110,7 +136,7 @@ struct ServerCodec {
     hello: Option<Hello>,
     /// The client's.
     random: [u8; 32],
-    policy: Option<VerifierDigest>,
+    under: Under,
     /// The clients' chains that are offered, and their ids.
     offered: Vec<Offered<Remembered>>,
     ids: Vec<Id>,
@@ -164,12 +190,17 @@ impl CertificateCodec for ServerCodec {
         self.received.as_ref().is_none_or(|(received, _)| received.matches)
     }
 
+    fn conceals_verdict(&self) -> bool {
+        // Who copied a ticket must not learn from alerts whose it is.
+        self.received.is_some()
+    }
+
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         self.count_end(end.peer.is_some());
+        let identity = self.cache.identity(end.identity);
         let client = match end.peer {
-            Some(peer) => self.shown(peer, end),
-            // A client that comes with a PSK shows nothing; its ticket says who it is.
-            None if self.psk => self.presented(),
+            Some(peer) => self.shown(peer, identity, end),
+            None if self.psk => self.presented(identity),
             None => None,
         };
         let Some((hash, client)) = client else { return };
@@ -182,9 +213,13 @@ impl CertificateCodec for ServerCodec {
 }
 
 impl ServerCodec {
-    /// The client whose ticket was found.
-    fn presented(&self) -> Option<(ChainHash, Remembered)> {
-        let client = &self.offered.first().filter(|_| self.hello.is_some())?.peer;
+    /// A client that comes with a PSK shows nothing; its ticket says who it is, if the session that it resumes
+    /// is of the same client. Else somebody has copied the ticket.
+    fn presented(&self, identity: u32) -> Option<(ChainHash, Remembered)> {
+        let client = &self.offered.first()?.peer;
+        if identity == 0 || client.identity != identity {
+            return None;
+        }
         Some((client.form.hash(self.cache.sha256), client.clone()))
     }
 
@@ -192,6 +227,7 @@ impl ServerCodec {
     fn shown(
         &self,
         peer: &PeerCertificate,
+        identity: u32,
         end: &HandshakeEnd<'_>,
     ) -> Option<(ChainHash, Remembered)> {
         let expected = self.received.as_ref().map(|(received, _)| received.expected);
@@ -201,7 +237,7 @@ impl ServerCodec {
         let (hash, form) =
             learned_form(cache.sha256, peer, expected, cache.memory.as_deref(), asked)?;
         let share = share.unwrap_or_else(|| cache.share_of(peer));
-        Some((hash, Remembered { form, policy: self.policy, share }))
+        Some((hash, Remembered { form, under: self.under, identity, share }))
     }
 
     fn count_end(&self, shown: bool) {
@@ -217,6 +253,16 @@ impl ServerCodec {
                 None => metrics.missed_nothing_cached += 1,
             }
         });
+    }
+}
+
+/// Whether certificates of this type alone can be agreed with a client (RFC 7250 §4.1). Of one that lists several
+/// the server's verifier chooses, and another type than the chain's is read as something else.
+fn is_only_type(from: &FromClient<'_>, typ: CertificateType) -> bool {
+    match from.offer.extension(ExtensionType::CLIENT_CERTIFICATE_TYPE) {
+        None => typ == CertificateType::X509,
+        Some([_, listed @ ..]) => *listed == [typ.0],
+        Some([]) => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 
-use crate::ids::Ticket;
+use crate::ids::KeptTicket;
 
 /// How many tickets of one client are known.
 pub(super) const LIVE: usize = 8;
@@ -18,7 +18,7 @@ pub(super) struct Extras(BTreeMap<u32, Box<Extra>>);
 /// The others of one client.
 #[derive(Default)]
 pub(super) struct Extra {
-    pub(super) tickets: [Option<Ticket>; LIVE - INLINE],
+    pub(super) tickets: [Option<KeptTicket>; LIVE - INLINE],
     /// When each of all came, in places: the smaller, the earlier.
     pub(super) came: [u32; LIVE],
     pub(super) next: u32,
@@ -44,7 +44,7 @@ impl Extras {
     }
 
     /// Takes a ticket out; the rest goes when it was the last.
-    pub(super) fn take(&mut self, client: u32, place: usize) -> Option<Ticket> {
+    pub(super) fn take(&mut self, client: u32, place: usize) -> Option<KeptTicket> {
         let extra = self.0.get_mut(&client)?;
         let taken = extra.tickets.get_mut(place.checked_sub(INLINE)?)?.take();
         if extra.tickets.iter().all(Option::is_none) {

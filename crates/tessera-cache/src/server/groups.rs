@@ -12,12 +12,17 @@ use tessera::wire::CertificateType;
 pub(super) struct Group {
     /// Whose part of the cache they are in.
     pub(super) share: u32,
+    /// Which server they came to.
+    pub(super) server: ServerName,
     /// What judged them.
     pub(super) policy: Option<[u8; VerifierDigest::LEN]>,
     pub(super) kind: Kind,
     /// The rest of their chains.
     pub(super) issuers: Arc<[u8]>,
 }
+
+/// The server that a client asked for, shortened: the beginning of a hash of its name.
+pub(crate) type ServerName = [u8; 16];
 
 /// What is kept of each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -18,6 +18,15 @@ impl Keyed {
         Ok(Self(key))
     }
 
+    /// Hashes bytes of any length.
+    pub(super) fn hash_all(&self, bytes: &[u8]) -> u64 {
+        bytes.chunks(8).fold(bytes.len() as u64, |hash, chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.hash(hash.to_ne_bytes(), word)
+        })
+    }
+
     pub(super) fn hash(&self, a: [u8; 8], b: [u8; 8]) -> u64 {
         let [k0, k1, k2] = self.0;
         let once = fold(u64::from_ne_bytes(a) ^ k0, u64::from_ne_bytes(b) ^ k1);

@@ -13,13 +13,15 @@ mod store;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tessera::auth::{ChainMemory, PeerCertificate, VerifierDigest};
+use tessera::auth::{ChainMemory, FromClient, PeerCertificate, PeerIdentity, VerifierDigest};
 use tessera::crypto::{Hash, Provider};
+use tessera::wire::CertificateType;
 
+use self::groups::ServerName;
 use self::public::Public;
 use self::store::Store;
-pub(crate) use self::store::{Found, Remembered};
-use crate::chain_hash::{ChainHash, sha256_of};
+pub(crate) use self::store::{Found, Remembered, Under};
+use crate::chain_hash::{ChainHash, first, sha256_of};
 use crate::error::NotMade;
 use crate::ids::{TICKETS, Ticket, TicketBytes};
 use crate::lock::Lock;
@@ -33,7 +35,7 @@ use crate::public_ids::PublicIds;
 ///
 /// All configurations of a server share one. It remembers what complete handshakes brought whose client the
 /// verifier accepted. A client is found by a ticket, which both ends derive and which is used once; at most
-/// eight of a client are known. What a client has in common with others, such as the certificates of its
+/// eight are known of a certificate, whatever its owner sends after it. What a client has in common with others, such as the certificates of its
 /// issuers, is kept once.
 ///
 /// When it is full, the client that was not used for longest leaves; but each authority's clients, by the
@@ -121,7 +123,8 @@ impl ServerCache {
     /// or names. What was accepted under another policy isn't offered in any case.
     pub fn retain_policies(&self, policies: &[VerifierDigest]) {
         self.store.lock().retain(|policy| policies.iter().any(|it| Some(it.0) == policy));
-        let keep = |it: &Remembered| it.policy.is_some_and(|policy| policies.contains(&policy));
+        let keep =
+            |it: &Remembered| it.under.policy.is_some_and(|policy| policies.contains(&policy));
         self.public.lock().retain(keep);
     }
 
@@ -134,9 +137,23 @@ impl ServerCache {
     pub(crate) fn take(
         &self,
         tickets: &[TicketBytes; TICKETS],
-        policy: Option<VerifierDigest>,
+        under: Under,
+        unix: u64,
+        may_offer: impl Fn(CertificateType) -> bool,
     ) -> Option<Found> {
-        self.store.lock().take(tickets, policy)
+        self.store.lock().take(tickets, under, unix, may_offer)
+    }
+
+    /// What a client is accepted under that asks for this server.
+    pub(crate) fn under(&self, from: &FromClient<'_>) -> Under {
+        let name = from.server_name.unwrap_or_default().to_ascii_lowercase();
+        let server: ServerName = first(self.sha256.hash(name.as_bytes()).as_ref());
+        Under { server, policy: from.policy }
+    }
+
+    /// An identity, as it is remembered.
+    pub(crate) fn identity(&self, identity: Option<&PeerIdentity>) -> u32 {
+        self.store.lock().identity(identity.map_or(&[], |it| &it.blob))
     }
 
     /// The part of the cache for clients like this one.
@@ -148,9 +165,9 @@ impl ServerCache {
         self.store.lock().learn(peer, tickets, presented);
     }
 
-    /// The clients that don't take part otherwise, and were accepted under this policy.
-    pub(crate) fn public(&self, policy: Option<VerifierDigest>) -> Vec<(ChainHash, Remembered)> {
-        self.public.lock().iter().filter(|(_, it)| it.policy == policy).cloned().collect()
+    /// The clients that don't take part otherwise, and were accepted under this.
+    pub(crate) fn public(&self, under: Under) -> Vec<(ChainHash, Remembered)> {
+        self.public.lock().iter().filter(|(_, it)| it.under == under).cloned().collect()
     }
 
     pub(crate) fn learn_public(&self, hash: ChainHash, peer: Remembered) {

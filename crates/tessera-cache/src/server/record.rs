@@ -6,12 +6,13 @@ use alloc::vec::Vec;
 
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
+use super::extras::INLINE;
 use super::groups::{Group, Kind};
 use super::shares::NONE;
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
-use crate::ids::{Ticket, TicketBytes};
+use crate::ids::KeptTicket;
 
 /// A client.
 pub(super) struct Record {
@@ -22,25 +23,27 @@ pub(super) struct Record {
     /// the next free one.
     pub(super) newer: u32,
     pub(super) older: u32,
-    tickets: [TicketBytes; 2],
+    /// Who the verifier says it is: see [`Remembered`](super::store::Remembered).
+    pub(super) identity: u32,
+    tickets: [[u8; KeptTicket::LEN]; INLINE],
     /// 0: no ticket.
-    ids: [u16; 2],
+    ids: [u16; INLINE],
 }
 
 const _: () = assert!(size_of::<usize>() > 8 || size_of::<Record>() <= 48);
 
 impl Record {
     pub(super) fn new(own: Box<[u8]>, group: u32) -> Self {
-        let tickets = Default::default();
-        Self { own, group, newer: NONE, older: NONE, tickets, ids: [0; 2] }
+        let (tickets, ids) = Default::default();
+        Self { own, group, newer: NONE, older: NONE, identity: 0, tickets, ids }
     }
 
-    pub(super) fn ticket(&self, place: usize) -> Option<Ticket> {
+    pub(super) fn ticket(&self, place: usize) -> Option<KeptTicket> {
         let id = *self.ids.get(place)?;
-        (id != 0).then(|| Ticket { bytes: self.tickets[place], id: Id(id) })
+        (id != 0).then(|| KeptTicket { bytes: self.tickets[place], id: Id(id) })
     }
 
-    pub(super) fn put_ticket(&mut self, place: usize, ticket: Option<Ticket>) {
+    pub(super) fn put_ticket(&mut self, place: usize, ticket: Option<KeptTicket>) {
         if let Some((bytes, id)) = self.tickets.get_mut(place).zip(self.ids.get_mut(place)) {
             *bytes = ticket.map_or_else(Default::default, |it| it.bytes);
             *id = ticket.map_or(0, |it| it.id.0);

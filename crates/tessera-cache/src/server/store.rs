@@ -1,13 +1,15 @@
 //! The clients that a server remembers, found by their tickets.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use tessera::auth::VerifierDigest;
 use tessera::crypto::{Random, RandomFailed};
+use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::ServerLimits;
 use super::extras::{Extras, INLINE, LIVE};
-use super::groups::{Group, Groups};
+use super::groups::{Group, Groups, ServerName};
 use super::index::{END, Index};
 use super::keyed::Keyed;
 use super::pages::Pages;
@@ -15,7 +17,7 @@ use super::record::{Record, form, parts};
 use super::shares::{NONE, Shares};
 use crate::der::issuer;
 use crate::form::Form;
-use crate::ids::{TICKETS, Ticket, TicketBytes};
+use crate::ids::{KeptTicket, TICKETS, Ticket, TicketBytes};
 use crate::metrics::Metrics;
 
 /// All clients.
@@ -40,21 +42,33 @@ pub(super) struct Store {
 /// A client that was found; it stays what it is until the handshake is over, whatever the store does.
 #[derive(Clone)]
 pub(crate) struct Found {
-    pub(crate) ticket: Ticket,
+    pub(crate) id: Id,
     pub(crate) peer: Remembered,
 }
 
-/// A chain, and who judged it.
+/// A client's chain, and under what it was accepted.
 #[derive(Clone)]
 pub(crate) struct Remembered {
     pub(crate) form: Form,
-    pub(crate) policy: Option<VerifierDigest>,
+    pub(crate) under: Under,
+    /// Who the verifier said that it is, as a keyed hash; 0 if it said nothing.
+    pub(crate) identity: u32,
     /// Its part of the cache.
     pub(crate) share: u32,
 }
 
+/// What a client was accepted under.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Under {
+    pub(crate) server: ServerName,
+    pub(crate) policy: Option<VerifierDigest>,
+}
+
 /// The most clients: what fits into the numbers of an index.
 pub(super) const MOST: usize = END as usize / LIVE;
+
+/// How many records one leaf has at most, at as many servers.
+const RECORDS: usize = 2;
 
 /// What a client takes beside its certificate: its record, and its place in three tables.
 const COST: usize = size_of::<Record>() + 3 * 5;
@@ -83,28 +97,49 @@ impl Store {
         Metrics { entries, bytes, ..self.metrics }
     }
 
-    /// Takes these tickets: nobody finds them again. Gives the client of the first that is known, if it was
-    /// accepted under this policy; else it is forgotten.
+    /// Takes these tickets, if they are of clients of this server: nobody finds them again. Gives the client
+    /// of the first that is known, if it was accepted under this policy, has not expired and `may_offer` says
+    /// so of its kind; else it is forgotten, or has no use this time.
     pub(super) fn take(
         &mut self,
         tickets: &[TicketBytes; TICKETS],
-        policy: Option<VerifierDigest>,
+        under: Under,
+        unix: u64,
+        may_offer: impl Fn(CertificateType) -> bool,
     ) -> Option<Found> {
-        let [first, second] = tickets.map(|bytes| self.take_one(bytes));
-        let Some((client, ticket)) = first.or(second) else {
+        let [first, second] = tickets.map(|bytes| self.take_one(&bytes, under.server));
+        let Some((client, id)) = first.or(second) else {
             self.metrics.missed_unknown_ticket += 1;
             return None;
         };
-        let group = self.groups.get(self.records.get(client)?.group)?;
-        if group.policy.map(VerifierDigest) != policy {
+        let record = self.records.get(client)?;
+        let group = self.groups.get(record.group)?;
+        let (form, share, identity) = (form(group, &record.own)?, group.share, record.identity);
+        let policy = group.policy.map(VerifierDigest);
+        let expires_at = match &form {
+            Form::Whole(chain) => chain.expires_at(),
+            Form::Known(_) => None,
+        };
+        if policy != under.policy {
             self.metrics.missed_policy += 1;
             self.remove(client);
             return None;
         }
-        let share = group.share;
-        let form = form(group, &self.records.get(client)?.own)?;
+        if expires_at.is_some_and(|end| end <= unix) {
+            self.metrics.missed_expired += 1;
+            self.remove(client);
+            return None;
+        }
         self.touch(client);
-        Some(Found { ticket, peer: Remembered { form, policy, share } })
+        let fits = match &form {
+            Form::Whole(chain) => may_offer(chain.certificate_type),
+            Form::Known(_) => may_offer(CertificateType::X509),
+        };
+        if !fits {
+            self.metrics.missed_another_chain += 1;
+            return None;
+        }
+        Some(Found { id, peer: Remembered { form, under, identity, share } })
     }
 
     /// The part of the cache for clients with certificates like this one, or with raw public keys.
@@ -112,14 +147,25 @@ impl Store {
         self.shares.of(issuer(leaf))
     }
 
+    /// An identity, as it is remembered.
+    pub(super) fn identity(&self, blob: &[u8]) -> u32 {
+        if blob.is_empty() { 0 } else { (self.keyed.hash_all(blob) as u32).max(1) }
+    }
+
     /// A handshake with this client is complete. If one of its tickets was `presented`, its other ticket of
     /// the same handshake isn't needed any more: the client has newer ones, and both ends know them.
     pub(super) fn learn(&mut self, peer: &Remembered, tickets: [Ticket; TICKETS], presented: bool) {
         let Some(client) = self.client(peer) else { return };
+        if let Some(record) = self.records.get_mut(client) {
+            record.identity = peer.identity;
+        }
         if presented && !self.extras.has(client) {
             (0..INLINE).for_each(|place| self.clear(client, place));
         }
-        tickets.into_iter().for_each(|ticket| self.add_ticket(client, ticket));
+        for ticket in tickets {
+            self.make_room_for_ticket(client);
+            self.add_ticket(client, KeptTicket::of(ticket));
+        }
     }
 
     /// Forgets clients that were accepted under other policies.
@@ -132,33 +178,90 @@ impl Store {
         }
     }
 
-    fn take_one(&mut self, bytes: TicketBytes) -> Option<(u32, Ticket)> {
-        let (records, extras) = (&self.records, &self.extras);
-        let is_it = |number| ticket_at(records, extras, number).is_some_and(|it| it.bytes == bytes);
-        let number = self.tickets.find(self.keyed.hash(bytes, [0; 8]), is_it)?;
+    fn take_one(&mut self, ticket: &TicketBytes, server: ServerName) -> Option<(u32, Id)> {
+        let (records, extras, groups) = (&self.records, &self.extras, &self.groups);
+        let bytes = KeptTicket::bytes(ticket);
+        let is_it = |number| {
+            let is_same = ticket_at(records, extras, number).is_some_and(|it| it.bytes == bytes);
+            let group = records.get(split(number).0).and_then(|it| groups.get(it.group));
+            is_same && group.is_some_and(|group| group.server == server)
+        };
+        let number = self.tickets.find(hash_of_ticket(&self.keyed, bytes), is_it)?;
         let (client, place) = split(number);
-        let ticket = ticket_at(records, extras, number)?;
+        let id = ticket_at(records, extras, number)?.id;
         self.clear(client, place);
-        Some((client, ticket))
+        Some((client, id))
     }
 
     /// The number of a client, which is the one used last from now on; it is added if it is new. `None` if
     /// it doesn't fit.
     fn client(&mut self, peer: &Remembered) -> Option<u32> {
         let (kind, own, issuers) = parts(&peer.form);
-        let group = Group { share: peer.share, policy: peer.policy.map(|it| it.0), kind, issuers };
-        if let Some(known) = self.groups.find(&group).and_then(|group| self.find(&own, group)) {
-            self.touch(known);
-            return Some(known);
+        let policy = peer.under.policy.map(|it| it.0);
+        let group = Group { share: peer.share, server: peer.under.server, policy, kind, issuers };
+        let known = self.with_leaf(&own);
+        let number = self.groups.find(&group);
+        let is_it = |client: &&u32| self.records.get(**client).map(|it| it.group) == number;
+        if let Some(&client) = known.iter().find(is_it).filter(|_| number.is_some()) {
+            self.touch(client);
+            return Some(client);
         }
+        self.make_room_for_chain(&known, &group);
         self.add(own.into_boxed_slice(), &group)
     }
 
-    fn find(&self, own: &[u8], group: u32) -> Option<u32> {
-        let is_it = |number| {
-            self.records.get(number).is_some_and(|it| it.group == group && *it.own == *own)
+    /// The records of clients with this leaf: a client can send other certificates after it, come to other
+    /// servers and so on.
+    fn with_leaf(&self, own: &[u8]) -> Vec<u32> {
+        let mut found = Vec::new();
+        self.clients.find(hash_of_tail(&self.keyed, own), |number| {
+            if self.records.get(number).is_some_and(|it| *it.own == *own) {
+                found.push(number);
+            }
+            false
+        });
+        found
+    }
+
+    /// What follows a leaf is its owner's choice, so it doesn't multiply what is kept: a new list replaces the
+    /// one before at the same server, and at different servers there are [`RECORDS`].
+    fn make_room_for_chain(&mut self, known: &[u32], new: &Group) {
+        let replaced = |it: &Self, client: u32| {
+            let group = it.records.get(client).and_then(|record| it.groups.get(record.group));
+            group.is_some_and(|group| group.server == new.server && group.policy == new.policy)
         };
-        self.clients.find(hash_of_tail(&self.keyed, own), is_it)
+        let (replaced, mut others): (Vec<u32>, Vec<u32>) =
+            known.iter().copied().partition(|client| replaced(self, *client));
+        others.sort_by_key(|client| self.live(*client));
+        let too_many = (others.len() + 1).saturating_sub(RECORDS);
+        for client in replaced.iter().chain(others.iter().take(too_many)) {
+            self.remove(*client);
+        }
+    }
+
+    /// A leaf has no more than [`LIVE`] tickets, wherever it was shown: other records of it give theirs first.
+    fn make_room_for_ticket(&mut self, client: u32) {
+        let Some(own) = self.records.get(client).map(|it| it.own.clone()) else { return };
+        let with_leaf = self.with_leaf(&own);
+        let live: usize = with_leaf.iter().map(|client| self.live(*client)).sum();
+        if live < LIVE {
+            return;
+        }
+        for other in with_leaf.into_iter().filter(|other| *other != client) {
+            if let Some(place) = (0..LIVE).find(|place| self.ticket(other, *place).is_some()) {
+                self.clear(other, place);
+                return;
+            }
+        }
+    }
+
+    fn ticket(&self, client: u32, place: usize) -> Option<KeptTicket> {
+        ticket_at(&self.records, &self.extras, number_of(client, place))
+    }
+
+    /// How many tickets of a record are known.
+    fn live(&self, client: u32) -> usize {
+        (0..LIVE).filter(|place| self.ticket(client, *place).is_some()).count()
     }
 
     fn add(&mut self, own: Box<[u8]>, group: &Group) -> Option<u32> {
@@ -198,12 +301,9 @@ impl Store {
         Some(client)
     }
 
-    fn add_ticket(&mut self, client: u32, ticket: Ticket) {
-        let is_free = |it: &Self, place: usize| {
-            ticket_at(&it.records, &it.extras, number_of(client, place)).is_none()
-        };
+    fn add_ticket(&mut self, client: u32, ticket: KeptTicket) {
         let places = if self.extras.has(client) { LIVE } else { INLINE };
-        let place = (0..places).find(|place| is_free(self, *place));
+        let place = (0..places).find(|place| self.ticket(client, *place).is_none());
         let place = match place {
             Some(place) => place,
             // A client with several connections at a time.
@@ -230,10 +330,14 @@ impl Store {
             record.put_ticket(place, Some(ticket));
         }
         let (records, extras, keyed) = (&self.records, &self.extras, &self.keyed);
-        self.tickets.insert(keyed.hash(ticket.bytes, [0; 8]), number_of(client, place), |other| {
-            let there = ticket_at(records, extras, other);
-            there.map_or(0, |it| keyed.hash(it.bytes, [0; 8]))
-        });
+        self.tickets.insert(
+            hash_of_ticket(keyed, ticket.bytes),
+            number_of(client, place),
+            |other| {
+                let there = ticket_at(records, extras, other);
+                there.map_or(0, |it| hash_of_ticket(keyed, it.bytes))
+            },
+        );
     }
 
     /// Removes the ticket at a place, if there is one.
@@ -249,7 +353,7 @@ impl Store {
     fn clear_in_index(&mut self, client: u32, place: usize) {
         let number = number_of(client, place);
         if let Some(ticket) = ticket_at(&self.records, &self.extras, number) {
-            self.tickets.remove(self.keyed.hash(ticket.bytes, [0; 8]), number);
+            self.tickets.remove(hash_of_ticket(&self.keyed, ticket.bytes), number);
         }
     }
 
@@ -352,12 +456,16 @@ fn split(number: u32) -> (u32, usize) {
     (number / LIVE as u32, number as usize % LIVE)
 }
 
-fn ticket_at(records: &Pages<Record>, extras: &Extras, number: u32) -> Option<Ticket> {
+fn ticket_at(records: &Pages<Record>, extras: &Extras, number: u32) -> Option<KeptTicket> {
     let (client, place) = split(number);
     match place.checked_sub(INLINE) {
         None => records.get(client)?.ticket(place),
         Some(at) => *extras.get(client)?.tickets.get(at)?,
     }
+}
+
+fn hash_of_ticket(keyed: &Keyed, [a, b, c, d, e, f]: [u8; KeptTicket::LEN]) -> u64 {
+    keyed.hash([a, b, c, d, e, f, 0, 0], [0; 8])
 }
 
 /// The hash of the last bytes: in a certificate they are of its signature, which its owner doesn't choose.
