@@ -117,9 +117,18 @@ impl Ends {
     }
 
     /// Both ends forget certificates.
-    pub(super) fn forget(&self) {
-        self.caches.client.clear();
-        self.caches.server.clear();
+    fn forget(&self) {
+        self.forgetting()();
+    }
+
+    /// What makes both ends forget certificates.
+    pub(super) fn forgetting(&self) -> impl Fn() + Send + use<> {
+        let Caches { client, server } = &self.caches;
+        let (client, server) = (client.clone(), server.clone());
+        move || {
+            client.clear();
+            server.clear();
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::report::{Cell, CellName, Hits, Memory, Part, Sample, Work};
+use super::report::{Cell, CellName, Hits, Memory, Part, Peak, Sample, Work};
 use crate::experiment::Failures;
 
 /// Something that is finished.
@@ -13,6 +13,7 @@ pub(super) enum Finished {
     Work(Work),
     Hits(Hits),
     Memory(Memory),
+    Peak(Peak),
 }
 
 /// The longest that anything of a connection takes, in microseconds: all patience ends far earlier.
@@ -52,6 +53,7 @@ pub(super) fn check(finished: &Finished, repetitions: usize) -> Result<String, S
         Finished::Work(work) => check_work(work).map(|()| work.key()),
         Finished::Hits(hits) => check_hits(hits).map(|()| hits.key()),
         Finished::Memory(memory) => check_memory(memory).map(|()| memory.key()),
+        Finished::Peak(peak) => check_peak(peak).map(|()| peak.key()),
     }
 }
 
@@ -100,6 +102,15 @@ pub(crate) fn check_memory(memory: &Memory) -> Result<(), String> {
     }
     match memory.held.iter().find(|held| held.bytes.unsigned_abs() > MOST_BYTES) {
         Some(held) => Err(format!("{} entries of {name} take {} bytes", held.entries, held.bytes)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a peak that no run writes.
+pub(crate) fn check_peak(peak: &Peak) -> Result<(), String> {
+    match [peak.client, peak.server].iter().find(|bytes| !(1..=MOST_BYTES as i64).contains(*bytes))
+    {
+        Some(bytes) => Err(format!("{} is {bytes} bytes", peak.key())),
         None => Ok(()),
     }
 }
@@ -183,5 +194,8 @@ mod tests {
         held.reverse();
         let refusal = check(&Finished::Memory(Memory { held, ..memory }), 3).unwrap_err();
         assert!(refusal.contains("in their order"), "{refusal}");
+        let peak = samples::peak();
+        assert_eq!(check(&Finished::Peak(peak.clone()), 3), Ok(peak.key()));
+        assert!(check(&Finished::Peak(Peak { server: 0, ..peak }), 3).is_err());
     }
 }

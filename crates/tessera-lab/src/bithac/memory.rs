@@ -6,9 +6,11 @@ use tessera::{ClientConfig, ServerConfig};
 
 use super::certificates::{Certificates, Parties};
 use super::ends::Ends;
-use super::report::{End, Held, Memory};
+use super::report::{End, Held, Memory, Peak};
 use super::way::CertificateWay;
+use crate::components;
 use crate::endpoint::Result;
+use crate::error::LabError;
 use crate::heap;
 use crate::in_memory::connect_to;
 use crate::pki::SERVER_NAME;
@@ -71,6 +73,29 @@ pub(super) fn measure(way: CertificateWay, parties: &Parties, end: End) -> Resul
     Ok(Memory { way, certificates, end, chain: CHAIN, held })
 }
 
+/// Measures how much each end holds when it holds most: in full handshakes, in the first with empty caches, and in
+/// later ones.
+pub(super) fn peaks(certificates: Certificates) -> std::result::Result<Vec<Peak>, LabError> {
+    let failed =
+        |error: &dyn std::fmt::Display| LabError::Connection(format!("peaks of memory: {error}"));
+    // As many as the paper has.
+    let parties = Parties::new(certificates, CHAIN).map_err(|error| failed(&error))?;
+    let ways = [CertificateWay::Full, CertificateWay::CachedFirst, CertificateWay::Cached];
+    let peaks = ways.map(|way| {
+        let ends = Ends::new(way, &parties).map_err(|error| failed(&error))?;
+        let configs = ((*ends.client).clone(), (*ends.server).clone());
+        let forgets = ends.forgetting();
+        let before = || {
+            if way.is_cold() {
+                forgets();
+            }
+        };
+        let [client, server] = components::peaks(configs, before)?;
+        Ok(Peak { way, certificates, chain: CHAIN, client, server })
+    });
+    peaks.into_iter().collect()
+}
+
 /// Certificates of both ends, for [`measure`].
 pub(super) fn parties(certificates: Certificates) -> Result<Parties> {
     Ok(Parties::new(certificates, CHAIN)?)
@@ -99,6 +124,16 @@ mod tests {
                 let each = memory.per_entry().unwrap();
                 assert!((50.0..certificates).contains(&each), "{way} {end:?}: {each} bytes a peer");
             }
+        }
+    }
+
+    #[test]
+    fn peaks_of_memory_are_seen_at_both_ends_in_each_way() {
+        let peaks = peaks(Certificates::P256).unwrap();
+        let ways: Vec<_> = peaks.iter().map(|peak| peak.way.name()).collect();
+        assert_eq!(ways, ["full", "cached-first", "cached"]);
+        for peak in &peaks {
+            assert!(peak.client > 2_000 && peak.server > 2_000, "{peak:?}");
         }
     }
 }

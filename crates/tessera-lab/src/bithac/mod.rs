@@ -104,6 +104,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         work: Vec::new(),
         hits: Vec::new(),
         memory: Vec::new(),
+        peaks: Vec::new(),
     };
     let parties = BTreeMap::new();
     let mut experiment = Experiment { options, screen, journal, finished, parties, report };
@@ -310,6 +311,29 @@ impl Experiment<'_> {
                 };
                 self.screen.line(&table::memory(&memory))?;
                 self.report.memory.push(memory);
+            }
+        }
+        self.peaks()
+    }
+
+    /// Measures what both ends hold when they hold most.
+    fn peaks(&mut self) -> Result<(), LabError> {
+        self.screen.line(&table::peaks_head())?;
+        for certificates in &self.options.certificates {
+            let there = self.finished.iter().filter_map(|finished| match finished {
+                Finished::Peak(peak) if peak.certificates == *certificates => Some(peak.clone()),
+                _ => None,
+            });
+            let mut all: Vec<_> = there.collect();
+            if all.is_empty() {
+                all = memory::peaks(*certificates)?;
+                for peak in &all {
+                    self.journal.add(&Finished::Peak(peak.clone()))?;
+                }
+            }
+            for peak in all {
+                self.screen.line(&table::peak(&peak))?;
+                self.report.peaks.push(peak);
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! The page of the experiment `bithac`.
 
-use super::report::{Cell, Memory, Part, Report, Sample, Work};
+use super::report::{Cell, Memory, Part, Peak, Report, Sample, Work};
 use super::table::{connections, link_words, mean, median, rate_words, share_of_full};
 use crate::page::document::{contents, description_list, document};
 use crate::page::figure::{Figure, Strip};
@@ -183,7 +183,15 @@ fn memory(report: &Report) -> String {
     });
     let columns = ["what remembers", "a peer, bytes", "held, bytes"];
     let caption = "What peers take on the heap that are remembered";
-    tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
+    let remembered = tables::numbers(caption, &columns, &rows.collect::<Vec<_>>());
+    let rows = report.peaks.iter().map(|peak| {
+        let Peak { way, certificates, chain, client, server } = peak;
+        let head = format!("{way}, {certificates}, chains of {chain}");
+        Row { key: peak.key(), head, cells: vec![client.to_string(), server.to_string()] }
+    });
+    let columns = ["connection", "client, bytes", "server, bytes"];
+    let caption = "What both ends hold when they hold most";
+    remembered + &tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -211,6 +219,7 @@ mod tests {
             work: vec![samples::work()],
             hits: vec![samples::hits(None), samples::hits(Some(90))],
             memory: vec![samples::memory()],
+            peaks: vec![samples::peak()],
         };
         let page = render(&report).unwrap();
         let has = |mark: &str, count| assert_eq!(page.matches(mark).count(), count, "{mark}");
@@ -221,6 +230,7 @@ mod tests {
         has("data-row=\"work/full/p-256/2\"", 1);
         has("data-row=\"hits/p-256/90\"", 1);
         has("data-row=\"memory/cached/p-256/client\"", 1);
+        has("data-row=\"peak/full/p-256\"", 1);
         has("<h2 id=\"times\">", 1);
         has("<h2 id=\"losses\">", 0);
         has("<b>", 0);

@@ -28,6 +28,8 @@ pub(crate) struct Report {
     pub(crate) hits: Vec<Hits>,
     /// What peers take that are remembered.
     pub(crate) memory: Vec<Memory>,
+    /// What both ends hold when they hold most.
+    pub(crate) peaks: Vec<Peak>,
 }
 
 /// The certificates of both ends.
@@ -81,7 +83,7 @@ pub enum Part {
     Work,
     /// The same where only some of the connections find both caches filled.
     Hits,
-    /// What peers take on the heap that are remembered: up to 64.
+    /// What peers take on the heap that are remembered, up to 64; and the peak of a connection.
     Memory,
 }
 
@@ -157,6 +159,24 @@ pub(crate) struct Held {
     pub(crate) entries: usize,
     /// More than before the first of them.
     pub(crate) bytes: i64,
+}
+
+/// What both ends hold on the heap when they hold most in a connection, in bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Peak {
+    pub(crate) way: CertificateWay,
+    pub(crate) certificates: Certificates,
+    /// How many certificates each end has.
+    pub(crate) chain: usize,
+    pub(crate) client: i64,
+    pub(crate) server: i64,
+}
+
+impl Peak {
+    /// It as one word.
+    pub(crate) fn key(&self) -> String {
+        format!("peak/{}/{}", self.way, self.certificates)
+    }
 }
 
 impl Part {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::bytes::Sent;
 use super::certificates::Certificates;
-use super::report::{Cell, CellName, End, Held, Hits, LinkName, Memory, Part, Sample, Work};
+use super::report::{Cell, CellName, End, Held, Hits, LinkName, Memory, Part, Peak, Sample, Work};
 use super::way::CertificateWay;
 
 /// A cell with so many samples, one like the other.
@@ -65,4 +65,10 @@ pub(crate) fn memory() -> Memory {
         chain: 3,
         held: [1, 8, 64].map(held).to_vec(),
     }
+}
+
+/// A peak.
+pub(crate) fn peak() -> Peak {
+    let (way, certificates) = (CertificateWay::Full, Certificates::P256);
+    Peak { way, certificates, chain: 3, client: 10_000, server: 12_000 }
 }

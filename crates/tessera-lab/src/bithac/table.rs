@@ -1,6 +1,6 @@
 //! The results, for people.
 
-use super::report::{Cell, CellName, Hits, LinkName, Memory, Report, Sample, Work};
+use super::report::{Cell, CellName, Hits, LinkName, Memory, Peak, Report, Sample, Work};
 use super::way::CertificateWay;
 use crate::experiment::{number, spread};
 use crate::page::words;
@@ -9,7 +9,7 @@ use crate::statistics::Median;
 /// The head of the cells' table.
 pub(super) fn head() -> String {
     format!(
-        "\n{:<34} {:<9} {:<9} {:>8} {:>7} {:>8} {:>7} {:>14} {:>14}",
+        "\n{:<34} {:<9} {:<13} {:>8} {:>7} {:>8} {:>7} {:>14} {:>14}",
         "link",
         "keys",
         "way",
@@ -33,7 +33,7 @@ pub(super) fn row(cell: &Cell, cells: &[Cell]) -> String {
     };
     let share = share_of_full(cell, cells).map_or_else(String::new, |share| format!("{share:.3}"));
     format!(
-        "{:<34} {certificates:<9} {way:<9} {:>8.0} {share:>7} {:>8.0} {:>7.0} {:>14} {:>14}",
+        "{:<34} {certificates:<9} {way:<13} {:>8.0} {share:>7} {:>8.0} {:>7.0} {:>14} {:>14}",
         link_words(link),
         bytes(Sample::handshake_bytes),
         bytes(Sample::ip_bytes),
@@ -57,7 +57,7 @@ pub(super) fn work(work: &Work) -> String {
         Median::of(samples.iter().copied()).map_or_else(String::new, |it| number(it.value))
     };
     format!(
-        "{:<9} {:>5} {:<9} {:>13} {:>13} {:>12} {:>12}",
+        "{:<9} {:>5} {:<13} {:>13} {:>13} {:>12} {:>12}",
         work.certificates,
         work.chain,
         work.way,
@@ -112,6 +112,17 @@ pub(super) fn memory(memory: &Memory) -> String {
     let held = held.collect::<Vec<_>>().join(", ");
     let (certificates, way, end) = (memory.certificates, memory.way, memory.end.name());
     format!("{certificates:<9} {way:<8} {end:<8} {each:>12}  {held}")
+}
+
+/// The head of the peaks' table.
+pub(super) fn peaks_head() -> String {
+    format!("\n{:<9} {:<13} {:>13} {:>13}", "keys", "way", "peak, client", "peak, server")
+}
+
+/// What both ends hold when they hold most.
+pub(super) fn peak(peak: &Peak) -> String {
+    let Peak { way, certificates, client, server, .. } = peak;
+    format!("{certificates:<9} {way:<13} {client:>13} {server:>13}")
 }
 
 /// The median of something of a cell.

@@ -1,11 +1,11 @@
 //! Whether what is counted is what passes.
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::SocketAddrV4;
+use std::net::{SocketAddrV4, TcpStream};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use tessera_link::End;
 
 use super::*;
@@ -60,34 +60,59 @@ fn what_the_observer_counts_is_what_tcpdump_counts() {
     while !said.contains("listening on") {
         assert!(stderr.read_line(&mut said).unwrap() > 0, "{said}");
     }
+    let capture = Arc::new(Mutex::new(Vec::new()));
+    let kept = capture.clone();
+    let mut stdout = child.stdout.take().unwrap();
+    thread::spawn(move || {
+        let mut some = [0; 4096];
+        while let Ok(count @ 1..) = stdout.read(&mut some) {
+            kept.lock().unwrap().extend_from_slice(&some[..count]);
+        }
+    });
     let (sample, server) = cached(&mut wired);
-    kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
-    let mut capture = Vec::new();
-    child.stdout.take().unwrap().read_to_end(&mut capture).unwrap();
+    // Packets are captured in their order: when the beginning of another connection is there, all of this one is.
+    let mark = wired.link().spawn_thread(End::Client, move || TcpStream::connect(server)).unwrap();
+    let _mark = mark.join().unwrap().unwrap();
+    let (packets, clients) = loop {
+        let packets = packets(&capture.lock().unwrap());
+        let clients = clients(&packets, server);
+        // That which filled the caches, the one that counts, and the mark.
+        if clients.len() == 3 {
+            break (packets, clients);
+        }
+        assert!(child.try_wait().unwrap().is_none(), "tcpdump ended");
+        thread::sleep(Duration::from_millis(1));
+    };
+    child.kill().unwrap();
     child.wait().unwrap();
 
+    let client = clients[1];
     let mut counted = [(0, 0); 2];
-    let packets = packets(&capture);
-    let segments = packets.iter().filter_map(|packet| Some((Segment::read(packet)?, packet.len())));
-    let segments: Vec<_> = segments.collect();
-    // The last client that came is that of the connection.
-    let is_first = |segment: &&(Segment<'_>, usize)| segment.0.is_syn && segment.0.to == server;
-    let client = segments.iter().rfind(is_first).expect("a connection").0.from;
-    for (segment, bytes) in &segments {
+    for packet in &packets {
+        let (Some(segment), bytes) = (Segment::read(packet), packet.len()) else { continue };
         let side = match (segment.from, segment.to) {
             ends if ends == (client, server) => 0,
             ends if ends == (server, client) => 1,
             _ => continue,
         };
-        counted[side].0 += *bytes as u64;
+        counted[side].0 += bytes as u64;
         counted[side].1 += 1;
     }
     let ours = [sample.client, sample.server].map(|sent| (sent.ip, sent.packets));
     assert_eq!(counted, ours, "bytes and packets of the client, and of the server");
 }
 
-/// The IP packets of a capture (pcap, of the kind LINUX_SLL2 or LINUX_SLL, which `any` gives).
+/// From where connections to a server began, in their order.
+fn clients(packets: &[Vec<u8>], server: SocketAddrV4) -> Vec<SocketAddrV4> {
+    let segments = packets.iter().filter_map(|packet| Segment::read(packet));
+    segments.filter(|it| it.is_syn && it.to == server).map(|it| it.from).collect()
+}
+
+/// The whole IP packets of a capture that goes on (pcap, of the kind LINUX_SLL2 or LINUX_SLL, which `any` gives).
 fn packets(capture: &[u8]) -> Vec<Vec<u8>> {
+    if capture.len() < 24 {
+        return Vec::new();
+    }
     let number = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap()) as usize;
     let header = match number(20) & 0xffff {
         113 => 16,
@@ -96,8 +121,11 @@ fn packets(capture: &[u8]) -> Vec<Vec<u8>> {
     };
     let mut packets = Vec::new();
     let mut at = 24;
-    while at < capture.len() {
+    while at + 16 <= capture.len() {
         let length = number(at + 8);
+        if at + 16 + length > capture.len() {
+            break;
+        }
         packets.push(capture[at + 16 + header..at + 16 + length].to_vec());
         at += 16 + length;
     }

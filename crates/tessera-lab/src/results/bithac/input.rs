@@ -5,8 +5,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::bithac::finished::{check_cell, check_hits, check_memory, check_work};
-use crate::bithac::report::{Cell, CellName, Hits, LinkName, Memory, Part, Report, Sample, Work};
+use crate::bithac::finished::{check_cell, check_hits, check_memory, check_peak, check_work};
+use crate::bithac::report::{
+    Cell, CellName, Hits, LinkName, Memory, Part, Peak, Report, Sample, Work,
+};
 use crate::bithac::table::median;
 use crate::bithac::{CertificateWay, Certificates};
 use crate::error::LabError;
@@ -131,10 +133,19 @@ impl Inputs {
     pub(super) fn memory(&self) -> impl Iterator<Item = &Memory> {
         self.bithac.iter().flat_map(|report| &report.memory)
     }
+
+    pub(super) fn peaks(&self) -> impl Iterator<Item = &Peak> {
+        self.bithac.iter().flat_map(|report| &report.peaks)
+    }
+
+    /// The peak of a way.
+    pub(super) fn peak(&self, way: CertificateWay, certificates: Certificates) -> Option<&Peak> {
+        self.peaks().find(|peak| (peak.way, peak.certificates) == (way, certificates))
+    }
 }
 
 fn check_bithac(report: &Report) -> Checked {
-    let Report { experiment, cells, work, hits, memory, .. } = report;
+    let Report { experiment, cells, work, hits, memory, peaks, .. } = report;
     if experiment != "bithac" {
         return Err(format!("it is of the experiment `{experiment}`, and not of `bithac`"));
     }
@@ -142,8 +153,10 @@ fn check_bithac(report: &Report) -> Checked {
     work.iter().try_for_each(check_work)?;
     hits.iter().try_for_each(check_hits)?;
     memory.iter().try_for_each(check_memory)?;
+    peaks.iter().try_for_each(check_peak)?;
     let names = cells.iter().map(|it| it.name.key()).chain(work.iter().map(Work::key));
     let names = names.chain(hits.iter().map(Hits::key)).chain(memory.iter().map(Memory::key));
+    let names = names.chain(peaks.iter().map(Peak::key));
     let mut seen = HashSet::new();
     for name in names {
         if !seen.insert(name.clone()) {

@@ -24,7 +24,7 @@ pub(super) fn read(directory: &Path) -> Result<Vec<(&'static str, Option<Table>)
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.
-const TABLES: [(&str, Make); 14] = [
+const TABLES: [(&str, Make); 15] = [
     ("setting", tables::setting),
     ("targets", targets::table),
     ("paper", paper::table),
@@ -37,6 +37,7 @@ const TABLES: [(&str, Make); 14] = [
     ("work", tables::work),
     ("hits", tables::hits),
     ("memory", tables::memory),
+    ("peaks", tables::peaks),
     ("energy", tables::energy),
     ("failed", tables::failed),
 ];

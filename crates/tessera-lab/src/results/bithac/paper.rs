@@ -123,7 +123,14 @@ fn of_tls13(inputs: &Inputs) -> Vec<Compared> {
             );
         }
     }
-    row("B10", "peak of memory".to_owned(), "+3.44 % first, +1.22 % later", None);
+    for (certificates, paper) in [(P256, "+3.44 % first, +1.22 % later"), (Rsa2048, "")] {
+        let peak = |way| Some(inputs.peak(way, certificates)?.client as f64);
+        let more = |way| Some(100.0 * (ratio(peak(way), peak(Full))? - 1.0));
+        let both = more(CertificateWay::CachedFirst).zip(more(Cached));
+        let here = both.map(|(first, later)| format!("{first:+.2} % first, {later:+.2} % later"));
+        let what = format!("peak of memory, the client, {certificates}, chains of 3");
+        row("B10", what, paper, here);
+    }
     let share =
         inputs.bytes(Full, Rsa2048, 1500).and_then(|sample| certificates_share(inputs, sample));
     let here = share.map(|share| format!("{:.1} % of the handshake", 100.0 * share));

@@ -284,6 +284,33 @@ pub(super) fn memory(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
+/// What both ends hold when they hold most.
+pub(super) fn peaks(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "Bytes that an end holds on the heap when it holds most in a connection with chains of three, what its cache \
+         learns included; seen after each call of the engine and each operation of its provider; and how much more \
+         that is than in a full handshake.",
+        &["keys, way", "client", "beyond full", "server", "beyond full"],
+    );
+    for peak in inputs.peaks() {
+        let full = inputs.peak(CertificateWay::Full, peak.certificates);
+        let more = |own: i64, full: Option<i64>| {
+            let share = ratio(Some(own as f64), full.map(|full| full as f64));
+            share.map_or_else(nothing, |share| format!("{:+.2} %", 100.0 * (share - 1.0)))
+        };
+        table.row(
+            format!("{}, {}", peak.certificates, peak.way),
+            [
+                peak.client.to_string(),
+                more(peak.client, full.map(|it| it.client)),
+                peak.server.to_string(),
+                more(peak.server, full.map(|it| it.server)),
+            ],
+        );
+    }
+    table.unless_empty()
+}
+
 /// What a radio takes to send and to receive a bit, in nanojoules: 4.8 mA and 4.6 mA at 3 V and 250 kbit/s, as an nRF52840
 /// has them (Nordic Semiconductor, nRF52840 Product Specification: radio currents at 0 dBm with DC/DC).
 const SENT_BIT_NJ: f64 = 4.8 * 3.0 / 250e3 * 1e6;

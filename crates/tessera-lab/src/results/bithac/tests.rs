@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::input::Inputs;
 use super::{TABLES, all};
-use crate::bithac::report::{CellName, End, LinkName, Memory, Part, Report, Work};
+use crate::bithac::report::{CellName, End, LinkName, Memory, Part, Peak, Report, Work};
 use crate::bithac::{CertificateWay, Certificates, samples};
 use crate::machine::Machine;
 use crate::results::table::Table;
@@ -85,6 +85,11 @@ fn report() -> Report {
         work,
         hits: [None, Some(100), Some(90), Some(50), Some(0)].map(samples::hits).to_vec(),
         memory,
+        peaks: vec![
+            samples::peak(),
+            Peak { way: CertificateWay::CachedFirst, client: 10_344, ..samples::peak() },
+            Peak { way: CertificateWay::Cached, client: 9_000, ..samples::peak() },
+        ],
     }
 }
 
@@ -162,6 +167,8 @@ fn the_papers_numbers_stand_beside_both_versions_of_tls() {
     assert_eq!(share[1], "60.7 % of the handshake");
     let work = row(&table, "B8: the client's processor time, p-256, chain of 3");
     assert_eq!(work[1], "-40.0 %, 80 µs, 3 checks skipped");
+    let peak = row(&table, "B10: peak of memory, the client, p-256, chains of 3");
+    assert_eq!(peak, ["+3.44 % first, +1.22 % later", "+3.44 % first, -10.00 % later", "TLS 1.3"]);
     let order: Vec<_> = table.rows.iter().map(|row| row.name.split(':').next().unwrap()).collect();
     let number = |name: &&str| name[1..].parse::<u8>().unwrap();
     assert!(order.is_sorted_by_key(number), "{order:?}");
