@@ -93,6 +93,7 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
         address,
         fast_open,
         syn_bytes,
+        certificate_missed: None,
         received: counted.received,
         sent: counted.sent,
         handshake,
